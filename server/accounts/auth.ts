@@ -1,0 +1,61 @@
+import { type Auth, betterAuth, type BetterAuthOptions } from "better-auth";
+import type { Kysely } from "kysely";
+import type { ControlTables } from "../storage/control-tables.ts";
+import { limits } from "../wire/limits.ts";
+
+/** The header in which `main.ts` tells the address that a request really came from, for the limits on signing in. */
+export const clientAddressHeader = "x-tidings-client-address";
+
+const daySeconds = 24 * 60 * 60;
+
+/** People's accounts and sessions: better-auth on our tables. Accounts are made by `create-account.ts` alone. */
+export function createAuth(
+  control: Kysely<ControlTables>,
+  { secret, baseUrl, engine }: { secret: string; baseUrl: string; engine: "sqlite" | "postgres" },
+) {
+  const isSecure = baseUrl.startsWith("https:");
+  return betterAuth({
+    database: { db: control as unknown as Kysely<unknown>, type: engine, transaction: true },
+    secret,
+    baseURL: baseUrl,
+    basePath: "/api/auth",
+    trustedOrigins: async (request) => {
+      const host = request?.headers.get("host");
+      return host ? [baseUrl, `http://${host}`, `https://${host}`] : [baseUrl];
+    },
+    emailAndPassword: {
+      enabled: true,
+      disableSignUp: true,
+      minPasswordLength: limits.passwordCharactersMin,
+      maxPasswordLength: limits.passwordCharactersMax,
+    },
+    user: { modelName: "accounts" },
+    account: { modelName: "credentials" },
+    session: { modelName: "sessions", expiresIn: 30 * daySeconds, updateAge: daySeconds },
+    verification: { modelName: "verifications" },
+    rateLimit: {
+      enabled: true,
+      storage: "memory",
+      window: 10,
+      max: 100,
+      customRules: { "/sign-in/email": { window: 60, max: 20 } },
+    },
+    advanced: {
+      cookiePrefix: "tidings",
+      useSecureCookies: isSecure,
+      ipAddress: { ipAddressHeaders: [clientAddressHeader] },
+    },
+    telemetry: { enabled: false },
+    logger: { level: "error" },
+  } satisfies BetterAuthOptions) as unknown as Auth;
+}
+export type { Auth };
+
+export type Account = { id: string; name: string; email: string };
+
+/** The account that a request's session cookie belongs to, or null. */
+export async function accountOf(auth: Auth, headers: Headers): Promise<Account | null> {
+  if (!headers.get("cookie")?.includes("tidings")) return null;
+  const session = await auth.api.getSession({ headers });
+  return session ? { id: session.user.id, name: session.user.name, email: session.user.email } : null;
+}

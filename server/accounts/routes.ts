@@ -1,0 +1,75 @@
+import type { House } from "../house.ts";
+import { countUnread } from "../notifications/bell.ts";
+import { listProjects } from "../projects/projects.ts";
+import type { Routes } from "../routes.ts";
+import { version } from "../version.ts";
+import { Me, Setup, SetupAnswer, SetupState } from "../wire/account.ts";
+import { hasAccounts } from "./create-account.ts";
+import { claimSetup } from "./setup.ts";
+
+export function addAccountRoutes(routes: Routes, house: House): void {
+  const { auth, baseUrl, channels, vapidPublicKey } = house;
+  const { control } = house.store;
+
+  routes.add(
+    {
+      method: "get",
+      path: "/api/me",
+      by: "account",
+      tag: "Account",
+      summary: "The signed-in account",
+      answer: Me,
+    },
+    async ({ account }) => ({
+      ok: true,
+      account,
+      projects: await listProjects(control, account.id),
+      unread: await countUnread(control, account.id),
+      baseUrl,
+      vapidPublicKey,
+      emailAvailable: channels.email !== undefined,
+      version,
+    }),
+  );
+
+  routes.add(
+    {
+      method: "get",
+      path: "/api/setup",
+      by: "anyone",
+      tag: "Account",
+      summary: "Whether the first account is still to be made",
+      answer: SetupState,
+    },
+    async () => ({ ok: true, needed: !(await hasAccounts(control)) }),
+  );
+
+  routes.add(
+    {
+      method: "post",
+      path: "/api/setup",
+      by: "anyone",
+      tag: "Account",
+      summary: "Make the owner's account, a project and its first API key",
+      description: "With the one-time token of the link that the console prints. The answer signs the owner in.",
+      body: Setup,
+      status: 201,
+      answer: SetupAnswer,
+      problems: [403, 409],
+    },
+    async ({ request, body }) => {
+      const { project, secret } = await claimSetup(control, body.token, body);
+      const signedIn = await auth.api.signInEmail({
+        body: { email: body.email, password: body.password },
+        headers: request.headers,
+        asResponse: true,
+      });
+      const headers = new Headers();
+      for (const cookie of signedIn.headers.getSetCookie()) headers.append("set-cookie", cookie);
+      return Response.json({ ok: true, project, secret } satisfies typeof SetupAnswer._output, { status: 201, headers });
+    },
+  );
+
+  // Sign-in, sign-out and sessions are better-auth's own (https://www.better-auth.com/docs/basic-usage).
+  routes.app.on(["GET", "POST"], "/api/auth/*", ({ req }) => auth.handler(req.raw));
+}

@@ -1,0 +1,39 @@
+import { addAccountRoutes } from "./accounts/routes.ts";
+import { addChannelRoutes } from "./channels/routes.ts";
+import { addEventRoutes } from "./events/routes.ts";
+import type { House } from "./house.ts";
+import { addKeyRoutes } from "./keys/routes.ts";
+import { addNotificationRoutes } from "./notifications/routes.ts";
+import { createPages } from "./pages.ts";
+import { addProjectRoutes } from "./projects/routes.ts";
+import { Routes } from "./routes.ts";
+import { addStatusRoutes } from "./status.ts";
+import { answerError } from "./wire/answer-error.ts";
+import { problem } from "./wire/problems.ts";
+
+/** All routes. */
+export function createApp(house: House): { fetch: (request: Request) => Response | Promise<Response> } {
+  const routes = new Routes(house.gate);
+  const { app } = routes;
+  const pages = createPages();
+
+  addEventRoutes(routes, house); //        /api/events …
+  addChannelRoutes(routes, house); //      /api/channels
+  addKeyRoutes(routes, house); //          /api/keys …
+  addProjectRoutes(routes, house); //      /api/projects …
+  addNotificationRoutes(routes, house); // /api/notifications … /api/destinations …
+  addAccountRoutes(routes, house); //      /api/me /api/setup /api/auth …
+  addStatusRoutes(routes, house); //       /healthz /readyz /openapi.json
+
+  app.all("/api/*", ({ req }) => {
+    throw problem("route-unknown", { detail: `There is no ${req.method} ${req.path}. /openapi.json lists what there is.` });
+  });
+  // Everything else is the dashboard.
+  app.notFound(async ({ req }) => {
+    const page = await pages(req.raw);
+    if (page) return page;
+    throw problem("route-unknown", { detail: `There is no ${req.method} ${req.path}.` });
+  });
+  app.onError((error) => answerError(error, house.log));
+  return app;
+}

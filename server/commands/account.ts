@@ -1,0 +1,46 @@
+import { defineCommand } from "citty";
+import { createAccount, hashPassword } from "../accounts/create-account.ts";
+import { findProject } from "../projects/projects.ts";
+import { accountTexts } from "../wire/account.ts";
+import { UsageError, withStore } from "./with-store.ts";
+
+const create = defineCommand({
+  meta: {
+    name: "create",
+    description: 'Make an account. The first one owns the installation and gets the project "Default".',
+  },
+  args: {
+    email: { type: "string", required: true, description: "E-mail address to sign in with", valueHint: "E" },
+    "password-stdin": { type: "boolean", description: "Read the password from standard input" },
+    name: { type: "string", description: "Name to show", valueHint: "N" },
+    project: { type: "string", description: 'Project to join, by name or slug (default: "default")', valueHint: "P" },
+  },
+  run: ({ args }) =>
+    withStore(async ({ control }) => {
+      const email = parsed(accountTexts.email, args.email, "--email");
+      if (!args["password-stdin"]) {
+        throw new UsageError("Give the password on standard input: add --password-stdin, and pipe it in.");
+      }
+      const password = parsed(accountTexts.password, (await Bun.stdin.text()).replace(/\r?\n$/, ""), "The password");
+      const name = args.name === undefined ? undefined : parsed(accountTexts.name, args.name, "--name");
+      const passwordHash = await hashPassword(password);
+      const joined = await control.transaction().execute(async (transaction) => {
+        const isFirst = (await transaction.selectFrom("accounts").select("id").executeTakeFirst()) === undefined;
+        const project = isFirst ? null : await findProject(transaction, args.project ?? "default");
+        const { firstProject } = await createAccount(transaction, { email, password, name }, passwordHash, project);
+        return firstProject?.project.slug ?? project!.slug;
+      });
+      console.error(`The account ${email.toLowerCase()} is made, and is a member of the project "${joined}".`);
+    }),
+});
+
+export const accountCommand = defineCommand({
+  meta: { name: "account", description: "People who sign in on the dashboard" },
+  subCommands: { create },
+});
+
+function parsed(schema: typeof accountTexts.email | typeof accountTexts.name, text: string, what: string): string {
+  const result = schema.safeParse(text);
+  if (!result.success) throw new UsageError(`${what} ${result.error.issues[0]!.message}.`);
+  return result.data;
+}

@@ -1,0 +1,32 @@
+import { defineCommand } from "citty";
+import { createProject } from "../projects/projects.ts";
+import { UsageError, withStore } from "./with-store.ts";
+
+const create = defineCommand({
+  meta: { name: "create", description: "Make a project; its slug goes to standard output" },
+  args: {
+    name: { type: "positional", required: true, description: "Name of the project", valueHint: "NAME" },
+    owner: { type: "string", description: "E-mail of its owner (default: the first account)", valueHint: "E" },
+  },
+  run: ({ args }) =>
+    withStore(async ({ control }) => {
+      if (args.name.trim() === "") throw new UsageError("The project's name must not be blank.");
+      const { slug } = await control.transaction().execute(async (transaction) => {
+        const owner = await transaction
+          .selectFrom("accounts")
+          .select("id")
+          .$if(args.owner !== undefined, (query) => query.where("email", "=", args.owner!.toLowerCase()))
+          .orderBy("createdAt")
+          .limit(1)
+          .executeTakeFirst();
+        if (!owner && args.owner !== undefined) throw new UsageError(`There is no account of ${args.owner}.`);
+        return (await createProject(transaction, args.name, owner?.id ?? null)).project;
+      });
+      console.log(slug);
+    }),
+});
+
+export const projectCommand = defineCommand({
+  meta: { name: "project", description: "Projects: their members, channels, keys and events are apart" },
+  subCommands: { create },
+});

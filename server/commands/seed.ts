@@ -1,0 +1,2 @@
+import { defineCommand } from "citty";
+export const seedCommand = defineCommand({ meta: { name: "seed" } });

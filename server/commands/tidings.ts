@@ -1,0 +1,17 @@
+#!/usr/bin/env bun
+import { defineCommand, runMain } from "citty";
+import { version } from "../version.ts";
+
+/** The `tidings` command line. A subcommand is loaded when it is called. */
+const main = defineCommand({
+  meta: { name: "tidings", version, description: "A self-hosted event tracker. TIDINGS_DATA names the data directory." },
+  subCommands: {
+    serve: () => import("./serve.ts").then((module) => module.serveCommand),
+    account: () => import("./account.ts").then((module) => module.accountCommand),
+    project: () => import("./project.ts").then((module) => module.projectCommand),
+    key: () => import("./key.ts").then((module) => module.keyCommand),
+    seed: () => import("./seed.ts").then((module) => module.seedCommand),
+  },
+});
+
+await runMain(main);

@@ -1,0 +1,33 @@
+import { ConfigError, readConfig } from "../config.ts";
+import { openStore } from "../storage/open.ts";
+import type { Store } from "../storage/store.ts";
+import { ProblemError } from "../wire/problems.ts";
+
+/**
+ * Runs a command on the store that the settings name, whether or not the server is running, and ends the process: with 0,
+ * or with 1 and a sentence on standard error.
+ */
+export async function withStore(work: (store: Store) => Promise<void>): Promise<void> {
+  let code = 0;
+  try {
+    const store = await openStore(readConfig(), (error) => fail(error));
+    try {
+      await work(store);
+    } finally {
+      await store.close();
+    }
+  } catch (error) {
+    code = fail(error);
+  }
+  process.exit(code);
+}
+
+function fail(error: unknown): 1 {
+  const isExpected = error instanceof ConfigError || error instanceof ProblemError || error instanceof UsageError;
+  const text = error instanceof ProblemError ? error.options.detail : (error as Error).message;
+  console.error(isExpected ? text : `The command failed: ${text}`);
+  return 1;
+}
+
+/** What was typed can't be done; the message says what to type. */
+export class UsageError extends Error {}

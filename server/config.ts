@@ -1,0 +1,99 @@
+import { resolve } from "node:path";
+
+/** How a setting is read. `parse` throws a sentence's second half: what the value must be. */
+type Setting<T> = { variable: string; help: string; fallback: string | null; parse: (text: string) => T };
+
+function setting<T>(variable: string, fallback: string | null, help: string, parse: (text: string) => T): Setting<T> {
+  return { variable, help, fallback, parse };
+}
+
+/** Every setting, once: the variable, its default, what it is for, and how it is read. */
+export const settings = {
+  port: setting("PORT", "4242", "TCP port to listen on; 0 takes a free one", parsePort),
+  host: setting("HOST", "0.0.0.0", "address to listen on", parseFilled),
+  dataDirectory: setting("TIDINGS_DATA", "data", "directory that holds the database", (text) => resolve(parseFilled(text))),
+  url: setting("TIDINGS_URL", null, "public address, for links; default: http://localhost and the port", parseUrl),
+  smtpUrl: setting("SMTP_URL", null, "mail server, such as smtps://user:password@mail.example.com", parseSmtpUrl),
+  emailFrom: setting("SMTP_FROM", "Tidings <tidings@localhost>", "sender of e-mails", parseFilled),
+  allowPrivateAddresses: setting(
+    "TIDINGS_ALLOW_PRIVATE_ADDRESSES",
+    "false",
+    "whether notifications may be sent to private addresses and over plain http",
+    parseBoolean,
+  ),
+  logLevel: setting("TIDINGS_LOG", "info", "least level that is logged: debug, info, warn, error or silent", parseLogLevel),
+} as const;
+
+export type Config = {
+  port: number;
+  host: string;
+  dataDirectory: string;
+  /** Without a trailing slash; null stands for localhost and the port that was taken. */
+  url: string | null;
+  smtpUrl: string | null;
+  emailFrom: string;
+  allowPrivateAddresses: boolean;
+  logLevel: string;
+};
+
+export class ConfigError extends Error {
+  constructor(mistakes: string[]) {
+    super(`Tidings can't start with these settings:\n${mistakes.map((mistake) => `  - ${mistake}`).join("\n")}`);
+    this.name = "ConfigError";
+  }
+}
+
+/** Reads every setting from the environment. Throws a ConfigError that tells all mistakes together. */
+export function readConfig(environment: Record<string, string | undefined> = process.env): Config {
+  const mistakes: string[] = [];
+  const values: Record<string, unknown> = {};
+  for (const [name, { variable, fallback, parse }] of Object.entries(settings)) {
+    const given = environment[variable];
+    // An empty variable is one that is not set, as in most compose files.
+    const text = given === undefined || given === "" ? fallback : given;
+    try {
+      values[name] = text === null ? null : parse(text);
+    } catch (error) {
+      mistakes.push(`${variable} ${(error as Error).message}, and is ${JSON.stringify(given)}`);
+    }
+  }
+  if (mistakes.length > 0) throw new ConfigError(mistakes);
+  return values as Config;
+}
+
+function parsePort(text: string): number {
+  if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535) throw new Error("must be a port from 0 to 65535");
+  return Number(text);
+}
+
+function parseFilled(text: string): string {
+  if (text.trim() === "") throw new Error("must not be blank");
+  return text;
+}
+
+function parseUrl(text: string): string {
+  const url = URL.parse(text);
+  if (!url || !["http:", "https:"].includes(url.protocol) || url.pathname !== "/" || url.search || url.hash) {
+    throw new Error("must be an http or https address without a path, such as https://tidings.example.com");
+  }
+  return url.origin;
+}
+
+function parseSmtpUrl(text: string): string {
+  const url = URL.parse(text);
+  if (!url || !["smtp:", "smtps:"].includes(url.protocol)) {
+    throw new Error("must be an smtp or smtps address, such as smtps://user:password@mail.example.com");
+  }
+  return text;
+}
+
+function parseBoolean(text: string): boolean {
+  if (text !== "true" && text !== "false") throw new Error("must be true or false");
+  return text === "true";
+}
+
+function parseLogLevel(text: string): string {
+  const levels = ["debug", "info", "warn", "error", "silent"];
+  if (!levels.includes(text)) throw new Error(`must be one of ${levels.join(", ")}`);
+  return text;
+}

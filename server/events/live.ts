@@ -1,0 +1,189 @@
+import type { AcceptedEvent, EventFilter, EventStore } from "../storage/store.ts";
+import type { Event } from "../wire/event.ts";
+import { holds } from "./filter.ts";
+import { type ArrivalClock, compareMoments, type Moment, momentToken } from "./id.ts";
+
+/** Bytes that wait for a slow client before it is dropped; it resumes where it was. */
+const clientBytesMax = 1_048_576;
+const heartbeatMs = 15_000;
+/** Most events that a resuming client is sent; beyond that it is told to read the listing again. */
+const catchUpEventsMax = 5_000;
+const catchUpPage = 500;
+
+/** Who is listening: used to cut off a revoked key and to tell an account of its notifications. */
+export type Listener = {
+  projectId: number;
+  filter: EventFilter;
+  keyId?: string;
+  accountId?: string;
+  /** Where to go on, exclusive; without it, from now on. */
+  after?: Moment;
+};
+
+type Client = Listener & {
+  send: (frame: string) => void;
+  close: () => void;
+  /** Events that arrive while the client catches up, to be sent after that. */
+  held: { arrival: Moment; frame: string }[] | null;
+};
+
+/**
+ * The live streams: Server-Sent Events (https://html.spec.whatwg.org/multipage/server-sent-events.html), an `id:` line with
+ * the event's arrival on each, so that a client resumes without a gap or a double.
+ */
+export class LiveStreams {
+  readonly #events: EventStore;
+  readonly #clock: ArrivalClock;
+  readonly #clients = new Map<number, Set<Client>>();
+  readonly #heartbeat: Timer;
+  #published: AcceptedEvent[] = [];
+
+  constructor(events: EventStore, clock: ArrivalClock) {
+    this.#events = events;
+    this.#clock = clock;
+    this.#heartbeat = setInterval(() => this.#each((client) => client.send(": still here\n\n")), heartbeatMs);
+    this.#heartbeat.unref();
+  }
+
+  /** Announces an event that was committed; those of one commit go out together. */
+  publish(event: AcceptedEvent): void {
+    if (!this.#clients.has(event.projectId)) return;
+    if (this.#published.length === 0) queueMicrotask(() => this.#flush());
+    this.#published.push(event);
+  }
+
+  /** Sends an account's own message to each of its streams, whatever project they show. */
+  tellAccount(accountId: string, type: string, message: unknown): void {
+    const frame = frameOf(type, JSON.stringify(message));
+    this.#each((client) => {
+      if (client.accountId === accountId) client.send(frame);
+    });
+  }
+
+  /** Whether anybody is listening as this account. */
+  hears(accountId: string): boolean {
+    let isHeard = false;
+    this.#each((client) => {
+      isHeard ||= client.accountId === accountId;
+    });
+    return isHeard;
+  }
+
+  /** Ends the streams of a key that was revoked. */
+  cutKey(keyId: string): void {
+    this.#each((client) => {
+      if (client.keyId === keyId) client.close();
+    });
+  }
+
+  closeAll(): void {
+    clearInterval(this.#heartbeat);
+    this.#each((client) => client.close());
+  }
+
+  /** A stream's body. It ends with the client, with `cutKey`, or when the client reads too slowly. */
+  open(listener: Listener): ReadableStream<Uint8Array> {
+    const encoder = new TextEncoder();
+    let client: Client;
+    return new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => {
+          const close = () => {
+            if (this.#remove(client)) controller.close();
+          };
+          client = {
+            ...listener,
+            held: listener.after ? [] : null,
+            send: (frame) => {
+              if (!this.#clients.get(client.projectId)?.has(client)) return;
+              controller.enqueue(encoder.encode(frame));
+              if ((controller.desiredSize ?? 0) < 0) close();
+            },
+            close,
+          };
+          this.#add(client);
+          if (client.after) void this.#catchUp(client, client.after);
+          else client.send(frameOf("ready", "{}", this.#clock.last));
+        },
+        cancel: () => void this.#remove(client),
+      },
+      { highWaterMark: clientBytesMax, size: (chunk) => chunk?.byteLength ?? 0 },
+    );
+  }
+
+  async #catchUp(client: Client, after: Moment): Promise<void> {
+    let last = after;
+    try {
+      client.send(frameOf("ready", "{}", after));
+      for (let sent = 0; ; ) {
+        const page = await this.#events.arrivedAfter(client.projectId, last, catchUpPage);
+        for (const { arrival, json } of page) {
+          if (holds(client.filter, JSON.parse(json) as Event)) client.send(frameOf("event", json, arrival));
+          last = arrival;
+        }
+        if (page.length < catchUpPage) break;
+        sent += page.length;
+        if (sent >= catchUpEventsMax) {
+          client.send(frameOf("reset", "{}", this.#clock.last));
+          last = this.#clock.last;
+          break;
+        }
+      }
+    } catch {
+      // The store did not answer: the client comes again with the same id, and is told everything then.
+      client.close();
+      return;
+    }
+    const held = client.held ?? [];
+    client.held = null;
+    for (const { arrival, frame } of held) if (compareMoments(arrival, last) > 0) client.send(frame);
+  }
+
+  #flush(): void {
+    const published = this.#published;
+    this.#published = [];
+    const byProject = Map.groupBy(published, (event) => event.projectId);
+    for (const [projectId, events] of byProject) {
+      const frames = events.map((event) => frameOf("event", event.json, event.arrival));
+      const all = frames.join("");
+      const parsed = new Map<AcceptedEvent, Event>();
+      const parse = (event: AcceptedEvent): Event => {
+        if (!parsed.has(event)) parsed.set(event, JSON.parse(event.json) as Event);
+        return parsed.get(event)!;
+      };
+      for (const client of this.#clients.get(projectId) ?? []) {
+        const isOpen = Object.values(client.filter).every((value) => value === undefined);
+        const wanted = (event: AcceptedEvent) => isOpen || holds(client.filter, parse(event));
+        if (client.held) {
+          events.forEach((event, index) => {
+            if (wanted(event)) client.held!.push({ arrival: event.arrival, frame: frames[index]! });
+          });
+        } else if (isOpen) client.send(all);
+        else {
+          const some = frames.filter((_, index) => wanted(events[index]!));
+          if (some.length > 0) client.send(some.join(""));
+        }
+      }
+    }
+  }
+
+  #add(client: Client): void {
+    const clients = this.#clients.get(client.projectId) ?? new Set();
+    this.#clients.set(client.projectId, clients.add(client));
+  }
+
+  #remove(client: Client): boolean {
+    const clients = this.#clients.get(client.projectId);
+    const was = clients?.delete(client) ?? false;
+    if (clients?.size === 0) this.#clients.delete(client.projectId);
+    return was;
+  }
+
+  #each(visit: (client: Client) => void): void {
+    for (const clients of this.#clients.values()) for (const client of clients) visit(client);
+  }
+}
+
+function frameOf(type: string, data: string, id?: Moment): string {
+  return `event: ${type}\n${id ? `id: ${momentToken(id)}\n` : ""}data: ${data}\n\n`;
+}

@@ -1,0 +1,25 @@
+import type { Logger } from "pino";
+import type { Auth } from "./accounts/auth.ts";
+import type { Config } from "./config.ts";
+import type { LiveStreams } from "./events/live.ts";
+import type { Record as RecordEvent } from "./events/record.ts";
+import type { KeyRing } from "./keys/key-ring.ts";
+import type { Send } from "./notifications/sender.ts";
+import type { Gate } from "./projects/access.ts";
+import type { Store } from "./storage/store.ts";
+
+/** All that the routes stand on; `main.ts` puts it together. */
+export type House = {
+  config: Config;
+  /** The public address, without a trailing slash. */
+  baseUrl: string;
+  log: Logger;
+  store: Store;
+  auth: Auth;
+  gate: Gate;
+  keys: KeyRing;
+  live: LiveStreams;
+  record: RecordEvent;
+  channels: { browser: Send; email?: Send | undefined };
+  vapidPublicKey: string;
+};

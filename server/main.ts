@@ -1,0 +1,129 @@
+import { stdout } from "node:process";
+import { pino } from "pino";
+import { createAuth, clientAddressHeader } from "./accounts/auth.ts";
+import { openSetup } from "./accounts/setup.ts";
+import { createApp } from "./app.ts";
+import { type Config, ConfigError, readConfig } from "./config.ts";
+import { ArrivalClock } from "./events/id.ts";
+import { LiveStreams } from "./events/live.ts";
+import { createRecord } from "./events/record.ts";
+import { recordRoute } from "./events/routes.ts";
+import type { House } from "./house.ts";
+import { KeyRing } from "./keys/key-ring.ts";
+import { ring } from "./notifications/bell.ts";
+import { createChannels } from "./notifications/channels.ts";
+import { Sender } from "./notifications/sender.ts";
+import { Gate } from "./projects/access.ts";
+import { openStore } from "./storage/open.ts";
+import { settled } from "./storage/settings.ts";
+import { version } from "./version.ts";
+import { answerError } from "./wire/answer-error.ts";
+import { limits } from "./wire/limits.ts";
+
+/** Requests that are under way at a SIGTERM have this long to end. */
+const drainTimeoutMs = 10_000;
+/** An event's body, and room for what frames it. */
+const bodyBytesMax = limits.eventBytes + 65_536;
+
+export type Running = {
+  /** Where it listens, such as `http://127.0.0.1:4242`. */
+  address: string;
+  baseUrl: string;
+  /** The link of the first run, or null where there is an account already. */
+  setupLink: string | null;
+  /** Drains and closes: what was accepted is stored, and the rest is told to come again. */
+  stop: () => Promise<void>;
+};
+
+/** Puts the service together and listens. */
+export async function serve(config: Config): Promise<Running> {
+  const log = pino({ level: config.logLevel });
+  const onError = (error: unknown) => log.error({ err: error }, "a background task failed");
+  const store = await openStore(config, (error) => {
+    log.fatal({ err: error }, "the storage can't be trusted any more");
+    process.exit(1);
+  });
+  const { control } = store;
+
+  const clock = new ArrivalClock(await store.events.lastArrival());
+  const live = new LiveStreams(store.events, clock);
+  const keys = new KeyRing(control, onError);
+  const authSecret = await settled(control, "authSecret", () => Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64url"));
+
+  const server = Bun.serve({ port: config.port, hostname: config.host, fetch: () => new Response(null, { status: 503 }) });
+  const baseUrl = config.url ?? `http://localhost:${server.port}`;
+
+  const auth = createAuth(control, { secret: authSecret, baseUrl, engine: store.engine });
+  const { channels, vapidPublicKey, close: closeChannels } = await createChannels(config, control, baseUrl);
+  const sender = new Sender({ control, events: store.events, channels, onError });
+  const record = createRecord({
+    events: store.events,
+    clock,
+    live,
+    onNotified: (event) => {
+      sender.wake(event);
+      ring(control, live, event).catch(onError);
+    },
+  });
+  const gate = new Gate({ control, auth, keys, baseUrl });
+  const house: House = { config, baseUrl, log, store, auth, gate, keys, live, record, channels, vapidPublicKey };
+
+  const app = createApp(house);
+  const recordEvent = recordRoute(house);
+  server.reload({
+    maxRequestBodySize: bodyBytesMax,
+    routes: { "/api/events": { POST: (request) => recordEvent(request).catch((error) => answerError(error, log)) } },
+    fetch(request, server) {
+      const { pathname } = new URL(request.url);
+      // Live streams are quiet for longer than the idle timeout; their heartbeats find the dead ones.
+      if (pathname === "/api/events/stream") server.timeout(request, 0);
+      if (pathname.startsWith("/api/auth/")) {
+        request.headers.set(clientAddressHeader, server.requestIP(request)?.address ?? "");
+      }
+      return app.fetch(request);
+    },
+    error: (error) => answerError(error, log),
+  });
+  sender.wake();
+
+  const token = await openSetup(control);
+  return {
+    address: `http://${config.host}:${server.port}`,
+    baseUrl,
+    setupLink: token && `${baseUrl}/setup?token=${token}`,
+    async stop() {
+      live.closeAll();
+      await Promise.race([server.stop(), Bun.sleep(drainTimeoutMs)]);
+      await server.stop(true);
+      await sender.close();
+      await closeChannels();
+      await keys.close();
+      await store.close();
+    },
+  };
+}
+
+/** Runs the service as a process: says where it is, and drains at SIGTERM and SIGINT. */
+export async function run(): Promise<void> {
+  let running: Running;
+  try {
+    running = await serve(readConfig());
+  } catch (error) {
+    console.error(error instanceof ConfigError ? error.message : `Tidings can't start: ${(error as Error).message}`);
+    process.exit(1);
+  }
+  stdout.write(`Tidings ${version} listens on ${running.address}\n`);
+  if (running.setupLink) stdout.write(`\n  Open this link once to make your account:\n\n  ${running.setupLink}\n\n`);
+  else stdout.write(`Dashboard: ${running.baseUrl}\n`);
+  let isStopping = false;
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    process.on(signal, async () => {
+      if (isStopping) return;
+      isStopping = true;
+      await running.stop();
+      process.exit(0);
+    });
+  }
+}
+
+if (import.meta.main) await run();

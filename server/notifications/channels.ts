@@ -1,0 +1,55 @@
+import type { Kysely } from "kysely";
+import type { Config } from "../config.ts";
+import type { ControlTables } from "../storage/control-tables.ts";
+import { settled } from "../storage/settings.ts";
+import { createMailer, renderEventEmail } from "./email.ts";
+import { generateVapid, sendPush } from "./push.ts";
+import type { Notice, Send } from "./sender.ts";
+
+type Channels = {
+  channels: { browser: Send; email?: Send | undefined };
+  vapidPublicKey: string;
+  close: () => Promise<void>;
+};
+
+/** Makes the ways in which people are reached outside the dashboard: Web Push always, e-mail where it is configured. */
+export async function createChannels(config: Config, control: Kysely<ControlTables>, baseUrl: string): Promise<Channels> {
+  const keys = JSON.parse(await settled(control, "vapid", () => JSON.stringify(generateVapid())));
+  // Push services want to know whom to ask about a sender, and some refuse localhost (RFC 8292, section 2.1).
+  const subject = baseUrl.startsWith("https:") ? baseUrl : "mailto:tidings@example.com";
+  const policy = { allowPrivate: config.allowPrivateAddresses };
+  const urlOf = ({ project, event }: Notice) => (project ? `/p/${project.slug}/events/${event.id}` : "/settings");
+
+  const browser: Send = async (notice) => {
+    const { event, address, secret } = notice;
+    const message = { title: titleOf(notice), body: bodyOf(notice), url: urlOf(notice), tag: event.id };
+    return sendPush({ endpoint: address, keys: JSON.parse(secret!) }, message, { ...keys, subject }, policy);
+  };
+
+  const mailer = config.smtpUrl === null ? null : createMailer(config.smtpUrl, config.emailFrom);
+  const email: Send | undefined = mailer
+    ? async (notice) => {
+        const project = notice.project ?? { name: "Tidings" };
+        const message = renderEventEmail(notice.event, project, baseUrl + urlOf(notice), `${baseUrl}/settings`);
+        return mailer.send({ ...message, to: notice.address });
+      }
+    : undefined;
+
+  return {
+    channels: { browser, email },
+    vapidPublicKey: keys.publicKey,
+    close: async () => mailer?.close(),
+  };
+}
+
+function titleOf({ event }: Notice): string {
+  // An icon that is the name of a file would only be in the way.
+  const icon = event.icon && /\p{Extended_Pictographic}/u.test(event.icon) ? `${event.icon} ` : "";
+  return icon + event.name;
+}
+
+function bodyOf({ event, project }: Notice): string {
+  const about = [event.channelId, event.userId, ...Object.entries(event.tags).map(([key, value]) => `${key}: ${value}`)];
+  const lines = [about.filter((part) => part !== "").join(" · "), event.description ?? ""];
+  return [...lines, project?.name ?? ""].filter((line) => line !== "").join("\n");
+}

@@ -1,0 +1,166 @@
+import { z } from "@hono/zod-openapi";
+import type { House } from "../house.ts";
+import type { Routes } from "../routes.ts";
+import {
+  DestinationAnswer,
+  DestinationChange,
+  DestinationList,
+  NewDestination,
+  NotificationList,
+  NotificationsRead,
+  NotificationsReadAnswer,
+  TestAnswer,
+} from "../wire/notification.ts";
+import { problem } from "../wire/problems.ts";
+import { countUnread, listNotifications, markRead } from "./bell.ts";
+import { addBrowser, findDestination, listDestinations, removeDestination, switchDestination } from "./destinations.ts";
+
+const notificationsDefault = 50;
+const notificationsMax = 200;
+
+const NotificationQuery = z.strictObject({
+  limit: z.coerce.number().int("must be a whole number").min(1).max(notificationsMax).optional(),
+  cursor: z.string().regex(/^\d{1,15}$/, "is not one that a listing gave").optional(),
+});
+
+export function addNotificationRoutes(routes: Routes, { store, channels, baseUrl }: House): void {
+  const { control } = store;
+
+  routes.add(
+    {
+      method: "get",
+      path: "/api/notifications",
+      by: "account",
+      tag: "Notifications",
+      summary: "List your notifications, newest first",
+      query: NotificationQuery,
+      answer: NotificationList,
+    },
+    async ({ account, query }) => {
+      const before = query.cursor === undefined ? undefined : Number(query.cursor);
+      const limit = query.limit ?? notificationsDefault;
+      const page = await listNotifications(control, store.events, account.id, limit, before);
+      return { ok: true, ...page, unread: await countUnread(control, account.id) };
+    },
+  );
+
+  routes.add(
+    {
+      method: "post",
+      path: "/api/notifications/read",
+      by: "account",
+      tag: "Notifications",
+      summary: "Mark notifications as read",
+      body: NotificationsRead,
+      answer: NotificationsReadAnswer,
+    },
+    async ({ account, body }) => {
+      await markRead(control, account.id, body.ids);
+      return { ok: true, unread: await countUnread(control, account.id) };
+    },
+  );
+
+  routes.add(
+    {
+      method: "get",
+      path: "/api/destinations",
+      by: "account",
+      tag: "Notifications",
+      summary: "List where you are notified",
+      answer: DestinationList,
+    },
+    async ({ account }) => ({ ok: true, destinations: await listDestinations(control, account.id) }),
+  );
+
+  routes.add(
+    {
+      method: "post",
+      path: "/api/destinations",
+      by: "account",
+      tag: "Notifications",
+      summary: "Add a browser",
+      body: NewDestination,
+      status: 201,
+      answer: DestinationAnswer,
+      problems: [409],
+    },
+    async ({ account, body }) => ({ ok: true, destination: await addBrowser(control, account.id, body) }),
+  );
+
+  routes.add(
+    {
+      method: "patch",
+      path: "/api/destinations/{id}",
+      by: "account",
+      tag: "Notifications",
+      summary: "Switch a destination on or off",
+      body: DestinationChange,
+      answer: DestinationAnswer,
+      problems: [404, 409],
+    },
+    async ({ account, body, parameter }) => {
+      const { kind } = await findDestination(control, account.id, parameter("id"));
+      if (kind === "email" && body.enabled && !channels.email) throw emailUnavailable();
+      return { ok: true, destination: await switchDestination(control, account.id, parameter("id"), body.enabled) };
+    },
+  );
+
+  routes.add(
+    {
+      method: "delete",
+      path: "/api/destinations/{id}",
+      by: "account",
+      tag: "Notifications",
+      summary: "Remove a browser",
+      answer: z.object({ ok: z.literal(true) }),
+      problems: [404, 409],
+    },
+    async ({ account, parameter }) => {
+      const { id, kind } = await findDestination(control, account.id, parameter("id"));
+      if (kind !== "browser") throw problem("limit-reached", { detail: "This destination stays. Switch it off instead." });
+      await removeDestination(control, id, "The device was removed before this was sent.");
+      return { ok: true };
+    },
+  );
+
+  routes.add(
+    {
+      method: "post",
+      path: "/api/destinations/{id}/test",
+      by: "account",
+      tag: "Notifications",
+      summary: "Send a test message, at once and without retries",
+      answer: TestAnswer,
+      problems: [404, 409],
+    },
+    async ({ account, parameter }) => {
+      const { id, kind, address, secret } = await findDestination(control, account.id, parameter("id"));
+      const send = kind === "dashboard" ? undefined : channels[kind];
+      if (!send && kind === "email") throw emailUnavailable();
+      if (!send) throw problem("limit-reached", { detail: "The dashboard needs no test: the bell shows every notification." });
+      const outcome = await send({
+        event: {
+          id: Bun.randomUUIDv7(),
+          name: "It works",
+          channelId: "test",
+          userId: "",
+          icon: "🔔",
+          notify: true,
+          tags: { from: baseUrl },
+          createdAt: new Date().toISOString(),
+        },
+        project: null,
+        address,
+        secret,
+      });
+      if (outcome.kind === "gone") await removeDestination(control, id, outcome.detail);
+      return { ok: true, delivered: outcome.kind === "delivered", detail: outcome.detail };
+    },
+  );
+}
+
+function emailUnavailable() {
+  return problem("email-unavailable", {
+    detail: "E-mail is not configured on this server. Set SMTP_URL and start it again.",
+  });
+}

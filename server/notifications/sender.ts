@@ -1,0 +1,202 @@
+import type { Kysely, Selectable } from "kysely";
+import type { ControlTables } from "../storage/control-tables.ts";
+import type { AcceptedEvent, EventStore } from "../storage/store.ts";
+import type { Event } from "../wire/event.ts";
+import { removeDestination } from "./destinations.ts";
+import type { Outcome } from "./outcome.ts";
+
+type Delivery = Selectable<ControlTables["deliveries"]>;
+
+/** What a channel of delivery is handed: the event itself, and where to send it. */
+export type Notice = {
+  event: Event;
+  /** Null in a test message. */
+  project: { slug: string; name: string } | null;
+  address: string;
+  secret: string | null;
+};
+
+/** Sends one notification; throws only where the program is at fault. */
+export type Send = (notice: Notice) => Promise<Outcome>;
+
+type Rooms = {
+  control: Kysely<ControlTables>;
+  events: EventStore;
+  /** How each kind of destination is reached; one that is missing here is not configured. */
+  channels: { browser: Send; email?: Send | undefined };
+  onError: (error: unknown) => void;
+  now?: () => number;
+  random?: () => number;
+};
+
+/** Deliveries that are sent at the same time. */
+const claimMax = 16;
+/** A claimed delivery is another's again after this: the process that held it has died. */
+const leaseMs = 60_000;
+const backoffBaseMs = 5_000;
+const backoffCapMs = 4 * 60 * 60 * 1_000;
+/** A delivery that did not come through within a day is dead. */
+const giveUpMs = 24 * 60 * 60 * 1_000;
+const idleMs = 60_000;
+const rememberedEventsMax = 1_000;
+
+/**
+ * Sends the deliveries that events left in the outbox, with retries and full jitter
+ * (https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/).
+ */
+export class Sender {
+  readonly #rooms: Rooms;
+  readonly #now: () => number;
+  readonly #random: () => number;
+  /** Events of this process, passed along; those from before a restart are read again. */
+  readonly #events = new Map<string, Event>();
+  #timer: Timer | null = null;
+  #working: Promise<void> | null = null;
+  #again = false;
+  #closed = false;
+
+  constructor(rooms: Rooms) {
+    this.#rooms = rooms;
+    this.#now = rooms.now ?? Date.now;
+    this.#random = rooms.random ?? Math.random;
+  }
+
+  /** Takes up what is due: an event whose deliveries were just stored, or what an earlier process left. */
+  wake(event?: AcceptedEvent): void {
+    if (event) {
+      if (this.#events.size >= rememberedEventsMax) this.#events.delete(this.#events.keys().next().value!);
+      this.#events.set(event.id, JSON.parse(event.json) as Event);
+    }
+    if (this.#closed) return;
+    this.#again = true;
+    this.#working ??= this.#work()
+      .catch(this.#rooms.onError)
+      .finally(() => {
+        this.#working = null;
+        if (this.#again) this.wake();
+      });
+  }
+
+  /** Waits for what is being sent; the rest stays in the outbox. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    if (this.#timer) clearTimeout(this.#timer);
+    await this.#working;
+  }
+
+  /** How long to wait before the next attempt. */
+  backoffMs(attempts: number): number {
+    return this.#random() * Math.min(backoffCapMs, backoffBaseMs * 2 ** attempts);
+  }
+
+  async #work(): Promise<void> {
+    while (!this.#closed) {
+      this.#again = false;
+      const claimed = await this.#claim();
+      if (claimed.length === 0) break;
+      await Promise.all(claimed.map((delivery) => this.#deliver(delivery)));
+    }
+    if (!this.#closed) await this.#sleep();
+  }
+
+  async #claim(): Promise<Delivery[]> {
+    const { control } = this.#rooms;
+    const now = this.#now();
+    const due = control
+      .selectFrom("deliveries")
+      .select("id")
+      .where("state", "=", "waiting")
+      .where("nextAttemptAt", "<=", now)
+      .orderBy("nextAttemptAt")
+      .limit(claimMax);
+    return control
+      .updateTable("deliveries")
+      .set((eb) => ({ attempts: eb("attempts", "+", 1), nextAttemptAt: now + leaseMs }))
+      .where("id", "in", due)
+      .returningAll()
+      .execute();
+  }
+
+  async #deliver(delivery: Delivery): Promise<void> {
+    let outcome: Outcome;
+    try {
+      outcome = await this.#send(delivery);
+    } catch (error) {
+      this.#rooms.onError(error);
+      outcome = { kind: "retry", detail: `Tidings failed at it: ${(error as Error).message}` };
+    }
+    await this.#settle(delivery, outcome);
+  }
+
+  async #send(delivery: Delivery): Promise<Outcome> {
+    const { control, channels } = this.#rooms;
+    const send = delivery.kind === "dashboard" ? undefined : channels[delivery.kind];
+    if (!send) return { kind: "failed", detail: `Sending to a destination of this kind (${delivery.kind}) is not configured.` };
+    const destination = await control
+      .selectFrom("destinations")
+      .select(["address", "secret"])
+      .where("id", "=", delivery.destinationId)
+      .executeTakeFirst();
+    if (!destination) return { kind: "failed", detail: "The destination was removed." };
+    const project = await control
+      .selectFrom("projects")
+      .select(["slug", "name"])
+      .where("id", "=", delivery.projectId)
+      .executeTakeFirst();
+    const event = await this.#event(delivery);
+    if (!project || !event) return { kind: "failed", detail: "The event was deleted." };
+    return send({ event, project, ...destination });
+  }
+
+  async #event({ eventId, projectId }: Delivery): Promise<Event | null> {
+    const known = this.#events.get(eventId);
+    if (known) return known;
+    const json = await this.#rooms.events.find(projectId, eventId);
+    return json === null ? null : (JSON.parse(json) as Event);
+  }
+
+  async #settle(delivery: Delivery, outcome: Outcome): Promise<void> {
+    const { control } = this.#rooms;
+    const now = this.#now();
+    const { detail } = outcome;
+    const update = (change: Partial<Delivery>) =>
+      control
+        .updateTable("deliveries")
+        .set({ detail, nextAttemptAt: null, ...change })
+        .where("id", "=", delivery.id)
+        // One that was cancelled meanwhile stays so, unless it came through.
+        .$if(outcome.kind !== "delivered", (query) => query.where("state", "=", "waiting"))
+        .execute();
+    switch (outcome.kind) {
+      case "delivered":
+        await update({ state: "delivered", deliveredAt: now });
+        return;
+      case "failed":
+        await update({ state: "dead" });
+        return;
+      case "gone":
+        await update({ state: "dead" });
+        if (delivery.destinationId) await removeDestination(control, delivery.destinationId, detail);
+        return;
+      case "retry": {
+        const nextAttemptAt = Math.round(now + Math.max(this.backoffMs(delivery.attempts), outcome.retryAfterMs ?? 0));
+        const isOver = nextAttemptAt - delivery.createdAt > giveUpMs;
+        await update(isOver ? { state: "dead" } : { nextAttemptAt });
+      }
+    }
+  }
+
+  async #sleep(): Promise<void> {
+    const next = await this.#rooms.control
+      .selectFrom("deliveries")
+      .select("nextAttemptAt")
+      .where("state", "=", "waiting")
+      .orderBy("nextAttemptAt")
+      .limit(1)
+      .executeTakeFirst();
+    const waitMs = next ? Math.min(Math.max(next.nextAttemptAt! - this.#now(), 10), idleMs) : idleMs;
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.wake(), waitMs);
+    this.#timer.unref();
+  }
+}

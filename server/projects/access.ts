@@ -1,0 +1,78 @@
+import type { Kysely } from "kysely";
+import { type Account, accountOf, type Auth } from "../accounts/auth.ts";
+import { type KeyRing, secretOf } from "../keys/key-ring.ts";
+import type { ControlTables } from "../storage/control-tables.ts";
+import { problem } from "../wire/problems.ts";
+import type { Project } from "../wire/project.ts";
+
+/** Who asks, and in which project: a key in its own, or a member of one. */
+export type Access = { projectId: number } & (
+  | { by: "key"; keyId: string }
+  | { by: "account"; account: Account; role: Project["role"] }
+);
+
+type Rooms = { control: Kysely<ControlTables>; auth: Auth; keys: KeyRing; baseUrl: string };
+
+/** Decides who may act where. */
+export class Gate {
+  readonly #rooms: Rooms;
+
+  constructor(rooms: Rooms) {
+    this.#rooms = rooms;
+  }
+
+  /**
+   * Lets a key into its project, or a signed-in member into the project that `?project=` names.
+   *
+   * Throws `key-missing`, `key-invalid`, `origin-refused`, `project-unknown` and `project-forbidden`.
+   */
+  async toProject(request: Request): Promise<Access> {
+    if (secretOf(request.headers) === null && request.headers.has("cookie")) return this.#member(request);
+    const { id, projectId } = await this.#rooms.keys.identify(request.headers);
+    if (URL.parse(request.url)?.searchParams.has("project")) {
+      throw problem("query-invalid", { detail: 'An API key has one project of its own. Leave "project" out.' });
+    }
+    return { by: "key", keyId: id, projectId };
+  }
+
+  /** The same for members alone. Throws `sign-in-needed` as well. */
+  async toProjectAsMember(request: Request): Promise<Extract<Access, { by: "account" }>> {
+    return this.#member(request);
+  }
+
+  /** The signed-in account. Throws `sign-in-needed` and `origin-refused`. */
+  async toAccount(request: Request): Promise<Account> {
+    const account = await accountOf(this.#rooms.auth, request.headers);
+    if (!account) throw problem("sign-in-needed", { detail: "Sign in on the dashboard first." });
+    this.checkOrigin(request);
+    return account;
+  }
+
+  /** A cookie comes along from any page: what changes something must come from our own (OWASP, CSRF prevention). */
+  checkOrigin(request: Request): void {
+    if (request.method === "GET" || request.method === "HEAD") return;
+    const origin = request.headers.get("origin");
+    if (origin === null) {
+      if (request.headers.get("sec-fetch-site") === "same-origin") return;
+    } else if (origin === this.#rooms.baseUrl || URL.parse(origin)?.host === request.headers.get("host")) return;
+    throw problem("origin-refused", { detail: "A session is good for requests of the dashboard's own pages only." });
+  }
+
+  async #member(request: Request): Promise<Extract<Access, { by: "account" }>> {
+    const account = await this.toAccount(request);
+    const slug = URL.parse(request.url)?.searchParams.get("project") ?? null;
+    const projects = await this.#rooms.control
+      .selectFrom("members")
+      .innerJoin("projects", "projects.id", "members.projectId")
+      .select(["projects.id", "projects.slug", "members.role"])
+      .where("members.accountId", "=", account.id)
+      .$if(slug !== null, (query) => query.where("projects.slug", "=", slug!))
+      .limit(2)
+      .execute();
+    const [project, another] = projects;
+    if (another) throw problem("query-invalid", { detail: 'Say which project: "?project=" and its slug.' });
+    // Whether a project of another's exists is not told.
+    if (!project) throw problem("project-unknown", { detail: "You are not a member of such a project." });
+    return { by: "account", account, role: project.role, projectId: project.id };
+  }
+}

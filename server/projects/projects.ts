@@ -1,0 +1,102 @@
+import type { Kysely, Transaction } from "kysely";
+import type { ControlTables } from "../storage/control-tables.ts";
+import { problem } from "../wire/problems.ts";
+import type { Project } from "../wire/project.ts";
+
+type Control = Kysely<ControlTables> | Transaction<ControlTables>;
+
+const slugCharactersMax = 40;
+
+/** Makes a project with a slug of its own, made from the name, and its owner as the first member. */
+export async function createProject(
+  control: Control,
+  name: string,
+  ownerId: string | null,
+): Promise<{ id: number; project: Project }> {
+  const now = Date.now();
+  const slug = await freeSlug(control, name);
+  const { id } = await control
+    .insertInto("projects")
+    .values({ slug, name, createdAt: now })
+    .returning("id")
+    .executeTakeFirstOrThrow();
+  if (ownerId !== null) await addMember(control, id, ownerId, "owner");
+  return { id, project: { slug, name, role: "owner", createdAt: new Date(now).toISOString() } };
+}
+
+export async function addMember(
+  control: Control,
+  projectId: number,
+  accountId: string,
+  role: Project["role"],
+): Promise<void> {
+  await control
+    .insertInto("members")
+    .values({ projectId, accountId, role, createdAt: Date.now() })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+}
+
+/** The projects that an account is a member of, oldest first. */
+export async function listProjects(control: Control, accountId: string): Promise<Project[]> {
+  const rows = await control
+    .selectFrom("members")
+    .innerJoin("projects", "projects.id", "members.projectId")
+    .select(["projects.slug", "projects.name", "members.role", "projects.createdAt"])
+    .where("members.accountId", "=", accountId)
+    .orderBy("projects.id")
+    .execute();
+  return rows.map((row) => ({ ...row, createdAt: new Date(row.createdAt).toISOString() }));
+}
+
+/** Gives a project a new name; its slug stays. */
+export async function renameProject(
+  control: Control,
+  id: number,
+  role: Project["role"],
+  name: string,
+): Promise<Project> {
+  const row = await control
+    .updateTable("projects")
+    .set({ name })
+    .where("id", "=", id)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  return { slug: row.slug, name: row.name, role, createdAt: new Date(row.createdAt).toISOString() };
+}
+
+/** Finds a project by its slug or, where only one has it, by its name. Throws `project-unknown`. */
+export async function findProject(control: Control, nameOrSlug: string): Promise<{ id: number; slug: string }> {
+  const bySlug = await control
+    .selectFrom("projects")
+    .select(["id", "slug"])
+    .where("slug", "=", nameOrSlug)
+    .executeTakeFirst();
+  if (bySlug) return bySlug;
+  const byName = await control.selectFrom("projects").select(["id", "slug"]).where("name", "=", nameOrSlug).execute();
+  if (byName.length === 1) return byName[0]!;
+  const all = await control.selectFrom("projects").select("slug").orderBy("id").limit(20).execute();
+  const known = all.map(({ slug }) => slug).join(", ") || "none yet";
+  throw problem("project-unknown", {
+    detail:
+      byName.length > 1
+        ? `Several projects are named "${nameOrSlug}". Give the slug: ${known}.`
+        : `There is no project "${nameOrSlug}". Projects: ${known}.`,
+  });
+}
+
+async function freeSlug(control: Control, name: string): Promise<string> {
+  const base =
+    name
+      .normalize("NFKD")
+      .replace(/\p{M}/gu, "")
+      .toLowerCase()
+      .replace(/[^a-z0-9]+/g, "-")
+      .slice(0, slugCharactersMax)
+      .replace(/^-+|-+$/g, "") || "project";
+  for (let number = 1; ; number++) {
+    const slug = number === 1 ? base : `${base}-${number}`;
+    const taken = await control.selectFrom("projects").select("id").where("slug", "=", slug).executeTakeFirst();
+    if (!taken) return slug;
+  }
+}

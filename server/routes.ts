@@ -1,0 +1,170 @@
+import { OpenAPIHono, z } from "@hono/zod-openapi";
+import type { Account } from "./accounts/auth.ts";
+import type { House } from "./house.ts";
+import type { Access } from "./projects/access.ts";
+import { readJson } from "./wire/body.ts";
+import { readQuery } from "./wire/event-query.ts";
+import { limits } from "./wire/limits.ts";
+import { type Fault, Problem, problem } from "./wire/problems.ts";
+
+/** Who may call a route: a key or a member in their project, a member alone, a signed-in account, or anyone. */
+type Callers = {
+  project: Access;
+  member: Extract<Access, { by: "account" }>;
+  account: { account: Account };
+  anyone: object;
+};
+
+type Route<By extends keyof Callers, Query extends z.ZodObject, Body extends z.ZodType, Answer extends z.ZodType> = {
+  method: "get" | "post" | "patch" | "delete";
+  /** With parameters in braces, as OpenAPI writes them: `/api/events/{id}`. */
+  path: string;
+  by: By;
+  tag: string;
+  summary: string;
+  description?: string;
+  query?: Query;
+  /** The query also takes `tag.KEY=VALUE`, any number of times. */
+  takesTags?: boolean;
+  body?: Body;
+  /** Of the good answer; 200 by default. */
+  status?: number;
+  answer: Answer;
+  /** Of the good answer, where it is not JSON. */
+  answerType?: string;
+  /** Status codes of problems beyond those that follow from the rest of the declaration. */
+  problems?: number[];
+};
+
+type Call<By extends keyof Callers, Query extends z.ZodObject, Body extends z.ZodType> = Callers[By] & {
+  request: Request;
+  query: z.infer<Query>;
+  tags: [key: string, value: string][];
+  body: z.infer<Body>;
+  /** A parameter of the path. */
+  parameter: (name: string) => string;
+};
+
+/**
+ * The routes of the API. A route is declared once: who may call it is enforced, its query and body are checked, its answer
+ * is typed, and all of it stands in the API's description.
+ */
+export class Routes {
+  readonly app = new OpenAPIHono();
+  readonly #gate: House["gate"];
+
+  constructor(gate: House["gate"]) {
+    this.#gate = gate;
+    const { openAPIRegistry } = this.app;
+    openAPIRegistry.registerComponent("securitySchemes", "apiKey", { type: "apiKey", in: "header", name: "x-api-key" });
+    openAPIRegistry.registerComponent("securitySchemes", "bearer", { type: "http", scheme: "bearer" });
+    openAPIRegistry.registerComponent("securitySchemes", "session", {
+      type: "apiKey",
+      in: "cookie",
+      name: "tidings.session_token",
+    });
+  }
+
+  /** Adds a route. The handler gives the answer's body, or a `Response` where it is not plain JSON. */
+  add<
+    By extends keyof Callers,
+    Answer extends z.ZodType,
+    Query extends z.ZodObject = z.ZodObject,
+    Body extends z.ZodType = z.ZodUndefined,
+  >(
+    route: Route<By, Query, Body, Answer>,
+    handle: (call: Call<By, Query, Body>) => Promise<z.input<Answer> | Response>,
+  ): void {
+    this.describe(route);
+    this.app.on(route.method.toUpperCase(), route.path.replace(/\{(\w+)\}/g, ":$1"), async (context) => {
+      const request = context.req.raw;
+      const caller = await this.#callers[route.by](request);
+      const { searchParams } = new URL(request.url);
+      const { values, tags } = route.query
+        ? readQuery(searchParams, route.query, { tags: route.takesTags ?? false })
+        : { values: {}, tags: [] };
+      const body = route.body ? check(route.body, await readJson(request, limits.requestBytes)) : undefined;
+      const answer = await handle({
+        ...(caller as Callers[By]),
+        request,
+        query: values as z.infer<Query>,
+        tags,
+        body: body as z.infer<Body>,
+        parameter: (name) => context.req.param(name)!,
+      });
+      return answer instanceof Response ? answer : Response.json(answer, { status: route.status ?? 200 });
+    });
+  }
+
+  /** Puts a route into the API's description; `add` does so itself. */
+  describe(
+    route: Omit<Route<keyof Callers, z.ZodObject, z.ZodType, z.ZodType>, "query"> & { query?: z.ZodObject | undefined },
+  ): void {
+    const { method, path, by, tag, summary, description, body, query, takesTags, answer } = route;
+    const isOpen = by === "anyone";
+    const problems = [
+      ...(query || body ? [400] : []),
+      ...(isOpen ? [] : [401, 403]),
+      ...(body ? [413, 415, 422] : []),
+      ...(route.problems ?? []),
+    ];
+    const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!);
+    const tagsParameter = {
+      "tag.*": z.string().optional().openapi({
+        description: "`tag.KEY=VALUE`: only events with this tag; given several times, all must hold.",
+      }),
+    };
+    this.app.openAPIRegistry.registerPath({
+      method,
+      path,
+      tags: [tag],
+      summary,
+      ...(description && { description }),
+      security: isOpen ? [] : by === "project" ? [{ apiKey: [] }, { bearer: [] }, { session: [] }] : [{ session: [] }],
+      request: {
+        ...(names.length > 0 && { params: z.object(Object.fromEntries(names.map((name) => [name, z.string()]))) }),
+        ...(query && { query: takesTags ? query.extend(tagsParameter) : query }),
+        ...(body && { body: { required: true, content: { "application/json": { schema: body } } } }),
+      },
+      responses: {
+        [route.status ?? 200]: {
+          description: summary,
+          content: { [route.answerType ?? "application/json"]: { schema: answer } },
+        },
+        ...Object.fromEntries(
+          [...new Set(problems)].sort().map((status) => [
+            status,
+            { description: "A problem (RFC 9457).", content: { "application/problem+json": { schema: Problem } } },
+          ]),
+        ),
+      },
+    });
+  }
+
+  readonly #callers: { [By in keyof Callers]: (request: Request) => Promise<Callers[By]> } = {
+    project: (request) => this.#gate.toProject(request),
+    member: (request) => this.#gate.toProjectAsMember(request),
+    account: async (request) => ({ account: await this.#gate.toAccount(request) }),
+    anyone: async () => ({}),
+  };
+}
+
+function check(schema: z.ZodType, body: unknown): unknown {
+  const result = schema.safeParse(body);
+  if (result.success) return result.data;
+  const errors = result.error.issues.flatMap((issue): Fault[] => {
+    const pointer = issue.path.map((part) => `/${String(part)}`).join("");
+    if (issue.code === "unrecognized_keys") {
+      return issue.keys.map((key) => ({ pointer: `${pointer}/${key}`, detail: `"${key}" is not a member here.` }));
+    }
+    const isMissing = issue.code === "invalid_type" && valueAt(body, issue.path) === undefined;
+    const subject = issue.path.length === 0 ? "The body" : `"${issue.path.map(String).join(".")}"`;
+    return [{ pointer, detail: `${subject} ${isMissing ? "is missing" : issue.message}.` }];
+  });
+  const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : "";
+  throw problem("body-invalid", { detail: `${errors[0]!.detail}${more}`, errors });
+}
+
+function valueAt(value: unknown, path: PropertyKey[]): unknown {
+  return path.reduce<unknown>((inner, part) => (inner as { [Part in PropertyKey]?: unknown } | null)?.[part], value);
+}

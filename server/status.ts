@@ -1,0 +1,51 @@
+import { z } from "@hono/zod-openapi";
+import type { House } from "./house.ts";
+import type { Routes } from "./routes.ts";
+import { version } from "./version.ts";
+import { problem } from "./wire/problems.ts";
+
+const Ok = z.object({ ok: z.literal(true) });
+
+/** Whether the service is there and well, and the description of its API. */
+export function addStatusRoutes(routes: Routes, { store }: House): void {
+  routes.add(
+    { method: "get", path: "/healthz", by: "anyone", tag: "Status", summary: "The process is up", answer: Ok },
+    async () => ({ ok: true }),
+  );
+
+  routes.add(
+    {
+      method: "get",
+      path: "/readyz",
+      by: "anyone",
+      tag: "Status",
+      summary: "The storage answers",
+      answer: Ok,
+      problems: [503],
+    },
+    async () => {
+      try {
+        await store.events.lastArrival();
+      } catch (error) {
+        throw problem("storage-unavailable", { detail: "The storage does not answer.", log: error, retryAfterSeconds: 5 });
+      }
+      return { ok: true };
+    },
+  );
+
+  routes.app.get("/openapi.json", ({ json }) => json(describeApi(routes)));
+}
+
+/** The API's description, as OpenAPI 3.1. */
+export function describeApi(routes: Routes) {
+  return routes.app.getOpenAPI31Document({
+    openapi: "3.1.0",
+    info: {
+      title: "Tidings",
+      version,
+      description: "Record, find, watch and announce events. Errors are RFC 9457 problems.",
+      license: { name: "MIT", url: "https://opensource.org/license/mit" },
+    },
+    servers: [{ url: "/" }],
+  });
+}

@@ -1,0 +1,75 @@
+import type { Generated } from "kysely";
+import type { deliveryStates, DestinationKind } from "../wire/notification.ts";
+
+/** The control tables as Kysely sees them: columns in camel case, moments in milliseconds since 1970. */
+export type ControlTables = {
+  settings: { name: string; value: string };
+  accounts: {
+    id: string;
+    name: string;
+    email: string;
+    emailVerified: number;
+    image: string | null;
+    /** ISO 8601, as better-auth writes it; the same in the two tables below. */
+    createdAt: string;
+    updatedAt: string;
+  };
+  credentials: {
+    id: string;
+    accountId: string;
+    providerId: string;
+    userId: string;
+    password: string | null;
+    createdAt: string;
+    updatedAt: string;
+  };
+  sessions: { id: string; userId: string; token: string; expiresAt: string; createdAt: string; updatedAt: string };
+  projects: { id: Generated<number>; slug: string; name: string; createdAt: number };
+  members: { projectId: number; accountId: string; role: "owner" | "member"; createdAt: number };
+  channels: {
+    projectId: number;
+    name: string;
+    icon: string | null;
+    events: Generated<number>;
+    lastEventAt: number | null;
+    createdAt: number;
+  };
+  keys: {
+    id: string;
+    projectId: number;
+    name: string;
+    kind: "secret";
+    /** SHA-256 of the key, in hexadecimal. */
+    hash: string;
+    ending: string;
+    createdAt: number;
+    lastUsedAt: number | null;
+    revokedAt: number | null;
+  };
+  destinations: {
+    id: string;
+    accountId: string;
+    kind: DestinationKind;
+    label: string;
+    address: string;
+    secret: string | null;
+    enabled: number;
+    createdAt: number;
+  };
+  deliveries: {
+    id: Generated<number>;
+    projectId: number;
+    eventId: string;
+    accountId: string;
+    destinationId: string | null;
+    kind: DestinationKind;
+    label: string;
+    state: (typeof deliveryStates)[number];
+    attempts: Generated<number>;
+    detail: string | null;
+    createdAt: number;
+    nextAttemptAt: number | null;
+    deliveredAt: number | null;
+    readAt: number | null;
+  };
+};

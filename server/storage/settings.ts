@@ -1,0 +1,19 @@
+import type { Kysely } from "kysely";
+import type { ControlTables } from "./control-tables.ts";
+
+/** A value that is made once for an installation and kept, such as its secret; the first one made stays. */
+export async function settled(
+  control: Kysely<ControlTables>,
+  name: string,
+  make: () => string,
+): Promise<string> {
+  const find = () => control.selectFrom("settings").select("value").where("name", "=", name).executeTakeFirst();
+  const known = await find();
+  if (known) return known.value;
+  await control
+    .insertInto("settings")
+    .values({ name, value: make() })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+  return (await find())!.value;
+}

@@ -1,0 +1,167 @@
+import type { Database } from "bun:sqlite";
+import { momentOfId } from "../../events/id.ts";
+import type { Verdict } from "../store.ts";
+import type { BatchEvent } from "./batch.ts";
+import { bodyOf, eventJson, idOf } from "./event-row.ts";
+import { datedBit, positionAt, positionSql } from "./position.ts";
+import { type IndexedEvent, tokensOf } from "./tokens.ts";
+
+const hourMs = 3_600_000;
+
+/**
+ * Makes the function that stores a batch of events with all that belongs to them: index, counters, channels and deliveries.
+ * It is to be called within a transaction, and gives a verdict for each event, in order.
+ */
+export function createAppend(database: Database) {
+  const insertSentId = database.prepare(
+    `INSERT INTO sent_ids (project_id, id, position)
+     VALUES (?1, unhex(?2, '-'), ${positionSql("?3", "?4")}) ON CONFLICT DO NOTHING`,
+  );
+  const removeSentId = database.prepare("DELETE FROM sent_ids WHERE project_id = ?1 AND id = unhex(?2, '-')");
+  const selectSent = database.prepare<{ ms: number; body: string }, [number, string]>(
+    `SELECT events.position >> 21 AS ms, events.body FROM sent_ids JOIN events USING (position)
+     WHERE sent_ids.project_id = ?1 AND sent_ids.id = unhex(?2, '-')`,
+  );
+  const selectMade = database.prepare<{ ms: number; body: string }, [number, number, number, string]>(
+    `SELECT position >> 21 AS ms, body FROM events
+     WHERE position = ${positionSql("?2", "?3")} AND project_id = ?1 AND id = unhex(?4, '-')`,
+  );
+  const selectLastDated = database.prepare<{ sequence: number | null }, [bigint, bigint]>(
+    "SELECT max(position) & 2097151 AS sequence FROM events WHERE position BETWEEN ?1 AND ?2",
+  );
+  const insertEvent = database.prepare(
+    `INSERT INTO events (position, project_id, id, arrival, body)
+     VALUES (${positionSql("?1", "?2")}, ?3, unhex(?4, '-'), NULL, ?5)`,
+  );
+  const insertDatedEvent = database.prepare(
+    `INSERT INTO events (position, project_id, id, arrival, body)
+     VALUES (${positionSql("?1", "?2")}, ?3, unhex(?4, '-'), ${positionSql("?5", "?6")}, ?7)`,
+  );
+  const insertTokens = database.prepare(
+    `INSERT INTO events_index (rowid, tokens) VALUES (${positionSql("?1", "?2")}, ?3)`,
+  );
+  const addToCounter = database.prepare(
+    `INSERT INTO counters (project_id, channel, name, hour, events) VALUES (?1, ?2, ?3, ?4, ?5)
+     ON CONFLICT DO UPDATE SET events = events + excluded.events`,
+  );
+  const addToChannel = database.prepare(
+    `INSERT INTO channels (project_id, name, events, last_event_at, created_at) VALUES (?1, ?2, ?3, ?4, ?5)
+     ON CONFLICT DO UPDATE SET events = events + excluded.events,
+       last_event_at = max(coalesce(last_event_at, 0), excluded.last_event_at)`,
+  );
+  const insertDeliveries = database.prepare(
+    `INSERT INTO deliveries (project_id, event_id, account_id, destination_id, kind, label, state, created_at,
+                             next_attempt_at, delivered_at)
+     SELECT ?1, ?2, members.account_id, destinations.id, kind, label,
+            iif(kind = 'dashboard', 'delivered', 'waiting'), ?3,
+            iif(kind = 'dashboard', NULL, ?3), iif(kind = 'dashboard', ?3, NULL)
+     FROM members JOIN destinations USING (account_id) WHERE members.project_id = ?1 AND enabled = 1`,
+  );
+
+  /** Claims an id that a client made, for an event at this place; gives the event that has it already, or null. */
+  function claimId(projectId: number, id: string, ms: number, sequence: number): string | null {
+    const isNew = insertSentId.run(projectId, id, ms, sequence).changes === 1;
+    const moment = momentOfId(id);
+    const found = isNew
+      ? selectMade.get(projectId, moment.ms, moment.sequence, id)
+      : selectSent.get(projectId, id);
+    if (!found) return null;
+    // An id that the server made is found through its position, and needs no entry.
+    if (isNew) removeSentId.run(projectId, id);
+    return eventJson(id.replaceAll("-", ""), found.body, found.ms);
+  }
+
+  /** The next free sequence among the events that clients dated to a millisecond. */
+  function nextDatedSequence(ms: number): number {
+    const last = selectLastDated.get(positionAt(ms, datedBit), positionAt(ms, 2 * datedBit - 1))?.sequence;
+    const next = last == null ? datedBit : last + 1;
+    if (next >= 2 * datedBit) throw new Error(`More than ${datedBit} events carry the createdAt ${ms}.`);
+    return next;
+  }
+
+  return function append(events: BatchEvent[]): Verdict[] {
+    const verdicts = new Array<Verdict>(events.length);
+    const counts = new Counts();
+    for (const index of inOrderOfTime(events)) {
+      const event = events[index]!;
+      const id = idOf(event.json);
+      const { projectId, createdAtMs } = event;
+      const sequence = event.dated ? nextDatedSequence(createdAtMs) : event.arrivalSequence;
+      if (event.idSent) {
+        const duplicate = claimId(projectId, id, createdAtMs, sequence);
+        if (duplicate !== null) {
+          verdicts[index] = { kind: "duplicate", json: duplicate };
+          continue;
+        }
+      }
+      const body = bodyOf(event.json);
+      if (event.dated) {
+        insertDatedEvent.run(createdAtMs, sequence, projectId, id, event.arrivalMs, event.arrivalSequence, body);
+      } else {
+        insertEvent.run(createdAtMs, sequence, projectId, id, body);
+      }
+      const indexed = JSON.parse(event.json) as IndexedEvent;
+      insertTokens.run(createdAtMs, sequence, tokensOf(projectId, indexed));
+      counts.add(projectId, indexed.channelId, indexed.name, createdAtMs);
+      const notified =
+        event.notifies && insertDeliveries.run(projectId, id, event.arrivalMs).changes > 0;
+      verdicts[index] = notified ? createdAndNotified : created;
+    }
+    const now = events[0]?.arrivalMs ?? 0;
+    for (const count of counts.byHour()) {
+      addToCounter.run(count.projectId, count.channel, count.name, count.hour, count.events);
+    }
+    for (const count of counts.byChannel()) {
+      addToChannel.run(count.projectId, count.channel, count.events, count.lastMs, now);
+    }
+    return verdicts;
+  };
+}
+
+const created: Verdict = { kind: "created", notified: false };
+const createdAndNotified: Verdict = { kind: "created", notified: true };
+
+/** The events' indices, oldest first: rows of falling ids cost the full-text index ten times as much. */
+function inOrderOfTime(events: BatchEvent[]): number[] {
+  const order = events.map((_, index) => index);
+  if (events.some((event) => event.dated)) {
+    order.sort((a, b) => events[a]!.createdAtMs - events[b]!.createdAtMs || a - b);
+  }
+  return order;
+}
+
+type Count = { projectId: number; channel: string; name: string; hour: number; events: number; lastMs: number };
+
+/** What a batch adds to the counters, summed first: a statement for each sum, not for each event. */
+class Counts {
+  readonly #byHour = new Map<string, Count>();
+
+  add(projectId: number, channel: string, name: string, ms: number): void {
+    const hour = Math.floor(ms / hourMs);
+    const key = `${projectId} ${hour} ${channel}\0${name}`;
+    const count = this.#byHour.get(key);
+    if (count === undefined) this.#byHour.set(key, { projectId, channel, name, hour, events: 1, lastMs: ms });
+    else {
+      count.events++;
+      if (ms > count.lastMs) count.lastMs = ms;
+    }
+  }
+
+  byHour(): Iterable<Count> {
+    return this.#byHour.values();
+  }
+
+  byChannel(): Iterable<Count> {
+    const sums = new Map<string, Count>();
+    for (const count of this.#byHour.values()) {
+      const key = `${count.projectId} ${count.channel}`;
+      const sum = sums.get(key);
+      if (sum === undefined) sums.set(key, { ...count });
+      else {
+        sum.events += count.events;
+        sum.lastMs = Math.max(sum.lastMs, count.lastMs);
+      }
+    }
+    return sums.values();
+  }
+}

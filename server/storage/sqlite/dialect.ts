@@ -1,0 +1,114 @@
+import type { Database, SQLQueryBindings } from "bun:sqlite";
+import {
+  type CompiledQuery,
+  type DatabaseConnection,
+  type Dialect,
+  type Driver,
+  type QueryResult,
+  SelectQueryNode,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from "kysely";
+import type { Writer } from "./writer.ts";
+import type { ExecuteResult } from "./writer-thread.ts";
+
+type Run = (sql: string, parameters: readonly unknown[]) => Promise<ExecuteResult>;
+
+/**
+ * Kysely over the writer thread: what writes goes to the writer, and a transaction holds it until the end. A `SELECT`
+ * outside a transaction reads here and at once, from a read-only connection: the control tables are small.
+ */
+export function createDialect(writer: Writer, reading: Database): Dialect {
+  return {
+    createAdapter: () => new SqliteAdapter(),
+    createDriver: () => new WriterDriver(writer, reading),
+    createIntrospector: (database) => new SqliteIntrospector(database),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+  };
+}
+
+class WriterDriver implements Driver {
+  readonly #writer: Writer;
+  readonly #reading: Database;
+
+  constructor(writer: Writer, reading: Database) {
+    this.#writer = writer;
+    this.#reading = reading;
+  }
+
+  async init(): Promise<void> {}
+
+  async acquireConnection(): Promise<WriterConnection> {
+    return new WriterConnection(this.#writer, this.#reading);
+  }
+
+  async beginTransaction(connection: WriterConnection): Promise<void> {
+    await connection.begin();
+  }
+
+  async commitTransaction(connection: WriterConnection): Promise<void> {
+    await connection.end("COMMIT");
+  }
+
+  async rollbackTransaction(connection: WriterConnection): Promise<void> {
+    await connection.end("ROLLBACK");
+  }
+
+  async releaseConnection(): Promise<void> {}
+
+  async destroy(): Promise<void> {}
+}
+
+class WriterConnection implements DatabaseConnection {
+  readonly #writer: Writer;
+  readonly #reading: Database;
+  #transaction: { run: Run; release: () => void } | null = null;
+
+  constructor(writer: Writer, reading: Database) {
+    this.#writer = writer;
+    this.#reading = reading;
+  }
+
+  async begin(): Promise<void> {
+    await new Promise<void>((held, failed) => {
+      this.#writer
+        .transaction(async (run) => {
+          await run("BEGIN IMMEDIATE", []);
+          await new Promise<void>((release) => {
+            this.#transaction = { run, release };
+            held();
+          });
+        })
+        .catch(failed);
+    });
+  }
+
+  async end(statement: "COMMIT" | "ROLLBACK"): Promise<void> {
+    const { run, release } = this.#transaction!;
+    try {
+      await run(statement, []);
+    } finally {
+      this.#transaction = null;
+      release();
+    }
+  }
+
+  async executeQuery<Row>({ sql, parameters, query }: CompiledQuery): Promise<QueryResult<Row>> {
+    if (!this.#transaction && SelectQueryNode.is(query)) {
+      return { rows: this.#reading.query<Row, SQLQueryBindings[]>(sql).all(...(parameters as SQLQueryBindings[])) };
+    }
+    const run = this.#transaction?.run ?? ((sql, parameters) => this.#writer.execute(sql, parameters));
+    const { rows, changes, lastInsertRowid } = await run(sql, parameters);
+    return {
+      rows: rows as Row[],
+      insertId: BigInt(lastInsertRowid),
+      numAffectedRows: BigInt(changes),
+    };
+  }
+
+  // biome-ignore lint/correctness/useYield: Kysely asks for the method; nothing here streams
+  async *streamQuery<Row>(): AsyncIterableIterator<QueryResult<Row>> {
+    throw new Error("The control tables are small and are not streamed.");
+  }
+}

@@ -1,0 +1,24 @@
+/**
+ * An event's row keeps its JSON without the ends that are always the same: `{"id":"…",` before and `,"createdAt":"…"}`
+ * after, which are made from the row's id and position. That spares 70 bytes an event.
+ */
+const idLength = 36;
+const headLength = '{"id":"",'.length + idLength;
+const tailLength = ',"createdAt":""}'.length + "2026-01-01T00:00:00.000Z".length;
+
+export function bodyOf(json: string): string {
+  return json.slice(headLength, -tailLength);
+}
+
+export function idOf(json: string): string {
+  return json.slice('{"id":"'.length, '{"id":"'.length + idLength);
+}
+
+/** @param hexId - 32 lower-case hexadecimal digits */
+export function eventJson(hexId: string, body: string, createdAtMs: number): string {
+  return `{"id":"${dashed(hexId)}",${body},"createdAt":"${new Date(createdAtMs).toISOString()}"}`;
+}
+
+export function dashed(hex: string): string {
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}

@@ -1,0 +1,59 @@
+import { CamelCasePlugin, Kysely } from "kysely";
+import type { Moment } from "../../events/id.ts";
+import type { ControlTables } from "../control-tables.ts";
+import type { ArrivedEvent, Cursor, EventQuery, EventStore, Page, Store } from "../store.ts";
+import { createDialect } from "./dialect.ts";
+import { databaseFile, migrate, openForReading } from "./open.ts";
+import { Reader } from "./reader.ts";
+import type { Chunk } from "./reader-thread.ts";
+import { Writer } from "./writer.ts";
+
+/** Events that a streamed listing reads at a time: large enough to be quick, small enough for pages to slip between. */
+const chunkEvents = 2_000;
+
+/**
+ * Opens the store in a directory, which is made where it is missing, and brings it to this program's version.
+ *
+ * @param onFatal - called when the storage can't go on: the process is to end, and to acknowledge nothing more
+ */
+export async function openSqliteStore(dataDirectory: string, onFatal: (error: Error) => void): Promise<Store> {
+  migrate(dataDirectory);
+  const writer = await Writer.start(dataDirectory, onFatal);
+  const reader = await Reader.start(dataDirectory, onFatal);
+  const reading = openForReading(databaseFile(dataDirectory));
+  const control = new Kysely<ControlTables>({
+    dialect: createDialect(writer, reading),
+    plugins: [new CamelCasePlugin()],
+  });
+
+  async function* stream(query: EventQuery): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+    let after: Cursor | null | undefined = query.after;
+    while (after !== null) {
+      const chunk: Chunk = await reader.ask({ kind: "chunk", query: { ...query, after }, limit: chunkEvents });
+      if (chunk.bytes.length > 0) yield chunk.bytes;
+      after = chunk.next;
+    }
+  }
+
+  const events: EventStore = {
+    append: (event) => writer.append(event),
+    page: (query, limit) => reader.ask<Page>({ kind: "page", query, limit }),
+    stream,
+    find: (projectId, id) => reader.ask<string | null>({ kind: "find", projectId, id }),
+    arrivedAfter: (projectId, moment, limit) =>
+      reader.ask<ArrivedEvent[]>({ kind: "arrivedAfter", projectId, moment, limit }),
+    lastArrival: () => reader.ask<Moment | null>({ kind: "lastArrival" }),
+  };
+
+  return {
+    engine: "sqlite",
+    events,
+    control,
+    async close() {
+      await control.destroy();
+      await writer.close();
+      await reader.close();
+      reading.close();
+    },
+  };
+}

@@ -1,0 +1,102 @@
+import { Database } from "bun:sqlite";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+
+/** The one file that holds everything, within the data directory (with SQLite's `-wal` and `-shm` beside it). */
+export function databaseFile(dataDirectory: string): string {
+  return join(dataDirectory, "tidings.db");
+}
+
+/** How long a connection waits for another process's write, such as a command's. */
+const busyTimeoutMs = 5_000;
+const writerCacheKib = 64 * 1_024;
+const readerCacheKib = 16 * 1_024;
+/** Pages in the WAL before they are moved into the database: 32 MB, so that bursts are not held up. */
+const checkpointPages = 8_192;
+
+export function openForWriting(file: string): Database {
+  const database = new Database(file, { create: true, readwrite: true, strict: true });
+  database.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
+  database.run("PRAGMA journal_mode = WAL");
+  database.run("PRAGMA synchronous = FULL");
+  database.run("PRAGMA foreign_keys = ON");
+  database.run(`PRAGMA cache_size = -${writerCacheKib}`);
+  database.run(`PRAGMA wal_autocheckpoint = ${checkpointPages}`);
+  return database;
+}
+
+export function openForReading(file: string): Database {
+  const database = new Database(file, { readonly: true, strict: true });
+  database.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
+  database.run(`PRAGMA cache_size = -${readerCacheKib}`);
+  return database;
+}
+
+type Migration = { number: number; name: string; sql: string };
+
+const migrationsDirectory = join(import.meta.dir, "migrations");
+
+function readMigrations(): Migration[] {
+  return readdirSync(migrationsDirectory)
+    .filter((name) => name.endsWith(".sql"))
+    .sort()
+    .map((name) => ({
+      number: Number.parseInt(name, 10),
+      name,
+      sql: readFileSync(join(migrationsDirectory, name), "utf8"),
+    }));
+}
+
+/**
+ * Brings the database to this program's version: makes it where there is none, and runs the migrations that it lacks in
+ * one transaction, after a snapshot of the file beside it (`tidings.db.before-N`).
+ *
+ * Throws where the database is newer than the program.
+ */
+export function migrate(dataDirectory: string): void {
+  mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
+  const file = databaseFile(dataDirectory);
+  const database = openForWriting(file);
+  try {
+    database.run("PRAGMA foreign_keys = OFF");
+    const migrations = readMigrations();
+    const newest = migrations.at(-1)!.number;
+    const isCurrent = (version: number): boolean => {
+      if (version > newest) {
+        throw new Error(
+          `The database ${file} was written by a newer Tidings (its schema is ${version}, this program knows ${newest}). Start that version, or restore the snapshot that it left beside the file.`,
+        );
+      }
+      return version === newest;
+    };
+    const before = versionOf(database);
+    if (isCurrent(before)) return;
+    if (before > 0) snapshot(database, `${file}.before-${newest}`);
+    database.run("BEGIN IMMEDIATE");
+    try {
+      // Another process may have migrated while this one waited for the lock.
+      const version = versionOf(database);
+      if (!isCurrent(version)) {
+        for (const migration of migrations) {
+          if (migration.number > version) database.run(migration.sql);
+        }
+        database.run(`PRAGMA user_version = ${newest}`);
+      }
+      database.run("COMMIT");
+    } catch (error) {
+      database.run("ROLLBACK");
+      throw error;
+    }
+  } finally {
+    database.close();
+  }
+}
+
+function versionOf(database: Database): number {
+  return (database.query("PRAGMA user_version").get() as { user_version: number }).user_version;
+}
+
+function snapshot(database: Database, file: string): void {
+  if (existsSync(file)) rmSync(file);
+  database.query("VACUUM INTO ?").run(file);
+}

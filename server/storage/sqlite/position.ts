@@ -1,0 +1,32 @@
+import { type Moment, sequenceMax } from "../../events/id.ts";
+
+/**
+ * An event's place in time, and its row's id: the milliseconds of `createdAt`, shifted left by 21 bits. Below them, events
+ * that the server dated have their arrival's sequence; those that the client dated have the highest bit set and a counter
+ * of their own. So the two never meet, and newest-first needs no sort.
+ */
+export type Position = bigint;
+
+const sequenceBits = 21n;
+/** Marks the positions of events that carry their own createdAt. */
+export const datedBit = sequenceMax + 1;
+/** Events with the same createdAt, to the millisecond, that clients can date. */
+export const datedPerMs = sequenceMax + 1;
+
+export function positionAt(ms: number, sequence = 0): Position {
+  return (BigInt(ms) << sequenceBits) | BigInt(sequence);
+}
+
+export function positionOf(moment: Moment): Position {
+  return positionAt(moment.ms, moment.sequence);
+}
+
+/** The first position after all of a millisecond's. */
+export function positionAfter(ms: number): Position {
+  return positionAt(ms + 1);
+}
+
+/** SQL that makes a position of two parameters; they are bound as numbers, which is quicker than bigints. */
+export function positionSql(ms: string, sequence: string): string {
+  return `((CAST(${ms} AS INTEGER) << 21) | ${sequence})`;
+}

@@ -1,0 +1,179 @@
+import type { Database } from "bun:sqlite";
+import { holds } from "../../events/filter.ts";
+import { type Moment, momentOfId } from "../../events/id.ts";
+import type { Event } from "../../wire/event.ts";
+import type { ArrivedEvent, Cursor, EventQuery, Page } from "../store.ts";
+import { dashed, eventJson } from "./event-row.ts";
+import { isNarrowed, matchOf } from "./match.ts";
+import { datedBit, positionAfter, positionAt, positionOf, positionSql } from "./position.ts";
+
+type Row = { ms: number; sequence: number; id: string; body: string };
+
+const columns = "events.position >> 21 AS ms, events.position & 2097151 AS sequence, lower(hex(events.id)) AS id, events.body";
+const earliest = 0n;
+const latest = 2n ** 63n - 1n;
+/** Rows that a filter's page reads at least at a time, for the case that some do not hold. */
+const runRowsMin = 50;
+
+/** The queries on events. All are read-only and hold no transaction open between calls. */
+export function createRead(database: Database) {
+  const indexed = (order: "ASC" | "DESC") =>
+    database.prepare<Row, [string, bigint, bigint, number]>(
+      `SELECT ${columns} FROM events_index JOIN events ON events.position = events_index.rowid
+       WHERE events_index MATCH ?1 AND events_index.rowid BETWEEN ?2 AND ?3
+       ORDER BY events_index.rowid ${order} LIMIT ?4`,
+    );
+  const select = { asc: indexed("ASC"), desc: indexed("DESC") };
+  const selectSent = database.prepare<Row, [number, string]>(
+    `SELECT ${columns} FROM sent_ids JOIN events USING (position)
+     WHERE sent_ids.project_id = ?1 AND sent_ids.id = unhex(?2, '-')`,
+  );
+  const selectMade = database.prepare<Row, [number, number, number, string]>(
+    `SELECT ${columns} FROM events
+     WHERE position = ${positionSql("?2", "?3")} AND project_id = ?1 AND id = unhex(?4, '-')`,
+  );
+  // What came undated arrived at its position; what came dated says so in its own column.
+  const selectUndatedAfter = database.prepare<Row, [string, bigint, bigint, number]>(
+    `SELECT ${columns} FROM events_index JOIN events ON events.position = events_index.rowid
+     WHERE events_index MATCH ?1 AND events_index.rowid BETWEEN ?2 AND ?3
+       AND events_index.rowid & ${datedBit} = 0
+     ORDER BY events_index.rowid LIMIT ?4`,
+  );
+  const selectDatedAfter = database.prepare<Row & { arrivalMs: number; arrivalSequence: number }, [number, bigint, number]>(
+    `SELECT ${columns}, arrival >> 21 AS arrivalMs, arrival & 2097151 AS arrivalSequence FROM events
+     WHERE arrival > ?2 AND project_id = ?1 ORDER BY arrival LIMIT ?3`,
+  );
+  const selectLastUndated = database.prepare<{ ms: number; sequence: number }, []>(
+    "SELECT position >> 21 AS ms, position & 2097151 AS sequence FROM events WHERE arrival IS NULL ORDER BY position DESC LIMIT 1",
+  );
+  const selectLastDated = database.prepare<{ ms: number; sequence: number }, []>(
+    "SELECT arrival >> 21 AS ms, arrival & 2097151 AS sequence FROM events WHERE arrival IS NOT NULL ORDER BY arrival DESC LIMIT 1",
+  );
+
+  /**
+   * The next rows in order, at least `count` where there are as many; whole milliseconds, since the events of one are in
+   * the order of their ids and not of their positions.
+   */
+  function readRun(query: EventQuery, { low, high }: Bounds, count: number): { rows: Row[]; isLast: boolean } {
+    if (low > high) return { rows: [], isLast: true };
+    const match = matchOf(query.projectId, query.filter);
+    const ascending = query.order === "asc";
+    const statement = select[query.order];
+    const rows = statement.all(match, low, high, count);
+    const isLast = rows.length < count;
+    const last = rows.at(-1);
+    if (last && !isLast) {
+      const end = positionAt(last.ms, last.sequence);
+      const rest = ascending
+        ? statement.all(match, end + 1n, positionAfter(last.ms) - 1n, -1)
+        : statement.all(match, positionAt(last.ms), end - 1n, -1);
+      for (const row of rest) rows.push(row);
+    }
+    return { rows: sortWithinMs(rows, ascending), isLast };
+  }
+
+  function readPage(query: EventQuery, limit: number): { rows: Row[]; next: Cursor | null } {
+    const { after, filter } = query;
+    const ascending = query.order === "asc";
+    const isPast = (row: Row): boolean =>
+      after !== undefined && row.ms === after.ms && (ascending ? dashed(row.id) <= after.id : dashed(row.id) >= after.id);
+    const compared = isNarrowed(filter);
+    const rows: Row[] = [];
+    const bounds = boundsOf(query);
+    for (;;) {
+      const run = readRun(query, bounds, Math.max(limit - rows.length + 1, runRowsMin));
+      for (const row of run.rows) {
+        if (isPast(row)) continue;
+        if (compared && !holds(filter, JSON.parse(jsonOf(row)) as Event)) continue;
+        rows.push(row);
+      }
+      if (run.isLast || rows.length > limit) break;
+      // The run ended with a whole millisecond: the next one starts beyond it.
+      const { ms } = run.rows.at(-1)!;
+      if (ascending) bounds.low = positionAfter(ms);
+      else bounds.high = positionAt(ms) - 1n;
+    }
+    const isEnd = rows.length <= limit;
+    if (!isEnd) rows.length = limit;
+    const last = rows.at(-1);
+    return { rows, next: isEnd || !last ? null : { ms: last.ms, id: dashed(last.id) } };
+  }
+
+  return {
+    page(query: EventQuery, limit: number): Page {
+      const { rows, next } = readPage(query, limit);
+      return { events: rows.map(jsonOf), next };
+    },
+
+    /** A page as one text with commas between the events. */
+    chunk(query: EventQuery, limit: number): { text: string; next: Cursor | null } {
+      const { rows, next } = readPage(query, limit);
+      let text = "";
+      for (const row of rows) text += text === "" ? jsonOf(row) : `,${jsonOf(row)}`;
+      return { text, next };
+    },
+
+    find(projectId: number, id: string): string | null {
+      const moment = momentOfId(id);
+      const row = selectMade.get(projectId, moment.ms, moment.sequence, id) ?? selectSent.get(projectId, id);
+      return row ? jsonOf(row) : null;
+    },
+
+    arrivedAfter(projectId: number, moment: Moment, limit: number): ArrivedEvent[] {
+      const after = positionOf(moment);
+      const undated = selectUndatedAfter.all(matchOf(projectId, {}), after + 1n, latest, limit).map((row) => ({
+        arrival: { ms: row.ms, sequence: row.sequence },
+        json: jsonOf(row),
+      }));
+      const dated = selectDatedAfter.all(projectId, after, limit).map((row) => ({
+        arrival: { ms: row.arrivalMs, sequence: row.arrivalSequence },
+        json: jsonOf(row),
+      }));
+      return [...undated, ...dated]
+        .sort((a, b) => a.arrival.ms - b.arrival.ms || a.arrival.sequence - b.arrival.sequence)
+        .slice(0, limit);
+    },
+
+    lastArrival(): Moment | null {
+      const [a, b] = [selectLastUndated.get(), selectLastDated.get()];
+      if (!a || !b) return a ?? b;
+      return a.ms > b.ms || (a.ms === b.ms && a.sequence > b.sequence) ? a : b;
+    },
+  };
+}
+
+function jsonOf(row: Row): string {
+  return eventJson(row.id, row.body, row.ms);
+}
+
+/** Positions between which a query's events stand, both inclusive. */
+type Bounds = { low: bigint; high: bigint };
+
+function boundsOf({ filter, order, after }: EventQuery): Bounds {
+  const low = filter.fromMs === undefined ? earliest : positionAt(Math.max(filter.fromMs, 0));
+  const high = filter.toMs === undefined ? latest : positionAt(Math.max(filter.toMs, 0)) - 1n;
+  if (!after) return { low, high };
+  // The cursor's own millisecond is read again: others of it may follow.
+  return order === "desc"
+    ? { low, high: smaller(high, positionAfter(after.ms) - 1n) }
+    : { low: larger(low, positionAt(after.ms)), high };
+}
+
+function smaller(a: bigint, b: bigint): bigint {
+  return a < b ? a : b;
+}
+
+function larger(a: bigint, b: bigint): bigint {
+  return a > b ? a : b;
+}
+
+/** Sorts by id within each millisecond; ids that the server made are in order already, and cost one comparison. */
+function sortWithinMs(rows: Row[], ascending: boolean): Row[] {
+  const isInOrder = (a: Row, b: Row): boolean => a.ms !== b.ms || (ascending ? a.id < b.id : a.id > b.id);
+  for (let index = 1; index < rows.length; index++) {
+    if (isInOrder(rows[index - 1]!, rows[index]!)) continue;
+    const sign = ascending ? 1 : -1;
+    return rows.sort((a, b) => sign * (a.ms - b.ms || (a.id < b.id ? -1 : 1)));
+  }
+  return rows;
+}

@@ -1,0 +1,56 @@
+/** A reader: a thread with a read-only connection, so that no query holds up the HTTP loop. */
+import type { Moment } from "../../events/id.ts";
+import type { Cursor, EventQuery } from "../store.ts";
+import { databaseFile, openForReading } from "./open.ts";
+import { createRead } from "./read.ts";
+
+declare const self: Worker & { onmessage: (message: MessageEvent<{ id: number; request: ReaderRequest }>) => void };
+
+export type ReaderRequest =
+  | { kind: "page"; query: EventQuery; limit: number }
+  | { kind: "chunk"; query: EventQuery; limit: number }
+  | { kind: "find"; projectId: number; id: string }
+  | { kind: "arrivedAfter"; projectId: number; moment: Moment; limit: number }
+  | { kind: "lastArrival" }
+  | { kind: "close" };
+
+export type ReaderAnswer = { id: number } & ({ result: unknown } | { code: string; message: string });
+
+/** The result of `chunk`: events as UTF-8 JSON texts with commas between. */
+export type Chunk = { bytes: Uint8Array<ArrayBuffer>; next: Cursor | null };
+
+const database = openForReading(databaseFile(process.argv.at(-1)!));
+const read = createRead(database);
+const encoder = new TextEncoder();
+
+function answer(request: ReaderRequest): unknown {
+  switch (request.kind) {
+    case "page":
+      return read.page(request.query, request.limit);
+    case "chunk": {
+      const { text, next } = read.chunk(request.query, request.limit);
+      return { bytes: encoder.encode(text), next } satisfies Chunk;
+    }
+    case "find":
+      return read.find(request.projectId, request.id);
+    case "arrivedAfter":
+      return read.arrivedAfter(request.projectId, request.moment, request.limit);
+    case "lastArrival":
+      return read.lastArrival();
+    case "close":
+      database.close();
+      return null;
+  }
+}
+
+self.onmessage = ({ data: { id, request } }) => {
+  try {
+    const result = answer(request);
+    const transfer = request.kind === "chunk" ? [(result as Chunk).bytes.buffer] : [];
+    self.postMessage({ id, result } satisfies ReaderAnswer, transfer);
+  } catch (error) {
+    const { code, message } = error as { code?: string; message: string };
+    self.postMessage({ id, code: code ?? "SQLITE_ERROR", message } satisfies ReaderAnswer);
+  }
+};
+self.postMessage({ id: 0, result: null } satisfies ReaderAnswer);

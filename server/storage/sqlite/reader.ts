@@ -1,0 +1,44 @@
+import type { ReaderAnswer, ReaderRequest } from "./reader-thread.ts";
+
+type Asked = { resolve: (result: unknown) => void; reject: (error: Error) => void };
+
+/** The HTTP thread's end of a reader. */
+export class Reader {
+  readonly #thread: Worker;
+  readonly #asked = new Map<number, Asked>();
+  #lastId = 0;
+
+  private constructor(thread: Worker) {
+    this.#thread = thread;
+    thread.onmessage = ({ data }: MessageEvent<ReaderAnswer>) => {
+      const asked = this.#asked.get(data.id);
+      this.#asked.delete(data.id);
+      if ("result" in data) asked?.resolve(data.result);
+      else asked?.reject(Object.assign(new Error(data.message), { code: data.code }));
+    };
+  }
+
+  static async start(dataDirectory: string, onFatal: (error: Error) => void): Promise<Reader> {
+    const thread = new Worker(new URL("./reader-thread.ts", import.meta.url).href, { argv: [dataDirectory] });
+    await new Promise<void>((resolve, reject) => {
+      thread.onerror = (event) => reject(new Error(event.message));
+      thread.onmessage = () => resolve();
+    });
+    thread.onerror = (event) => onFatal(new Error(`The reader thread failed: ${event.message}`));
+    return new Reader(thread);
+  }
+
+  /** What the thread answers to a request; its type is the request's in `reader-thread.ts`. */
+  ask<Result>(request: ReaderRequest): Promise<Result> {
+    const id = ++this.#lastId;
+    return new Promise<Result>((resolve, reject) => {
+      this.#asked.set(id, { resolve: resolve as Asked["resolve"], reject });
+      this.#thread.postMessage({ id, request });
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.ask({ kind: "close" });
+    this.#thread.terminate();
+  }
+}

@@ -1,0 +1,122 @@
+/**
+ * The tokens of an event in the full-text index. Each begins with the project's number, so that projects are apart by
+ * construction, and a letter for what it is:
+ *
+ *   7a every event · 7c channel · 7e name · 7u user · 7t tag · 7n notifies · 7w a word of name, description or a tag
+ *
+ * What must match exactly is escaped to characters that the index's `ascii` tokenizer neither folds nor splits.
+ */
+
+export type IndexedEvent = {
+  name: string;
+  channelId: string;
+  userId: string;
+  notify: boolean;
+  tags: Record<string, string>;
+  description?: string;
+};
+
+/** Longest escaped text that stands in a token as it is; of longer ones the end is replaced by a hash. */
+const exactCharactersMax = 80;
+const wordCharactersMax = 64;
+
+export const token = {
+  every: (project: number) => `${project}a`,
+  channel: (project: number, channel: string) => `${project}c${exact(channel)}`,
+  name: (project: number, name: string) => `${project}e${exact(name)}`,
+  user: (project: number, userId: string) => `${project}u${exact(userId)}`,
+  // "_z" can't come out of an escape, so a key and a value never run into each other.
+  tag: (project: number, key: string, value: string) => `${project}t${exact(key)}_z${exact(value)}`,
+  notifies: (project: number) => `${project}n`,
+  word: (project: number, word: string) => `${project}w${word.slice(0, wordCharactersMax)}`,
+};
+
+/** The tokens of an event, with spaces between. */
+export function tokensOf(project: number, event: IndexedEvent): string {
+  let tokens = `${token.every(project)} ${token.channel(project, event.channelId)}${ofName(project, event.name)}`;
+  if (event.userId !== "") tokens += ` ${token.user(project, event.userId)}`;
+  if (event.notify) tokens += ` ${token.notifies(project)}`;
+  for (const key in event.tags) tokens += ofTag(project, key, event.tags[key]!);
+  if (event.description) tokens += ofWords(project, event.description);
+  return tokens;
+}
+
+/** The words of a text as they are indexed: folded, without marks, split as the text's script is read. */
+export function wordsOf(text: string): string[] {
+  if (isAscii(text)) return text.toLowerCase().match(/[a-z0-9]+/g) ?? [];
+  const folded = text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase().normalize("NFC");
+  const words: string[] = [];
+  for (const { segment, isWordLike } of segmenter.segment(folded)) {
+    if (isWordLike) words.push(...(segment.match(/[\p{L}\p{N}]+/gu) ?? []));
+  }
+  return words;
+}
+
+const segmenter = new Intl.Segmenter(undefined, { granularity: "word" });
+
+// Names and tags come again and again; their tokens are kept for as long as they fit.
+const ofName = remembered((project: number, name: string) => {
+  return ` ${token.name(project, name)}${ofWords(project, name)}`;
+});
+const ofTag = rememberedPair((project: number, key: string, value: string) => {
+  return ` ${token.tag(project, key, value)}${ofWords(project, value)}`;
+});
+
+function ofWords(project: number, text: string): string {
+  let tokens = "";
+  for (const word of wordsOf(text)) tokens += ` ${token.word(project, word)}`;
+  return tokens;
+}
+
+function exact(text: string): string {
+  if (plain.test(text)) return shortened(text, text);
+  return shortened(text.replace(notPlain, escapeUnit), text);
+}
+
+const plain = /^[a-z0-9]*$/;
+// Everything of ASCII but lower-case letters and digits; the tokenizer leaves the rest of Unicode alone.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the range is all of ASCII
+const notPlain = /[\x00-\x2f\x3a-\x60\x7b-\x7f]/g;
+
+function escapeUnit(unit: string): string {
+  return `_${unit.charCodeAt(0).toString(16).padStart(2, "0")}`;
+}
+
+function shortened(escaped: string, whole: string): string {
+  if (escaped.length <= exactCharactersMax) return escaped;
+  const hash = new Bun.CryptoHasher("sha256").update(whole).digest("hex").slice(0, 32);
+  // "_y" can't come out of an escape: a short text never looks like a shortened one.
+  return `${escaped.slice(0, 16).toWellFormed()}_y${hash}`;
+}
+
+function isAscii(text: string): boolean {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the range is all of ASCII
+  return /^[\x00-\x7f]*$/.test(text);
+}
+
+const rememberedMax = 20_000;
+const rememberedCharactersMax = 100;
+
+function remembered(make: (project: number, text: string) => string) {
+  const known = new Map<string, string>();
+  return (project: number, text: string): string => {
+    if (text.length > rememberedCharactersMax) return make(project, text);
+    const key = `${project} ${text}`;
+    let tokens = known.get(key);
+    if (tokens === undefined) {
+      tokens = make(project, text);
+      if (known.size >= rememberedMax) known.clear();
+      known.set(key, tokens);
+    }
+    return tokens;
+  };
+}
+
+function rememberedPair(make: (project: number, key: string, value: string) => string) {
+  const ofPair = remembered((project, pair) => {
+    const split = pair.indexOf("\0");
+    return make(project, pair.slice(0, split), pair.slice(split + 1));
+  });
+  // A tag's key has no control characters, so the first NUL is ours.
+  return (project: number, key: string, value: string) => ofPair(project, `${key}\0${value}`);
+}

@@ -1,0 +1,84 @@
+/**
+ * The writer: the only thread with a connection that writes. It is sent batches of events and statements on the control
+ * tables, one at a time, and answers each after its commit's fsync.
+ */
+import type { SQLQueryBindings } from "bun:sqlite";
+import type { Verdict } from "../store.ts";
+import { createAppend } from "./append.ts";
+import { decodeBatch } from "./batch.ts";
+import { databaseFile, openForWriting } from "./open.ts";
+
+declare const self: Worker & { onmessage: (message: MessageEvent<WriterRequest>) => void };
+
+export type WriterRequest =
+  | { kind: "append"; batch: string }
+  | { kind: "execute"; sql: string; parameters: readonly unknown[] }
+  | { kind: "close" };
+
+/** Verdicts of a batch that hold news; the others are plain `created`. */
+export type BatchNews = [index: number, verdict: Verdict][];
+
+export type ExecuteResult = { rows: unknown[]; changes: number; lastInsertRowid: number | bigint };
+
+export type WriterAnswer =
+  | { kind: "ready" }
+  | { kind: "appended"; news: BatchNews }
+  | { kind: "executed"; result: ExecuteResult }
+  | { kind: "failed"; code: string; message: string }
+  | { kind: "closed" };
+
+const database = openForWriting(databaseFile(process.argv.at(-1)!));
+const append = createAppend(database);
+const begin = database.prepare("BEGIN IMMEDIATE");
+const commit = database.prepare("COMMIT");
+const rollback = database.prepare("ROLLBACK");
+
+function appendBatch(text: string): WriterAnswer {
+  begin.run();
+  try {
+    const verdicts = append(decodeBatch(text));
+    commit.run();
+    const news: BatchNews = [];
+    for (let index = 0; index < verdicts.length; index++) {
+      const verdict = verdicts[index]!;
+      if (verdict.kind === "duplicate" || verdict.notified) news.push([index, verdict]);
+    }
+    return { kind: "appended", news };
+  } catch (error) {
+    if (database.inTransaction) rollback.run();
+    throw error;
+  }
+}
+
+function execute(sql: string, parameters: readonly unknown[]): WriterAnswer {
+  const statement = database.query(sql);
+  const bindings = parameters as SQLQueryBindings[];
+  if (statement.columnNames.length > 0) {
+    return { kind: "executed", result: { rows: statement.all(...bindings), changes: 0, lastInsertRowid: 0 } };
+  }
+  const { changes, lastInsertRowid } = statement.run(...bindings);
+  return { kind: "executed", result: { rows: [], changes, lastInsertRowid } };
+}
+
+function answer(request: WriterRequest): WriterAnswer {
+  switch (request.kind) {
+    case "append":
+      return appendBatch(request.batch);
+    case "execute":
+      return execute(request.sql, request.parameters);
+    case "close":
+      database.run("PRAGMA optimize");
+      database.close();
+      return { kind: "closed" };
+  }
+}
+
+self.onmessage = ({ data: request }) => {
+  try {
+    self.postMessage(answer(request));
+  } catch (error) {
+    const { code, message } = error as { code?: string; message: string };
+    self.postMessage({ kind: "failed", code: code ?? "SQLITE_ERROR", message } satisfies WriterAnswer);
+  }
+};
+self.postMessage({ kind: "ready" } satisfies WriterAnswer);

@@ -1,0 +1,191 @@
+import { problem, type ProblemError } from "../../wire/problems.ts";
+import type { AcceptedEvent, Verdict } from "../store.ts";
+import { encodeBatch } from "./batch.ts";
+import type { ExecuteResult, WriterAnswer, WriterRequest } from "./writer-thread.ts";
+
+/** Most events that wait for the writer; more are refused with 503, so that memory stays bounded. */
+const queueEventsMax = 50_000;
+const queueCharactersMax = 128 * 1_024 * 1_024;
+/** Most events in one commit. */
+const batchEventsMax = 5_000;
+
+type Waiting = { event: AcceptedEvent; resolve: (verdict: Verdict) => void; reject: (error: Error) => void };
+
+const created: Verdict = { kind: "created", notified: false };
+
+/** An SQLite failure of a control statement, with SQLite's own code (`SQLITE_CONSTRAINT_UNIQUE`). */
+export class StatementError extends Error {
+  readonly code: string;
+
+  constructor(code: string, message: string) {
+    super(message);
+    this.name = "StatementError";
+    this.code = code;
+  }
+}
+
+/**
+ * The HTTP thread's end of the writer. Events that come while a commit is under way wait and share the next one (group
+ * commit). A control transaction holds the writer for itself until it ends.
+ */
+export class Writer {
+  readonly #thread: Worker;
+  readonly #onFatal: (error: Error) => void;
+  #waiting: Waiting[] = [];
+  #waitingCharacters = 0;
+  #busy = false;
+  #flushScheduled = false;
+  #exclusive = false;
+  #answered: ((answer: WriterAnswer) => void) | null = null;
+  #idle: (() => void)[] = [];
+  #control: Promise<unknown> = Promise.resolve();
+
+  private constructor(thread: Worker, onFatal: (error: Error) => void) {
+    this.#thread = thread;
+    this.#onFatal = onFatal;
+  }
+
+  /** @param onFatal - called when the disk can't be trusted any more: nothing may be acknowledged after it. */
+  static async start(dataDirectory: string, onFatal: (error: Error) => void): Promise<Writer> {
+    const thread = new Worker(new URL("./writer-thread.ts", import.meta.url).href, { argv: [dataDirectory] });
+    const writer = new Writer(thread, onFatal);
+    await new Promise<void>((resolve, reject) => {
+      thread.onerror = (event) => reject(new Error(event.message));
+      thread.onmessage = () => resolve();
+    });
+    thread.onerror = (event) => onFatal(new Error(`The writer thread failed: ${event.message}`));
+    thread.onmessage = ({ data }: MessageEvent<WriterAnswer>) => writer.#answered!(data);
+    return writer;
+  }
+
+  /** Resolves once the event is durable. */
+  append(event: AcceptedEvent): Promise<Verdict> {
+    if (this.#waiting.length >= queueEventsMax || this.#waitingCharacters >= queueCharactersMax) {
+      throw problem("overloaded", {
+        detail: "More events are waiting than the disk can take. Send it again in a second.",
+        retryAfterSeconds: 1,
+      });
+    }
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ event, resolve, reject });
+      this.#waitingCharacters += event.json.length;
+      this.#scheduleFlush();
+    });
+  }
+
+  /** Runs one statement in a commit of its own. */
+  execute(sql: string, parameters: readonly unknown[]): Promise<ExecuteResult> {
+    return this.transaction((run) => run(sql, parameters));
+  }
+
+  /** Holds the writer while `work` runs its statements; `BEGIN` and `COMMIT` are among them, if it wants them. */
+  transaction<T>(
+    work: (run: (sql: string, parameters: readonly unknown[]) => Promise<ExecuteResult>) => Promise<T>,
+  ): Promise<T> {
+    const result = this.#control.then(async () => {
+      this.#exclusive = true;
+      try {
+        if (this.#busy) await new Promise<void>((resolve) => this.#idle.push(resolve));
+        return await work((sql, parameters) => this.#executeNow(sql, parameters));
+      } finally {
+        this.#exclusive = false;
+        this.#scheduleFlush();
+      }
+    });
+    this.#control = result.catch(() => {});
+    return result;
+  }
+
+  /** Stores what is waiting and closes the database. */
+  async close(): Promise<void> {
+    await this.#control;
+    while (this.#busy || this.#waiting.length > 0) {
+      await new Promise<void>((resolve) => this.#idle.push(resolve));
+    }
+    await this.#ask({ kind: "close" });
+    this.#thread.terminate();
+  }
+
+  async #executeNow(sql: string, parameters: readonly unknown[]): Promise<ExecuteResult> {
+    const answer = await this.#ask({ kind: "execute", sql, parameters });
+    if (answer.kind === "executed") return answer.result;
+    if (answer.kind === "failed") throw this.#failure(answer.code, answer.message);
+    throw new Error(`The writer answered "${answer.kind}" to a statement.`);
+  }
+
+  // Requests that were read in one turn of the event loop are to share a commit: it starts after them.
+  #scheduleFlush(): void {
+    if (this.#flushScheduled || this.#busy || this.#exclusive || this.#waiting.length === 0) return;
+    this.#flushScheduled = true;
+    setImmediate(() => {
+      this.#flushScheduled = false;
+      this.#flush();
+    });
+  }
+
+  #flush(): void {
+    if (this.#busy || this.#exclusive || this.#waiting.length === 0) return;
+    const batch = this.#waiting.length <= batchEventsMax ? this.#waiting : this.#waiting.slice(0, batchEventsMax);
+    this.#waiting = this.#waiting.length <= batchEventsMax ? [] : this.#waiting.slice(batchEventsMax);
+    for (const { event } of batch) this.#waitingCharacters -= event.json.length;
+    this.#ask({ kind: "append", batch: encodeBatch(batch.map(({ event }) => event)) }, (answer) => {
+      if (answer.kind === "appended") settle(batch, answer.news);
+      else {
+        const { code, message } = answer as Extract<WriterAnswer, { kind: "failed" }>;
+        const error = this.#failure(code, message);
+        for (const { reject } of batch) reject(error);
+      }
+    });
+  }
+
+  #ask(request: WriterRequest): Promise<WriterAnswer>;
+  #ask(request: WriterRequest, done: (answer: WriterAnswer) => void): void;
+  #ask(request: WriterRequest, done?: (answer: WriterAnswer) => void): Promise<WriterAnswer> | undefined {
+    if (!done) return new Promise((resolve) => this.#ask(request, resolve));
+    this.#busy = true;
+    this.#answered = (answer) => {
+      this.#busy = false;
+      // The next batch is under way before this one's answers are written.
+      this.#flush();
+      done(answer);
+      if (!this.#busy) for (const resolve of this.#idle.splice(0)) resolve();
+    };
+    this.#thread.postMessage(request);
+  }
+
+  #failure(code: string, message: string): Error {
+    const error = storageProblem(code, message);
+    // After a failed write or fsync the kernel may have dropped what it could not write: what is on disk is unknown.
+    if (code.startsWith("SQLITE_IOERR") || code === "SQLITE_CORRUPT") this.#onFatal(error);
+    return error;
+  }
+}
+
+function settle(batch: Waiting[], news: [number, Verdict][]): void {
+  let next = 0;
+  for (let index = 0; index < batch.length; index++) {
+    const isNews = next < news.length && news[next]![0] === index;
+    batch[index]!.resolve(isNews ? news[next++]![1] : created);
+  }
+}
+
+/** SQLite's failure as the caller is told of it. */
+function storageProblem(code: string, message: string): ProblemError | StatementError {
+  const log = { code, message };
+  if (code === "SQLITE_FULL") {
+    return problem("storage-full", {
+      detail: "The event was not stored: the server's disk is full. Send it again later.",
+      retryAfterSeconds: 30,
+      log,
+    });
+  }
+  const unavailable = ["SQLITE_BUSY", "SQLITE_READONLY", "SQLITE_IOERR", "SQLITE_CANTOPEN", "SQLITE_LOCKED"];
+  if (unavailable.some((prefix) => code.startsWith(prefix))) {
+    return problem("storage-unavailable", {
+      detail: "The storage does not take writes at the moment. Send it again later.",
+      retryAfterSeconds: 5,
+      log,
+    });
+  }
+  return new StatementError(code, message);
+}

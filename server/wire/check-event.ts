@@ -1,0 +1,192 @@
+import { isEventId } from "../events/id.ts";
+import { eventTexts, NewEvent } from "./event.ts";
+import { limits } from "./limits.ts";
+import { nearest } from "./nearest.ts";
+import type { Fault } from "./problems.ts";
+import { faultInText, type TextRule } from "./text.ts";
+
+/** An event as a client sent it, found good: one spelling of each member, defaults filled in. */
+export type CheckedEvent = {
+  channel: string;
+  name: string;
+  userId: string;
+  icon: string | undefined;
+  notify: boolean;
+  tags: Record<string, string>;
+  event: string | undefined;
+  description: string | undefined;
+  id: string | undefined;
+  /** Milliseconds since 1970, where the client said when it happened. */
+  createdAtMs: number | undefined;
+};
+
+const members = new Set(Object.keys(NewEvent.shape));
+const noTags: Record<string, string> = Object.freeze({});
+
+/**
+ * Checks an event's body as the schema `NewEvent` says, ten times faster than the schema's own code, and in sentences that
+ * say what to do. A property test holds the two together.
+ *
+ * @param nowMs - milliseconds since 1970, to bound `createdAt`
+ */
+export function checkEvent(body: unknown, nowMs: number): CheckedEvent | Fault[] {
+  if (typeof body !== "object" || body === null || Array.isArray(body)) {
+    return [{ pointer: "", detail: "The body must be one JSON object: an event." }];
+  }
+  const sent = body as Record<string, unknown>;
+  const faults: Fault[] = [];
+
+  for (const member in sent) {
+    if (!members.has(member)) {
+      const meant = nearest(member, members);
+      faults.push({
+        pointer: pointerTo(member),
+        detail: `"${clipped(member)}" is not a member of an event.${meant ? ` Did you mean "${meant}"?` : ""}`,
+      });
+    }
+  }
+
+  const channel = textOf("channel", eventTexts.channel);
+  const ownName = textOf("name", eventTexts.name);
+  const event = textOf("event", eventTexts.event);
+  const name = ownName ?? event;
+  if (sent.channel === undefined) faults.push(missing("channel", '"payments"'));
+  if (sent.name === undefined && sent.event === undefined) faults.push(missing("name", '"Payment received"'));
+
+  const userId = textOf("userId", eventTexts.userId);
+  const otherUserId = textOf("user_id", eventTexts.user_id);
+  if (userId !== undefined && otherUserId !== undefined && userId !== otherUserId) {
+    faults.push({ pointer: "/user_id", detail: '"userId" and "user_id" differ. Send one of them.' });
+  }
+  const icon = textOf("icon", eventTexts.icon);
+  const description = textOf("description", eventTexts.description);
+
+  const { notify } = sent;
+  if (notify !== undefined && typeof notify !== "boolean") {
+    faults.push({ pointer: "/notify", detail: `"notify" must be true or false, and is ${kindOf(notify)}.` });
+  }
+
+  const tags = sent.tags === undefined ? noTags : checkTags(sent.tags, faults);
+  const id = sent.id === undefined ? undefined : checkId(sent.id, faults);
+  const createdAtMs = sent.createdAt === undefined ? undefined : checkCreatedAt(sent.createdAt, nowMs, faults);
+
+  if (faults.length > 0) return faults;
+  return {
+    channel: channel!,
+    name: name!,
+    userId: userId ?? otherUserId ?? "",
+    icon,
+    notify: notify === true,
+    tags,
+    event: ownName === undefined ? undefined : event,
+    description,
+    id,
+    createdAtMs,
+  };
+
+  function textOf(member: keyof typeof NewEvent.shape, rule: TextRule): string | undefined {
+    const value = sent[member];
+    if (value === undefined) return undefined;
+    const fault = typeof value === "string" ? faultInText(value, rule) : `must be a string, and is ${kindOf(value)}`;
+    if (fault === null) return value as string;
+    faults.push({ pointer: pointerTo(member), detail: `"${member}" ${fault}.` });
+    return undefined;
+  }
+}
+
+function checkTags(tags: unknown, faults: Fault[]): Record<string, string> {
+  if (typeof tags !== "object" || tags === null || Array.isArray(tags)) {
+    faults.push({ pointer: "/tags", detail: `"tags" must be an object, and is ${kindOf(tags)}.` });
+    return noTags;
+  }
+  const values = tags as Record<string, unknown>;
+  let count = 0;
+  for (const key in values) {
+    if (++count > limits.tags) {
+      faults.push({
+        pointer: "/tags",
+        detail: `An event can have ${limits.tags} tags, and this one has ${Object.keys(tags).length}.`,
+      });
+      break;
+    }
+    const value = values[key];
+    const inKey = faultInText(key, eventTexts.tagKey);
+    if (inKey) faults.push({ pointer: pointerTo("tags", key), detail: `A tag's key ${inKey}.` });
+    if (typeof value !== "string") {
+      const remedy = typeof value === "number" || typeof value === "boolean" ? ` Send it as "${value}".` : "";
+      faults.push({
+        pointer: pointerTo("tags", key),
+        detail: `The tag "${clipped(key)}" must be a string, and is ${kindOf(value)}.${remedy}`,
+      });
+      continue;
+    }
+    const inValue = faultInText(value, eventTexts.tagValue);
+    if (inValue) faults.push({ pointer: pointerTo("tags", key), detail: `The tag "${clipped(key)}" ${inValue}.` });
+  }
+  return values as Record<string, string>;
+}
+
+function checkId(id: unknown, faults: Fault[]): string | undefined {
+  const lower = typeof id === "string" ? id.toLowerCase() : "";
+  if (isEventId(lower)) return lower;
+  faults.push({
+    pointer: "/id",
+    detail: '"id" must be a UUIDv7, such as "0192f0c1-9c4a-7d3e-8b1f-2a6b7c8d9e0f". Leave it out to have one made.',
+  });
+  return undefined;
+}
+
+const isoWithOffset =
+  /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:\.\d{1,9})?)?(?:[Zz]|[+-]\d{2}:\d{2})$/;
+
+function checkCreatedAt(value: unknown, nowMs: number, faults: Fault[]): number | undefined {
+  const fault = (detail: string): undefined => {
+    faults.push({ pointer: "/createdAt", detail });
+  };
+  const ms = typeof value === "string" ? isoMs(value) : value;
+  if (typeof ms !== "number" || !Number.isInteger(ms) || ms < 0) {
+    return fault(
+      '"createdAt" must be ISO 8601 with an offset, such as "2026-01-31T09:30:00Z", or milliseconds since 1970.',
+    );
+  }
+  if (ms > nowMs + limits.futureMs) {
+    return fault('"createdAt" is more than a day ahead of the server\'s clock.');
+  }
+  // Seconds since 1970 would be a day of that January; nobody's events are that old.
+  if (typeof value === "number" && ms > 0 && ms < 10_000_000_000) {
+    return fault('"createdAt" looks like seconds. Send milliseconds since 1970.');
+  }
+  return ms;
+}
+
+/** Milliseconds since 1970 of a real date of ISO 8601 with an offset; otherwise NaN. */
+function isoMs(text: string): number {
+  const match = isoWithOffset.exec(text);
+  if (!match) return Number.NaN;
+  const [, year, month, day] = match.map(Number);
+  const lastDay = new Date(Date.UTC(year!, month!, 0)).getUTCDate();
+  if (day! > lastDay) return Number.NaN;
+  return Math.floor(Date.parse(text.replace(" ", "T").toUpperCase()));
+}
+
+function missing(member: string, example: string): Fault {
+  return { pointer: `/${member}`, detail: `"${member}" is missing. Send a string, such as ${example}.` };
+}
+
+/** An RFC 6901 pointer. */
+function pointerTo(...path: string[]): string {
+  return path.map((part) => `/${clipped(part).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+}
+
+function clipped(text: string): string {
+  return text.length > 80 ? `${text.slice(0, 80).toWellFormed()}…` : text.toWellFormed();
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "an array";
+  if (typeof value === "object") return "an object";
+  if (typeof value === "number") return "a number";
+  if (typeof value === "boolean") return "a boolean";
+  return `a ${typeof value}`;
+}

@@ -1,0 +1,117 @@
+import { z } from "@hono/zod-openapi";
+import { isEventId } from "../events/id.ts";
+import type { Cursor, EventFilter } from "../storage/store.ts";
+import { eventTexts } from "./event.ts";
+import { limits } from "./limits.ts";
+import { nearest } from "./nearest.ts";
+import { problem } from "./problems.ts";
+import { text } from "./text.ts";
+
+const moment = z
+  .string()
+  .refine((value) => !Number.isNaN(msOf(value)), "must be ISO 8601, such as 2026-01-31T09:30:00Z, or milliseconds since 1970")
+  .openapi({ format: "date-time" });
+
+/** What narrows a listing or a live stream; beside it, any number of `tag.KEY=VALUE`. */
+const filterParameters = {
+  channel: text(eventTexts.channel).optional().openapi({ description: "Only this channel." }),
+  userId: text(eventTexts.userId).optional().openapi({ description: "Only this user." }),
+  name: text(eventTexts.name).optional().openapi({ description: "Only events of exactly this name." }),
+  notify: z.enum(["true", "false"]).optional().openapi({ description: "Only events with this flag." }),
+  from: moment.optional().openapi({ description: "From this moment on, inclusive." }),
+  to: moment.optional().openapi({ description: "Up to this moment, exclusive." }),
+};
+
+const projectParameter = z
+  .string()
+  .optional()
+  .openapi({ description: "The project's slug; only with a session, an API key has its own." });
+
+export const EventListQuery = z.strictObject({
+  limit: z.coerce
+    .number()
+    .int("must be a whole number")
+    .min(1, "must be at least 1")
+    .max(limits.pageEvents, `must be at most ${limits.pageEvents}`)
+    .optional()
+    .openapi({ type: "integer", description: "Events on a page; without it, all are streamed." }),
+  cursor: z.string().optional().openapi({ description: "The `nextCursor` of the page before." }),
+  order: z.enum(["asc", "desc"]).optional().openapi({ description: "Oldest or newest first. Default: desc." }),
+  ...filterParameters,
+  project: projectParameter,
+});
+
+export const EventStreamQuery = z.strictObject({
+  ...filterParameters,
+  lastEventId: z.string().optional().openapi({ description: "Where to go on, for clients that can't send `Last-Event-ID`." }),
+  project: projectParameter,
+});
+
+export const ProjectQuery = z.strictObject({ project: projectParameter });
+
+/**
+ * Reads a query by its schema; `tag.KEY` parameters come apart. Throws `query-invalid`, also for a parameter that is not
+ * known: a filter that is ignored would show more than was asked for.
+ */
+export function readQuery<Schema extends z.ZodObject>(
+  parameters: URLSearchParams,
+  schema: Schema,
+  { tags: takesTags = false } = {},
+): { values: z.infer<Schema>; tags: [string, string][] } {
+  const tags: [string, string][] = [];
+  const values: Record<string, string> = {};
+  const known = Object.keys(schema.shape);
+  for (const [name, value] of parameters) {
+    if (takesTags && name.startsWith("tag.") && name.length > 4) {
+      tags.push([name.slice(4), value]);
+      continue;
+    }
+    if (!known.includes(name)) {
+      const meant = nearest(name, [...known, ...(takesTags ? ["tag.KEY"] : [])]);
+      throw problem("query-invalid", {
+        detail: `"${name.slice(0, 80)}" is not a parameter of this query.${meant ? ` Did you mean "${meant}"?` : ""}`,
+      });
+    }
+    if (Object.hasOwn(values, name)) throw problem("query-invalid", { detail: `"${name}" is given twice.` });
+    values[name] = value;
+  }
+  const result = schema.safeParse(values);
+  if (!result.success) {
+    const [issue] = result.error.issues;
+    throw problem("query-invalid", { detail: `"${issue!.path.join(".")}": ${issue!.message}.` });
+  }
+  return { values: result.data, tags };
+}
+
+type FilterValues = { [Name in keyof typeof filterParameters]?: string | undefined };
+
+export function filterOf(values: FilterValues, tags: [string, string][]): EventFilter {
+  const { channel, userId, name, notify, from, to } = values;
+  return {
+    ...(channel !== undefined && { channel }),
+    ...(userId !== undefined && { userId }),
+    ...(name !== undefined && { name }),
+    ...(notify !== undefined && { notify: notify === "true" }),
+    ...(from !== undefined && { fromMs: Math.ceil(msOf(from)) }),
+    ...(to !== undefined && { toMs: Math.ceil(msOf(to)) }),
+    ...(tags.length > 0 && { tags }),
+  };
+}
+
+function msOf(moment: string): number {
+  return /^\d{1,15}$/.test(moment) ? Number(moment) : Date.parse(moment);
+}
+
+/** A cursor as an opaque text. */
+export function encodeCursor({ ms, id }: Cursor): string {
+  return Buffer.from(`${ms} ${id}`).toString("base64url");
+}
+
+/** Throws `query-invalid` for a text that no page ended with. */
+export function decodeCursor(text: string): Cursor {
+  const [ms, id, ...more] = Buffer.from(text, "base64url").toString().split(" ");
+  if (!/^\d{1,15}$/.test(ms ?? "") || !isEventId(id ?? "") || more.length > 0) {
+    throw problem("query-invalid", { detail: '"cursor" is not one that a listing gave as "nextCursor".' });
+  }
+  return { ms: Number(ms), id: id! };
+}

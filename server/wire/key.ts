@@ -1,0 +1,27 @@
+import { z } from "@hono/zod-openapi";
+import { limits } from "./limits.ts";
+import { text } from "./text.ts";
+
+export const NewKey = z
+  .strictObject({ name: text({ max: limits.keyNameCharacters, filled: true }) })
+  .openapi("NewKey", { example: { name: "Production" } });
+
+/** An API key as it is listed: the secret itself is shown once, when it is made. */
+export const Key = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    kind: z.enum(["secret"]),
+    ending: z.string().openapi({ description: "The last four characters of the key." }),
+    createdAt: z.string().openapi({ format: "date-time" }),
+    lastUsedAt: z.string().nullable().openapi({ format: "date-time", description: "To the minute." }),
+    revokedAt: z.string().nullable().openapi({ format: "date-time" }),
+  })
+  .openapi("Key");
+export type Key = z.infer<typeof Key>;
+
+export const KeyAnswer = z.object({ ok: z.literal(true), key: Key }).openapi("KeyAnswer");
+export const NewKeyAnswer = z
+  .object({ ok: z.literal(true), key: Key, secret: z.string().openapi({ description: "Shown only here." }) })
+  .openapi("NewKeyAnswer");
+export const KeyList = z.object({ ok: z.literal(true), keys: z.array(Key) }).openapi("KeyList");

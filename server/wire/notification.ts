@@ -1,0 +1,106 @@
+import { z } from "@hono/zod-openapi";
+import { Event } from "./event.ts";
+import { limits } from "./limits.ts";
+import { text } from "./text.ts";
+
+export const destinationKinds = ["dashboard", "browser", "email"] as const;
+export type DestinationKind = (typeof destinationKinds)[number];
+
+/** Where an account is notified. Each account has one `dashboard` and one `email`, and a `browser` for each device. */
+export const Destination = z
+  .object({
+    id: z.string(),
+    kind: z.enum(destinationKinds),
+    label: z.string().openapi({ description: "The e-mail address, or the browser's name." }),
+    endpoint: z.string().optional().openapi({ description: "Only of a browser: its push endpoint." }),
+    enabled: z.boolean(),
+    createdAt: z.string().openapi({ format: "date-time" }),
+  })
+  .openapi("Destination");
+export type Destination = z.infer<typeof Destination>;
+
+/** A browser's `PushSubscription.toJSON()`, with a name for the device. Sent again, it replaces what it was. */
+export const NewDestination = z
+  .strictObject({
+    kind: z.literal("browser"),
+    label: text({ max: limits.accountNameCharacters, filled: true }),
+    subscription: z.object({
+      endpoint: z.url().max(limits.pushEndpointCharacters),
+      keys: z.object({ p256dh: z.string().max(200), auth: z.string().max(100) }),
+    }),
+  })
+  .openapi("NewDestination");
+
+export const DestinationChange = z.strictObject({ enabled: z.boolean() }).openapi("DestinationChange");
+export const DestinationAnswer = z
+  .object({ ok: z.literal(true), destination: Destination })
+  .openapi("DestinationAnswer");
+export const DestinationList = z
+  .object({ ok: z.literal(true), destinations: z.array(Destination) })
+  .openapi("DestinationList");
+
+/** How a test message went, at once and without retries. */
+export const TestAnswer = z
+  .object({ ok: z.literal(true), delivered: z.boolean(), detail: z.string() })
+  .openapi("TestAnswer");
+
+/** `waiting` for its first or next attempt, `delivered`, `dead` after the last one, `cancelled` with its destination. */
+export const deliveryStates = ["waiting", "delivered", "dead", "cancelled"] as const;
+
+/** One notification of one event to one destination. */
+export const Delivery = z
+  .object({
+    id: z.string(),
+    kind: z.enum(destinationKinds),
+    label: z.string().openapi({ description: "The destination, as it was called then." }),
+    account: z.string().openapi({ description: "The name of the account that was notified." }),
+    state: z.enum(deliveryStates),
+    attempts: z.int(),
+    detail: z.string().nullable().openapi({ description: "What the last attempt met." }),
+    createdAt: z.string().openapi({ format: "date-time" }),
+    deliveredAt: z.string().nullable().openapi({ format: "date-time" }),
+    nextAttemptAt: z.string().nullable().openapi({ format: "date-time" }),
+    readAt: z.string().nullable().openapi({ format: "date-time", description: "Only on the dashboard." }),
+  })
+  .openapi("Delivery");
+export type Delivery = z.infer<typeof Delivery>;
+
+export const DeliveryList = z
+  .object({
+    ok: z.literal(true),
+    deliveries: z.array(Delivery),
+    silence: z
+      .string()
+      .nullable()
+      .openapi({ description: "Why nobody was notified, as a sentence; null where somebody was." }),
+  })
+  .openapi("DeliveryList");
+
+/** An entry of the bell: an event that asked to notify the signed-in account. */
+export const Notification = z
+  .object({
+    id: z.string(),
+    project: z.string().openapi({ description: "The project's slug." }),
+    event: Event,
+    readAt: z.string().nullable().openapi({ format: "date-time" }),
+  })
+  .openapi("Notification");
+export type Notification = z.infer<typeof Notification>;
+
+export const NotificationList = z
+  .object({
+    ok: z.literal(true),
+    notifications: z.array(Notification),
+    unread: z.int(),
+    nextCursor: z.string().nullable(),
+  })
+  .openapi("NotificationList");
+
+export const NotificationsRead = z
+  .strictObject({
+    ids: z.array(z.string()).max(1_000).optional().openapi({ description: "Which; all of them without it." }),
+  })
+  .openapi("NotificationsRead");
+export const NotificationsReadAnswer = z
+  .object({ ok: z.literal(true), unread: z.int() })
+  .openapi("NotificationsReadAnswer");

@@ -1,0 +1,99 @@
+import { z } from "@hono/zod-openapi";
+
+/** One place in a request body that is wrong: an RFC 6901 pointer and a sentence that says what to do. */
+export type Fault = { pointer: string; detail: string };
+
+/**
+ * Every problem that the service answers with, as RFC 9457 describes them: the code is the last part of `type`,
+ * the title never changes for a code, and the detail is the sentence for this occurrence.
+ */
+const problems = {
+  "body-invalid": { status: 422, title: "The body does not fit" },
+  "body-malformed": { status: 400, title: "The body is not valid JSON" },
+  "body-too-large": { status: 413, title: "The body is too large" },
+  "content-type-unsupported": { status: 415, title: "The content type is not supported" },
+  "query-invalid": { status: 400, title: "The query does not fit" },
+  "key-missing": { status: 401, title: "An API key or a session is needed" },
+  "key-invalid": { status: 401, title: "The API key is not known" },
+  "sign-in-needed": { status: 401, title: "This needs a signed-in account" },
+  "origin-refused": { status: 403, title: "The request comes from another site" },
+  "project-forbidden": { status: 403, title: "The project is not yours" },
+  "setup-closed": { status: 409, title: "Tidings is set up already" },
+  "setup-token-invalid": { status: 403, title: "The set-up link is not valid" },
+  "channel-exists": { status: 409, title: "The channel exists already" },
+  "account-exists": { status: 409, title: "The account exists already" },
+  "event-unknown": { status: 404, title: "No such event" },
+  "channel-unknown": { status: 404, title: "No such channel" },
+  "project-unknown": { status: 404, title: "No such project" },
+  "key-unknown": { status: 404, title: "No such API key" },
+  "destination-unknown": { status: 404, title: "No such destination" },
+  "route-unknown": { status: 404, title: "No such page" },
+  "method-unsupported": { status: 405, title: "The method is not supported here" },
+  "limit-reached": { status: 409, title: "A limit is reached" },
+  "email-unavailable": { status: 409, title: "E-mail is not configured" },
+  "address-refused": { status: 422, title: "The address may not be called" },
+  overloaded: { status: 503, title: "Too many requests are waiting" },
+  "storage-full": { status: 507, title: "The disk is full" },
+  "storage-unavailable": { status: 503, title: "The storage does not answer" },
+  internal: { status: 500, title: "Something went wrong" },
+} as const;
+
+export type ProblemCode = keyof typeof problems;
+
+/** What a caller is told, `application/problem+json` (RFC 9457) with `ok: false`. */
+export const Problem = z
+  .object({
+    ok: z.literal(false),
+    type: z.string(),
+    title: z.string(),
+    status: z.int(),
+    detail: z.string(),
+    errors: z.array(z.object({ pointer: z.string(), detail: z.string() })).optional(),
+  })
+  .openapi("Problem");
+export type Problem = z.infer<typeof Problem>;
+
+type ProblemOptions = {
+  detail: string;
+  errors?: Fault[];
+  /** For the log alone; never sent. */
+  log?: unknown;
+  retryAfterSeconds?: number;
+};
+
+/** A problem as an exception: thrown anywhere below a route, answered by `app.ts`. */
+export class ProblemError extends Error {
+  readonly code: ProblemCode;
+  readonly options: ProblemOptions;
+
+  constructor(code: ProblemCode, options: ProblemOptions) {
+    super(`${code}: ${options.detail}`);
+    this.name = "ProblemError";
+    this.code = code;
+    this.options = options;
+  }
+
+  get status(): number {
+    return problems[this.code].status;
+  }
+
+  toProblem(): Problem {
+    const { status, title } = problems[this.code];
+    const { detail, errors } = this.options;
+    return { ok: false, type: `/problems/${this.code}`, title, status, detail, ...(errors && { errors }) };
+  }
+
+  toResponse(): Response {
+    const headers = new Headers({ "content-type": "application/problem+json" });
+    if (this.status === 401) headers.set("www-authenticate", 'Bearer realm="tidings"');
+    if (this.options.retryAfterSeconds !== undefined) {
+      headers.set("retry-after", String(this.options.retryAfterSeconds));
+    }
+    return new Response(JSON.stringify(this.toProblem()), { status: this.status, headers });
+  }
+}
+
+/** @example throw problem("channel-exists", { detail: `There is a channel "payments" already.` }) */
+export function problem(code: ProblemCode, options: ProblemOptions): ProblemError {
+  return new ProblemError(code, options);
+}

@@ -1,0 +1,21 @@
+import { z } from "@hono/zod-openapi";
+import { limits } from "./limits.ts";
+import { text } from "./text.ts";
+
+const projectName = text({ max: limits.projectNameCharacters, filled: true });
+
+export const NewProject = z.strictObject({ name: projectName }).openapi("NewProject");
+export const ProjectChange = z.strictObject({ name: projectName }).openapi("ProjectChange");
+
+export const Project = z
+  .object({
+    slug: z.string().openapi({ description: "Short name for addresses and commands; it never changes." }),
+    name: z.string(),
+    role: z.enum(["owner", "member"]).openapi({ description: "What the signed-in account is in it." }),
+    createdAt: z.string().openapi({ format: "date-time" }),
+  })
+  .openapi("Project");
+export type Project = z.infer<typeof Project>;
+
+export const ProjectAnswer = z.object({ ok: z.literal(true), project: Project }).openapi("ProjectAnswer");
+export const ProjectList = z.object({ ok: z.literal(true), projects: z.array(Project) }).openapi("ProjectList");

@@ -1,0 +1,49 @@
+import { z } from "@hono/zod-openapi";
+
+// C0 controls, DEL and C1 controls; with tab, line feed and carriage return allowed in the second.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+const control = /[\u0000-\u001f\u007f-\u009f]/;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+const controlInLines = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/;
+
+export type TextRule = {
+  /** Most Unicode code points. */
+  max: number;
+  /** Tab and line ends are allowed. */
+  lines?: boolean;
+  /** At least one character that is not white space. */
+  filled?: boolean;
+};
+
+/** What is wrong with a text, as a sentence's second half ("must not be blank"), or null. */
+export function faultInText(text: string, rule: TextRule): string | null {
+  if (text.length > rule.max && codePoints(text) > rule.max) {
+    return `must have at most ${rule.max.toLocaleString("en")} characters, and has ${codePoints(text).toLocaleString("en")}`;
+  }
+  if (rule.filled && text.trim() === "") return "must not be blank";
+  const found = (rule.lines ? controlInLines : control).exec(text);
+  if (found) return `must not contain control characters, and has ${codePointName(found[0])}`;
+  if (!text.isWellFormed()) return "must be valid Unicode, and has a lone surrogate";
+  return null;
+}
+
+function codePoints(text: string): number {
+  let count = 0;
+  for (const _ of text) count++;
+  return count;
+}
+
+function codePointName(character: string): string {
+  return `U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}`;
+}
+
+/** The same rule as a schema. */
+export function text(rule: TextRule) {
+  return z
+    .string()
+    .superRefine((value, context) => {
+      const fault = faultInText(value, rule);
+      if (fault) context.addIssue({ code: "custom", message: fault });
+    })
+    .openapi({ maxLength: rule.max, ...(rule.filled && { minLength: 1 }) });
+}
