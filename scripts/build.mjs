@@ -1,0 +1,36 @@
+/** Builds the dashboard into dashboard/dist, where its sources have changed since the last time. */
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const stamp = `${root}dashboard/dist/.built-from`;
+/** What the build reads: the dashboard, and what it takes from the wire. */
+const sources = ["dashboard", "server/wire", "package-lock.json"];
+const leftOut = new Set(["node_modules", "dist"]);
+
+const wanted = hashOf(sources.flatMap((name) => filesIn(root + name)));
+if (!existsSync(stamp) || readFileSync(stamp, "utf8") !== wanted) {
+  console.log("Building the dashboard …");
+  const { status } = spawnSync("npm", ["run", "--silent", "build", "-w", "dashboard"], {
+    cwd: root,
+    stdio: ["ignore", "inherit", "inherit"],
+    shell: process.platform === "win32",
+  });
+  if (status !== 0) process.exit(status ?? 1);
+  writeFileSync(stamp, wanted);
+}
+
+function filesIn(path) {
+  if (!statSync(path).isDirectory()) return [path];
+  return readdirSync(path, { withFileTypes: true })
+    .filter((entry) => !leftOut.has(entry.name))
+    .flatMap((entry) => filesIn(`${path}/${entry.name}`));
+}
+
+function hashOf(files) {
+  const hash = createHash("sha256");
+  for (const file of files.sort()) hash.update(file.slice(root.length)).update("\0").update(readFileSync(file));
+  return hash.digest("hex");
+}

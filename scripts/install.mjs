@@ -1,0 +1,29 @@
+/**
+ * Installs what package-lock.json names, where it is not installed already. Plain Node without dependencies: it is what
+ * `npm start` and `npm test` run first in a fresh clone.
+ */
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const stamp = `${root}node_modules/.tidings-installed`;
+const manifests = ["package-lock.json", "package.json", "server/package.json", "dashboard/package.json", "client/package.json"];
+
+const wanted = createHash("sha256")
+  .update(manifests.map((name) => readFileSync(root + name, "utf8")).join("\0"))
+  .update(process.platform + process.arch)
+  .digest("hex");
+const isInstalled = existsSync(stamp) && readFileSync(stamp, "utf8") === wanted;
+
+if (!isInstalled) {
+  console.log("Installing packages (once) …");
+  const { status } = spawnSync("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"], {
+    cwd: root,
+    stdio: ["ignore", "inherit", "inherit"],
+    shell: process.platform === "win32",
+  });
+  if (status !== 0) process.exit(status ?? 1);
+  writeFileSync(stamp, wanted);
+}
