@@ -1,6 +1,9 @@
 /**
  * Installs what package-lock.json names, where it is not installed already. Plain Node without dependencies: it is what
  * `npm start` and `npm test` run first in a fresh clone.
+ *
+ * `npm install --no-save` rather than `npm ci`: it takes the same locked versions and leaves the lock file alone, but does not
+ * fail where a registry lacks an optional package of another platform.
  */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -19,7 +22,7 @@ const isInstalled = existsSync(stamp) && readFileSync(stamp, "utf8") === wanted;
 
 if (!isInstalled) {
   console.log("Installing packages (once) …");
-  const { status } = spawnSync("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"], {
+  const { status } = spawnSync("npm", ["install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error"], {
     cwd: root,
     stdio: ["ignore", "inherit", "inherit"],
     shell: process.platform === "win32",

@@ -1,2 +1,45 @@
 import { defineCommand } from "citty";
-export const seedCommand = defineCommand({ meta: { name: "seed" } });
+import { createAccount, hashPassword, hasAccounts } from "../accounts/create-account.ts";
+import { ArrivalClock } from "../events/id.ts";
+import { LiveStreams } from "../events/live.ts";
+import { createRecord } from "../events/record.ts";
+import { findProject } from "../projects/projects.ts";
+import { createShop } from "./shop.ts";
+import { withStore } from "./with-store.ts";
+
+const demo = { email: "demo@example.com", password: "tidings-demo", name: "Dana Demo" };
+/** Events that are on their way at the same time; they share commits. */
+const inFlight = 1_000;
+
+export const seedCommand = defineCommand({
+  meta: { name: "seed", description: "Fill a project with a month of a made-up shop's events, to try Tidings on" },
+  args: {
+    project: { type: "string", default: "default", description: "Project, by name or slug", valueHint: "P" },
+    days: { type: "string", default: "30", description: "Days back from now", valueHint: "N" },
+  },
+  run: ({ args }) =>
+    withStore(async ({ control, events }) => {
+      if (!(await hasAccounts(control))) {
+        const passwordHash = await hashPassword(demo.password);
+        await control.transaction().execute((transaction) => createAccount(transaction, demo, passwordHash, null));
+        console.error(`Made an account to sign in with: ${demo.email}, password ${demo.password}`);
+      }
+      const { id, slug } = await findProject(control, args.project);
+      const shop = createShop(Date.now(), Number(args.days));
+      for (const { name, icon } of shop.channels) {
+        await control
+          .insertInto("channels")
+          .values({ projectId: id, name, icon, lastEventAt: null, createdAt: Date.now() })
+          .onConflict((conflict) => conflict.columns(["projectId", "name"]).doUpdateSet({ icon }))
+          .execute();
+      }
+      const clock = new ArrivalClock(await events.lastArrival());
+      const live = new LiveStreams(events, clock);
+      const record = createRecord({ events, clock, live, onNotified: () => {} });
+      for (let start = 0; start < shop.events.length; start += inFlight) {
+        await Promise.all(shop.events.slice(start, start + inFlight).map((event) => record(event, id)));
+      }
+      live.closeAll();
+      console.error(`Recorded ${shop.events.length.toLocaleString("en")} events in the project "${slug}".`);
+    }),
+});

@@ -1,0 +1,108 @@
+import { afterEach, expect, test } from "bun:test";
+import { eventBodies, post } from "./events.ts";
+import { type LoadJob, load } from "./load.ts";
+
+const stops: (() => void)[] = [];
+afterEach(() => {
+  for (const stop of stops.splice(0)) stop();
+});
+
+function job(port: number, changes: Partial<LoadJob> = {}): LoadJob {
+  return {
+    port,
+    connections: 8,
+    warmupMs: 50,
+    durationMs: 200,
+    expectedStatus: 201,
+    requests: eventBodies.map((body) => post(body, "tdg_sk_x")),
+    ...changes,
+  };
+}
+
+function serve(answer: (request: Request) => Response | Promise<Response>): number {
+  const server = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: answer });
+  stops.push(() => server.stop(true));
+  return server.port!;
+}
+
+/** A server of bare bytes: it writes the answer in the given pieces, with a pause after each. */
+function serveBytes(pieces: string[]): { port: number; answered: () => number } {
+  let answered = 0;
+  const server = Bun.listen({
+    hostname: "127.0.0.1",
+    port: 0,
+    socket: {
+      async data(socket) {
+        answered++;
+        for (const piece of pieces) {
+          socket.write(piece);
+          await Bun.sleep(1);
+        }
+      },
+    },
+  });
+  stops.push(() => server.stop(true));
+  return { port: server.port, answered: () => answered };
+}
+
+test("acknowledges exactly what the server answered", async () => {
+  const seen = new Set<string>();
+  let answered = 0;
+  const port = serve(async (request) => {
+    const text = await request.text();
+    seen.add(text);
+    answered++;
+    return Response.json(JSON.parse(text), { status: 201 });
+  });
+  const result = await load(job(port));
+  expect(result.acknowledged).toBe(answered);
+  expect(seen.size).toBe(Math.min(answered, 500));
+  expect(result.perSecond).toBeGreaterThan(0);
+  expect(result.p50Ms).toBeLessThanOrEqual(result.p99Ms);
+});
+
+test("puts answers together that come in pieces", async () => {
+  const { port, answered } = serveBytes([
+    "HTTP/1",
+    ".1 201 Created\r\nX-Content-Len",
+    "gth: 7\r\nContent-Length:  12\r",
+    "\n\r",
+    "\n12345",
+    "6789012",
+  ]);
+  const result = await load(job(port));
+  expect(result.acknowledged).toBe(answered());
+  expect(result.acknowledged).toBeGreaterThan(8);
+});
+
+test("an answer without a body counts", async () => {
+  const { port, answered } = serveBytes(["HTTP/1.1 201 Created\r\ncontent-length: 0\r\n\r\n"]);
+  expect((await load(job(port))).acknowledged).toBe(answered());
+});
+
+test("sends requests that are larger than the socket's buffer", async () => {
+  let bytes = 0;
+  const port = serve(async (request) => {
+    const { length } = await request.bytes();
+    bytes += length;
+    return new Response("ok", { status: 201 });
+  });
+  const body = JSON.stringify("x".repeat(8_000_000));
+  const result = await load(job(port, { connections: 2, requests: [post(body, "k")] }));
+  expect(bytes).toBe(result.acknowledged * body.length);
+}, 20_000);
+
+test("another status ends the run with the answer", async () => {
+  const port = serve(() => new Response("the disk is full", { status: 507 }));
+  await expect(load(job(port))).rejects.toThrow("the disk is full");
+});
+
+test("a connection that the server closes ends the run", async () => {
+  const server = Bun.listen({
+    hostname: "127.0.0.1",
+    port: 0,
+    socket: { data: (socket) => void socket.end() },
+  });
+  stops.push(() => server.stop(true));
+  await expect(load(job(server.port))).rejects.toThrow("the server closed a connection");
+});

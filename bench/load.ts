@@ -1,0 +1,225 @@
+/**
+ * The load generator: a closed loop over raw TCP, in a process of its own. It reads a `LoadJob` as JSON on stdin and
+ * prints a `LoadResult` as JSON on stdout. It shares the machine with the server that it measures, so it spends as
+ * little on a request as it can: requests are bytes made beforehand, and of an answer only the status and the length
+ * are read.
+ */
+
+export type LoadJob = {
+  port: number;
+  /** Kept-alive connections, each with one request in flight. */
+  connections: number;
+  /** Answered but not counted, until the server has compiled its code and filled its caches. */
+  warmupMs: number;
+  durationMs: number;
+  /** Any other status ends the run with an error. */
+  expectedStatus: number;
+  /** Whole HTTP/1.1 requests, sent in turn by all connections together. */
+  requests: string[];
+};
+
+export type LoadResult = {
+  perSecond: number;
+  p50Ms: number;
+  p99Ms: number;
+  maxMs: number;
+  /** Every answer with the expected status, those of the warm-up and those in flight at the end as well. */
+  acknowledged: number;
+  /** Processor time that the generator itself spent on each request, in microseconds. */
+  generatorCpuUs: number;
+};
+
+const bucketUs = 10;
+const bucketsMax = 6_000_000; // a minute; what takes longer is counted as a minute
+
+type Connection = {
+  sentAt: number;
+  /** Bytes of the current answer that have not arrived yet. */
+  missing: number;
+  /** The beginning of an answer whose head did not arrive whole. */
+  head: Uint8Array | undefined;
+};
+
+/** Runs the job in this process. Rejects when a connection breaks or an answer is not the expected one. */
+export async function load(job: LoadJob): Promise<LoadResult> {
+  const requests = job.requests.map((request) => Buffer.from(request));
+  const expected = [...String(job.expectedStatus)].map((digit) => digit.charCodeAt(0));
+  const [digit0, digit1, digit2] = expected as [number, number, number];
+  const latencies = new Uint32Array(bucketsMax);
+  let slowestMs = 0;
+  let next = 0;
+  let counted = 0;
+  let acknowledged = 0;
+  let open = 0;
+  let stopping = false;
+  const startedAt = performance.now();
+  const countFrom = startedAt + job.warmupMs;
+  const countUntil = countFrom + job.durationMs;
+  const { promise: finished, resolve: finish, reject: fail } = Promise.withResolvers<void>();
+
+  // The head of an answer is laid out the same way each time: look first where the length was found last.
+  let lengthAt = 0;
+
+  // Only requests larger than the socket's buffer ever wait here.
+  const unsent = new Map<Bun.Socket<Connection>, Uint8Array>();
+  const send = (socket: Bun.Socket<Connection>) => {
+    const request = requests[next]!;
+    next = next + 1 === requests.length ? 0 : next + 1;
+    const written = socket.write(request);
+    if (written !== request.length) unsent.set(socket, request.subarray(Math.max(written, 0)));
+  };
+  const answered = (socket: Bun.Socket<Connection>, connection: Connection) => {
+    acknowledged++;
+    const now = performance.now();
+    if (now >= countFrom) {
+      if (now < countUntil) {
+        const latencyMs = now - connection.sentAt;
+        counted++;
+        latencies[Math.min((latencyMs * (1_000 / bucketUs)) | 0, bucketsMax - 1)]!++;
+        if (latencyMs > slowestMs) slowestMs = latencyMs;
+      } else {
+        stopping = true;
+      }
+    }
+    if (stopping) {
+      socket.end();
+      return;
+    }
+    connection.sentAt = now;
+    send(socket);
+  };
+
+  const handlers: Bun.SocketHandler<Connection> = {
+    open(socket) {
+      open++;
+      socket.data.sentAt = performance.now();
+      send(socket);
+    },
+    data(socket, chunk) {
+      const connection = socket.data;
+      if (connection.missing > 0) {
+        connection.missing -= chunk.length;
+        if (connection.missing === 0) answered(socket, connection);
+        return;
+      }
+      let bytes = chunk;
+      if (connection.head) {
+        bytes = Buffer.concat([connection.head, chunk]);
+        connection.head = undefined;
+      }
+      if (bytes.length < 12) {
+        connection.head = bytes.slice();
+        return;
+      }
+      // "HTTP/1.1 201": the status stands at 9.
+      if (bytes[9] !== digit0 || bytes[10] !== digit1 || bytes[11] !== digit2) {
+        fail(new Error(`expected ${job.expectedStatus}, but the server answered:\n${Buffer.from(bytes)}`));
+        return;
+      }
+      if (!isContentLength(bytes, lengthAt)) lengthAt = findContentLength(bytes);
+      const bodyAt = findBody(bytes, lengthAt);
+      if (lengthAt === 0 || bodyAt === 0) {
+        if (bodyAt !== 0) fail(new Error(`no content-length in the answer:\n${Buffer.from(bytes)}`));
+        connection.head = bytes.slice();
+        return;
+      }
+      const missing = bodyAt + readNumber(bytes, lengthAt) - bytes.length;
+      if (missing === 0) answered(socket, connection);
+      else if (missing > 0) connection.missing = missing;
+      else fail(new Error("the server answered more than was asked for"));
+    },
+    drain(socket) {
+      const rest = unsent.get(socket);
+      if (!rest) return;
+      const written = socket.write(rest);
+      if (written === rest.length) unsent.delete(socket);
+      else unsent.set(socket, rest.subarray(Math.max(written, 0)));
+    },
+    close() {
+      if (!stopping) fail(new Error("the server closed a connection"));
+      else if (--open === 0) finish();
+    },
+    error(_socket, error) {
+      fail(error);
+    },
+  };
+
+  const cpuBefore = process.cpuUsage();
+  const connections = Array.from({ length: job.connections }, () =>
+    Bun.connect({
+      hostname: "127.0.0.1",
+      port: job.port,
+      socket: handlers,
+      data: { sentAt: 0, missing: 0, head: undefined },
+    }),
+  );
+  await Promise.all([...connections, finished]);
+  const cpu = process.cpuUsage(cpuBefore);
+  return {
+    perSecond: counted / (job.durationMs / 1_000),
+    p50Ms: percentile(latencies, counted, 0.5),
+    p99Ms: percentile(latencies, counted, 0.99),
+    maxMs: slowestMs,
+    acknowledged,
+    generatorCpuUs: (cpu.user + cpu.system) / acknowledged,
+  };
+}
+
+function percentile(latencies: Uint32Array, counted: number, share: number): number {
+  let left = Math.ceil(counted * share);
+  for (let bucket = 0; bucket < latencies.length; bucket++) {
+    left -= latencies[bucket]!;
+    if (left <= 0) return ((bucket + 1) * bucketUs) / 1_000;
+  }
+  return Number.NaN;
+}
+
+const contentLength = [...Buffer.from("\ncontent-length:")];
+
+/** Whether the value of a content-length header begins at `at`. */
+function isContentLength(bytes: Uint8Array, at: number): boolean {
+  const from = at - contentLength.length;
+  if (from < 0 || at >= bytes.length) return false;
+  // 0x20 folds ASCII letters to lower case; ":", "-" and a digit's neighbours have the bit already, "\n" is compared as it is.
+  if (bytes[from] !== 10) return false;
+  for (let i = 1; i < contentLength.length; i++) {
+    if ((bytes[from + i]! | 0x20) !== contentLength[i]) return false;
+  }
+  return true;
+}
+
+/** Where the value of the content-length header begins, or 0. */
+function findContentLength(bytes: Uint8Array): number {
+  for (let at = contentLength.length; at < bytes.length; at++) {
+    if (isContentLength(bytes, at)) return at;
+  }
+  return 0;
+}
+
+/** Where the body begins, or 0 while the head has not arrived whole. */
+function findBody(bytes: Uint8Array, from: number): number {
+  for (let at = from + 3; at < bytes.length; at++) {
+    if (bytes[at] === 10 && bytes[at - 1] === 13 && bytes[at - 2] === 10 && bytes[at - 3] === 13)
+      return at + 1;
+  }
+  return 0;
+}
+
+function readNumber(bytes: Uint8Array, from: number): number {
+  let at = from;
+  while (bytes[at] === 32) at++;
+  let value = 0;
+  for (; bytes[at]! >= 48 && bytes[at]! <= 57; at++) value = value * 10 + bytes[at]! - 48;
+  return value;
+}
+
+if (import.meta.main) {
+  const job = (await Bun.stdin.json()) as LoadJob;
+  try {
+    process.stdout.write(JSON.stringify(await load(job)));
+    process.exit(0);
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
+    process.exit(1);
+  }
+}

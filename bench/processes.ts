@@ -1,0 +1,111 @@
+import { mkdtemp, rm, statfs } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** `/work/main`, wherever the command was called. */
+export const root = join(import.meta.dir, "..");
+
+const readyTimeoutMs = 30_000;
+const stopTimeoutMs = 10_000;
+const tmpfsMagic = 0x01021994; // statfs(2)
+
+const running = new Set<Bun.Subprocess>();
+const folders = new Set<string>();
+let interrupted = false;
+
+/** Leaves nothing behind on Ctrl-C: ends the processes that were started here, by their ids, and deletes their data. */
+export function cleanUpOnSignals(): void {
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    process.once(signal, async () => {
+      interrupted = true;
+      await cleanUp();
+      process.exit(130);
+    });
+  }
+}
+
+/** Ends every process and deletes every folder that is left. */
+export async function cleanUp(): Promise<void> {
+  await Promise.all([...running].map(stop));
+  await Promise.all([...folders].map(deleteFolder));
+}
+
+/** A folder for a database, on a real disk: on a tmpfs an fsync costs nothing, and the figures would say nothing. */
+export async function makeFolder(): Promise<string> {
+  const onDisk = (await statfs(tmpdir())).type !== tmpfsMagic;
+  const folder = await mkdtemp(join(onDisk ? tmpdir() : import.meta.dir, "tidings-bench-"));
+  folders.add(folder);
+  return folder;
+}
+
+export async function deleteFolder(folder: string): Promise<void> {
+  await rm(folder, { recursive: true, force: true });
+  folders.delete(folder);
+}
+
+export type Command = { command: string[]; cwd?: string; env?: Record<string, string>; stdin?: string };
+
+/** Starts a server and resolves when it answers HTTP on its port. */
+export async function startServer(
+  port: number,
+  { command, cwd = root, env }: Command,
+): Promise<Bun.Subprocess> {
+  const server = spawn({ command, cwd, ...(env && { env }) });
+  const output = new Response(server.stdout).text();
+  const errors = new Response(server.stderr).text();
+  const deadline = performance.now() + readyTimeoutMs;
+  while (performance.now() < deadline && server.exitCode === null) {
+    const answers = await fetch(`http://127.0.0.1:${port}/`).then(
+      () => true,
+      () => false,
+    );
+    if (answers) return server;
+    await Bun.sleep(50);
+  }
+  await stop(server);
+  throw new Error(`${command.join(" ")} did not start:\n${await output}${await errors}`);
+}
+
+/** Runs a command to its end and returns what it printed. */
+export async function run({ command, cwd = root, env, stdin }: Command): Promise<string> {
+  const child = spawn({ command, cwd, ...(env && { env }), ...(stdin !== undefined && { stdin }) });
+  const [output, errors, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  running.delete(child);
+  // It was ended by the clean-up, which also ends this process.
+  if (interrupted) return new Promise(() => {});
+  if (code !== 0) throw new Error(`${command.join(" ")} ended with ${code}:\n${errors || output}`);
+  return output;
+}
+
+/** Asks a process to end; after ten seconds it has to. */
+export async function stop(child: Bun.Subprocess): Promise<void> {
+  child.kill("SIGTERM");
+  const killer = setTimeout(() => child.kill("SIGKILL"), stopTimeoutMs);
+  await child.exited;
+  clearTimeout(killer);
+  running.delete(child);
+}
+
+/** A port that nothing listens on at this moment. */
+export function freePort(): number {
+  const server = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response() });
+  const { port } = server;
+  server.stop(true);
+  return port!;
+}
+
+function spawn({ command, cwd, env, stdin }: Command) {
+  const child = Bun.spawn(command, {
+    cwd: cwd!,
+    env: { ...process.env, ...env },
+    stdin: stdin === undefined ? "ignore" : new Blob([stdin]),
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  running.add(child);
+  return child;
+}

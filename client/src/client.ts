@@ -1,0 +1,178 @@
+import { createEventIds } from "./event-id.ts";
+import { type Fetch, type Policy, request } from "./request.ts";
+import type { Event, EventList, NewEvent } from "./wire.gen.ts";
+
+export type ClientOptions = {
+  /** Where Tidings is, such as `https://tidings.example.com`. */
+  baseUrl: string;
+  /** An API key of the project that the events belong to: `tdg_sk_…`. */
+  apiKey: string;
+  /** Further attempts after the first one fails. Default: 4. */
+  retries?: number;
+  /** How long each attempt may take, in milliseconds. Default: 10,000. */
+  timeoutMs?: number;
+  /** Ends every call of this client, for example when the process shuts down. */
+  signal?: AbortSignal;
+  /** Instead of the global `fetch`. */
+  fetch?: Fetch;
+};
+
+export type CallOptions = {
+  /** Ends this call; it then rejects with the signal's reason. */
+  signal?: AbortSignal;
+};
+
+/** What a tag may hold: it is sent as text. A tag that is null or undefined is left out. */
+export type TagValue = string | number | boolean | bigint | Date | null | undefined;
+
+/** An event to send. */
+export type TrackedEvent = Omit<NewEvent, "name" | "user_id" | "tags" | "createdAt"> & {
+  /** Name of the event, such as "Payment received". */
+  name: string;
+  /** Free-form text by key. */
+  tags?: Record<string, TagValue>;
+  /** When it happened, if not now: a date, ISO 8601 with an offset, or milliseconds since 1970. */
+  createdAt?: Date | string | number;
+};
+
+/** Which events to list; all that are given must hold. */
+export type ListFilters = {
+  /** Events on a page, 1 to 1,000. Without it, all events come at once. */
+  limit?: number;
+  /** The `nextCursor` of the page before. */
+  cursor?: string | null;
+  /** Newest first (`desc`) by default. */
+  order?: "asc" | "desc";
+  channel?: string;
+  userId?: string;
+  name?: string;
+  notify?: boolean;
+  /** From this moment on: a date, ISO 8601, or milliseconds since 1970. */
+  from?: Date | string | number;
+  /** Up to this moment, without it. */
+  to?: Date | string | number;
+  /** Tags that an event must have. */
+  tags?: Record<string, TagValue>;
+};
+
+export type EventPage = {
+  events: Event[];
+  /** Where the next page starts; null at the end, and where no `limit` was given. */
+  nextCursor: string | null;
+};
+
+export type TidingsClient = {
+  /**
+   * Sends an event; resolves to it as it is stored, once it is on the service's disk. The event gets its `id` here, so that a
+   * retry never stores it twice.
+   *
+   * Rejects with `TidingsError` where the service refuses it, `TidingsNetworkError` where no attempt was answered, or the
+   * reason of an aborted signal.
+   *
+   * @example
+   * const event = await tidings.track({ channel: "payments", name: "Payment received", userId: "u1", tags: { amount: 42 } });
+   */
+  track(event: TrackedEvent, options?: CallOptions): Promise<Event>;
+
+  /**
+   * Lists events, newest first.
+   *
+   * @example
+   * let cursor: string | null = null;
+   * do {
+   *   const page = await tidings.list({ channel: "payments", tags: { plan: "pro" }, limit: 100, cursor });
+   *   for (const event of page.events) console.log(event.createdAt, event.name);
+   *   cursor = page.nextCursor;
+   * } while (cursor);
+   */
+  list(filters?: ListFilters, options?: CallOptions): Promise<EventPage>;
+};
+
+const nextEventId = createEventIds();
+
+/**
+ * Makes a client for one project. It holds no connection and needs no closing. Throws a `TypeError` for options that can't
+ * work.
+ *
+ * @example
+ * const tidings = createClient({ baseUrl: "https://tidings.example.com", apiKey: process.env.TIDINGS_KEY });
+ * await tidings.track({ channel: "payments", name: "Payment received", userId: "u1", icon: "💰", notify: true });
+ */
+export function createClient(options: ClientOptions): TidingsClient {
+  const { apiKey, retries = 4, timeoutMs = 10_000, signal } = options;
+  const address = `${checkedBaseUrl(options.baseUrl)}/api/events`;
+  // `fetch` would refuse such a header at each attempt, which would look like a network error.
+  if (typeof apiKey !== "string" || !/^[\x21-\x7e]+$/.test(apiKey)) {
+    throw new TypeError("`apiKey` must be an API key of Tidings, such as tdg_sk_…, without spaces.");
+  }
+  if (!(retries >= 0)) throw new TypeError("`retries` must be a number, 0 or more.");
+  if (!(timeoutMs > 0)) throw new TypeError("`timeoutMs` must be a number above 0.");
+
+  const policyOf = (call: CallOptions): Policy => ({
+    fetch: options.fetch ?? ((url, init) => fetch(url, init)),
+    retries,
+    timeoutMs,
+    signals: [signal, call.signal].filter((one) => one !== undefined),
+  });
+
+  return {
+    async track(event, call = {}) {
+      const body: NewEvent = {
+        ...event,
+        id: event.id ?? nextEventId(),
+        tags: event.tags && Object.fromEntries(tagTexts(event.tags)),
+        createdAt: event.createdAt instanceof Date ? isoOf(event.createdAt, "createdAt") : event.createdAt,
+      };
+      const headers = { "content-type": "application/json", "x-api-key": apiKey };
+      const init = { method: "POST", headers, body: JSON.stringify(body) };
+      const answer = (await request(address, init, policyOf(call))) as { event: Event };
+      return answer.event;
+    },
+
+    async list(filters = {}, call = {}) {
+      const query = queryOf(filters).toString();
+      const init = { headers: { "x-api-key": apiKey } };
+      const url = query ? `${address}?${query}` : address;
+      const { events, nextCursor = null } = (await request(url, init, policyOf(call))) as EventList;
+      return { events, nextCursor };
+    },
+  };
+}
+
+function queryOf({ from, to, tags = {}, ...filters }: ListFilters): URLSearchParams {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(filters)) {
+    if (value !== undefined && value !== null) query.set(name, String(value));
+  }
+  if (from !== undefined) query.set("from", typeof from === "string" ? from : isoOf(from, "from"));
+  if (to !== undefined) query.set("to", typeof to === "string" ? to : isoOf(to, "to"));
+  for (const [key, text] of tagTexts(tags)) query.set(`tag.${key}`, text);
+  return query;
+}
+
+/** The tags as the wire wants them. Throws a `TypeError` for a value that has no obvious text. */
+function tagTexts(tags: Record<string, TagValue>): [string, string][] {
+  const texts: [string, string][] = [];
+  for (const [key, value] of Object.entries(tags)) {
+    if (value === null || value === undefined) continue;
+    if (value instanceof Date) texts.push([key, isoOf(value, `tags.${key}`)]);
+    else if (["string", "number", "boolean", "bigint"].includes(typeof value))
+      texts.push([key, String(value)]);
+    else
+      throw new TypeError(`The tag "${key}" is ${typeof value}: send text, a number, a boolean or a Date.`);
+  }
+  return texts;
+}
+
+function isoOf(moment: Date | number, place: string): string {
+  const date = new Date(moment);
+  if (Number.isNaN(date.getTime())) throw new TypeError(`\`${place}\` is not a valid date.`);
+  return date.toISOString();
+}
+
+function checkedBaseUrl(baseUrl: string): string {
+  if (typeof baseUrl !== "string" || !/^https?:\/\/[^/?#\s]+[^?#\s]*$/i.test(baseUrl)) {
+    throw new TypeError("`baseUrl` must be the address of Tidings, such as https://tidings.example.com.");
+  }
+  return baseUrl.replace(/\/+$/, "");
+}

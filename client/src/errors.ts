@@ -1,0 +1,68 @@
+import type { Problem } from "./wire.gen.ts";
+
+type TidingsErrorOptions = {
+  status: number;
+  code: string;
+  detail: string;
+  errors?: Problem["errors"];
+  retryAfterMs?: number | undefined;
+};
+
+/**
+ * Tidings answered, and the answer is a refusal or not one of Tidings.
+ *
+ * @example
+ * try {
+ *   await tidings.track({ channel: "payments", name: "" });
+ * } catch (error) {
+ *   if (error instanceof TidingsError) console.error(error.code, error.errors);
+ *   // body-invalid [{ pointer: "/name", detail: '"name" must not be blank.' }]
+ * }
+ */
+export class TidingsError extends Error {
+  /** The HTTP status. */
+  readonly status: number;
+  /**
+   * The last part of the problem's `type` (RFC 9457), such as `body-invalid` or `key-invalid`. Where the answer is not a
+   * problem of Tidings, for example because a proxy gave it: `http-` and the status, `redirected` or `answer-invalid`.
+   */
+  readonly code: string;
+  /** What is wrong, as a sentence. */
+  readonly detail: string;
+  /** What is wrong with the body, place by place: an RFC 6901 pointer and a sentence. */
+  readonly errors: { pointer: string; detail: string }[];
+  /** How long the service asked to wait, in milliseconds, where it did. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor({ status, code, detail, errors = [], retryAfterMs }: TidingsErrorOptions) {
+    super(`${detail} (${status} ${code})`);
+    this.name = "TidingsError";
+    this.status = status;
+    this.code = code;
+    this.detail = detail;
+    this.errors = errors;
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/**
+ * No answer came: the address does not resolve, nothing listens there, the connection broke, or the time was up. `cause` is
+ * the error of the last attempt. The event may or may not be stored; sent again with the same `id` it is stored once.
+ *
+ * @example
+ * try {
+ *   await tidings.track({ id, channel: "payments", name: "Payment received" });
+ * } catch (error) {
+ *   if (error instanceof TidingsNetworkError) queueForLater(id);
+ * }
+ */
+export class TidingsNetworkError extends Error {
+  /** How many attempts were made. */
+  readonly attempts: number;
+
+  constructor(message: string, { cause, attempts }: { cause: unknown; attempts: number }) {
+    super(message, { cause });
+    this.name = "TidingsNetworkError";
+    this.attempts = attempts;
+  }
+}

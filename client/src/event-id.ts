@@ -1,0 +1,42 @@
+const counterMax = 0xfff;
+const counterSeedMax = 0x7ff;
+
+/**
+ * Makes a source of event ids: UUIDv7 (RFC 9562, section 5.7), each greater than the one before.
+ *
+ * Within a millisecond, and when the clock is set back, the 12 bits of `rand_a` count up from a random seed (section 6.2,
+ * method 1); should they be used up, the ids run a millisecond ahead. 62 random bits follow, so that two clients never
+ * make the same id.
+ *
+ * @param now - milliseconds since 1970
+ */
+export function createEventIds(
+  now: () => number = Date.now,
+  randomize: (bytes: Uint8Array<ArrayBuffer>) => void = (bytes) => crypto.getRandomValues(bytes),
+): () => string {
+  let lastMs = -1;
+  let counter = 0;
+  return () => {
+    const bytes = new Uint8Array(10);
+    randomize(bytes);
+    const seed = ((bytes[0]! << 8) | bytes[1]!) & counterSeedMax;
+    const ms = now();
+    if (ms > lastMs) {
+      lastMs = ms;
+      counter = seed;
+    } else if (counter < counterMax) {
+      counter++;
+    } else {
+      lastMs++;
+      counter = seed;
+    }
+    bytes[2] = (bytes[2]! & 0x3f) | 0x80;
+    const tail = Array.from(bytes.subarray(2), (byte) => hex(byte, 2)).join("");
+    const time = hex(lastMs, 12);
+    return `${time.slice(0, 8)}-${time.slice(8)}-7${hex(counter, 3)}-${tail.slice(0, 4)}-${tail.slice(4)}`;
+  };
+}
+
+function hex(value: number, width: number): string {
+  return value.toString(16).padStart(width, "0");
+}

@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { type TestApp, testApp } from "../../server/testing/test-app.ts";
+import { createClient, type Fetch, TidingsError } from "./index.ts";
+
+// The client against the real server; `client.test.ts` has what needs a server that fails on demand.
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await testApp();
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+const client = (fetch?: Fetch) =>
+  createClient({ baseUrl: app.address, apiKey: app.key, ...(fetch && { fetch }) });
+
+test("what track resolves to is what the listing shows", async () => {
+  const { track, list } = client();
+  const tracked = await track({
+    channel: "payments",
+    name: "Payment received",
+    userId: "u1",
+    icon: "💰",
+    notify: true,
+    description: "**paid**",
+    tags: { plan: "pro", amount: 42.5, trial: false, coupon: null },
+    createdAt: new Date(Date.now() - 1_000),
+  });
+  expect(tracked.tags).toEqual({ plan: "pro", amount: "42.5", trial: "false" });
+  const filters = { channel: "payments", userId: "u1", name: "Payment received", notify: true };
+  const around = { from: Date.now() - 60_000, to: new Date(Date.now() + 60_000) };
+  const page = await list({ ...filters, ...around, tags: { amount: 42.5 }, limit: 10 });
+  expect(page).toEqual({ events: [tracked], nextCursor: null });
+  expect((await list({ ...around, tags: { amount: 43 } })).events).toEqual([]);
+});
+
+test("events are stored once each although the first two answers of each are lost", async () => {
+  const statuses = new Map<unknown, number[]>();
+  const lossy: Fetch = async (url, init) => {
+    const response = await fetch(url, init);
+    const before = statuses.get(init.body) ?? [];
+    statuses.set(init.body, [...before, response.status]);
+    if (before.length < 2) throw new TypeError("the answer was lost");
+    return response;
+  };
+  const { track } = client(lossy);
+  const channel = "lossy";
+  const tracked = await Promise.all(
+    Array.from({ length: 20 }, (_, number) => track({ channel, name: `n ${number}` })),
+  );
+  expect([...statuses.values()]).toEqual(tracked.map(() => [201, 200, 200]));
+  const listed = (await client().list({ channel })).events;
+  expect(listed.length).toBe(20);
+  expect(new Set(listed.map(({ id }) => id))).toEqual(new Set(tracked.map(({ id }) => id)));
+}, 30_000);
+
+test("pages go through everything once, in either order", async () => {
+  const { track, list } = client();
+  const channel = "pages";
+  for (let number = 0; number < 25; number++) await track({ channel, name: `n ${number}` });
+  for (const order of ["asc", "desc"] as const) {
+    const names: string[] = [];
+    let cursor: string | null = null;
+    do {
+      const page = await list({ channel, order, limit: 10, cursor });
+      names.push(...page.events.map(({ name }) => name));
+      cursor = page.nextCursor;
+    } while (cursor);
+    const expected = Array.from({ length: 25 }, (_, number) => `n ${number}`);
+    expect(names).toEqual(order === "asc" ? expected : expected.reverse());
+  }
+});
+
+test("refusals come as TidingsError with the service's own sentence", async () => {
+  const refused = await client()
+    .track({ channel: "payments", name: "x".repeat(201) })
+    .catch((error) => error);
+  expect(refused).toBeInstanceOf(TidingsError);
+  expect(refused).toMatchObject({ status: 422, code: "body-invalid", errors: [{ pointer: "/name" }] });
+  const unread = await client()
+    .list({ limit: 0 })
+    .catch((error) => error);
+  expect(unread).toMatchObject({ status: 400, code: "query-invalid" });
+  const unknown = await createClient({ baseUrl: app.address, apiKey: "tdg_sk_x" })
+    .list()
+    .catch((error) => error);
+  expect(unknown).toMatchObject({ status: 401, code: "key-invalid" });
+});
