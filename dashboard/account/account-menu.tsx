@@ -1,0 +1,51 @@
+import { useNavigate } from "@tanstack/react-router";
+import { Check, CircleHelp, LogOut, type LucideIcon, Monitor, Moon, Settings2, Sun } from "lucide-react";
+import type { MenuContentProps } from "../components/ui/lazy-menu.tsx";
+import { Menu, MenuItem, MenuLabel, MenuLine } from "../components/ui/menu.tsx";
+import { useProjectSlug } from "../projects/current-project.ts";
+import { openOverlay } from "../shell/overlays.tsx";
+import { chooseTheme, type Theme, themes, useTheme } from "../theme/theme.ts";
+import { useMe } from "./me.ts";
+import { useSignOut } from "./sign-out.ts";
+
+const themeIcons: Record<Theme, LucideIcon> = { light: Sun, dark: Moon, system: Monitor };
+
+export default function AccountMenu(props: MenuContentProps) {
+  const { account } = useMe();
+  const project = useProjectSlug();
+  const navigate = useNavigate();
+  const signOut = useSignOut();
+  const current = useTheme();
+  return (
+    <Menu {...props} side="top">
+      <MenuLabel>
+        <span className="hostile-line block">{account.email}</span>
+      </MenuLabel>
+      <MenuItem onSelect={() => void navigate({ to: "/p/$project/settings", params: { project } })}>
+        <Settings2 aria-hidden />
+        Settings
+      </MenuItem>
+      <MenuItem onSelect={() => openOverlay("help")}>
+        <CircleHelp aria-hidden />
+        Keyboard shortcuts
+      </MenuItem>
+      <MenuLine />
+      <MenuLabel>Theme</MenuLabel>
+      {themes.map((theme) => {
+        const Icon = themeIcons[theme];
+        return (
+          <MenuItem key={theme} onSelect={() => chooseTheme(theme)}>
+            <Icon aria-hidden />
+            <span className="flex-1 capitalize">{theme}</span>
+            {theme === current && <Check aria-label="In use" />}
+          </MenuItem>
+        );
+      })}
+      <MenuLine />
+      <MenuItem onSelect={() => void signOut()}>
+        <LogOut aria-hidden />
+        Sign out
+      </MenuItem>
+    </Menu>
+  );
+}

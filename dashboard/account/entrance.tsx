@@ -1,0 +1,23 @@
+import type { ReactNode } from "react";
+import { Mark } from "../components/mark.tsx";
+
+type EntranceProps = { title: string; lead?: ReactNode; wide?: boolean; children?: ReactNode };
+
+/** The frame of what stands before the dashboard: signing in and the first run. */
+export function Entrance({ title, lead, wide = false, children }: EntranceProps) {
+  return (
+    <main className="flex min-h-full flex-col items-center px-5 py-12 md:py-[14vh]">
+      <div className={`flex w-full flex-col gap-6 ${wide ? "max-w-xl" : "max-w-[360px]"}`}>
+        <div className="flex items-center gap-2.5">
+          <Mark className="h-6 w-8 text-accent" />
+          <span className="font-semibold text-lg tracking-tight">Tidings</span>
+        </div>
+        <div>
+          <h1 className="font-semibold text-2xl tracking-tight">{title}</h1>
+          {lead && <div className="mt-2 text-pretty text-muted">{lead}</div>}
+        </div>
+        {children}
+      </div>
+    </main>
+  );
+}

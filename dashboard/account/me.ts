@@ -1,0 +1,30 @@
+import { type QueryClient, queryOptions, useSuspenseQuery } from "@tanstack/react-query";
+import type { Me } from "../../server/wire/account.ts";
+import type { Project } from "../../server/wire/project.ts";
+import { api } from "../api.ts";
+
+export const meQuery = queryOptions({
+  queryKey: ["me"],
+  queryFn: () => api<Me>("/api/me"),
+  staleTime: 60_000,
+});
+
+/** The signed-in account. Only below the signed-in layout, which loads it first. */
+export function useMe(): Me {
+  return useSuspenseQuery(meQuery).data;
+}
+
+export function setUnread(queries: QueryClient, unread: number): void {
+  queries.setQueryData(meQuery.queryKey, (me) => me && { ...me, unread });
+}
+
+export function putProject(queries: QueryClient, project: Project): void {
+  queries.setQueryData(meQuery.queryKey, (me) => {
+    if (!me) return me;
+    const known = me.projects.some((each) => each.slug === project.slug);
+    const projects = known
+      ? me.projects.map((each) => (each.slug === project.slug ? project : each))
+      : [...me.projects, project];
+    return { ...me, projects };
+  });
+}

@@ -1,0 +1,71 @@
+import type { Problem } from "../server/wire/problems.ts";
+
+/** A request that the server refused, or that did not reach it. `detail` is a sentence fit to show. */
+export class ApiError extends Error {
+  readonly status: number;
+  /** The last part of the problem's `type`, such as `setup-closed`; empty where the server did not say. */
+  readonly code: string;
+  readonly detail: string;
+  readonly faults: { pointer: string; detail: string }[];
+
+  constructor(status: number, problem: Partial<Problem>) {
+    const detail = problem.detail || problem.title || `The server answered with status ${status}.`;
+    super(detail);
+    this.name = "ApiError";
+    this.status = status;
+    this.code = problem.type?.split("/").at(-1) ?? "";
+    this.detail = detail;
+    this.faults = problem.errors ?? [];
+  }
+}
+
+type Options = {
+  method?: "GET" | "POST" | "PATCH" | "DELETE";
+  body?: unknown;
+  query?: Record<string, string | undefined>;
+  signal?: AbortSignal;
+};
+
+/** Calls the server; throws `ApiError` for every problem, and for a connection that failed (status 0). */
+export async function api<Answer>(path: string, options: Options = {}): Promise<Answer> {
+  const { method = "GET", body, query, signal } = options;
+  const search = new URLSearchParams();
+  for (const [key, value] of Object.entries(query ?? {})) if (value !== undefined) search.set(key, value);
+  const url = search.size > 0 ? `${path}?${search}` : path;
+  let response: Response;
+  try {
+    response = await fetch(url, {
+      method,
+      credentials: "same-origin",
+      headers: body === undefined ? {} : { "content-type": "application/json" },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(signal && { signal }),
+    });
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    throw new ApiError(0, { detail: "The server can't be reached. Check your connection and try again." });
+  }
+  if (!response.ok) throw new ApiError(response.status, await problemOf(response));
+  return (await response.json()) as Answer;
+}
+
+/** better-auth answers `{ message, code }` where everything else answers a problem. */
+async function problemOf(response: Response): Promise<Partial<Problem>> {
+  try {
+    const body = (await response.json()) as Partial<Problem> & { message?: string; code?: string };
+    return {
+      ...body,
+      ...(body.detail === undefined && body.message !== undefined && { detail: body.message }),
+      ...(body.type === undefined && body.code !== undefined && { type: body.code }),
+    };
+  } catch {
+    // Not JSON, as from a proxy in front of the server: the status has to do.
+    return {};
+  }
+}
+
+/** What to show for anything that was thrown. */
+export function sentence(error: unknown): string {
+  if (error instanceof ApiError) return error.detail;
+  return error instanceof Error ? error.message : "Something went wrong.";
+}

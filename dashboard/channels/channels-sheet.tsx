@@ -1,0 +1,15 @@
+import { Dialog } from "../components/ui/dialog.tsx";
+import { ProjectList } from "../projects/project-list.tsx";
+import { ChannelNav } from "./channel-nav.tsx";
+
+/** The left column, for a phone. */
+export default function ChannelsSheet({ close }: { close: () => void }) {
+  return (
+    <Dialog open onOpenChange={close} title="Channels" form="sheet">
+      <div className="-mx-3 flex flex-col">
+        <ChannelNav onGo={close} />
+        <ProjectList onGo={close} />
+      </div>
+    </Dialog>
+  );
+}

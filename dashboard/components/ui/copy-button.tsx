@@ -1,0 +1,51 @@
+import { clsx } from "clsx";
+import { Check, Copy } from "lucide-react";
+import { useEffect, useState } from "react";
+import { Button } from "./button.tsx";
+
+type CopyButtonProps = { text: string; label?: string; look?: "outline" | "ghost"; className?: string };
+
+export function CopyButton({ text, label = "Copy", look = "outline", className }: CopyButtonProps) {
+  const [outcome, setOutcome] = useState<"copied" | "failed" | null>(null);
+  useEffect(() => {
+    if (!outcome) return;
+    const timer = setTimeout(() => setOutcome(null), 1_600);
+    return () => clearTimeout(timer);
+  }, [outcome]);
+
+  async function copy() {
+    setOutcome((await writeClipboard(text)) ? "copied" : "failed");
+  }
+
+  return (
+    <Button look={look} onClick={copy} className={clsx("min-w-20", className)}>
+      {outcome === "copied" ? (
+        <Check aria-hidden className="size-3.5 text-good" />
+      ) : (
+        <Copy aria-hidden className="size-3.5" />
+      )}
+      <span aria-live="polite">
+        {outcome === "copied" ? "Copied" : outcome === "failed" ? "Select it to copy" : label}
+      </span>
+    </Button>
+  );
+}
+
+/** Over plain HTTP, as on a LAN, there is no `navigator.clipboard`: the old command still works there. */
+async function writeClipboard(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    const area = document.createElement("textarea");
+    area.value = text;
+    area.style.position = "fixed";
+    // Inside an open dialog, for a dialog takes the focus back from anything outside it.
+    const place = document.querySelector('[role="dialog"]') ?? document.body;
+    place.append(area);
+    area.select();
+    const copied = document.execCommand("copy");
+    area.remove();
+    return copied;
+  }
+}

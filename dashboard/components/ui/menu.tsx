@@ -1,0 +1,58 @@
+import { clsx } from "clsx";
+import { DropdownMenu } from "radix-ui";
+import type { ComponentProps, ReactNode } from "react";
+
+type MenuProps = {
+  trigger: ReactNode;
+  defaultOpen?: boolean;
+  children: ReactNode;
+  align?: "start" | "end";
+  side?: "top" | "bottom";
+};
+
+/**
+ * Loaded on first use: keep it out of what the first page needs. It stays inside of the landmark of its trigger, and
+ * the page around it stays readable for those who listen to it.
+ */
+export function Menu({
+  trigger,
+  defaultOpen = false,
+  children,
+  align = "start",
+  side = "bottom",
+}: MenuProps) {
+  return (
+    <DropdownMenu.Root defaultOpen={defaultOpen} modal={false}>
+      <DropdownMenu.Trigger asChild>{trigger}</DropdownMenu.Trigger>
+      <DropdownMenu.Content
+        align={align}
+        side={side}
+        sideOffset={6}
+        collisionPadding={8}
+        className="z-50 min-w-56 max-w-80 animate-rise rounded-lg border border-line-strong bg-raised p-1 shadow-md"
+      >
+        {children}
+      </DropdownMenu.Content>
+    </DropdownMenu.Root>
+  );
+}
+
+const itemClass =
+  "flex min-h-8 w-full items-center gap-2 rounded-md px-2 text-sm outline-none data-highlighted:bg-hover " +
+  "max-md:min-h-11 [&>svg]:size-4 [&>svg]:shrink-0 [&>svg]:text-faint";
+
+export function MenuItem({ className, ...rest }: ComponentProps<typeof DropdownMenu.Item>) {
+  return <DropdownMenu.Item {...rest} className={clsx(itemClass, className)} />;
+}
+
+export function MenuLabel({ children }: { children: ReactNode }) {
+  return (
+    <DropdownMenu.Label className="px-2 pt-2 pb-1 font-medium text-faint text-xs">
+      {children}
+    </DropdownMenu.Label>
+  );
+}
+
+export function MenuLine() {
+  return <DropdownMenu.Separator className="my-1 h-px bg-line" />;
+}

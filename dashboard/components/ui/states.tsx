@@ -1,0 +1,51 @@
+import { clsx } from "clsx";
+import { CloudOff } from "lucide-react";
+import type { ReactNode } from "react";
+import { sentence } from "../../api.ts";
+import { Button } from "./button.tsx";
+
+/** A place where something will be. It fades in late, so that a quick answer never flickers. */
+export function Skeleton({ className }: { className?: string }) {
+  return (
+    <div
+      aria-hidden
+      className={clsx("animate-[fade_0.3s_ease-out_0.15s_backwards] rounded bg-pressed", className)}
+    />
+  );
+}
+
+type EmptyStateProps = { icon: ReactNode; title: string; children?: ReactNode; action?: ReactNode };
+
+export function EmptyState({ icon, title, children, action }: EmptyStateProps) {
+  return (
+    <div className="mx-auto flex max-w-sm flex-col items-center gap-1 px-6 py-16 text-center">
+      <div className="mb-3 flex size-11 items-center justify-center rounded-xl border border-line bg-raised text-faint [&>svg]:size-5">
+        {icon}
+      </div>
+      <h2 className="font-semibold text-lg">{title}</h2>
+      {children && <div className="text-balance text-muted text-sm">{children}</div>}
+      {action && <div className="mt-4">{action}</div>}
+    </div>
+  );
+}
+
+type ErrorStateProps = { title: string; error: unknown; retry?: () => void; action?: ReactNode };
+
+export function ErrorState({ title, error, retry, action }: ErrorStateProps) {
+  return (
+    <div role="alert">
+      <EmptyState
+        icon={<CloudOff aria-hidden />}
+        title={title}
+        action={
+          <div className="flex gap-2">
+            {retry && <Button onClick={retry}>Retry</Button>}
+            {action}
+          </div>
+        }
+      >
+        <span className="hostile">{sentence(error)}</span>
+      </EmptyState>
+    </div>
+  );
+}

@@ -1,0 +1,90 @@
+import { useQuery } from "@tanstack/react-query";
+import { clsx } from "clsx";
+import { Bell, type LucideIcon, Mail, MonitorSmartphone } from "lucide-react";
+import type { Delivery } from "../../server/wire/notification.ts";
+import { sentence } from "../api.ts";
+import { mediumTime, RelativeTime } from "../components/relative-time.tsx";
+import { Button } from "../components/ui/button.tsx";
+import { Skeleton } from "../components/ui/states.tsx";
+import { deliveriesQuery } from "./event-query.ts";
+import { Section } from "./section.tsx";
+
+const kinds: Record<Delivery["kind"], { icon: LucideIcon; name: string }> = {
+  dashboard: { icon: Bell, name: "Dashboard" },
+  browser: { icon: MonitorSmartphone, name: "Browser push" },
+  email: { icon: Mail, name: "E-mail" },
+};
+
+const states: Record<Delivery["state"], { name: string; className: string }> = {
+  waiting: { name: "Waiting", className: "bg-warn-soft text-warn" },
+  delivered: { name: "Delivered", className: "bg-good-soft text-good" },
+  dead: { name: "Failed", className: "bg-danger-soft text-danger" },
+  cancelled: { name: "Cancelled", className: "bg-pressed text-muted" },
+};
+
+/** Who was notified of the event, how and when; or why nobody was. */
+export function Deliveries({ project, id }: { project: string; id: string }) {
+  const { data, error, refetch } = useQuery(deliveriesQuery(project, id));
+  return (
+    <Section title="Notifications sent">
+      {error ? (
+        <div role="alert" className="flex items-center justify-between gap-3 text-muted text-sm">
+          <span>{sentence(error)}</span>
+          <Button onClick={() => void refetch()}>Retry</Button>
+        </div>
+      ) : !data ? (
+        <Skeleton className="h-10" />
+      ) : data.deliveries.length === 0 ? (
+        <p className="hostile text-muted text-sm">{data.silence ?? "Nobody was notified."}</p>
+      ) : (
+        <ul className="flex flex-col">
+          {data.deliveries.map((delivery) => (
+            <DeliveryItem key={delivery.id} delivery={delivery} />
+          ))}
+        </ul>
+      )}
+    </Section>
+  );
+}
+
+function DeliveryItem({ delivery }: { delivery: Delivery }) {
+  const { icon: Icon, name } = kinds[delivery.kind];
+  const state = states[delivery.state];
+  return (
+    <li className="flex items-start gap-3 border-line border-b py-2.5 text-sm first:pt-0 last:border-b-0 last:pb-0">
+      <Icon aria-hidden className="mt-0.5 size-4 shrink-0 text-faint" />
+      <div className="min-w-0 flex-1">
+        <p className="hostile">
+          <span className="font-medium">{name}</span>
+          {delivery.label !== name && <span className="text-muted"> · {delivery.label}</span>}
+        </p>
+        <p className="hostile text-muted text-xs">
+          to {delivery.account}
+          {delivery.attempts > 0 &&
+            ` · ${delivery.attempts} ${delivery.attempts === 1 ? "attempt" : "attempts"}`}
+          {delivery.deliveredAt && (
+            <>
+              {" · "}
+              <RelativeTime at={delivery.deliveredAt} long />
+            </>
+          )}
+          {delivery.readAt && " · read"}
+        </p>
+        {delivery.detail && delivery.state !== "delivered" && (
+          <p className="hostile mt-1 text-xs">{delivery.detail}</p>
+        )}
+        {delivery.state === "waiting" && delivery.nextAttemptAt && delivery.attempts > 0 && (
+          <p className="text-muted text-xs">Next attempt: {mediumTime(delivery.nextAttemptAt)}</p>
+        )}
+      </div>
+      <span
+        className={clsx(
+          "mt-px shrink-0 rounded px-1.5 py-0.5 font-medium text-xs leading-4",
+          state.className,
+        )}
+      >
+        {state.name}
+      </span>
+    </li>
+  );
+}

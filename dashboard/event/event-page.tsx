@@ -1,0 +1,113 @@
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { ArrowLeft, X } from "lucide-react";
+import { lazy, Suspense } from "react";
+import { EventIcon } from "../components/event-icon.tsx";
+import { exactTime, mediumTime, RelativeTime } from "../components/relative-time.tsx";
+import { CopyButton } from "../components/ui/copy-button.tsx";
+import { ErrorState, Skeleton } from "../components/ui/states.tsx";
+import { filtersIn } from "../feed/filters.ts";
+import { useShortcuts } from "../shell/shortcuts.ts";
+import { Deliveries } from "./deliveries.tsx";
+import { EventFacts } from "./event-facts.tsx";
+import { EventJson } from "./event-json.tsx";
+import { eventQuery } from "./event-query.ts";
+import { Section } from "./section.tsx";
+
+const Markdown = lazy(() => import("./markdown.tsx"));
+
+/** One event: a panel at the right of the feed, and the whole page on a phone. */
+export function EventPage() {
+  const { project = "", id = "" } = useParams({ strict: false });
+  const { data: event, error, refetch } = useQuery(eventQuery(project, id));
+  const close = useClose(project);
+  useShortcuts({ Escape: close });
+
+  return (
+    <section
+      aria-label="Event"
+      className="flex w-full min-w-0 flex-col bg-surface max-md:absolute max-md:inset-0 max-md:z-20 md:w-[46%] md:max-w-[580px] md:shrink-0 md:border-line md:border-l"
+    >
+      <div className="flex h-13 shrink-0 items-center gap-2 border-line border-b px-2 md:h-11 md:pr-2 md:pl-5">
+        <button
+          type="button"
+          aria-label="Back to the feed"
+          onClick={close}
+          className="flex size-10 items-center justify-center rounded-md text-muted hover:bg-hover hover:text-ink md:hidden"
+        >
+          <ArrowLeft aria-hidden className="size-5" />
+        </button>
+        <span className="flex-1 font-medium text-muted text-sm">Event</span>
+        <CopyButton text={location.href} label="Copy link" look="ghost" className="h-7" />
+        <button
+          type="button"
+          aria-label="Close the event"
+          title="Close (Esc)"
+          onClick={close}
+          className="flex size-8 items-center justify-center rounded-md text-muted hover:bg-hover hover:text-ink max-md:hidden"
+        >
+          <X aria-hidden className="size-4" />
+        </button>
+      </div>
+      <div className="min-h-0 flex-1 overflow-y-auto">
+        {error ? (
+          <ErrorState title="The event did not load" error={error} retry={() => void refetch()} />
+        ) : event ? (
+          <>
+            <header className="flex items-start gap-3.5 px-4 pt-5 pb-4 md:px-5">
+              <EventIcon icon={event.icon} name={event.name} size="lg" />
+              <div className="min-w-0 flex-1">
+                <h1 className="hostile font-semibold text-xl leading-6">{event.name}</h1>
+                <p className="mt-1 text-muted text-sm">
+                  <time dateTime={event.createdAt} title={exactTime(event.createdAt)}>
+                    {mediumTime(event.createdAt)}
+                  </time>
+                  <span aria-hidden> · </span>
+                  <RelativeTime at={event.createdAt} long />
+                </p>
+              </div>
+            </header>
+            <EventFacts event={event} project={project} />
+            {event.description && (
+              <Section title="Description">
+                <Suspense fallback={<Skeleton className="h-16" />}>
+                  <Markdown text={event.description} />
+                </Suspense>
+              </Section>
+            )}
+            <Deliveries project={project} id={id} />
+            <EventJson event={event} />
+          </>
+        ) : (
+          <EventSkeleton />
+        )}
+      </div>
+    </section>
+  );
+}
+
+/** Back to the feed as it was: the channel's page where it was narrowed to one. */
+function useClose(project: string): () => void {
+  const navigate = useNavigate();
+  const { channel, ...search } = filtersIn(useSearch({ strict: false }));
+  return () => {
+    if (channel === undefined) void navigate({ to: "/p/$project", params: { project }, search });
+    else void navigate({ to: "/p/$project/channels/$channel", params: { project, channel }, search });
+  };
+}
+
+function EventSkeleton() {
+  return (
+    <div className="flex flex-col gap-4 px-5 pt-5">
+      <div className="flex gap-3.5">
+        <Skeleton className="size-11 rounded-xl" />
+        <div className="flex flex-1 flex-col gap-2 pt-1">
+          <Skeleton className="h-4 w-48" />
+          <Skeleton className="h-3 w-64" />
+        </div>
+      </div>
+      <Skeleton className="h-32" />
+      <Skeleton className="h-24" />
+    </div>
+  );
+}

@@ -1,0 +1,29 @@
+import { queryOptions } from "@tanstack/react-query";
+import type { Event } from "../../server/wire/event.ts";
+import type { Delivery } from "../../server/wire/notification.ts";
+import { api } from "../api.ts";
+
+export function eventQuery(project: string, id: string) {
+  return queryOptions({
+    queryKey: ["event", project, id],
+    queryFn: async () =>
+      (await api<{ ok: true; event: Event }>(`/api/events/${encodeURIComponent(id)}`, { query: { project } }))
+        .event,
+    // An event never changes once it is recorded.
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+}
+
+type DeliveryList = { ok: true; deliveries: Delivery[]; silence: string | null };
+
+/** Asked for again and again while one of them is still on its way. */
+export function deliveriesQuery(project: string, id: string) {
+  return queryOptions({
+    queryKey: ["deliveries", project, id],
+    queryFn: () =>
+      api<DeliveryList>(`/api/events/${encodeURIComponent(id)}/deliveries`, { query: { project } }),
+    staleTime: 0,
+    refetchInterval: ({ state }) =>
+      state.data?.deliveries.some((each) => each.state === "waiting") ? 2_000 : false,
+  });
+}

@@ -1,0 +1,163 @@
+import { lexer, type Token, type Tokens } from "marked";
+import { Fragment, type ReactNode, useMemo } from "react";
+
+/**
+ * Markdown as React elements, made from the parser's tokens: no HTML is ever put together from an event's text, so
+ * none can get in. HTML that was written into it is shown as the text that it is.
+ */
+export default function Markdown({ text }: { text: string }) {
+  const tokens = useMemo(() => lexer(text, { gfm: true, breaks: true }), [text]);
+  return <div className="markdown hostile flex flex-col gap-2.5 text-base">{blocks(tokens)}</div>;
+}
+
+function blocks(tokens: Token[]): ReactNode[] {
+  // biome-ignore lint/suspicious/noArrayIndexKey: the tokens of one text never change places
+  return tokens.map((token, index) => <Fragment key={index}>{block(token)}</Fragment>);
+}
+
+function inlines(tokens: Token[] | undefined): ReactNode[] {
+  // biome-ignore lint/suspicious/noArrayIndexKey: the tokens of one text never change places
+  return (tokens ?? []).map((token, index) => <Fragment key={index}>{inline(token)}</Fragment>);
+}
+
+function block(token: Token): ReactNode {
+  switch (token.type) {
+    case "space":
+    case "def":
+      return null;
+    case "heading":
+      return <h3 className="font-semibold">{inlines(token.tokens)}</h3>;
+    case "paragraph":
+      return <p>{inlines(token.tokens)}</p>;
+    case "hr":
+      return <hr />;
+    case "blockquote":
+      return (
+        <blockquote className="flex flex-col gap-2 border-line-strong border-l-2 pl-3 text-muted">
+          {blocks(token.tokens ?? [])}
+        </blockquote>
+      );
+    case "code":
+      return (
+        <pre className="whitespace-pre-wrap rounded-md border border-line bg-canvas p-3 font-mono text-xs leading-5">
+          {token.text}
+        </pre>
+      );
+    case "list":
+      return <List list={token as Tokens.List} />;
+    case "table":
+      return <Table table={token as Tokens.Table} />;
+    case "html":
+      return <p className="whitespace-pre-wrap">{token.raw.trim()}</p>;
+    default:
+      return token.type === "text" ? <p>{inline(token)}</p> : token.raw;
+  }
+}
+
+function inline(token: Token): ReactNode {
+  switch (token.type) {
+    case "strong":
+      return <strong className="font-semibold">{inlines(token.tokens)}</strong>;
+    case "em":
+      return <em>{inlines(token.tokens)}</em>;
+    case "del":
+      return <del>{inlines(token.tokens)}</del>;
+    case "codespan":
+      return <code className="rounded bg-pressed px-1 py-px font-mono text-xs">{token.text}</code>;
+    case "br":
+      return <br />;
+    case "link":
+      return <SafeLink href={token.href}>{inlines(token.tokens)}</SafeLink>;
+    case "image":
+      // Loading it would tell a stranger who looks at the event, and the policy forbids it: a link does.
+      return <SafeLink href={token.href}>{token.text || token.href}</SafeLink>;
+    case "text":
+      return "tokens" in token && token.tokens ? inlines(token.tokens) : plain(token.raw);
+    case "escape":
+      return token.text;
+    case "checkbox":
+      return null;
+    default:
+      return token.raw;
+  }
+}
+
+const entities: Record<string, string> = {
+  amp: "&",
+  lt: "<",
+  gt: ">",
+  quot: '"',
+  "#39": "'",
+  nbsp: "\u00a0",
+};
+
+/** The few entities that Markdown writers use; all others stay as they were typed. */
+function plain(text: string): string {
+  return text.replace(/&(amp|lt|gt|quot|#39|nbsp);/g, (_, name: string) => entities[name]!);
+}
+
+/** Only addresses that open a page or a mail: `javascript:` and the like stay text. */
+function SafeLink({ href, children }: { href: string; children: ReactNode }) {
+  const scheme = URL.parse(href, location.origin)?.protocol;
+  if (scheme !== "https:" && scheme !== "http:" && scheme !== "mailto:") return <>{children}</>;
+  return (
+    <a
+      href={href}
+      target="_blank"
+      rel="noopener noreferrer nofollow"
+      className="text-accent underline underline-offset-2"
+    >
+      {children}
+    </a>
+  );
+}
+
+function List({ list }: { list: Tokens.List }) {
+  const items = list.items.map((item, index) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: the tokens of one text never change places
+    <li key={index} className="pl-0.5">
+      {item.task && <span>{item.checked ? "☑ " : "☐ "}</span>}
+      {item.tokens.map((token, position) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: the same
+        <Fragment key={position}>{token.type === "text" ? inline(token) : block(token)}</Fragment>
+      ))}
+    </li>
+  ));
+  if (!list.ordered) return <ul className="flex list-disc flex-col gap-1 pl-5">{items}</ul>;
+  return (
+    <ol start={Number(list.start) || 1} className="flex list-decimal flex-col gap-1 pl-5">
+      {items}
+    </ol>
+  );
+}
+
+function Table({ table }: { table: Tokens.Table }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+    <section aria-label="Table" tabIndex={0} className="overflow-x-auto">
+      <table className="text-sm [&_td]:border [&_td]:border-line [&_td]:px-2 [&_td]:py-1 [&_th]:border [&_th]:border-line [&_th]:px-2 [&_th]:py-1 [&_th]:text-left">
+        <thead>
+          <tr>
+            {table.header.map((cell, index) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: columns never change places
+              <th key={index} scope="col">
+                {inlines(cell.tokens)}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {table.rows.map((row, index) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: rows never change places
+            <tr key={index}>
+              {row.map((cell, column) => (
+                // biome-ignore lint/suspicious/noArrayIndexKey: the same
+                <td key={column}>{inlines(cell.tokens)}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}

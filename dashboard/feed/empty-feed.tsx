@@ -1,0 +1,67 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { Inbox, SearchX } from "lucide-react";
+import { useMe } from "../account/me.ts";
+import { channelsQuery } from "../channels/channels.ts";
+import { Button, buttonClass } from "../components/ui/button.tsx";
+import { CodeBlock } from "../components/ui/code-block.tsx";
+import { EmptyState } from "../components/ui/states.tsx";
+import { curlLine } from "../setup/curl-line.ts";
+import { WaitingMark } from "../setup/waiting-mark.tsx";
+import type { Filters } from "./filters.ts";
+
+type EmptyFeedProps = { project: string; filters: Filters; clear: () => void };
+
+export function EmptyFeed({ project, filters, clear }: EmptyFeedProps) {
+  const { baseUrl } = useMe();
+  const { data: channels } = useQuery(channelsQuery(project));
+  const { channel, ...others } = filters;
+  if (Object.keys(others).length > 0) {
+    return (
+      <EmptyState
+        icon={<SearchX aria-hidden />}
+        title="No events match"
+        action={<Button onClick={clear}>Clear the filters</Button>}
+      >
+        Nothing that was sent so far fits these filters. What comes and fits will show up here.
+      </EmptyState>
+    );
+  }
+  const projectIsEmpty = !channels?.some((each) => each.events > 0);
+  return (
+    <div className="min-h-0 flex-1 overflow-y-auto px-4 py-10 md:py-16">
+      <div className="mx-auto flex max-w-xl flex-col gap-6">
+        {projectIsEmpty ? (
+          <div className="flex flex-col items-center gap-4 text-center">
+            <WaitingMark />
+            <div role="status">
+              <h2 className="font-semibold text-xl">Waiting for your first event</h2>
+            </div>
+            <p className="max-w-sm text-balance text-muted text-sm">
+              Send one with this line, and watch it appear here. It needs an API key of this project.
+            </p>
+          </div>
+        ) : (
+          <div className="flex flex-col items-center gap-3 text-center">
+            <div className="flex size-11 items-center justify-center rounded-xl border border-line bg-raised text-faint">
+              <Inbox aria-hidden className="size-5" />
+            </div>
+            <h2 className="font-semibold text-lg">No events in this channel yet</h2>
+            <p className="max-w-sm text-balance text-muted text-sm">
+              They show up here at once when something reports to it.
+            </p>
+          </div>
+        )}
+        <CodeBlock
+          label="In a terminal"
+          code={curlLine({ baseUrl, key: "YOUR_API_KEY", ...(channel !== undefined && { channel }) })}
+        />
+        <div className="flex justify-center">
+          <Link to="/p/$project/keys" params={{ project }} className={buttonClass()}>
+            Get an API key
+          </Link>
+        </div>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,37 @@
+import type { Event } from "../../server/wire/event.ts";
+
+/** An event with what its place in the feed needs, worked out once. */
+export type Entry = {
+  event: Event;
+  /** `createdAt` in milliseconds. */
+  at: number;
+  /** The local day, as a number that differs between days. */
+  day: number;
+  /** When it came by the stream, or 0 when it was listed. */
+  arrivedAt: number;
+};
+
+export function toEntry(event: Event, arrivedAt: number): Entry {
+  const at = Date.parse(event.createdAt);
+  const date = new Date(at);
+  const day = date.getFullYear() * 400 + date.getMonth() * 32 + date.getDate();
+  return { event, at, day, arrivedAt };
+}
+
+/** Newest first: by time, then by id, as the server lists them. */
+export function byTime(a: Entry, b: Entry): number {
+  return b.at - a.at || (a.event.id < b.event.id ? 1 : -1);
+}
+
+/** Two lists in order, made one. */
+export function merge(a: readonly Entry[], b: readonly Entry[]): Entry[] {
+  const merged: Entry[] = [];
+  let i = 0;
+  let j = 0;
+  while (i < a.length && j < b.length) {
+    merged.push(byTime(a[i]!, b[j]!) < 0 ? a[i++]! : b[j++]!);
+  }
+  while (i < a.length) merged.push(a[i++]!);
+  while (j < b.length) merged.push(b[j++]!);
+  return merged;
+}

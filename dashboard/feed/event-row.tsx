@@ -1,0 +1,146 @@
+import { Link } from "@tanstack/react-router";
+import { clsx } from "clsx";
+import { BellRing, UserRound } from "lucide-react";
+import { memo } from "react";
+import type { Event } from "../../server/wire/event.ts";
+import { EventIcon } from "../components/event-icon.tsx";
+import { RelativeTime } from "../components/relative-time.tsx";
+import type { Entry } from "./entries.ts";
+import type { Filters } from "./filters.ts";
+import type { Room } from "./use-room.ts";
+
+type EventRowProps = {
+  entry: Entry;
+  project: string;
+  filters: Filters;
+  position: number;
+  open: boolean;
+  active: boolean;
+  room: Room;
+  addFilter: (key: string, value: string) => void;
+  onFocus: (id: string) => void;
+};
+
+const chipClass =
+  "relative z-10 inline-flex h-5 min-w-0 shrink items-center rounded border border-line bg-canvas px-1.5 text-muted text-xs hover:border-line-strong hover:bg-pressed";
+
+/** With room, the tags have their own column, so that the eye finds them; without, their own line. */
+const columns: Record<Room, string> = {
+  narrow: "flex items-start py-2.5",
+  medium: "grid grid-cols-[auto_minmax(0,1fr)_minmax(0,1fr)_36px] items-center",
+  wide: "grid grid-cols-[auto_minmax(0,5fr)_minmax(0,7fr)_36px] items-center",
+};
+
+/** Rows that came by the stream light up once, when they are drawn the first time. */
+const arrivalMs = 1_500;
+
+export const EventRow = memo(function EventRow(props: EventRowProps) {
+  const { entry, project, filters, position, open, active, room, addFilter, onFocus } = props;
+  const narrow = room === "narrow";
+  const { event } = entry;
+  const arriving = entry.arrivedAt > 0 && Date.now() - entry.arrivedAt < arrivalMs;
+  return (
+    <article
+      aria-posinset={position}
+      aria-setsize={-1}
+      aria-labelledby={`name-${event.id}`}
+      data-event={event.id}
+      tabIndex={active ? 0 : -1}
+      onFocus={() => onFocus(event.id)}
+      className={clsx(
+        "group relative h-full gap-x-3 border-line border-b px-4 md:px-5",
+        "focus-visible:outline-offset-[-2px]",
+        open ? "bg-accent-soft shadow-[inset_2px_0_var(--accent)]" : "hover:bg-hover",
+        arriving && "animate-arrive",
+        columns[room],
+      )}
+    >
+      <EventIcon icon={event.icon} name={event.name} />
+      <div className="min-w-0 flex-1">
+        <div className="flex items-center gap-2">
+          <Link
+            id={`name-${event.id}`}
+            to="/p/$project/events/$id"
+            params={{ project, id: event.id }}
+            search={filters}
+            // The row itself is the stop of the keyboard; the link covers it for the pointer.
+            tabIndex={-1}
+            preload={false}
+            className="hostile-line font-medium after:absolute after:inset-0 after:content-['']"
+          >
+            {event.name}
+          </Link>
+          {event.notify && (
+            <BellRing aria-label="Notified" role="img" className="size-3 shrink-0 text-faint" />
+          )}
+          {narrow && <RelativeTime at={entry.at} className="relative ml-auto pl-2 text-faint text-xs" />}
+        </div>
+        <div className="flex h-4 items-center gap-3 text-muted text-xs">
+          <Link
+            to="/p/$project/channels/$channel"
+            params={{ project, channel: event.channelId }}
+            search={{}}
+            tabIndex={-1}
+            preload={false}
+            className="hostile-line relative z-10 max-w-[60%] shrink-0 hover:text-ink hover:underline"
+          >
+            {event.channelId}
+          </Link>
+          {event.userId && (
+            <button
+              type="button"
+              tabIndex={-1}
+              onClick={() => addFilter("userId", event.userId)}
+              title={`Only events of ${event.userId}`}
+              className="relative z-10 flex min-w-0 items-center gap-1 hover:text-ink hover:underline"
+            >
+              <UserRound aria-label="User" role="img" className="size-3 shrink-0 text-faint" />
+              <span className="hostile-line">{event.userId}</span>
+            </button>
+          )}
+        </div>
+        {narrow && Object.keys(event.tags).length > 0 && (
+          <Tags event={event} addFilter={addFilter} most={3} className="mt-2" />
+        )}
+      </div>
+      {!narrow && (
+        <>
+          <Tags event={event} addFilter={addFilter} most={room === "wide" ? 5 : 2} />
+          <RelativeTime at={entry.at} className="relative text-right text-faint text-xs" />
+        </>
+      )}
+    </article>
+  );
+});
+
+type TagsProps = {
+  event: Event;
+  most: number;
+  className?: string;
+  addFilter: (key: string, value: string) => void;
+};
+
+function Tags({ event, most, className, addFilter }: TagsProps) {
+  const tags = Object.entries(event.tags);
+  return (
+    <div className={clsx("flex min-w-0 items-center gap-1 overflow-hidden", className)}>
+      {tags.slice(0, most).map(([key, value]) => (
+        <button
+          key={key}
+          type="button"
+          tabIndex={-1}
+          onClick={() => addFilter(`tag.${key}`, value)}
+          title={`Only events with ${key} = ${value}`}
+          className={chipClass}
+        >
+          <span className="hostile-line max-w-44">
+            {key} <span className="text-ink">{value}</span>
+          </span>
+        </button>
+      ))}
+      {tags.length > most && (
+        <span className="shrink-0 pl-0.5 text-faint text-xs">+{tags.length - most}</span>
+      )}
+    </div>
+  );
+}

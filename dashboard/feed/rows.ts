@@ -1,0 +1,37 @@
+import type { Entry } from "./entries.ts";
+
+/** A line of the feed: an event, or the day that begins there. */
+export type Row = { kind: "event"; entry: Entry; index: number } | { kind: "day"; day: number; at: number };
+
+export function toRows(entries: readonly Entry[]): Row[] {
+  const rows: Row[] = [];
+  let day = Number.NaN;
+  for (const [index, entry] of entries.entries()) {
+    if (entry.day !== day) {
+      day = entry.day;
+      rows.push({ kind: "day", day, at: entry.at });
+    }
+    rows.push({ kind: "event", entry, index });
+  }
+  return rows;
+}
+
+/** Heights are known without measuring, so that thousands of rows cost nothing and never jump. */
+export function heightOf(row: Row, narrow: boolean): number {
+  if (row.kind === "day") return 32;
+  if (!narrow) return 52;
+  return Object.keys(row.entry.event.tags).length > 0 ? 88 : 60;
+}
+
+const sameYear = new Intl.DateTimeFormat(undefined, { weekday: "long", day: "numeric", month: "long" });
+const otherYear = new Intl.DateTimeFormat(undefined, { dateStyle: "long" });
+
+export function dayLabel(at: number): string {
+  const date = new Date(at);
+  const today = new Date();
+  const yesterday = new Date();
+  yesterday.setDate(today.getDate() - 1);
+  if (date.toDateString() === today.toDateString()) return "Today";
+  if (date.toDateString() === yesterday.toDateString()) return "Yesterday";
+  return (date.getFullYear() === today.getFullYear() ? sameYear : otherYear).format(date);
+}

@@ -1,0 +1,64 @@
+import { useNavigate } from "@tanstack/react-router";
+import type { RefObject } from "react";
+import { useShortcuts } from "../shell/shortcuts.ts";
+import type { Filters } from "./filters.ts";
+import type { Row } from "./rows.ts";
+
+type FeedKeys = {
+  rows: Row[];
+  activeId: string | undefined;
+  setActiveId: (id: string) => void;
+  openId: string | undefined;
+  project: string;
+  filters: Filters;
+  toTop: () => void;
+  show: (index: number, options: { align: "auto" }) => void;
+  scroller: RefObject<HTMLElement | null>;
+};
+
+/** Moves through the feed: `j`/`k`, opens, closes. While an event is open beside it, moving opens the next one. */
+export function useFeedKeys(feed: FeedKeys): void {
+  const { rows, activeId, setActiveId, openId, project, filters, toTop, show, scroller } = feed;
+  const navigate = useNavigate();
+
+  function open(id: string, replace: boolean) {
+    const params = { project, id };
+    void navigate({ to: "/p/$project/events/$id", params, search: filters, replace });
+  }
+
+  function move(event: KeyboardEvent, step: 1 | -1) {
+    event.preventDefault();
+    const from = activeId ?? openId;
+    let index = rows.findIndex((row) => row.kind === "event" && row.entry.event.id === from);
+    do index += step;
+    while (rows[index]?.kind === "day");
+    const row = rows[index];
+    if (row?.kind !== "event") return;
+    const { id } = row.entry.event;
+    setActiveId(id);
+    show(index, { align: "auto" });
+    if (openId) open(id, true);
+    // Two frames: one for the list to scroll, one for the row to be drawn.
+    requestAnimationFrame(() =>
+      requestAnimationFrame(() =>
+        scroller.current
+          ?.querySelector<HTMLElement>(`[data-event="${CSS.escape(id)}"]`)
+          ?.focus({ preventScroll: true }),
+      ),
+    );
+  }
+
+  const next = (event: KeyboardEvent) => move(event, 1);
+  const previous = (event: KeyboardEvent) => move(event, -1);
+  useShortcuts({
+    j: next,
+    ArrowDown: next,
+    k: previous,
+    ArrowUp: previous,
+    g: toTop,
+    Enter(event) {
+      const row = (event.target as HTMLElement).closest<HTMLElement>("[data-event]");
+      if (row && row === event.target) open(row.dataset.event!, false);
+    },
+  });
+}

@@ -1,0 +1,55 @@
+import { useQuery } from "@tanstack/react-query";
+import { KeyRound, Plus } from "lucide-react";
+import { useState } from "react";
+import type { Key } from "../../server/wire/key.ts";
+import { Button } from "../components/ui/button.tsx";
+import { EmptyState, ErrorState, Skeleton } from "../components/ui/states.tsx";
+import { useProjectSlug } from "../projects/current-project.ts";
+import { PageHeader } from "../shell/page-header.tsx";
+import { KeyTable } from "./key-table.tsx";
+import { keysQuery } from "./keys.ts";
+import { NewKeyDialog } from "./new-key-dialog.tsx";
+import { RevokeDialog } from "./revoke-dialog.tsx";
+
+export function KeysPage() {
+  const project = useProjectSlug();
+  const { data: keys, error, refetch } = useQuery(keysQuery(project));
+  const [creating, setCreating] = useState(false);
+  const [revoking, setRevoking] = useState<Key | null>(null);
+  const newKey = (
+    <Button look="solid" onClick={() => setCreating(true)}>
+      <Plus aria-hidden className="size-4" />
+      New key
+    </Button>
+  );
+  return (
+    <>
+      <PageHeader title="API keys" />
+      <div className="min-h-0 flex-1 overflow-y-auto">
+        <div className="mx-auto flex max-w-4xl flex-col gap-5 px-4 py-6 md:px-8 md:py-8">
+          <div className="flex flex-wrap items-center justify-between gap-4">
+            <p className="max-w-lg text-muted text-sm">
+              An application sends its events with a key, in the header{" "}
+              <code className="font-mono text-ink text-xs">X-API-KEY</code>. A key can send and read the
+              events of this project.
+            </p>
+            {keys && keys.length > 0 && newKey}
+          </div>
+          {error && !keys ? (
+            <ErrorState title="The keys did not load" error={error} retry={() => void refetch()} />
+          ) : !keys ? (
+            <Skeleton className="h-32 rounded-lg" />
+          ) : keys.length === 0 ? (
+            <EmptyState icon={<KeyRound aria-hidden />} title="No keys yet" action={newKey}>
+              Make one for each application, so that you can revoke it alone.
+            </EmptyState>
+          ) : (
+            <KeyTable keys={keys} revoke={setRevoking} />
+          )}
+        </div>
+      </div>
+      {creating && <NewKeyDialog close={() => setCreating(false)} />}
+      {revoking && <RevokeDialog apiKey={revoking} close={() => setRevoking(null)} />}
+    </>
+  );
+}

@@ -1,0 +1,78 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { Popover } from "radix-ui";
+import { type ReactNode, useState } from "react";
+import { useMe } from "../account/me.ts";
+import { sentence } from "../api.ts";
+import { Button } from "../components/ui/button.tsx";
+import { Skeleton } from "../components/ui/states.tsx";
+import { NotificationItem } from "./notification-item.tsx";
+import { recentNotificationsQuery, useMarkRead } from "./notifications.ts";
+
+export default function BellPopover({ trigger }: { trigger: ReactNode }) {
+  const [open, setOpen] = useState(true);
+  return (
+    <Popover.Root open={open} onOpenChange={setOpen}>
+      <Popover.Trigger asChild>{trigger}</Popover.Trigger>
+      <Popover.Portal>
+        <Popover.Content
+          aria-label="Notifications"
+          align="end"
+          sideOffset={8}
+          collisionPadding={12}
+          className="z-40 flex max-h-[min(560px,80vh)] w-[400px] max-w-[calc(100vw-24px)] animate-rise flex-col overflow-hidden rounded-xl border border-line-strong bg-raised shadow-lg outline-none"
+        >
+          <Recent close={() => setOpen(false)} />
+        </Popover.Content>
+      </Popover.Portal>
+    </Popover.Root>
+  );
+}
+
+function Recent({ close }: { close: () => void }) {
+  const { unread } = useMe();
+  const { data, error, refetch } = useQuery(recentNotificationsQuery);
+  const { mutate: markRead } = useMarkRead();
+  return (
+    <>
+      <div className="flex h-12 shrink-0 items-center justify-between border-line border-b pr-2 pl-4">
+        <h2 className="font-semibold">Notifications</h2>
+        <Button look="ghost" disabled={unread === 0} onClick={() => markRead(undefined)}>
+          Mark all read
+        </Button>
+      </div>
+      <div className="min-h-0 flex-1 overflow-y-auto">
+        {error && !data ? (
+          <div role="alert" className="flex flex-col items-center gap-3 p-6 text-center text-muted text-sm">
+            {sentence(error)}
+            <Button onClick={() => void refetch()}>Retry</Button>
+          </div>
+        ) : !data ? (
+          <div className="flex flex-col gap-4 p-4">
+            <Skeleton className="h-9" />
+            <Skeleton className="h-9" />
+            <Skeleton className="h-9" />
+          </div>
+        ) : data.length === 0 ? (
+          <p className="text-balance px-8 py-12 text-center text-muted text-sm">
+            Nothing yet. Events that are sent with <code className="font-mono text-xs">notify: true</code>{" "}
+            show up here.
+          </p>
+        ) : (
+          <ul>
+            {data.map((notification) => (
+              <NotificationItem key={notification.id} notification={notification} onOpen={close} />
+            ))}
+          </ul>
+        )}
+      </div>
+      <Link
+        to="/notifications"
+        onClick={close}
+        className="flex h-11 shrink-0 items-center justify-center border-line border-t font-medium text-muted text-sm hover:bg-hover hover:text-ink focus-visible:outline-offset-[-2px]"
+      >
+        All notifications
+      </Link>
+    </>
+  );
+}

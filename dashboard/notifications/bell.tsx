@@ -1,0 +1,39 @@
+import { Bell as BellIcon } from "lucide-react";
+import { lazy, Suspense, useState } from "react";
+import { useMe } from "../account/me.ts";
+
+const BellPopover = lazy(() => import("./bell-popover.tsx"));
+
+const bellClass =
+  "relative flex size-8 shrink-0 items-center justify-center rounded-md text-muted hover:bg-hover hover:text-ink data-[state=open]:bg-hover max-md:size-10";
+
+/** The count of what is unread; its list is loaded when it is first opened. */
+export function Bell() {
+  const { unread } = useMe();
+  const [wanted, setWanted] = useState(false);
+  const button = (props: { onClick?: () => void }) => (
+    <button
+      type="button"
+      aria-haspopup="dialog"
+      aria-label={unread > 0 ? `Notifications, ${unread} unread` : "Notifications"}
+      className={bellClass}
+      {...props}
+    >
+      <BellIcon aria-hidden className="size-4.5" />
+      {unread > 0 && (
+        <span
+          aria-hidden
+          className="absolute -top-0.5 left-1/2 min-w-4 max-md:top-0.5 rounded-full bg-accent px-1 text-center font-semibold text-[10px] text-on-accent leading-4 ring-2 ring-surface"
+        >
+          {unread > 99 ? "99+" : unread}
+        </span>
+      )}
+    </button>
+  );
+  if (!wanted) return button({ onClick: () => setWanted(true) });
+  return (
+    <Suspense fallback={button({})}>
+      <BellPopover trigger={button({})} />
+    </Suspense>
+  );
+}

@@ -1,0 +1,68 @@
+import {
+  infiniteQueryOptions,
+  type QueryClient,
+  queryOptions,
+  useMutation,
+  useQueryClient,
+} from "@tanstack/react-query";
+import type { Notification } from "../../server/wire/notification.ts";
+import { meQuery, setUnread } from "../account/me.ts";
+import { api } from "../api.ts";
+
+type NotificationList = {
+  ok: true;
+  notifications: Notification[];
+  unread: number;
+  nextCursor: string | null;
+};
+
+export const notificationsKey = ["notifications"] as const;
+
+function fetchNotifications(limit: number, cursor?: string) {
+  return api<NotificationList>("/api/notifications", { query: { limit: String(limit), cursor } });
+}
+
+/** What the bell shows: the newest few. */
+export const recentNotificationsQuery = queryOptions({
+  queryKey: [...notificationsKey, "recent"],
+  queryFn: async () => (await fetchNotifications(8)).notifications,
+});
+
+export const allNotificationsQuery = infiniteQueryOptions({
+  queryKey: [...notificationsKey, "all"],
+  queryFn: ({ pageParam }) => fetchNotifications(50, pageParam),
+  initialPageParam: undefined as string | undefined,
+  getNextPageParam: (page) => page.nextCursor ?? undefined,
+});
+
+/** Marks these as read, or all of them without ids. */
+export function useMarkRead() {
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: (ids?: string[]) =>
+      api<{ ok: true; unread: number }>("/api/notifications/read", {
+        method: "POST",
+        body: ids ? { ids } : {},
+      }),
+    onMutate: (ids) => showRead(queries, ids),
+    onSuccess: ({ unread }) => setUnread(queries, unread),
+    onSettled: () => queries.invalidateQueries({ queryKey: notificationsKey }),
+  });
+}
+
+/** Shown at once, before the server answers. */
+function showRead(queries: QueryClient, ids?: string[]) {
+  const readAt = new Date().toISOString();
+  const read = (each: Notification) =>
+    each.readAt === null && (!ids || ids.includes(each.id)) ? { ...each, readAt } : each;
+  queries.setQueryData(recentNotificationsQuery.queryKey, (list) => list?.map(read));
+  queries.setQueryData(
+    allNotificationsQuery.queryKey,
+    (list) =>
+      list && {
+        ...list,
+        pages: list.pages.map((page) => ({ ...page, notifications: page.notifications.map(read) })),
+      },
+  );
+  if (!ids) queries.setQueryData(meQuery.queryKey, (me) => me && { ...me, unread: 0 });
+}

@@ -1,0 +1,167 @@
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { Command } from "cmdk";
+import {
+  Bell,
+  CheckCheck,
+  Folder,
+  Hash,
+  KeyRound,
+  LogOut,
+  Moon,
+  Newspaper,
+  Plus,
+  Settings2,
+  Sun,
+} from "lucide-react";
+import { Dialog } from "radix-ui";
+import type { ReactNode } from "react";
+import { useMe } from "../account/me.ts";
+import { useSignOut } from "../account/sign-out.ts";
+import { channelsQuery } from "../channels/channels.ts";
+import { markSeen } from "../channels/unread.ts";
+import { EventIcon } from "../components/event-icon.tsx";
+import { useProjectSlug } from "../projects/current-project.ts";
+import { openOverlay } from "../shell/overlays.tsx";
+import { chooseTheme, useDark } from "../theme/theme.ts";
+
+/** Everywhere one can go and a few things one can do, by typing. */
+export default function Palette({ close }: { close: () => void }) {
+  const project = useProjectSlug();
+  const { data: channels = [] } = useQuery(channelsQuery(project));
+  const { projects } = useMe();
+  const navigate = useNavigate();
+  const signOut = useSignOut();
+  const dark = useDark();
+  const params = { project };
+
+  const act = (what: () => unknown) => () => {
+    close();
+    what();
+  };
+
+  return (
+    <Dialog.Root open onOpenChange={close}>
+      <Dialog.Portal>
+        <Dialog.Overlay className="fixed inset-0 z-40 animate-fade bg-overlay" />
+        <Dialog.Content
+          aria-describedby={undefined}
+          className="fixed inset-x-4 top-[12vh] z-50 mx-auto max-w-xl animate-rise overflow-hidden rounded-xl border border-line-strong bg-raised shadow-lg outline-none"
+        >
+          <Dialog.Title className="sr-only">Search and commands</Dialog.Title>
+          <Command label="Search and commands" loop>
+            <Command.Input
+              placeholder="Go to a channel or page, or do something…"
+              className="h-12 w-full border-line border-b bg-transparent px-4 text-lg outline-none placeholder:text-faint"
+            />
+            <Command.List className="max-h-[min(420px,60vh)] overflow-y-auto p-1.5">
+              <Command.Empty className="py-8 text-center text-muted text-sm">
+                Nothing is called that.
+              </Command.Empty>
+              <Group heading="Channels">
+                {channels.map(({ id, name, icon }) => (
+                  <Item
+                    key={id}
+                    value={`channel ${id}`}
+                    icon={icon ? <EventIcon icon={icon} name={name} size="sm" bare /> : <Hash aria-hidden />}
+                    onSelect={act(() =>
+                      navigate({
+                        to: "/p/$project/channels/$channel",
+                        params: { project, channel: id },
+                        search: {},
+                      }),
+                    )}
+                  >
+                    {name}
+                  </Item>
+                ))}
+                <Item icon={<Plus aria-hidden />} onSelect={() => openOverlay("new-channel")}>
+                  Create a channel
+                </Item>
+                <Item icon={<CheckCheck aria-hidden />} onSelect={act(() => markSeen(project, channels))}>
+                  Mark all channels as read
+                </Item>
+              </Group>
+              <Group heading="Pages">
+                <Item
+                  icon={<Newspaper aria-hidden />}
+                  onSelect={act(() => navigate({ to: "/p/$project", params, search: {} }))}
+                >
+                  All events
+                </Item>
+                <Item icon={<Bell aria-hidden />} onSelect={act(() => navigate({ to: "/notifications" }))}>
+                  Notifications
+                </Item>
+                <Item
+                  icon={<KeyRound aria-hidden />}
+                  onSelect={act(() => navigate({ to: "/p/$project/keys", params }))}
+                >
+                  API keys
+                </Item>
+                <Item
+                  icon={<Settings2 aria-hidden />}
+                  onSelect={act(() => navigate({ to: "/p/$project/settings", params }))}
+                >
+                  Settings
+                </Item>
+              </Group>
+              {projects.length > 1 && (
+                <Group heading="Projects">
+                  {projects.map(({ slug, name }) => (
+                    <Item
+                      key={slug}
+                      value={`project ${name} ${slug}`}
+                      icon={<Folder aria-hidden />}
+                      onSelect={act(() =>
+                        navigate({ to: "/p/$project", params: { project: slug }, search: {} }),
+                      )}
+                    >
+                      {name}
+                    </Item>
+                  ))}
+                </Group>
+              )}
+              <Group heading="Do">
+                <Item
+                  icon={dark ? <Sun aria-hidden /> : <Moon aria-hidden />}
+                  onSelect={act(() => chooseTheme(dark ? "light" : "dark"))}
+                >
+                  {dark ? "Use the light theme" : "Use the dark theme"}
+                </Item>
+                <Item icon={<LogOut aria-hidden />} onSelect={act(signOut)}>
+                  Sign out
+                </Item>
+              </Group>
+            </Command.List>
+          </Command>
+        </Dialog.Content>
+      </Dialog.Portal>
+    </Dialog.Root>
+  );
+}
+
+function Group({ heading, children }: { heading: string; children: ReactNode }) {
+  return (
+    <Command.Group
+      heading={heading}
+      className="[&_[cmdk-group-heading]]:px-2.5 [&_[cmdk-group-heading]]:pt-2 [&_[cmdk-group-heading]]:pb-1 [&_[cmdk-group-heading]]:font-medium [&_[cmdk-group-heading]]:text-faint [&_[cmdk-group-heading]]:text-xs"
+    >
+      {children}
+    </Command.Group>
+  );
+}
+
+type ItemProps = { icon: ReactNode; value?: string; onSelect: () => void; children: ReactNode };
+
+function Item({ icon, value, onSelect, children }: ItemProps) {
+  return (
+    <Command.Item
+      {...(value !== undefined && { value })}
+      onSelect={onSelect}
+      className="flex h-9 cursor-pointer items-center gap-2.5 rounded-md px-2.5 text-base data-[selected=true]:bg-pressed max-md:h-11 [&_svg]:size-4 [&_svg]:text-faint"
+    >
+      <span className="flex size-5 shrink-0 items-center justify-center">{icon}</span>
+      <span className="hostile-line">{children}</span>
+    </Command.Item>
+  );
+}

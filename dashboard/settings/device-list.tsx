@@ -1,0 +1,51 @@
+import { MonitorSmartphone, X } from "lucide-react";
+import type { Destination } from "../../server/wire/notification.ts";
+import { RelativeTime } from "../components/relative-time.tsx";
+import { Button } from "../components/ui/button.tsx";
+import { useRemoveDestination } from "./destinations.ts";
+import { Panel } from "./group.tsx";
+import { TestButton } from "./test-button.tsx";
+
+type DeviceListProps = { devices: Destination[]; own: Destination | undefined };
+
+/** The browsers that are pushed to, on whatever machine. */
+export function DeviceList({ devices, own }: DeviceListProps) {
+  const remove = useRemoveDestination();
+  if (devices.length === 0) return null;
+  return (
+    <div className="mt-2 flex flex-col gap-2">
+      <h3 className="font-medium text-muted text-sm">Devices</h3>
+      <Panel>
+        {devices.map((device) => (
+          <div key={device.id} className="flex min-h-14 items-center gap-3 px-4 py-2.5 max-md:flex-wrap">
+            <MonitorSmartphone aria-hidden className="size-4 shrink-0 text-faint" />
+            <div className="min-w-0 flex-1 max-md:basis-[70%]">
+              <p className="hostile font-medium">
+                {device.label}
+                {device.id === own?.id && (
+                  <span className="ml-2 rounded bg-accent-soft px-1.5 py-0.5 font-medium text-accent text-xs">
+                    This device
+                  </span>
+                )}
+              </p>
+              <p className="text-muted text-xs">
+                {device.enabled ? "Added" : "Switched off. Added"} <RelativeTime at={device.createdAt} long />
+              </p>
+            </div>
+            <TestButton id={device.id} />
+            <Button
+              look="ghost"
+              size="icon"
+              aria-label={`Remove ${device.label}`}
+              title="Remove"
+              disabled={remove.isPending}
+              onClick={() => remove.mutate(device.id)}
+            >
+              <X aria-hidden className="size-4" />
+            </Button>
+          </div>
+        ))}
+      </Panel>
+    </div>
+  );
+}

@@ -1,0 +1,79 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { type FormEvent, useState } from "react";
+import { limits } from "../../server/wire/limits.ts";
+import type { Project } from "../../server/wire/project.ts";
+import { putProject, useMe } from "../account/me.ts";
+import { api } from "../api.ts";
+import { Alert } from "../components/ui/alert.tsx";
+import { Button } from "../components/ui/button.tsx";
+import { Field } from "../components/ui/field.tsx";
+import { faultOf, faultOfForm } from "../components/ui/form-faults.ts";
+import { useProjectSlug } from "../projects/current-project.ts";
+import { Group } from "./group.tsx";
+
+export function ProjectSettings() {
+  const slug = useProjectSlug();
+  const { projects } = useMe();
+  const project = projects.find((each) => each.slug === slug);
+  if (!project) return null;
+  return (
+    <Group
+      title="Project"
+      lead={
+        <>
+          Its short name for addresses, <code className="font-mono text-xs">{slug}</code>, stays as it is.
+        </>
+      }
+    >
+      {/* Another project begins with its own name in the field. */}
+      <RenameForm key={slug} project={project} />
+    </Group>
+  );
+}
+
+function RenameForm({ project }: { project: Project }) {
+  const queries = useQueryClient();
+  const [name, setName] = useState(project.name);
+  const rename = useMutation({
+    mutationFn: () =>
+      api<{ ok: true; project: Project }>(`/api/projects/${encodeURIComponent(project.slug)}`, {
+        method: "PATCH",
+        body: { name: name.trim() },
+      }),
+    onSuccess(answer) {
+      putProject(queries, answer.project);
+      setName(answer.project.name);
+    },
+  });
+  const fault = faultOfForm(rename.error, ["name"]);
+  const changed = name.trim() !== "" && name.trim() !== project.name;
+
+  function submit(event: FormEvent) {
+    event.preventDefault();
+    rename.mutate();
+  }
+
+  return (
+    <form onSubmit={submit} className="flex flex-col gap-3">
+      {fault && <Alert>{fault}</Alert>}
+      <div className="flex items-start gap-3">
+        <Field
+          className="flex-1"
+          label="Project name"
+          value={name}
+          onChange={(event) => setName(event.target.value)}
+          required
+          maxLength={limits.projectNameCharacters}
+          autoComplete="off"
+          fault={faultOf(rename.error, "name")}
+        />
+        <Button type="submit" className="mt-6.5 h-9 max-md:h-11" busy={rename.isPending} disabled={!changed}>
+          Save
+        </Button>
+      </div>
+      <p role="status" className="sr-only">
+        {rename.isSuccess && !changed ? "Saved" : ""}
+      </p>
+    </form>
+  );
+}

@@ -1,0 +1,100 @@
+import { queryOptions, useMutation, useQueryClient } from "@tanstack/react-query";
+import type { Destination } from "../../server/wire/notification.ts";
+import { api } from "../api.ts";
+import { destinationsQuery, failed } from "./destinations.ts";
+
+/** Why this browser can't be pushed to, as a sentence; or null where it can. */
+export function pushObstacle(): string | null {
+  if (!isSecureContext) return "Browsers allow push only over HTTPS (or on localhost).";
+  if (!("serviceWorker" in navigator && "PushManager" in window && "Notification" in window)) {
+    return /iP(hone|ad)/.test(navigator.userAgent)
+      ? "Add Tidings to the Home Screen first; push works from there."
+      : "This browser does not support push notifications.";
+  }
+  if (Notification.permission === "denied") {
+    return "Notifications from this site are blocked. Allow them in the browser's site settings.";
+  }
+  return null;
+}
+
+/** The push endpoint of this very browser, or null. */
+export const ownEndpointQuery = queryOptions({
+  queryKey: ["push-endpoint"],
+  queryFn: async () => {
+    if (!("serviceWorker" in navigator)) return null;
+    const registration = await navigator.serviceWorker.getRegistration("/");
+    return (await registration?.pushManager?.getSubscription())?.endpoint ?? null;
+  },
+  staleTime: 0,
+});
+
+export function usePushSwitch(vapidPublicKey: string, own: Destination | undefined) {
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: (on: boolean) => (on ? switchOn(vapidPublicKey) : switchOff(own)),
+    onError: failed("Push notifications did not change"),
+    onSettled: () =>
+      Promise.all([
+        queries.invalidateQueries({ queryKey: ownEndpointQuery.queryKey }),
+        queries.invalidateQueries({ queryKey: destinationsQuery.queryKey }),
+      ]),
+  });
+}
+
+async function switchOn(vapidPublicKey: string) {
+  if ((await Notification.requestPermission()) !== "granted") {
+    throw new Error("The browser was not allowed to show notifications.");
+  }
+  await navigator.serviceWorker.register("/sw.js");
+  const { pushManager } = await navigator.serviceWorker.ready;
+  const known = await pushManager.getSubscription();
+  // One made for another key, as by a server that was set up anew, would never be reached.
+  if (known && keyOf(known) !== vapidPublicKey) await known.unsubscribe();
+  const subscription = await pushManager.subscribe({
+    userVisibleOnly: true,
+    applicationServerKey: vapidPublicKey,
+  });
+  const { endpoint, keys } = subscription.toJSON();
+  await api("/api/destinations", {
+    method: "POST",
+    body: { kind: "browser", label: deviceName(), subscription: { endpoint, keys } },
+  });
+}
+
+async function switchOff(own: Destination | undefined) {
+  const registration = await navigator.serviceWorker.getRegistration("/");
+  await (await registration?.pushManager.getSubscription())?.unsubscribe();
+  if (own) await api(`/api/destinations/${own.id}`, { method: "DELETE" });
+}
+
+/** The key a subscription was made for, in the base64url that the server writes it in. */
+function keyOf(subscription: PushSubscription): string {
+  const key = subscription.options.applicationServerKey;
+  if (!key) return "";
+  const text = btoa(String.fromCharCode(...new Uint8Array(key)));
+  return text.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+}
+
+const browsers: [RegExp, string][] = [
+  [/Edg\//, "Edge"],
+  [/OPR\//, "Opera"],
+  [/Firefox\//, "Firefox"],
+  [/Chrome\//, "Chrome"],
+  [/Safari\//, "Safari"],
+];
+const systems: [RegExp, string][] = [
+  [/iPhone/, "iPhone"],
+  [/iPad/, "iPad"],
+  [/Android/, "Android"],
+  [/Mac OS X/, "Mac"],
+  [/Windows/, "Windows"],
+  [/CrOS/, "ChromeOS"],
+  [/Linux/, "Linux"],
+];
+
+/** "Firefox on Linux": what one recognizes in a list. */
+function deviceName(): string {
+  const find = (names: [RegExp, string][]) =>
+    names.find(([pattern]) => pattern.test(navigator.userAgent))?.[1];
+  return `${find(browsers) ?? "Browser"} on ${find(systems) ?? "this device"}`;
+}

@@ -1,0 +1,43 @@
+import { LogOut } from "lucide-react";
+import { useMe } from "../account/me.ts";
+import { useSignOut } from "../account/sign-out.ts";
+import { Button } from "../components/ui/button.tsx";
+import { PageHeader } from "../shell/page-header.tsx";
+import { Group, Panel } from "./group.tsx";
+import { NotificationSettings } from "./notification-settings.tsx";
+import { ProjectSettings } from "./project-settings.tsx";
+import { ThemeSettings } from "./theme-settings.tsx";
+
+export function SettingsPage() {
+  const { account, version } = useMe();
+  const signOut = useSignOut();
+  return (
+    <>
+      <PageHeader title="Settings" />
+      <div className="min-h-0 flex-1 overflow-y-auto">
+        <div className="mx-auto flex max-w-2xl flex-col gap-9 px-4 py-6 md:px-8 md:py-8">
+          <ProjectSettings />
+          <NotificationSettings />
+          <Group title="Appearance" lead="On this browser.">
+            <ThemeSettings />
+          </Group>
+          <Group title="Account">
+            <Panel>
+              <div className="flex min-h-16 items-center justify-between gap-4 px-4 py-3">
+                <div className="min-w-0">
+                  <p className="hostile font-medium">{account.name || account.email}</p>
+                  <p className="hostile text-muted text-sm">{account.email}</p>
+                </div>
+                <Button onClick={() => void signOut()}>
+                  <LogOut aria-hidden className="size-4" />
+                  Sign out
+                </Button>
+              </div>
+            </Panel>
+          </Group>
+          <p className="text-faint text-xs">Tidings {version}</p>
+        </div>
+      </div>
+    </>
+  );
+}

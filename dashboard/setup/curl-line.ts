@@ -1,0 +1,16 @@
+type CurlLine = { baseUrl: string; key: string; channel?: string };
+
+/** A line for a terminal that sends an event worth looking at. */
+export function curlLine({ baseUrl, key, channel = "payments" }: CurlLine): string {
+  const event = {
+    channel,
+    name: "Payment received",
+    userId: "u1",
+    icon: "💰",
+    notify: true,
+    tags: { plan: "pro" },
+  };
+  // A channel may be called anything; a quote in it must not end the quotes of the shell.
+  const body = JSON.stringify(event).replaceAll("'", "'\\''");
+  return `curl -H "X-API-KEY: ${key}" -H "content-type: application/json" -d '${body}' ${baseUrl}/api/events`;
+}

@@ -1,0 +1,35 @@
+import { Dialog } from "../components/ui/dialog.tsx";
+import { Kbd } from "../components/ui/kbd.tsx";
+
+const shortcuts: [string[], string][] = [
+  [["j", "↓"], "Next event"],
+  [["k", "↑"], "Previous event"],
+  [["Enter"], "Open the event"],
+  [["Esc"], "Close the event"],
+  [["g"], "Back to the newest"],
+  [["/"], "Filter the feed"],
+  [["Ctrl", "K"], "Go to a channel or page"],
+  [["?"], "This help"],
+];
+
+export default function Help({ close }: { close: () => void }) {
+  return (
+    <Dialog open onOpenChange={close} title="Keyboard shortcuts">
+      <dl className="flex flex-col">
+        {shortcuts.map(([keys, what]) => (
+          <div
+            key={what}
+            className="flex h-10 items-center justify-between gap-4 border-line border-b last:border-b-0"
+          >
+            <dt>{what}</dt>
+            <dd className="flex gap-1">
+              {keys.map((key) => (
+                <Kbd key={key}>{key}</Kbd>
+              ))}
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </Dialog>
+  );
+}

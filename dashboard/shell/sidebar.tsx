@@ -1,0 +1,68 @@
+import { Link } from "@tanstack/react-router";
+import { KeyRound, Settings2 } from "lucide-react";
+import { lazy } from "react";
+import { useMe } from "../account/me.ts";
+import { ChannelNav } from "../channels/channel-nav.tsx";
+import { LazyMenu } from "../components/ui/lazy-menu.tsx";
+import { navItemClass } from "../components/ui/nav-item.ts";
+import { useProjectSlug } from "../projects/current-project.ts";
+import { ProjectName } from "../projects/project-name.tsx";
+
+const ProjectMenu = lazy(() => import("../projects/project-menu.tsx"));
+const AccountMenu = lazy(() => import("../account/account-menu.tsx"));
+
+/** The left column on a desktop. */
+export function Sidebar() {
+  const project = useProjectSlug();
+  const { account } = useMe();
+  return (
+    <aside
+      aria-label="Project and channels"
+      className="hidden w-60 shrink-0 flex-col border-line border-r bg-canvas md:flex"
+    >
+      <div className="flex h-13 shrink-0 items-center px-2">
+        <LazyMenu
+          menu={ProjectMenu}
+          className="flex h-9 w-full min-w-0 items-center gap-2.5 rounded-md px-2 text-left hover:bg-hover data-[state=open]:bg-hover"
+        >
+          <ProjectName />
+        </LazyMenu>
+      </div>
+      <ChannelNav />
+      <nav aria-label="Project" className="flex flex-col gap-px border-line border-t p-2">
+        <Link
+          to="/p/$project/keys"
+          params={{ project }}
+          className={navItemClass}
+          activeProps={{ "data-active": true }}
+        >
+          <KeyRound aria-hidden className="size-4 text-faint" />
+          API keys
+        </Link>
+        <Link
+          to="/p/$project/settings"
+          params={{ project }}
+          className={navItemClass}
+          activeProps={{ "data-active": true }}
+        >
+          <Settings2 aria-hidden className="size-4 text-faint" />
+          Settings
+        </Link>
+      </nav>
+      <div className="border-line border-t p-2">
+        <LazyMenu
+          menu={AccountMenu}
+          className="flex h-10 w-full min-w-0 items-center gap-2 rounded-md px-2 text-left hover:bg-hover data-[state=open]:bg-hover"
+        >
+          <span
+            aria-hidden
+            className="flex size-6 shrink-0 items-center justify-center rounded-full bg-pressed font-semibold text-muted text-xs uppercase"
+          >
+            {(account.name || account.email).slice(0, 1)}
+          </span>
+          <span className="hostile-line text-sm">{account.name || account.email}</span>
+        </LazyMenu>
+      </div>
+    </aside>
+  );
+}

@@ -1,0 +1,53 @@
+import tailwindcss from "@tailwindcss/vite";
+import react from "@vitejs/plugin-react";
+import { defineConfig, type Plugin } from "vite";
+
+/** Asks for the typeface together with the script, so that the first text is already set in it. */
+function preloadFont(): Plugin {
+  return {
+    name: "tidings-preload-font",
+    apply: "build",
+    transformIndexHtml: {
+      order: "post",
+      handler(_html, { bundle }) {
+        const font = Object.keys(bundle ?? {}).find(
+          (file) => /hanken-grotesk-latin-[^/]*\.woff2$/.test(file) && !file.includes("ext"),
+        );
+        if (!font) throw new Error("The bundle has no latin font to preload");
+        return [
+          {
+            tag: "link",
+            attrs: { rel: "preload", href: `/${font}`, as: "font", type: "font/woff2", crossorigin: "" },
+            injectTo: "head",
+          },
+        ];
+      },
+    },
+  };
+}
+
+export default defineConfig({
+  root: import.meta.dirname,
+  plugins: [react(), tailwindcss(), preloadFont()],
+  build: {
+    target: "es2022",
+    // The content security policy has no `data:` for fonts and scripts, so nothing may be inlined.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    reportCompressedSize: false,
+    rolldownOptions: {
+      output: {
+        codeSplitting: {
+          groups: [
+            // Changes rarely, so that an update of Tidings leaves it in the browser's cache.
+            {
+              name: "vendor",
+              test: /node_modules\/(react|react-dom|scheduler|@tanstack\/(?!react-virtual|virtual))/,
+            },
+          ],
+        },
+      },
+    },
+  },
+  server: { proxy: { "/api": "http://localhost:4242" } },
+});
