@@ -36,9 +36,17 @@ export async function listNotifications(
     .innerJoin("projects", "projects.id", "deliveries.projectId")
     // A member who left sees nothing more of the project.
     .innerJoin("members", (join) =>
-      join.onRef("members.projectId", "=", "deliveries.projectId").onRef("members.accountId", "=", "deliveries.accountId"),
+      join
+        .onRef("members.projectId", "=", "deliveries.projectId")
+        .onRef("members.accountId", "=", "deliveries.accountId"),
     )
-    .select(["deliveries.id", "deliveries.eventId", "deliveries.readAt", "deliveries.projectId", "projects.slug"])
+    .select([
+      "deliveries.id",
+      "deliveries.eventId",
+      "deliveries.readAt",
+      "deliveries.projectId",
+      "projects.slug",
+    ])
     .where("deliveries.accountId", "=", accountId)
     .where("deliveries.kind", "=", "dashboard")
     .$if(before !== undefined, (query) => query.where("deliveries.id", "<", before!))
@@ -51,7 +59,14 @@ export async function listNotifications(
   const notifications = page.flatMap((row, index) => {
     const json = found[index];
     if (!json) return [];
-    return [{ id: String(row.id), project: row.slug, event: JSON.parse(json) as Event, readAt: isoOrNull(row.readAt) }];
+    return [
+      {
+        id: String(row.id),
+        project: row.slug,
+        event: JSON.parse(json) as Event,
+        readAt: isoOrNull(row.readAt),
+      },
+    ];
   });
   return { notifications, nextCursor: isEnd ? null : String(page.at(-1)!.id) };
 }
@@ -86,12 +101,19 @@ export async function ring(control: Control, live: LiveStreams, event: AcceptedE
       event: JSON.parse(event.json) as Event,
       readAt: null,
     };
-    live.tellAccount(accountId, "notification", { notification, unread: await countUnread(control, accountId) });
+    live.tellAccount(accountId, "notification", {
+      notification,
+      unread: await countUnread(control, accountId),
+    });
   }
 }
 
 /** Who was notified of an event, how and when. */
-export async function listDeliveries(control: Control, projectId: number, eventId: string): Promise<Delivery[]> {
+export async function listDeliveries(
+  control: Control,
+  projectId: number,
+  eventId: string,
+): Promise<Delivery[]> {
   const rows = await control
     .selectFrom("deliveries")
     .innerJoin("accounts", "accounts.id", "deliveries.accountId")

@@ -13,12 +13,17 @@ type Channels = {
 };
 
 /** Makes the ways in which people are reached outside the dashboard: Web Push always, e-mail where it is configured. */
-export async function createChannels(config: Config, control: Kysely<ControlTables>, baseUrl: string): Promise<Channels> {
+export async function createChannels(
+  config: Config,
+  control: Kysely<ControlTables>,
+  baseUrl: string,
+): Promise<Channels> {
   const keys = JSON.parse(await settled(control, "vapid", () => JSON.stringify(generateVapid())));
   // Push services want to know whom to ask about a sender, and some refuse localhost (RFC 8292, section 2.1).
   const subject = baseUrl.startsWith("https:") ? baseUrl : "mailto:tidings@example.com";
   const policy = { allowPrivate: config.allowPrivateAddresses };
-  const urlOf = ({ project, event }: Notice) => (project ? `/p/${project.slug}/events/${event.id}` : "/settings");
+  const urlOf = ({ project, event }: Notice) =>
+    project ? `/p/${project.slug}/events/${event.id}` : "/settings";
 
   const browser: Send = async (notice) => {
     const { event, address, secret } = notice;
@@ -30,7 +35,12 @@ export async function createChannels(config: Config, control: Kysely<ControlTabl
   const email: Send | undefined = mailer
     ? async (notice) => {
         const project = notice.project ?? { name: "Tidings" };
-        const message = renderEventEmail(notice.event, project, baseUrl + urlOf(notice), `${baseUrl}/settings`);
+        const message = renderEventEmail(
+          notice.event,
+          project,
+          baseUrl + urlOf(notice),
+          `${baseUrl}/settings`,
+        );
         return mailer.send({ ...message, to: notice.address });
       }
     : undefined;
@@ -49,7 +59,11 @@ function titleOf({ event }: Notice): string {
 }
 
 function bodyOf({ event, project }: Notice): string {
-  const about = [event.channelId, event.userId, ...Object.entries(event.tags).map(([key, value]) => `${key}: ${value}`)];
+  const about = [
+    event.channelId,
+    event.userId,
+    ...Object.entries(event.tags).map(([key, value]) => `${key}: ${value}`),
+  ];
   const lines = [about.filter((part) => part !== "").join(" · "), event.description ?? ""];
   return [...lines, project?.name ?? ""].filter((line) => line !== "").join("\n");
 }

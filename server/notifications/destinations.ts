@@ -1,5 +1,5 @@
-import type { Kysely, Selectable } from "kysely";
 import type { z } from "@hono/zod-openapi";
+import type { Kysely, Selectable } from "kysely";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { limits } from "../wire/limits.ts";
 import type { Destination, NewDestination } from "../wire/notification.ts";
@@ -7,7 +7,10 @@ import { problem } from "../wire/problems.ts";
 
 type Row = Selectable<ControlTables["destinations"]>;
 
-export async function listDestinations(control: Kysely<ControlTables>, accountId: string): Promise<Destination[]> {
+export async function listDestinations(
+  control: Kysely<ControlTables>,
+  accountId: string,
+): Promise<Destination[]> {
   const rows = await control
     .selectFrom("destinations")
     .selectAll()
@@ -54,7 +57,11 @@ export async function addBrowser(
 }
 
 /** Throws `destination-unknown`. */
-export async function findDestination(control: Kysely<ControlTables>, accountId: string, id: string): Promise<Row> {
+export async function findDestination(
+  control: Kysely<ControlTables>,
+  accountId: string,
+  id: string,
+): Promise<Row> {
   const row = await control
     .selectFrom("destinations")
     .selectAll()
@@ -74,21 +81,34 @@ export async function switchDestination(
 ): Promise<Destination> {
   const row = await findDestination(control, accountId, id);
   await control.transaction().execute(async (transaction) => {
-    await transaction.updateTable("destinations").set({ enabled: enabled ? 1 : 0 }).where("id", "=", id).execute();
-    if (!enabled) await cancelDeliveries(transaction, id, "The destination was switched off before this was sent.");
+    await transaction
+      .updateTable("destinations")
+      .set({ enabled: enabled ? 1 : 0 })
+      .where("id", "=", id)
+      .execute();
+    if (!enabled)
+      await cancelDeliveries(transaction, id, "The destination was switched off before this was sent.");
   });
   return destinationOf({ ...row, enabled: enabled ? 1 : 0 });
 }
 
 /** Removes a browser; the deliveries that it had stay, those that wait are cancelled. */
-export async function removeDestination(control: Kysely<ControlTables>, id: string, why: string): Promise<void> {
+export async function removeDestination(
+  control: Kysely<ControlTables>,
+  id: string,
+  why: string,
+): Promise<void> {
   await control.transaction().execute(async (transaction) => {
     await cancelDeliveries(transaction, id, why);
     await transaction.deleteFrom("destinations").where("id", "=", id).where("kind", "=", "browser").execute();
   });
 }
 
-async function cancelDeliveries(control: Kysely<ControlTables>, destinationId: string, detail: string): Promise<void> {
+async function cancelDeliveries(
+  control: Kysely<ControlTables>,
+  destinationId: string,
+  detail: string,
+): Promise<void> {
   await control
     .updateTable("deliveries")
     .set({ state: "cancelled", detail, nextAttemptAt: null })

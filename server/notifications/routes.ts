@@ -13,14 +13,23 @@ import {
 } from "../wire/notification.ts";
 import { problem } from "../wire/problems.ts";
 import { countUnread, listNotifications, markRead } from "./bell.ts";
-import { addBrowser, findDestination, listDestinations, removeDestination, switchDestination } from "./destinations.ts";
+import {
+  addBrowser,
+  findDestination,
+  listDestinations,
+  removeDestination,
+  switchDestination,
+} from "./destinations.ts";
 
 const notificationsDefault = 50;
 const notificationsMax = 200;
 
 const NotificationQuery = z.strictObject({
   limit: z.coerce.number().int("must be a whole number").min(1).max(notificationsMax).optional(),
-  cursor: z.string().regex(/^\d{1,15}$/, "is not one that a listing gave").optional(),
+  cursor: z
+    .string()
+    .regex(/^\d{1,15}$/, "is not one that a listing gave")
+    .optional(),
 });
 
 export function addNotificationRoutes(routes: Routes, { store, channels, baseUrl }: House): void {
@@ -101,7 +110,10 @@ export function addNotificationRoutes(routes: Routes, { store, channels, baseUrl
     async ({ account, body, parameter }) => {
       const { kind } = await findDestination(control, account.id, parameter("id"));
       if (kind === "email" && body.enabled && !channels.email) throw emailUnavailable();
-      return { ok: true, destination: await switchDestination(control, account.id, parameter("id"), body.enabled) };
+      return {
+        ok: true,
+        destination: await switchDestination(control, account.id, parameter("id"), body.enabled),
+      };
     },
   );
 
@@ -117,7 +129,8 @@ export function addNotificationRoutes(routes: Routes, { store, channels, baseUrl
     },
     async ({ account, parameter }) => {
       const { id, kind } = await findDestination(control, account.id, parameter("id"));
-      if (kind !== "browser") throw problem("limit-reached", { detail: "This destination stays. Switch it off instead." });
+      if (kind !== "browser")
+        throw problem("limit-reached", { detail: "This destination stays. Switch it off instead." });
       await removeDestination(control, id, "The device was removed before this was sent.");
       return { ok: true };
     },
@@ -137,7 +150,10 @@ export function addNotificationRoutes(routes: Routes, { store, channels, baseUrl
       const { id, kind, address, secret } = await findDestination(control, account.id, parameter("id"));
       const send = kind === "dashboard" ? undefined : channels[kind];
       if (!send && kind === "email") throw emailUnavailable();
-      if (!send) throw problem("limit-reached", { detail: "The dashboard needs no test: the bell shows every notification." });
+      if (!send)
+        throw problem("limit-reached", {
+          detail: "The dashboard needs no test: the bell shows every notification.",
+        });
       const outcome = await send({
         event: {
           id: Bun.randomUUIDv7(),

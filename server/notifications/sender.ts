@@ -131,7 +131,11 @@ export class Sender {
   async #send(delivery: Delivery): Promise<Outcome> {
     const { control, channels } = this.#rooms;
     const send = delivery.kind === "dashboard" ? undefined : channels[delivery.kind];
-    if (!send) return { kind: "failed", detail: `Sending to a destination of this kind (${delivery.kind}) is not configured.` };
+    if (!send)
+      return {
+        kind: "failed",
+        detail: `Sending to a destination of this kind (${delivery.kind}) is not configured.`,
+      };
     const destination = await control
       .selectFrom("destinations")
       .select(["address", "secret"])
@@ -179,7 +183,9 @@ export class Sender {
         if (delivery.destinationId) await removeDestination(control, delivery.destinationId, detail);
         return;
       case "retry": {
-        const nextAttemptAt = Math.round(now + Math.max(this.backoffMs(delivery.attempts), outcome.retryAfterMs ?? 0));
+        const nextAttemptAt = Math.round(
+          now + Math.max(this.backoffMs(delivery.attempts), outcome.retryAfterMs ?? 0),
+        );
         const isOver = nextAttemptAt - delivery.createdAt > giveUpMs;
         await update(isOver ? { state: "dead" } : { nextAttemptAt });
       }

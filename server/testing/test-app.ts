@@ -15,7 +15,12 @@ export const testPassword = "correct horse battery";
 export function testConfig(change: Partial<Config> = {}): Config {
   const dataDirectory = change.dataDirectory ?? mkdtempSync(join(tmpdir(), "tidings-test-"));
   return {
-    ...readConfig({ PORT: "0", HOST: "127.0.0.1", TIDINGS_LOG: "error", TIDINGS_ALLOW_PRIVATE_ADDRESSES: "true" }),
+    ...readConfig({
+      PORT: "0",
+      HOST: "127.0.0.1",
+      TIDINGS_LOG: "error",
+      TIDINGS_ALLOW_PRIVATE_ADDRESSES: "true",
+    }),
     ...change,
     dataDirectory,
   };
@@ -36,7 +41,11 @@ export async function testApp(change: Partial<Config> = {}) {
   const first = await prepare(config, owner);
   let running: Running = await serve(config);
 
-  const request = (path: string, init: RequestInit = {}, key: string | null = first.secret): Promise<Response> => {
+  const request = (
+    path: string,
+    init: RequestInit = {},
+    key: string | null = first.secret,
+  ): Promise<Response> => {
     const headers = new Headers(init.headers);
     if (key !== null && !headers.has("x-api-key") && !headers.has("cookie")) headers.set("x-api-key", key);
     return fetch(running.address + path, { ...init, headers });
@@ -65,7 +74,8 @@ export async function testApp(change: Partial<Config> = {}) {
     /** The events that a listing gives. */
     async list(query = "", key?: string): Promise<Event[]> {
       const response = await request(`/api/events${query}`, {}, key);
-      if (response.status !== 200) throw new Error(`The listing answered ${response.status}: ${await response.text()}`);
+      if (response.status !== 200)
+        throw new Error(`The listing answered ${response.status}: ${await response.text()}`);
       return ((await response.json()) as { events: Event[] }).events;
     },
     /** Signs in, and gives the cookie to send. */
@@ -109,13 +119,16 @@ export async function testApp(change: Partial<Config> = {}) {
   };
 }
 
-async function prepare(config: Config, email: string): Promise<{ secret: string }> {
+/** Fills a data directory with an owner, the project "default" and a key. */
+export async function prepare(config: Config, email: string): Promise<{ secret: string }> {
   const store = await openStore(config, fail);
   try {
     const passwordHash = await hashPassword(testPassword);
     const { firstProject } = await store.control
       .transaction()
-      .execute((transaction) => createAccount(transaction, { email, password: testPassword }, passwordHash, null));
+      .execute((transaction) =>
+        createAccount(transaction, { email, password: testPassword }, passwordHash, null),
+      );
     return await createKey(store.control, firstProject!.id, "test");
   } finally {
     await store.close();

@@ -1,0 +1,220 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { createServer } from "node:net";
+import { type SmtpInbox, smtpInbox } from "../testing/smtp-inbox.ts";
+import type { Event } from "../wire/event.ts";
+import { createMailer, type Mailer, renderEventEmail } from "./email.ts";
+
+const event: Event = {
+  id: "019aa0e1-7b7c-7000-8000-000000000001",
+  name: "Payment received",
+  channelId: "payments",
+  userId: "用户 42",
+  icon: "💰",
+  notify: true,
+  tags: { plan: "pro", note: "two\nlines" },
+  description: "**12.50 €** for `pro`, gräzie",
+  createdAt: "2026-11-21T11:45:02.000Z",
+};
+const eventUrl = "https://tidings.example.com/p/default/events/019aa0e1";
+const settingsUrl = "https://tidings.example.com/settings";
+
+let inbox: SmtpInbox;
+let mailer: Mailer;
+beforeAll(async () => {
+  inbox = await smtpInbox();
+  mailer = createMailer(inbox.url, "Tidings 🐦 <tidings@example.com>");
+});
+afterAll(async () => {
+  mailer.close();
+  await inbox.close();
+});
+
+function render(change: Partial<Event> = {}) {
+  return renderEventEmail({ ...event, ...change }, { name: "My shop" }, eventUrl, settingsUrl);
+}
+
+test("an event arrives with its subject, its text and its tags", async () => {
+  const outcome = await mailer.send({ ...render(), to: "ann@example.com" });
+  expect(outcome).toMatchObject({
+    kind: "delivered",
+    detail: expect.stringMatching(/^The mail server answered: 250/),
+  });
+  const email = await inbox.next();
+  expect(email).toMatchObject({
+    from: "tidings@example.com",
+    to: ["ann@example.com"],
+    subject: "💰 Payment received · payments",
+    headers: {
+      from: "Tidings 🐦 <tidings@example.com>",
+      to: "ann@example.com",
+      "auto-submitted": "auto-generated",
+      "mime-version": "1.0",
+    },
+  });
+  expect(email.headers["message-id"]).toMatch(/^<.+@example\.com>$/);
+  expect(email.text).toBe(`💰 Payment received
+payments · 用户 42
+21 November 2026 at 11:45:02 UTC
+
+plan: pro
+note: two
+lines
+
+**12.50 €** for \`pro\`, gräzie
+
+Open the event: ${eventUrl}
+
+-- 
+You are a member of My shop, and this event asked to notify.
+Choose what reaches you: ${settingsUrl}
+`);
+  expect(email.html).toBe(render().html);
+  for (const part of [
+    "💰",
+    "Payment received",
+    "用户 42",
+    "two\nlines",
+    `href="${eventUrl}"`,
+    `href="${settingsUrl}"`,
+  ]) {
+    expect(email.html).toContain(part);
+  }
+});
+
+test("a long message arrives to the byte", async () => {
+  const description = Array.from({ length: 9_000 }, (_, i) => String.fromCodePoint(0x1f400 + (i % 60))).join(
+    "",
+  );
+  await mailer.send({ ...render({ description: `${description}\n.\n..\n=3D end ` }), to: "ann@example.com" });
+  const { text, html } = await inbox.next();
+  expect(text).toContain(`${description}\n.\n..\n=3D end \n`);
+  expect(html).toBe(render({ description: `${description}\n.\n..\n=3D end ` }).html);
+});
+
+test("what an event lacks is left out", () => {
+  const bare = render({ icon: "invoice.svg", userId: "", tags: {}, description: "" });
+  expect(bare.subject).toBe("Payment received · payments");
+  expect(bare.text).toStartWith(
+    "Payment received\npayments\n21 November 2026 at 11:45:02 UTC\n\nOpen the event:",
+  );
+  expect(bare.html).not.toContain("invoice.svg");
+  expect(bare.html).not.toContain("undefined");
+});
+
+test.each(["💰", "🇨🇭", "👩‍👩‍👧", "1️⃣", "❤️", "☎"])("the icon %s begins the subject", (icon) => {
+  expect(render({ icon }).subject).toBe(`${icon} Payment received · payments`);
+});
+
+test.each(["invoice.svg", "💰 paid", "1", ""])("the icon %p is no emoji, and is left out", (icon) => {
+  expect(render({ icon }).subject).toBe("Payment received · payments");
+});
+
+test("hostile texts stay texts", () => {
+  const hostile = `"><script>alert(1)</script><img src=x onerror='alert(1)'>&`;
+  const all = {
+    name: hostile,
+    channelId: hostile,
+    userId: hostile,
+    description: hostile,
+  };
+  const { html } = renderEventEmail(
+    { ...event, ...all, tags: { [hostile]: hostile } },
+    { name: hostile },
+    `https://example.com/${hostile}`,
+    `https://example.com/${hostile}`,
+  );
+  expect(html).not.toContain("<script");
+  expect(html).not.toContain("<img");
+  // As many elements and attributes as where all texts are harmless.
+  const elements = (page: string) => page.match(/<[a-z]+/g)?.length;
+  const attributes = (page: string) => page.match(/="/g)?.length;
+  const harmless = render({ tags: { a: "b" } }).html;
+  expect(elements(html)).toBe(elements(harmless));
+  expect(attributes(html)).toBe(attributes(harmless));
+});
+
+for (const end of ["\r\n", "\n", "\r", "\u2028", "\0"]) {
+  test(`a name with ${JSON.stringify(end)} makes no header`, async () => {
+    const email = render({ name: `Paid${end}Bcc: eve@example.com${end}${end}body` });
+    expect(email.subject).toBe("💰 Paid Bcc: eve@example.com body · payments");
+    await mailer.send({ ...email, to: "ann@example.com" });
+    const { subject, headers, to } = await inbox.next();
+    expect(subject).toBe("💰 Paid Bcc: eve@example.com body · payments");
+    expect(headers).not.toHaveProperty("bcc");
+    expect(to).toEqual(["ann@example.com"]);
+  });
+}
+
+for (const to of [
+  "ann@example.com\r\nBcc: eve@example.com",
+  "ann@example.com, eve@example.com",
+  "ann@example.com> RCPT TO:<eve@example.com",
+  "Team: ann@example.com;",
+  "ann",
+  "",
+]) {
+  test(`${JSON.stringify(to)} is not one address, and gets nothing`, async () => {
+    const before = inbox.received.length;
+    expect(await mailer.send({ ...render(), to })).toEqual({
+      kind: "failed",
+      detail: `${JSON.stringify(to)} is not an e-mail address.`,
+    });
+    expect(inbox.received.length).toBe(before);
+  });
+}
+
+test("550 fails for good, 451 is tried again, and the next message comes through", async () => {
+  inbox.refuseNext(550);
+  inbox.refuseNext(451);
+  const email = { ...render(), to: "ann@example.com" };
+  expect(await mailer.send(email)).toEqual({
+    kind: "failed",
+    detail: "The mail server answered: 550 Refused on purpose.",
+  });
+  expect(await mailer.send(email)).toEqual({
+    kind: "retry",
+    detail: "The mail server answered: 451 Refused on purpose.",
+  });
+  expect(await mailer.send(email)).toMatchObject({ kind: "delivered" });
+  await inbox.next();
+});
+
+test("many messages at once all arrive", async () => {
+  const addresses = Array.from({ length: 40 }, (_, i) => `member${i}@example.com`);
+  const outcomes = await Promise.all(addresses.map((to) => mailer.send({ ...render(), to })));
+  expect(outcomes.filter(({ kind }) => kind === "delivered")).toHaveLength(40);
+  const arrived: string[] = [];
+  for (const _ of addresses) arrived.push(...(await inbox.next()).to);
+  expect(arrived.toSorted()).toEqual(addresses.toSorted());
+});
+
+test("a mail server that wants a password gets it, and a wrong one is tried again", async () => {
+  await using closed = await smtpInbox({ auth: { user: "tidings@example.com", password: "p:a/s s" } });
+  const knowing = createMailer(closed.url, "tidings@example.com");
+  expect(await knowing.send({ ...render(), to: "ann@example.com" })).toMatchObject({ kind: "delivered" });
+  expect((await closed.next()).subject).toBe("💰 Payment received · payments");
+  knowing.close();
+  const mistaken = createMailer(closed.url.replace("p%3Aa", "wrong"), "tidings@example.com");
+  expect(await mistaken.send({ ...render(), to: "ann@example.com" })).toMatchObject({
+    kind: "retry",
+    detail: expect.stringContaining("refused to sign in: 535"),
+  });
+  mistaken.close();
+});
+
+test("a mail server that is not there, or hangs up, is tried again", async () => {
+  const gone = await smtpInbox();
+  await gone.close();
+  const rude = createServer((socket) => socket.end());
+  await new Promise<void>((resolve) => rude.listen(0, "127.0.0.1", resolve));
+  const { port } = rude.address() as { port: number };
+  for (const url of [gone.url, `smtp://127.0.0.1:${port}`]) {
+    const hopeful = createMailer(url, "tidings@example.com");
+    expect(await hopeful.send({ ...render(), to: "ann@example.com" })).toMatchObject({
+      kind: "retry",
+      detail: expect.stringContaining("can't be reached"),
+    });
+    hopeful.close();
+  }
+  rude.close();
+});

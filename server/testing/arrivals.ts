@@ -1,0 +1,33 @@
+/** What a server for tests has received, in order, for a test that waits for the next one. */
+export class Arrivals<T> {
+  readonly all: T[] = [];
+  readonly #waiting: ((arrival: T) => void)[] = [];
+  #taken = 0;
+
+  add(arrival: T): void {
+    this.all.push(arrival);
+    this.#handOut();
+  }
+
+  /** The earliest that was not taken yet; rejects where none comes within `timeoutMs`. */
+  next(timeoutMs = 5_000): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    const timer = setTimeout(() => {
+      this.#waiting.splice(this.#waiting.indexOf(take), 1);
+      reject(new Error(`Nothing arrived within ${timeoutMs} ms.`));
+    }, timeoutMs);
+    const take = (arrival: T) => {
+      clearTimeout(timer);
+      resolve(arrival);
+    };
+    this.#waiting.push(take);
+    this.#handOut();
+    return promise;
+  }
+
+  #handOut(): void {
+    while (this.#taken < this.all.length && this.#waiting.length > 0) {
+      this.#waiting.shift()!(this.all[this.#taken++]!);
+    }
+  }
+}

@@ -1,0 +1,108 @@
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { prepare, testConfig } from "./test-app.ts";
+
+const server = join(import.meta.dir, "..");
+
+export type Ended = { code: number | null; stdout: string; stderr: string };
+
+/** Runs a command of `tidings` as a process of its own and waits for its end. */
+export async function runTidings(
+  parameters: string[],
+  environment: Record<string, string>,
+  stdin = "",
+): Promise<Ended> {
+  const child = spawn(parameters, environment, stdin);
+  const [stdout, stderr] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ]);
+  return { code: await child.exited, stdout, stderr };
+}
+
+/** Starts a server as a process of its own, and waits until it listens. */
+export async function startServer(environment: Record<string, string>) {
+  const child = spawn(["serve"], { HOST: "127.0.0.1", PORT: "0", TIDINGS_LOG: "error", ...environment }, "");
+  const stderr = new Response(child.stderr).text();
+  let stdout = "";
+  const decoder = new TextDecoder();
+  const reader = child.stdout.getReader();
+  const isUp = () => stdout.includes("Dashboard: ") || /setup\?token=\S+\n/.test(stdout);
+  while (!isUp()) {
+    const { value, done } = await reader.read();
+    if (done) throw new Error(`The server did not start: ${stdout}${await stderr}`);
+    stdout += decoder.decode(value, { stream: true });
+  }
+  const rest = (async () => {
+    for (let read = await reader.read(); !read.done; read = await reader.read())
+      stdout += decoder.decode(read.value);
+  })();
+  return {
+    pid: child.pid,
+    address: /listens on (\S+)/.exec(stdout)![1]!,
+    get stdout() {
+      return stdout;
+    },
+    /** Sends a signal and waits for the end. */
+    async end(signal: "SIGTERM" | "SIGKILL" | "SIGINT"): Promise<Ended> {
+      child.kill(signal);
+      const code = await child.exited;
+      await rest;
+      return { code, stdout, stderr: await stderr };
+    },
+  };
+}
+
+export type ServerProcess = Awaited<ReturnType<typeof startServer>>;
+
+/** Like `testApp`, with the server as a process of its own: to be killed, and to be measured alone. */
+export async function testProcess() {
+  const config = testConfig();
+  const environment = { TIDINGS_DATA: config.dataDirectory };
+  const { secret } = await prepare(config, "owner@example.com");
+  let server: ServerProcess | null = await startServer(environment);
+  const request = (path: string, init: RequestInit = {}): Promise<Response> => {
+    const headers = new Headers(init.headers);
+    headers.set("x-api-key", secret);
+    return fetch(server!.address + path, { ...init, headers });
+  };
+  return {
+    config,
+    environment,
+    key: secret,
+    request,
+    post: (event: unknown): Promise<Response> =>
+      request("/api/events", {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(event),
+      }),
+    /** Resident memory of the server. */
+    memoryMb: (): number =>
+      Number(Bun.spawnSync(["ps", "-o", "rss=", "-p", `${server!.pid}`]).stdout) / 1_024,
+    async end(signal: "SIGTERM" | "SIGKILL" | "SIGINT"): Promise<Ended> {
+      const ended = await server!.end(signal);
+      server = null;
+      return ended;
+    },
+    async start(): Promise<void> {
+      server = await startServer(environment);
+    },
+    async [Symbol.asyncDispose](): Promise<void> {
+      await server?.end("SIGTERM");
+      rmSync(config.dataDirectory, { recursive: true, force: true });
+    },
+  };
+}
+
+function spawn(parameters: string[], environment: Record<string, string>, stdin: string) {
+  // Nothing of the machine's own settings reaches the process.
+  const { PATH = "", HOME = "", TMPDIR } = process.env;
+  return Bun.spawn([process.execPath, join(server, "commands/tidings.ts"), ...parameters], {
+    cwd: server,
+    env: { PATH, HOME, ...(TMPDIR && { TMPDIR }), ...environment },
+    stdin: new Blob([stdin]),
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+}
