@@ -31,6 +31,7 @@ function filesIn(path) {
 
 function hashOf(files) {
   const hash = createHash("sha256");
-  for (const file of files.sort()) hash.update(file.slice(root.length)).update("\0").update(readFileSync(file));
+  for (const file of files.sort())
+    hash.update(file.slice(root.length)).update("\0").update(readFileSync(file));
   return hash.digest("hex");
 }

@@ -3,14 +3,21 @@ import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const env = { ...process.env, PATH: `${root}node_modules/.bin:${process.env.PATH}`, TIDINGS_URL: "http://localhost:5173" };
+const env = {
+  ...process.env,
+  PATH: `${root}node_modules/.bin:${process.env.PATH}`,
+  TIDINGS_URL: "http://localhost:5173",
+};
 const commands = [
   ["bun", ["--watch", "--no-clear-screen", "server/main.ts"]],
   ["npm", ["run", "--silent", "dev", "-w", "dashboard"]],
 ];
-const children = commands.map(([command, parameters]) => spawn(command, parameters, { cwd: root, env, stdio: "inherit" }));
+const children = commands.map(([command, parameters]) =>
+  spawn(command, parameters, { cwd: root, env, stdio: "inherit" }),
+);
 
-for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => children.forEach((child) => child.kill(signal)));
-for (const child of children) {
-  child.on("exit", () => children.forEach((other) => other.kill()));
+function stop() {
+  for (const child of children) child.kill();
 }
+for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, stop);
+for (const child of children) child.on("exit", stop);

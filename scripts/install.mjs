@@ -12,7 +12,13 @@ import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const stamp = `${root}node_modules/.tidings-installed`;
-const manifests = ["package-lock.json", "package.json", "server/package.json", "dashboard/package.json", "client/package.json"];
+const manifests = [
+  "package-lock.json",
+  "package.json",
+  "server/package.json",
+  "dashboard/package.json",
+  "client/package.json",
+];
 
 const wanted = createHash("sha256")
   .update(manifests.map((name) => readFileSync(root + name, "utf8")).join("\0"))
@@ -22,11 +28,15 @@ const isInstalled = existsSync(stamp) && readFileSync(stamp, "utf8") === wanted;
 
 if (!isInstalled) {
   console.log("Installing packages (once) …");
-  const { status } = spawnSync("npm", ["install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error"], {
-    cwd: root,
-    stdio: ["ignore", "inherit", "inherit"],
-    shell: process.platform === "win32",
-  });
+  const { status } = spawnSync(
+    "npm",
+    ["install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error"],
+    {
+      cwd: root,
+      stdio: ["ignore", "inherit", "inherit"],
+      shell: process.platform === "win32",
+    },
+  );
   if (status !== 0) process.exit(status ?? 1);
   writeFileSync(stamp, wanted);
 }

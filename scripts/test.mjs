@@ -14,12 +14,18 @@ if (named.length === 0) {
 }
 runOrExit("node", ["scripts/build.mjs"]);
 
-const { passed, failed, code } = await runTests(named.length > 0 ? named : ["server", "client", "dashboard", "bench"]);
+const { passed, failed, code } = await runTests(
+  named.length > 0 ? named : ["server", "client", "dashboard", "bench"],
+);
 console.log(`${passed} passed, ${failed} failed`);
 process.exit(code !== 0 || passed === 0 ? 1 : 0);
 
 function runOrExit(command, parameters) {
-  const { status } = spawnSync(command, parameters, { cwd: root, stdio: "inherit", shell: process.platform === "win32" });
+  const { status } = spawnSync(command, parameters, {
+    cwd: root,
+    stdio: "inherit",
+    shell: process.platform === "win32",
+  });
   if (status !== 0) {
     console.log(`0 passed, 1 failed`);
     process.exit(1);

@@ -19,11 +19,22 @@ export function isEventId(text: string): boolean {
 }
 
 export function eventIdOf(moment: Moment, random: () => number = Math.random): string {
-  const time = hex(moment.ms, 12);
   const sequence = hex(moment.sequence, 5);
-  const tail = hex(Math.floor(random() * 2 ** 48), 12);
-  const nibble = hex(Math.floor(random() * 16), 1);
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${sequence.slice(0, 3)}-8${sequence.slice(3)}${nibble}-${tail}`;
+  const tail = hex(Math.floor(random() * 2 ** 52), 13);
+  return `${timeOf(moment.ms)}-7${sequence.slice(0, 3)}-8${sequence.slice(3)}${tail[0]}-${tail.slice(1)}`;
+}
+
+let lastMs = -1;
+let lastTime = "";
+
+/** The first 48 bits of an id; ids of the same millisecond share the text. */
+function timeOf(ms: number): string {
+  if (ms !== lastMs) {
+    const time = hex(ms, 12);
+    lastMs = ms;
+    lastTime = `${time.slice(0, 8)}-${time.slice(8)}`;
+  }
+  return lastTime;
 }
 
 /** The moment that stands in an id, if it is one that the server made. */
@@ -46,7 +57,8 @@ export function momentToken(moment: Moment): string {
 /** The moment of a token, or null for a text that is none. */
 export function parseMomentToken(token: string): Moment | null {
   const match = /^(\d{1,15})-(\d{1,7})$/.exec(token);
-  return match ? { ms: Number(match[1]), sequence: Number(match[2]) } : null;
+  if (!match || Number(match[2]) > sequenceMax) return null;
+  return { ms: Number(match[1]), sequence: Number(match[2]) };
 }
 
 /** Hands out moments that only grow, also when the machine's clock is set back. */

@@ -16,6 +16,7 @@ type Entry = KnownKey & { checkedAtMs: number; usedAtMs: number; notedAtMs: numb
 /** Tells whose key a request carries; keys in use are held in memory. */
 export class KeyRing {
   readonly #control: Kysely<ControlTables>;
+  /** By the key itself: a hash for each event would cost more than all the rest of this file. */
   readonly #entries = new Map<string, Entry>();
   readonly #noting: Timer;
   readonly #onError: (error: unknown) => void;
@@ -36,22 +37,22 @@ export class KeyRing {
     const secret = secretOf(headers);
     if (secret === null) {
       throw problem("key-missing", {
-        detail: 'Send your API key in the header "x-api-key". Keys are made on the dashboard, under "API keys".',
+        detail:
+          'Send your API key in the header "x-api-key". Keys are made on the dashboard, under "API keys".',
       });
     }
-    const hash = hashOf(secret);
     const now = Date.now();
-    const entry = this.#entries.get(hash);
+    const entry = this.#entries.get(secret);
     if (entry && now - entry.checkedAtMs < trustMs) {
       entry.usedAtMs = now;
       return entry;
     }
-    return this.#look(secret, hash, now);
+    return this.#look(secret, now);
   }
 
   /** Makes a revoked key invalid at once. */
   forget(id: string): void {
-    for (const [hash, entry] of this.#entries) if (entry.id === id) this.#entries.delete(hash);
+    for (const [secret, entry] of this.#entries) if (entry.id === id) this.#entries.delete(secret);
   }
 
   async close(): Promise<void> {
@@ -59,23 +60,27 @@ export class KeyRing {
     await this.#noteUse().catch(this.#onError);
   }
 
-  async #look(secret: string, hash: string, now: number): Promise<KnownKey> {
+  async #look(secret: string, now: number): Promise<KnownKey> {
     if (!isSecret(secret)) {
-      throw problem("key-invalid", { detail: "This is not an API key of Tidings: a character is missing or mistyped." });
+      throw problem("key-invalid", {
+        detail: "This is not an API key of Tidings: a character is missing or mistyped.",
+      });
     }
     const row = await this.#control
       .selectFrom("keys")
       .select(["id", "projectId", "revokedAt", "lastUsedAt"])
-      .where("hash", "=", hash)
+      .where("hash", "=", hashOf(secret))
       .executeTakeFirst();
     if (!row || row.revokedAt !== null) {
-      this.#entries.delete(hash);
-      throw problem("key-invalid", { detail: row ? "This API key was revoked." : "This API key is not known here." });
+      this.#entries.delete(secret);
+      throw problem("key-invalid", {
+        detail: row ? "This API key was revoked." : "This API key is not known here.",
+      });
     }
     if (this.#entries.size >= keysMax) this.#entries.clear();
-    const notedAtMs = this.#entries.get(hash)?.notedAtMs ?? row.lastUsedAt ?? 0;
+    const notedAtMs = this.#entries.get(secret)?.notedAtMs ?? row.lastUsedAt ?? 0;
     const entry = { id: row.id, projectId: row.projectId, checkedAtMs: now, usedAtMs: now, notedAtMs };
-    this.#entries.set(hash, entry);
+    this.#entries.set(secret, entry);
     if (notedAtMs === 0) this.#noteUse().catch(this.#onError);
     return entry;
   }
@@ -84,7 +89,11 @@ export class KeyRing {
     for (const entry of this.#entries.values()) {
       if (entry.usedAtMs - entry.notedAtMs < noteUseMs && entry.notedAtMs !== 0) continue;
       entry.notedAtMs = entry.usedAtMs;
-      await this.#control.updateTable("keys").set({ lastUsedAt: entry.usedAtMs }).where("id", "=", entry.id).execute();
+      await this.#control
+        .updateTable("keys")
+        .set({ lastUsedAt: entry.usedAtMs })
+        .where("id", "=", entry.id)
+        .execute();
     }
   }
 }

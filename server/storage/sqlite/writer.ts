@@ -1,4 +1,4 @@
-import { problem, type ProblemError } from "../../wire/problems.ts";
+import { type ProblemError, problem } from "../../wire/problems.ts";
 import type { AcceptedEvent, Verdict } from "../store.ts";
 import { encodeBatch } from "./batch.ts";
 import type { ExecuteResult, WriterAnswer, WriterRequest } from "./writer-thread.ts";
@@ -8,6 +8,8 @@ const queueEventsMax = 50_000;
 const queueCharactersMax = 128 * 1_024 * 1_024;
 /** Most events in one commit. */
 const batchEventsMax = 5_000;
+/** Batches that the writer has at a time: one that it commits, and the next, so that it never waits for this thread. */
+const batchesMax = 2;
 
 type Waiting = { event: AcceptedEvent; resolve: (verdict: Verdict) => void; reject: (error: Error) => void };
 
@@ -33,10 +35,9 @@ export class Writer {
   readonly #onFatal: (error: Error) => void;
   #waiting: Waiting[] = [];
   #waitingCharacters = 0;
-  #busy = false;
+  #outstanding: ((answer: WriterAnswer) => void)[] = [];
   #flushScheduled = false;
   #exclusive = false;
-  #answered: ((answer: WriterAnswer) => void) | null = null;
   #idle: (() => void)[] = [];
   #control: Promise<unknown> = Promise.resolve();
 
@@ -54,7 +55,7 @@ export class Writer {
       thread.onmessage = () => resolve();
     });
     thread.onerror = (event) => onFatal(new Error(`The writer thread failed: ${event.message}`));
-    thread.onmessage = ({ data }: MessageEvent<WriterAnswer>) => writer.#answered!(data);
+    thread.onmessage = ({ data }: MessageEvent<WriterAnswer>) => writer.#answered(data);
     return writer;
   }
 
@@ -85,7 +86,7 @@ export class Writer {
     const result = this.#control.then(async () => {
       this.#exclusive = true;
       try {
-        if (this.#busy) await new Promise<void>((resolve) => this.#idle.push(resolve));
+        if (this.#outstanding.length > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
         return await work((sql, parameters) => this.#executeNow(sql, parameters));
       } finally {
         this.#exclusive = false;
@@ -99,7 +100,7 @@ export class Writer {
   /** Stores what is waiting and closes the database. */
   async close(): Promise<void> {
     await this.#control;
-    while (this.#busy || this.#waiting.length > 0) {
+    while (this.#outstanding.length > 0 || this.#waiting.length > 0) {
       await new Promise<void>((resolve) => this.#idle.push(resolve));
     }
     await this.#ask({ kind: "close" });
@@ -115,7 +116,13 @@ export class Writer {
 
   // Requests that were read in one turn of the event loop are to share a commit: it starts after them.
   #scheduleFlush(): void {
-    if (this.#flushScheduled || this.#busy || this.#exclusive || this.#waiting.length === 0) return;
+    if (
+      this.#flushScheduled ||
+      this.#outstanding.length >= batchesMax ||
+      this.#exclusive ||
+      this.#waiting.length === 0
+    )
+      return;
     this.#flushScheduled = true;
     setImmediate(() => {
       this.#flushScheduled = false;
@@ -124,8 +131,9 @@ export class Writer {
   }
 
   #flush(): void {
-    if (this.#busy || this.#exclusive || this.#waiting.length === 0) return;
-    const batch = this.#waiting.length <= batchEventsMax ? this.#waiting : this.#waiting.slice(0, batchEventsMax);
+    if (this.#outstanding.length >= batchesMax || this.#exclusive || this.#waiting.length === 0) return;
+    const batch =
+      this.#waiting.length <= batchEventsMax ? this.#waiting : this.#waiting.slice(0, batchEventsMax);
     this.#waiting = this.#waiting.length <= batchEventsMax ? [] : this.#waiting.slice(batchEventsMax);
     for (const { event } of batch) this.#waitingCharacters -= event.json.length;
     this.#ask({ kind: "append", batch: encodeBatch(batch.map(({ event }) => event)) }, (answer) => {
@@ -142,15 +150,16 @@ export class Writer {
   #ask(request: WriterRequest, done: (answer: WriterAnswer) => void): void;
   #ask(request: WriterRequest, done?: (answer: WriterAnswer) => void): Promise<WriterAnswer> | undefined {
     if (!done) return new Promise((resolve) => this.#ask(request, resolve));
-    this.#busy = true;
-    this.#answered = (answer) => {
-      this.#busy = false;
-      // The next batch is under way before this one's answers are written.
-      this.#flush();
-      done(answer);
-      if (!this.#busy) for (const resolve of this.#idle.splice(0)) resolve();
-    };
+    this.#outstanding.push(done);
     this.#thread.postMessage(request);
+  }
+
+  #answered(answer: WriterAnswer): void {
+    const done = this.#outstanding.shift()!;
+    // The next batch is under way before this one's answers are written.
+    this.#flush();
+    done(answer);
+    if (this.#outstanding.length === 0) for (const resolve of this.#idle.splice(0)) resolve();
   }
 
   #failure(code: string, message: string): Error {

@@ -1,0 +1,300 @@
+/** The dashboard as people meet it: a real server, a real Chromium, a real push service and a real mail server. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { rmSync } from "node:fs";
+import axe from "axe-core";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { type Running, serve } from "./main.ts";
+import { launchChromium } from "./testing/chromium.ts";
+import { type PushService, pushService } from "./testing/push-service.ts";
+import { type SmtpInbox, smtpInbox } from "./testing/smtp-inbox.ts";
+import { testConfig } from "./testing/test-app.ts";
+
+const owner = { email: "ada@example.com", password: "correct horse battery" };
+
+let browser: Browser;
+let context: BrowserContext;
+let page: Page;
+let running: Running;
+let push: PushService;
+let inbox: SmtpInbox;
+let key: string;
+const config = testConfig();
+/** What the browser said of itself that nobody wants to read. */
+const complaints: string[] = [];
+
+beforeAll(async () => {
+  push = pushService();
+  inbox = await smtpInbox();
+  running = await serve({ ...config, smtpUrl: inbox.url });
+  browser = await launchChromium();
+  // Chromium's own push service is on the internet; the subscription comes from ours, and all behind it is real.
+  const subscription = JSON.stringify(push.subscribe());
+  context = await browser.newContext({
+    viewport: { width: 1440, height: 900 },
+    permissions: ["notifications"],
+  });
+  await context.addInitScript(`
+    const given = ${subscription};
+    let current = null;
+    const subscription = (key) => ({
+      ...given,
+      options: { applicationServerKey: key },
+      toJSON: () => given,
+      unsubscribe: async () => ((current = null), true),
+    });
+    PushManager.prototype.subscribe = async ({ applicationServerKey }) => (current = subscription(applicationServerKey));
+    PushManager.prototype.getSubscription = async () => current;
+    Object.defineProperty(Notification, "permission", { get: () => "granted" });
+    Notification.requestPermission = async () => "granted";
+  `);
+  page = await context.newPage();
+  page.on("pageerror", (error) => complaints.push(error.message));
+  page.on("console", (message) => {
+    if (message.type() === "error") complaints.push(message.text());
+  });
+}, 60_000);
+
+afterAll(async () => {
+  await browser?.close();
+  await running?.stop();
+  await inbox?.close();
+  await push?.close();
+  rmSync(config.dataDirectory, { recursive: true, force: true });
+});
+
+async function record(event: Record<string, unknown>): Promise<string> {
+  const response = await fetch(`${running.address}/api/events`, {
+    method: "POST",
+    headers: { "content-type": "application/json", "x-api-key": key },
+    body: JSON.stringify(event),
+  });
+  expect(response.status).toBe(201);
+  return ((await response.json()) as { event: { id: string } }).event.id;
+}
+
+describe("the first run", () => {
+  test("the link on the console makes the owner's account and shows the first key once", async () => {
+    const link = new URL(running.setupLink!);
+    await page.goto(running.address + link.pathname + link.search);
+    await expectAccessible("set-up");
+    await page.getByLabel("E-mail").fill(owner.email);
+    await page.getByLabel("Password", { exact: true }).fill(owner.password);
+    await page.getByRole("button", { name: "Create account" }).click();
+    await page.getByText("Waiting for your first event").first().waitFor();
+    const text = await page.locator("main").innerText();
+    key = /tdg_sk_[0-9A-Za-z]{36}/.exec(text)![0];
+    expect(text).toContain("/api/events");
+    await expectAccessible("waiting");
+  });
+
+  test("the first event appears without a reload", async () => {
+    await record({
+      channel: "payments",
+      name: "Payment received",
+      userId: "u1",
+      icon: "💰",
+      tags: { plan: "pro" },
+    });
+    await page.getByText("Waiting for your first event").first().waitFor({ state: "hidden" });
+    await page.locator("main").getByText("Payment received").first().waitFor();
+    await expectAccessible("first event");
+  });
+
+  test("the link is good for nothing more", async () => {
+    const link = new URL(running.setupLink!);
+    const other = await browser.newPage();
+    await other.goto(running.address + link.pathname + link.search);
+    await other.getByRole("link", { name: /sign in/i }).waitFor();
+    await other.close();
+  });
+});
+
+describe("the feed", () => {
+  test("shows events as they come, and those of one channel in their channel", async () => {
+    await page.goto(`${running.address}/p/default`);
+    await page.getByRole("article").first().waitFor();
+    await record({ channel: "logins", name: "Signed in", userId: "u2" });
+    await page.getByRole("article").filter({ hasText: "Signed in" }).waitFor();
+    await expectAccessible("feed");
+    await page.goto(`${running.address}/p/default/channels/payments`);
+    await page.getByRole("article").filter({ hasText: "Payment received" }).waitFor();
+    expect(await page.getByRole("article").filter({ hasText: "Signed in" }).count()).toBe(0);
+  });
+
+  test("loses nothing while the connection is away", async () => {
+    await page.goto(`${running.address}/p/default`);
+    await page.getByRole("article").filter({ hasText: "Signed in" }).first().waitFor();
+    await context.setOffline(true);
+    await record({ channel: "logins", name: "While you were away" });
+    await context.setOffline(false);
+    await page.getByRole("article").filter({ hasText: "While you were away" }).waitFor();
+    expect(await page.getByRole("article").filter({ hasText: "While you were away" }).count()).toBe(1);
+  });
+
+  test("shows a text that is meant as an attack as a text", async () => {
+    const attack = '<img src=x onerror="document.title=1">';
+    const id = await record({
+      channel: "logins",
+      name: attack,
+      description: `${attack}\n\n[x](javascript:alert(1))`,
+    });
+    await page.getByRole("article").filter({ hasText: attack }).waitFor();
+    await page.goto(`${running.address}/p/default/events/${id}`);
+    await page.getByRole("heading", { name: attack }).waitFor();
+    expect(await page.locator('main img[src="x"], a[href^="javascript:"]').count()).toBe(0);
+    expect(await page.title()).not.toBe("1");
+  });
+
+  test("a new channel is listed at once", async () => {
+    await page.goto(`${running.address}/p/default`);
+    await page.getByRole("button", { name: "New channel" }).first().click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Name").fill("deployments");
+    await expectAccessible("new channel");
+    await dialog.getByRole("button", { name: "Create channel" }).click();
+    await page
+      .getByRole("link", { name: /deployments/ })
+      .first()
+      .waitFor();
+    const response = await fetch(`${running.address}/api/channels`, { headers: { "x-api-key": key } });
+    const { channels } = (await response.json()) as { channels: { name: string }[] };
+    expect(channels.map(({ name }) => name)).toContain("deployments");
+  });
+});
+
+describe("notifying", () => {
+  test("a browser and an address are switched on, and a test reaches them", async () => {
+    await page.goto(`${running.address}/p/default/settings`);
+    await page.getByRole("switch", { name: "Push notifications on this device" }).click();
+    await page.getByText("This device", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Send me a test" }).last().click();
+    expect((await push.next()).payload).toMatchObject({ title: "🔔 It works" });
+    await page.getByRole("switch", { name: "E-mail notifications" }).click();
+    await page.getByRole("switch", { name: "E-mail notifications", checked: true }).waitFor();
+    await page.getByRole("button", { name: "Send me a test" }).first().click();
+    expect((await inbox.next()).to).toContain(owner.email);
+    await expectAccessible("settings");
+  });
+
+  test("an event that notifies rings, is pushed and is mailed, and its page shows each delivery", async () => {
+    await page.goto(`${running.address}/p/default`);
+    await page.getByRole("article").first().waitFor();
+    const id = await record({ channel: "payments", name: "Refund asked for", icon: "⚠️", notify: true });
+    await page.getByRole("button", { name: /^Notifications.*1/ }).waitFor();
+    const { payload } = await push.next();
+    expect(payload).toMatchObject({ title: "⚠️ Refund asked for", url: `/p/default/events/${id}`, tag: id });
+    expect((await inbox.next()).subject).toContain("Refund asked for");
+    await page.goto(`${running.address}/p/default/events/${id}`);
+    for (const kind of ["Dashboard", "Browser push", "E-mail"]) {
+      await page.getByRole("listitem").filter({ hasText: kind }).filter({ hasText: "Delivered" }).waitFor();
+    }
+    await expectAccessible("event");
+  });
+
+  test("the service worker shows a push message", async () => {
+    const worker = context.serviceWorkers()[0] ?? (await context.waitForEvent("serviceworker"));
+    // This Chromium has no desktop to show notifications on: what the worker asks it to show is caught there.
+    const shown = await worker.evaluate(`new Promise((resolve) => {
+      self.registration.showNotification = async (title, options) => resolve({ title, ...options });
+      const message = JSON.stringify({ title: "Hello", body: "there", url: "/p/default", tag: "t" });
+      self.dispatchEvent(new PushEvent("push", { data: message }));
+    })`);
+    expect(shown).toMatchObject({ title: "Hello", body: "there", data: { url: "/p/default" }, tag: "t" });
+  });
+
+  test("an event without the flag says why nobody was told", async () => {
+    const id = await record({ channel: "payments", name: "Quiet one" });
+    await page.goto(`${running.address}/p/default/events/${id}`);
+    await page.getByText("Nobody was notified", { exact: false }).waitFor();
+  });
+
+  test("the bell lists what came, and reading it empties the count", async () => {
+    await page.goto(`${running.address}/notifications`);
+    await page.getByText("Refund asked for").first().waitFor();
+    await expectAccessible("notifications");
+    await page
+      .getByRole("button", { name: /mark all/i })
+      .first()
+      .click();
+    await page.getByRole("button", { name: /^Notifications(?!.*\d)/ }).waitFor();
+  });
+});
+
+describe("keys and sessions", () => {
+  test("a key is shown once, works, and stops working when it is revoked", async () => {
+    await page.goto(`${running.address}/p/default/keys`);
+    await page.getByRole("button", { name: "New key" }).first().click();
+    await page.getByRole("dialog").getByLabel("Name").fill("Till");
+    await page.getByRole("button", { name: "Create key" }).click();
+    await page
+      .getByRole("dialog")
+      .getByText(/tdg_sk_/)
+      .first()
+      .waitFor();
+    const shown = await page.getByRole("dialog").innerText();
+    const secret = /tdg_sk_[0-9A-Za-z]{36}/.exec(shown)![0];
+    const status = async () =>
+      (await fetch(`${running.address}/api/events?limit=1`, { headers: { "x-api-key": secret } })).status;
+    expect(await status()).toBe(200);
+    await page.keyboard.press("Escape");
+    await page.reload();
+    const row = page.getByRole("row").filter({ hasText: "Till" });
+    await row.waitFor();
+    expect(await page.locator("main").innerText()).not.toContain(secret);
+    await expectAccessible("keys");
+    await row.getByRole("button", { name: /revoke/i }).click();
+    await page
+      .getByRole("alertdialog")
+      .or(page.getByRole("dialog"))
+      .getByRole("button", { name: /revoke/i })
+      .click();
+    await page
+      .getByRole("row")
+      .filter({ hasText: "Till" })
+      .filter({ hasText: /revoked/i })
+      .waitFor();
+    expect(await status()).toBe(401);
+  });
+
+  test("signing out ends the session, and signing in leads back", async () => {
+    const session = await context.cookies();
+    expect(session.some(({ name, httpOnly }) => name.includes("session") && httpOnly)).toBe(true);
+    const other = await browser.newContext({ colorScheme: "dark", viewport: { width: 390, height: 844 } });
+    const phone = await other.newPage();
+    await phone.goto(`${running.address}/p/default/keys`);
+    await phone.getByLabel("E-mail").fill(owner.email);
+    await phone.getByLabel("Password", { exact: true }).fill(owner.password);
+    await expectAccessible("sign-in", phone);
+    await phone.getByRole("button", { name: "Sign in" }).click();
+    await phone.waitForURL("**/p/default/keys");
+    for (const path of ["/p/default", "/p/default/settings", "/p/default/keys", "/notifications"]) {
+      await phone.goto(running.address + path);
+      await phone.locator("main").waitFor();
+      await phone.waitForLoadState("networkidle").catch(() => {});
+      await expectAccessible(`${path} in the dark on a phone`, phone);
+      expect(await phone.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(390);
+    }
+    await other.close();
+  });
+});
+
+test("the browser found nothing to complain about", () => {
+  // Being offline for a moment is what one test is about.
+  expect(
+    complaints.filter((text) => !/ERR_INTERNET_DISCONNECTED|Failed to load resource/.test(text)),
+  ).toEqual([]);
+});
+
+/** Fails where axe-core finds a violation on the page. */
+async function expectAccessible(what: string, at = page): Promise<void> {
+  // Motion is waited for: a text that is still fading in has too little contrast.
+  await at.waitForTimeout(400);
+  await at.evaluate(axe.source);
+  const { violations } = (await at.evaluate("axe.run()")) as {
+    violations: { id: string; help: string; nodes: { html: string; failureSummary: string }[] }[];
+  };
+  const found = violations.map(
+    ({ id, nodes }) => `${what}: ${id}: ${nodes[0]!.html} ${nodes[0]!.failureSummary}`,
+  );
+  expect(found).toEqual([]);
+}

@@ -1,0 +1,142 @@
+/** Takes docs/screenshots/ anew: each page of the dashboard with a populated database, in both sizes and both themes. */
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Browser, Page } from "playwright-core";
+import { launchChromium } from "./chromium.ts";
+import { runTidings, startServer } from "./server-process.ts";
+
+const target = join(import.meta.dir, "../../docs/screenshots");
+const sizes = { "": { width: 1440, height: 900 }, "-phone": { width: 390, height: 844 } };
+const themes = ["light", "dark"] as const;
+const demo = { email: "demo@example.com", password: "tidings-demo" };
+
+const dataDirectory = mkdtempSync(join(tmpdir(), "tidings-screenshots-"));
+const emptyDirectory = mkdtempSync(join(tmpdir(), "tidings-screenshots-"));
+mkdirSync(target, { recursive: true });
+const browser = await launchChromium();
+try {
+  await firstRun(browser);
+  await everyday(browser);
+} finally {
+  await browser.close();
+  for (const directory of [dataDirectory, emptyDirectory])
+    rmSync(directory, { recursive: true, force: true });
+}
+
+/** The set-up page, and the place that waits for the first event. */
+async function firstRun(browser: Browser): Promise<void> {
+  const server = await startServer({ TIDINGS_DATA: emptyDirectory });
+  const link = /\/setup\?token=\S+/.exec(server.stdout)![0];
+  await inEachLook(browser, async (page, look) => {
+    await page.goto(server.address + link);
+    await shoot(page, `setup${look}`);
+  });
+  const page = await browser.newPage({ viewport: sizes[""], colorScheme: "light" });
+  await page.goto(server.address + link);
+  await page.getByLabel("E-mail").fill(demo.email);
+  await page.getByLabel("Password", { exact: true }).fill(demo.password);
+  await page.getByRole("button", { name: "Create account" }).click();
+  await page.getByText("Waiting for your first event").first().waitFor();
+  await shoot(page, "waiting-light");
+  await page.close();
+  await server.end("SIGTERM");
+}
+
+/** A shop's month of events, and what its people look at. */
+async function everyday(browser: Browser): Promise<void> {
+  const environment = { TIDINGS_DATA: dataDirectory };
+  await runTidings(["seed"], environment);
+  const { stdout } = await runTidings(
+    ["key", "create", "--project", "default", "--name", "Shop"],
+    environment,
+  );
+  const server = await startServer(environment);
+  const events = [
+    {
+      channel: "deployments",
+      name: "Deployed to production",
+      icon: "🚀",
+      notify: true,
+      tags: { service: "checkout", version: "2.49.0", by: "mira" },
+    },
+    {
+      channel: "orders",
+      name: "Order placed",
+      icon: "🛒",
+      userId: "cus_1042",
+      tags: { product: "Geisha Reserve", quantity: "2", country: "JP" },
+    },
+    {
+      channel: "payments",
+      name: "Payment failed",
+      icon: "⚠️",
+      userId: "cus_1187",
+      notify: true,
+      tags: { amount: "184.50", currency: "EUR", method: "card", reason: "card_declined" },
+      description:
+        "The bank declined the card **twice**. The customer was asked for another one.\n\n- order kept for 24 hours\n- next attempt is theirs",
+    },
+    {
+      channel: "payments",
+      name: "Payment received",
+      icon: "💰",
+      userId: "cus_1042",
+      tags: { amount: "96.00", currency: "EUR", method: "paypal", plan: "pro" },
+    },
+  ];
+  const ids: string[] = [];
+  for (const event of events) {
+    const response = await fetch(`${server.address}/api/events`, {
+      method: "POST",
+      headers: { "content-type": "application/json", "x-api-key": stdout.trim() },
+      body: JSON.stringify(event),
+    });
+    ids.push(((await response.json()) as { event: { id: string } }).event.id);
+  }
+  await inEachLook(browser, async (page, look) => {
+    await page.goto(`${server.address}/sign-in`);
+    await shoot(page, `sign-in${look}`);
+    await page.getByLabel("E-mail").fill(demo.email);
+    await page.getByLabel("Password", { exact: true }).fill(demo.password);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("article").first().waitFor();
+    const pages = {
+      feed: look.startsWith("-phone") ? "/p/default" : `/p/default/events/${ids[2]}`,
+      event: `/p/default/events/${ids[2]}`,
+      channel: "/p/default/channels/payments",
+      keys: "/p/default/keys",
+      settings: "/p/default/settings",
+      notifications: "/notifications",
+    };
+    for (const [name, path] of Object.entries(pages)) {
+      await page.goto(server.address + path);
+      await shoot(page, name + look);
+    }
+  });
+  await server.end("SIGTERM");
+}
+
+async function inEachLook(
+  browser: Browser,
+  work: (page: Page, look: string) => Promise<void>,
+): Promise<void> {
+  for (const [size, viewport] of Object.entries(sizes)) {
+    for (const colorScheme of themes) {
+      const context = await browser.newContext({ viewport, colorScheme });
+      // This Chromium blocks notifications; a person's browser asks first.
+      await context.addInitScript(
+        'Object.defineProperty(Notification, "permission", { get: () => "default" })',
+      );
+      await work(await context.newPage(), `${size}-${colorScheme}`);
+      await context.close();
+    }
+  }
+}
+
+async function shoot(page: Page, name: string): Promise<void> {
+  await page.waitForLoadState("load");
+  // A live stream never lets the network be idle: the page has this long to settle.
+  await page.waitForTimeout(900);
+  await page.screenshot({ path: join(target, `${name}.png`) });
+}
