@@ -1,3 +1,4 @@
+import { cors } from "hono/cors";
 import { addAccountRoutes } from "./accounts/routes.ts";
 import { addChannelRoutes } from "./channels/routes.ts";
 import { addEventRoutes } from "./events/routes.ts";
@@ -17,6 +18,9 @@ export function createApp(house: House): { fetch: (request: Request) => Response
   const { app } = routes;
   const pages = createPages();
 
+  // An API key is sent on purpose, so pages of other sites may use one; a session's cookie never comes along with them.
+  for (const path of ["/api/events", "/api/events/*", "/api/channels"]) app.use(path, cors());
+
   addEventRoutes(routes, house); //        /api/events …
   addChannelRoutes(routes, house); //      /api/channels
   addKeyRoutes(routes, house); //          /api/keys …
@@ -26,7 +30,9 @@ export function createApp(house: House): { fetch: (request: Request) => Response
   addStatusRoutes(routes, house); //       /healthz /readyz /openapi.json
 
   app.all("/api/*", ({ req }) => {
-    throw problem("route-unknown", { detail: `There is no ${req.method} ${req.path}. /openapi.json lists what there is.` });
+    throw problem("route-unknown", {
+      detail: `There is no ${req.method} ${req.path}. /openapi.json lists what there is.`,
+    });
   });
   // Everything else is the dashboard.
   app.notFound(async ({ req }) => {

@@ -145,6 +145,25 @@ describe("the feed", () => {
     expect(await page.title()).not.toBe("1");
   });
 
+  test("loads older events while it is scrolled", async () => {
+    const events = Array.from({ length: 150 }, (_, index) => ({
+      channel: "history",
+      name: `Number ${index}`,
+      createdAt: Date.UTC(2026, 0, 1, 0, index),
+    }));
+    await Promise.all(events.map(record));
+    await page.goto(`${running.address}/p/default/channels/history`);
+    await page.getByRole("article").filter({ hasText: "Number 149" }).waitFor();
+    expect(await page.getByRole("article").count()).toBeLessThan(150);
+    const oldest = page.getByRole("article").getByText("Number 0", { exact: true });
+    await page.getByRole("article").first().hover();
+    for (let turns = 0; turns < 60 && (await oldest.count()) === 0; turns++) {
+      await page.mouse.wheel(0, 2_000);
+      await page.waitForTimeout(50);
+    }
+    expect(await oldest.count()).toBe(1);
+  });
+
   test("a new channel is listed at once", async () => {
     await page.goto(`${running.address}/p/default`);
     await page.getByRole("button", { name: "New channel" }).first().click();
@@ -276,6 +295,30 @@ describe("keys and sessions", () => {
     }
     await other.close();
   });
+});
+
+test("the client library sends events from a page of another site", async () => {
+  const built = await Bun.build({
+    entrypoints: [`${import.meta.dir}/../client/src/index.ts`],
+    target: "browser",
+  });
+  const library = await built.outputs[0]!.text();
+  const site = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: (request) =>
+      request.url.endsWith("/client.js")
+        ? new Response(library, { headers: { "content-type": "text/javascript" } })
+        : new Response("<!doctype html><title>Shop</title>", { headers: { "content-type": "text/html" } }),
+  });
+  const shop = await browser.newPage();
+  await shop.goto(site.url.href);
+  const event = await shop.evaluate(`import("/client.js").then(({ createClient }) =>
+    createClient({ baseUrl: "${running.address}", apiKey: "${key}" })
+      .track({ channel: "shop", name: "Basket filled", tags: { items: 3 } }))`);
+  expect(event).toMatchObject({ channelId: "shop", name: "Basket filled", tags: { items: "3" } });
+  await shop.close();
+  await site.stop(true);
 });
 
 test("the browser found nothing to complain about", () => {

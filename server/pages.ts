@@ -18,7 +18,12 @@ const contentSecurityPolicy = [
   "form-action 'self'",
 ].join("; ");
 
-type Page = { type: string; etag: string; plain: Uint8Array<ArrayBuffer>; brotli: Uint8Array<ArrayBuffer> | null };
+type Page = {
+  type: string;
+  etag: string;
+  plain: Uint8Array<ArrayBuffer>;
+  brotli: Uint8Array<ArrayBuffer> | null;
+};
 
 const compressible = /^(?:text\/|application\/(?:json|javascript|manifest\+json)|image\/svg)/;
 
@@ -27,7 +32,9 @@ const compressible = /^(?:text\/|application\/(?:json|javascript|manifest\+json)
  * finds by itself. Files are read once, and compressed then.
  */
 export function createPages(): (request: Request) => Promise<Response | null> {
-  const files = new Set(existsSync(directory) ? (readdirSync(directory, { recursive: true }) as string[]) : []);
+  const files = new Set(
+    existsSync(directory) ? (readdirSync(directory, { recursive: true }) as string[]) : [],
+  );
   const pages = new Map<string, Page>();
 
   async function page(name: string): Promise<Page> {
@@ -63,6 +70,9 @@ export function createPages(): (request: Request) => Promise<Response | null> {
       "content-type": type,
       etag,
       vary: "accept-encoding",
+      "x-content-type-options": "nosniff",
+      // The set-up link holds a token, which is nobody else's business.
+      "referrer-policy": "same-origin",
       "cache-control": name.startsWith("assets/") ? "public, max-age=31536000, immutable" : "no-cache",
     });
     if (name === "index.html") headers.set("content-security-policy", contentSecurityPolicy);

@@ -4,7 +4,15 @@ import { listDeliveries, whySilent } from "../notifications/bell.ts";
 import type { Routes } from "../routes.ts";
 import { readJson } from "../wire/body.ts";
 import { type Event, EventAnswer, EventList, NewEvent } from "../wire/event.ts";
-import { decodeCursor, encodeCursor, EventListQuery, EventStreamQuery, filterOf, ProjectQuery } from "../wire/event-query.ts";
+import {
+  decodeCursor,
+  EventListQuery,
+  EventStreamQuery,
+  encodeCursor,
+  filterOf,
+  ProjectQuery,
+  readQuery,
+} from "../wire/event-query.ts";
 import { limits } from "../wire/limits.ts";
 import { DeliveryList } from "../wire/notification.ts";
 import { problem } from "../wire/problems.ts";
@@ -12,14 +20,17 @@ import { isEventId, parseMomentToken } from "./id.ts";
 import { streamList } from "./list.ts";
 
 const jsonHeaders = { "content-type": "application/json" };
-const createdAnswer = { status: 201, headers: jsonHeaders };
-const knownAnswer = { status: 200, headers: jsonHeaders };
+// As `cors` in app.ts says for the routes that the router serves.
+const recordedHeaders = { ...jsonHeaders, "access-control-allow-origin": "*" };
+const createdAnswer = { status: 201, headers: recordedHeaders };
+const knownAnswer = { status: 200, headers: recordedHeaders };
 
 /** `POST /api/events`. It stands in `Bun.serve`'s own routes: the way of every event goes around the router. */
 export function recordRoute({ gate, keys, record }: House): (request: Request) => Promise<Response> {
   return async (request) => {
-    const isSession = request.headers.has("cookie");
-    const { projectId } = isSession ? await gate.toProject(request) : await keys.identify(request.headers);
+    const isPlain = !request.headers.has("cookie") && !request.url.includes("?");
+    const { projectId } = isPlain ? await keys.identify(request.headers) : await gate.toProject(request);
+    if (!isPlain) readQuery(new URL(request.url).searchParams, ProjectQuery);
     const body = await readJson(request, limits.eventBytes);
     const { json, isNew } = await record(body, projectId);
     return new Response(`{"ok":true,"event":${json}}`, isNew ? createdAnswer : knownAnswer);
@@ -34,6 +45,7 @@ export function addEventRoutes(routes: Routes, house: House): void {
     path: "/api/events",
     by: "project",
     tag: "Events",
+    query: ProjectQuery,
     summary: "Record an event",
     description:
       "The answer is sent once the event is on disk. Sent again with the same `id`, it is answered with 200 and the stored event.",
@@ -50,7 +62,8 @@ export function addEventRoutes(routes: Routes, house: House): void {
       by: "project",
       tag: "Events",
       summary: "List events, newest first",
-      description: "Without `limit`, all events, streamed. With it, a page, and `nextCursor` for the next one.",
+      description:
+        "Without `limit`, all events, streamed. With it, a page, and `nextCursor` for the next one.",
       query: EventListQuery,
       takesTags: true,
       answer: EventList,
@@ -62,7 +75,8 @@ export function addEventRoutes(routes: Routes, house: House): void {
         order: query.order ?? ("desc" as const),
         ...(query.cursor !== undefined && { after: decodeCursor(query.cursor) }),
       };
-      if (query.limit === undefined) return new Response(streamList(store.events, listing), { headers: jsonHeaders });
+      if (query.limit === undefined)
+        return new Response(streamList(store.events, listing), { headers: jsonHeaders });
       const { events, next } = await store.events.page(listing, query.limit);
       const nextCursor = JSON.stringify(next && encodeCursor(next));
       return new Response(`{"ok":true,"events":[${events.join(",")}],"nextCursor":${nextCursor}}`, {
@@ -88,7 +102,8 @@ export function addEventRoutes(routes: Routes, house: House): void {
     async (call) => {
       const token = call.request.headers.get("last-event-id") ?? call.query.lastEventId;
       const after = token ? parseMomentToken(token) : null;
-      if (token && !after) throw problem("query-invalid", { detail: "The last event's id is not one that a stream gave." });
+      if (token && !after)
+        throw problem("query-invalid", { detail: "The last event's id is not one that a stream gave." });
       const body = live.open({
         projectId: call.projectId,
         filter: filterOf(call.query, call.tags),

@@ -3,6 +3,16 @@ import { z } from "@hono/zod-openapi";
 /** One place in a request body that is wrong: an RFC 6901 pointer and a sentence that says what to do. */
 export type Fault = { pointer: string; detail: string };
 
+/** An RFC 6901 pointer. */
+export function pointerTo(...path: string[]): string {
+  return path.map((part) => `/${clipped(part).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+}
+
+/** The start of a text that a caller sent, to be told back. */
+export function clipped(text: string): string {
+  return text.length > 80 ? `${text.slice(0, 80).toWellFormed()}…` : text.toWellFormed();
+}
+
 /**
  * Every problem that the service answers with, as RFC 9457 describes them: the code is the last part of `type`,
  * the title never changes for a code, and the detail is the sentence for this occurrence.
@@ -23,15 +33,12 @@ const problems = {
   "channel-exists": { status: 409, title: "The channel exists already" },
   "account-exists": { status: 409, title: "The account exists already" },
   "event-unknown": { status: 404, title: "No such event" },
-  "channel-unknown": { status: 404, title: "No such channel" },
   "project-unknown": { status: 404, title: "No such project" },
   "key-unknown": { status: 404, title: "No such API key" },
   "destination-unknown": { status: 404, title: "No such destination" },
   "route-unknown": { status: 404, title: "No such page" },
-  "method-unsupported": { status: 405, title: "The method is not supported here" },
   "limit-reached": { status: 409, title: "A limit is reached" },
   "email-unavailable": { status: 409, title: "E-mail is not configured" },
-  "address-refused": { status: 422, title: "The address may not be called" },
   overloaded: { status: 503, title: "Too many requests are waiting" },
   "storage-full": { status: 507, title: "The disk is full" },
   "storage-unavailable": { status: 503, title: "The storage does not answer" },
@@ -84,7 +91,10 @@ export class ProblemError extends Error {
   }
 
   toResponse(): Response {
-    const headers = new Headers({ "content-type": "application/problem+json" });
+    const headers = new Headers({
+      "content-type": "application/problem+json",
+      "access-control-allow-origin": "*",
+    });
     if (this.status === 401) headers.set("www-authenticate", 'Bearer realm="tidings"');
     if (this.options.retryAfterSeconds !== undefined) {
       headers.set("retry-after", String(this.options.retryAfterSeconds));
