@@ -9,11 +9,11 @@ const env = {
   TIDINGS_URL: "http://localhost:5173",
 };
 const commands = [
-  ["bun", ["--watch", "--no-clear-screen", "server/main.ts"]],
-  ["npm", ["run", "--silent", "dev", "-w", "dashboard"]],
+  ["bun", ["--watch", "--no-clear-screen", "server/main.ts"], root],
+  ["vite", [], `${root}dashboard`],
 ];
-const children = commands.map(([command, parameters]) =>
-  spawn(command, parameters, { cwd: root, env, stdio: "inherit" }),
+const children = commands.map(([command, parameters, cwd]) =>
+  spawn(command, parameters, { cwd, env, stdio: "inherit" }),
 );
 
 function stop() {

@@ -3,17 +3,34 @@ import { resolve } from "node:path";
 /** How a setting is read. `parse` throws a sentence's second half: what the value must be. */
 type Setting<T> = { variable: string; help: string; fallback: string | null; parse: (text: string) => T };
 
-function setting<T>(variable: string, fallback: string | null, help: string, parse: (text: string) => T): Setting<T> {
+function setting<T>(
+  variable: string,
+  fallback: string | null,
+  help: string,
+  parse: (text: string) => T,
+): Setting<T> {
   return { variable, help, fallback, parse };
 }
 
 /** Every setting, once: the variable, its default, what it is for, and how it is read. */
-export const settings = {
+const settings = {
   port: setting("PORT", "4242", "TCP port to listen on; 0 takes a free one", parsePort),
   host: setting("HOST", "0.0.0.0", "address to listen on", parseFilled),
-  dataDirectory: setting("TIDINGS_DATA", "data", "directory that holds the database", (text) => resolve(parseFilled(text))),
-  url: setting("TIDINGS_URL", null, "public address, for links; default: http://localhost and the port", parseUrl),
-  smtpUrl: setting("SMTP_URL", null, "mail server, such as smtps://user:password@mail.example.com", parseSmtpUrl),
+  dataDirectory: setting("TIDINGS_DATA", "data", "directory that holds the database", (text) =>
+    resolve(parseFilled(text)),
+  ),
+  url: setting(
+    "TIDINGS_URL",
+    null,
+    "public address, for links; default: http://localhost and the port",
+    parseUrl,
+  ),
+  smtpUrl: setting(
+    "SMTP_URL",
+    null,
+    "mail server, such as smtps://user:password@mail.example.com",
+    parseSmtpUrl,
+  ),
   emailFrom: setting("SMTP_FROM", "Tidings <tidings@localhost>", "sender of e-mails", parseFilled),
   allowPrivateAddresses: setting(
     "TIDINGS_ALLOW_PRIVATE_ADDRESSES",
@@ -21,7 +38,12 @@ export const settings = {
     "whether notifications may be sent to private addresses and over plain http",
     parseBoolean,
   ),
-  logLevel: setting("TIDINGS_LOG", "info", "least level that is logged: debug, info, warn, error or silent", parseLogLevel),
+  logLevel: setting(
+    "TIDINGS_LOG",
+    "info",
+    "least level that is logged: debug, info, warn, error or silent",
+    parseLogLevel,
+  ),
 } as const;
 
 export type Config = {
@@ -38,7 +60,9 @@ export type Config = {
 
 export class ConfigError extends Error {
   constructor(mistakes: string[]) {
-    super(`Tidings can't start with these settings:\n${mistakes.map((mistake) => `  - ${mistake}`).join("\n")}`);
+    super(
+      `Tidings can't start with these settings:\n${mistakes.map((mistake) => `  - ${mistake}`).join("\n")}`,
+    );
     this.name = "ConfigError";
   }
 }

@@ -1,6 +1,6 @@
 import { stdout } from "node:process";
 import { pino } from "pino";
-import { createAuth, clientAddressHeader } from "./accounts/auth.ts";
+import { clientAddressHeader, createAuth } from "./accounts/auth.ts";
 import { openSetup } from "./accounts/setup.ts";
 import { createApp } from "./app.ts";
 import { type Config, ConfigError, readConfig } from "./config.ts";
@@ -48,9 +48,15 @@ export async function serve(config: Config): Promise<Running> {
   const clock = new ArrivalClock(await store.events.lastArrival());
   const live = new LiveStreams(store.events, clock);
   const keys = new KeyRing(control, onError);
-  const authSecret = await settled(control, "authSecret", () => Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64url"));
+  const authSecret = await settled(control, "authSecret", () =>
+    Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64url"),
+  );
 
-  const server = Bun.serve({ port: config.port, hostname: config.host, fetch: () => new Response(null, { status: 503 }) });
+  const server = Bun.serve({
+    port: config.port,
+    hostname: config.host,
+    fetch: () => new Response(null, { status: 503 }),
+  });
   const baseUrl = config.url ?? `http://localhost:${server.port}`;
 
   const auth = createAuth(control, { secret: authSecret, baseUrl, engine: store.engine });
@@ -66,13 +72,27 @@ export async function serve(config: Config): Promise<Running> {
     },
   });
   const gate = new Gate({ control, auth, keys, baseUrl });
-  const house: House = { config, baseUrl, log, store, auth, gate, keys, live, record, channels, vapidPublicKey };
+  const house: House = {
+    config,
+    baseUrl,
+    log,
+    store,
+    auth,
+    gate,
+    keys,
+    live,
+    record,
+    channels,
+    vapidPublicKey,
+  };
 
   const app = createApp(house);
   const recordEvent = recordRoute(house);
   server.reload({
     maxRequestBodySize: bodyBytesMax,
-    routes: { "/api/events": { POST: (request) => recordEvent(request).catch((error) => answerError(error, log)) } },
+    routes: {
+      "/api/events": { POST: (request) => recordEvent(request).catch((error) => answerError(error, log)) },
+    },
     fetch(request, server) {
       const { pathname } = new URL(request.url);
       // Live streams are quiet for longer than the idle timeout; their heartbeats find the dead ones.
@@ -109,11 +129,14 @@ export async function run(): Promise<void> {
   try {
     running = await serve(readConfig());
   } catch (error) {
-    console.error(error instanceof ConfigError ? error.message : `Tidings can't start: ${(error as Error).message}`);
+    console.error(
+      error instanceof ConfigError ? error.message : `Tidings can't start: ${(error as Error).message}`,
+    );
     process.exit(1);
   }
   stdout.write(`Tidings ${version} listens on ${running.address}\n`);
-  if (running.setupLink) stdout.write(`\n  Open this link once to make your account:\n\n  ${running.setupLink}\n\n`);
+  if (running.setupLink)
+    stdout.write(`\n  Open this link once to make your account:\n\n  ${running.setupLink}\n\n`);
   else stdout.write(`Dashboard: ${running.baseUrl}\n`);
   let isStopping = false;
   for (const signal of ["SIGTERM", "SIGINT"] as const) {

@@ -5,7 +5,7 @@ import type { Access } from "./projects/access.ts";
 import { readJson } from "./wire/body.ts";
 import { readQuery } from "./wire/event-query.ts";
 import { limits } from "./wire/limits.ts";
-import { type Fault, Problem, problem } from "./wire/problems.ts";
+import { clipped, type Fault, Problem, pointerTo, problem } from "./wire/problems.ts";
 
 /** Who may call a route: a key or a member in their project, a member alone, a signed-in account, or anyone. */
 type Callers = {
@@ -15,7 +15,12 @@ type Callers = {
   anyone: object;
 };
 
-type Route<By extends keyof Callers, Query extends z.ZodObject, Body extends z.ZodType, Answer extends z.ZodType> = {
+type Route<
+  By extends keyof Callers,
+  Query extends z.ZodObject,
+  Body extends z.ZodType,
+  Answer extends z.ZodType,
+> = {
   method: "get" | "post" | "patch" | "delete";
   /** With parameters in braces, as OpenAPI writes them: `/api/events/{id}`. */
   path: string;
@@ -56,7 +61,11 @@ export class Routes {
   constructor(gate: House["gate"]) {
     this.#gate = gate;
     const { openAPIRegistry } = this.app;
-    openAPIRegistry.registerComponent("securitySchemes", "apiKey", { type: "apiKey", in: "header", name: "x-api-key" });
+    openAPIRegistry.registerComponent("securitySchemes", "apiKey", {
+      type: "apiKey",
+      in: "header",
+      name: "x-api-key",
+    });
     openAPIRegistry.registerComponent("securitySchemes", "bearer", { type: "http", scheme: "bearer" });
     openAPIRegistry.registerComponent("securitySchemes", "session", {
       type: "apiKey",
@@ -98,7 +107,9 @@ export class Routes {
 
   /** Puts a route into the API's description; `add` does so itself. */
   describe(
-    route: Omit<Route<keyof Callers, z.ZodObject, z.ZodType, z.ZodType>, "query"> & { query?: z.ZodObject | undefined },
+    route: Omit<Route<keyof Callers, z.ZodObject, z.ZodType, z.ZodType>, "query"> & {
+      query?: z.ZodObject | undefined;
+    },
   ): void {
     const { method, path, by, tag, summary, description, body, query, takesTags, answer } = route;
     const isOpen = by === "anyone";
@@ -120,9 +131,15 @@ export class Routes {
       tags: [tag],
       summary,
       ...(description && { description }),
-      security: isOpen ? [] : by === "project" ? [{ apiKey: [] }, { bearer: [] }, { session: [] }] : [{ session: [] }],
+      security: isOpen
+        ? []
+        : by === "project"
+          ? [{ apiKey: [] }, { bearer: [] }, { session: [] }]
+          : [{ session: [] }],
       request: {
-        ...(names.length > 0 && { params: z.object(Object.fromEntries(names.map((name) => [name, z.string()]))) }),
+        ...(names.length > 0 && {
+          params: z.object(Object.fromEntries(names.map((name) => [name, z.string()]))),
+        }),
         ...(query && { query: takesTags ? query.extend(tagsParameter) : query }),
         ...(body && { body: { required: true, content: { "application/json": { schema: body } } } }),
       },
@@ -134,7 +151,10 @@ export class Routes {
         ...Object.fromEntries(
           [...new Set(problems)].sort().map((status) => [
             status,
-            { description: "A problem (RFC 9457).", content: { "application/problem+json": { schema: Problem } } },
+            {
+              description: "A problem (RFC 9457).",
+              content: { "application/problem+json": { schema: Problem } },
+            },
           ]),
         ),
       },
@@ -153,18 +173,26 @@ function check(schema: z.ZodType, body: unknown): unknown {
   const result = schema.safeParse(body);
   if (result.success) return result.data;
   const errors = result.error.issues.flatMap((issue): Fault[] => {
-    const pointer = issue.path.map((part) => `/${String(part)}`).join("");
+    const path = issue.path.map(String);
     if (issue.code === "unrecognized_keys") {
-      return issue.keys.map((key) => ({ pointer: `${pointer}/${key}`, detail: `"${key}" is not a member here.` }));
+      return issue.keys.map((key) => ({
+        pointer: pointerTo(...path, key),
+        detail: `"${clipped(key)}" is not a member here.`,
+      }));
     }
     const isMissing = issue.code === "invalid_type" && valueAt(body, issue.path) === undefined;
-    const subject = issue.path.length === 0 ? "The body" : `"${issue.path.map(String).join(".")}"`;
-    return [{ pointer, detail: `${subject} ${isMissing ? "is missing" : issue.message}.` }];
+    const subject = issue.path.length === 0 ? "The body" : `"${clipped(path.join("."))}"`;
+    return [
+      { pointer: pointerTo(...path), detail: `${subject} ${isMissing ? "is missing" : issue.message}.` },
+    ];
   });
   const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : "";
   throw problem("body-invalid", { detail: `${errors[0]!.detail}${more}`, errors });
 }
 
 function valueAt(value: unknown, path: PropertyKey[]): unknown {
-  return path.reduce<unknown>((inner, part) => (inner as { [Part in PropertyKey]?: unknown } | null)?.[part], value);
+  return path.reduce<unknown>(
+    (inner, part) => (inner as { [Part in PropertyKey]?: unknown } | null)?.[part],
+    value,
+  );
 }

@@ -9,7 +9,14 @@ const Ok = z.object({ ok: z.literal(true) });
 /** Whether the service is there and well, and the description of its API. */
 export function addStatusRoutes(routes: Routes, { store }: House): void {
   routes.add(
-    { method: "get", path: "/healthz", by: "anyone", tag: "Status", summary: "The process is up", answer: Ok },
+    {
+      method: "get",
+      path: "/healthz",
+      by: "anyone",
+      tag: "Status",
+      summary: "The process is up",
+      answer: Ok,
+    },
     async () => ({ ok: true }),
   );
 
@@ -27,7 +34,11 @@ export function addStatusRoutes(routes: Routes, { store }: House): void {
       try {
         await store.events.lastArrival();
       } catch (error) {
-        throw problem("storage-unavailable", { detail: "The storage does not answer.", log: error, retryAfterSeconds: 5 });
+        throw problem("storage-unavailable", {
+          detail: "The storage does not answer.",
+          log: error,
+          retryAfterSeconds: 5,
+        });
       }
       return { ok: true };
     },
@@ -37,7 +48,7 @@ export function addStatusRoutes(routes: Routes, { store }: House): void {
 }
 
 /** The API's description, as OpenAPI 3.1. */
-export function describeApi(routes: Routes) {
+function describeApi(routes: Routes) {
   return routes.app.getOpenAPI31Document({
     openapi: "3.1.0",
     info: {

@@ -25,7 +25,11 @@ export async function createAccount(
 ): Promise<CreatedAccount> {
   const address = email.toLowerCase();
   const isFirst = !(await hasAccounts(transaction));
-  const taken = await transaction.selectFrom("accounts").select("id").where("email", "=", address).executeTakeFirst();
+  const taken = await transaction
+    .selectFrom("accounts")
+    .select("id")
+    .where("email", "=", address)
+    .executeTakeFirst();
   if (taken) throw problem("account-exists", { detail: `There is an account of ${address} already.` });
 
   const id = Bun.randomUUIDv7();
@@ -58,22 +62,26 @@ export async function createAccount(
     .execute();
   await transaction
     .insertInto("destinations")
-    .values([
-      { kind: "dashboard" as const, label: "Dashboard", address: id, enabled: 1 },
-      { kind: "email" as const, label: address, address, enabled: 0 },
-    ].map((destination) => ({
-      ...destination,
-      id: Bun.randomUUIDv7(),
-      accountId: id,
-      secret: null,
-      createdAt: nowMs,
-    })))
+    .values(
+      [
+        { kind: "dashboard" as const, label: "Dashboard", address: id, enabled: 1 },
+        { kind: "email" as const, label: address, address, enabled: 0 },
+      ].map((destination) => ({
+        ...destination,
+        id: Bun.randomUUIDv7(),
+        accountId: id,
+        secret: null,
+        createdAt: nowMs,
+      })),
+    )
     .execute();
   if (joins) await addMember(transaction, joins.id, id, "member");
   return { id, firstProject: isFirst ? await createProject(transaction, "Default", id) : null };
 }
 
-export async function hasAccounts(control: Kysely<ControlTables> | Transaction<ControlTables>): Promise<boolean> {
+export async function hasAccounts(
+  control: Kysely<ControlTables> | Transaction<ControlTables>,
+): Promise<boolean> {
   return (await control.selectFrom("accounts").select("id").limit(1).executeTakeFirst()) !== undefined;
 }
 

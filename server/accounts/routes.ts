@@ -51,7 +51,8 @@ export function addAccountRoutes(routes: Routes, house: House): void {
       by: "anyone",
       tag: "Account",
       summary: "Make the owner's account, a project and its first API key",
-      description: "With the one-time token of the link that the console prints. The answer signs the owner in.",
+      description:
+        "With the one-time token of the link that the console prints. The answer signs the owner in.",
       body: Setup,
       status: 201,
       answer: SetupAnswer,
@@ -66,7 +67,10 @@ export function addAccountRoutes(routes: Routes, house: House): void {
       });
       const headers = new Headers();
       for (const cookie of signedIn.headers.getSetCookie()) headers.append("set-cookie", cookie);
-      return Response.json({ ok: true, project, secret } satisfies typeof SetupAnswer._output, { status: 201, headers });
+      return Response.json({ ok: true, project, secret } satisfies typeof SetupAnswer._output, {
+        status: 201,
+        headers,
+      });
     },
   );
 

@@ -3,7 +3,7 @@ import { createKey } from "../keys/keys.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { problem } from "../wire/problems.ts";
 import type { Project } from "../wire/project.ts";
-import { createAccount, hashPassword, hasAccounts, type NewAccount } from "./create-account.ts";
+import { createAccount, hasAccounts, hashPassword, type NewAccount } from "./create-account.ts";
 
 const setting = "setupTokenHash";
 
@@ -46,10 +46,15 @@ async function checkToken(control: Kysely<ControlTables>, token: string): Promis
   if (await hasAccounts(control)) {
     throw problem("setup-closed", { detail: "Tidings has its owner already. Sign in instead." });
   }
-  const row = await control.selectFrom("settings").select("value").where("name", "=", setting).executeTakeFirst();
+  const row = await control
+    .selectFrom("settings")
+    .select("value")
+    .where("name", "=", setting)
+    .executeTakeFirst();
   if (row?.value !== hashOf(token)) {
     throw problem("setup-token-invalid", {
-      detail: "This set-up link is not the newest one. Use the link that the console printed when Tidings last started.",
+      detail:
+        "This set-up link is not the newest one. Use the link that the console printed when Tidings last started.",
     });
   }
 }

@@ -31,6 +31,9 @@ export function addChannelRoutes(routes: Routes, { store }: House): void {
       answer: ChannelAnswer,
       problems: [409],
     },
-    async ({ projectId, body }) => ({ ok: true, channel: await createChannel(store.control, projectId, body) }),
+    async ({ projectId, body }) => ({
+      ok: true,
+      channel: await createChannel(store.control, projectId, body),
+    }),
   );
 }

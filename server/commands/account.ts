@@ -13,7 +13,11 @@ const create = defineCommand({
     email: { type: "string", required: true, description: "E-mail address to sign in with", valueHint: "E" },
     "password-stdin": { type: "boolean", description: "Read the password from standard input" },
     name: { type: "string", description: "Name to show", valueHint: "N" },
-    project: { type: "string", description: 'Project to join, by name or slug (default: "default")', valueHint: "P" },
+    project: {
+      type: "string",
+      description: 'Project to join, by name or slug (default: "default")',
+      valueHint: "P",
+    },
   },
   run: ({ args }) =>
     withStore(async ({ control }) => {
@@ -21,16 +25,28 @@ const create = defineCommand({
       if (!args["password-stdin"]) {
         throw new UsageError("Give the password on standard input: add --password-stdin, and pipe it in.");
       }
-      const password = parsed(accountTexts.password, (await Bun.stdin.text()).replace(/\r?\n$/, ""), "The password");
+      const password = parsed(
+        accountTexts.password,
+        (await Bun.stdin.text()).replace(/\r?\n$/, ""),
+        "The password",
+      );
       const name = args.name === undefined ? undefined : parsed(accountTexts.name, args.name, "--name");
       const passwordHash = await hashPassword(password);
       const joined = await control.transaction().execute(async (transaction) => {
-        const isFirst = (await transaction.selectFrom("accounts").select("id").executeTakeFirst()) === undefined;
+        const isFirst =
+          (await transaction.selectFrom("accounts").select("id").executeTakeFirst()) === undefined;
         const project = isFirst ? null : await findProject(transaction, args.project ?? "default");
-        const { firstProject } = await createAccount(transaction, { email, password, name }, passwordHash, project);
+        const { firstProject } = await createAccount(
+          transaction,
+          { email, password, name },
+          passwordHash,
+          project,
+        );
         return firstProject?.project.slug ?? project!.slug;
       });
-      console.error(`The account ${email.toLowerCase()} is made, and is a member of the project "${joined}".`);
+      console.error(
+        `The account ${email.toLowerCase()} is made, and is a member of the project "${joined}".`,
+      );
     }),
 });
 
@@ -39,7 +55,11 @@ export const accountCommand = defineCommand({
   subCommands: { create },
 });
 
-function parsed(schema: typeof accountTexts.email | typeof accountTexts.name, text: string, what: string): string {
+function parsed(
+  schema: typeof accountTexts.email | typeof accountTexts.name,
+  text: string,
+  what: string,
+): string {
   const result = schema.safeParse(text);
   if (!result.success) throw new UsageError(`${what} ${result.error.issues[0]!.message}.`);
   return result.data;

@@ -1,16 +1,22 @@
 import { defineCommand } from "citty";
 import { createProject } from "../projects/projects.ts";
+import { NewProject } from "../wire/project.ts";
 import { UsageError, withStore } from "./with-store.ts";
 
 const create = defineCommand({
   meta: { name: "create", description: "Make a project; its slug goes to standard output" },
   args: {
     name: { type: "positional", required: true, description: "Name of the project", valueHint: "NAME" },
-    owner: { type: "string", description: "E-mail of its owner (default: the first account)", valueHint: "E" },
+    owner: {
+      type: "string",
+      description: "E-mail of its owner (default: the first account)",
+      valueHint: "E",
+    },
   },
   run: ({ args }) =>
     withStore(async ({ control }) => {
-      if (args.name.trim() === "") throw new UsageError("The project's name must not be blank.");
+      const body = NewProject.safeParse({ name: args.name });
+      if (!body.success) throw new UsageError(`The project's name ${body.error.issues[0]!.message}.`);
       const { slug } = await control.transaction().execute(async (transaction) => {
         const owner = await transaction
           .selectFrom("accounts")

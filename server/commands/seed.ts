@@ -1,5 +1,5 @@
 import { defineCommand } from "citty";
-import { createAccount, hashPassword, hasAccounts } from "../accounts/create-account.ts";
+import { createAccount, hasAccounts, hashPassword } from "../accounts/create-account.ts";
 import { ArrivalClock } from "../events/id.ts";
 import { LiveStreams } from "../events/live.ts";
 import { createRecord } from "../events/record.ts";
@@ -12,7 +12,10 @@ const demo = { email: "demo@example.com", password: "tidings-demo", name: "Dana 
 const inFlight = 1_000;
 
 export const seedCommand = defineCommand({
-  meta: { name: "seed", description: "Fill a project with a month of a made-up shop's events, to try Tidings on" },
+  meta: {
+    name: "seed",
+    description: "Fill a project with a month of a made-up shop's events, to try Tidings on",
+  },
   args: {
     project: { type: "string", default: "default", description: "Project, by name or slug", valueHint: "P" },
     days: { type: "string", default: "30", description: "Days back from now", valueHint: "N" },
@@ -21,7 +24,9 @@ export const seedCommand = defineCommand({
     withStore(async ({ control, events }) => {
       if (!(await hasAccounts(control))) {
         const passwordHash = await hashPassword(demo.password);
-        await control.transaction().execute((transaction) => createAccount(transaction, demo, passwordHash, null));
+        await control
+          .transaction()
+          .execute((transaction) => createAccount(transaction, demo, passwordHash, null));
         console.error(`Made an account to sign in with: ${demo.email}, password ${demo.password}`);
       }
       const { id, slug } = await findProject(control, args.project);

@@ -34,7 +34,14 @@ const channels = [
 
 const countries = ["DE", "FR", "US", "GB", "NL", "SE", "JP", "BR"];
 const plans = ["free", "pro", "team"];
-const products = ["Espresso No. 4", "Filter Blend", "Decaf Huila", "Geisha Reserve", "Hand grinder", "Pour-over set"];
+const products = [
+  "Espresso No. 4",
+  "Filter Blend",
+  "Decaf Huila",
+  "Geisha Reserve",
+  "Hand grinder",
+  "Pour-over set",
+];
 const carriers = ["DHL", "UPS", "PostNL", "La Poste"];
 const services = ["shop-web", "checkout", "search", "mailer"];
 
@@ -56,7 +63,12 @@ const kinds: Kind[] = [
     byDay: true,
     make: (draw) => {
       const amount = (draw.int(900, 19_000) / 100).toFixed(2);
-      const tags = { amount, currency: "EUR", method: draw.of(["card", "card", "paypal", "sepa"]), plan: draw.of(plans) };
+      const tags = {
+        amount,
+        currency: "EUR",
+        method: draw.of(["card", "card", "paypal", "sepa"]),
+        plan: draw.of(plans),
+      };
       if (draw.chance(0.06)) {
         return {
           name: "Payment failed",
@@ -66,7 +78,13 @@ const kinds: Kind[] = [
           tags: { ...tags, reason: draw.of(["card_declined", "insufficient_funds", "expired_card"]) },
         };
       }
-      return { name: "Payment received", icon: "💰", userId: draw.user(), notify: Number(amount) > 150, tags };
+      return {
+        name: "Payment received",
+        icon: "💰",
+        userId: draw.user(),
+        notify: Number(amount) > 150,
+        tags,
+      };
     },
   },
   {
@@ -77,7 +95,11 @@ const kinds: Kind[] = [
       name: "Account created",
       icon: "👋",
       userId: draw.user(),
-      tags: { plan: draw.of(plans), source: draw.of(["search", "newsletter", "friend", "podcast"]), country: draw.of(countries) },
+      tags: {
+        plan: draw.of(plans),
+        source: draw.of(["search", "newsletter", "friend", "podcast"]),
+        country: draw.of(countries),
+      },
     }),
   },
   {
@@ -111,7 +133,10 @@ const kinds: Kind[] = [
       icon: "💬",
       userId: draw.user(),
       notify: draw.chance(0.4),
-      tags: { topic: draw.of(["delivery", "refund", "grind size", "invoice"]), priority: draw.of(["low", "normal", "high"]) },
+      tags: {
+        topic: draw.of(["delivery", "refund", "grind size", "invoice"]),
+        priority: draw.of(["low", "normal", "high"]),
+      },
       description: draw.of([
         "My parcel says **delivered**, but the neighbours have not seen it either.",
         "Could you grind the next one for a *moka pot*? The last bag was for filter.",
@@ -129,7 +154,11 @@ const kinds: Kind[] = [
         name: "Deployed to production",
         icon: "🚀",
         notify: true,
-        tags: { service, version: `2.${draw.int(10, 48)}.${draw.int(0, 9)}`, by: draw.of(["mira", "jonas", "aiko"]) },
+        tags: {
+          service,
+          version: `2.${draw.int(10, 48)}.${draw.int(0, 9)}`,
+          by: draw.of(["mira", "jonas", "aiko"]),
+        },
         description: `Rolled out **${service}** to all regions.\n\n\`\`\`\nhealthy 6/6, p95 ${draw.int(60, 140)} ms\n\`\`\``,
       };
     },
@@ -140,7 +169,11 @@ const kinds: Kind[] = [
     make: (draw) => ({
       name: "Backup done",
       icon: "💾",
-      tags: { database: draw.of(["shop", "search"]), size: `${draw.int(38, 44)} GB`, seconds: String(draw.int(90, 260)) },
+      tags: {
+        database: draw.of(["shop", "search"]),
+        size: `${draw.int(38, 44)} GB`,
+        seconds: String(draw.int(90, 260)),
+      },
     }),
   },
   {

@@ -4,7 +4,11 @@ import { version } from "../version.ts";
 
 /** The `tidings` command line. A subcommand is loaded when it is called. */
 const main = defineCommand({
-  meta: { name: "tidings", version, description: "A self-hosted event tracker. TIDINGS_DATA names the data directory." },
+  meta: {
+    name: "tidings",
+    version,
+    description: "A self-hosted event tracker. TIDINGS_DATA names the data directory.",
+  },
   subCommands: {
     serve: () => import("./serve.ts").then((module) => module.serveCommand),
     account: () => import("./account.ts").then((module) => module.accountCommand),

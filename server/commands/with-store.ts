@@ -23,7 +23,8 @@ export async function withStore(work: (store: Store) => Promise<void>): Promise<
 }
 
 function fail(error: unknown): 1 {
-  const isExpected = error instanceof ConfigError || error instanceof ProblemError || error instanceof UsageError;
+  const isExpected =
+    error instanceof ConfigError || error instanceof ProblemError || error instanceof UsageError;
   const text = error instanceof ProblemError ? error.options.detail : (error as Error).message;
   console.error(isExpected ? text : `The command failed: ${text}`);
   return 1;

@@ -8,7 +8,8 @@ export function holds(filter: EventFilter, event: Event): boolean {
   if (userId !== undefined && event.userId !== userId) return false;
   if (name !== undefined && event.name !== name) return false;
   if (notify !== undefined && event.notify !== notify) return false;
-  if (tags?.some(([key, value]) => !Object.hasOwn(event.tags, key) || event.tags[key] !== value)) return false;
+  if (tags?.some(([key, value]) => !Object.hasOwn(event.tags, key) || event.tags[key] !== value))
+    return false;
   if (fromMs === undefined && toMs === undefined) return true;
   const ms = Date.parse(event.createdAt);
   return (fromMs === undefined || ms >= fromMs) && (toMs === undefined || ms < toMs);

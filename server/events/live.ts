@@ -33,20 +33,22 @@ type Client = Listener & {
  */
 export class LiveStreams {
   readonly #events: EventStore;
-  readonly #clock: ArrivalClock;
   readonly #clients = new Map<number, Set<Client>>();
   readonly #heartbeat: Timer;
+  /** The arrival of the last event that was committed; commits keep the order of arrival. */
+  #committed: Moment;
   #published: AcceptedEvent[] = [];
 
   constructor(events: EventStore, clock: ArrivalClock) {
     this.#events = events;
-    this.#clock = clock;
+    this.#committed = clock.last;
     this.#heartbeat = setInterval(() => this.#each((client) => client.send(": still here\n\n")), heartbeatMs);
     this.#heartbeat.unref();
   }
 
   /** Announces an event that was committed; those of one commit go out together. */
   publish(event: AcceptedEvent): void {
+    this.#committed = event.arrival;
     if (!this.#clients.has(event.projectId)) return;
     if (this.#published.length === 0) queueMicrotask(() => this.#flush());
     this.#published.push(event);
@@ -103,7 +105,7 @@ export class LiveStreams {
           };
           this.#add(client);
           if (client.after) void this.#catchUp(client, client.after);
-          else client.send(frameOf("ready", "{}", this.#clock.last));
+          else client.send(frameOf("ready", "{}", this.#committed));
         },
         cancel: () => void this.#remove(client),
       },
@@ -124,8 +126,8 @@ export class LiveStreams {
         if (page.length < catchUpPage) break;
         sent += page.length;
         if (sent >= catchUpEventsMax) {
-          client.send(frameOf("reset", "{}", this.#clock.last));
-          last = this.#clock.last;
+          client.send(frameOf("reset", "{}", this.#committed));
+          last = this.#committed;
           break;
         }
       }

@@ -15,7 +15,7 @@ type Rooms = {
 };
 
 /** The event's JSON as the listing shows it, and whether it was here before. */
-export type Recorded = { json: string; isNew: boolean };
+type Recorded = { json: string; isNew: boolean };
 
 export type Record = (body: unknown, projectId: number) => Promise<Recorded>;
 
@@ -35,6 +35,10 @@ export function createRecord({ events, clock, live, onNotified }: Rooms): Record
     }
     const event = acceptedEvent(checked, projectId, arrival);
     const verdict: Verdict = await events.append(event);
+    if (verdict.kind === "crowded") {
+      const detail = '"createdAt" is that of a million other events. Move it by a millisecond.';
+      throw problem("body-invalid", { detail, errors: [{ pointer: "/createdAt", detail }] });
+    }
     if (verdict.kind === "duplicate") return { json: verdict.json, isNew: false };
     live.publish(event);
     if (verdict.notified) onNotified(event);
@@ -42,7 +46,11 @@ export function createRecord({ events, clock, live, onNotified }: Rooms): Record
   };
 }
 
-function acceptedEvent(checked: CheckedEvent, projectId: number, arrival: AcceptedEvent["arrival"]): AcceptedEvent {
+function acceptedEvent(
+  checked: CheckedEvent,
+  projectId: number,
+  arrival: AcceptedEvent["arrival"],
+): AcceptedEvent {
   const id = checked.id ?? eventIdOf(arrival);
   const createdAtMs = checked.createdAtMs ?? arrival.ms;
   const createdAt = isoOf(createdAtMs);

@@ -117,7 +117,7 @@ async function cancelDeliveries(
     .execute();
 }
 
-export function destinationOf(row: Row): Destination {
+function destinationOf(row: Row): Destination {
   return {
     id: row.id,
     kind: row.kind,

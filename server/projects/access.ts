@@ -1,5 +1,5 @@
 import type { Kysely } from "kysely";
-import { type Account, accountOf, type Auth } from "../accounts/auth.ts";
+import { type Account, type Auth, accountOf } from "../accounts/auth.ts";
 import { type KeyRing, secretOf } from "../keys/key-ring.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { problem } from "../wire/problems.ts";
@@ -30,7 +30,9 @@ export class Gate {
     if (secretOf(request.headers) === null && request.headers.has("cookie")) return this.#member(request);
     const { id, projectId } = await this.#rooms.keys.identify(request.headers);
     if (URL.parse(request.url)?.searchParams.has("project")) {
-      throw problem("query-invalid", { detail: 'An API key has one project of its own. Leave "project" out.' });
+      throw problem("query-invalid", {
+        detail: 'An API key has one project of its own. Leave "project" out.',
+      });
     }
     return { by: "key", keyId: id, projectId };
   }
@@ -54,8 +56,11 @@ export class Gate {
     const origin = request.headers.get("origin");
     if (origin === null) {
       if (request.headers.get("sec-fetch-site") === "same-origin") return;
-    } else if (origin === this.#rooms.baseUrl || URL.parse(origin)?.host === request.headers.get("host")) return;
-    throw problem("origin-refused", { detail: "A session is good for requests of the dashboard's own pages only." });
+    } else if (origin === this.#rooms.baseUrl || URL.parse(origin)?.host === request.headers.get("host"))
+      return;
+    throw problem("origin-refused", {
+      detail: "A session is good for requests of the dashboard's own pages only.",
+    });
   }
 
   async #member(request: Request): Promise<Extract<Access, { by: "account" }>> {

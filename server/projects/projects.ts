@@ -66,14 +66,21 @@ export async function renameProject(
 }
 
 /** Finds a project by its slug or, where only one has it, by its name. Throws `project-unknown`. */
-export async function findProject(control: Control, nameOrSlug: string): Promise<{ id: number; slug: string }> {
+export async function findProject(
+  control: Control,
+  nameOrSlug: string,
+): Promise<{ id: number; slug: string }> {
   const bySlug = await control
     .selectFrom("projects")
     .select(["id", "slug"])
     .where("slug", "=", nameOrSlug)
     .executeTakeFirst();
   if (bySlug) return bySlug;
-  const byName = await control.selectFrom("projects").select(["id", "slug"]).where("name", "=", nameOrSlug).execute();
+  const byName = await control
+    .selectFrom("projects")
+    .select(["id", "slug"])
+    .where("name", "=", nameOrSlug)
+    .execute();
   if (byName.length === 1) return byName[0]!;
   const all = await control.selectFrom("projects").select("slug").orderBy("id").limit(20).execute();
   const known = all.map(({ slug }) => slug).join(", ") || "none yet";
@@ -96,7 +103,11 @@ async function freeSlug(control: Control, name: string): Promise<string> {
       .replace(/^-+|-+$/g, "") || "project";
   for (let number = 1; ; number++) {
     const slug = number === 1 ? base : `${base}-${number}`;
-    const taken = await control.selectFrom("projects").select("id").where("slug", "=", slug).executeTakeFirst();
+    const taken = await control
+      .selectFrom("projects")
+      .select("id")
+      .where("slug", "=", slug)
+      .executeTakeFirst();
     if (!taken) return slug;
   }
 }

@@ -51,7 +51,8 @@ export function addProjectRoutes(routes: Routes, { store: { control } }: House):
     async ({ account, body, parameter }) => {
       const mine = (await listProjects(control, account.id)).find(({ slug }) => slug === parameter("slug"));
       if (!mine) throw problem("project-unknown", { detail: "You are not a member of such a project." });
-      if (mine.role !== "owner") throw problem("project-forbidden", { detail: "Only the project's owner can rename it." });
+      if (mine.role !== "owner")
+        throw problem("project-forbidden", { detail: "Only the project's owner can rename it." });
       const { id } = await findProject(control, mine.slug);
       return { ok: true, project: await renameProject(control, id, mine.role, body.name) };
     },

@@ -1,5 +1,5 @@
 import type { Generated } from "kysely";
-import type { deliveryStates, DestinationKind } from "../wire/notification.ts";
+import type { DestinationKind, deliveryStates } from "../wire/notification.ts";
 
 /** The control tables as Kysely sees them: columns in camel case, moments in milliseconds since 1970. */
 export type ControlTables = {
@@ -23,7 +23,14 @@ export type ControlTables = {
     createdAt: string;
     updatedAt: string;
   };
-  sessions: { id: string; userId: string; token: string; expiresAt: string; createdAt: string; updatedAt: string };
+  sessions: {
+    id: string;
+    userId: string;
+    token: string;
+    expiresAt: string;
+    createdAt: string;
+    updatedAt: string;
+  };
   projects: { id: Generated<number>; slug: string; name: string; createdAt: number };
   members: { projectId: number; accountId: string; role: "owner" | "member"; createdAt: number };
   channels: {

@@ -7,7 +7,8 @@ export async function settled(
   name: string,
   make: () => string,
 ): Promise<string> {
-  const find = () => control.selectFrom("settings").select("value").where("name", "=", name).executeTakeFirst();
+  const find = () =>
+    control.selectFrom("settings").select("value").where("name", "=", name).executeTakeFirst();
   const known = await find();
   if (known) return known.value;
   await control

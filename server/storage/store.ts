@@ -21,7 +21,11 @@ export type AcceptedEvent = {
 };
 
 /** What became of an event. Of a duplicate, the JSON of the event that was there before. */
-export type Verdict = { kind: "created"; notified: boolean } | { kind: "duplicate"; json: string };
+export type Verdict =
+  | { kind: "created"; notified: boolean }
+  | { kind: "duplicate"; json: string }
+  /** A million events carry the same `createdAt` to the millisecond; there is no place for another. */
+  | { kind: "crowded" };
 
 /** What a listing is narrowed to; all of them must hold. */
 export type EventFilter = {

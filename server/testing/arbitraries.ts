@@ -78,3 +78,137 @@ export const validEvent = fc.record(
   },
   { requiredKeys: ["channel", "name"] },
 );
+
+const anyText = fc.oneof(
+  texts(40),
+  lines(40),
+  fc.string({ unit: "binary", maxLength: 8 }),
+  fc.constantFrom(
+    "",
+    " ",
+    "\u00a0",
+    "\u3000",
+    "\ud800",
+    "a\udc00",
+    "\u0000",
+    "\u007f",
+    "\u0085",
+    "a\tb",
+    "a\nb",
+    "\ufeff",
+  ),
+  // At the limits and one above, in characters of one unit and of two.
+  fc
+    .tuple(
+      fc.constantFrom(64, 200, 1_000, 10_000),
+      fc.constantFrom(-1, 0, 1),
+      fc.constantFrom("x", "💰", "e\u0301"),
+    )
+    .map(([length, more, unit]) => unit.repeat(length + more)),
+);
+
+const anything = fc.oneof(
+  { weight: 5, arbitrary: anyText },
+  fc.constantFrom(null, true, false, 0, -1, 1.5, 1e300, "true", "1"),
+  fc.constantFrom([], {}, [[]], { a: {} }, ["a"]),
+);
+
+const anyId = fc.oneof(
+  fc.uuid({ version: 7 }),
+  fc.uuid({ version: 7 }).map((id) => id.toUpperCase()),
+  fc.uuid(),
+  fc.uuid({ version: 7 }).map((id) => `${id} `),
+  anything,
+);
+
+const anyMoment = fc.oneof(
+  fc
+    .date({ min: new Date(0), max: new Date("2030-01-01"), noInvalidDate: true })
+    .map((date) => date.toISOString()),
+  fc.date({ noInvalidDate: true }).map((date) => date.getTime()),
+  fc.constantFrom(
+    "2026-01-31T10:30:00+01:00",
+    "2026-01-31 10:30Z",
+    "2026-02-30T10:30:00Z",
+    "2026-01-31",
+    "2026-01-31T10:30:00",
+    "2026-01-31T10:30:00+99:00",
+    "2026-01-31T24:00:00Z",
+    "2026-01-31T10:30:00.123456789Z",
+    "2026-01-31T10:30:00.Z",
+    "Sat, 31 Jan 2026 10:30:00 GMT",
+    1_769_855_400,
+    1_769_855_400_000,
+    0,
+    -0,
+  ),
+  anything,
+);
+
+const anyTags = fc.oneof(
+  tags,
+  fc
+    .integer({ min: 48, max: 53 })
+    .map((count) => Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, "v"]))),
+  fc.dictionary(fc.oneof(tagKey, anyText), anything, { maxKeys: 4, noNullPrototype: true }),
+  anything,
+);
+
+/** Bodies of every kind, most of them objects that are nearly events. */
+export const anyBody: fc.Arbitrary<unknown> = fc.oneof(
+  { weight: 1, arbitrary: fc.oneof(anything, fc.jsonValue()) },
+  { weight: 3, arbitrary: validEvent },
+  {
+    weight: 8,
+    arbitrary: fc
+      .tuple(
+        validEvent,
+        fc.record(
+          {
+            channel: anything,
+            name: anything,
+            event: anything,
+            userId: anything,
+            user_id: anything,
+            icon: anything,
+            notify: anything,
+            tags: anyTags,
+            description: anything,
+            id: anyId,
+            createdAt: anyMoment,
+          },
+          { requiredKeys: [] },
+        ),
+        // One change or two at a time: with more, hardly anything would be accepted.
+        fc.subarray(
+          [
+            "channel",
+            "name",
+            "event",
+            "userId",
+            "user_id",
+            "icon",
+            "notify",
+            "tags",
+            "description",
+            "id",
+            "createdAt",
+          ] as const,
+          { maxLength: 2 },
+        ),
+        fc.option(fc.constantFrom("__proto__", "constructor", "Name", "channelId", "user", ""), { freq: 12 }),
+        fc.option(fc.constantFrom("channel", "name"), { freq: 12 }),
+      )
+      .map(([event, changes, changed, unknown, missing]) => {
+        const members = new Map<string, unknown>(Object.entries(event));
+        for (const member of changed)
+          if (Object.hasOwn(changes, member)) members.set(member, changes[member]);
+        if (unknown !== null) members.set(unknown, "x");
+        if (missing !== null) members.delete(missing);
+        // As JSON parses it: a member named `__proto__` is one like any other.
+        return JSON.parse(
+          `{${[...members].map(([key, value]) => `${JSON.stringify(key)}:${JSON.stringify(value)}`).join()}}`,
+        );
+      }),
+  },
+);

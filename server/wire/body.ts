@@ -26,7 +26,8 @@ export async function readJson(request: Request, bytesMax: number): Promise<unkn
   try {
     return JSON.parse(text);
   } catch (error) {
-    if (text.trim() === "") throw problem("body-malformed", { detail: "The body is empty. Send a JSON object." });
+    if (text.trim() === "")
+      throw problem("body-malformed", { detail: "The body is empty. Send a JSON object." });
     throw problem("body-malformed", { detail: `The body is not valid JSON: ${(error as Error).message}.` });
   }
 }
@@ -36,5 +37,7 @@ function isJson(type: string | null): boolean {
 }
 
 function tooLarge(bytesMax: number) {
-  return problem("body-too-large", { detail: `The body must have at most ${bytesMax.toLocaleString("en")} bytes.` });
+  return problem("body-too-large", {
+    detail: `The body must have at most ${bytesMax.toLocaleString("en")} bytes.`,
+  });
 }

@@ -22,4 +22,6 @@ export const Channel = z
 export type Channel = z.infer<typeof Channel>;
 
 export const ChannelAnswer = z.object({ ok: z.literal(true), channel: Channel }).openapi("ChannelAnswer");
-export const ChannelList = z.object({ ok: z.literal(true), channels: z.array(Channel) }).openapi("ChannelList");
+export const ChannelList = z
+  .object({ ok: z.literal(true), channels: z.array(Channel) })
+  .openapi("ChannelList");

@@ -1,8 +1,9 @@
 import { isEventId } from "../events/id.ts";
+import { readCreatedAt } from "./created-at.ts";
 import { eventTexts, NewEvent } from "./event.ts";
 import { limits } from "./limits.ts";
 import { nearest } from "./nearest.ts";
-import type { Fault } from "./problems.ts";
+import { clipped, type Fault, pointerTo } from "./problems.ts";
 import { faultInText, type TextRule } from "./text.ts";
 
 /** An event as a client sent it, found good: one spelling of each member, defaults filled in. */
@@ -21,6 +22,8 @@ export type CheckedEvent = {
 };
 
 const members = new Set(Object.keys(NewEvent.shape));
+/** Unknown members that are told at a time: a body can hold a hundred thousand. */
+const unknownMembersMax = 20;
 const noTags: Record<string, string> = Object.freeze({});
 
 /**
@@ -37,13 +40,13 @@ export function checkEvent(body: unknown, nowMs: number): CheckedEvent | Fault[]
   const faults: Fault[] = [];
 
   for (const member in sent) {
-    if (!members.has(member)) {
-      const meant = nearest(member, members);
-      faults.push({
-        pointer: pointerTo(member),
-        detail: `"${clipped(member)}" is not a member of an event.${meant ? ` Did you mean "${meant}"?` : ""}`,
-      });
-    }
+    if (members.has(member)) continue;
+    const meant = nearest(member, members);
+    faults.push({
+      pointer: pointerTo(member),
+      detail: `"${clipped(member)}" is not a member of an event.${meant ? ` Did you mean "${meant}"?` : ""}`,
+    });
+    if (faults.length >= unknownMembersMax) break;
   }
 
   const channel = textOf("channel", eventTexts.channel);
@@ -68,7 +71,8 @@ export function checkEvent(body: unknown, nowMs: number): CheckedEvent | Fault[]
 
   const tags = sent.tags === undefined ? noTags : checkTags(sent.tags, faults);
   const id = sent.id === undefined ? undefined : checkId(sent.id, faults);
-  const createdAtMs = sent.createdAt === undefined ? undefined : checkCreatedAt(sent.createdAt, nowMs, faults);
+  const createdAtMs =
+    sent.createdAt === undefined ? undefined : checkCreatedAt(sent.createdAt, nowMs, faults);
 
   if (faults.length > 0) return faults;
   return {
@@ -87,7 +91,8 @@ export function checkEvent(body: unknown, nowMs: number): CheckedEvent | Fault[]
   function textOf(member: keyof typeof NewEvent.shape, rule: TextRule): string | undefined {
     const value = sent[member];
     if (value === undefined) return undefined;
-    const fault = typeof value === "string" ? faultInText(value, rule) : `must be a string, and is ${kindOf(value)}`;
+    const fault =
+      typeof value === "string" ? faultInText(value, rule) : `must be a string, and is ${kindOf(value)}`;
     if (fault === null) return value as string;
     faults.push({ pointer: pointerTo(member), detail: `"${member}" ${fault}.` });
     return undefined;
@@ -121,7 +126,8 @@ function checkTags(tags: unknown, faults: Fault[]): Record<string, string> {
       continue;
     }
     const inValue = faultInText(value, eventTexts.tagValue);
-    if (inValue) faults.push({ pointer: pointerTo("tags", key), detail: `The tag "${clipped(key)}" ${inValue}.` });
+    if (inValue)
+      faults.push({ pointer: pointerTo("tags", key), detail: `The tag "${clipped(key)}" ${inValue}.` });
   }
   return values as Record<string, string>;
 }
@@ -131,55 +137,21 @@ function checkId(id: unknown, faults: Fault[]): string | undefined {
   if (isEventId(lower)) return lower;
   faults.push({
     pointer: "/id",
-    detail: '"id" must be a UUIDv7, such as "0192f0c1-9c4a-7d3e-8b1f-2a6b7c8d9e0f". Leave it out to have one made.',
+    detail:
+      '"id" must be a UUIDv7, such as "0192f0c1-9c4a-7d3e-8b1f-2a6b7c8d9e0f". Leave it out to have one made.',
   });
   return undefined;
 }
 
-const isoWithOffset =
-  /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:\.\d{1,9})?)?(?:[Zz]|[+-]\d{2}:\d{2})$/;
-
 function checkCreatedAt(value: unknown, nowMs: number, faults: Fault[]): number | undefined {
-  const fault = (detail: string): undefined => {
-    faults.push({ pointer: "/createdAt", detail });
-  };
-  const ms = typeof value === "string" ? isoMs(value) : value;
-  if (typeof ms !== "number" || !Number.isInteger(ms) || ms < 0) {
-    return fault(
-      '"createdAt" must be ISO 8601 with an offset, such as "2026-01-31T09:30:00Z", or milliseconds since 1970.',
-    );
-  }
-  if (ms > nowMs + limits.futureMs) {
-    return fault('"createdAt" is more than a day ahead of the server\'s clock.');
-  }
-  // Seconds since 1970 would be a day of that January; nobody's events are that old.
-  if (typeof value === "number" && ms > 0 && ms < 10_000_000_000) {
-    return fault('"createdAt" looks like seconds. Send milliseconds since 1970.');
-  }
-  return ms;
-}
-
-/** Milliseconds since 1970 of a real date of ISO 8601 with an offset; otherwise NaN. */
-function isoMs(text: string): number {
-  const match = isoWithOffset.exec(text);
-  if (!match) return Number.NaN;
-  const [, year, month, day] = match.map(Number);
-  const lastDay = new Date(Date.UTC(year!, month!, 0)).getUTCDate();
-  if (day! > lastDay) return Number.NaN;
-  return Math.floor(Date.parse(text.replace(" ", "T").toUpperCase()));
+  const ms = readCreatedAt(value, nowMs);
+  if (typeof ms === "number") return ms;
+  faults.push({ pointer: "/createdAt", detail: `"createdAt" ${ms}.` });
+  return undefined;
 }
 
 function missing(member: string, example: string): Fault {
   return { pointer: `/${member}`, detail: `"${member}" is missing. Send a string, such as ${example}.` };
-}
-
-/** An RFC 6901 pointer. */
-function pointerTo(...path: string[]): string {
-  return path.map((part) => `/${clipped(part).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
-}
-
-function clipped(text: string): string {
-  return text.length > 80 ? `${text.slice(0, 80).toWellFormed()}…` : text.toWellFormed();
 }
 
 function kindOf(value: unknown): string {

@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { isEventId } from "../events/id.ts";
 import type { Cursor, EventFilter } from "../storage/store.ts";
+import { isoMs } from "./created-at.ts";
 import { eventTexts } from "./event.ts";
 import { limits } from "./limits.ts";
 import { nearest } from "./nearest.ts";
@@ -9,7 +10,10 @@ import { text } from "./text.ts";
 
 const moment = z
   .string()
-  .refine((value) => !Number.isNaN(msOf(value)), "must be ISO 8601, such as 2026-01-31T09:30:00Z, or milliseconds since 1970")
+  .refine(
+    (value) => !Number.isNaN(msOf(value)),
+    "must be ISO 8601 with an offset, such as 2026-01-31T09:30:00Z, or milliseconds since 1970",
+  )
   .openapi({ format: "date-time" });
 
 /** What narrows a listing or a live stream; beside it, any number of `tag.KEY=VALUE`. */
@@ -36,14 +40,20 @@ export const EventListQuery = z.strictObject({
     .optional()
     .openapi({ type: "integer", description: "Events on a page; without it, all are streamed." }),
   cursor: z.string().optional().openapi({ description: "The `nextCursor` of the page before." }),
-  order: z.enum(["asc", "desc"]).optional().openapi({ description: "Oldest or newest first. Default: desc." }),
+  order: z
+    .enum(["asc", "desc"])
+    .optional()
+    .openapi({ description: "Oldest or newest first. Default: desc." }),
   ...filterParameters,
   project: projectParameter,
 });
 
 export const EventStreamQuery = z.strictObject({
   ...filterParameters,
-  lastEventId: z.string().optional().openapi({ description: "Where to go on, for clients that can't send `Last-Event-ID`." }),
+  lastEventId: z
+    .string()
+    .optional()
+    .openapi({ description: "Where to go on, for clients that can't send `Last-Event-ID`." }),
   project: projectParameter,
 });
 
@@ -99,7 +109,8 @@ export function filterOf(values: FilterValues, tags: [string, string][]): EventF
 }
 
 function msOf(moment: string): number {
-  return /^\d{1,15}$/.test(moment) ? Number(moment) : Date.parse(moment);
+  if (/^\d{1,15}$/.test(moment)) return Number(moment);
+  return isoMs(/^\d{4}-\d{2}-\d{2}$/.test(moment) ? `${moment}T00:00:00Z` : moment);
 }
 
 /** A cursor as an opaque text. */

@@ -1,4 +1,6 @@
 import { z } from "@hono/zod-openapi";
+import { isEventId } from "../events/id.ts";
+import { readCreatedAt } from "./created-at.ts";
 import { limits } from "./limits.ts";
 import { text } from "./text.ts";
 
@@ -37,11 +39,13 @@ export const NewEvent = z
     notify: z.boolean().optional().openapi({ description: "Notify the project's members. Default: false." }),
     tags: z
       .record(text(eventTexts.tagKey), text(eventTexts.tagValue))
+      .refine((tags) => Object.keys(tags).length <= limits.tags, `has more than ${limits.tags} tags`)
       .optional()
       .openapi({ description: "Free-form text by key.", maxProperties: limits.tags }),
     description: text(eventTexts.description).optional().openapi({ description: "Markdown." }),
     id: z
       .string()
+      .refine((id) => isEventId(id.toLowerCase()), "must be a UUIDv7")
       .optional()
       .openapi({
         format: "uuid",
@@ -49,11 +53,23 @@ export const NewEvent = z
       }),
     createdAt: z
       .union([z.string(), z.number()])
+      .superRefine((value, context) => {
+        const ms = readCreatedAt(value, Date.now());
+        if (typeof ms === "string") context.addIssue({ code: "custom", message: ms });
+      })
       .optional()
       .openapi({
         description:
           "When it happened, if not now: ISO 8601 with an offset, or milliseconds since 1970. Events older than an hour never notify.",
       }),
+  })
+  .refine((event) => event.name !== undefined || event.event !== undefined, {
+    path: ["name"],
+    message: "is missing",
+  })
+  .refine((event) => event.userId === undefined || (event.user_id ?? event.userId) === event.userId, {
+    path: ["user_id"],
+    message: "differs from userId",
   })
   .openapi("NewEvent", {
     example: {

@@ -1,9 +1,12 @@
 /** The candidate that is most likely meant by a misspelt word, or null where none is near. */
 export function nearest(word: string, candidates: Iterable<string>): string | null {
+  const folded = fold(word);
   let best: string | null = null;
-  let bestDistance = Math.max(2, Math.floor(word.length / 3)) + 1;
+  // A word that would have to be replaced as a whole is none that was misspelt.
+  let bestDistance = Math.min(Math.max(2, Math.floor(word.length / 3)) + 1, folded.length);
   for (const candidate of candidates) {
-    const distance = editDistance(fold(word), fold(candidate));
+    if (Math.abs(candidate.length - word.length) > bestDistance + 2) continue;
+    const distance = editDistance(folded, fold(candidate));
     if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
   }
   return best;

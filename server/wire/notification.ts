@@ -3,7 +3,7 @@ import { Event } from "./event.ts";
 import { limits } from "./limits.ts";
 import { text } from "./text.ts";
 
-export const destinationKinds = ["dashboard", "browser", "email"] as const;
+const destinationKinds = ["dashboard", "browser", "email"] as const;
 export type DestinationKind = (typeof destinationKinds)[number];
 
 /** Where an account is notified. Each account has one `dashboard` and one `email`, and a `browser` for each device. */

@@ -18,4 +18,6 @@ export const Project = z
 export type Project = z.infer<typeof Project>;
 
 export const ProjectAnswer = z.object({ ok: z.literal(true), project: Project }).openapi("ProjectAnswer");
-export const ProjectList = z.object({ ok: z.literal(true), projects: z.array(Project) }).openapi("ProjectList");
+export const ProjectList = z
+  .object({ ok: z.literal(true), projects: z.array(Project) })
+  .openapi("ProjectList");

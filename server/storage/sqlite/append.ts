@@ -3,7 +3,7 @@ import { momentOfId } from "../../events/id.ts";
 import type { Verdict } from "../store.ts";
 import type { BatchEvent } from "./batch.ts";
 import { bodyOf, eventJson, idOf } from "./event-row.ts";
-import { datedBit, positionAt, positionSql } from "./position.ts";
+import { datedBit, lastDatedSequence, positionAt, positionSql } from "./position.ts";
 import { type IndexedEvent, tokensOf } from "./tokens.ts";
 
 const hourMs = 3_600_000;
@@ -24,7 +24,8 @@ export function createAppend(database: Database) {
   );
   const selectMade = database.prepare<{ ms: number; body: string }, [number, number, number, string]>(
     `SELECT position >> 21 AS ms, body FROM events
-     WHERE position = ${positionSql("?2", "?3")} AND project_id = ?1 AND id = unhex(?4, '-')`,
+     WHERE (position = ${positionSql("?2", "?3")} OR arrival = ${positionSql("?2", "?3")})
+       AND project_id = ?1 AND id = unhex(?4, '-')`,
   );
   const selectLastDated = database.prepare<{ sequence: number | null }, [bigint, bigint]>(
     "SELECT max(position) & 2097151 AS sequence FROM events WHERE position BETWEEN ?1 AND ?2",
@@ -66,17 +67,16 @@ export function createAppend(database: Database) {
       ? selectMade.get(projectId, moment.ms, moment.sequence, id)
       : selectSent.get(projectId, id);
     if (!found) return null;
-    // An id that the server made is found through its position, and needs no entry.
+    // An id that the server made is found through its moment, and needs no entry.
     if (isNew) removeSentId.run(projectId, id);
     return eventJson(id.replaceAll("-", ""), found.body, found.ms);
   }
 
-  /** The next free sequence among the events that clients dated to a millisecond. */
-  function nextDatedSequence(ms: number): number {
-    const last = selectLastDated.get(positionAt(ms, datedBit), positionAt(ms, 2 * datedBit - 1))?.sequence;
-    const next = last == null ? datedBit : last + 1;
-    if (next >= 2 * datedBit) throw new Error(`More than ${datedBit} events carry the createdAt ${ms}.`);
-    return next;
+  /** The next free sequence among the events that clients dated to a millisecond, or null where there is none. */
+  function nextDatedSequence(ms: number): number | null {
+    const last = selectLastDated.get(positionAt(ms, datedBit), positionAt(ms, lastDatedSequence))?.sequence;
+    if (last == null) return datedBit;
+    return last < lastDatedSequence ? last + 1 : null;
   }
 
   return function append(events: BatchEvent[]): Verdict[] {
@@ -87,6 +87,10 @@ export function createAppend(database: Database) {
       const id = idOf(event.json);
       const { projectId, createdAtMs } = event;
       const sequence = event.dated ? nextDatedSequence(createdAtMs) : event.arrivalSequence;
+      if (sequence === null) {
+        verdicts[index] = { kind: "crowded" };
+        continue;
+      }
       if (event.idSent) {
         const duplicate = claimId(projectId, id, createdAtMs, sequence);
         if (duplicate !== null) {
@@ -96,15 +100,22 @@ export function createAppend(database: Database) {
       }
       const body = bodyOf(event.json);
       if (event.dated) {
-        insertDatedEvent.run(createdAtMs, sequence, projectId, id, event.arrivalMs, event.arrivalSequence, body);
+        insertDatedEvent.run(
+          createdAtMs,
+          sequence,
+          projectId,
+          id,
+          event.arrivalMs,
+          event.arrivalSequence,
+          body,
+        );
       } else {
         insertEvent.run(createdAtMs, sequence, projectId, id, body);
       }
       const indexed = JSON.parse(event.json) as IndexedEvent;
       insertTokens.run(createdAtMs, sequence, tokensOf(projectId, indexed));
       counts.add(projectId, indexed.channelId, indexed.name, createdAtMs);
-      const notified =
-        event.notifies && insertDeliveries.run(projectId, id, event.arrivalMs).changes > 0;
+      const notified = event.notifies && insertDeliveries.run(projectId, id, event.arrivalMs).changes > 0;
       verdicts[index] = notified ? createdAndNotified : created;
     }
     const now = events[0]?.arrivalMs ?? 0;
@@ -130,7 +141,14 @@ function inOrderOfTime(events: BatchEvent[]): number[] {
   return order;
 }
 
-type Count = { projectId: number; channel: string; name: string; hour: number; events: number; lastMs: number };
+type Count = {
+  projectId: number;
+  channel: string;
+  name: string;
+  hour: number;
+  events: number;
+  lastMs: number;
+};
 
 /** What a batch adds to the counters, summed first: a statement for each sum, not for each event. */
 class Counts {

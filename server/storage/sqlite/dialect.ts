@@ -96,7 +96,9 @@ class WriterConnection implements DatabaseConnection {
 
   async executeQuery<Row>({ sql, parameters, query }: CompiledQuery): Promise<QueryResult<Row>> {
     if (!this.#transaction && SelectQueryNode.is(query)) {
-      return { rows: this.#reading.query<Row, SQLQueryBindings[]>(sql).all(...(parameters as SQLQueryBindings[])) };
+      return {
+        rows: this.#reading.query<Row, SQLQueryBindings[]>(sql).all(...(parameters as SQLQueryBindings[])),
+      };
     }
     const run = this.#transaction?.run ?? ((sql, parameters) => this.#writer.execute(sql, parameters));
     const { rows, changes, lastInsertRowid } = await run(sql, parameters);

@@ -16,7 +16,10 @@ const chunkEvents = 2_000;
  *
  * @param onFatal - called when the storage can't go on: the process is to end, and to acknowledge nothing more
  */
-export async function openSqliteStore(dataDirectory: string, onFatal: (error: Error) => void): Promise<Store> {
+export async function openSqliteStore(
+  dataDirectory: string,
+  onFatal: (error: Error) => void,
+): Promise<Store> {
   migrate(dataDirectory);
   const writer = await Writer.start(dataDirectory, onFatal);
   const reader = await Reader.start(dataDirectory, onFatal);
@@ -29,7 +32,11 @@ export async function openSqliteStore(dataDirectory: string, onFatal: (error: Er
   async function* stream(query: EventQuery): AsyncGenerator<Uint8Array<ArrayBuffer>> {
     let after: Cursor | null | undefined = query.after;
     while (after !== null) {
-      const chunk: Chunk = await reader.ask({ kind: "chunk", query: { ...query, after }, limit: chunkEvents });
+      const chunk: Chunk = await reader.ask({
+        kind: "chunk",
+        query: { ...query, after },
+        limit: chunkEvents,
+      });
       if (chunk.bytes.length > 0) yield chunk.bytes;
       after = chunk.next;
     }

@@ -10,11 +10,14 @@ export type Position = bigint;
 const sequenceBits = 21n;
 /** Marks the positions of events that carry their own createdAt. */
 export const datedBit = sequenceMax + 1;
-/** Events with the same createdAt, to the millisecond, that clients can date. */
-export const datedPerMs = sequenceMax + 1;
+/** The last place for an event that a client dated to a millisecond: a million fit. */
+export const lastDatedSequence = 2 * datedBit - 1;
+
+/** The last millisecond that fits into SQLite's 64 bits, in the year 2109; bounds beyond it stand for it. */
+const lastMs = 2 ** 42 - 1;
 
 export function positionAt(ms: number, sequence = 0): Position {
-  return (BigInt(ms) << sequenceBits) | BigInt(sequence);
+  return (BigInt(Math.min(ms, lastMs)) << sequenceBits) | BigInt(sequence);
 }
 
 export function positionOf(moment: Moment): Position {

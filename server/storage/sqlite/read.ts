@@ -9,7 +9,8 @@ import { datedBit, positionAfter, positionAt, positionOf, positionSql } from "./
 
 type Row = { ms: number; sequence: number; id: string; body: string };
 
-const columns = "events.position >> 21 AS ms, events.position & 2097151 AS sequence, lower(hex(events.id)) AS id, events.body";
+const columns =
+  "events.position >> 21 AS ms, events.position & 2097151 AS sequence, lower(hex(events.id)) AS id, events.body";
 const earliest = 0n;
 const latest = 2n ** 63n - 1n;
 /** Rows that a filter's page reads at least at a time, for the case that some do not hold. */
@@ -30,7 +31,8 @@ export function createRead(database: Database) {
   );
   const selectMade = database.prepare<Row, [number, number, number, string]>(
     `SELECT ${columns} FROM events
-     WHERE position = ${positionSql("?2", "?3")} AND project_id = ?1 AND id = unhex(?4, '-')`,
+     WHERE (position = ${positionSql("?2", "?3")} OR arrival = ${positionSql("?2", "?3")})
+       AND project_id = ?1 AND id = unhex(?4, '-')`,
   );
   // What came undated arrived at its position; what came dated says so in its own column.
   const selectUndatedAfter = database.prepare<Row, [string, bigint, bigint, number]>(
@@ -39,7 +41,10 @@ export function createRead(database: Database) {
        AND events_index.rowid & ${datedBit} = 0
      ORDER BY events_index.rowid LIMIT ?4`,
   );
-  const selectDatedAfter = database.prepare<Row & { arrivalMs: number; arrivalSequence: number }, [number, bigint, number]>(
+  const selectDatedAfter = database.prepare<
+    Row & { arrivalMs: number; arrivalSequence: number },
+    [number, bigint, number]
+  >(
     `SELECT ${columns}, arrival >> 21 AS arrivalMs, arrival & 2097151 AS arrivalSequence FROM events
      WHERE arrival > ?2 AND project_id = ?1 ORDER BY arrival LIMIT ?3`,
   );
@@ -54,7 +59,11 @@ export function createRead(database: Database) {
    * The next rows in order, at least `count` where there are as many; whole milliseconds, since the events of one are in
    * the order of their ids and not of their positions.
    */
-  function readRun(query: EventQuery, { low, high }: Bounds, count: number): { rows: Row[]; isLast: boolean } {
+  function readRun(
+    query: EventQuery,
+    { low, high }: Bounds,
+    count: number,
+  ): { rows: Row[]; isLast: boolean } {
     if (low > high) return { rows: [], isLast: true };
     const match = matchOf(query.projectId, query.filter);
     const ascending = query.order === "asc";
@@ -76,7 +85,9 @@ export function createRead(database: Database) {
     const { after, filter } = query;
     const ascending = query.order === "asc";
     const isPast = (row: Row): boolean =>
-      after !== undefined && row.ms === after.ms && (ascending ? dashed(row.id) <= after.id : dashed(row.id) >= after.id);
+      after !== undefined &&
+      row.ms === after.ms &&
+      (ascending ? dashed(row.id) <= after.id : dashed(row.id) >= after.id);
     const compared = isNarrowed(filter);
     const rows: Row[] = [];
     const bounds = boundsOf(query);
@@ -121,10 +132,12 @@ export function createRead(database: Database) {
 
     arrivedAfter(projectId: number, moment: Moment, limit: number): ArrivedEvent[] {
       const after = positionOf(moment);
-      const undated = selectUndatedAfter.all(matchOf(projectId, {}), after + 1n, latest, limit).map((row) => ({
-        arrival: { ms: row.ms, sequence: row.sequence },
-        json: jsonOf(row),
-      }));
+      const undated = selectUndatedAfter
+        .all(matchOf(projectId, {}), after + 1n, latest, limit)
+        .map((row) => ({
+          arrival: { ms: row.ms, sequence: row.sequence },
+          json: jsonOf(row),
+        }));
       const dated = selectDatedAfter.all(projectId, after, limit).map((row) => ({
         arrival: { ms: row.arrivalMs, sequence: row.arrivalSequence },
         json: jsonOf(row),

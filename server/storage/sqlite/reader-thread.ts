@@ -4,7 +4,9 @@ import type { Cursor, EventQuery } from "../store.ts";
 import { databaseFile, openForReading } from "./open.ts";
 import { createRead } from "./read.ts";
 
-declare const self: Worker & { onmessage: (message: MessageEvent<{ id: number; request: ReaderRequest }>) => void };
+declare const self: Worker & {
+  onmessage: (message: MessageEvent<{ id: number; request: ReaderRequest }>) => void;
+};
 
 export type ReaderRequest =
   | { kind: "page"; query: EventQuery; limit: number }

@@ -41,7 +41,7 @@ function appendBatch(text: string): WriterAnswer {
     const news: BatchNews = [];
     for (let index = 0; index < verdicts.length; index++) {
       const verdict = verdicts[index]!;
-      if (verdict.kind === "duplicate" || verdict.notified) news.push([index, verdict]);
+      if (verdict.kind !== "created" || verdict.notified) news.push([index, verdict]);
     }
     return { kind: "appended", news };
   } catch (error) {

@@ -16,7 +16,7 @@ type Waiting = { event: AcceptedEvent; resolve: (verdict: Verdict) => void; reje
 const created: Verdict = { kind: "created", notified: false };
 
 /** An SQLite failure of a control statement, with SQLite's own code (`SQLITE_CONSTRAINT_UNIQUE`). */
-export class StatementError extends Error {
+class StatementError extends Error {
   readonly code: string;
 
   constructor(code: string, message: string) {

@@ -11,7 +11,7 @@ CREATE TABLE events (
 
 CREATE INDEX events_dated ON events (arrival) WHERE arrival IS NOT NULL;
 
--- Ids that clients made; ids that the server made are found through the position that stands in them.
+-- Ids that clients made; ids that the server made are found through the moment that stands in them.
 CREATE TABLE sent_ids (
   project_id INTEGER NOT NULL,
   id BLOB NOT NULL,

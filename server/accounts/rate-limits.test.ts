@@ -1,0 +1,23 @@
+import { expect, test } from "bun:test";
+import { RateLimits } from "./rate-limits.ts";
+
+test("each key has its own count, and a window ends a while after its first request", async () => {
+  let now = 1_000;
+  const limits = new RateLimits(() => now);
+  const rule = { window: 60, max: 2 };
+  expect(await limits.consume("a", rule)).toEqual({ allowed: true, retryAfter: null });
+  now += 30_000;
+  expect(await limits.consume("a", rule)).toEqual({ allowed: true, retryAfter: null });
+  expect(await limits.consume("a", rule)).toEqual({ allowed: false, retryAfter: 30 });
+  expect(await limits.consume("b", rule)).toEqual({ allowed: true, retryAfter: null });
+  now += 30_000;
+  expect(await limits.consume("a", rule)).toEqual({ allowed: true, retryAfter: null });
+});
+
+test("thousands of other keys do not make it forget one", async () => {
+  const limits = new RateLimits(() => 0);
+  const rule = { window: 60, max: 1 };
+  await limits.consume("guarded", rule);
+  for (let n = 0; n < 9_000; n++) await limits.consume(`${n}`, rule);
+  expect((await limits.consume("guarded", rule)).allowed).toBe(false);
+});

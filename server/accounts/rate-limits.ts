@@ -1,0 +1,38 @@
+type Rule = { window: number; max: number };
+type Window = { count: number; endsAtMs: number };
+
+const windowsMax = 10_000;
+
+/**
+ * Counts requests by address and path, in windows that start with the first one: better-auth's own memory is shared by all
+ * of a process, and its windows end only where nobody asks for as long as one lasts.
+ */
+export class RateLimits {
+  readonly #windows = new Map<string, Window>();
+  readonly #now: () => number;
+
+  constructor(now: () => number = Date.now) {
+    this.#now = now;
+  }
+
+  async consume(
+    key: string,
+    { window, max }: Rule,
+  ): Promise<{ allowed: boolean; retryAfter: number | null }> {
+    const now = this.#now();
+    const known = this.#windows.get(key);
+    if (known && now < known.endsAtMs) {
+      known.count++;
+      const allowed = known.count <= max;
+      return { allowed, retryAfter: allowed ? null : Math.ceil((known.endsAtMs - now) / 1_000) };
+    }
+    if (this.#windows.size >= windowsMax) this.#forgetEnded(now);
+    this.#windows.set(key, { count: 1, endsAtMs: now + window * 1_000 });
+    return { allowed: true, retryAfter: null };
+  }
+
+  #forgetEnded(now: number): void {
+    for (const [key, { endsAtMs }] of this.#windows) if (endsAtMs <= now) this.#windows.delete(key);
+    if (this.#windows.size >= windowsMax) this.#windows.clear();
+  }
+}

@@ -1,0 +1,98 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { rmSync } from "node:fs";
+import { type Running, serve } from "../main.ts";
+import { testConfig } from "../testing/test-app.ts";
+import type { Me } from "../wire/account.ts";
+
+const config = testConfig();
+let running: Running;
+let token: string;
+
+beforeEach(async () => {
+  running = await serve(config);
+  token = new URL(running.setupLink!).searchParams.get("token")!;
+});
+afterEach(async () => {
+  await running.stop();
+  rmSync(config.dataDirectory, { recursive: true, force: true });
+});
+
+const owner = { email: "Owner@Example.com", password: "long enough password", name: "Ada" };
+
+function claim(change: object = {}): Promise<Response> {
+  return fetch(`${running.address}/api/setup`, {
+    method: "POST",
+    headers: { "content-type": "application/json", origin: running.address },
+    body: JSON.stringify({ token, ...owner, ...change }),
+  });
+}
+
+const get = async <Answer = object>(path: string, headers: Record<string, string> = {}) =>
+  (await (await fetch(running.address + path, { headers })).json()) as Answer;
+
+test("the first run makes an owner, a project and a key, signs in and closes the door", async () => {
+  expect(await get("/api/setup")).toEqual({ ok: true, needed: true });
+  const response = await claim();
+  expect(response.status).toBe(201);
+  const { project, secret } = (await response.json()) as { project: object; secret: string };
+  expect(project).toMatchObject({ slug: "default", name: "Default", role: "owner" });
+  const cookies = response.headers.getSetCookie();
+  expect(cookies.find((cookie) => cookie.startsWith("tidings.session_token="))).toContain("HttpOnly");
+  for (const cookie of cookies) expect(cookie).toContain("SameSite=Lax");
+  const cookie = cookies.map((cookie) => cookie.split(";")[0]).join("; ");
+  expect(await get("/api/me", { cookie })).toMatchObject({
+    account: { email: "owner@example.com", name: "Ada" },
+    projects: [{ slug: "default", role: "owner" }],
+  });
+  expect(await get("/api/events", { "x-api-key": secret })).toEqual({ ok: true, events: [] });
+  expect(await get("/api/setup")).toEqual({ ok: true, needed: false });
+  const again = await claim({ email: "other@example.com" });
+  expect(again.status).toBe(409);
+  expect(await again.text()).toContain("setup-closed");
+});
+
+test("100 claims at the same moment make one owner", async () => {
+  const responses = await Promise.all(
+    Array.from({ length: 100 }, (_, n) => claim({ email: `owner${n}@example.com` })),
+  );
+  const statuses = responses.map(({ status }) => status);
+  expect(statuses.filter((status) => status === 201)).toHaveLength(1);
+  expect(statuses.filter((status) => status === 409 || status === 403)).toHaveLength(99);
+  const winner = responses[statuses.indexOf(201)]!;
+  const cookie = winner.headers
+    .getSetCookie()
+    .map((text) => text.split(";")[0])
+    .join("; ");
+  const { account, projects } = await get<Me>("/api/me", { cookie });
+  expect(account.email).toBe(`owner${statuses.indexOf(201)}@example.com`);
+  expect(projects).toHaveLength(1);
+}, 60_000);
+
+describe("a claim is refused", () => {
+  const refusals: [name: string, change: object, status: number, says: string][] = [
+    ["with a wrong token", { token: "x" }, 403, "setup-token-invalid"],
+    ["with an empty token", { token: "" }, 403, "setup-token-invalid"],
+    ["without a token", { token: undefined }, 422, "/token"],
+    ["with an e-mail address that is none", { email: "ada" }, 422, "/email"],
+    ["with a short password", { password: "short" }, 422, "at least 10 characters"],
+    ["with a password without end", { password: "x".repeat(129) }, 422, "at most 128 characters"],
+    ["with a blank name", { name: " " }, 422, "/name"],
+    ["with a member that is not known", { role: "owner" }, 422, "/role"],
+  ];
+  for (const [name, change, status, says] of refusals) {
+    test(name, async () => {
+      const response = await claim(change);
+      expect(response.status).toBe(status);
+      expect(await response.text()).toContain(says);
+      expect(await get("/api/setup")).toEqual({ ok: true, needed: true });
+    });
+  }
+
+  test("with the link of an earlier start", async () => {
+    const earlier = token;
+    await running.stop();
+    running = await serve(config);
+    expect((await claim({ token: earlier })).status).toBe(403);
+    expect((await claim({ token: new URL(running.setupLink!).searchParams.get("token") })).status).toBe(201);
+  });
+});

@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { type TestApp, testApp, testPassword } from "../testing/test-app.ts";
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await testApp();
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+function post(path: string, body: unknown, headers: Record<string, string> = {}): Promise<Response> {
+  return fetch(app.address + path, {
+    method: "POST",
+    headers: { "content-type": "application/json", origin: app.address, ...headers },
+    body: JSON.stringify(body),
+  });
+}
+const signIn = (body: object, headers?: Record<string, string>) =>
+  post("/api/auth/sign-in/email", body, headers);
+const me = async (cookie: string) => (await fetch(`${app.address}/api/me`, { headers: { cookie } })).status;
+
+test("signing in gives a cookie that scripts can't read, and signing out ends it on the server", async () => {
+  const response = await signIn({ email: app.owner, password: testPassword });
+  expect(response.status).toBe(200);
+  const cookies = response.headers.getSetCookie();
+  const session = cookies.find((cookie) => cookie.startsWith("tidings.session_token="))!;
+  expect(session).toContain("HttpOnly");
+  expect(session).toContain("SameSite=Lax");
+  expect(session).toContain("Path=/");
+  const cookie = cookies.map((text) => text.split(";")[0]).join("; ");
+  expect(await me(cookie)).toBe(200);
+  expect((await post("/api/auth/sign-out", {}, { cookie })).status).toBe(200);
+  // The old cookie is worth nothing, also where it is kept.
+  expect(await me(cookie)).toBe(401);
+});
+
+test("the e-mail address may be in any case", async () => {
+  expect((await signIn({ email: app.owner.toUpperCase(), password: testPassword })).status).toBe(200);
+});
+
+test("a session survives a restart", async () => {
+  await using own = await testApp();
+  const cookie = await own.signIn();
+  await own.restart();
+  expect((await fetch(`${own.address}/api/me`, { headers: { cookie } })).status).toBe(200);
+});
+
+test("the cookie is for https alone where the public address is https", async () => {
+  await using own = await testApp({ url: "https://tidings.example.com" });
+  const cookie = await own.signIn();
+  expect(cookie).toContain("__Secure-tidings.session_token=");
+  expect((await fetch(`${own.address}/api/me`, { headers: { cookie } })).status).toBe(200);
+});
+
+describe("signing in is refused", () => {
+  test("with a wrong password, and for an unknown address in the same words", async () => {
+    const wrong = await signIn({ email: app.owner, password: "not the password" });
+    const unknown = await signIn({ email: "nobody@example.com", password: "not the password" });
+    expect([wrong.status, unknown.status]).toEqual([401, 401]);
+    expect(await wrong.text()).toBe(await unknown.text());
+  });
+
+  test("from another site", async () => {
+    const response = await signIn(
+      { email: app.owner, password: testPassword },
+      { origin: "https://evil.example", cookie: "a=b" },
+    );
+    expect(response.status).toBe(403);
+  });
+
+  test("after 20 attempts within a minute, of one server only", async () => {
+    await using own = await testApp();
+    const attempt = () =>
+      fetch(`${own.address}/api/auth/sign-in/email`, {
+        method: "POST",
+        // What a client says of its own address counts for nothing.
+        headers: {
+          "content-type": "application/json",
+          origin: own.address,
+          "x-forwarded-for": `${Math.random()}`,
+          "x-tidings-client-address": `${Math.random()}`,
+        },
+        body: JSON.stringify({ email: own.owner, password: "not the password" }),
+      });
+    const statuses = await Promise.all(Array.from({ length: 25 }, async () => (await attempt()).status));
+    expect(statuses.filter((status) => status === 429)).toHaveLength(5);
+    expect((await signIn({ email: app.owner, password: testPassword })).status).toBe(200);
+  }, 15_000);
+});
+
+test("nobody can make an account over HTTP but with the set-up link", async () => {
+  const response = await post("/api/auth/sign-up/email", {
+    email: "new@example.com",
+    password: testPassword,
+    name: "New",
+  });
+  expect(response.status).toBeWithin(400, 500);
+  expect((await signIn({ email: "new@example.com", password: testPassword })).status).toBe(401);
+});

@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { scenarios } from "../testing/scenarios.ts";
+import { type TestApp, testApp } from "../testing/test-app.ts";
+import type { Channel } from "../wire/channel.ts";
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await testApp();
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+const path = "/api/channels";
+const list = async () => ((await (await app.request(path)).json()) as { channels: Channel[] }).channels;
+
+scenarios(
+  () => app,
+  [
+    { name: "a project begins without channels", path, status: 200, holds: { ok: true, channels: [] } },
+    {
+      name: "a channel is made with an icon",
+      path,
+      body: { name: "payments", icon: "💰" },
+      status: 201,
+      holds: {
+        ok: true,
+        channel: { id: "payments", name: "payments", icon: "💰", events: 0, lastEventAt: null },
+      },
+    },
+    { name: "a channel is made without an icon", path, body: { name: "支払い" }, status: 201 },
+    { name: "a name of another case is another channel", path, body: { name: "Payments" }, status: 201 },
+    {
+      name: "the same name again is a conflict that names it",
+      path,
+      body: { name: "payments" },
+      status: 409,
+      says: ["channel-exists", "payments"],
+    },
+    { name: "a channel needs a name", path, body: {}, status: 422, says: ["/name", "missing"] },
+    { name: "a blank name is refused", path, body: { name: " " }, status: 422, says: ["blank"] },
+    {
+      name: "a name of 65 characters is refused",
+      path,
+      body: { name: "x".repeat(65) },
+      status: 422,
+      says: ["at most 64"],
+    },
+    { name: "a control character is refused", path, body: { name: "a\nb" }, status: 422, says: ["U+000A"] },
+    {
+      name: "an unknown member is refused, with an escaped pointer",
+      path,
+      body: { name: "x", "a/b~c": 1 },
+      status: 422,
+      says: ['"/a~1b~0c"'],
+    },
+    { name: "an unknown parameter is refused", path: `${path}?limit=1`, status: 400 },
+    {
+      name: "another content type is refused",
+      path,
+      headers: { "content-type": "text/plain" },
+      body: "{}",
+      status: 415,
+    },
+    { name: "a body above 64 kB is refused", path, body: { name: "x".repeat(70_000) }, status: 413 },
+  ],
+);
+
+describe("a channel counts its events", () => {
+  test("with the moment of the newest, also where it was made before its first event", async () => {
+    await app.request(path, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: '{"name":"counted","icon":"🔢"}',
+    });
+    await app.post({ channel: "counted", name: "old", createdAt: "2026-01-31T00:00:00Z" });
+    await app.post({ channel: "counted", name: "new", createdAt: "2026-02-01T00:00:00Z" });
+    await app.post({ channel: "counted", name: "older", createdAt: "2026-01-01T00:00:00Z" });
+    expect((await list()).find(({ id }) => id === "counted")).toMatchObject({
+      icon: "🔢",
+      events: 3,
+      lastEventAt: "2026-02-01T00:00:00.000Z",
+    });
+  });
+
+  test("and stands in the list by name", async () => {
+    const names = (await list()).map(({ name }) => name);
+    expect(names).toEqual(names.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b))));
+  });
+
+  test("and 50 that make it at the same moment make it once", async () => {
+    const responses = await Promise.all(
+      Array.from({ length: 50 }, () =>
+        app.request(path, {
+          method: "POST",
+          headers: { "content-type": "application/json" },
+          body: '{"name":"race"}',
+        }),
+      ),
+    );
+    expect(responses.map(({ status }) => status).toSorted()).toEqual([201, ...Array<number>(49).fill(409)]);
+  });
+});

@@ -1,0 +1,201 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { isSecret } from "../keys/secret.ts";
+import { runTidings } from "../testing/server-process.ts";
+import { type TestApp, testApp } from "../testing/test-app.ts";
+
+const password = "long enough password";
+
+const account = (email: string, ...more: string[]) => [
+  "account",
+  "create",
+  "--email",
+  email,
+  "--password-stdin",
+  ...more,
+];
+
+describe("without a server, on an empty directory", () => {
+  const directory = mkdtempSync(join(tmpdir(), "tidings-commands-"));
+  const run = (parameters: string[], stdin = "") =>
+    runTidings(parameters, { TIDINGS_DATA: directory }, stdin);
+  afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+  test("a key for a project that is not there is refused, and says that there is none yet", async () => {
+    expect(await run(["key", "create", "--project", "default", "--name", "n"])).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: 'There is no project "default". Projects: none yet.\n',
+    });
+  });
+
+  test("the first account owns the project Default, and a key for it is all that stdout shows", async () => {
+    const made = await run(account("Owner@Example.com", "--name", "Ada"), `${password}\n`);
+    expect(made).toEqual({
+      code: 0,
+      stdout: "",
+      stderr: 'The account owner@example.com is made, and is a member of the project "default".\n',
+    });
+    for (const project of ["default", "Default"]) {
+      const { code, stdout, stderr } = await run(["key", "create", "--project", project, "--name", "CI"]);
+      expect([code, stderr]).toEqual([0, ""]);
+      expect(stdout).toEndWith("\n");
+      expect(isSecret(stdout.trimEnd())).toBe(true);
+    }
+  });
+
+  test("a project's slug is all that stdout shows, and the first account owns it", async () => {
+    expect(await run(["project", "create", "My Shop"])).toEqual({ code: 0, stdout: "my-shop\n", stderr: "" });
+    expect(await run(["project", "create", "My Shop", "--owner", "OWNER@example.com"])).toEqual({
+      code: 0,
+      stdout: "my-shop-2\n",
+      stderr: "",
+    });
+  });
+
+  const refusals: [name: string, parameters: string[], stdin: string, says: string][] = [
+    [
+      "an e-mail address that is none",
+      account("ada"),
+      password,
+      "--email must be an e-mail address, such as ada@example.com.",
+    ],
+    ["a short password", account("b@example.com"), "short", "The password must have at least 10 characters."],
+    ["no password", account("b@example.com"), "", "The password must have at least 10 characters."],
+    [
+      "a password on the command line's terms",
+      ["account", "create", "--email", "b@example.com"],
+      password,
+      "add --password-stdin",
+    ],
+    [
+      "an address that has an account, in another case",
+      account("OWNER@example.com"),
+      password,
+      "There is an account of owner@example.com already.",
+    ],
+    [
+      "a project that is not known, with those that are",
+      account("b@example.com", "--project", "shop"),
+      password,
+      'There is no project "shop". Projects: default, my-shop, my-shop-2.',
+    ],
+    [
+      "a project whose name two have",
+      account("b@example.com", "--project", "My Shop"),
+      password,
+      'Several projects are named "My Shop". Give the slug',
+    ],
+    [
+      "a blank name of an account",
+      account("b@example.com", "--name", " "),
+      password,
+      "--name must not be blank.",
+    ],
+    [
+      "a key for an unknown project",
+      ["key", "create", "--project", "shop", "--name", "n"],
+      "",
+      "Projects: default, my-shop, my-shop-2.",
+    ],
+    [
+      "a key with a blank name",
+      ["key", "create", "--project", "default", "--name", " "],
+      "",
+      "--name must not be blank.",
+    ],
+    ["a key without a project", ["key", "create", "--name", "n"], "", "project"],
+    ["a project with a blank name", ["project", "create", " "], "", "must not be blank"],
+    ["a project with a name of 81 characters", ["project", "create", "x".repeat(81)], "", "at most 80"],
+    [
+      "a project for an owner who is not there",
+      ["project", "create", "x", "--owner", "nobody@example.com"],
+      "",
+      "There is no account of nobody@example.com.",
+    ],
+    ["a command that is not known", ["explode"], "", "explode"],
+  ];
+  for (const [name, parameters, stdin, says] of refusals) {
+    test(`refuses ${name}`, async () => {
+      const ended = await run(parameters, stdin);
+      expect(ended.stderr).toContain(says);
+      expect(ended.code).toBe(1);
+      expect(ended.stderr).not.toContain("    at ");
+      // A usage may stand on stdout, never a secret.
+      expect(ended.stdout).not.toContain("tdg_sk_");
+    });
+  }
+
+  test("a data directory that can't be made is told as a sentence", async () => {
+    const { code, stderr } = await runTidings(["key", "create", "--project", "p", "--name", "n"], {
+      TIDINGS_DATA: "/proc/tidings",
+    });
+    expect(code).toBe(1);
+    expect(stderr).toStartWith("The command failed: ");
+    expect(stderr).not.toContain("    at ");
+  });
+
+  test("wrong settings are told all together", async () => {
+    const { code, stderr } = await runTidings(["key", "create", "--project", "p", "--name", "n"], {
+      PORT: "x",
+      TIDINGS_URL: "y",
+    });
+    expect(code).toBe(1);
+    expect(stderr).toContain("PORT must be");
+    expect(stderr).toContain("TIDINGS_URL must be");
+  });
+});
+
+describe("beside a running server", () => {
+  let app: TestApp;
+  const run = (parameters: string[], stdin = "") =>
+    runTidings(parameters, { TIDINGS_DATA: app.config.dataDirectory }, stdin);
+  beforeAll(async () => {
+    app = await testApp();
+  });
+  afterAll(() => app[Symbol.asyncDispose]());
+
+  test("a key works at once", async () => {
+    const { stdout } = await run(["key", "create", "--project", "default", "--name", "CI"]);
+    expect((await app.post({ channel: "a", name: "b" }, stdout.trim())).status).toBe(201);
+  });
+
+  test("an account signs in at once, and sees the project that it joined", async () => {
+    expect((await run(account("new@example.com"), password)).code).toBe(0);
+    const cookie = await app.signIn("new@example.com", password);
+    const me = (await (await app.request("/api/me", { headers: { cookie } })).json()) as object;
+    expect(me).toMatchObject({
+      account: { email: "new@example.com", name: "new" },
+      projects: [{ slug: "default", role: "member" }],
+    });
+  });
+
+  test("commands and events under way do not get in each other's way", async () => {
+    let isOver = false;
+    const statuses: number[] = [];
+    const writers = Promise.all(
+      Array.from({ length: 8 }, async () => {
+        while (!isOver) statuses.push((await app.post({ channel: "a", name: "b" })).status);
+      }),
+    );
+    const made = await Promise.all(
+      Array.from({ length: 4 }, (_, n) => run(["project", "create", `Project ${n}`])),
+    );
+    isOver = true;
+    await writers;
+    expect(made.map(({ code, stderr }) => [code, stderr])).toEqual(Array(4).fill([0, ""]));
+    expect(new Set(statuses)).toEqual(new Set([201]));
+  }, 20_000);
+});
+
+test("seed fills a project with events that the dashboard can show", async () => {
+  await using app = await testApp();
+  const { code, stderr } = await runTidings(["seed", "--days", "1"], {
+    TIDINGS_DATA: app.config.dataDirectory,
+  });
+  expect(code).toBe(0);
+  const [, count] = /Recorded ([\d,]+) events/.exec(stderr)!;
+  expect((await app.list()).length).toBe(Number(count!.replace(",", "")));
+}, 30_000);

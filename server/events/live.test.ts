@@ -1,0 +1,302 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { openStream } from "../testing/event-stream.ts";
+import { type TestApp, testApp } from "../testing/test-app.ts";
+import type { Event } from "../wire/event.ts";
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await testApp();
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+const names = (events: { name: string }[]) => events.map(({ name }) => name);
+
+test("a stream says that it is ready, and an event comes to it as the listing shows it", async () => {
+  using stream = await openStream(app);
+  expect(stream.response.headers.get("content-type")).toBe("text/event-stream");
+  expect(stream.response.headers.get("cache-control")).toContain("no-cache");
+  expect(await stream.next()).toMatchObject({
+    type: "ready",
+    id: expect.stringMatching(/^\d+-\d+$/),
+    data: "{}",
+  });
+  const { event } = (await (
+    await app.post({ channel: "a", name: "hello\u2028", tags: { line: "a\nb" } })
+  ).json()) as { event: Event };
+  const message = await stream.next();
+  expect(message).toMatchObject({ type: "event", id: expect.stringMatching(/^\d+-\d+$/) });
+  expect(JSON.parse(message!.data)).toEqual(event);
+});
+
+test("an event that was there already does not come again", async () => {
+  using stream = await openStream(app);
+  await stream.next("ready");
+  const id = Bun.randomUUIDv7();
+  await app.post({ channel: "a", name: "once", id });
+  await app.post({ channel: "a", name: "twice", id });
+  await app.post({ channel: "a", name: "after" });
+  expect(names(await stream.events(2))).toEqual(["once", "after"]);
+});
+
+test("events come in the order of their arrival, also those of one commit and backdated ones", async () => {
+  using stream = await openStream(app);
+  await stream.next("ready");
+  const sent = Array.from({ length: 200 }, (_, n) => ({
+    channel: "a",
+    name: `${n}`,
+    ...(n % 3 === 0 && { createdAt: "2026-01-01T00:00:00Z" }),
+  }));
+  await Promise.all(sent.map((event) => app.post(event)));
+  const seen: { ms: number; sequence: number; name: string }[] = [];
+  while (seen.length < 200) {
+    const { id, data } = (await stream.next("event"))!;
+    const [ms, sequence] = id!.split("-").map(Number);
+    seen.push({ ms: ms!, sequence: sequence!, name: JSON.parse(data).name });
+  }
+  expect(seen).toEqual(seen.toSorted((a, b) => a.ms - b.ms || a.sequence - b.sequence));
+  expect(names(seen).toSorted()).toEqual(names(sent).toSorted());
+});
+
+describe("a stream takes the listing's filters", () => {
+  const wanted = {
+    channel: "pay",
+    name: "paid",
+    userId: "u1",
+    notify: true,
+    tags: { plan: "pro", "a b": "ä" },
+  };
+  const others = [
+    { ...wanted, channel: "other" },
+    { ...wanted, name: "Paid" },
+    { ...wanted, userId: "u2" },
+    { ...wanted, notify: false },
+    { ...wanted, tags: { plan: "Pro", "a b": "ä" } },
+    { ...wanted, tags: {} },
+  ];
+  const queries = [
+    "channel=pay&name=paid&userId=u1&notify=true&tag.plan=pro&tag.a%20b=%C3%A4",
+    "tag.plan=pro",
+    "channel=pay",
+    "userId=u1",
+    "notify=true",
+    "name=paid",
+  ];
+  for (const query of queries) {
+    test(query, async () => {
+      using stream = await openStream(app, `?${query}`);
+      await stream.next("ready");
+      const from = Date.now();
+      await Promise.all(others.map((event) => app.post(event)));
+      const ending = await app.post({ ...wanted, description: "the last one" });
+      const last = ((await ending.json()) as { event: Event }).event;
+      const expected = await app.list(`?order=asc&from=${from}&${query}`);
+      expect(expected.at(-1)).toEqual(last);
+      const ids = (await stream.events(expected.length)).map(({ id }) => id);
+      expect(ids.toSorted()).toEqual(expected.map(({ id }) => id).toSorted());
+    });
+  }
+
+  test("a parameter that it does not know is refused", async () => {
+    for (const query of [
+      "?limit=5",
+      "?order=asc",
+      "?chanel=a",
+      "?lastEventId=yesterday",
+      "?lastEventId=5-9999999",
+    ]) {
+      expect((await app.request(`/api/events/stream${query}`)).status).toBe(400);
+    }
+    expect(
+      (await app.request("/api/events/stream", { headers: { "last-event-id": "1' OR 1" } })).status,
+    ).toBe(400);
+  });
+});
+
+describe("a stream resumes after the last event it had", () => {
+  test("with what came since, backdated events among it", async () => {
+    const first = await openStream(app);
+    await first.next("ready");
+    await app.post({ channel: "a", name: "seen" });
+    const { id } = (await first.next("event"))!;
+    first.close();
+    await app.post({ channel: "a", name: "missed 1" });
+    await app.post({ channel: "a", name: "missed 2", createdAt: "2026-01-01T00:00:00Z" });
+    await app.post({ channel: "b", name: "missed 3" });
+    using byHeader = await openStream(app, "", { "last-event-id": id! });
+    using byQuery = await openStream(app, `?lastEventId=${id}`);
+    await app.post({ channel: "a", name: "live" });
+    for (const again of [byHeader, byQuery]) {
+      expect(names(await again.events(4))).toEqual(["missed 1", "missed 2", "missed 3", "live"]);
+    }
+    using filtered = await openStream(app, "?channel=b", { "last-event-id": id! });
+    expect(names(await filtered.events(1))).toEqual(["missed 3"]);
+  });
+
+  test("also where it had none, from when it was ready", async () => {
+    const first = await openStream(app);
+    const { id } = (await first.next("ready"))!;
+    first.close();
+    await app.post({ channel: "a", name: "missed" });
+    using again = await openStream(app, "", { "last-event-id": id! });
+    expect(names(await again.events(1))).toEqual(["missed"]);
+  });
+
+  test("also after the server was started again", async () => {
+    await using own = await testApp();
+    const first = await openStream(own);
+    await first.next("ready");
+    await own.post({ channel: "a", name: "before" });
+    const { id } = (await first.next("event"))!;
+    await own.post({ channel: "a", name: "missed" });
+    await own.post({ channel: "a", name: "missed, backdated", createdAt: "2026-01-01T00:00:00Z" });
+    await own.restart();
+    expect(await first.next("nothing")).toBeNull();
+    await own.post({ channel: "a", name: "after the restart" });
+    using again = await openStream(own, "", { "last-event-id": id! });
+    expect(names(await again.events(3))).toEqual(["missed", "missed, backdated", "after the restart"]);
+  });
+
+  test("without a gap or a double while others write, however often it is cut off", async () => {
+    await using own = await testApp();
+    const writers = 8;
+    const each = 100;
+    const start = await openStream(own);
+    let last = (await start.next("ready"))!.id!;
+    start.close();
+    const sent = Promise.all(
+      Array.from({ length: writers }, async (_, writer) => {
+        for (let n = 0; n < each; n++) {
+          const response = await own.post({
+            channel: "a",
+            name: `${writer} ${n}`,
+            ...(n % 4 === 0 && { createdAt: 1_767_225_600_000 + n }),
+          });
+          expect(response.status).toBe(201);
+        }
+      }),
+    );
+    const seen: string[] = [];
+    let connections = 0;
+    while (seen.length < writers * each) {
+      const stream = await openStream(own, "", { "last-event-id": last });
+      connections++;
+      // A few messages, then the connection is gone.
+      for (let n = 0; n < 40 && seen.length < writers * each; n++) {
+        const message = (await stream.next())!;
+        last = message.id ?? last;
+        if (message.type === "event") seen.push(JSON.parse(message.data).name);
+      }
+      stream.close();
+    }
+    await sent;
+    const all = names(await own.list());
+    expect(seen.toSorted()).toEqual(all.toSorted());
+    expect(connections).toBeGreaterThan(10);
+  }, 30_000);
+
+  test("and is told to read the listing where too much came meanwhile", async () => {
+    await using own = await testApp();
+    const first = await openStream(own);
+    const { id } = (await first.next("ready"))!;
+    first.close();
+    for (let n = 0; n < 6; n++)
+      await Promise.all(Array.from({ length: 1_000 }, (_, i) => own.post({ channel: "a", name: `${i}` })));
+    let last: string | null = id;
+    let events = 0;
+    let isReset = false;
+    // A catching-up client may be cut off for what piles up; it goes on from there.
+    for (let attempt = 0; attempt < 20 && !isReset; attempt++) {
+      using stream = await openStream(own, "", { "last-event-id": last! });
+      for (let message = await stream.next(); message; message = await stream.next()) {
+        if (message.id) last = message.id;
+        if (message.type === "event") events++;
+        if (message.type === "reset" || events === 6_000) {
+          isReset = true;
+          break;
+        }
+      }
+    }
+    expect(isReset).toBe(true);
+    await own.post({ channel: "a", name: "after" });
+    using after = await openStream(own, "", { "last-event-id": last! });
+    expect(names(await after.events(1))).toEqual(["after"]);
+  }, 30_000);
+});
+
+test("a session hears its notifications, a key does not", async () => {
+  const cookie = await app.signIn();
+  using member = await openStream(app, "", { cookie });
+  using key = await openStream(app);
+  await member.next("ready");
+  await key.next("ready");
+  await app.post({ channel: "a", name: "look here", notify: true });
+  const { data } = (await member.next("notification"))!;
+  expect(JSON.parse(data)).toMatchObject({
+    notification: { project: "default", event: { name: "look here" }, readAt: null },
+    unread: expect.any(Number),
+  });
+  await app.post({ channel: "a", name: "quiet" });
+  expect(await key.next()).toMatchObject({ type: "event" });
+  expect(await key.next()).toMatchObject({ type: "event", data: expect.stringContaining("quiet") });
+});
+
+test("the stream of a key that is revoked ends at once, and no other", async () => {
+  const cookie = await app.signIn();
+  const headers = { cookie, origin: app.address, "content-type": "application/json" };
+  const made = await app.request("/api/keys", { method: "POST", headers, body: '{"name":"viewer"}' });
+  const { key, secret } = (await made.json()) as { key: { id: string }; secret: string };
+  using cut = await openStream(app, "", {}, secret);
+  using other = await openStream(app);
+  await cut.next("ready");
+  await other.next("ready");
+  await app.request(`/api/keys/${key.id}`, { method: "DELETE", headers });
+  await app.post({ channel: "a", name: "after" });
+  expect(await cut.next()).toBeNull();
+  expect(names(await other.events(1))).toEqual(["after"]);
+});
+
+test("a client that reads too slowly is dropped, and resumes without a gap", async () => {
+  await using own = await testApp();
+  // It reads nothing for a while: the kernel's buffers fill, then the server's own bound is met.
+  const { hostname, port } = new URL(own.address);
+  let raw = "";
+  const socket = await Bun.connect({
+    hostname,
+    port: Number(port),
+    socket: {
+      data: (_, bytes) => {
+        raw += bytes.toString("latin1");
+      },
+    },
+  });
+  socket.write(`GET /api/events/stream HTTP/1.1\r\nhost: ${hostname}\r\nx-api-key: ${own.key}\r\n\r\n`);
+  while (!raw.includes("event: ready")) await Bun.sleep(5);
+  socket.pause();
+  const count = 4_000;
+  const description = "x".repeat(4_000);
+  for (let n = 0; n < count; n += 200) {
+    await Promise.all(
+      Array.from({ length: 200 }, (_, i) => own.post({ channel: "a", name: `${n + i}`, description })),
+    );
+  }
+  socket.resume();
+  while (!raw.endsWith("\r\n0\r\n\r\n")) await Bun.sleep(5);
+  socket.end();
+  // The chunks of the transfer encoding, taken off.
+  const received = raw.replace(/\r\n[0-9a-f]+\r\n/g, "");
+  const seen = [...received.matchAll(/"name":"(\d+)"/g)].map(([, name]) => name!);
+  expect(seen.length).toBeLessThan(count);
+  let last = [...received.matchAll(/\nid: (\d+-\d+)\ndata: /g)].at(-1)![1]!;
+  for (let attempt = 0; attempt < 100 && seen.length < count; attempt++) {
+    using stream = await openStream(own, "", { "last-event-id": last });
+    while (seen.length < count) {
+      const message = await stream.next();
+      if (!message) break;
+      if (message.id) last = message.id;
+      if (message.type === "event") seen.push(JSON.parse(message.data).name);
+    }
+  }
+  expect(seen.toSorted((a, b) => Number(a) - Number(b))).toEqual(
+    Array.from({ length: count }, (_, n) => `${n}`),
+  );
+}, 30_000);

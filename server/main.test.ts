@@ -1,0 +1,143 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { runTidings, startServer, testProcess } from "./testing/server-process.ts";
+import type { Event } from "./wire/event.ts";
+
+let directory: string;
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), "tidings-main-"));
+});
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+test("the first start prints one set-up link that works, and a later one none", async () => {
+  const first = await startServer({ TIDINGS_DATA: directory });
+  const links = first.stdout.match(/http:\/\/localhost:\d+\/setup\?token=\S+/g)!;
+  expect(links).toHaveLength(1);
+  expect(new URL(links[0]!).port).toBe(new URL(first.address).port);
+  const claimed = await fetch(`${first.address}/api/setup`, {
+    method: "POST",
+    headers: { "content-type": "application/json", origin: first.address },
+    body: JSON.stringify({
+      token: new URL(links[0]!).searchParams.get("token"),
+      email: "owner@example.com",
+      password: "long enough password",
+    }),
+  });
+  expect(claimed.status).toBe(201);
+  expect((await first.end("SIGTERM")).code).toBe(0);
+  const second = await startServer({ TIDINGS_DATA: directory });
+  expect(second.stdout).not.toContain("setup");
+  expect(second.stdout).toContain("Dashboard: http://localhost:");
+  expect(await second.end("SIGINT")).toMatchObject({ code: 0, stderr: "" });
+});
+
+test("the set-up link is of the public address where there is one", async () => {
+  const server = await startServer({ TIDINGS_DATA: directory, TIDINGS_URL: "https://tidings.example.com" });
+  expect(server.stdout).toContain("https://tidings.example.com/setup?token=");
+  await server.end("SIGTERM");
+});
+
+describe("a server that can't start says why and exits with 1", () => {
+  test("with every mistake of its settings", async () => {
+    const { code, stdout, stderr } = await runTidings(["serve"], {
+      PORT: "x",
+      TIDINGS_URL: "y",
+      SMTP_URL: "z",
+      TIDINGS_DATA: directory,
+    });
+    expect([code, stdout]).toEqual([1, ""]);
+    for (const variable of ["PORT", "TIDINGS_URL", "SMTP_URL"])
+      expect(stderr).toContain(`- ${variable} must`);
+  });
+
+  test("where the port is taken, and names it", async () => {
+    const other = await startServer({ TIDINGS_DATA: directory });
+    const { port } = new URL(other.address);
+    const { code, stderr } = await runTidings(["serve"], {
+      PORT: port,
+      HOST: "127.0.0.1",
+      TIDINGS_DATA: join(directory, "b"),
+    });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(new RegExp(`^Tidings can't start: .*port ${port}.*in use`, "i"));
+    expect(stderr).not.toContain("    at ");
+    await other.end("SIGTERM");
+  });
+
+  test("where its directory can't be made", async () => {
+    const { code, stderr } = await runTidings(["serve"], { PORT: "0", TIDINGS_DATA: "/proc/tidings" });
+    expect(code).toBe(1);
+    expect(stderr).toStartWith("Tidings can't start: ");
+    expect(stderr).not.toContain("    at ");
+  });
+});
+
+describe("at a SIGTERM", () => {
+  test("requests that are under way are answered, what was answered is stored, and the exit is 0", async () => {
+    await using app = await testProcess();
+    const stored = new Set<string>();
+    const refused: string[] = [];
+    let isOver = false;
+    const clients = Promise.all(
+      Array.from({ length: 32 }, async (_, client) => {
+        for (let n = 0; !isOver; n++) {
+          const response = await app.post({ channel: "a", name: `${client} ${n}` }).catch(() => null);
+          // Once it listens no more, connections are refused; an answer is never other than 201.
+          if (!response) return;
+          if (response.status === 201) stored.add(((await response.json()) as { event: Event }).event.id);
+          else refused.push(`${response.status} ${await response.text()}`);
+        }
+      }),
+    );
+    await Bun.sleep(300);
+    const startMs = performance.now();
+    const { code, stderr } = await app.end("SIGTERM");
+    isOver = true;
+    await clients;
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(performance.now() - startMs).toBeLessThan(5_000);
+    expect(refused).toEqual([]);
+    expect(stored.size).toBeGreaterThan(100);
+    await app.start();
+    const { events } = (await (await app.request("/api/events")).json()) as { events: Event[] };
+    const ids = new Set(events.map(({ id }) => id));
+    expect([...stored].filter((id) => !ids.has(id))).toEqual([]);
+  }, 20_000);
+
+  test("a request whose body is still coming gets its 201", async () => {
+    await using app = await testProcess();
+    let finish = () => {};
+    const body = new ReadableStream({
+      start(controller) {
+        controller.enqueue(Buffer.from('{"channel":"a",'));
+        finish = () => {
+          controller.enqueue(Buffer.from('"name":"slow"}'));
+          controller.close();
+        };
+      },
+    });
+    const answered = app.request("/api/events", {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body,
+    });
+    await Bun.sleep(200);
+    const ended = app.end("SIGTERM");
+    await Bun.sleep(300);
+    finish();
+    expect((await answered).status).toBe(201);
+    expect((await ended).code).toBe(0);
+  });
+
+  test("open streams and idle connections hold nothing up", async () => {
+    await using app = await testProcess();
+    const stream = await app.request("/api/events/stream");
+    await (await app.request("/healthz")).text();
+    const startMs = performance.now();
+    expect((await app.end("SIGTERM")).code).toBe(0);
+    expect(performance.now() - startMs).toBeLessThan(3_000);
+    expect(await stream.text().catch(() => "")).not.toContain("event: event");
+  });
+});

@@ -1,0 +1,322 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { pushService } from "../testing/push-service.ts";
+import { smtpInbox } from "../testing/smtp-inbox.ts";
+import { type TestApp, testApp } from "../testing/test-app.ts";
+import type { Event } from "../wire/event.ts";
+import type { Delivery, Destination, Notification } from "../wire/notification.ts";
+
+const service = pushService();
+let inbox: Awaited<ReturnType<typeof smtpInbox>>;
+let app: TestApp;
+let session: Record<string, string>;
+beforeAll(async () => {
+  inbox = await smtpInbox();
+  app = await testApp({ smtpUrl: inbox.url, emailFrom: "Tidings <tidings@example.com>" });
+  session = { cookie: await app.signIn(), origin: app.address, "content-type": "application/json" };
+});
+afterAll(async () => {
+  await app[Symbol.asyncDispose]();
+  await inbox.close();
+  await service.close();
+});
+
+async function call<Answer>(
+  method: string,
+  path: string,
+  body?: unknown,
+  status = 200,
+  headers = session,
+): Promise<Answer> {
+  const response = await app.request(path, {
+    method,
+    headers,
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  expect(`${response.status} ${text}`).toStartWith(`${status} `);
+  return JSON.parse(text) as Answer;
+}
+
+type Bell = { notifications: Notification[]; unread: number; nextCursor: string | null };
+type Sent = { deliveries: Delivery[]; silence: string | null };
+const bell = (query = "") => call<Bell>("GET", `/api/notifications${query}`);
+const destinations = async () =>
+  (await call<{ destinations: Destination[] }>("GET", "/api/destinations")).destinations;
+const record = async (event: object) => ((await (await app.post(event)).json()) as { event: Event }).event;
+
+async function subscribe(label: string) {
+  const { vapidPublicKey } = await call<{ vapidPublicKey: string }>("GET", "/api/me");
+  const subscription = service.subscribe(vapidPublicKey);
+  const { destination } = await call<{ destination: Destination }>(
+    "POST",
+    "/api/destinations",
+    { kind: "browser", label, subscription },
+    201,
+  );
+  return { subscription, destination };
+}
+const remove = ({ id }: Destination) => call("DELETE", `/api/destinations/${id}`);
+
+async function switchEmail(enabled: boolean): Promise<void> {
+  const email = (await destinations()).find(({ kind }) => kind === "email")!;
+  await call("PATCH", `/api/destinations/${email.id}`, { enabled });
+}
+
+/** What became of an event's deliveries, once none of them waits. */
+async function settled(event: Event): Promise<Sent> {
+  for (let waited = 0; ; waited++) {
+    const sent = await call<Sent>("GET", `/api/events/${event.id}/deliveries`);
+    if (sent.deliveries.every(({ state }) => state !== "waiting") || waited === 200) return sent;
+    await Bun.sleep(10);
+  }
+}
+
+test("an event with the flag reaches the bell, the browser and the inbox, and shows how", async () => {
+  const { destination } = await subscribe("Firefox on a laptop");
+  await switchEmail(true);
+  const event = await record({
+    channel: "payments",
+    name: "Payment received",
+    icon: "💰",
+    userId: "u1",
+    notify: true,
+    tags: { plan: "pro" },
+    description: "All of it",
+  });
+
+  const { payload } = await service.next();
+  expect(payload).toMatchObject({
+    title: "💰 Payment received",
+    url: `/p/default/events/${event.id}`,
+    tag: event.id,
+  });
+  expect((payload as { body: string }).body).toContain("payments · u1 · plan: pro");
+  const email = await inbox.next();
+  expect(email.to).toEqual([app.owner]);
+  expect(email.from).toBe("tidings@example.com");
+  expect(email.subject).toContain("Payment received");
+  expect(email.text).toContain(`/p/default/events/${event.id}`);
+
+  const { notifications, unread } = await bell();
+  expect(unread).toBe(1);
+  expect(notifications).toEqual([{ id: expect.any(String), project: "default", event, readAt: null }]);
+
+  const { deliveries, silence } = await settled(event);
+  expect(silence).toBeNull();
+  expect(deliveries.map(({ kind, label, state, attempts }) => ({ kind, label, state, attempts }))).toEqual(
+    expect.arrayContaining([
+      { kind: "dashboard", label: "Dashboard", state: "delivered", attempts: 0 },
+      { kind: "browser", label: "Firefox on a laptop", state: "delivered", attempts: 1 },
+      { kind: "email", label: app.owner, state: "delivered", attempts: 1 },
+    ]),
+  );
+  for (const { deliveredAt, nextAttemptAt, account } of deliveries) {
+    expect([deliveredAt, nextAttemptAt, account]).toEqual([expect.any(String), null, "owner"]);
+  }
+  await switchEmail(false);
+  await remove(destination);
+});
+
+describe("nobody is notified, and it says why", () => {
+  const hourAgo = () => Date.now() - 3_600_000;
+  const cases: [name: string, event: () => object, why: string][] = [
+    ["of an event without the flag", () => ({ notify: false }), 'without "notify"'],
+    ["of an event that is silent on it", () => ({}), 'without "notify"'],
+    [
+      "of an event that is dated more than an hour back",
+      () => ({ notify: true, createdAt: hourAgo() - 1_000 }),
+      "more than an hour back",
+    ],
+  ];
+  for (const [name, change, why] of cases) {
+    test(name, async () => {
+      const { destination } = await subscribe("browser");
+      const before = await bell();
+      const pushes = service.received.length;
+      const event = await record({ channel: "a", name: "quiet", ...change() });
+      const { deliveries, silence } = await call<Sent>("GET", `/api/events/${event.id}/deliveries`);
+      expect(deliveries).toEqual([]);
+      expect(silence).toContain(why);
+      await Bun.sleep(50);
+      expect(await bell()).toEqual(before);
+      expect(service.received).toHaveLength(pushes);
+      await remove(destination);
+    });
+  }
+
+  test("twice of an event that is sent twice", async () => {
+    const before = (await bell()).unread;
+    const id = Bun.randomUUIDv7();
+    for (let n = 0; n < 3; n++) await app.post({ channel: "a", name: "once", notify: true, id });
+    expect((await bell()).unread).toBe(before + 1);
+  });
+
+  test("but of an event that is dated less than an hour back", async () => {
+    const before = (await bell()).unread;
+    await record({ channel: "a", name: "a little late", notify: true, createdAt: hourAgo() + 60_000 });
+    expect((await bell()).unread).toBe(before + 1);
+  });
+});
+
+describe("the bell", () => {
+  test("is read one by one or as a whole", async () => {
+    for (let n = 0; n < 5; n++) await record({ channel: "a", name: `${n}`, notify: true });
+    const { notifications, unread } = await bell();
+    expect(unread).toBeGreaterThanOrEqual(5);
+    const [first, second] = notifications;
+    expect(await call<Bell>("POST", "/api/notifications/read", { ids: [first!.id, second!.id] })).toEqual({
+      ok: true,
+      unread: unread - 2,
+    } as never);
+    const after = (await bell()).notifications;
+    expect(after.slice(0, 3).map(({ readAt }) => readAt !== null)).toEqual([true, true, false]);
+    for (const ids of [[], ["0"], ["x"], ["1e9"]]) await call("POST", "/api/notifications/read", { ids });
+    expect((await bell()).unread).toBe(unread - 2);
+    expect(await call<Bell>("POST", "/api/notifications/read", {})).toMatchObject({ unread: 0 });
+    expect((await bell()).unread).toBe(0);
+  });
+
+  test("comes in pages, newest first", async () => {
+    const all = (await bell("?limit=200")).notifications;
+    const seen: Notification[] = [];
+    for (let cursor: string | null = ""; cursor !== null; ) {
+      const page: Bell = await bell(`?limit=3${cursor && `&cursor=${cursor}`}`);
+      seen.push(...page.notifications);
+      cursor = page.nextCursor;
+    }
+    expect(seen).toEqual(all);
+    expect(seen.map(({ id }) => Number(id))).toEqual(
+      seen.map(({ id }) => Number(id)).toSorted((a, b) => b - a),
+    );
+    for (const query of ["?limit=0", "?limit=201", "?cursor=x", "?channel=a"])
+      await call("GET", `/api/notifications${query}`, undefined, 400);
+  });
+
+  test("rings for every member of a project, and each reads it alone", async () => {
+    const other = await app.another("Team", "team@example.com");
+    const member = { ...session, cookie: await app.signIn("team@example.com") };
+    const before = (await bell()).unread;
+    await app.post({ channel: "a", name: "for the team", notify: true }, other.secret);
+    expect(
+      (await call<Bell>("GET", "/api/notifications", undefined, 200, member)).notifications.map(
+        ({ event }) => event.name,
+      ),
+    ).toEqual(["for the team"]);
+    expect((await bell()).unread).toBe(before);
+  });
+});
+
+describe("a destination", () => {
+  test("of an account is the dashboard and its e-mail, which is off until it is switched on", async () => {
+    expect((await destinations()).map(({ kind, label, enabled }) => [kind, label, enabled])).toEqual([
+      ["dashboard", "Dashboard", true],
+      ["email", app.owner, false],
+    ]);
+  });
+
+  test("that is switched off is not notified", async () => {
+    const { destination } = await subscribe("off");
+    await call("PATCH", `/api/destinations/${destination.id}`, { enabled: false });
+    const event = await record({ channel: "a", name: "n", notify: true });
+    expect((await settled(event)).deliveries.map(({ kind }) => kind)).toEqual(["dashboard"]);
+    await remove(destination);
+  });
+
+  test("that the same browser sends again is one, under its new name", async () => {
+    const subscription = service.subscribe();
+    for (const label of ["first", "second"])
+      await call("POST", "/api/destinations", { kind: "browser", label, subscription }, 201);
+    const browsers = (await destinations()).filter(({ kind }) => kind === "browser");
+    expect(browsers.map(({ label }) => label)).toEqual(["second"]);
+    await remove(browsers[0]!);
+  });
+
+  test("whose browser has unsubscribed is removed, and the delivery says so", async () => {
+    const { destination, subscription } = await subscribe("gone");
+    service.unsubscribe(subscription);
+    const event = await record({ channel: "a", name: "n", notify: true });
+    const { deliveries } = await settled(event);
+    expect(deliveries.find(({ kind }) => kind === "browser")).toMatchObject({
+      state: "dead",
+      attempts: 1,
+      detail: expect.stringContaining("410"),
+    });
+    expect((await destinations()).some(({ id }) => id === destination.id)).toBe(false);
+  });
+
+  test("is tried with a test message, at once", async () => {
+    const { destination, subscription } = await subscribe("tested");
+    const path = `/api/destinations/${destination.id}/test`;
+    expect(await call<object>("POST", path)).toMatchObject({ ok: true, delivered: true });
+    expect((await service.next()).payload).toMatchObject({ title: "🔔 It works" });
+    service.answerNext(500);
+    expect(await call<object>("POST", path)).toMatchObject({
+      delivered: false,
+      detail: expect.stringContaining("500"),
+    });
+    service.unsubscribe(subscription);
+    expect(await call<object>("POST", path)).toMatchObject({ delivered: false });
+    await call("POST", path, undefined, 404);
+    const email = (await destinations()).find(({ kind }) => kind === "email")!;
+    expect(await call<object>("POST", `/api/destinations/${email.id}/test`)).toMatchObject({
+      delivered: true,
+    });
+    expect((await inbox.next()).to).toEqual([app.owner]);
+  });
+
+  test("that every account has stays", async () => {
+    for (const { id } of await destinations())
+      await call("DELETE", `/api/destinations/${id}`, undefined, 409);
+  });
+
+  test("is refused where it does not fit, and above 50", async () => {
+    const subscription = service.subscribe();
+    const refused = [
+      {},
+      { kind: "email", label: "x", subscription },
+      { kind: "browser", label: " ", subscription },
+      { kind: "browser", label: "x", subscription: { ...subscription, endpoint: "nowhere" } },
+      { kind: "browser", label: "x", subscription: { endpoint: subscription.endpoint } },
+    ];
+    for (const body of refused) await call("POST", "/api/destinations", body, 422);
+    const made: Destination[] = [];
+    while (made.length < 48) made.push((await subscribe(`${made.length}`)).destination);
+    await call("POST", "/api/destinations", { kind: "browser", label: "x", subscription }, 409);
+    for (const destination of made) await remove(destination);
+  });
+
+  test("of the kind e-mail can't be switched on where no mail server is configured", async () => {
+    await using own = await testApp();
+    const headers = { cookie: await own.signIn(), origin: own.address, "content-type": "application/json" };
+    const { destinations } = (await (await own.request("/api/destinations", { headers })).json()) as {
+      destinations: Destination[];
+    };
+    const email = destinations.find(({ kind }) => kind === "email")!;
+    for (const [method, path] of [
+      ["PATCH", ""],
+      ["POST", "/test"],
+    ] as const) {
+      const response = await own.request(`/api/destinations/${email.id}${path}`, {
+        method,
+        headers,
+        body: '{"enabled":true}',
+      });
+      expect(response.status).toBe(409);
+      expect(await response.text()).toContain("SMTP_URL");
+    }
+  });
+
+  test("that lies in a private network is refused unless that is allowed", async () => {
+    await using own = await testApp({ allowPrivateAddresses: false });
+    const headers = { cookie: await own.signIn(), origin: own.address, "content-type": "application/json" };
+    const body = JSON.stringify({ kind: "browser", label: "inner", subscription: service.subscribe() });
+    const made = (await (
+      await own.request("/api/destinations", { method: "POST", headers, body })
+    ).json()) as { destination: Destination };
+    const tried = await own.request(`/api/destinations/${made.destination.id}/test`, {
+      method: "POST",
+      headers,
+    });
+    expect(await tried.json()).toMatchObject({ delivered: false });
+  });
+});

@@ -1,0 +1,310 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { openStream } from "../testing/event-stream.ts";
+import { type TestApp, testApp } from "../testing/test-app.ts";
+import type { Event } from "../wire/event.ts";
+
+/** What the first project is not to show: it stands in everything that it has. */
+const secret = "confidential";
+const subscription = (host: string) => ({
+  endpoint: `https://${host}.example.com/push`,
+  keys: {
+    p256dh: "BNcRdreALRFXTkOOUHK1EtK2wtaz5Ry4YfYCA_0QTpQtUbVlUls0VJXg7A8u-Ts1XbjhazAkj7I99e8QcYP7DkM",
+    auth: "tBHItJI5svbpez7KI4CCXg",
+  },
+});
+
+type Ids = { event: string; key: string; destination: string; notification: string };
+
+/** Each route, and what it answers to those who have no part in the first project. */
+type Row = {
+  /** Another project's key. */
+  key: number;
+  /** The session of an account that is a member elsewhere. */
+  session: number;
+  nobody: number;
+  /** The first project's things, under which the others ask. */
+  path?: (ids: Ids) => string;
+  body?: (ids: Ids) => unknown;
+};
+
+const table: Record<string, Row> = {
+  "POST /api/events": { key: 201, session: 201, nobody: 401, body: () => ({ channel: "c", name: "n" }) },
+  "GET /api/events": { key: 200, session: 200, nobody: 401 },
+  "GET /api/events/stream": {
+    key: 200,
+    session: 200,
+    nobody: 401,
+    path: () => "/api/events/stream?lastEventId=0-0",
+  },
+  "GET /api/events/{id}": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: ({ event }) => `/api/events/${event}`,
+  },
+  "GET /api/events/{id}/deliveries": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: ({ event }) => `/api/events/${event}/deliveries`,
+  },
+  "GET /api/channels": { key: 200, session: 200, nobody: 401 },
+  "POST /api/channels": { key: 201, session: 201, nobody: 401, body: () => ({ name: `c ${Math.random()}` }) },
+  "GET /api/keys": { key: 401, session: 200, nobody: 401 },
+  "POST /api/keys": { key: 401, session: 201, nobody: 401, body: () => ({ name: "k" }) },
+  "DELETE /api/keys/{id}": { key: 401, session: 404, nobody: 401, path: ({ key }) => `/api/keys/${key}` },
+  "GET /api/projects": { key: 401, session: 200, nobody: 401 },
+  "POST /api/projects": { key: 401, session: 201, nobody: 401, body: () => ({ name: "p" }) },
+  "PATCH /api/projects/{slug}": {
+    key: 401,
+    session: 404,
+    nobody: 401,
+    path: () => "/api/projects/default",
+    body: () => ({ name: "stolen" }),
+  },
+  "GET /api/notifications": { key: 401, session: 200, nobody: 401 },
+  "POST /api/notifications/read": {
+    key: 401,
+    session: 200,
+    nobody: 401,
+    body: ({ notification }) => ({ ids: [notification] }),
+  },
+  "GET /api/destinations": { key: 401, session: 200, nobody: 401 },
+  "POST /api/destinations": {
+    key: 401,
+    session: 201,
+    nobody: 401,
+    body: () => ({ kind: "browser", label: "b", subscription: subscription("other") }),
+  },
+  "PATCH /api/destinations/{id}": {
+    key: 401,
+    session: 404,
+    nobody: 401,
+    path: ({ destination }) => `/api/destinations/${destination}`,
+    body: () => ({ enabled: false }),
+  },
+  "DELETE /api/destinations/{id}": {
+    key: 401,
+    session: 404,
+    nobody: 401,
+    path: ({ destination }) => `/api/destinations/${destination}`,
+  },
+  "POST /api/destinations/{id}/test": {
+    key: 401,
+    session: 404,
+    nobody: 401,
+    path: ({ destination }) => `/api/destinations/${destination}/test`,
+  },
+  "GET /api/me": { key: 401, session: 200, nobody: 401 },
+  "GET /api/setup": { key: 200, session: 200, nobody: 200 },
+  "POST /api/setup": {
+    key: 409,
+    session: 409,
+    nobody: 409,
+    body: () => ({ token: "t", email: "x@example.com", password: "long enough password" }),
+  },
+  "GET /healthz": { key: 200, session: 200, nobody: 200 },
+  "GET /readyz": { key: 200, session: 200, nobody: 200 },
+};
+
+let app: TestApp;
+let ids: Ids;
+let owner: Record<string, string>;
+let credentials: Record<"key" | "session" | "nobody", Record<string, string>>;
+
+beforeAll(async () => {
+  app = await testApp();
+  owner = { cookie: await app.signIn(), origin: app.address, "content-type": "application/json" };
+  const json = async <Answer>(path: string, init?: RequestInit) =>
+    (await (await app.request(path, { headers: owner, ...init })).json()) as Answer;
+  const post = <Answer>(path: string, body: unknown) =>
+    json<Answer>(path, { method: "POST", body: JSON.stringify(body) });
+  type Made<Name extends string> = { [_ in Name]: { id: string } };
+  const { event } = await post<Made<"event">>("/api/events", {
+    channel: secret,
+    name: secret,
+    userId: secret,
+    notify: true,
+    tags: { [secret]: secret },
+  });
+  const { key } = await post<Made<"key">>("/api/keys", { name: secret });
+  const { destination } = await post<Made<"destination">>("/api/destinations", {
+    kind: "browser",
+    label: secret,
+    subscription: subscription(secret),
+  });
+  const { notifications } = await json<{ notifications: { id: string }[] }>("/api/notifications");
+  ids = { event: event.id, key: key.id, destination: destination.id, notification: notifications[0]!.id };
+  const other = await app.another("Other", "other@example.com");
+  credentials = {
+    key: { "x-api-key": other.secret },
+    session: { cookie: await app.signIn("other@example.com"), origin: app.address },
+    nobody: {},
+  };
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+/** Everything that the owner sees of the first project. */
+async function everything(): Promise<string[]> {
+  const paths = [
+    "events",
+    `events/${ids.event}`,
+    `events/${ids.event}/deliveries`,
+    "channels",
+    "keys",
+    "projects",
+    "notifications",
+    "destinations",
+  ];
+  const texts = await Promise.all(
+    paths.map(async (path) => (await app.request(`/api/${path}`, { headers: owner })).text()),
+  );
+  return texts.map((text) => text.replace(/"lastUsedAt":"[^"]*"/g, ""));
+}
+
+/** What a response says, or of a stream without end the first of it. */
+async function read(response: Response): Promise<string> {
+  if (!response.headers.get("content-type")?.startsWith("text/event-stream")) return response.text();
+  const reader = response.body!.getReader();
+  let text = "";
+  const decoder = new TextDecoder();
+  const timeUp = Bun.sleep(100).then(() => null);
+  for (;;) {
+    const chunk = await Promise.race([reader.read(), timeUp]);
+    if (!chunk || chunk.done) break;
+    text += decoder.decode(chunk.value);
+  }
+  await reader.cancel();
+  return text;
+}
+
+function ask(route: string, who: keyof typeof credentials, query = ""): Promise<Response> {
+  const [method, template] = route.split(" ") as [string, string];
+  const row = table[route]!;
+  const path = row.path?.(ids) ?? template;
+  return app.request(
+    path + (query && (path.includes("?") ? "&" : "?") + query),
+    {
+      method,
+      headers: { ...credentials[who], ...(row.body && { "content-type": "application/json" }) },
+      ...(row.body && { body: JSON.stringify(row.body(ids)) }),
+    },
+    null,
+  );
+}
+
+test("every route of the API has a row in the table", async () => {
+  const { paths } = (await (await app.request("/openapi.json")).json()) as { paths: Record<string, object> };
+  const routes = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+  );
+  expect(Object.keys(table).toSorted()).toEqual(routes.toSorted());
+});
+
+describe("of another's project nothing is seen or changed", () => {
+  for (const [route, row] of Object.entries(table)) {
+    for (const who of ["key", "session", "nobody"] as const) {
+      test(`${route} with ${{ key: "another project's key", session: "another account's session", nobody: "no credentials" }[who]}: ${row[who]}`, async () => {
+        const before = await everything();
+        const response = await ask(route, who);
+        const text = await read(response);
+        expect(`${response.status} ${text}`).toStartWith(`${row[who]} `);
+        expect(text).not.toContain(secret);
+        expect(await everything()).toEqual(before);
+      });
+    }
+  }
+
+  test("with the slug of another's project a session is told that there is none", async () => {
+    for (const route of Object.keys(table)) {
+      if (!/\/api\/(events|channels|keys)/.test(route)) continue;
+      const response = await ask(route, "session", "project=default");
+      expect(`${route} ${response.status}`).toBe(`${route} 404`);
+      expect(await response.text()).toContain("project-unknown");
+    }
+  });
+
+  test("with a query for it a key is told to leave it out", async () => {
+    for (const route of Object.keys(table)) {
+      if (!/\/api\/(events|channels)/.test(route)) continue;
+      const response = await ask(route, "key", "project=default");
+      expect(`${route} ${response.status}`).toBe(`${route} 400`);
+    }
+  });
+
+  test("a live stream hears its own project's events alone", async () => {
+    using stream = await openStream(app, "", credentials.key);
+    using session = await openStream(app, "?project=other", credentials.session);
+    await stream.next("ready");
+    await session.next("ready");
+    await app.post({ channel: secret, name: secret, notify: true });
+    await app.post({ channel: "c", name: "own" }, credentials.key["x-api-key"]);
+    for (const own of [stream, session])
+      expect(await own.next()).toMatchObject({ type: "event", data: expect.stringContaining('"own"') });
+  });
+
+  test("a listing by every filter of the first project is empty", async () => {
+    for (const query of [
+      `channel=${secret}`,
+      `name=${secret}`,
+      `userId=${secret}`,
+      `tag.${secret}=${secret}`,
+      "notify=true",
+    ]) {
+      const events = (await app.list(`?${query}`, credentials.key["x-api-key"])) as Event[];
+      expect(events).toEqual([]);
+    }
+  });
+});
+
+describe("a session is good from the dashboard's own pages alone", () => {
+  const changes = Object.keys(table).filter(
+    (route) => !route.startsWith("GET") && route !== "POST /api/setup",
+  );
+  const origins: [name: string, headers: Record<string, string>][] = [
+    ["from another site", { origin: "https://evil.example" }],
+    ["from a page without an origin", { origin: "null" }],
+    ["from a site of the same name on another port", { origin: "http://127.0.0.1:1" }],
+    ["without an origin", {}],
+    ["without an origin, from another site", { "sec-fetch-site": "cross-site" }],
+    ["without an origin, from a site beside", { "sec-fetch-site": "same-site" }],
+  ];
+  for (const [name, headers] of origins) {
+    test(`a request ${name} changes nothing`, async () => {
+      const before = await everything();
+      for (const route of changes) {
+        const [method] = route.split(" ") as [string];
+        const path = table[route]!.path?.(ids) ?? route.split(" ")[1]!;
+        const body = table[route]!.body?.(ids);
+        const response = await app.request(path, {
+          method,
+          headers: { cookie: owner.cookie!, "content-type": "application/json", ...headers },
+          ...(body !== undefined && { body: JSON.stringify(body) }),
+        });
+        expect(`${route} ${response.status}`).toBe(`${route} 403`);
+        expect(await response.text()).toContain("origin-refused");
+      }
+      expect(await everything()).toEqual(before);
+    });
+  }
+
+  test("a request of its own page is let through, with an origin or by the browser's word", async () => {
+    for (const headers of [{ origin: app.address }, { "sec-fetch-site": "same-origin" }] as Record<
+      string,
+      string
+    >[]) {
+      const response = await app.request("/api/notifications/read", {
+        method: "POST",
+        headers: { cookie: owner.cookie!, "content-type": "application/json", ...headers },
+        body: '{"ids":[]}',
+      });
+      expect(response.status).toBe(200);
+    }
+  });
+
+  test("a cookie that is none is no session", async () => {
+    for (const cookie of ["tidings.session_token=forged.forged", "tidings=1", "other=1", ""]) {
+      expect((await app.request("/api/me", { headers: { cookie } }, null)).status).toBe(401);
+    }
+  });
+});

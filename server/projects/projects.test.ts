@@ -1,0 +1,86 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { type TestApp, testApp } from "../testing/test-app.ts";
+import type { Project } from "../wire/project.ts";
+
+let app: TestApp;
+let cookie: string;
+beforeAll(async () => {
+  app = await testApp();
+  cookie = await app.signIn();
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+async function call(
+  method: string,
+  path: string,
+  body?: unknown,
+  as = cookie,
+): Promise<{ status: number; text: string; project: Project; projects: Project[] }> {
+  const response = await app.request(path, {
+    method,
+    headers: { cookie: as, origin: app.address, "content-type": "application/json" },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  return { status: response.status, text, ...JSON.parse(text) };
+}
+
+test("a project gets a slug from its name, and another one where it is taken", async () => {
+  const cases: [name: string, slug: string][] = [
+    ["My Shop", "my-shop"],
+    ["my shop!", "my-shop-2"],
+    ["Größe & Maß", "gro-e-ma"],
+    ["Café", "cafe"],
+    ["店", "project"],
+    ["💰", "project-2"],
+    ["-- --", "project-3"],
+    ["x".repeat(80), "x".repeat(40)],
+  ];
+  for (const [name, slug] of cases) {
+    const { status, project } = await call("POST", "/api/projects", { name });
+    expect([status, project.name, project.slug, project.role]).toEqual([201, name, slug, "owner"]);
+  }
+  const { projects } = await call("GET", "/api/projects");
+  expect(projects.map(({ slug }) => slug)).toEqual(["default", ...cases.map(([, slug]) => slug)]);
+});
+
+test("ten projects of one name at the same moment get ten slugs", async () => {
+  const made = await Promise.all(
+    Array.from({ length: 10 }, () => call("POST", "/api/projects", { name: "Twin" })),
+  );
+  expect(new Set(made.map(({ project }) => project.slug)).size).toBe(10);
+});
+
+test("renaming keeps the slug", async () => {
+  const { project } = await call("POST", "/api/projects", { name: "Before" });
+  const renamed = await call("PATCH", `/api/projects/${project.slug}`, { name: "After" });
+  expect(renamed.project).toEqual({ ...project, name: "After" });
+  expect((await call("GET", "/api/projects")).projects).toContainEqual(renamed.project);
+});
+
+test("a member who is not the owner can't rename it", async () => {
+  const { slug } = await app.another("Theirs", "member@example.com");
+  const member = await app.signIn("member@example.com");
+  const refused = await call("PATCH", `/api/projects/${slug}`, { name: "Mine" }, member);
+  expect(refused.status).toBe(403);
+  expect(refused.text).toContain("project-forbidden");
+});
+
+test("what does not fit is refused", async () => {
+  for (const body of [{}, { name: "" }, { name: "x".repeat(81) }, { name: "x", slug: "y" }, { name: 1 }]) {
+    expect((await call("POST", "/api/projects", body)).status).toBe(422);
+    expect((await call("PATCH", "/api/projects/default", body)).status).toBe(422);
+  }
+  expect((await call("PATCH", "/api/projects/none", { name: "x" })).status).toBe(404);
+});
+
+test("a session with several projects says which one, with one it need not", async () => {
+  const refused = await call("GET", "/api/channels");
+  expect(refused.status).toBe(400);
+  expect(refused.text).toContain("Say which project");
+  expect((await call("GET", "/api/channels?project=default")).status).toBe(200);
+  await app.another("Alone", "alone@example.com");
+  expect((await call("GET", "/api/channels", undefined, await app.signIn("alone@example.com"))).status).toBe(
+    200,
+  );
+});

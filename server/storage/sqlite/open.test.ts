@@ -1,0 +1,73 @@
+import { Database } from "bun:sqlite";
+import { afterEach, expect, test } from "bun:test";
+import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { runTidings } from "../../testing/server-process.ts";
+import { databaseFile, migrate, openForReading } from "./open.ts";
+
+const directory = join(mkdtempSync(join(tmpdir(), "tidings-open-")), "deep/data");
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+function change(sql: string): void {
+  const database = new Database(databaseFile(directory));
+  database.run(sql);
+  database.close();
+}
+
+test("a database is made with its directory, for its owner's eyes only", () => {
+  migrate(directory);
+  expect(statSync(directory).mode & 0o777).toBe(0o700);
+  const database = openForReading(databaseFile(directory));
+  expect(database.query("PRAGMA user_version").get()).toEqual({ user_version: 1 });
+  expect(database.query("PRAGMA journal_mode").get()).toEqual({ journal_mode: "wal" });
+  expect(() => database.run("DELETE FROM events")).toThrow("readonly");
+  database.close();
+});
+
+test("a database that is current is left as it is", () => {
+  migrate(directory);
+  change("INSERT INTO settings VALUES ('a', 'b')");
+  migrate(directory);
+  const database = openForReading(databaseFile(directory));
+  expect(database.query("SELECT value FROM settings").all()).toEqual([{ value: "b" }]);
+  database.close();
+  expect(existsSync(`${databaseFile(directory)}.before-1`)).toBe(false);
+});
+
+test("a database of a newer program is refused with a sentence that says what to do, and left alone", async () => {
+  migrate(directory);
+  change("PRAGMA user_version = 99");
+  expect(() => migrate(directory)).toThrow(
+    /written by a newer Tidings \(its schema is 99, this program knows 1\).*Start that version/,
+  );
+  const { code, stderr } = await runTidings(["key", "create", "--project", "p", "--name", "n"], {
+    TIDINGS_DATA: directory,
+  });
+  expect(code).toBe(1);
+  expect(stderr).toContain("written by a newer Tidings");
+  const database = openForReading(databaseFile(directory));
+  expect(database.query("PRAGMA user_version").get()).toEqual({ user_version: 99 });
+  database.close();
+});
+
+test("several processes that start on an empty directory at once make one database", async () => {
+  const account = (n: number) =>
+    runTidings(
+      ["account", "create", "--email", `a${n}@example.com`, "--password-stdin"],
+      { TIDINGS_DATA: directory },
+      "long enough password",
+    );
+  const ended = await Promise.all(Array.from({ length: 6 }, (_, n) => account(n)));
+  expect(ended.map(({ stderr, code }) => (code === 0 ? "made" : stderr))).toEqual(Array(6).fill("made"));
+  const database = openForReading(databaseFile(directory));
+  expect(database.query("SELECT count(*) AS n FROM accounts").get()).toEqual({ n: 6 });
+  // One of them was first, and owns the one project.
+  expect(database.query("SELECT role, count(*) AS n FROM members GROUP BY role ORDER BY role").all()).toEqual(
+    [
+      { role: "member", n: 5 },
+      { role: "owner", n: 1 },
+    ],
+  );
+  database.close();
+}, 30_000);

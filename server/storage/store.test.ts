@@ -1,0 +1,342 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { ArrivalClock, compareMoments, eventIdOf, type Moment } from "../events/id.ts";
+import { createProject } from "../projects/projects.ts";
+import { stores } from "../testing/stores.ts";
+import type { Event } from "../wire/event.ts";
+import type { AcceptedEvent, EventQuery, Store } from "./store.ts";
+
+const day = Date.UTC(2026, 0, 31);
+
+for (const engine of stores) {
+  describe(`the store on ${engine.name}`, () => {
+    let place: Awaited<ReturnType<typeof engine.place>>;
+    let store: Store;
+    let clock: ArrivalClock;
+    const open = async () => {
+      store = await place.open();
+      clock = new ArrivalClock(await store.events.lastArrival());
+    };
+    beforeAll(async () => {
+      place = await engine.place();
+      await open();
+    });
+    afterAll(async () => {
+      await store.close();
+      await place.remove();
+    });
+
+    const newProject = async () => (await createProject(store.control, "Test", null)).id;
+    const parse = (texts: string[]) => texts.map((text) => JSON.parse(text) as Event);
+
+    type Made = {
+      id?: string;
+      createdAtMs?: number;
+      channel?: string;
+      name?: string;
+      userId?: string;
+      notify?: boolean;
+      tags?: Record<string, string>;
+      notifies?: boolean;
+    };
+
+    function make(projectId: number, made: Made = {}): AcceptedEvent {
+      const arrival = clock.next();
+      const id = made.id ?? eventIdOf(arrival);
+      const createdAtMs = made.createdAtMs ?? arrival.ms;
+      const createdAt = new Date(createdAtMs).toISOString();
+      const { channel = "c", name = "n", userId = "", notify = false, tags = {} } = made;
+      const members = JSON.stringify({ name, channelId: channel, userId, notify, tags }).slice(1, -1);
+      return {
+        projectId,
+        id,
+        idSent: made.id !== undefined,
+        createdAtMs,
+        createdAt,
+        dated: made.createdAtMs !== undefined,
+        arrival,
+        notifies: made.notifies ?? false,
+        json: `{"id":"${id}",${members},"createdAt":"${createdAt}"}`,
+      };
+    }
+
+    async function append(projectId: number, made: Made = {}): Promise<AcceptedEvent> {
+      const event = make(projectId, made);
+      expect(await store.events.append(event)).toEqual({ kind: "created", notified: false });
+      return event;
+    }
+
+    async function streamed(query: EventQuery): Promise<Event[]> {
+      const chunks: string[] = [];
+      for await (const chunk of store.events.stream(query)) chunks.push(new TextDecoder().decode(chunk));
+      return JSON.parse(`[${chunks.join(",")}]`);
+    }
+
+    const all = (projectId: number, more: Partial<EventQuery> = {}): EventQuery => ({
+      projectId,
+      filter: {},
+      order: "desc",
+      ...more,
+    });
+
+    test("an event that was appended is found, listed and streamed, byte for byte", async () => {
+      const projectId = await newProject();
+      const event = await append(projectId, {
+        name: 'quotes " and 💰 and \u2028',
+        tags: { 10: "ten", b: "\t", a: "a\nb" },
+      });
+      expect(await store.events.find(projectId, event.id)).toBe(event.json);
+      expect(await store.events.page(all(projectId), 10)).toEqual({ events: [event.json], next: null });
+      expect(await streamed(all(projectId))).toEqual(parse([event.json]));
+    });
+
+    test("a store without events answers everything", async () => {
+      const projectId = await newProject();
+      expect(await store.events.page(all(projectId), 10)).toEqual({ events: [], next: null });
+      expect(await streamed(all(projectId))).toEqual([]);
+      expect(await store.events.find(projectId, Bun.randomUUIDv7())).toBeNull();
+      expect(await store.events.arrivedAfter(projectId, { ms: 0, sequence: 0 }, 10)).toEqual([]);
+    });
+
+    test("an event of one project is not found in another", async () => {
+      const [mine, theirs] = [await newProject(), await newProject()];
+      const made = await append(mine);
+      const sent = await append(mine, { id: Bun.randomUUIDv7(), createdAtMs: day });
+      for (const { id } of [made, sent]) expect(await store.events.find(theirs, id)).toBeNull();
+      expect((await store.events.page(all(theirs), 10)).events).toEqual([]);
+      expect(await store.events.arrivedAfter(theirs, { ms: 0, sequence: 0 }, 10)).toEqual([]);
+    });
+
+    describe("a duplicate is told with the event that is there", () => {
+      const ways: [string, Made][] = [
+        ["of an id that a client made", { id: Bun.randomUUIDv7() }],
+        ["of an id that a client made, on a dated event", { id: Bun.randomUUIDv7(), createdAtMs: day }],
+        ["of an id that the server made", {}],
+        ["of an id that the server made, on a dated event", { createdAtMs: day }],
+      ];
+      for (const [name, made] of ways) {
+        test(name, async () => {
+          const projectId = await newProject();
+          const event = await append(projectId, made);
+          for (const again of [{}, { createdAtMs: day + 1 }, { name: "another" }]) {
+            const verdict = await store.events.append(make(projectId, { id: event.id, ...again }));
+            expect(verdict).toEqual({ kind: "duplicate", json: event.json });
+          }
+          expect(await store.events.find(projectId, event.id)).toBe(event.json);
+          expect((await store.events.page(all(projectId), 10)).events).toHaveLength(1);
+        });
+      }
+
+      test("within one commit", async () => {
+        const projectId = await newProject();
+        const id = Bun.randomUUIDv7();
+        const verdicts = await Promise.all(
+          Array.from({ length: 20 }, (_, n) => store.events.append(make(projectId, { id, name: `${n}` }))),
+        );
+        expect(verdicts.map(({ kind }): string => kind).sort()).toEqual([
+          "created",
+          ...Array<string>(19).fill("duplicate"),
+        ]);
+        expect(
+          new Set(verdicts.map((verdict) => (verdict.kind === "duplicate" ? verdict.json : ""))).size,
+        ).toBe(2);
+      });
+    });
+
+    test("the order is by createdAt, then id, whatever the order of arrival", async () => {
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(
+            fc.record({
+              at: fc.option(fc.integer({ min: 0, max: 4 })),
+              own: fc.boolean(),
+              seed: fc.integer({ min: 0, max: 2 ** 40 }),
+            }),
+            { minLength: 1, maxLength: 60 },
+          ),
+          fc.integer({ min: 1, max: 20 }),
+          async (rows, limit) => {
+            const projectId = await newProject();
+            const events = rows.map(({ at, own, seed }) =>
+              make(projectId, {
+                ...(at !== null && { createdAtMs: day + at }),
+                ...(own && { id: Bun.randomUUIDv7("hex", seed) }),
+              }),
+            );
+            await Promise.all(events.map((event) => store.events.append(event)));
+            const expected = events
+              .toSorted((a, b) => a.createdAtMs - b.createdAtMs || (a.id < b.id ? -1 : 1))
+              .map(({ id }) => id);
+            for (const order of ["asc", "desc"] as const) {
+              const seen: string[] = [];
+              let query: EventQuery = all(projectId, { order });
+              for (;;) {
+                const page = await store.events.page(query, limit);
+                expect(page.events.length).toBeLessThanOrEqual(limit);
+                seen.push(...parse(page.events).map(({ id }) => id));
+                if (!page.next) break;
+                query = { ...query, after: page.next };
+              }
+              expect(seen).toEqual(order === "asc" ? expected : expected.toReversed());
+              expect((await streamed(all(projectId, { order }))).map(({ id }) => id)).toEqual(seen);
+            }
+          },
+        ),
+        { numRuns: 40 },
+      );
+    });
+
+    test("a stream goes on over many chunks, and over one millisecond that fills several", async () => {
+      const projectId = await newProject();
+      const count = 5_500;
+      for (let n = 0; n < count; n += 500) {
+        await Promise.all(
+          Array.from({ length: 500 }, (_, i) =>
+            store.events.append(make(projectId, { name: `${n + i}`, ...(i % 2 && { createdAtMs: day }) })),
+          ),
+        );
+      }
+      const events = await streamed(all(projectId));
+      expect(new Set(events.map(({ id }) => id)).size).toBe(count);
+      expect(await streamed(all(projectId, { order: "asc" }))).toEqual(events.toReversed());
+      expect(await streamed(all(projectId, { filter: { toMs: day + 1 } }))).toHaveLength(count / 2);
+    });
+
+    test("a stream that is given up in the middle holds nothing up", async () => {
+      const projectId = await newProject();
+      await Promise.all(Array.from({ length: 100 }, () => store.events.append(make(projectId))));
+      for await (const _ of store.events.stream(all(projectId))) break;
+      await append(projectId);
+    });
+
+    describe("what arrived after a moment", () => {
+      test("comes in the order of arrival, dated or not, in pages without gap or double", async () => {
+        const projectId = await newProject();
+        const start: Moment = clock.next();
+        const events = Array.from({ length: 230 }, (_, n) =>
+          make(projectId, n % 3 ? {} : { createdAtMs: n % 2 ? day + n : Date.now() + 3_600_000 }),
+        );
+        await Promise.all(events.map((event) => store.events.append(event)));
+        const seen: string[] = [];
+        for (let after = start; ; ) {
+          const page = await store.events.arrivedAfter(projectId, after, 50);
+          for (const { arrival, json } of page) {
+            expect(compareMoments(arrival, after)).toBeGreaterThan(0);
+            after = arrival;
+            seen.push(json);
+          }
+          if (page.length < 50) break;
+        }
+        expect(seen).toEqual(events.map(({ json }) => json));
+      });
+
+      test("is nothing for a moment that lies far ahead", async () => {
+        const projectId = await newProject();
+        await append(projectId);
+        for (const ms of [Date.now() + 1e9, 2 ** 42, 999_999_999_999_999]) {
+          expect(await store.events.arrivedAfter(projectId, { ms, sequence: 1_048_575 }, 10)).toEqual([]);
+        }
+      });
+    });
+
+    test("channels are made with their first event and count their events", async () => {
+      const projectId = await newProject();
+      await append(projectId, { channel: "b", createdAtMs: day });
+      await Promise.all([
+        append(projectId, { channel: "a" }),
+        append(projectId, { channel: "b" }),
+        append(projectId, { channel: "a", createdAtMs: day }),
+      ]);
+      const rows = await store.control
+        .selectFrom("channels")
+        .selectAll()
+        .where("projectId", "=", projectId)
+        .orderBy("name")
+        .execute();
+      expect(rows.map(({ name, events }) => [name, events])).toEqual([
+        ["a", 2],
+        ["b", 2],
+      ]);
+      for (const { lastEventAt } of rows) expect(lastEventAt!).toBeGreaterThan(day);
+    });
+
+    test("an event that cannot be stored is refused, and what shared its commit is stored or refused as well", async () => {
+      const projectId = await newProject();
+      const [good, bad] = await Promise.allSettled([
+        store.events.append(make(projectId)),
+        store.events.append(make(999_999)),
+      ]);
+      expect(bad.status).toBe("rejected");
+      // They shared a commit, which is all or nothing: neither is there, and neither was acknowledged.
+      expect(good.status === "fulfilled").toBe(
+        (await store.events.page(all(projectId), 10)).events.length === 1,
+      );
+      await append(projectId);
+    });
+
+    test("a transaction on the control tables holds events up, and both are stored", async () => {
+      const projectId = await newProject();
+      let appended: Promise<AcceptedEvent> | null = null;
+      await store.control.transaction().execute(async (transaction) => {
+        await transaction
+          .updateTable("projects")
+          .set({ name: "Renamed" })
+          .where("id", "=", projectId)
+          .execute();
+        appended = append(projectId);
+        await Bun.sleep(20);
+      });
+      await appended;
+      const row = await store.control
+        .selectFrom("projects")
+        .select("name")
+        .where("id", "=", projectId)
+        .executeTakeFirstOrThrow();
+      expect(row.name).toBe("Renamed");
+      expect((await store.events.page(all(projectId), 10)).events).toHaveLength(1);
+    });
+
+    test("a transaction that fails leaves nothing, and the next statement works", async () => {
+      const projectId = await newProject();
+      const failing = store.control.transaction().execute(async (transaction) => {
+        await transaction.updateTable("projects").set({ name: "Half" }).where("id", "=", projectId).execute();
+        throw new Error("stop");
+      });
+      expect(await failing.catch((error: Error) => error.message)).toBe("stop");
+      const row = await store.control
+        .selectFrom("projects")
+        .select("name")
+        .where("id", "=", projectId)
+        .executeTakeFirstOrThrow();
+      expect(row.name).toBe("Test");
+      await append(projectId);
+    });
+
+    test("everything survives closing and opening, and arrivals go on after the last one", async () => {
+      const projectId = await newProject();
+      const events = [
+        await append(projectId),
+        await append(projectId, { createdAtMs: day }),
+        await append(projectId, { id: Bun.randomUUIDv7() }),
+      ];
+      const last = clock.last;
+      await store.close();
+      await open();
+      expect(await store.events.lastArrival()).toEqual(last);
+      expect(compareMoments(clock.next(), last)).toBeGreaterThan(0);
+      for (const event of events) expect(await store.events.find(projectId, event.id)).toBe(event.json);
+      // Also where the machine's clock was set back meanwhile.
+      const late = new ArrivalClock(await store.events.lastArrival(), () => day);
+      expect(compareMoments(late.next(), last)).toBeGreaterThan(0);
+    });
+
+    test("closing stores what is waiting", async () => {
+      const projectId = await newProject();
+      const appended = Promise.all(Array.from({ length: 500 }, () => store.events.append(make(projectId))));
+      await store.close();
+      expect(await appended).toHaveLength(500);
+      await open();
+      expect(await streamed(all(projectId))).toHaveLength(500);
+    });
+  });
+}
