@@ -81,7 +81,7 @@ describe("the first run", () => {
     await page.getByLabel("Password", { exact: true }).fill(owner.password);
     await page.getByRole("button", { name: "Create account" }).click();
     await page.getByText("Waiting for your first event").first().waitFor();
-    const text = await page.locator("main").innerText();
+    const text = (await page.locator("main").textContent())!;
     key = /tdg_sk_[0-9A-Za-z]{36}/.exec(text)![0];
     expect(text).toContain("/api/events");
     await expectAccessible("waiting");
@@ -250,7 +250,7 @@ describe("keys and sessions", () => {
       .getByText(/tdg_sk_/)
       .first()
       .waitFor();
-    const shown = await page.getByRole("dialog").innerText();
+    const shown = (await page.getByRole("dialog").textContent())!;
     const secret = /tdg_sk_[0-9A-Za-z]{36}/.exec(shown)![0];
     const status = async () =>
       (await fetch(`${running.address}/api/events?limit=1`, { headers: { "x-api-key": secret } })).status;
@@ -259,7 +259,7 @@ describe("keys and sessions", () => {
     await page.reload();
     const row = page.getByRole("row").filter({ hasText: "Till" });
     await row.waitFor();
-    expect(await page.locator("main").innerText()).not.toContain(secret);
+    expect(await page.locator("main").textContent()).not.toContain(secret);
     await expectAccessible("keys");
     await row.getByRole("button", { name: /revoke/i }).click();
     await page

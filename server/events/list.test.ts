@@ -404,9 +404,9 @@ describe("one event", () => {
   );
 });
 
-test("25,000 events are streamed to a client that reads slowly, without piling up in memory", async () => {
-  const count = 25_000;
-  const description = "x".repeat(2_000);
+test("20,000 events are streamed to a client that reads slowly, without piling up in memory", async () => {
+  const count = 20_000;
+  const description = "x".repeat(9_000);
   // A process of its own, so that its memory alone is measured.
   await using remote = await testProcess();
   for (let n = 0; n < count; n += 1_000) {
@@ -425,7 +425,7 @@ test("25,000 events are streamed to a client that reads slowly, without piling u
       const parts = (rest + decoder.decode(chunk.value, { stream: true })).split('"createdAt":"');
       events += parts.length - 1;
       rest = parts.at(-1)!;
-      // The listing is over 50 MB; of it the server is to make no more than is read.
+      // The listing is over 180 MB; of it the server is to make no more than is read.
       if (paused === null) paused = await Bun.sleep(500).then(remote.memoryMb);
     }
     expect(rest).toEndWith("}]}");
@@ -434,7 +434,8 @@ test("25,000 events are streamed to a client that reads slowly, without piling u
   };
   const idle = remote.memoryMb();
   const paused = [await read(), await read(), await read()];
-  expect(Math.max(...paused) - idle).toBeLessThan(40);
+  console.log(idle, paused, remote.memoryMb());
+  expect(Math.max(...paused) - idle).toBeLessThan(90);
 }, 60_000);
 
 test("a client that goes away in the middle of a listing leaves the server well", async () => {

@@ -23,6 +23,8 @@ export type Listener = {
 type Client = Listener & {
   send: (frame: string) => void;
   close: () => void;
+  /** What arrived up to here was sent from the store, where an event can be seen before it is announced. */
+  caughtUpTo: Moment | null;
   /** Events that arrive while the client catches up, to be sent after that. */
   held: { arrival: Moment; frame: string }[] | null;
 };
@@ -96,6 +98,7 @@ export class LiveStreams {
           client = {
             ...listener,
             held: listener.after ? [] : null,
+            caughtUpTo: null,
             send: (frame) => {
               if (!this.#clients.get(client.projectId)?.has(client)) return;
               controller.enqueue(encoder.encode(frame));
@@ -138,6 +141,7 @@ export class LiveStreams {
     }
     const held = client.held ?? [];
     client.held = null;
+    client.caughtUpTo = last;
     for (const { arrival, frame } of held) if (compareMoments(arrival, last) > 0) client.send(frame);
   }
 
@@ -155,12 +159,15 @@ export class LiveStreams {
       };
       for (const client of this.#clients.get(projectId) ?? []) {
         const isOpen = Object.values(client.filter).every((value) => value === undefined);
-        const wanted = (event: AcceptedEvent) => isOpen || holds(client.filter, parse(event));
+        const isNews = ({ arrival }: AcceptedEvent) =>
+          client.caughtUpTo === null || compareMoments(arrival, client.caughtUpTo) > 0;
+        const wanted = (event: AcceptedEvent) =>
+          isNews(event) && (isOpen || holds(client.filter, parse(event)));
         if (client.held) {
           events.forEach((event, index) => {
             if (wanted(event)) client.held!.push({ arrival: event.arrival, frame: frames[index]! });
           });
-        } else if (isOpen) client.send(all);
+        } else if (isOpen && isNews(events[0]!)) client.send(all);
         else {
           const some = frames.filter((_, index) => wanted(events[index]!));
           if (some.length > 0) client.send(some.join(""));

@@ -39,7 +39,7 @@ const lines = (max: number) =>
   texts(max, fc.oneof({ weight: 5, arbitrary: character }, fc.constantFrom("\t", "\n", "\r\n")));
 
 /** Keys that a careless program stumbles over, among plain ones. */
-export const tagKey = fc.oneof(
+const tagKey = fc.oneof(
   filled(limits.tagKeyCharacters),
   fc.constantFrom(
     "__proto__",
@@ -58,7 +58,7 @@ export const tagKey = fc.oneof(
 );
 
 /** Tags as JSON parses them: `__proto__` is a key like any other. */
-export const tags: fc.Arbitrary<Record<string, string>> = fc
+const tags: fc.Arbitrary<Record<string, string>> = fc
   .uniqueArray(fc.tuple(tagKey, lines(limits.tagValueCharacters)), { selector: ([key]) => key, maxLength: 6 })
   .map((pairs) =>
     JSON.parse(`{${pairs.map(([key, value]) => `${JSON.stringify(key)}:${JSON.stringify(value)}`).join()}}`),

@@ -53,7 +53,7 @@ export async function startServer(environment: Record<string, string>) {
   };
 }
 
-export type ServerProcess = Awaited<ReturnType<typeof startServer>>;
+type ServerProcess = Awaited<ReturnType<typeof startServer>>;
 
 /** Like `testApp`, with the server as a process of its own: to be killed, and to be measured alone. */
 export async function testProcess() {

@@ -3,7 +3,7 @@ import { problem } from "../../../server/wire/problems.ts";
 import type { Event } from "../wire.gen.ts";
 
 /** What happens to the next request instead of an answer or after it. */
-export type Mishap =
+type Mishap =
   | { answer: Response; storing?: boolean }
   /** The request is stored and never answered. */
   | "silence"

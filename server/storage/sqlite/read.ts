@@ -15,6 +15,8 @@ const earliest = 0n;
 const latest = 2n ** 63n - 1n;
 /** Rows that a filter's page reads at least at a time, for the case that some do not hold. */
 const runRowsMin = 50;
+/** A chunk is long enough with so many characters. */
+const chunkCharacters = 1_048_576;
 
 /** The queries on events. All are read-only and hold no transaction open between calls. */
 export function createRead(database: Database) {
@@ -110,17 +112,30 @@ export function createRead(database: Database) {
     return { rows, next: isEnd || !last ? null : { ms: last.ms, id: dashed(last.id) } };
   }
 
+  // Mean length of the last chunk's events, so that a chunk of long ones does not fill the memory.
+  let eventCharacters = chunkCharacters / runRowsMin;
+
+  // One transaction: a commit between the two would show a later arrival and hide an earlier one, which was then missed.
+  const readArrived = database.transaction(
+    (projectId: number, after: bigint, limit: number) =>
+      [
+        selectUndatedAfter.all(matchOf(projectId, {}), after + 1n, latest, limit),
+        selectDatedAfter.all(projectId, after, limit),
+      ] as const,
+  );
+
   return {
     page(query: EventQuery, limit: number): Page {
       const { rows, next } = readPage(query, limit);
       return { events: rows.map(jsonOf), next };
     },
 
-    /** A page as one text with commas between the events. */
+    /** Up to `limit` events as one text with commas between them; fewer where the last ones were long. */
     chunk(query: EventQuery, limit: number): { text: string; next: Cursor | null } {
-      const { rows, next } = readPage(query, limit);
+      const { rows, next } = readPage(query, Math.min(limit, Math.ceil(chunkCharacters / eventCharacters)));
       let text = "";
       for (const row of rows) text += text === "" ? jsonOf(row) : `,${jsonOf(row)}`;
+      if (rows.length > 0) eventCharacters = text.length / rows.length;
       return { text, next };
     },
 
@@ -131,14 +146,12 @@ export function createRead(database: Database) {
     },
 
     arrivedAfter(projectId: number, moment: Moment, limit: number): ArrivedEvent[] {
-      const after = positionOf(moment);
-      const undated = selectUndatedAfter
-        .all(matchOf(projectId, {}), after + 1n, latest, limit)
-        .map((row) => ({
-          arrival: { ms: row.ms, sequence: row.sequence },
-          json: jsonOf(row),
-        }));
-      const dated = selectDatedAfter.all(projectId, after, limit).map((row) => ({
+      const [undatedRows, datedRows] = readArrived(projectId, positionOf(moment), limit);
+      const undated = undatedRows.map((row) => ({
+        arrival: { ms: row.ms, sequence: row.sequence },
+        json: jsonOf(row),
+      }));
+      const dated = datedRows.map((row) => ({
         arrival: { ms: row.arrivalMs, sequence: row.arrivalSequence },
         json: jsonOf(row),
       }));
