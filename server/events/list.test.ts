@@ -434,7 +434,6 @@ test("20,000 events are streamed to a client that reads slowly, without piling u
   };
   const idle = remote.memoryMb();
   const paused = [await read(), await read(), await read()];
-  console.log(idle, paused, remote.memoryMb());
   expect(Math.max(...paused) - idle).toBeLessThan(90);
 }, 60_000);
 

@@ -232,6 +232,17 @@ describe("of another's project nothing is seen or changed", () => {
     }
   });
 
+  test("an event of the same id in two projects shows each project's own deliveries", async () => {
+    const own = { channel: "c", name: "n", id: ids.event };
+    expect((await app.post(own, credentials.key["x-api-key"])).status).toBe(201);
+    const response = await app.request(
+      `/api/events/${ids.event}/deliveries`,
+      { headers: credentials.key },
+      null,
+    );
+    expect(await response.json()).toMatchObject({ ok: true, deliveries: [] });
+  });
+
   test("a live stream hears its own project's events alone", async () => {
     using stream = await openStream(app, "", credentials.key);
     using session = await openStream(app, "?project=other", credentials.session);

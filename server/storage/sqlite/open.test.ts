@@ -1,13 +1,14 @@
 import { Database } from "bun:sqlite";
 import { afterEach, expect, test } from "bun:test";
-import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runTidings } from "../../testing/server-process.ts";
-import { databaseFile, migrate, openForReading } from "./open.ts";
+import { databaseFile, migrate, openForReading, openForWriting } from "./open.ts";
 
-const directory = join(mkdtempSync(join(tmpdir(), "tidings-open-")), "deep/data");
-afterEach(() => rmSync(directory, { recursive: true, force: true }));
+const place = mkdtempSync(join(tmpdir(), "tidings-open-"));
+const directory = join(place, "deep/data");
+afterEach(() => rmSync(place, { recursive: true, force: true }));
 
 function change(sql: string): void {
   const database = new Database(databaseFile(directory));
@@ -50,6 +51,23 @@ test("a database of a newer program is refused with a sentence that says what to
   expect(database.query("PRAGMA user_version").get()).toEqual({ user_version: 99 });
   database.close();
 });
+
+test("a process that waited while another one migrated finds it done", async () => {
+  // Both have seen an empty database, and wait for the lock that is held here.
+  mkdirSync(directory, { recursive: true });
+  const holder = openForWriting(databaseFile(directory));
+  holder.run("BEGIN IMMEDIATE");
+  const create = (name: string) => runTidings(["project", "create", name], { TIDINGS_DATA: directory });
+  const ended = Promise.all([create("a"), create("b"), create("c")]);
+  await Bun.sleep(1_500);
+  holder.run("ROLLBACK");
+  holder.close();
+  expect((await ended).map(({ code, stdout, stderr }) => [code, stdout, stderr])).toEqual([
+    [0, "a\n", ""],
+    [0, "b\n", ""],
+    [0, "c\n", ""],
+  ]);
+}, 30_000);
 
 test("several processes that start on an empty directory at once make one database", async () => {
   const account = (n: number) =>
