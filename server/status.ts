@@ -32,7 +32,7 @@ export function addStatusRoutes(routes: Routes, { store }: House): void {
     },
     async () => {
       try {
-        await store.events.lastArrival();
+        await store.events.ping();
       } catch (error) {
         throw problem("storage-unavailable", {
           detail: "The storage does not answer.",

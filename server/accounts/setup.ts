@@ -32,14 +32,14 @@ export async function claimSetup(
 ): Promise<{ project: Project; secret: string }> {
   await checkToken(control, token);
   const passwordHash = await hashPassword(account.password);
-  const { id, project } = await control.transaction().execute(async (transaction) => {
+  return control.transaction().execute(async (transaction) => {
     await checkToken(transaction, token);
     const { firstProject } = await createAccount(transaction, account, passwordHash, null);
     await transaction.deleteFrom("settings").where("name", "=", setting).execute();
-    return firstProject!;
+    const { id, project } = firstProject!;
+    const { secret } = await createKey(transaction, id, "First key");
+    return { project, secret };
   });
-  const { secret } = await createKey(control, id, "First key");
-  return { project, secret };
 }
 
 async function checkToken(control: Kysely<ControlTables>, token: string): Promise<void> {

@@ -9,6 +9,9 @@ const heartbeatMs = 15_000;
 /** Most events that a resuming client is sent; beyond that it is told to read the listing again. */
 const catchUpEventsMax = 5_000;
 const catchUpPage = 500;
+/** A client that catches up is waited for; what arrives meanwhile is held, up to so many events. */
+const heldEventsMax = 10_000;
+const catchUpPauseMs = 20;
 
 /** Who is listening: used to cut off a revoked key and to tell an account of its notifications. */
 export type Listener = {
@@ -23,6 +26,10 @@ export type Listener = {
 type Client = Listener & {
   send: (frame: string) => void;
   close: () => void;
+  /** It was not closed, and has not gone away. */
+  isThere: () => boolean;
+  /** More than half of what may wait for it is waiting. */
+  isBehind: () => boolean;
   /** What arrived up to here was sent from the store, where an event can be seen before it is announced. */
   caughtUpTo: Moment | null;
   /** Events that arrive while the client catches up, to be sent after that. */
@@ -99,8 +106,10 @@ export class LiveStreams {
             ...listener,
             held: listener.after ? [] : null,
             caughtUpTo: null,
+            isThere: () => this.#clients.get(client.projectId)?.has(client) ?? false,
+            isBehind: () => (controller.desiredSize ?? 0) < clientBytesMax / 2,
             send: (frame) => {
-              if (!this.#clients.get(client.projectId)?.has(client)) return;
+              if (!client.isThere()) return;
               controller.enqueue(encoder.encode(frame));
               if ((controller.desiredSize ?? 0) < 0) close();
             },
@@ -123,6 +132,7 @@ export class LiveStreams {
       for (let sent = 0; ; ) {
         const page = await this.#events.arrivedAfter(client.projectId, last, catchUpPage);
         for (const { arrival, json } of page) {
+          while (client.isBehind() && client.isThere()) await Bun.sleep(catchUpPauseMs);
           if (holds(client.filter, JSON.parse(json) as Event)) client.send(frameOf("event", json, arrival));
           last = arrival;
         }
@@ -167,6 +177,7 @@ export class LiveStreams {
           events.forEach((event, index) => {
             if (wanted(event)) client.held!.push({ arrival: event.arrival, frame: frames[index]! });
           });
+          if (client.held.length > heldEventsMax) client.close();
         } else if (isOpen && isNews(events[0]!)) client.send(all);
         else {
           const some = frames.filter((_, index) => wanted(events[index]!));

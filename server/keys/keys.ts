@@ -1,4 +1,4 @@
-import type { Kysely, Selectable } from "kysely";
+import type { Kysely, Selectable, Transaction } from "kysely";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Key } from "../wire/key.ts";
 import { problem } from "../wire/problems.ts";
@@ -6,7 +6,7 @@ import { hashOf, makeSecret } from "./secret.ts";
 
 /** Makes a key; the secret is in the answer and nowhere else. */
 export async function createKey(
-  control: Kysely<ControlTables>,
+  control: Kysely<ControlTables> | Transaction<ControlTables>,
   projectId: number,
   name: string,
 ): Promise<{ key: Key; secret: string }> {

@@ -72,6 +72,8 @@ export interface EventStore {
   find(projectId: number, id: string): Promise<string | null>;
   /** Up to `limit` events that arrived after a moment, in the order of arrival. */
   arrivedAfter(projectId: number, moment: Moment, limit: number): Promise<ArrivedEvent[]>;
+  /** Answers while events can be read; throws what the engine says where they can't. */
+  ping(): Promise<void>;
   /** The moment of the newest arrival, or null in an empty store. */
   lastArrival(): Promise<Moment | null>;
 }

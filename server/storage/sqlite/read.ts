@@ -50,6 +50,7 @@ export function createRead(database: Database) {
     `SELECT ${columns}, arrival >> 21 AS arrivalMs, arrival & 2097151 AS arrivalSequence FROM events
      WHERE arrival > ?2 AND project_id = ?1 ORDER BY arrival LIMIT ?3`,
   );
+  const selectAny = database.prepare("SELECT 1 FROM events LIMIT 1");
   const selectLastUndated = database.prepare<{ ms: number; sequence: number }, []>(
     "SELECT position >> 21 AS ms, position & 2097151 AS sequence FROM events WHERE arrival IS NULL ORDER BY position DESC LIMIT 1",
   );
@@ -158,6 +159,10 @@ export function createRead(database: Database) {
       return [...undated, ...dated]
         .sort((a, b) => a.arrival.ms - b.arrival.ms || a.arrival.sequence - b.arrival.sequence)
         .slice(0, limit);
+    },
+
+    ping(): void {
+      selectAny.get();
     },
 
     lastArrival(): Moment | null {

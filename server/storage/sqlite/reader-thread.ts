@@ -13,6 +13,7 @@ export type ReaderRequest =
   | { kind: "chunk"; query: EventQuery; limit: number }
   | { kind: "find"; projectId: number; id: string }
   | { kind: "arrivedAfter"; projectId: number; moment: Moment; limit: number }
+  | { kind: "ping" }
   | { kind: "lastArrival" }
   | { kind: "close" };
 
@@ -37,6 +38,8 @@ function answer(request: ReaderRequest): unknown {
       return read.find(request.projectId, request.id);
     case "arrivedAfter":
       return read.arrivedAfter(request.projectId, request.moment, request.limit);
+    case "ping":
+      return read.ping();
     case "lastArrival":
       return read.lastArrival();
     case "close":
