@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { testApp } from "../../testing/test-app.ts";
-import { databaseFile, openForReading } from "./open.ts";
+import { databaseFile, openForReading, openForWriting } from "./open.ts";
+import { lastDatedSequence, positionAt } from "./position.ts";
 
 test("counters, channels and index say the same as the rows, whatever came at once", async () => {
   await using app = await testApp();
@@ -48,4 +49,21 @@ test("counters, channels and index say the same as the rows, whatever came at on
     { project_id: 1, id: id.replaceAll("-", "") },
   ]);
   database.close();
+});
+
+test("a millisecond that a million events carry takes no other, and those beside it are stored", async () => {
+  await using app = await testApp();
+  const createdAt = Date.UTC(2026, 0, 1);
+  const database = openForWriting(databaseFile(app.config.dataDirectory));
+  database
+    .query("INSERT INTO events (position, project_id, id, body) VALUES (?, 1, zeroblob(16), '')")
+    .run(positionAt(createdAt, lastDatedSequence));
+  database.close();
+  const [crowded, beside] = await Promise.all([
+    app.post({ channel: "imports", name: "Too many", createdAt }),
+    app.post({ channel: "imports", name: "Beside it", createdAt: createdAt + 1 }),
+  ]);
+  expect(crowded.status).toBe(422);
+  expect(((await crowded.json()) as { errors: { pointer: string }[] }).errors[0]!.pointer).toBe("/createdAt");
+  expect(beside.status).toBe(201);
 });
