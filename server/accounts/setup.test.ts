@@ -1,14 +1,16 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { rmSync } from "node:fs";
+import type { Config } from "../config.ts";
 import { type Running, serve } from "../main.ts";
 import { testConfig } from "../testing/test-app.ts";
 import type { Me } from "../wire/account.ts";
 
-const config = testConfig();
+let config: Config;
 let running: Running;
 let token: string;
 
 beforeEach(async () => {
+  config = testConfig();
   running = await serve(config);
   token = new URL(running.setupLink!).searchParams.get("token")!;
 });

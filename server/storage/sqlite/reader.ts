@@ -1,3 +1,4 @@
+import { endThread } from "./end-thread.ts";
 import type { ReaderAnswer, ReaderRequest } from "./reader-thread.ts";
 
 type Asked = { resolve: (result: unknown) => void; reject: (error: Error) => void };
@@ -39,6 +40,6 @@ export class Reader {
 
   async close(): Promise<void> {
     await this.ask({ kind: "close" });
-    this.#thread.terminate();
+    await endThread(this.#thread);
   }
 }

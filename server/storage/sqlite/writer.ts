@@ -1,6 +1,7 @@
 import { type ProblemError, problem } from "../../wire/problems.ts";
 import type { AcceptedEvent, Verdict } from "../store.ts";
 import { encodeBatch } from "./batch.ts";
+import { endThread } from "./end-thread.ts";
 import type { ExecuteResult, WriterAnswer, WriterRequest } from "./writer-thread.ts";
 
 /** Most events that wait for the writer; more are refused with 503, so that memory stays bounded. */
@@ -104,7 +105,7 @@ export class Writer {
       await new Promise<void>((resolve) => this.#idle.push(resolve));
     }
     await this.#ask({ kind: "close" });
-    this.#thread.terminate();
+    await endThread(this.#thread);
   }
 
   async #executeNow(sql: string, parameters: readonly unknown[]): Promise<ExecuteResult> {
