@@ -2,7 +2,7 @@ import { mkdtemp, rm, statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** `/work/main`, wherever the command was called. */
+/** The repository, wherever the command was called from. */
 export const root = join(import.meta.dir, "..");
 
 const readyTimeoutMs = 30_000;
