@@ -46,7 +46,7 @@ export async function serve(config: Config): Promise<Running> {
   const { control } = store;
 
   const clock = new ArrivalClock(await store.events.lastArrival());
-  const live = new LiveStreams(store.events, clock);
+  const live = new LiveStreams(store.events, clock, onError);
   const keys = new KeyRing(control, onError);
   const authSecret = await settled(control, "authSecret", () =>
     Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64url"),

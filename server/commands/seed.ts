@@ -39,7 +39,7 @@ export const seedCommand = defineCommand({
           .execute();
       }
       const clock = new ArrivalClock(await events.lastArrival());
-      const live = new LiveStreams(events, clock);
+      const live = new LiveStreams(events, clock, console.error);
       const record = createRecord({ events, clock, live, onNotified: () => {} });
       for (let start = 0; start < shop.events.length; start += inFlight) {
         await Promise.all(shop.events.slice(start, start + inFlight).map((event) => record(event, id)));

@@ -42,14 +42,17 @@ type Client = Listener & {
  */
 export class LiveStreams {
   readonly #events: EventStore;
+  readonly #onError: (error: unknown) => void;
   readonly #clients = new Map<number, Set<Client>>();
   readonly #heartbeat: Timer;
   /** The arrival of the last event that was committed; commits keep the order of arrival. */
   #committed: Moment;
   #published: AcceptedEvent[] = [];
 
-  constructor(events: EventStore, clock: ArrivalClock) {
+  /** @param onError - told of a failure that no client can be told of: its stream just ends */
+  constructor(events: EventStore, clock: ArrivalClock, onError: (error: unknown) => void) {
     this.#events = events;
+    this.#onError = onError;
     this.#committed = clock.last;
     this.#heartbeat = setInterval(() => this.#each((client) => client.send(": still here\n\n")), heartbeatMs);
     this.#heartbeat.unref();
@@ -144,7 +147,8 @@ export class LiveStreams {
           break;
         }
       }
-    } catch {
+    } catch (error) {
+      this.#onError(error);
       // The store did not answer: the client comes again with the same id, and is told everything then.
       client.close();
       return;
