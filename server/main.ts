@@ -134,10 +134,7 @@ export async function run(): Promise<void> {
     );
     process.exit(1);
   }
-  stdout.write(`Tidings ${version} listens on ${running.address}\n`);
-  if (running.setupLink)
-    stdout.write(`\n  Open this link once to make your account:\n\n  ${running.setupLink}\n\n`);
-  else stdout.write(`Dashboard: ${running.baseUrl}\n`);
+  // Before anybody is told that it runs: who hears of it may end it at once.
   let isStopping = false;
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
     process.on(signal, async () => {
@@ -147,6 +144,10 @@ export async function run(): Promise<void> {
       process.exit(0);
     });
   }
+  stdout.write(`Tidings ${version} listens on ${running.address}\n`);
+  if (running.setupLink)
+    stdout.write(`\n  Open this link once to make your account:\n\n  ${running.setupLink}\n\n`);
+  else stdout.write(`Dashboard: ${running.baseUrl}\n`);
 }
 
 if (import.meta.main) await run();
