@@ -28,7 +28,7 @@ const knownAnswer = { status: 200, headers: recordedHeaders };
 /** `POST /api/events`. It stands in `Bun.serve`'s own routes: the way of every event goes around the router. */
 export function recordRoute({ gate, keys, record }: House): (request: Request) => Promise<Response> {
   return async (request) => {
-    const isPlain = !request.headers.has("cookie") && !request.url.includes("?");
+    const isPlain = request.headers.get("x-api-key") !== null && !request.url.includes("?");
     const { projectId } = isPlain ? await keys.identify(request.headers) : await gate.toProject(request);
     if (!isPlain) readQuery(new URL(request.url).searchParams, ProjectQuery);
     const body = await readJson(request, limits.eventBytes);

@@ -11,6 +11,12 @@ const queueCharactersMax = 128 * 1_024 * 1_024;
 const batchEventsMax = 5_000;
 /** Batches that the writer has at a time: one that it commits, and the next, so that it never waits for this thread. */
 const batchesMax = 2;
+/**
+ * From this many events under way, the HTTP thread does not sleep while it waits for the writer: being woken costs more than
+ * the wait, and under load there is always a request to read (a fifth more events a second, measured with 128 clients).
+ */
+const awakeFromEvents = 16;
+const canStayAwake = navigator.hardwareConcurrency > 1;
 
 type Waiting = { event: AcceptedEvent; resolve: (verdict: Verdict) => void; reject: (error: Error) => void };
 
@@ -38,6 +44,8 @@ export class Writer {
   #waitingCharacters = 0;
   #outstanding: ((answer: WriterAnswer) => void)[] = [];
   #flushScheduled = false;
+  #eventsUnderWay = 0;
+  #isAwake = false;
   #exclusive = false;
   #idle: (() => void)[] = [];
   #control: Promise<unknown> = Promise.resolve();
@@ -137,13 +145,26 @@ export class Writer {
       this.#waiting.length <= batchEventsMax ? this.#waiting : this.#waiting.slice(0, batchEventsMax);
     this.#waiting = this.#waiting.length <= batchEventsMax ? [] : this.#waiting.slice(batchEventsMax);
     for (const { event } of batch) this.#waitingCharacters -= event.json.length;
+    this.#eventsUnderWay += batch.length;
+    this.#stayAwake();
     this.#ask({ kind: "append", batch: encodeBatch(batch.map(({ event }) => event)) }, (answer) => {
+      this.#eventsUnderWay -= batch.length;
       if (answer.kind === "appended") settle(batch, answer.news);
       else {
         const { code, message } = answer as Extract<WriterAnswer, { kind: "failed" }>;
         const error = this.#failure(code, message);
         for (const { reject } of batch) reject(error);
       }
+    });
+  }
+
+  #stayAwake(): void {
+    if (this.#isAwake || this.#eventsUnderWay < awakeFromEvents || !canStayAwake) return;
+    this.#isAwake = true;
+    // The event loop does not wait for sockets while an immediate is due.
+    setImmediate(() => {
+      this.#isAwake = false;
+      this.#stayAwake();
     });
   }
 
