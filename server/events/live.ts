@@ -166,17 +166,12 @@ export class LiveStreams {
     for (const [projectId, events] of byProject) {
       const frames = events.map((event) => frameOf("event", event.json, event.arrival));
       const all = frames.join("");
-      const parsed = new Map<AcceptedEvent, Event>();
-      const parse = (event: AcceptedEvent): Event => {
-        if (!parsed.has(event)) parsed.set(event, JSON.parse(event.json) as Event);
-        return parsed.get(event)!;
-      };
       for (const client of this.#clients.get(projectId) ?? []) {
         const isOpen = Object.values(client.filter).every((value) => value === undefined);
         const isNews = ({ arrival }: AcceptedEvent) =>
           client.caughtUpTo === null || compareMoments(arrival, client.caughtUpTo) > 0;
-        const wanted = (event: AcceptedEvent) =>
-          isNews(event) && (isOpen || holds(client.filter, parse(event)));
+        const wanted = (accepted: AcceptedEvent) =>
+          isNews(accepted) && (isOpen || holds(client.filter, accepted.event));
         if (client.held) {
           events.forEach((event, index) => {
             if (wanted(event)) client.held!.push({ arrival: event.arrival, frame: frames[index]! });

@@ -1,5 +1,6 @@
 import type { AcceptedEvent, EventStore, Verdict } from "../storage/store.ts";
 import { type CheckedEvent, checkEvent } from "../wire/check-event.ts";
+import type { Event } from "../wire/event.ts";
 import { limits } from "../wire/limits.ts";
 import { problem } from "../wire/problems.ts";
 import { type ArrivalClock, eventIdOf } from "./id.ts";
@@ -51,35 +52,30 @@ function acceptedEvent(
   projectId: number,
   arrival: AcceptedEvent["arrival"],
 ): AcceptedEvent {
-  const id = checked.id ?? eventIdOf(arrival);
   const createdAtMs = checked.createdAtMs ?? arrival.ms;
-  const createdAt = isoOf(createdAtMs);
+  // The members in the order of the wire's `Event`; `storage/` relies on the id first and the moment last.
+  const event: Event = {
+    id: checked.id ?? eventIdOf(arrival),
+    name: checked.name,
+    channelId: checked.channel,
+    userId: checked.userId,
+    icon: checked.icon,
+    notify: checked.notify,
+    tags: checked.tags,
+    event: checked.event,
+    description: checked.description,
+    createdAt: isoOf(createdAtMs),
+  };
   return {
     projectId,
-    id,
+    event,
+    json: JSON.stringify(event),
     idSent: checked.id !== undefined,
     createdAtMs,
-    createdAt,
     dated: checked.createdAtMs !== undefined,
     arrival,
     notifies: checked.notify && arrival.ms - createdAtMs <= limits.notifyAgeMs,
-    json: jsonOf(checked, id, createdAt),
   };
-}
-
-/** The members in the order of the wire's `Event`; `storage/` relies on the id first and the moment last. */
-function jsonOf(event: CheckedEvent, id: string, createdAt: string): string {
-  const members = JSON.stringify({
-    name: event.name,
-    channelId: event.channel,
-    userId: event.userId,
-    icon: event.icon,
-    notify: event.notify,
-    tags: event.tags,
-    event: event.event,
-    description: event.description,
-  });
-  return `{"id":"${id}",${members.slice(1, -1)},"createdAt":"${createdAt}"}`;
 }
 
 let lastMs = -1;

@@ -84,13 +84,17 @@ export async function markRead(control: Control, accountId: string, ids?: string
 }
 
 /** Rings at the members who have the dashboard open. */
-export async function ring(control: Control, live: LiveStreams, event: AcceptedEvent): Promise<void> {
+export async function ring(
+  control: Control,
+  live: LiveStreams,
+  { event, projectId }: AcceptedEvent,
+): Promise<void> {
   const rows = await control
     .selectFrom("deliveries")
     .innerJoin("projects", "projects.id", "deliveries.projectId")
     .select(["deliveries.id", "deliveries.accountId", "projects.slug"])
     .where("deliveries.eventId", "=", event.id)
-    .where("deliveries.projectId", "=", event.projectId)
+    .where("deliveries.projectId", "=", projectId)
     .where("deliveries.kind", "=", "dashboard")
     .execute();
   for (const { id, accountId, slug } of rows) {
@@ -98,7 +102,7 @@ export async function ring(control: Control, live: LiveStreams, event: AcceptedE
     const notification: Notification = {
       id: String(id),
       project: slug,
-      event: JSON.parse(event.json) as Event,
+      event,
       readAt: null,
     };
     live.tellAccount(accountId, "notification", {

@@ -82,19 +82,19 @@ for (const engine of stores) {
       const arrival = clock.next();
       const id = eventIdOf(arrival);
       const createdAt = new Date(arrival.ms).toISOString();
-      const event: AcceptedEvent = {
+      const event = { id, name, channelId: "c", userId: "", notify: true, tags: {}, createdAt };
+      const accepted: AcceptedEvent = {
         projectId,
-        id,
+        event,
+        json: JSON.stringify(event),
         idSent: false,
         createdAtMs: arrival.ms,
-        createdAt,
         dated: false,
         arrival,
         notifies: true,
-        json: `{"id":"${id}","name":"${name}","channelId":"c","userId":"","notify":true,"tags":{},"createdAt":"${createdAt}"}`,
       };
-      expect(await store.events.append(event)).toEqual({ kind: "created", notified: true });
-      return event;
+      expect(await store.events.append(accepted)).toEqual({ kind: "created", notified: true });
+      return accepted;
     }
 
     const rows = () =>
@@ -122,7 +122,7 @@ for (const engine of stores) {
       await browser();
       const event = await record("left behind");
       expect(await rows()).toMatchObject([
-        { state: "waiting", attempts: 0, eventId: event.id, nextAttemptAt: event.arrival.ms },
+        { state: "waiting", attempts: 0, eventId: event.event.id, nextAttemptAt: event.arrival.ms },
       ]);
       now = event.arrival.ms + second;
       expect(await attempted(newSender(), 1)).toMatchObject([

@@ -62,10 +62,10 @@ export class Sender {
   }
 
   /** Takes up what is due: an event whose deliveries were just stored, or what an earlier process left. */
-  wake(event?: AcceptedEvent): void {
-    if (event) {
+  wake(accepted?: AcceptedEvent): void {
+    if (accepted) {
       if (this.#events.size >= rememberedEventsMax) this.#events.delete(this.#events.keys().next().value!);
-      this.#events.set(event.id, JSON.parse(event.json) as Event);
+      this.#events.set(accepted.event.id, accepted.event);
     }
     if (this.#closed) return;
     this.#again = true;

@@ -1,23 +1,23 @@
 import type { Kysely } from "kysely";
 import type { Moment } from "../events/id.ts";
+import type { Event } from "../wire/event.ts";
 import type { ControlTables } from "./control-tables.ts";
 
 /** An event that was checked and is ready to be stored. */
 export type AcceptedEvent = {
   projectId: number;
-  id: string;
+  /** The event as the API shows it, and the same as JSON, from `{"id":…` to `…,"createdAt":"…"}`. */
+  event: Event;
+  json: string;
   /** The client made the id: it may be here already. */
   idSent: boolean;
-  /** Milliseconds since 1970, and the same as text, as the listing shows it. */
+  /** Milliseconds since 1970. */
   createdAtMs: number;
-  createdAt: string;
   /** The client said when it happened; otherwise `createdAtMs` is the arrival's. */
   dated: boolean;
   arrival: Moment;
   /** Deliveries are to be made for it. */
   notifies: boolean;
-  /** The event's JSON as the API shows it, from `{"id":…` to `…,"createdAt":"…"}`. */
-  json: string;
 };
 
 /** What became of an event. Of a duplicate, the JSON of the event that was there before. */

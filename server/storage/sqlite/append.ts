@@ -4,7 +4,6 @@ import type { Verdict } from "../store.ts";
 import type { BatchEvent } from "./batch.ts";
 import { bodyOf, eventJson, idOf } from "./event-row.ts";
 import { datedBit, lastDatedSequence, positionAt, positionSql } from "./position.ts";
-import { type IndexedEvent, tokensOf } from "./tokens.ts";
 
 const hourMs = 3_600_000;
 
@@ -112,9 +111,8 @@ export function createAppend(database: Database) {
       } else {
         insertEvent.run(createdAtMs, sequence, projectId, id, body);
       }
-      const indexed = JSON.parse(event.json) as IndexedEvent;
-      insertTokens.run(createdAtMs, sequence, tokensOf(projectId, indexed));
-      counts.add(projectId, indexed.channelId, indexed.name, createdAtMs);
+      insertTokens.run(createdAtMs, sequence, event.tokens);
+      counts.add(projectId, event.channel, event.name, createdAtMs);
       const notified = event.notifies && insertDeliveries.run(projectId, id, event.arrivalMs).changes > 0;
       verdicts[index] = notified ? createdAndNotified : created;
     }

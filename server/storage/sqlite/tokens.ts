@@ -6,15 +6,7 @@
  *
  * What must match exactly is escaped to characters that the index's `ascii` tokenizer neither folds nor splits.
  */
-
-export type IndexedEvent = {
-  name: string;
-  channelId: string;
-  userId: string;
-  notify: boolean;
-  tags: Record<string, string>;
-  description?: string;
-};
+import type { Event } from "../../wire/event.ts";
 
 /** Longest escaped text that stands in a token as it is; of longer ones the end is replaced by a hash. */
 const exactCharactersMax = 80;
@@ -32,7 +24,7 @@ export const token = {
 };
 
 /** The tokens of an event, with spaces between. */
-export function tokensOf(project: number, event: IndexedEvent): string {
+export function tokensOf(project: number, event: Event): string {
   let tokens = `${token.every(project)} ${token.channel(project, event.channelId)}${ofName(project, event.name)}`;
   if (event.userId !== "") tokens += ` ${token.user(project, event.userId)}`;
   if (event.notify) tokens += ` ${token.notifies(project)}`;
