@@ -108,7 +108,7 @@ test("a key that another process makes works at once", async () => {
 describe("a key is not made", () => {
   scenarios(
     () => app,
-    [{ name: "with a key", path: "/api/keys", body: { name: "x" }, status: 401, says: ["sign-in-needed"] }],
+    [{ name: "with a key", path: "/api/keys", body: { name: "x" }, status: 403, says: ["key-insufficient"] }],
   );
   const refusals: [name: string, body: unknown][] = [
     ["without a name", {}],

@@ -37,15 +37,23 @@ export class Gate {
     return { by: "key", keyId: id, projectId };
   }
 
-  /** The same for members alone. Throws `sign-in-needed` as well. */
+  /** The same for members alone. Throws `sign-in-needed` and `key-insufficient` as well. */
   async toProjectAsMember(request: Request): Promise<Extract<Access, { by: "account" }>> {
     return this.#member(request);
   }
 
-  /** The signed-in account. Throws `sign-in-needed` and `origin-refused`. */
+  /** The signed-in account. Throws `sign-in-needed`, `origin-refused`, and for a key `key-invalid` or `key-insufficient`. */
   async toAccount(request: Request): Promise<Account> {
     const account = await accountOf(this.#rooms.auth, request.headers);
-    if (!account) throw problem("sign-in-needed", { detail: "Sign in on the dashboard first." });
+    if (!account) {
+      if (secretOf(request.headers) !== null) {
+        await this.#rooms.keys.identify(request.headers);
+        throw problem("key-insufficient", {
+          detail: "An API key can't do this: it is for people. Sign in on the dashboard.",
+        });
+      }
+      throw problem("sign-in-needed", { detail: "Sign in on the dashboard first." });
+    }
     this.checkOrigin(request);
     return account;
   }

@@ -26,6 +26,7 @@ const problems = {
   "key-missing": { status: 401, title: "An API key or a session is needed" },
   "key-invalid": { status: 401, title: "The API key is not known" },
   "sign-in-needed": { status: 401, title: "This needs a signed-in account" },
+  "key-insufficient": { status: 403, title: "An API key may not do this" },
   "origin-refused": { status: 403, title: "The request comes from another site" },
   "project-forbidden": { status: 403, title: "The project is not yours" },
   "setup-closed": { status: 409, title: "Tidings is set up already" },
