@@ -31,12 +31,24 @@ export type ControlTables = {
     createdAt: string;
     updatedAt: string;
   };
-  projects: { id: Generated<number>; slug: string; name: string; createdAt: number };
+  projects: {
+    id: Generated<number>;
+    slug: string;
+    name: string;
+    knownChannelsOnly: Generated<number>;
+    /** Null keeps events for good. */
+    retentionDays: number | null;
+    createdAt: number;
+  };
   members: { projectId: number; accountId: string; role: "owner" | "member"; createdAt: number };
   channels: {
     projectId: number;
     name: string;
     icon: string | null;
+    description: string | null;
+    /** Null leaves it to the project's. */
+    retentionDays: number | null;
+    archivedAt: number | null;
     events: Generated<number>;
     lastEventAt: number | null;
     createdAt: number;
@@ -52,6 +64,35 @@ export type ControlTables = {
     createdAt: number;
     lastUsedAt: number | null;
     revokedAt: number | null;
+  };
+  refusedEvents: {
+    id: Generated<number>;
+    projectId: number;
+    keyId: string | null;
+    body: string;
+    /** The problem that the sender was told, as JSON. */
+    problem: string;
+    refusedAt: number;
+  };
+  idempotencyKeys: {
+    projectId: number;
+    key: string;
+    bodyHash: string;
+    status: number;
+    answer: string;
+    createdAt: number;
+  };
+  users: { projectId: number; userId: string; properties: string; updatedAt: number };
+  jobs: {
+    id: string;
+    projectId: number | null;
+    kind: "erase-user" | "delete-channel" | "delete-project";
+    state: "waiting" | "running" | "done";
+    detail: string;
+    done: Generated<number>;
+    total: number | null;
+    createdAt: number;
+    endedAt: number | null;
   };
   destinations: {
     id: string;

@@ -1,0 +1,58 @@
+-- What a project keeps to itself: events of channels that are not there, and events without end.
+ALTER TABLE projects ADD COLUMN known_channels_only INTEGER NOT NULL DEFAULT 0;
+-- Days that events are kept; null keeps them for good. A channel's own goes before its project's.
+ALTER TABLE projects ADD COLUMN retention_days INTEGER;
+ALTER TABLE channels ADD COLUMN retention_days INTEGER;
+ALTER TABLE channels ADD COLUMN description TEXT;
+ALTER TABLE channels ADD COLUMN archived_at INTEGER;
+
+-- Events that were refused, as they were sent, until somebody mends them or they are too old.
+CREATE TABLE refused_events (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+  -- The key that sent it; null where a signed-in member did.
+  key_id TEXT,
+  body TEXT NOT NULL,
+  -- The problem that the sender was told, as JSON.
+  problem TEXT NOT NULL,
+  refused_at INTEGER NOT NULL
+);
+CREATE INDEX refused_events_project ON refused_events (project_id, id);
+
+-- Answers to requests that carried an Idempotency-Key, to be given again.
+CREATE TABLE idempotency_keys (
+  project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+  key TEXT NOT NULL,
+  -- SHA-256 of the request's body.
+  body_hash TEXT NOT NULL,
+  status INTEGER NOT NULL,
+  answer TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  PRIMARY KEY (project_id, key)
+) WITHOUT ROWID;
+CREATE INDEX idempotency_keys_age ON idempotency_keys (created_at);
+
+-- What the application told of its users; that they are there is known from their events.
+CREATE TABLE users (
+  project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+  user_id TEXT NOT NULL,
+  -- A JSON object.
+  properties TEXT NOT NULL,
+  updated_at INTEGER NOT NULL,
+  PRIMARY KEY (project_id, user_id)
+) WITHOUT ROWID;
+
+-- Work that outlasts a request, such as an erasure: taken up again after a restart.
+CREATE TABLE jobs (
+  id TEXT PRIMARY KEY,
+  project_id INTEGER,
+  kind TEXT NOT NULL,
+  state TEXT NOT NULL,
+  -- What the kind of work needs to go on, and its receipt in the end, as JSON.
+  detail TEXT NOT NULL,
+  done INTEGER NOT NULL DEFAULT 0,
+  total INTEGER,
+  created_at INTEGER NOT NULL,
+  ended_at INTEGER
+);
+CREATE INDEX jobs_open ON jobs (created_at) WHERE ended_at IS NULL;
