@@ -1,6 +1,6 @@
 import { Database } from "bun:sqlite";
 import { afterEach, expect, test } from "bun:test";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runTidings } from "../../testing/server-process.ts";
@@ -16,11 +16,13 @@ function change(sql: string): void {
   database.close();
 }
 
+const newest = readdirSync(join(import.meta.dir, "migrations")).length;
+
 test("a database is made with its directory, for its owner's eyes only", () => {
   migrate(directory);
   expect(statSync(directory).mode & 0o777).toBe(0o700);
   const database = openForReading(databaseFile(directory));
-  expect(database.query("PRAGMA user_version").get()).toEqual({ user_version: 1 });
+  expect(database.query("PRAGMA user_version").get()).toEqual({ user_version: newest });
   expect(database.query("PRAGMA journal_mode").get()).toEqual({ journal_mode: "wal" });
   expect(() => database.run("DELETE FROM events")).toThrow("readonly");
   database.close();
@@ -40,7 +42,9 @@ test("a database of a newer program is refused with a sentence that says what to
   migrate(directory);
   change("PRAGMA user_version = 99");
   expect(() => migrate(directory)).toThrow(
-    /written by a newer Tidings \(its schema is 99, this program knows 1\).*Start that version/,
+    new RegExp(
+      `written by a newer Tidings \\(its schema is 99, this program knows ${newest}\\).*Start that version`,
+    ),
   );
   const { code, stderr } = await runTidings(["key", "create", "--project", "p", "--name", "n"], {
     TIDINGS_DATA: directory,
