@@ -1,5 +1,6 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
+import type { Config } from "../config.ts";
 import { prepare, testConfig } from "./test-app.ts";
 
 const server = join(import.meta.dir, "..");
@@ -37,18 +38,22 @@ export async function startServer(environment: Record<string, string>) {
     for (let read = await reader.read(); !read.done; read = await reader.read())
       stdout += decoder.decode(read.value);
   })();
+  async function ended(): Promise<Ended> {
+    const code = await child.exited;
+    await rest;
+    return { code, stdout, stderr: await stderr };
+  }
   return {
     pid: child.pid,
     address: /listens on (\S+)/.exec(stdout)![1]!,
     get stdout() {
       return stdout;
     },
+    ended,
     /** Sends a signal and waits for the end. */
-    async end(signal: "SIGTERM" | "SIGKILL" | "SIGINT"): Promise<Ended> {
+    end(signal: "SIGTERM" | "SIGKILL" | "SIGINT"): Promise<Ended> {
       child.kill(signal);
-      const code = await child.exited;
-      await rest;
-      return { code, stdout, stderr: await stderr };
+      return ended();
     },
   };
 }
@@ -56,8 +61,8 @@ export async function startServer(environment: Record<string, string>) {
 type ServerProcess = Awaited<ReturnType<typeof startServer>>;
 
 /** Like `testApp`, with the server as a process of its own: to be killed, and to be measured alone. */
-export async function testProcess() {
-  const config = testConfig();
+export async function testProcess(change: Partial<Config> = {}) {
+  const config = testConfig(change);
   const environment = { TIDINGS_DATA: config.dataDirectory };
   const { secret } = await prepare(config, "owner@example.com");
   let server: ServerProcess | null = await startServer(environment);
@@ -77,6 +82,18 @@ export async function testProcess() {
         headers: { "content-type": "application/json" },
         body: JSON.stringify(event),
       }),
+    get address(): string {
+      return server!.address;
+    },
+    get pid(): number {
+      return server!.pid;
+    },
+    /** The end of a server that ends by itself. */
+    async ended(): Promise<Ended> {
+      const ended = await server!.ended();
+      server = null;
+      return ended;
+    },
     /** Resident memory of the server. */
     memoryMb: (): number =>
       Number(Bun.spawnSync(["ps", "-o", "rss=", "-p", `${server!.pid}`]).stdout) / 1_024,

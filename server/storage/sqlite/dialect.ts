@@ -1,4 +1,4 @@
-import type { Database, SQLQueryBindings } from "bun:sqlite";
+import type { Database, SQLiteError, SQLQueryBindings } from "bun:sqlite";
 import {
   type CompiledQuery,
   type DatabaseConnection,
@@ -10,6 +10,7 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from "kysely";
+import { storageProblem } from "./failure.ts";
 import type { Writer } from "./writer.ts";
 import type { ExecuteResult } from "./writer-thread.ts";
 
@@ -86,19 +87,22 @@ class WriterConnection implements DatabaseConnection {
 
   async end(statement: "COMMIT" | "ROLLBACK"): Promise<void> {
     const { run, release } = this.#transaction!;
+    // Kysely rolls back what could not be committed, and holds the writer until then.
+    let isOver = statement === "ROLLBACK";
     try {
       await run(statement, []);
+      isOver = true;
     } finally {
-      this.#transaction = null;
-      release();
+      if (isOver) {
+        this.#transaction = null;
+        release();
+      }
     }
   }
 
   async executeQuery<Row>({ sql, parameters, query }: CompiledQuery): Promise<QueryResult<Row>> {
     if (!this.#transaction && SelectQueryNode.is(query)) {
-      return {
-        rows: this.#reading.query<Row, SQLQueryBindings[]>(sql).all(...(parameters as SQLQueryBindings[])),
-      };
+      return { rows: this.#read<Row>(sql, parameters as SQLQueryBindings[]) };
     }
     const run = this.#transaction?.run ?? ((sql, parameters) => this.#writer.execute(sql, parameters));
     const { rows, changes, lastInsertRowid } = await run(sql, parameters);
@@ -107,6 +111,15 @@ class WriterConnection implements DatabaseConnection {
       insertId: BigInt(lastInsertRowid),
       numAffectedRows: BigInt(changes),
     };
+  }
+
+  #read<Row>(sql: string, parameters: SQLQueryBindings[]): Row[] {
+    try {
+      return this.#reading.query<Row, SQLQueryBindings[]>(sql).all(...parameters);
+    } catch (error) {
+      const { code, message } = error as SQLiteError;
+      throw storageProblem(code ?? "SQLITE_ERROR", message);
+    }
   }
 
   // biome-ignore lint/correctness/useYield: Kysely asks for the method; nothing here streams

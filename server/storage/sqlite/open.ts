@@ -7,8 +7,11 @@ export function databaseFile(dataDirectory: string): string {
   return join(dataDirectory, "tidings.db");
 }
 
-/** How long a connection waits for another process's write, such as a command's. */
-const busyTimeoutMs = 5_000;
+/**
+ * How long a connection waits for another process's write, such as a command's. An event may wait for two commits, and is to
+ * be answered within the time that a request may take.
+ */
+const busyTimeoutMs = 4_000;
 const writerCacheKib = 64 * 1_024;
 const readerCacheKib = 16 * 1_024;
 /** Pages in the WAL before they are moved into the database: 32 MB, so that bursts are not held up. */

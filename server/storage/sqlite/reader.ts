@@ -1,4 +1,5 @@
 import { endThread } from "./end-thread.ts";
+import { storageProblem } from "./failure.ts";
 import type { ReaderAnswer, ReaderRequest } from "./reader-thread.ts";
 
 type Asked = { resolve: (result: unknown) => void; reject: (error: Error) => void };
@@ -15,7 +16,7 @@ export class Reader {
       const asked = this.#asked.get(data.id);
       this.#asked.delete(data.id);
       if ("result" in data) asked?.resolve(data.result);
-      else asked?.reject(Object.assign(new Error(data.message), { code: data.code }));
+      else asked?.reject(storageProblem(data.code, data.message));
     };
   }
 

@@ -51,6 +51,10 @@ function appendBatch(text: string): WriterAnswer {
 }
 
 function execute(sql: string, parameters: readonly unknown[]): WriterAnswer {
+  // At some failures, such as a full disk, SQLite rolls back by itself; the ROLLBACK that follows finds nothing to do.
+  if (sql === "ROLLBACK" && !database.inTransaction) {
+    return { kind: "executed", result: { rows: [], changes: 0, lastInsertRowid: 0 } };
+  }
   const statement = database.query(sql);
   const bindings = parameters as SQLQueryBindings[];
   if (statement.columnNames.length > 0) {

@@ -1,14 +1,16 @@
-import { type ProblemError, problem } from "../../wire/problems.ts";
+import { ProblemError, problem } from "../../wire/problems.ts";
 import type { AcceptedEvent, Verdict } from "../store.ts";
 import { encodeBatch } from "./batch.ts";
 import { endThread } from "./end-thread.ts";
+import { isFatal, storageProblem } from "./failure.ts";
 import type { ExecuteResult, WriterAnswer, WriterRequest } from "./writer-thread.ts";
 
 /** Most events that wait for the writer; more are refused with 503, so that memory stays bounded. */
 const queueEventsMax = 50_000;
-const queueCharactersMax = 128 * 1_024 * 1_024;
-/** Most events in one commit. */
+const queueCharactersMax = 32 * 1_024 * 1_024;
+/** Most events in one commit, and most of their JSON: a batch is copied on its way to the thread. */
 const batchEventsMax = 5_000;
+const batchCharactersMax = 8 * 1_024 * 1_024;
 /** Batches that the writer has at a time: one that it commits, and the next, so that it never waits for this thread. */
 const batchesMax = 2;
 /**
@@ -21,17 +23,6 @@ const canStayAwake = navigator.hardwareConcurrency > 1;
 type Waiting = { event: AcceptedEvent; resolve: (verdict: Verdict) => void; reject: (error: Error) => void };
 
 const created: Verdict = { kind: "created", notified: false };
-
-/** An SQLite failure of a control statement, with SQLite's own code (`SQLITE_CONSTRAINT_UNIQUE`). */
-class StatementError extends Error {
-  readonly code: string;
-
-  constructor(code: string, message: string) {
-    super(message);
-    this.name = "StatementError";
-    this.code = code;
-  }
-}
 
 /**
  * The HTTP thread's end of the writer. Events that come while a commit is under way wait and share the next one (group
@@ -99,7 +90,8 @@ export class Writer {
         return await work((sql, parameters) => this.#executeNow(sql, parameters));
       } finally {
         this.#exclusive = false;
-        this.#scheduleFlush();
+        // At once, before the next transaction takes its turn: however many wait, events are not held up by all of them.
+        this.#flush();
       }
     });
     this.#control = result.catch(() => {});
@@ -141,9 +133,9 @@ export class Writer {
 
   #flush(): void {
     if (this.#outstanding.length >= batchesMax || this.#exclusive || this.#waiting.length === 0) return;
-    const batch =
-      this.#waiting.length <= batchEventsMax ? this.#waiting : this.#waiting.slice(0, batchEventsMax);
-    this.#waiting = this.#waiting.length <= batchEventsMax ? [] : this.#waiting.slice(batchEventsMax);
+    const size = this.#nextBatchSize();
+    const batch = this.#waiting.length === size ? this.#waiting : this.#waiting.slice(0, size);
+    this.#waiting = this.#waiting.length === size ? [] : this.#waiting.slice(size);
     for (const { event } of batch) this.#waitingCharacters -= event.json.length;
     this.#eventsUnderWay += batch.length;
     this.#stayAwake();
@@ -154,8 +146,28 @@ export class Writer {
         const { code, message } = answer as Extract<WriterAnswer, { kind: "failed" }>;
         const error = this.#failure(code, message);
         for (const { reject } of batch) reject(error);
+        // What waits would meet the same, each batch after a wait of its own; told now, its client can come again.
+        if (error instanceof ProblemError) this.#refuseWaiting(error);
       }
     });
+  }
+
+  #nextBatchSize(): number {
+    const most = Math.min(this.#waiting.length, batchEventsMax);
+    if (this.#waitingCharacters <= batchCharactersMax) return most;
+    let characters = 0;
+    for (let size = 0; size < most; size++) {
+      characters += this.#waiting[size]!.event.json.length;
+      if (characters > batchCharactersMax) return Math.max(size, 1);
+    }
+    return most;
+  }
+
+  #refuseWaiting(error: Error): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    this.#waitingCharacters = 0;
+    for (const { reject } of waiting) reject(error);
   }
 
   #stayAwake(): void {
@@ -186,8 +198,7 @@ export class Writer {
 
   #failure(code: string, message: string): Error {
     const error = storageProblem(code, message);
-    // After a failed write or fsync the kernel may have dropped what it could not write: what is on disk is unknown.
-    if (code.startsWith("SQLITE_IOERR") || code === "SQLITE_CORRUPT") this.#onFatal(error);
+    if (isFatal(code)) this.#onFatal(error);
     return error;
   }
 }
@@ -198,25 +209,4 @@ function settle(batch: Waiting[], news: [number, Verdict][]): void {
     const isNews = next < news.length && news[next]![0] === index;
     batch[index]!.resolve(isNews ? news[next++]![1] : created);
   }
-}
-
-/** SQLite's failure as the caller is told of it. */
-function storageProblem(code: string, message: string): ProblemError | StatementError {
-  const log = { code, message };
-  if (code === "SQLITE_FULL") {
-    return problem("storage-full", {
-      detail: "The event was not stored: the server's disk is full. Send it again later.",
-      retryAfterSeconds: 30,
-      log,
-    });
-  }
-  const unavailable = ["SQLITE_BUSY", "SQLITE_READONLY", "SQLITE_IOERR", "SQLITE_CANTOPEN", "SQLITE_LOCKED"];
-  if (unavailable.some((prefix) => code.startsWith(prefix))) {
-    return problem("storage-unavailable", {
-      detail: "The storage does not take writes at the moment. Send it again later.",
-      retryAfterSeconds: 5,
-      log,
-    });
-  }
-  return new StatementError(code, message);
 }

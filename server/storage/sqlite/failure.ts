@@ -1,0 +1,43 @@
+import { type ProblemError, problem } from "../../wire/problems.ts";
+
+/** An SQLite failure of a statement that no circumstance explains, with SQLite's own code (`SQLITE_CONSTRAINT_UNIQUE`). */
+export class StatementError extends Error {
+  readonly code: string;
+
+  constructor(code: string, message: string) {
+    super(message);
+    this.name = "StatementError";
+    this.code = code;
+  }
+}
+
+/**
+ * Whether the disk can't be trusted any more. After a failed fsync the kernel may have dropped what it could not write, and
+ * the next fsync succeeds all the same (https://wiki.postgresql.org/wiki/Fsync_Errors). A write that fails is told at once,
+ * before its commit: nothing of it is in doubt.
+ */
+export function isFatal(code: string): boolean {
+  return /^SQLITE_(?:IOERR_(?:DIR_)?FSYNC|IOERR_CORRUPTFS|CORRUPT|NOTADB)/.test(code);
+}
+
+const unavailable = /^SQLITE_(?:BUSY|LOCKED|READONLY|IOERR|CANTOPEN|PROTOCOL|NOMEM|CORRUPT|NOTADB)(?:_|$)/;
+
+/** SQLite's failure (https://www.sqlite.org/rescode.html) as the caller is told of it. */
+export function storageProblem(code: string, message: string): ProblemError | StatementError {
+  const log = { code, message };
+  if (code === "SQLITE_FULL" || code === "SQLITE_IOERR_SHMSIZE") {
+    return problem("storage-full", {
+      detail: "Nothing was stored: the server's disk is full. Send it again later.",
+      retryAfterSeconds: 30,
+      log,
+    });
+  }
+  if (unavailable.test(code)) {
+    return problem("storage-unavailable", {
+      detail: "The storage does not answer at the moment. Send it again later.",
+      retryAfterSeconds: 5,
+      log,
+    });
+  }
+  return new StatementError(code, message);
+}

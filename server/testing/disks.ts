@@ -1,0 +1,102 @@
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+
+const megabyte = 1_048_576;
+
+/** Whether this machine lets the tests mount disks of their own: on Linux, as root. */
+export const canMount = mounts();
+
+function mounts(): boolean {
+  if (process.platform !== "linux" || process.getuid?.() !== 0) return false;
+  try {
+    smallDisk(1)[Symbol.dispose]();
+    thinDisk(1)[Symbol.dispose]();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A disk of so many megabytes, in memory. */
+export function smallDisk(megabytes: number) {
+  const path = mkdtempSync(join(tmpdir(), "tidings-disk-"));
+  run("mount", "-t", "tmpfs", "-o", `size=${megabytes}m`, "tmpfs", path);
+  const ballast = join(path, "ballast");
+  return {
+    path,
+    directory: directoryIn(path),
+    /** Takes space away, or all that there is. */
+    fill(megabytes = Number.POSITIVE_INFINITY): void {
+      try {
+        for (let n = 0; n < megabytes * 16; n++)
+          writeFileSync(ballast, Buffer.alloc(megabyte / 16), { flag: "a" });
+      } catch (error) {
+        if ((error as { code?: string }).code !== "ENOSPC") throw error;
+      }
+    },
+    free: () => rmSync(ballast, { force: true }),
+    [Symbol.dispose](): void {
+      unmount(path);
+    },
+  };
+}
+
+/**
+ * A disk that promises 64 MB and has `megabytes`: once they are used up, a write that the kernel had taken is lost, and the
+ * fsync after it fails. That is what a thinly provisioned volume does.
+ */
+export function thinDisk(megabytes: number) {
+  const below = smallDisk(megabytes);
+  const image = join(below.path, "image");
+  const path = mkdtempSync(join(tmpdir(), "tidings-thin-"));
+  writeFileSync(image, "");
+  truncateSync(image, 64 * megabyte);
+  run("mkfs.ext4", "-q", "-J", "size=1", image);
+  const mount = () => run("mount", "-o", "loop,errors=remount-ro", image, path);
+  try {
+    mount();
+  } catch (error) {
+    rmSync(path, { recursive: true });
+    below[Symbol.dispose]();
+    throw error;
+  }
+  return {
+    directory: directoryIn(path),
+    fill: below.fill,
+    free: below.free,
+    /** What ext4 does at an error of its own: everything becomes read-only, open files too. */
+    makeReadOnly(): void {
+      const device = basename(run("findmnt", "-no", "SOURCE", path).trim());
+      writeFileSync(`/sys/fs/ext4/${device}/trigger_fs_error`, "a test");
+    },
+    /** Checks the file system and mounts it again, as an administrator would. */
+    repair(): void {
+      run("umount", path);
+      // 1 and 2 say that something was mended.
+      Bun.spawnSync(["e2fsck", "-fy", image]);
+      mount();
+    },
+    [Symbol.dispose](): void {
+      unmount(path);
+      below[Symbol.dispose]();
+    },
+  };
+}
+
+function directoryIn(path: string): string {
+  const directory = join(path, "data");
+  if (!readdirSync(path).includes("data")) mkdirSync(directory);
+  return directory;
+}
+
+function unmount(path: string): void {
+  run("umount", path);
+  rmSync(path, { recursive: true });
+}
+
+function run(...command: string[]): string {
+  const { success, stdout, stderr } = Bun.spawnSync(command);
+  if (!success) throw new Error(`${command.join(" ")}: ${stderr}`);
+  return stdout.toString();
+}
