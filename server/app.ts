@@ -30,16 +30,23 @@ export function createApp(house: House): { fetch: (request: Request) => Response
   addStatusRoutes(routes, house); //       /healthz /readyz /openapi.json
 
   app.all("/api/*", ({ req }) => {
-    throw problem("route-unknown", {
-      detail: `There is no ${req.method} ${req.path}. /openapi.json lists what there is.`,
-    });
+    throw unknown(req);
   });
   // Everything else is the dashboard.
   app.notFound(async ({ req }) => {
     const page = await pages(req.raw);
     if (page) return page;
-    throw problem("route-unknown", { detail: `There is no ${req.method} ${req.path}.` });
+    throw unknown(req);
   });
+  function unknown({ method, path }: { method: string; path: string }) {
+    const allow = routes.methodsOf(path);
+    return allow.length > 0
+      ? problem("method-unknown", { detail: `${path} takes ${allow.join(", ")}, not ${method}.`, allow })
+      : problem("route-unknown", {
+          detail: `There is no ${method} ${path}. /openapi.json lists what there is.`,
+        });
+  }
+
   app.onError((error) => answerError(error, house.log));
   return app;
 }

@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 import type { Auth } from "./accounts/auth.ts";
+import type { SessionWatch } from "./accounts/sessions.ts";
 import type { Config } from "./config.ts";
 import type { LiveStreams } from "./events/live.ts";
 import type { Record as RecordEvent } from "./events/record.ts";
@@ -18,6 +19,7 @@ export type House = {
   auth: Auth;
   gate: Gate;
   keys: KeyRing;
+  sessions: SessionWatch;
   live: LiveStreams;
   record: RecordEvent;
   channels: { browser: Send; email?: Send | undefined };

@@ -1,6 +1,7 @@
 import { stdout } from "node:process";
 import { pino } from "pino";
 import { clientAddressHeader, createAuth } from "./accounts/auth.ts";
+import { SessionWatch } from "./accounts/sessions.ts";
 import { openSetup } from "./accounts/setup.ts";
 import { createApp } from "./app.ts";
 import { type Config, ConfigError, readConfig } from "./config.ts";
@@ -48,6 +49,7 @@ export async function serve(config: Config): Promise<Running> {
   const clock = new ArrivalClock(await store.events.lastArrival());
   const live = new LiveStreams(store.events, clock, onError);
   const keys = new KeyRing(control, onError);
+  const sessions = new SessionWatch(control, live, onError);
   const authSecret = await settled(control, "authSecret", () =>
     Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64url"),
   );
@@ -80,6 +82,7 @@ export async function serve(config: Config): Promise<Running> {
     auth,
     gate,
     keys,
+    sessions,
     live,
     record,
     channels,
@@ -93,14 +96,15 @@ export async function serve(config: Config): Promise<Running> {
     routes: {
       "/api/events": { POST: (request) => recordEvent(request).catch((error) => answerError(error, log)) },
     },
-    fetch(request, server) {
+    async fetch(request, server) {
       const { pathname } = new URL(request.url);
-      // Live streams are quiet for longer than the idle timeout; their heartbeats find the dead ones.
-      if (pathname === "/api/events/stream") server.timeout(request, 0);
       if (pathname.startsWith("/api/auth/")) {
         request.headers.set(clientAddressHeader, server.requestIP(request)?.address ?? "");
       }
-      return app.fetch(request);
+      const response = await app.fetch(request);
+      // Live streams are quiet for longer than a request may be; their heartbeats find the dead ones.
+      if (response.headers.get("content-type") === "text/event-stream") server.timeout(request, 0);
+      return response;
     },
     error: (error) => answerError(error, log),
   });
@@ -112,6 +116,7 @@ export async function serve(config: Config): Promise<Running> {
     baseUrl,
     setupLink: token && `${baseUrl}/setup?token=${token}`,
     async stop() {
+      sessions.close();
       live.closeAll();
       await Promise.race([server.stop(), Bun.sleep(drainTimeoutMs)]);
       await server.stop(true);

@@ -57,6 +57,7 @@ type Call<By extends keyof Callers, Query extends z.ZodObject, Body extends z.Zo
 export class Routes {
   readonly app = new OpenAPIHono();
   readonly #gate: House["gate"];
+  readonly #methods = new Map<string, { pattern: RegExp; methods: string[] }>();
 
   constructor(gate: House["gate"]) {
     this.#gate = gate;
@@ -105,6 +106,15 @@ export class Routes {
     });
   }
 
+  /** The methods that a path takes; none where there is no such path. */
+  methodsOf(path: string): string[] {
+    const methods = [...this.#methods.values()].flatMap((known) =>
+      known.pattern.test(path) ? known.methods : [],
+    );
+    if (methods.includes("GET")) methods.push("HEAD");
+    return [...new Set(methods)].toSorted();
+  }
+
   /** Puts a route into the API's description; `add` does so itself. */
   describe(
     route: Omit<Route<keyof Callers, z.ZodObject, z.ZodType, z.ZodType>, "query"> & {
@@ -112,6 +122,12 @@ export class Routes {
     },
   ): void {
     const { method, path, by, tag, summary, description, body, query, takesTags, answer } = route;
+    const known = this.#methods.get(path) ?? {
+      pattern: new RegExp(`^${path.replaceAll(".", "\\.").replace(/\{\w+\}/g, "[^/]+")}$`),
+      methods: [],
+    };
+    known.methods.push(method.toUpperCase());
+    this.#methods.set(path, known);
     const isOpen = by === "anyone";
     const problems = [
       ...(query || body ? [400] : []),

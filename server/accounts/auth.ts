@@ -57,9 +57,13 @@ export type { Auth };
 
 export type Account = { id: string; name: string; email: string };
 
-/** The account that a request's session cookie belongs to, or null. */
-export async function accountOf(auth: Auth, headers: Headers): Promise<Account | null> {
+export type Session = { id: string; account: Account };
+
+/** The session that a request's cookie names, or null. */
+export async function sessionOf(auth: Auth, headers: Headers): Promise<Session | null> {
   if (!headers.get("cookie")?.includes("tidings")) return null;
-  const session = await auth.api.getSession({ headers });
-  return session ? { id: session.user.id, name: session.user.name, email: session.user.email } : null;
+  const found = await auth.api.getSession({ headers });
+  if (!found) return null;
+  const { id, name, email } = found.user;
+  return { id: found.session.id, account: { id, name, email } };
 }

@@ -8,7 +8,7 @@ import { hasAccounts } from "./create-account.ts";
 import { claimSetup } from "./setup.ts";
 
 export function addAccountRoutes(routes: Routes, house: House): void {
-  const { auth, baseUrl, channels, vapidPublicKey } = house;
+  const { auth, baseUrl, channels, sessions, vapidPublicKey } = house;
   const { control } = house.store;
 
   routes.add(
@@ -75,5 +75,9 @@ export function addAccountRoutes(routes: Routes, house: House): void {
   );
 
   // Sign-in, sign-out and sessions are better-auth's own (https://www.better-auth.com/docs/basic-usage).
-  routes.app.on(["GET", "POST"], "/api/auth/*", ({ req }) => auth.handler(req.raw));
+  routes.app.on(["GET", "POST"], "/api/auth/*", async ({ req }) => {
+    const response = await auth.handler(req.raw);
+    if (req.method === "POST") await sessions.look();
+    return response;
+  });
 }

@@ -4,7 +4,7 @@ import { holds } from "./filter.ts";
 import { type ArrivalClock, compareMoments, type Moment, momentToken } from "./id.ts";
 
 /** Bytes that wait for a slow client before it is dropped; it resumes where it was. */
-const clientBytesMax = 1_048_576;
+const clientBytesMax = 524_288;
 const heartbeatMs = 15_000;
 /** Most events that a resuming client is sent; beyond that it is told to read the listing again. */
 const catchUpEventsMax = 5_000;
@@ -13,18 +13,24 @@ const catchUpPage = 500;
 const heldEventsMax = 10_000;
 const catchUpPauseMs = 20;
 
+const encoder = new TextEncoder();
+const stillHere = encoder.encode(": still here\n\n");
+
 /** Who is listening: used to cut off a revoked key and to tell an account of its notifications. */
 export type Listener = {
   projectId: number;
   filter: EventFilter;
   keyId?: string;
   accountId?: string;
+  sessionId?: string;
   /** Where to go on, exclusive; without it, from now on. */
   after?: Moment;
 };
 
 type Client = Listener & {
-  send: (frame: string) => void;
+  /** It takes every event of its project. */
+  isOpen: boolean;
+  send: (frame: Uint8Array) => void;
   close: () => void;
   /** It was not closed, and has not gone away. */
   isThere: () => boolean;
@@ -33,7 +39,7 @@ type Client = Listener & {
   /** What arrived up to here was sent from the store, where an event can be seen before it is announced. */
   caughtUpTo: Moment | null;
   /** Events that arrive while the client catches up, to be sent after that. */
-  held: { arrival: Moment; frame: string }[] | null;
+  held: { arrival: Moment; frame: Uint8Array }[] | null;
 };
 
 /**
@@ -54,7 +60,7 @@ export class LiveStreams {
     this.#events = events;
     this.#onError = onError;
     this.#committed = clock.last;
-    this.#heartbeat = setInterval(() => this.#each((client) => client.send(": still here\n\n")), heartbeatMs);
+    this.#heartbeat = setInterval(() => this.#each((client) => client.send(stillHere)), heartbeatMs);
     this.#heartbeat.unref();
   }
 
@@ -90,6 +96,22 @@ export class LiveStreams {
     });
   }
 
+  /** Ends the streams of a session that is over. */
+  cutSession(sessionId: string): void {
+    this.#each((client) => {
+      if (client.sessionId === sessionId) client.close();
+    });
+  }
+
+  /** The sessions that have a stream open. */
+  sessions(): string[] {
+    const ids = new Set<string>();
+    this.#each(({ sessionId }) => {
+      if (sessionId !== undefined) ids.add(sessionId);
+    });
+    return [...ids];
+  }
+
   closeAll(): void {
     clearInterval(this.#heartbeat);
     this.#each((client) => client.close());
@@ -97,7 +119,6 @@ export class LiveStreams {
 
   /** A stream's body. It ends with the client, with `cutKey`, or when the client reads too slowly. */
   open(listener: Listener): ReadableStream<Uint8Array> {
-    const encoder = new TextEncoder();
     let client: Client;
     return new ReadableStream<Uint8Array>(
       {
@@ -107,13 +128,14 @@ export class LiveStreams {
           };
           client = {
             ...listener,
+            isOpen: Object.values(listener.filter).every((value) => value === undefined),
             held: listener.after ? [] : null,
             caughtUpTo: null,
             isThere: () => this.#clients.get(client.projectId)?.has(client) ?? false,
             isBehind: () => (controller.desiredSize ?? 0) < clientBytesMax / 2,
             send: (frame) => {
               if (!client.isThere()) return;
-              controller.enqueue(encoder.encode(frame));
+              controller.enqueue(frame);
               if ((controller.desiredSize ?? 0) < 0) close();
             },
             close,
@@ -165,22 +187,22 @@ export class LiveStreams {
     const byProject = Map.groupBy(published, (event) => event.projectId);
     for (const [projectId, events] of byProject) {
       const frames = events.map((event) => frameOf("event", event.json, event.arrival));
-      const all = frames.join("");
+      // Made once and shared by all who take everything, however many they are and however far behind.
+      const all = Buffer.concat(frames);
       for (const client of this.#clients.get(projectId) ?? []) {
-        const isOpen = Object.values(client.filter).every((value) => value === undefined);
         const isNews = ({ arrival }: AcceptedEvent) =>
           client.caughtUpTo === null || compareMoments(arrival, client.caughtUpTo) > 0;
         const wanted = (accepted: AcceptedEvent) =>
-          isNews(accepted) && (isOpen || holds(client.filter, accepted.event));
+          isNews(accepted) && (client.isOpen || holds(client.filter, accepted.event));
         if (client.held) {
           events.forEach((event, index) => {
             if (wanted(event)) client.held!.push({ arrival: event.arrival, frame: frames[index]! });
           });
           if (client.held.length > heldEventsMax) client.close();
-        } else if (isOpen && isNews(events[0]!)) client.send(all);
+        } else if (client.isOpen && isNews(events[0]!)) client.send(all);
         else {
           const some = frames.filter((_, index) => wanted(events[index]!));
-          if (some.length > 0) client.send(some.join(""));
+          if (some.length > 0) client.send(some.length === 1 ? some[0]! : Buffer.concat(some));
         }
       }
     }
@@ -203,6 +225,6 @@ export class LiveStreams {
   }
 }
 
-function frameOf(type: string, data: string, id?: Moment): string {
-  return `event: ${type}\n${id ? `id: ${momentToken(id)}\n` : ""}data: ${data}\n\n`;
+function frameOf(type: string, data: string, id?: Moment): Uint8Array {
+  return encoder.encode(`event: ${type}\n${id ? `id: ${momentToken(id)}\n` : ""}data: ${data}\n\n`);
 }

@@ -104,19 +104,22 @@ export function addEventRoutes(routes: Routes, house: House): void {
       const after = token ? parseMomentToken(token) : null;
       if (token && !after)
         throw problem("query-invalid", { detail: "The last event's id is not one that a stream gave." });
+      const headers = {
+        "content-type": "text/event-stream",
+        "cache-control": "no-cache, no-transform",
+        "x-accel-buffering": "no",
+      };
+      // Nobody would read the stream, nor end it.
+      if (call.request.method === "HEAD") return new Response(null, { headers });
       const body = live.open({
         projectId: call.projectId,
         filter: filterOf(call.query, call.tags),
-        ...(call.by === "key" ? { keyId: call.keyId } : { accountId: call.account.id }),
+        ...(call.by === "key"
+          ? { keyId: call.keyId }
+          : { accountId: call.account.id, sessionId: call.sessionId }),
         ...(after && { after }),
       });
-      return new Response(body, {
-        headers: {
-          "content-type": "text/event-stream",
-          "cache-control": "no-cache, no-transform",
-          "x-accel-buffering": "no",
-        },
-      });
+      return new Response(body, { headers });
     },
   );
 

@@ -1,5 +1,5 @@
 import type { Kysely } from "kysely";
-import { type Account, type Auth, accountOf } from "../accounts/auth.ts";
+import { type Account, type Auth, type Session, sessionOf } from "../accounts/auth.ts";
 import { type KeyRing, secretOf } from "../keys/key-ring.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { problem } from "../wire/problems.ts";
@@ -8,7 +8,7 @@ import type { Project } from "../wire/project.ts";
 /** Who asks, and in which project: a key in its own, or a member of one. */
 export type Access = { projectId: number } & (
   | { by: "key"; keyId: string }
-  | { by: "account"; account: Account; role: Project["role"] }
+  | { by: "account"; account: Account; sessionId: string; role: Project["role"] }
 );
 
 type Rooms = { control: Kysely<ControlTables>; auth: Auth; keys: KeyRing; baseUrl: string };
@@ -44,8 +44,12 @@ export class Gate {
 
   /** The signed-in account. Throws `sign-in-needed`, `origin-refused`, and for a key `key-invalid` or `key-insufficient`. */
   async toAccount(request: Request): Promise<Account> {
-    const account = await accountOf(this.#rooms.auth, request.headers);
-    if (!account) {
+    return (await this.#session(request)).account;
+  }
+
+  async #session(request: Request): Promise<Session> {
+    const session = await sessionOf(this.#rooms.auth, request.headers);
+    if (!session) {
       if (secretOf(request.headers) !== null) {
         await this.#rooms.keys.identify(request.headers);
         throw problem("key-insufficient", {
@@ -55,7 +59,7 @@ export class Gate {
       throw problem("sign-in-needed", { detail: "Sign in on the dashboard first." });
     }
     this.checkOrigin(request);
-    return account;
+    return session;
   }
 
   /** A cookie comes along from any page: what changes something must come from our own (OWASP, CSRF prevention). */
@@ -72,7 +76,7 @@ export class Gate {
   }
 
   async #member(request: Request): Promise<Extract<Access, { by: "account" }>> {
-    const account = await this.toAccount(request);
+    const { id: sessionId, account } = await this.#session(request);
     const slug = URL.parse(request.url)?.searchParams.get("project") ?? null;
     const projects = await this.#rooms.control
       .selectFrom("members")
@@ -86,6 +90,6 @@ export class Gate {
     if (another) throw problem("query-invalid", { detail: 'Say which project: "?project=" and its slug.' });
     // Whether a project of another's exists is not told.
     if (!project) throw problem("project-unknown", { detail: "You are not a member of such a project." });
-    return { by: "account", account, role: project.role, projectId: project.id };
+    return { by: "account", account, sessionId, role: project.role, projectId: project.id };
   }
 }

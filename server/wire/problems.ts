@@ -37,6 +37,7 @@ const problems = {
   "project-unknown": { status: 404, title: "No such project" },
   "key-unknown": { status: 404, title: "No such API key" },
   "destination-unknown": { status: 404, title: "No such destination" },
+  "method-unknown": { status: 405, title: "The page does not take this method" },
   "route-unknown": { status: 404, title: "No such page" },
   "limit-reached": { status: 409, title: "A limit is reached" },
   "email-unavailable": { status: 409, title: "E-mail is not configured" },
@@ -67,6 +68,8 @@ type ProblemOptions = {
   /** For the log alone; never sent. */
   log?: unknown;
   retryAfterSeconds?: number;
+  /** The methods that the page takes, for `Allow` (RFC 9110, section 15.5.6). */
+  allow?: string[];
 };
 
 /** A problem as an exception: thrown anywhere below a route, answered by `app.ts`. */
@@ -100,6 +103,7 @@ export class ProblemError extends Error {
     if (this.options.retryAfterSeconds !== undefined) {
       headers.set("retry-after", String(this.options.retryAfterSeconds));
     }
+    if (this.options.allow) headers.set("allow", this.options.allow.join(", "));
     return new Response(JSON.stringify(this.toProblem()), { status: this.status, headers });
   }
 }
