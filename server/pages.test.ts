@@ -286,10 +286,16 @@ describe("keys and sessions", () => {
     await expectAccessible("sign-in", phone);
     await phone.getByRole("button", { name: "Sign in" }).click();
     await phone.waitForURL("**/p/default/keys");
-    for (const path of ["/p/default", "/p/default/settings", "/p/default/keys", "/notifications"]) {
+    // What each page shows once it has loaded all that it asks for.
+    const pages = [
+      ["/p/default", "Payment received"],
+      ["/p/default/settings", "Devices"],
+      ["/p/default/keys", "Till"],
+      ["/notifications", "Refund asked for"],
+    ] as const;
+    for (const [path, text] of pages) {
       await phone.goto(running.address + path);
-      await phone.locator("main").waitFor();
-      await phone.waitForLoadState("networkidle").catch(() => {});
+      await phone.locator("main").getByText(text).first().waitFor();
       await expectAccessible(`${path} in the dark on a phone`, phone);
       expect(await phone.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(390);
     }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { openStore } from "../storage/open.ts";
 import { openStream } from "../testing/event-stream.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
 import type { Event } from "../wire/event.ts";
@@ -253,6 +254,36 @@ test("the stream of a key that is revoked ends at once, and no other", async () 
   await app.post({ channel: "a", name: "after" });
   expect(await cut.next()).toBeNull();
   expect(names(await other.events(1))).toEqual(["after"]);
+});
+
+test("the streams of a session end when it signs out, and no other's", async () => {
+  const [leaving, staying] = [await app.signIn(), await app.signIn()];
+  using cut = await openStream(app, "", { cookie: leaving });
+  using other = await openStream(app, "", { cookie: staying });
+  await cut.next("ready");
+  await other.next("ready");
+  const headers = { cookie: leaving, origin: app.address, "content-type": "application/json" };
+  const signedOut = await app.request("/api/auth/sign-out", { method: "POST", headers, body: "{}" });
+  expect(signedOut.status).toBe(200);
+  expect(await cut.next()).toBeNull();
+  await app.post({ channel: "a", name: "after" });
+  expect(names(await other.events(1))).toEqual(["after"]);
+});
+
+test("the streams of a session end also where it ended in another process", async () => {
+  const cookie = await app.signIn();
+  using cut = await openStream(app, "", { cookie });
+  await cut.next("ready");
+  const store = await openStore(app.config, () => {});
+  await store.control.deleteFrom("sessions").execute();
+  await store.close();
+  expect(await cut.next("nothing")).toBeNull();
+}, 30_000);
+
+test("asking for a stream's head opens none", async () => {
+  const response = await app.request("/api/events/stream", { method: "HEAD" });
+  expect(response.headers.get("content-type")).toBe("text/event-stream");
+  expect(await response.text()).toBe("");
 });
 
 test("a client that reads too slowly is dropped, and resumes without a gap", async () => {

@@ -295,6 +295,37 @@ for (const engine of stores) {
       expect((await store.events.page(all(projectId), 10)).events).toHaveLength(1);
     });
 
+    test("however many control statements wait, events are stored between them", async () => {
+      const projectId = await newProject();
+      const rename = () =>
+        store.control.updateTable("projects").set({ name: "Again" }).where("id", "=", projectId).execute();
+      let renamed = 0;
+      const renaming = Promise.all(Array.from({ length: 200 }, () => rename().then(() => renamed++)));
+      await append(projectId);
+      expect(renamed).toBeLessThan(100);
+      await renaming;
+    });
+
+    test("what a transaction keeps waiting is bounded: more is refused, and all that was taken is stored", async () => {
+      const projectId = await newProject();
+      const taken: Promise<unknown>[] = [];
+      let refusal: unknown = null;
+      await store.control.transaction().execute(async () => {
+        while (refusal === null) {
+          try {
+            taken.push(store.events.append(make(projectId)));
+          } catch (error) {
+            refusal = error;
+          }
+        }
+      });
+      expect(refusal).toMatchObject({ code: "overloaded", options: { retryAfterSeconds: 1 } });
+      expect(taken.length).toBeGreaterThan(10_000);
+      await Promise.all(taken);
+      expect(await streamed(all(projectId))).toHaveLength(taken.length);
+      await append(projectId);
+    });
+
     test("a transaction that fails leaves nothing, and the next statement works", async () => {
       const projectId = await newProject();
       const failing = store.control.transaction().execute(async (transaction) => {
@@ -327,6 +358,15 @@ for (const engine of stores) {
       // Also where the machine's clock was set back meanwhile.
       const late = new ArrivalClock(await store.events.lastArrival(), () => day);
       expect(compareMoments(late.next(), last)).toBeGreaterThan(0);
+    });
+
+    test("the last arrival is found among events that clients dated, whichever came last", async () => {
+      const projectId = await newProject();
+      const ahead = Date.now() + 3_600_000;
+      for (const createdAtMs of [day, undefined, ahead, undefined, day, ahead]) {
+        await append(projectId, createdAtMs === undefined ? {} : { createdAtMs });
+        expect(await store.events.lastArrival()).toEqual(clock.last);
+      }
     });
 
     test("closing stores what is waiting", async () => {

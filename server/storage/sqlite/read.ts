@@ -51,8 +51,8 @@ export function createRead(database: Database) {
      WHERE arrival > ?2 AND project_id = ?1 ORDER BY arrival LIMIT ?3`,
   );
   const selectAny = database.prepare("SELECT 1 FROM events LIMIT 1");
-  const selectLastUndated = database.prepare<{ ms: number; sequence: number }, []>(
-    "SELECT position >> 21 AS ms, position & 2097151 AS sequence FROM events WHERE arrival IS NULL ORDER BY position DESC LIMIT 1",
+  const selectLastUndated = database.prepare<{ ms: number; sequence: number }, [bigint]>(
+    "SELECT position >> 21 AS ms, position & 2097151 AS sequence FROM events WHERE position > ?1 AND arrival IS NULL ORDER BY position DESC LIMIT 1",
   );
   const selectLastDated = database.prepare<{ ms: number; sequence: number }, []>(
     "SELECT arrival >> 21 AS ms, arrival & 2097151 AS sequence FROM events WHERE arrival IS NOT NULL ORDER BY arrival DESC LIMIT 1",
@@ -166,9 +166,9 @@ export function createRead(database: Database) {
     },
 
     lastArrival(): Moment | null {
-      const [a, b] = [selectLastUndated.get(), selectLastDated.get()];
-      if (!a || !b) return a ?? b;
-      return a.ms > b.ms || (a.ms === b.ms && a.sequence > b.sequence) ? a : b;
+      const dated = selectLastDated.get();
+      // Only what came after it can be later still: events that clients dated are not read through for one that they did not.
+      return selectLastUndated.get(dated ? positionOf(dated) : earliest) ?? dated;
     },
   };
 }

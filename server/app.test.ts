@@ -1,0 +1,141 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { rawRequest } from "./testing/raw-request.ts";
+import { type Scenario, scenarios } from "./testing/scenarios.ts";
+import { type TestApp, testApp } from "./testing/test-app.ts";
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await testApp();
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+describe("a method that a path does not take is answered with 405 and those that it takes", () => {
+  const table: [method: string, path: string, allow: string[]][] = [
+    ["PUT", "/api/events", ["GET", "HEAD", "POST"]],
+    ["POST", "/api/events/stream", ["GET", "HEAD"]],
+    ["POST", "/api/events/018f0000-0000-7000-8000-000000000000", ["GET", "HEAD"]],
+    ["GET", "/api/projects/default", ["PATCH"]],
+    ["POST", "/healthz", ["GET", "HEAD"]],
+  ];
+  for (const [method, path, allow] of table) {
+    test(`${method} ${path}`, async () => {
+      const response = await app.request(path, { method });
+      expect(response.status).toBe(405);
+      // A path may learn to take more.
+      expect(response.headers.get("allow")!.split(", ")).toEqual(expect.arrayContaining(allow));
+      expect(response.headers.get("allow")!.split(", ")).not.toContain(method);
+      expect(await response.json()).toMatchObject({ ok: false, type: "/problems/method-unknown" });
+    });
+  }
+
+  scenarios(
+    () => app,
+    ["/api", "/api/", "/api/event", "/api/events/", "/api/events/a/b", "/api/keys/a/b"].map(
+      (path): Scenario => ({
+        name: `PUT ${path} is not there at all`,
+        method: "PUT",
+        path,
+        status: 404,
+        holds: { type: "/problems/route-unknown" },
+      }),
+    ),
+  );
+});
+
+describe("a body", () => {
+  const head = (more: string) =>
+    `POST /api/events HTTP/1.1\r\nhost: a\r\nx-api-key: ${app.key}\r\ncontent-type: application/json\r\n${more}\r\n`;
+
+  test("with chunks that are none is refused with 400, and the connection closed", async () => {
+    for (const chunk of ["zz\r\n{}\r\n", "-1\r\n{}\r\n", "ffffffffffffffffffff\r\n{}\r\n", "2 {}\r\n"]) {
+      using request = await rawRequest(
+        app.address,
+        head("transfer-encoding: chunked\r\n"),
+        chunk,
+        "0\r\n\r\n",
+      );
+      await request.closed;
+      expect([chunk, await request.status()]).toEqual([chunk, 400]);
+    }
+  });
+
+  test("that says two lengths, or a length that is none, is refused with 400", async () => {
+    for (const more of [
+      "content-length: 2\r\ncontent-length: 3\r\n",
+      "content-length: -1\r\n",
+      "content-length: two\r\n",
+      "content-length: 2\r\ntransfer-encoding: chunked\r\n",
+    ]) {
+      using request = await rawRequest(app.address, head(more), "{}");
+      expect([more, await request.status()]).toEqual([more, 400]);
+    }
+  });
+
+  test("that is announced as too large is refused before it comes", async () => {
+    using request = await rawRequest(app.address, head("content-length: 999999999\r\n"));
+    expect(await request.status()).toBe(413);
+  });
+
+  test("of a hundred thousand levels is told apart from an event, wherever they stand", async () => {
+    const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
+    for (const body of [
+      deep,
+      `${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`,
+      `{"channel":"a","name":"n","tags":{"a":${deep}}}`,
+      `{"channel":${deep},"name":"n"}`,
+      `{"channel":"a","name":"n","more":${deep}}`,
+      "[".repeat(1_000_000),
+      `{"name":${deep}}`,
+    ]) {
+      for (const path of ["/api/events", "/api/channels"]) {
+        const response = await app.request(path, {
+          method: "POST",
+          headers: { "content-type": "application/json" },
+          body,
+        });
+        expect([400, 413, 422]).toContain(response.status);
+        expect(response.headers.get("content-type")).toBe("application/problem+json");
+      }
+    }
+  });
+});
+
+test("a request that comes too slowly loses its connection, wherever it dawdles", async () => {
+  const event = '{"channel":"a","name":"slow"}';
+  const headers = `host: a\r\nx-api-key: ${app.key}\r\ncontent-type: application/json\r\n`;
+  const started = await Promise.all(
+    [
+      // A line, or a part of one, and then more of it by and by.
+      ["POST /api/events HTTP/1.1\r\n", "x: y\r\n"],
+      ["POST /api/events HTTP/1.1\r\nx: ", "y"],
+      [`POST /api/events HTTP/1.1\r\n${headers}content-length: 1000\r\n\r\n{`, " "],
+      [`POST /api/events HTTP/1.1\r\n${headers}transfer-encoding: chunked\r\n\r\n`, "1\r\n \r\n"],
+      [`POST /api/channels HTTP/1.1\r\n${headers}content-length: 1000\r\n\r\n{`, " "],
+      // Refused before its body was read, on paths of every kind.
+      ["POST /api/events HTTP/1.1\r\nhost: a\r\ncontent-length: 1000\r\n\r\n", " "],
+      ["POST /api/nowhere HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n", "1\r\n \r\n"],
+      ["GET /api/events/stream HTTP/1.1\r\nhost: a\r\n\r\n", ""],
+      ["", ""],
+    ].map(async ([start, more]) => ({ start, more: more!, request: await rawRequest(app.address, start!) })),
+  );
+  const dawdling = setInterval(() => {
+    for (const { more, request } of started) if (more !== "") request.send(more);
+  }, 1_000);
+  const left = new Set(started.map(({ start }) => start));
+  await Promise.race([
+    Promise.all(started.map(({ start, request }) => request.closed.then(() => left.delete(start)))),
+    Bun.sleep(30_000),
+  ]);
+  clearInterval(dawdling);
+  expect([...left]).toEqual([]);
+  expect(await app.list()).toEqual([]);
+  expect(
+    (
+      await app.request("/api/events", {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: event,
+      })
+    ).status,
+  ).toBe(201);
+}, 60_000);
