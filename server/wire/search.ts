@@ -183,13 +183,12 @@ class Parser {
         return text;
       }
       if (this.#next === "\\") {
-        this.#at++;
-        if (this.#next !== '"' && this.#next !== "\\") {
+        if (!/["\\]/.test(this.#q.charAt(this.#at + 1))) {
           throw this.#error(
             'In quotes, "\\" stands before a quote or another "\\". Write it twice to mean it.',
-            this.#at - 1,
           );
         }
+        this.#at++;
       }
       text += this.#next;
     }
