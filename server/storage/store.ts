@@ -74,7 +74,7 @@ export interface EventStore {
   /** Up to `limit` events in the order of `createdAt`, then id. */
   page(query: EventQuery, limit: number): Promise<Page>;
   /**
-   * The whole listing in UTF-8, in chunks, in constant memory. Between JSON texts of one chunk are commas; lines and rows
+   * The whole listing in UTF-8, in chunks, some of which may be empty, in constant memory. Between JSON texts of one chunk are commas; lines and rows
    * have their ends.
    */
   stream(query: EventQuery): AsyncIterable<Uint8Array<ArrayBuffer>>;

@@ -37,7 +37,7 @@ export async function openSqliteStore(
         query: { ...query, after },
         limit: chunkEvents,
       });
-      if (chunk.bytes.length > 0) yield chunk.bytes;
+      yield chunk.bytes;
       after = chunk.next;
     }
   }
