@@ -37,6 +37,8 @@ type Route<
   answer: Answer;
   /** Of the good answer, where it is not JSON. */
   answerType?: string;
+  /** Others that `Accept` may ask for. */
+  otherAnswerTypes?: string[];
   /** Status codes of problems beyond those that follow from the rest of the declaration. */
   problems?: number[];
 };
@@ -162,7 +164,12 @@ export class Routes {
       responses: {
         [route.status ?? 200]: {
           description: summary,
-          content: { [route.answerType ?? "application/json"]: { schema: answer } },
+          content: {
+            [route.answerType ?? "application/json"]: { schema: answer },
+            ...Object.fromEntries(
+              route.otherAnswerTypes?.map((type) => [type, { schema: z.string() }]) ?? [],
+            ),
+          },
         },
         ...Object.fromEntries(
           [...new Set(problems)].sort().map((status) => [

@@ -61,4 +61,6 @@ export type Problem = {
     pointer: string;
     detail: string;
   }>;
+  /** Where a search is wrong, from 1. */
+  column?: number;
 };

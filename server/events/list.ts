@@ -1,28 +1,51 @@
-import type { EventQuery, EventStore } from "../storage/store.ts";
+import type { EventForm, EventQuery, EventStore } from "../storage/store.ts";
+import { csvHeader } from "./csv.ts";
+
+/** What stands around a listing's events, and between two chunks of them. */
+const frames: Record<EventForm, { head: string; between: string; tail: string }> = {
+  json: { head: '{"ok":true,"events":[', between: ",", tail: "]}" },
+  ndjson: { head: "", between: "", tail: "" },
+  csv: { head: csvHeader, between: "", tail: "" },
+};
 
 /** The complete listing as a body that is made while it is read: a reader that pauses costs nothing. */
 export function streamList(events: EventStore, query: EventQuery): ReadableStream<Uint8Array> {
+  const { head, between, tail } = frames[query.form ?? "json"];
   const encoder = new TextEncoder();
   const chunks = events.stream(query)[Symbol.asyncIterator]();
   let isFirst = true;
+  let isCancelled = false;
   return new ReadableStream<Uint8Array>(
     {
-      start: (controller) => controller.enqueue(encoder.encode('{"ok":true,"events":[')),
+      start(controller) {
+        if (head !== "") controller.enqueue(encoder.encode(head));
+      },
       async pull(controller) {
-        const { value, done } = await chunks.next();
+        let { value, done } = await chunks.next();
+        // Nothing of what was read there is asked for.
+        while (!done && value.length === 0 && !isCancelled) ({ value, done } = await chunks.next());
+        if (isCancelled) return;
         if (done) {
-          controller.enqueue(encoder.encode("]}"));
+          if (tail !== "") controller.enqueue(encoder.encode(tail));
           controller.close();
           return;
         }
-        if (!isFirst) controller.enqueue(encoder.encode(","));
+        if (!isFirst && between !== "") controller.enqueue(encoder.encode(between));
         isFirst = false;
         controller.enqueue(value);
       },
       async cancel() {
+        isCancelled = true;
         await chunks.return?.();
       },
     },
     { highWaterMark: 1 },
   );
+}
+
+/** A page as a body; JSON has room for the cursor of the next one. */
+export function pageText(form: EventForm, events: string[], nextCursor: string | null): string {
+  if (form === "json")
+    return `{"ok":true,"events":[${events.join(",")}],"nextCursor":${JSON.stringify(nextCursor)}}`;
+  return frames[form].head + events.join("");
 }

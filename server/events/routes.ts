@@ -4,6 +4,7 @@ import { listDeliveries, whySilent } from "../notifications/bell.ts";
 import type { Routes } from "../routes.ts";
 import { readJson } from "../wire/body.ts";
 import { type Event, EventAnswer, EventList, NewEvent } from "../wire/event.ts";
+import { acceptedForm, mediaTypes } from "../wire/event-form.ts";
 import {
   decodeCursor,
   EventListQuery,
@@ -17,7 +18,7 @@ import { limits } from "../wire/limits.ts";
 import { DeliveryList } from "../wire/notification.ts";
 import { problem } from "../wire/problems.ts";
 import { isEventId, parseMomentToken } from "./id.ts";
-import { streamList } from "./list.ts";
+import { pageText, streamList } from "./list.ts";
 
 const jsonHeaders = { "content-type": "application/json" };
 // As `cors` in app.ts says for the routes that the router serves.
@@ -63,25 +64,30 @@ export function addEventRoutes(routes: Routes, house: House): void {
       tag: "Events",
       summary: "List events, newest first",
       description:
-        "Without `limit`, all events, streamed. With it, a page, and `nextCursor` for the next one.",
+        "Without `limit`, all events, streamed. With it, a page, and `nextCursor` for the next one; as NDJSON and CSV, it is in the header `x-next-cursor`.",
       query: EventListQuery,
       takesTags: true,
       answer: EventList,
+      otherAnswerTypes: [mediaTypes.ndjson, mediaTypes.csv],
     },
-    async ({ projectId, query, tags }) => {
+    async ({ projectId, query, tags, request }) => {
+      const form = query.format ?? acceptedForm(request.headers.get("accept"));
+      const headers = new Headers({ "content-type": mediaTypes[form], vary: "accept" });
+      if (query.format !== undefined && form !== "json") {
+        headers.set("content-disposition", `attachment; filename="events.${form}"`);
+      }
       const listing = {
+        form,
         projectId,
         filter: filterOf(query, tags),
         order: query.order ?? ("desc" as const),
         ...(query.cursor !== undefined && { after: decodeCursor(query.cursor) }),
       };
-      if (query.limit === undefined)
-        return new Response(streamList(store.events, listing), { headers: jsonHeaders });
+      if (query.limit === undefined) return new Response(streamList(store.events, listing), { headers });
       const { events, next } = await store.events.page(listing, query.limit);
-      const nextCursor = JSON.stringify(next && encodeCursor(next));
-      return new Response(`{"ok":true,"events":[${events.join(",")}],"nextCursor":${nextCursor}}`, {
-        headers: jsonHeaders,
-      });
+      const nextCursor = next && encodeCursor(next);
+      if (nextCursor !== null && form !== "json") headers.set("x-next-cursor", nextCursor);
+      return new Response(pageText(form, events, nextCursor), { headers });
     },
   );
 

@@ -68,7 +68,7 @@ for (const engine of stores) {
     async function streamed(query: EventQuery): Promise<Event[]> {
       const chunks: string[] = [];
       for await (const chunk of store.events.stream(query)) chunks.push(new TextDecoder().decode(chunk));
-      return JSON.parse(`[${chunks.join(",")}]`);
+      return JSON.parse(`[${chunks.filter((chunk) => chunk !== "").join(",")}]`);
     }
 
     const all = (projectId: number, more: Partial<EventQuery> = {}): EventQuery => ({

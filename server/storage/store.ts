@@ -1,6 +1,7 @@
 import type { Kysely } from "kysely";
 import type { Moment } from "../events/id.ts";
 import type { Event } from "../wire/event.ts";
+import type { Search } from "../wire/search.ts";
 import type { ControlTables } from "./control-tables.ts";
 
 /** An event that was checked and is ready to be stored. */
@@ -38,7 +39,11 @@ export type EventFilter = {
   /** Milliseconds since 1970, exclusive. */
   toMs?: number;
   tags?: [key: string, value: string][];
+  search?: Search;
 };
+
+/** How a listing's events are written: as JSON texts, as lines of JSON, or as rows of CSV (events/csv.ts). */
+export type EventForm = "json" | "ndjson" | "csv";
 
 /** Where a page ended: the last event's `createdAt` and id. */
 export type Cursor = { ms: number; id: string };
@@ -48,9 +53,11 @@ export type EventQuery = {
   filter: EventFilter;
   order: "asc" | "desc";
   after?: Cursor;
+  /** JSON texts by default. */
+  form?: EventForm;
 };
 
-/** Events as JSON texts, and where to go on, or null at the end. */
+/** Events in the form that was asked for, and where to go on, or null at the end. */
 export type Page = { events: string[]; next: Cursor | null };
 
 export type ArrivedEvent = { arrival: Moment; json: string };
@@ -66,7 +73,10 @@ export interface EventStore {
   append(event: AcceptedEvent): Promise<Verdict>;
   /** Up to `limit` events in the order of `createdAt`, then id. */
   page(query: EventQuery, limit: number): Promise<Page>;
-  /** The whole listing as UTF-8 JSON texts with commas between, in chunks, in constant memory. */
+  /**
+   * The whole listing in UTF-8, in chunks, some of which may be empty, in constant memory. Between JSON texts of one chunk are commas; lines and rows
+   * have their ends.
+   */
   stream(query: EventQuery): AsyncIterable<Uint8Array<ArrayBuffer>>;
   /** The JSON of one event, or null. */
   find(projectId: number, id: string): Promise<string | null>;

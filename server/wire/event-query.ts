@@ -6,6 +6,7 @@ import { eventTexts } from "./event.ts";
 import { limits } from "./limits.ts";
 import { nearest } from "./nearest.ts";
 import { problem } from "./problems.ts";
+import { parseSearch, type Search, SearchError } from "./search.ts";
 import { text } from "./text.ts";
 
 const moment = z
@@ -16,6 +17,8 @@ const moment = z
   )
   .openapi({ format: "date-time" });
 
+const searchText = text({ max: limits.searchCharacters, lines: true });
+
 /** What narrows a listing or a live stream; beside it, any number of `tag.KEY=VALUE`. */
 const filterParameters = {
   channel: text(eventTexts.channel).optional().openapi({ description: "Only this channel." }),
@@ -24,6 +27,9 @@ const filterParameters = {
   notify: z.enum(["true", "false"]).optional().openapi({ description: "Only events with this flag." }),
   from: moment.optional().openapi({ description: "From this moment on, inclusive." }),
   to: moment.optional().openapi({ description: "Up to this moment, exclusive." }),
+  q: searchText
+    .optional()
+    .openapi({ description: "Only what this search finds, as docs/search.md describes." }),
 };
 
 const projectParameter = z
@@ -44,6 +50,10 @@ export const EventListQuery = z.strictObject({
     .enum(["asc", "desc"])
     .optional()
     .openapi({ description: "Oldest or newest first. Default: desc." }),
+  format: z
+    .enum(["json", "ndjson", "csv"])
+    .optional()
+    .openapi({ description: "Goes before `Accept`, and makes a browser save what is not JSON as a file." }),
   ...filterParameters,
   project: projectParameter,
 });
@@ -96,7 +106,8 @@ export function readQuery<Schema extends z.ZodObject>(
 type FilterValues = { [Name in keyof typeof filterParameters]?: string | undefined };
 
 export function filterOf(values: FilterValues, tags: [string, string][]): EventFilter {
-  const { channel, userId, name, notify, from, to } = values;
+  const { channel, userId, name, notify, from, to, q } = values;
+  const search = q === undefined ? null : readSearch(q);
   return {
     ...(channel !== undefined && { channel }),
     ...(userId !== undefined && { userId }),
@@ -105,7 +116,19 @@ export function filterOf(values: FilterValues, tags: [string, string][]): EventF
     ...(from !== undefined && { fromMs: Math.ceil(msOf(from)) }),
     ...(to !== undefined && { toMs: Math.ceil(msOf(to)) }),
     ...(tags.length > 0 && { tags }),
+    ...(search !== null && { search }),
   };
+}
+
+/** Parses `q`. Throws `query-invalid` with the column where it is none. */
+function readSearch(q: string): Search | null {
+  try {
+    return parseSearch(q);
+  } catch (error) {
+    if (!(error instanceof SearchError)) throw error;
+    const { column, message } = error;
+    throw problem("query-invalid", { detail: `"q", column ${column}: ${message}`, column });
+  }
 }
 
 function msOf(moment: string): number {

@@ -15,6 +15,11 @@ export const limits = {
   /** Body of any other request: small JSON objects from the dashboard and the API. */
   requestBytes: 65_536,
   pageEvents: 1_000,
+  /** Room for a tag of the longest key and value, each character of them escaped. */
+  searchCharacters: 4_000,
+  /** Words and values in a search. */
+  searchTerms: 100,
+  searchDepth: 10,
   /** How far ahead of the server's clock a `createdAt` may be, for clients whose clock runs fast. */
   futureMs: 24 * 60 * 60 * 1_000,
   /** An event that happened longer ago than this never notifies. */

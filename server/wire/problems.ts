@@ -58,6 +58,7 @@ export const Problem = z
     status: z.int(),
     detail: z.string(),
     errors: z.array(z.object({ pointer: z.string(), detail: z.string() })).optional(),
+    column: z.int().optional().openapi({ description: "Where a search is wrong, from 1." }),
   })
   .openapi("Problem");
 export type Problem = z.infer<typeof Problem>;
@@ -65,6 +66,8 @@ export type Problem = z.infer<typeof Problem>;
 type ProblemOptions = {
   detail: string;
   errors?: Fault[];
+  /** Where a search is wrong, from 1. */
+  column?: number;
   /** For the log alone; never sent. */
   log?: unknown;
   retryAfterSeconds?: number;
@@ -90,8 +93,16 @@ export class ProblemError extends Error {
 
   toProblem(): Problem {
     const { status, title } = problems[this.code];
-    const { detail, errors } = this.options;
-    return { ok: false, type: `/problems/${this.code}`, title, status, detail, ...(errors && { errors }) };
+    const { detail, errors, column } = this.options;
+    return {
+      ok: false,
+      type: `/problems/${this.code}`,
+      title,
+      status,
+      detail,
+      ...(errors && { errors }),
+      ...(column !== undefined && { column }),
+    };
   }
 
   toResponse(): Response {

@@ -37,14 +37,28 @@ export async function openSqliteStore(
         query: { ...query, after },
         limit: chunkEvents,
       });
-      if (chunk.bytes.length > 0) yield chunk.bytes;
+      yield chunk.bytes;
       after = chunk.next;
+    }
+  }
+
+  async function page(query: EventQuery, limit: number): Promise<Page> {
+    const events: string[] = [];
+    for (let after = query.after; ; ) {
+      const part: Page = await reader.ask({
+        kind: "page",
+        query: { ...query, ...(after && { after }) },
+        limit: limit - events.length,
+      });
+      events.push(...part.events);
+      if (part.next === null || events.length === limit) return { events, next: part.next };
+      after = part.next;
     }
   }
 
   const events: EventStore = {
     append: (event) => writer.append(event),
-    page: (query, limit) => reader.ask<Page>({ kind: "page", query, limit }),
+    page,
     stream,
     find: (projectId, id) => reader.ask<string | null>({ kind: "find", projectId, id }),
     arrivedAfter: (projectId, moment, limit) =>

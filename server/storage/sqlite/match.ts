@@ -1,31 +1,137 @@
+import { wordsOf } from "../../events/words.ts";
+import type { Search } from "../../wire/search.ts";
 import type { EventFilter } from "../store.ts";
-import { token } from "./tokens.ts";
+import { isExact, isWhole, token } from "./tokens.ts";
+import type { Vocabulary } from "./vocabulary.ts";
 
-/** The full-text query that finds a filter's events (https://www.sqlite.org/fts5.html#full_text_query_syntax). */
-export function matchOf(projectId: number, filter: EventFilter): string {
-  const tokens: string[] = [];
-  if (filter.channel !== undefined) tokens.push(token.channel(projectId, filter.channel));
-  if (filter.userId) tokens.push(token.user(projectId, filter.userId));
-  if (filter.name !== undefined) tokens.push(token.name(projectId, filter.name));
-  for (const [key, value] of filter.tags ?? []) tokens.push(token.tag(projectId, key, value));
-  if (filter.notify === true) tokens.push(token.notifies(projectId));
-  if (tokens.length === 0) tokens.push(token.every(projectId));
-  const all = tokens.map(quoted).join(" AND ");
-  return filter.notify === false ? `(${all}) NOT ${quoted(token.notifies(projectId))}` : all;
-}
+/** Words that stand for a prefix in a query; where there are more, the index merges all that it has of them, which is slow. */
+const prefixWordsMax = 200;
+
+export type Match = {
+  /** A query on the full-text index (https://www.sqlite.org/fts5.html#full_text_query_syntax). */
+  query: string;
+  /** It finds what the filter asks for and nothing else; otherwise it finds more, and the events are to be looked at. */
+  isExact: boolean;
+};
 
 /**
- * Whether what the index found is to be compared with the event itself: a text that is too long for a token stands there by
- * its hash, and an event without a user has no token to find it by.
+ * What is to be found, as the index can tell: in all of `needed` (nothing needed: every event) and in none of `excluded`.
+ * Where that is not exact, it is too much, never too little.
  */
-export function isNarrowed(filter: EventFilter): boolean {
-  return (
-    filter.channel !== undefined ||
-    filter.userId !== undefined ||
-    filter.name !== undefined ||
-    filter.notify !== undefined ||
-    (filter.tags ?? []).length > 0
-  );
+type Part = { needed: string[]; excluded: string[]; isExact: boolean };
+
+/** The query for every event of a project. */
+export function matchEvery(projectId: number): string {
+  return quoted(token.every(projectId));
+}
+
+/** The query that finds a filter's events. The filter's times are not in it: they are a range of row ids. */
+export function matchOf(projectId: number, filter: EventFilter, vocabulary: Vocabulary): Match {
+  const all = (parts: Part[]): Part => ({
+    needed: parts.flatMap(({ needed }) => needed),
+    excluded: parts.flatMap(({ excluded }) => excluded),
+    isExact: parts.every((part) => part.isExact),
+  });
+
+  function one(tokens: string[]): Part {
+    // A token of no event stands for what can't be found.
+    const query = tokens.length === 0 ? quoted(token.none(projectId)) : anyOf(tokens.map(quoted));
+    return { needed: [query], excluded: [], isExact: tokens.every(isExact) };
+  }
+
+  function not(part: Part): Part {
+    // What was found too much must not be left out.
+    if (!part.isExact) return unknown;
+    if (part.needed.length === 0 && part.excluded.length > 0) {
+      return { needed: [anyOf(part.excluded)], excluded: [], isExact: true };
+    }
+    return { needed: [], excluded: [queryOf(part)], isExact: true };
+  }
+
+  function any(parts: Part[]): Part {
+    const isExact = parts.every((part) => part.isExact);
+    const isNarrow = parts.every(({ needed, excluded }) => needed.length + excluded.length > 0);
+    return { needed: isNarrow ? [anyOf(parts.map(queryOf))] : [], excluded: [], isExact };
+  }
+
+  function text(text: string, isPrefix: boolean): Part {
+    const words = wordsOf(text);
+    const beginning = isPrefix ? words.pop() : undefined;
+    const parts = words.map(
+      (word): Part => ({ ...one([token.word(projectId, word)]), isExact: isWhole(word) }),
+    );
+    if (beginning !== undefined) parts.push(prefix(beginning));
+    if (parts.length === 0) return one([]);
+    // The index knows that words are there, but not where.
+    return { ...all(parts), isExact: parts.length === 1 && parts[0]!.isExact };
+  }
+
+  function prefix(word: string): Part {
+    const start = token.word(projectId, word);
+    const words: string[] = [];
+    for (const term of vocabulary.termsFrom(start)) {
+      if (words.length === prefixWordsMax) {
+        return { needed: [`${quoted(start)} *`], excluded: [], isExact: isWhole(word) };
+      }
+      words.push(term);
+    }
+    return { ...one(words), isExact: isWhole(word) };
+  }
+
+  function found(search: Search): Part {
+    switch (search.kind) {
+      case "all":
+        return all(search.of.map(found));
+      case "any":
+        return any(search.of.map(found));
+      case "not":
+        return not(found(search.of));
+      case "text":
+        return text(search.text, search.isPrefix);
+      case "tag":
+        return one(search.values.map((value) => token.tag(projectId, search.key, value)));
+      case "field":
+        return any(search.values.map((value) => field[search.field](value)));
+    }
+  }
+
+  const field = {
+    channel: (value: string) => one([token.channel(projectId, value)]),
+    name: (value: string) => one([token.name(projectId, value)]),
+    // An event without a user has no token to find it by.
+    user: (value: string) => (value === "" ? unknown : one([token.user(projectId, value)])),
+    notify: (value: string) => {
+      const notifies = one([token.notifies(projectId)]);
+      return value === "true" ? notifies : not(notifies);
+    },
+  };
+
+  function queryOf({ needed, excluded }: Part): string {
+    const query = needed.length === 0 ? matchEvery(projectId) : allOf(needed);
+    return excluded.length === 0 ? query : `(${query} NOT ${anyOf(excluded)})`;
+  }
+
+  const { channel, userId, name, notify, tags = [], search } = filter;
+  const whole = all([
+    ...(channel === undefined ? [] : [field.channel(channel)]),
+    ...(userId === undefined ? [] : [field.user(userId)]),
+    ...(name === undefined ? [] : [field.name(name)]),
+    ...(notify === undefined ? [] : [field.notify(String(notify))]),
+    ...tags.map(([key, value]) => one([token.tag(projectId, key, value)])),
+    ...(search === undefined ? [] : [found(search)]),
+  ]);
+  return { query: queryOf(whole), isExact: whole.isExact };
+}
+
+/** What the index knows nothing of: any event may be meant. */
+const unknown: Part = { needed: [], excluded: [], isExact: false };
+
+function allOf(queries: string[]): string {
+  return queries.length === 1 ? queries[0]! : `(${queries.join(" AND ")})`;
+}
+
+function anyOf(queries: string[]): string {
+  return queries.length === 1 ? queries[0]! : `(${queries.join(" OR ")})`;
 }
 
 function quoted(token: string): string {

@@ -1,11 +1,13 @@
 import type { Database } from "bun:sqlite";
+import { csvRow } from "../../events/csv.ts";
 import { holds } from "../../events/filter.ts";
 import { type Moment, momentOfId } from "../../events/id.ts";
 import type { Event } from "../../wire/event.ts";
-import type { ArrivedEvent, Cursor, EventQuery, Page } from "../store.ts";
+import type { ArrivedEvent, Cursor, EventForm, EventQuery, Page } from "../store.ts";
 import { dashed, eventJson } from "./event-row.ts";
-import { isNarrowed, matchOf } from "./match.ts";
+import { matchEvery, matchOf } from "./match.ts";
 import { datedBit, positionAfter, positionAt, positionOf, positionSql } from "./position.ts";
+import { openVocabulary } from "./vocabulary.ts";
 
 type Row = { ms: number; sequence: number; id: string; body: string };
 
@@ -13,13 +15,16 @@ const columns =
   "events.position >> 21 AS ms, events.position & 2097151 AS sequence, lower(hex(events.id)) AS id, events.body";
 const earliest = 0n;
 const latest = 2n ** 63n - 1n;
-/** Rows that a filter's page reads at least at a time, for the case that some do not hold. */
+/** Rows that a page reads at least at a time, for the case that some do not hold; the more did not, the more it reads. */
 const runRowsMin = 50;
+/** Rows that are looked at before others have their turn; a page goes on from there. */
+const comparedRowsMax = 5_000;
 /** A chunk is long enough with so many characters. */
 const chunkCharacters = 1_048_576;
 
 /** The queries on events. All are read-only and hold no transaction open between calls. */
 export function createRead(database: Database) {
+  const vocabulary = openVocabulary(database);
   const indexed = (order: "ASC" | "DESC") =>
     database.prepare<Row, [string, bigint, bigint, number]>(
       `SELECT ${columns} FROM events_index JOIN events ON events.position = events_index.rowid
@@ -63,14 +68,14 @@ export function createRead(database: Database) {
    * the order of their ids and not of their positions.
    */
   function readRun(
-    query: EventQuery,
+    match: string,
+    order: EventQuery["order"],
     { low, high }: Bounds,
     count: number,
   ): { rows: Row[]; isLast: boolean } {
     if (low > high) return { rows: [], isLast: true };
-    const match = matchOf(query.projectId, query.filter);
-    const ascending = query.order === "asc";
-    const statement = select[query.order];
+    const ascending = order === "asc";
+    const statement = select[order];
     const rows = statement.all(match, low, high, count);
     const isLast = rows.length < count;
     const last = rows.at(-1);
@@ -84,33 +89,36 @@ export function createRead(database: Database) {
     return { rows: sortWithinMs(rows, ascending), isLast };
   }
 
+  /** Up to `limit` events, fewer also where many were looked at in vain, and where to go on. */
   function readPage(query: EventQuery, limit: number): { rows: Row[]; next: Cursor | null } {
-    const { after, filter } = query;
-    const ascending = query.order === "asc";
+    const { projectId, after, filter, order } = query;
+    const ascending = order === "asc";
     const isPast = (row: Row): boolean =>
       after !== undefined &&
       row.ms === after.ms &&
       (ascending ? dashed(row.id) <= after.id : dashed(row.id) >= after.id);
-    const compared = isNarrowed(filter);
+    const match = matchOf(projectId, filter, vocabulary);
     const rows: Row[] = [];
     const bounds = boundsOf(query);
-    for (;;) {
-      const run = readRun(query, bounds, Math.max(limit - rows.length + 1, runRowsMin));
+    for (let seen = 0; ; ) {
+      const run = readRun(match.query, order, bounds, Math.max(limit - rows.length + 1, runRowsMin, seen));
       for (const row of run.rows) {
         if (isPast(row)) continue;
-        if (compared && !holds(filter, JSON.parse(jsonOf(row)) as Event)) continue;
+        if (!match.isExact && !holds(filter, JSON.parse(jsonOf(row)) as Event)) continue;
         rows.push(row);
       }
-      if (run.isLast || rows.length > limit) break;
+      if (rows.length > limit) {
+        rows.length = limit;
+        return { rows, next: cursorOf(rows.at(-1)!) };
+      }
+      if (run.isLast) return { rows, next: null };
+      const last = run.rows.at(-1)!;
+      seen += run.rows.length;
+      if (!match.isExact && seen >= comparedRowsMax) return { rows, next: cursorOf(last) };
       // The run ended with a whole millisecond: the next one starts beyond it.
-      const { ms } = run.rows.at(-1)!;
-      if (ascending) bounds.low = positionAfter(ms);
-      else bounds.high = positionAt(ms) - 1n;
+      if (ascending) bounds.low = positionAfter(last.ms);
+      else bounds.high = positionAt(last.ms) - 1n;
     }
-    const isEnd = rows.length <= limit;
-    if (!isEnd) rows.length = limit;
-    const last = rows.at(-1);
-    return { rows, next: isEnd || !last ? null : { ms: last.ms, id: dashed(last.id) } };
   }
 
   // Mean length of the last chunk's events, so that a chunk of long ones does not fill the memory.
@@ -120,7 +128,7 @@ export function createRead(database: Database) {
   const readArrived = database.transaction(
     (projectId: number, after: bigint, limit: number) =>
       [
-        selectUndatedAfter.all(matchOf(projectId, {}), after + 1n, latest, limit),
+        selectUndatedAfter.all(matchEvery(projectId), after + 1n, latest, limit),
         selectDatedAfter.all(projectId, after, limit),
       ] as const,
   );
@@ -128,14 +136,17 @@ export function createRead(database: Database) {
   return {
     page(query: EventQuery, limit: number): Page {
       const { rows, next } = readPage(query, limit);
-      return { events: rows.map(jsonOf), next };
+      return { events: rows.map(written[query.form ?? "json"]), next };
     },
 
-    /** Up to `limit` events as one text with commas between them; fewer where the last ones were long. */
+    /** Up to `limit` events as one text; fewer where the last ones were long. */
     chunk(query: EventQuery, limit: number): { text: string; next: Cursor | null } {
       const { rows, next } = readPage(query, Math.min(limit, Math.ceil(chunkCharacters / eventCharacters)));
+      const { form = "json" } = query;
+      const write = written[form];
+      const between = form === "json" ? "," : "";
       let text = "";
-      for (const row of rows) text += text === "" ? jsonOf(row) : `,${jsonOf(row)}`;
+      for (const row of rows) text += text === "" ? write(row) : between + write(row);
       if (rows.length > 0) eventCharacters = text.length / rows.length;
       return { text, next };
     },
@@ -175,6 +186,16 @@ export function createRead(database: Database) {
 
 function jsonOf(row: Row): string {
   return eventJson(row.id, row.body, row.ms);
+}
+
+const written: Record<EventForm, (row: Row) => string> = {
+  json: jsonOf,
+  ndjson: (row) => `${jsonOf(row)}\n`,
+  csv: (row) => csvRow(JSON.parse(jsonOf(row)) as Event),
+};
+
+function cursorOf({ ms, id }: Row): Cursor {
+  return { ms, id: dashed(id) };
 }
 
 /** Positions between which a query's events stand, both inclusive. */

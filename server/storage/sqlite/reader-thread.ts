@@ -19,7 +19,7 @@ export type ReaderRequest =
 
 export type ReaderAnswer = { id: number } & ({ result: unknown } | { code: string; message: string });
 
-/** The result of `chunk`: events as UTF-8 JSON texts with commas between. */
+/** The result of `chunk`: events as UTF-8 in the query's form. */
 export type Chunk = { bytes: Uint8Array<ArrayBuffer>; next: Cursor | null };
 
 const database = openForReading(databaseFile(process.argv.at(-1)!));

@@ -6,6 +6,7 @@
  *
  * What must match exactly is escaped to characters that the index's `ascii` tokenizer neither folds nor splits.
  */
+import { wordsOf } from "../../events/words.ts";
 import type { Event } from "../../wire/event.ts";
 
 /** Longest escaped text that stands in a token as it is; of longer ones the end is replaced by a hash. */
@@ -14,6 +15,8 @@ const wordCharactersMax = 64;
 
 export const token = {
   every: (project: number) => `${project}a`,
+  /** Of no event. */
+  none: (project: number) => `${project}x`,
   channel: (project: number, channel: string) => `${project}c${exact(channel)}`,
   name: (project: number, name: string) => `${project}e${exact(name)}`,
   user: (project: number, userId: string) => `${project}u${exact(userId)}`,
@@ -22,6 +25,16 @@ export const token = {
   notifies: (project: number) => `${project}n`,
   word: (project: number, word: string) => `${project}w${word.slice(0, wordCharactersMax)}`,
 };
+
+/** Whether a token that is not a word's stands for one text alone, and not for all that share a hash. */
+export function isExact(token: string): boolean {
+  return !token.includes("_y");
+}
+
+/** Whether a word stands in the index as it is, and not cut. */
+export function isWhole(word: string): boolean {
+  return word.length < wordCharactersMax;
+}
 
 /** The tokens of an event, with spaces between. */
 export function tokensOf(project: number, event: Event): string {
@@ -32,19 +45,6 @@ export function tokensOf(project: number, event: Event): string {
   if (event.description) tokens += ofWords(project, event.description);
   return tokens;
 }
-
-/** The words of a text as they are indexed: folded, without marks, split as the text's script is read. */
-export function wordsOf(text: string): string[] {
-  if (isAscii(text)) return text.toLowerCase().match(/[a-z0-9]+/g) ?? [];
-  const folded = text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase().normalize("NFC");
-  const words: string[] = [];
-  for (const { segment, isWordLike } of segmenter.segment(folded)) {
-    if (isWordLike) words.push(...(segment.match(/[\p{L}\p{N}]+/gu) ?? []));
-  }
-  return words;
-}
-
-const segmenter = new Intl.Segmenter(undefined, { granularity: "word" });
 
 // Names and tags come again and again; their tokens are kept for as long as they fit.
 const ofName = remembered((project: number, name: string) => {
@@ -79,11 +79,6 @@ function shortened(escaped: string, whole: string): string {
   const hash = new Bun.CryptoHasher("sha256").update(whole).digest("hex").slice(0, 32);
   // "_y" can't come out of an escape: a short text never looks like a shortened one.
   return `${escaped.slice(0, 16).toWellFormed()}_y${hash}`;
-}
-
-function isAscii(text: string): boolean {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: the range is all of ASCII
-  return /^[\x00-\x7f]*$/.test(text);
 }
 
 const rememberedMax = 20_000;

@@ -1,0 +1,17 @@
+/** The words of a text as they are searched: folded, without marks, split as the text's script is read. */
+export function wordsOf(text: string): string[] {
+  if (isAscii(text)) return text.toLowerCase().match(/[a-z0-9]+/g) ?? [];
+  const folded = text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase().normalize("NFC");
+  const words: string[] = [];
+  for (const { segment, isWordLike } of segmenter.segment(folded)) {
+    if (isWordLike) words.push(...(segment.match(/[\p{L}\p{N}]+/gu) ?? []));
+  }
+  return words;
+}
+
+const segmenter = new Intl.Segmenter(undefined, { granularity: "word" });
+
+function isAscii(text: string): boolean {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the range is all of ASCII
+  return /^[\x00-\x7f]*$/.test(text);
+}

@@ -1,0 +1,28 @@
+import type { Database } from "bun:sqlite";
+
+/** The terms that stand in the full-text index, in their order (https://www.sqlite.org/fts5.html#the_fts5vocab_virtual_table_module). */
+export type Vocabulary = {
+  /**
+   * The terms with a prefix. Each is sought in the index by itself, whatever the number of events that have it.
+   *
+   * @param after - where to go on behind a term; by default at the next one
+   */
+  termsFrom: (prefix: string, after?: (term: string) => string) => Generator<string>;
+};
+
+export function openVocabulary(database: Database): Vocabulary {
+  database.run("CREATE VIRTUAL TABLE temp.vocabulary USING fts5vocab ('main', 'events_index', 'instance')");
+  const selectNext = database.prepare<{ term: string }, [string]>(
+    "SELECT term FROM temp.vocabulary WHERE term >= ?1 LIMIT 1",
+  );
+  return {
+    *termsFrom(prefix, after = (term) => `${term}\0`) {
+      for (let from = prefix; ; ) {
+        const term = selectNext.get(from)?.term;
+        if (!term?.startsWith(prefix)) return;
+        yield term;
+        from = after(term);
+      }
+    },
+  };
+}
