@@ -8,6 +8,7 @@ import { addNotificationRoutes } from "./notifications/routes.ts";
 import { createPages } from "./pages.ts";
 import { addProjectRoutes } from "./projects/routes.ts";
 import { Routes } from "./routes.ts";
+import { addSearchRoutes } from "./search/routes.ts";
 import { addStatusRoutes } from "./status.ts";
 import { answerError } from "./wire/answer-error.ts";
 import { problem } from "./wire/problems.ts";
@@ -19,10 +20,11 @@ export function createApp(house: House): { fetch: (request: Request) => Response
   const pages = createPages();
 
   // An API key is sent on purpose, so pages of other sites may use one; a session's cookie never comes along with them.
-  for (const path of ["/api/events", "/api/events/*", "/api/channels"])
+  for (const path of ["/api/events", "/api/events/*", "/api/channels", "/api/search/*"])
     app.use(path, cors({ origin: "*", exposeHeaders: ["x-next-cursor"] }));
 
   addEventRoutes(routes, house); //        /api/events …
+  addSearchRoutes(routes, house); //       /api/search …
   addChannelRoutes(routes, house); //      /api/channels
   addKeyRoutes(routes, house); //          /api/keys …
   addProjectRoutes(routes, house); //      /api/projects …

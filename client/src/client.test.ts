@@ -286,6 +286,7 @@ describe("list", () => {
       notify: false,
       from: new Date("2026-01-31T09:30:00Z"),
       to: Date.parse("2026-02-01T00:00:00Z"),
+      q: "pay* -plan=free",
       tags: { plan: "pro", amount: 42, none: null },
     });
     expect(Object.fromEntries(server.requests[0]!.url.searchParams)).toEqual({
@@ -298,6 +299,7 @@ describe("list", () => {
       notify: "false",
       from: "2026-01-31T09:30:00.000Z",
       to: "2026-02-01T00:00:00.000Z",
+      q: "pay* -plan=free",
       "tag.plan": "pro",
       "tag.amount": "42",
     });

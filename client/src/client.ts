@@ -51,6 +51,8 @@ export type ListFilters = {
   from?: Date | string | number;
   /** Up to this moment, without it. */
   to?: Date | string | number;
+  /** What a search must find, such as `pay* -plan=free` (docs/search.md). */
+  q?: string;
   /** Tags that an event must have. */
   tags?: Record<string, TagValue>;
 };

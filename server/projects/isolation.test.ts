@@ -48,6 +48,7 @@ const table: Record<string, Row> = {
     nobody: 401,
     path: ({ event }) => `/api/events/${event}/deliveries`,
   },
+  "GET /api/search/complete": { key: 200, session: 200, nobody: 401 },
   "GET /api/channels": { key: 200, session: 200, nobody: 401 },
   "POST /api/channels": { key: 201, session: 201, nobody: 401, body: () => ({ name: `c ${Math.random()}` }) },
   "GET /api/keys": { key: 403, session: 200, nobody: 401 },

@@ -60,6 +60,9 @@ export type EventQuery = {
 /** Events in the form that was asked for, and where to go on, or null at the end. */
 export type Page = { events: string[]; next: Cursor | null };
 
+/** Texts that a project's events have: names, users, keys of tags, or the values of one key. */
+export type KnownTexts = { kind: "name" | "user" | "key" } | { kind: "value"; key: string };
+
 export type ArrivedEvent = { arrival: Moment; json: string };
 
 /** Where events are kept. Every implementation passes `store.test.ts`. */
@@ -82,6 +85,11 @@ export interface EventStore {
   find(projectId: number, id: string): Promise<string | null>;
   /** Up to `limit` events that arrived after a moment, in the order of arrival. */
   arrivedAfter(projectId: number, moment: Moment, limit: number): Promise<ArrivedEvent[]>;
+  /**
+   * Up to `limit` different texts that begin so, in the order of their characters' codes. Quick however many events there are;
+   * for that, very long texts may be missing.
+   */
+  startingWith(projectId: number, texts: KnownTexts, prefix: string, limit: number): Promise<string[]>;
   /** Answers while events can be read; throws what the engine says where they can't. */
   ping(): Promise<void>;
   /** The moment of the newest arrival, or null in an empty store. */

@@ -17,7 +17,7 @@ const moment = z
   )
   .openapi({ format: "date-time" });
 
-const searchText = text({ max: limits.searchCharacters, lines: true });
+export const searchText = text({ max: limits.searchCharacters, lines: true });
 
 /** What narrows a listing or a live stream; beside it, any number of `tag.KEY=VALUE`. */
 const filterParameters = {
@@ -32,7 +32,7 @@ const filterParameters = {
     .openapi({ description: "Only what this search finds, as docs/search.md describes." }),
 };
 
-const projectParameter = z
+export const projectParameter = z
   .string()
   .optional()
   .openapi({ description: "The project's slug; only with a session, an API key has its own." });

@@ -63,6 +63,8 @@ export async function openSqliteStore(
     find: (projectId, id) => reader.ask<string | null>({ kind: "find", projectId, id }),
     arrivedAfter: (projectId, moment, limit) =>
       reader.ask<ArrivedEvent[]>({ kind: "arrivedAfter", projectId, moment, limit }),
+    startingWith: (projectId, texts, prefix, limit) =>
+      reader.ask<string[]>({ kind: "startingWith", projectId, texts, prefix, limit }),
     ping: () => reader.ask<void>({ kind: "ping" }),
     lastArrival: () => reader.ask<Moment | null>({ kind: "lastArrival" }),
   };

@@ -5,7 +5,7 @@ import { isExact, isWhole, token } from "./tokens.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 
 /** Words that stand for a prefix in a query; where there are more, the index merges all that it has of them, which is slow. */
-const prefixWordsMax = 200;
+const prefixWordsMax = 1_000;
 
 export type Match = {
   /** A query on the full-text index (https://www.sqlite.org/fts5.html#full_text_query_syntax). */

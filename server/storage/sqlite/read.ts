@@ -7,7 +7,7 @@ import type { ArrivedEvent, Cursor, EventForm, EventQuery, Page } from "../store
 import { dashed, eventJson } from "./event-row.ts";
 import { matchEvery, matchOf } from "./match.ts";
 import { datedBit, positionAfter, positionAt, positionOf, positionSql } from "./position.ts";
-import { openVocabulary } from "./vocabulary.ts";
+import type { Vocabulary } from "./vocabulary.ts";
 
 type Row = { ms: number; sequence: number; id: string; body: string };
 
@@ -23,8 +23,7 @@ const comparedRowsMax = 5_000;
 const chunkCharacters = 1_048_576;
 
 /** The queries on events. All are read-only and hold no transaction open between calls. */
-export function createRead(database: Database) {
-  const vocabulary = openVocabulary(database);
+export function createRead(database: Database, vocabulary: Vocabulary) {
   const indexed = (order: "ASC" | "DESC") =>
     database.prepare<Row, [string, bigint, bigint, number]>(
       `SELECT ${columns} FROM events_index JOIN events ON events.position = events_index.rowid

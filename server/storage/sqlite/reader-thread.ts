@@ -1,8 +1,10 @@
 /** A reader: a thread with a read-only connection, so that no query holds up the HTTP loop. */
 import type { Moment } from "../../events/id.ts";
-import type { Cursor, EventQuery } from "../store.ts";
+import type { Cursor, EventQuery, KnownTexts } from "../store.ts";
 import { databaseFile, openForReading } from "./open.ts";
 import { createRead } from "./read.ts";
+import { startingWith } from "./starting-with.ts";
+import { openVocabulary } from "./vocabulary.ts";
 
 declare const self: Worker & {
   onmessage: (message: MessageEvent<{ id: number; request: ReaderRequest }>) => void;
@@ -13,6 +15,7 @@ export type ReaderRequest =
   | { kind: "chunk"; query: EventQuery; limit: number }
   | { kind: "find"; projectId: number; id: string }
   | { kind: "arrivedAfter"; projectId: number; moment: Moment; limit: number }
+  | { kind: "startingWith"; projectId: number; texts: KnownTexts; prefix: string; limit: number }
   | { kind: "ping" }
   | { kind: "lastArrival" }
   | { kind: "close" };
@@ -23,7 +26,8 @@ export type ReaderAnswer = { id: number } & ({ result: unknown } | { code: strin
 export type Chunk = { bytes: Uint8Array<ArrayBuffer>; next: Cursor | null };
 
 const database = openForReading(databaseFile(process.argv.at(-1)!));
-const read = createRead(database);
+const vocabulary = openVocabulary(database);
+const read = createRead(database, vocabulary);
 const encoder = new TextEncoder();
 
 function answer(request: ReaderRequest): unknown {
@@ -38,6 +42,8 @@ function answer(request: ReaderRequest): unknown {
       return read.find(request.projectId, request.id);
     case "arrivedAfter":
       return read.arrivedAfter(request.projectId, request.moment, request.limit);
+    case "startingWith":
+      return startingWith(vocabulary, request.projectId, request.texts, request.prefix, request.limit);
     case "ping":
       return read.ping();
     case "lastArrival":

@@ -26,6 +26,26 @@ export const token = {
   word: (project: number, word: string) => `${project}w${word.slice(0, wordCharactersMax)}`,
 };
 
+/** How the tokens of texts begin that begin with a prefix. */
+export const beginning = {
+  name: (project: number, prefix: string) => `${project}e${escaped(prefix)}`,
+  user: (project: number, prefix: string) => `${project}u${escaped(prefix)}`,
+  key: (project: number, prefix: string) => `${project}t${escaped(prefix)}`,
+  value: (project: number, key: string, prefix: string) => `${token.tag(project, key, "")}${escaped(prefix)}`,
+};
+
+/** The text of a token's part that is not a word, or null where only a hash is left of it. */
+export function textOf(part: string): string | null {
+  if (!isExact(part)) return null;
+  return part.replace(/_([0-9a-f]{2})/g, (_, unit: string) => String.fromCharCode(Number.parseInt(unit, 16)));
+}
+
+/** The first part of a tag's token, with its key, and the second, with its value. */
+export function partsOfTag(token: string): [key: string, value: string] {
+  const split = token.indexOf("_z");
+  return [token.slice(0, split), token.slice(split + 2)];
+}
+
 /** Whether a token that is not a word's stands for one text alone, and not for all that share a hash. */
 export function isExact(token: string): boolean {
   return !token.includes("_y");
@@ -61,8 +81,11 @@ function ofWords(project: number, text: string): string {
 }
 
 function exact(text: string): string {
-  if (plain.test(text)) return shortened(text, text);
-  return shortened(text.replace(notPlain, escapeUnit), text);
+  return shortened(escaped(text), text);
+}
+
+function escaped(text: string): string {
+  return plain.test(text) ? text : text.replace(notPlain, escapeUnit);
 }
 
 const plain = /^[a-z0-9]*$/;

@@ -1,0 +1,84 @@
+import { type Kysely, sql } from "kysely";
+import type { ControlTables } from "../storage/control-tables.ts";
+import type { EventStore, KnownTexts } from "../storage/store.ts";
+import type { Completion } from "../wire/completion.ts";
+import { printText, type SearchField, searchFields } from "../wire/search.ts";
+import { termAt } from "../wire/term-at.ts";
+
+type Suggestion = Completion["suggestions"][number];
+
+/** Suggestions of each kind where a term begins, and for a value. */
+const ofKindMax = 5;
+const valuesMax = 20;
+
+/** What may be meant at a place of a search: fields, and what the project's events have. */
+export function createComplete(control: Kysely<ControlTables>, events: EventStore) {
+  async function channels(projectId: number, prefix: string, limit: number): Promise<string[]> {
+    const pattern = `${prefix.toLowerCase().replace(/[\\%_]/g, "\\$&")}%`;
+    const rows = await control
+      .selectFrom("channels")
+      .select("name")
+      .where("projectId", "=", projectId)
+      .where(({ fn }) => sql<boolean>`${fn("lower", ["name"])} LIKE ${pattern} ESCAPE '\\'`)
+      .orderBy("events", "desc")
+      .limit(limit)
+      .execute();
+    return rows.map(({ name }) => name);
+  }
+
+  /** Texts that begin as it was typed, or with the other case of its first letter. */
+  async function known(
+    projectId: number,
+    texts: KnownTexts,
+    typed: string,
+    limit: number,
+  ): Promise<string[]> {
+    const [first = "", ...rest] = typed;
+    const typings = new Set([
+      typed,
+      ...[first.toLowerCase(), first.toUpperCase()].map((one) => one + rest.join("")),
+    ]);
+    const found = await Promise.all(
+      [...typings].map((prefix) => events.startingWith(projectId, texts, prefix, limit)),
+    );
+    return [...new Set(found.flat())].slice(0, limit);
+  }
+
+  const valuesOf: Record<
+    SearchField,
+    (projectId: number, typed: string, limit: number) => Promise<string[]>
+  > = {
+    channel: channels,
+    name: (projectId, typed, limit) => known(projectId, { kind: "name" }, typed, limit),
+    user: (projectId, typed, limit) => events.startingWith(projectId, { kind: "user" }, typed, limit),
+    notify: async (_, typed) => ["true", "false"].filter((value) => value.startsWith(typed)),
+  };
+
+  async function terms(projectId: number, typed: string): Promise<Suggestion[]> {
+    const fields = searchFields.filter((field) => field.startsWith(typed));
+    const ofFields = (["channel", "name", "user"] as const).map(async (kind) => {
+      // Which of all users is meant, nobody can tell yet.
+      const texts = kind === "user" && typed === "" ? [] : await valuesOf[kind](projectId, typed, ofKindMax);
+      return texts.map((text) => ({ kind, text, insert: `${kind}:${printText(text)}` }));
+    });
+    const keys = await known(projectId, { kind: "key" }, typed, ofKindMax);
+    return [
+      ...fields.map((field) => ({ kind: "field" as const, text: `${field}:`, insert: `${field}:` })),
+      ...(await Promise.all(ofFields)).flat(),
+      ...keys.map((key) => ({ kind: "key" as const, text: key, insert: `${printText(key)}=` })),
+    ];
+  }
+
+  return async function complete(projectId: number, q: string, at: number): Promise<Completion> {
+    const term = termAt(q, at);
+    if (term === null) return { ok: true, start: at, end: at, suggestions: [] };
+    const { start, end, typed, of } = term;
+    if (of === null) return { ok: true, start, end, suggestions: await terms(projectId, typed) };
+    const values =
+      "field" in of
+        ? await valuesOf[of.field](projectId, typed, valuesMax)
+        : await known(projectId, { kind: "value", key: of.key }, typed, valuesMax);
+    const suggestions = values.map((text) => ({ kind: "value" as const, text, insert: printText(text) }));
+    return { ok: true, start, end, suggestions };
+  };
+}

@@ -1,0 +1,21 @@
+import type { House } from "../house.ts";
+import type { Routes } from "../routes.ts";
+import { Completion, CompletionQuery } from "../wire/completion.ts";
+import { createComplete } from "./complete.ts";
+
+export function addSearchRoutes(routes: Routes, { store }: House): void {
+  const complete = createComplete(store.control, store.events);
+
+  routes.add(
+    {
+      method: "get",
+      path: "/api/search/complete",
+      by: "project",
+      tag: "Events",
+      summary: "Complete a search while it is written",
+      query: CompletionQuery,
+      answer: Completion,
+    },
+    async ({ projectId, query: { q = "", at = q.length } }) => complete(projectId, q, Math.min(at, q.length)),
+  );
+}

@@ -1,0 +1,37 @@
+import type { KnownTexts } from "../store.ts";
+import { beginning, partsOfTag, textOf } from "./tokens.ts";
+import type { Vocabulary } from "./vocabulary.ts";
+
+/** Terms that are looked at, for the case that of many only a hash is left. */
+const termsMax = 200;
+
+/** Up to `limit` different texts of a project's events that begin with a prefix, from the full-text index's own terms. */
+export function startingWith(
+  vocabulary: Vocabulary,
+  projectId: number,
+  texts: KnownTexts,
+  prefix: string,
+  limit: number,
+): string[] {
+  const start =
+    texts.kind === "value"
+      ? beginning.value(projectId, texts.key, prefix)
+      : beginning[texts.kind](projectId, prefix);
+  const head = `${projectId}t`.length;
+  // Of a key, one value is enough: "_{" comes right after all that begin with its "_z".
+  const after = texts.kind === "key" ? (term: string) => `${partsOfTag(term)[0]}_{` : undefined;
+  const found: string[] = [];
+  let seen = 0;
+  for (const term of vocabulary.termsFrom(start, after)) {
+    const part =
+      texts.kind === "value"
+        ? partsOfTag(term)[1]
+        : texts.kind === "key"
+          ? partsOfTag(term)[0].slice(head)
+          : term.slice(head);
+    const text = textOf(part);
+    if (text !== null) found.push(text);
+    if (found.length === limit || ++seen === termsMax) break;
+  }
+  return found;
+}
