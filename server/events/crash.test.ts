@@ -3,12 +3,12 @@ import { testProcess } from "../testing/server-process.ts";
 import { expectTallies } from "../testing/tallies.ts";
 import type { Event } from "../wire/event.ts";
 
-const kills = Number(process.env.TIDINGS_TEST_KILLS ?? 10);
+const kills = Number(process.env.TIDINGS_TEST_KILLS ?? 25);
 const channels = ["payments", "logins", "errors"];
 /** Of the requests that may be sent again, this part is sent twice, at the same moment or after its answer. */
 const doubled = 0.2;
 
-type Sent = { name: string; id?: string };
+type Sent = { channel: string; name: string; userId: string; id?: string; createdAt?: number };
 type Answer = { status: number; ids: string[] };
 
 /** The ways in, each with so many clients. */
@@ -20,8 +20,9 @@ test(
   `an acknowledged event survives kill -9, exactly once, ${kills} times under load`,
   async () => {
     await using app = await testProcess();
-    /** The clients' own log: what they were told is stored, by name. */
+    /** The clients' own log: what they were told is stored: ids by `userId`, which no two events share. */
     const acknowledged = new Map<string, string>();
+    const latest: { userId: string; id: string }[] = [];
     /** Those that can't be sent again and got no answer: they may be stored or not. */
     const unknown = new Set<string>();
     let repeated = 0;
@@ -29,13 +30,14 @@ test(
     let generation = 0;
     let isOver = false;
 
-    function eventOf(name: string, n: number, hasId: boolean): Sent {
+    function eventOf(userId: string, n: number, hasId: boolean): Sent {
       return {
         ...(hasId && { id: Bun.randomUUIDv7() }),
-        channel: channels[n % channels.length],
-        name,
+        channel: channels[n % channels.length]!,
+        name: `kind ${n % 4}`,
+        userId,
         ...(n % 5 === 0 && { createdAt: 1_767_225_600_000 + (n % 7) }),
-      } as Sent;
+      };
     }
 
     /** What the server says to a request; null where it was killed before it said so. */
@@ -57,10 +59,11 @@ test(
     }
 
     function note(events: Sent[], { ids }: Answer): void {
-      for (const [index, { name }] of events.entries()) {
+      for (const [index, { userId }] of events.entries()) {
         // Told twice, it is told the same.
-        expect([name, acknowledged.get(name) ?? ids[index]]).toEqual([name, ids[index]]);
-        acknowledged.set(name, ids[index]!);
+        expect([userId, acknowledged.get(userId) ?? ids[index]]).toEqual([userId, ids[index]]);
+        acknowledged.set(userId, ids[index]!);
+        latest.push({ userId, id: ids[index]! });
       }
     }
 
@@ -83,27 +86,27 @@ test(
       if (answer) note(events, answer);
     }
 
-    const ways: Record<Way, (name: string, n: number) => Promise<void>> = {
-      async id(name, n) {
-        const event = eventOf(name, n, true);
+    const ways: Record<Way, (userId: string, n: number) => Promise<void>> = {
+      async id(userId, n) {
+        const event = eventOf(userId, n, true);
         await sendUntilAnswered([event], () => send(event));
       },
-      async anonymous(name, n) {
+      async anonymous(userId, n) {
         const current = generation;
-        const event = eventOf(name, n, false);
+        const event = eventOf(userId, n, false);
         const answer = await send(event);
         if (answer) return note([event], answer);
-        unknown.add(name);
+        unknown.add(userId);
         while (current === generation) await Bun.sleep(5);
       },
-      async batch(name, n) {
+      async batch(userId, n) {
         const events = Array.from({ length: 1 + (n % 50) }, (_, index) =>
-          eventOf(`${name} ${index}`, index, true),
+          eventOf(`${userId} ${index}`, index, true),
         );
         await sendUntilAnswered(events, () => send(events));
       },
-      async idempotent(name, n) {
-        const event = eventOf(name, n, false);
+      async idempotent(userId, n) {
+        const event = eventOf(userId, n, false);
         const key = Bun.randomUUIDv7();
         await sendUntilAnswered([event], () => send(event, { "idempotency-key": key }));
       },
@@ -116,12 +119,12 @@ test(
     /** Asks for what was acknowledged, by itself and in its channel's page. */
     async function reader(): Promise<void> {
       while (!isOver) {
-        const [name, id] = [...acknowledged].at(-1 - Math.floor(Math.random() * 50)) ?? [];
-        const one = id && (await app.request(`/api/events/${id}`).catch(() => null));
+        const told = latest.at(-1 - Math.floor(Math.random() * 50));
+        const one = told && (await app.request(`/api/events/${told.id}`).catch(() => null));
         if (one) {
           expect(one.status).toBe(200);
           const answer = (await one.json().catch(() => null)) as { event: Event } | null;
-          if (answer) expect(answer.event).toMatchObject({ id, name });
+          if (answer) expect(answer.event).toMatchObject(told);
         }
         const channel = channels[read++ % channels.length]!;
         const page = await app.request(`/api/events?channel=${channel}&limit=100`).catch(() => null);
@@ -149,16 +152,15 @@ test(
 
     const { events } = (await (await app.request("/api/events")).json()) as { events: Event[] };
     expect(acknowledged.size).toBeGreaterThan(kills * 100);
-    expect(new Set(events.map(({ name }) => name)).size).toBe(events.length);
-    const known = events.filter(({ name }) => acknowledged.has(name) || !unknown.has(name));
-    expect(known.map(({ id, name }) => `${name}: ${id}`).sort()).toEqual(
+    expect(new Set(events.map(({ userId }) => userId)).size).toBe(events.length);
+    const known = events.filter(({ userId }) => acknowledged.has(userId) || !unknown.has(userId));
+    expect(known.map(({ id, userId }) => `${userId}: ${id}`).sort()).toEqual(
       [...acknowledged].map((pair) => pair.join(": ")).sort(),
     );
     expect(repeated).toBeGreaterThan(kills);
     expect(read).toBeGreaterThan(kills);
     await app.end("SIGTERM");
     expect(expectTallies(app.config.dataDirectory)).toBe(events.length);
-    console.log(acknowledged.size, repeated, read, unknown.size);
   },
   60_000 + kills * 5_000,
 );
