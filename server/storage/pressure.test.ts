@@ -162,6 +162,10 @@ test("a database that another process holds for long refuses with 503, and each 
   const stored = await late;
   expect(stored.status).toBe(201);
   expect(await listed(app)).toEqual([stored.id!]);
+  // Only the two batches that the writer had waited in vain: the others were refused with the first, without a wait of
+  // their own.
+  const { stdout } = await app.end("SIGTERM");
+  expect(stdout.match(/SQLITE_BUSY/g)!.length).toBeLessThanOrEqual(2);
 }, 30_000);
 
 test("more than may wait is refused with 503 in bounded memory, and what was accepted is stored", async () => {

@@ -66,7 +66,8 @@ export async function testProcess(change: Partial<Config> = {}) {
   const environment = { TIDINGS_DATA: config.dataDirectory };
   const { secret } = await prepare(config, "owner@example.com");
   let server: ServerProcess | null = await startServer(environment);
-  const request = (path: string, init: RequestInit = {}): Promise<Response> => {
+  /** Rejects while the server is down. */
+  const request = async (path: string, init: RequestInit = {}): Promise<Response> => {
     const headers = new Headers(init.headers);
     headers.set("x-api-key", secret);
     return fetch(server!.address + path, { ...init, headers });
