@@ -1,6 +1,7 @@
 import { cors } from "hono/cors";
 import { addAccountRoutes } from "./accounts/routes.ts";
 import { addChannelRoutes } from "./channels/routes.ts";
+import { addRefusedEventRoutes } from "./events/refused-routes.ts";
 import { addEventRoutes } from "./events/routes.ts";
 import type { House } from "./house.ts";
 import { addKeyRoutes } from "./keys/routes.ts";
@@ -21,6 +22,7 @@ export function createApp(house: House): { fetch: (request: Request) => Response
   // An API key is sent on purpose, so pages of other sites may use one; a session's cookie never comes along with them.
   for (const path of ["/api/events", "/api/events/*", "/api/channels"]) app.use(path, cors());
 
+  addRefusedEventRoutes(routes, house); // /api/events/refused …
   addEventRoutes(routes, house); //        /api/events …
   addChannelRoutes(routes, house); //      /api/channels
   addKeyRoutes(routes, house); //          /api/keys …

@@ -32,6 +32,8 @@ type Route<
   /** The query also takes `tag.KEY=VALUE`, any number of times. */
   takesTags?: boolean;
   body?: Body;
+  /** A body that may be left out; the handler reads and checks it. */
+  optionalBody?: z.ZodType;
   /** Of the good answer; 200 by default. */
   status?: number;
   answer: Answer;
@@ -111,7 +113,8 @@ export class Routes {
       query?: z.ZodObject | undefined;
     },
   ): void {
-    const { method, path, by, tag, summary, description, body, query, takesTags, answer } = route;
+    const { method, path, by, tag, summary, description, query, takesTags, answer } = route;
+    const body = route.body ?? route.optionalBody;
     const isOpen = by === "anyone";
     const problems = [
       ...(query || body ? [400] : []),
@@ -141,7 +144,9 @@ export class Routes {
           params: z.object(Object.fromEntries(names.map((name) => [name, z.string()]))),
         }),
         ...(query && { query: takesTags ? query.extend(tagsParameter) : query }),
-        ...(body && { body: { required: true, content: { "application/json": { schema: body } } } }),
+        ...(body && {
+          body: { required: route.body !== undefined, content: { "application/json": { schema: body } } },
+        }),
       },
       responses: {
         [route.status ?? 200]: {

@@ -44,6 +44,9 @@ export async function openSqliteStore(
 
   const events: EventStore = {
     append: (event) => writer.append(event),
+    appendAll: (events) => writer.appendAll(events),
+    appendTied: (events, tie) => writer.appendTied(events, tie),
+    keepRefused: (refused, keeping) => writer.keepRefused(refused, keeping),
     page: (query, limit) => reader.ask<Page>({ kind: "page", query, limit }),
     stream,
     find: (projectId, id) => reader.ask<string | null>({ kind: "find", projectId, id }),

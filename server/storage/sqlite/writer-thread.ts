@@ -3,17 +3,27 @@
  * tables, one at a time, and answers each after its commit's fsync.
  */
 import type { SQLQueryBindings } from "bun:sqlite";
-import type { Verdict } from "../store.ts";
+import type { RefusedEvent, RefusedKeeping, Tie, Verdict } from "../store.ts";
 import { createAppend } from "./append.ts";
 import { decodeBatch } from "./batch.ts";
 import { databaseFile, openForWriting } from "./open.ts";
+import { createKeepRefused } from "./refused.ts";
+import { createAppendTied } from "./tied.ts";
 
 declare const self: Worker & { onmessage: (message: MessageEvent<WriterRequest>) => void };
 
 export type WriterRequest =
-  | { kind: "append"; batch: string }
+  | {
+      kind: "append";
+      batch: string;
+      tied?: TiedBatch[];
+      refused?: { events: RefusedEvent[]; keeping: RefusedKeeping };
+    }
   | { kind: "execute"; sql: string; parameters: readonly unknown[] }
   | { kind: "close" };
+
+/** Events that are stored together with what is tied to them. */
+export type TiedBatch = { batch: string; tie: Tie };
 
 /** Verdicts of a batch that hold news; the others are plain `created`. */
 export type BatchNews = [index: number, verdict: Verdict][];
@@ -22,28 +32,32 @@ export type ExecuteResult = { rows: unknown[]; changes: number; lastInsertRowid:
 
 export type WriterAnswer =
   | { kind: "ready" }
-  | { kind: "appended"; news: BatchNews }
+  | { kind: "appended"; news: BatchNews; tied?: (Verdict[] | null)[] }
   | { kind: "executed"; result: ExecuteResult }
   | { kind: "failed"; code: string; message: string }
   | { kind: "closed" };
 
 const database = openForWriting(databaseFile(process.argv.at(-1)!));
 const append = createAppend(database);
+const appendTied = createAppendTied(database, append);
+const keepRefused = createKeepRefused(database);
 const begin = database.prepare("BEGIN IMMEDIATE");
 const commit = database.prepare("COMMIT");
 const rollback = database.prepare("ROLLBACK");
 
-function appendBatch(text: string): WriterAnswer {
+function appendBatch({ batch, tied, refused }: Extract<WriterRequest, { kind: "append" }>): WriterAnswer {
   begin.run();
   try {
-    const verdicts = append(decodeBatch(text));
+    const verdicts = append(decodeBatch(batch));
+    const tiedVerdicts = tied?.map(appendTied);
+    if (refused) keepRefused(refused.events, refused.keeping);
     commit.run();
     const news: BatchNews = [];
     for (let index = 0; index < verdicts.length; index++) {
       const verdict = verdicts[index]!;
       if (verdict.kind !== "created" || verdict.notified) news.push([index, verdict]);
     }
-    return { kind: "appended", news };
+    return { kind: "appended", news, ...(tiedVerdicts && { tied: tiedVerdicts }) };
   } catch (error) {
     if (database.inTransaction) rollback.run();
     throw error;
@@ -63,7 +77,7 @@ function execute(sql: string, parameters: readonly unknown[]): WriterAnswer {
 function answer(request: WriterRequest): WriterAnswer {
   switch (request.kind) {
     case "append":
-      return appendBatch(request.batch);
+      return appendBatch(request);
     case "execute":
       return execute(request.sql, request.parameters);
     case "close":

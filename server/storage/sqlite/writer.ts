@@ -1,12 +1,15 @@
 import { type ProblemError, problem } from "../../wire/problems.ts";
-import type { AcceptedEvent, Verdict } from "../store.ts";
+import type { AcceptedEvent, RefusedEvent, RefusedKeeping, Tie, Verdict } from "../store.ts";
 import { encodeBatch } from "./batch.ts";
 import { endThread } from "./end-thread.ts";
-import type { ExecuteResult, WriterAnswer, WriterRequest } from "./writer-thread.ts";
+import type { BatchNews, ExecuteResult, TiedBatch, WriterAnswer, WriterRequest } from "./writer-thread.ts";
 
 /** Most events that wait for the writer; more are refused with 503, so that memory stays bounded. */
 const queueEventsMax = 50_000;
 const queueCharactersMax = 128 * 1_024 * 1_024;
+/** Most refused events that wait to be kept; what comes beyond is not. */
+const refusedMax = 2_000;
+const refusedCharactersMax = 16 * 1_024 * 1_024;
 /** Most events in one commit. */
 const batchEventsMax = 5_000;
 /** Batches that the writer has at a time: one that it commits, and the next, so that it never waits for this thread. */
@@ -18,7 +21,20 @@ const batchesMax = 2;
 const awakeFromEvents = 16;
 const canStayAwake = navigator.hardwareConcurrency > 1;
 
-type Waiting = { event: AcceptedEvent; resolve: (verdict: Verdict) => void; reject: (error: Error) => void };
+type Waiting = (
+  | { event: AcceptedEvent; tied: null; resolve: (verdict: Verdict) => void }
+  | { event: null; tied: Tied; resolve: (verdicts: Verdict[] | null) => void }
+) & { reject: (error: Error) => void };
+
+/** Events that are stored together, and what is stored with them. */
+type Tied = { events: readonly AcceptedEvent[]; tie: Tie; characters: number };
+
+type WaitingRefused = {
+  refused: readonly RefusedEvent[];
+  keeping: RefusedKeeping;
+  resolve: () => void;
+  reject: (error: Error) => void;
+};
 
 const created: Verdict = { kind: "created", notified: false };
 
@@ -42,6 +58,9 @@ export class Writer {
   readonly #onFatal: (error: Error) => void;
   #waiting: Waiting[] = [];
   #waitingCharacters = 0;
+  #refused: WaitingRefused[] = [];
+  #refusedEvents = 0;
+  #refusedCharacters = 0;
   #outstanding: ((answer: WriterAnswer) => void)[] = [];
   #flushScheduled = false;
   #eventsUnderWay = 0;
@@ -70,16 +89,58 @@ export class Writer {
 
   /** Resolves once the event is durable. */
   append(event: AcceptedEvent): Promise<Verdict> {
-    if (this.#waiting.length >= queueEventsMax || this.#waitingCharacters >= queueCharactersMax) {
-      throw problem("overloaded", {
-        detail: "More events are waiting than the disk can take. Send it again in a second.",
-        retryAfterSeconds: 1,
-      });
-    }
+    this.#refuseWhenFull();
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ event, resolve, reject });
+      this.#waiting.push({ event, tied: null, resolve, reject });
       this.#waitingCharacters += event.json.length;
       this.#scheduleFlush();
+    });
+  }
+
+  /** Resolves once all of them are durable. */
+  appendAll(events: readonly AcceptedEvent[]): Promise<Verdict[]> {
+    this.#refuseWhenFull();
+    return new Promise((allSettled, reject) => {
+      const verdicts: Verdict[] = [];
+      // Commits keep the order of the queue, so the verdicts come in the order of the events.
+      const resolve = (verdict: Verdict) => {
+        if (verdicts.push(verdict) === events.length) allSettled(verdicts);
+      };
+      for (const event of events) {
+        this.#waiting.push({ event, tied: null, resolve, reject });
+        this.#waitingCharacters += event.json.length;
+      }
+      this.#scheduleFlush();
+    });
+  }
+
+  appendTied(events: readonly AcceptedEvent[], tie: Tie): Promise<Verdict[] | null> {
+    this.#refuseWhenFull();
+    return new Promise((resolve, reject) => {
+      const characters = events.reduce((sum, { json }) => sum + json.length, 0);
+      this.#waiting.push({ event: null, tied: { events, tie, characters }, resolve, reject });
+      this.#waitingCharacters += characters;
+      this.#scheduleFlush();
+    });
+  }
+
+  /** Resolves once they are durable, or at once where too many wait. */
+  keepRefused(refused: readonly RefusedEvent[], keeping: RefusedKeeping): Promise<void> {
+    if (this.#refusedEvents >= refusedMax || this.#refusedCharacters >= refusedCharactersMax)
+      return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      this.#refused.push({ refused, keeping, resolve, reject });
+      this.#refusedEvents += refused.length;
+      for (const { body } of refused) this.#refusedCharacters += body.length;
+      this.#scheduleFlush();
+    });
+  }
+
+  #refuseWhenFull(): void {
+    if (this.#waiting.length < queueEventsMax && this.#waitingCharacters < queueCharactersMax) return;
+    throw problem("overloaded", {
+      detail: "More events are waiting than the disk can take. Send it again in a second.",
+      retryAfterSeconds: 1,
     });
   }
 
@@ -109,7 +170,7 @@ export class Writer {
   /** Stores what is waiting and closes the database. */
   async close(): Promise<void> {
     await this.#control;
-    while (this.#outstanding.length > 0 || this.#waiting.length > 0) {
+    while (this.#outstanding.length > 0 || !this.#isEmpty) {
       await new Promise<void>((resolve) => this.#idle.push(resolve));
     }
     await this.#ask({ kind: "close" });
@@ -125,12 +186,7 @@ export class Writer {
 
   // Requests that were read in one turn of the event loop are to share a commit: it starts after them.
   #scheduleFlush(): void {
-    if (
-      this.#flushScheduled ||
-      this.#outstanding.length >= batchesMax ||
-      this.#exclusive ||
-      this.#waiting.length === 0
-    )
+    if (this.#flushScheduled || this.#outstanding.length >= batchesMax || this.#exclusive || this.#isEmpty)
       return;
     this.#flushScheduled = true;
     setImmediate(() => {
@@ -139,21 +195,50 @@ export class Writer {
     });
   }
 
+  get #isEmpty(): boolean {
+    return this.#waiting.length === 0 && this.#refused.length === 0;
+  }
+
   #flush(): void {
-    if (this.#outstanding.length >= batchesMax || this.#exclusive || this.#waiting.length === 0) return;
+    if (this.#outstanding.length >= batchesMax || this.#exclusive || this.#isEmpty) return;
     const batch =
       this.#waiting.length <= batchEventsMax ? this.#waiting : this.#waiting.slice(0, batchEventsMax);
     this.#waiting = this.#waiting.length <= batchEventsMax ? [] : this.#waiting.slice(batchEventsMax);
-    for (const { event } of batch) this.#waitingCharacters -= event.json.length;
+    const events: AcceptedEvent[] = [];
+    const tied: TiedBatch[] = [];
+    for (const waiting of batch) {
+      if (waiting.tied === null) {
+        events.push(waiting.event);
+        this.#waitingCharacters -= waiting.event.json.length;
+      } else {
+        tied.push({ batch: encodeBatch(waiting.tied.events), tie: waiting.tied.tie });
+        this.#waitingCharacters -= waiting.tied.characters;
+      }
+    }
+    const refused = this.#refused;
+    this.#refused = [];
+    this.#refusedEvents = 0;
+    this.#refusedCharacters = 0;
     this.#eventsUnderWay += batch.length;
     this.#stayAwake();
-    this.#ask({ kind: "append", batch: encodeBatch(batch.map(({ event }) => event)) }, (answer) => {
+    const request: WriterRequest = {
+      kind: "append",
+      batch: encodeBatch(events),
+      ...(tied.length > 0 && { tied }),
+      ...(refused.length > 0 && {
+        refused: { events: refused.flatMap((waiting) => waiting.refused), keeping: refused[0]!.keeping },
+      }),
+    };
+    this.#ask(request, (answer) => {
       this.#eventsUnderWay -= batch.length;
-      if (answer.kind === "appended") settle(batch, answer.news);
-      else {
+      if (answer.kind === "appended") {
+        settle(batch, answer.news, answer.tied ?? []);
+        for (const { resolve } of refused) resolve();
+      } else {
         const { code, message } = answer as Extract<WriterAnswer, { kind: "failed" }>;
         const error = this.#failure(code, message);
         for (const { reject } of batch) reject(error);
+        for (const { reject } of refused) reject(error);
       }
     });
   }
@@ -192,11 +277,18 @@ export class Writer {
   }
 }
 
-function settle(batch: Waiting[], news: [number, Verdict][]): void {
-  let next = 0;
-  for (let index = 0; index < batch.length; index++) {
-    const isNews = next < news.length && news[next]![0] === index;
-    batch[index]!.resolve(isNews ? news[next++]![1] : created);
+function settle(batch: Waiting[], news: BatchNews, tied: (Verdict[] | null)[]): void {
+  let index = 0;
+  let nextNews = 0;
+  let nextTied = 0;
+  for (const waiting of batch) {
+    if (waiting.tied !== null) {
+      waiting.resolve(tied[nextTied++]!);
+      continue;
+    }
+    const isNews = nextNews < news.length && news[nextNews]![0] === index;
+    waiting.resolve(isNews ? news[nextNews++]![1] : created);
+    index++;
   }
 }
 
