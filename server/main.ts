@@ -55,6 +55,8 @@ export async function serve(config: Config): Promise<Running> {
   const server = Bun.serve({
     port: config.port,
     hostname: config.host,
+    // `reload` below does not change it.
+    maxRequestBodySize: bodyBytesMax,
     fetch: () => new Response(null, { status: 503 }),
   });
   const baseUrl = config.url ?? `http://localhost:${server.port}`;
@@ -92,7 +94,6 @@ export async function serve(config: Config): Promise<Running> {
   const app = createApp(house);
   const recordEvent = recordRoute(house);
   server.reload({
-    maxRequestBodySize: bodyBytesMax,
     routes: {
       "/api/events": { POST: (request) => recordEvent(request).catch((error) => answerError(error, log)) },
     },
