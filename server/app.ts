@@ -1,6 +1,7 @@
 import { cors } from "hono/cors";
 import { addAccountRoutes } from "./accounts/routes.ts";
 import { addChannelRoutes } from "./channels/routes.ts";
+import { addRefusedEventRoutes } from "./events/refused-routes.ts";
 import { addEventRoutes } from "./events/routes.ts";
 import type { House } from "./house.ts";
 import { addKeyRoutes } from "./keys/routes.ts";
@@ -23,6 +24,7 @@ export function createApp(house: House): { fetch: (request: Request) => Response
   for (const path of ["/api/events", "/api/events/*", "/api/channels", "/api/search/*"])
     app.use(path, cors({ origin: "*", exposeHeaders: ["x-next-cursor"] }));
 
+  addRefusedEventRoutes(routes, house); // /api/events/refused …
   addEventRoutes(routes, house); //        /api/events …
   addSearchRoutes(routes, house); //       /api/search …
   addChannelRoutes(routes, house); //      /api/channels

@@ -11,6 +11,8 @@ test("without settings there is a default for each", () => {
     smtpUrl: null,
     emailFrom: "Tidings <tidings@localhost>",
     allowPrivateAddresses: false,
+    refusedEvents: 1_000,
+    refusedDays: 7,
     logLevel: "info",
   });
 });

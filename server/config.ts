@@ -38,6 +38,13 @@ const settings = {
     "whether notifications may be sent to private addresses and over plain http",
     parseBoolean,
   ),
+  refusedEvents: setting(
+    "TIDINGS_REFUSED_EVENTS",
+    "1000",
+    "refused events that are kept for each project; 0 keeps none",
+    parseCount,
+  ),
+  refusedDays: setting("TIDINGS_REFUSED_DAYS", "7", "days that refused events are kept", parseCount),
   logLevel: setting(
     "TIDINGS_LOG",
     "info",
@@ -55,6 +62,8 @@ export type Config = {
   smtpUrl: string | null;
   emailFrom: string;
   allowPrivateAddresses: boolean;
+  refusedEvents: number;
+  refusedDays: number;
   logLevel: string;
 };
 
@@ -109,6 +118,11 @@ function parseSmtpUrl(text: string): string {
     throw new Error("must be an smtp or smtps address, such as smtps://user:password@mail.example.com");
   }
   return text;
+}
+
+function parseCount(text: string): number {
+  if (!/^\d{1,6}$/.test(text)) throw new Error("must be a whole number from 0 to 999999");
+  return Number(text);
 }
 
 function parseBoolean(text: string): boolean {

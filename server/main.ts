@@ -7,8 +7,9 @@ import { createApp } from "./app.ts";
 import { type Config, ConfigError, readConfig } from "./config.ts";
 import { ArrivalClock } from "./events/id.ts";
 import { LiveStreams } from "./events/live.ts";
-import { createRecord } from "./events/record.ts";
-import { recordRoute } from "./events/routes.ts";
+import { createRecorder } from "./events/record.ts";
+import { recordRoute } from "./events/record-route.ts";
+import { RefusedEvents } from "./events/refused.ts";
 import type { House } from "./house.ts";
 import { KeyRing } from "./keys/key-ring.ts";
 import { ring } from "./notifications/bell.ts";
@@ -19,12 +20,11 @@ import { openStore } from "./storage/open.ts";
 import { settled } from "./storage/settings.ts";
 import { version } from "./version.ts";
 import { answerError } from "./wire/answer-error.ts";
-import { limits } from "./wire/limits.ts";
 
 /** Requests that are under way at a SIGTERM have this long to end. */
 const drainTimeoutMs = 10_000;
-/** An event's body, and room for what frames it. */
-const bodyBytesMax = limits.eventBytes + 65_536;
+/** Bun bounds no body: NDJSON has no end, and `wire/body.ts` bounds every other one as it reads it. */
+const bodyBytesMax = Number.MAX_SAFE_INTEGER;
 
 export type Running = {
   /** Where it listens, such as `http://127.0.0.1:4242`. */
@@ -57,6 +57,8 @@ export async function serve(config: Config): Promise<Running> {
   const server = Bun.serve({
     port: config.port,
     hostname: config.host,
+    // `reload` below does not change it.
+    maxRequestBodySize: bodyBytesMax,
     fetch: () => new Response(null, { status: 503 }),
   });
   const baseUrl = config.url ?? `http://localhost:${server.port}`;
@@ -64,8 +66,10 @@ export async function serve(config: Config): Promise<Running> {
   const auth = createAuth(control, { secret: authSecret, baseUrl, engine: store.engine });
   const { channels, vapidPublicKey, close: closeChannels } = await createChannels(config, control, baseUrl);
   const sender = new Sender({ control, events: store.events, channels, onError });
-  const record = createRecord({
+  const refused = new RefusedEvents({ events: store.events, control, config, log });
+  const recorder = createRecorder({
     events: store.events,
+    control,
     clock,
     live,
     onNotified: (event) => {
@@ -84,7 +88,8 @@ export async function serve(config: Config): Promise<Running> {
     keys,
     sessions,
     live,
-    record,
+    recorder,
+    refused,
     channels,
     vapidPublicKey,
   };
@@ -92,7 +97,6 @@ export async function serve(config: Config): Promise<Running> {
   const app = createApp(house);
   const recordEvent = recordRoute(house);
   server.reload({
-    maxRequestBodySize: bodyBytesMax,
     routes: {
       "/api/events": { POST: (request) => recordEvent(request).catch((error) => answerError(error, log)) },
     },

@@ -32,6 +32,8 @@ type Route<
   /** The query also takes `tag.KEY=VALUE`, any number of times. */
   takesTags?: boolean;
   body?: Body;
+  /** A body that may be left out; the handler reads and checks it. */
+  optionalBody?: z.ZodType;
   /** Of the good answer; 200 by default. */
   status?: number;
   answer: Answer;
@@ -123,13 +125,14 @@ export class Routes {
       query?: z.ZodObject | undefined;
     },
   ): void {
-    const { method, path, by, tag, summary, description, body, query, takesTags, answer } = route;
+    const { method, path, by, tag, summary, description, query, takesTags, answer } = route;
     const known = this.#methods.get(path) ?? {
       pattern: new RegExp(`^${path.replaceAll(".", "\\.").replace(/\{\w+\}/g, "[^/]+")}$`),
       methods: [],
     };
     known.methods.push(method.toUpperCase());
     this.#methods.set(path, known);
+    const body = route.body ?? route.optionalBody;
     const isOpen = by === "anyone";
     const problems = [
       ...(query || body ? [400] : []),
@@ -159,7 +162,9 @@ export class Routes {
           params: z.object(Object.fromEntries(names.map((name) => [name, z.string()]))),
         }),
         ...(query && { query: takesTags ? query.extend(tagsParameter) : query }),
-        ...(body && { body: { required: true, content: { "application/json": { schema: body } } } }),
+        ...(body && {
+          body: { required: route.body !== undefined, content: { "application/json": { schema: body } } },
+        }),
       },
       responses: {
         [route.status ?? 200]: {

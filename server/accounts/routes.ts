@@ -4,6 +4,8 @@ import { listProjects } from "../projects/projects.ts";
 import type { Routes } from "../routes.ts";
 import { version } from "../version.ts";
 import { Me, Setup, SetupAnswer, SetupState } from "../wire/account.ts";
+import { readBytes } from "../wire/body.ts";
+import { limits } from "../wire/limits.ts";
 import { hasAccounts } from "./create-account.ts";
 import { claimSetup } from "./setup.ts";
 
@@ -75,9 +77,11 @@ export function addAccountRoutes(routes: Routes, house: House): void {
   );
 
   // Sign-in, sign-out and sessions are better-auth's own (https://www.better-auth.com/docs/basic-usage).
-  routes.app.on(["GET", "POST"], "/api/auth/*", async ({ req }) => {
-    const response = await auth.handler(req.raw);
-    if (req.method === "POST") await sessions.look();
+  routes.app.get("/api/auth/*", ({ req }) => auth.handler(req.raw));
+  routes.app.post("/api/auth/*", async ({ req }) => {
+    const body = await readBytes(req.raw, limits.requestBytes);
+    const response = await auth.handler(new Request(req.raw, { body }));
+    await sessions.look();
     return response;
   });
 }

@@ -2,7 +2,7 @@ import { defineCommand } from "citty";
 import { createAccount, hasAccounts, hashPassword } from "../accounts/create-account.ts";
 import { ArrivalClock } from "../events/id.ts";
 import { LiveStreams } from "../events/live.ts";
-import { createRecord } from "../events/record.ts";
+import { createRecorder } from "../events/record.ts";
 import { findProject } from "../projects/projects.ts";
 import { createShop } from "./shop.ts";
 import { withStore } from "./with-store.ts";
@@ -40,9 +40,10 @@ export const seedCommand = defineCommand({
       }
       const clock = new ArrivalClock(await events.lastArrival());
       const live = new LiveStreams(events, clock, console.error);
-      const record = createRecord({ events, clock, live, onNotified: () => {} });
+      const { record } = createRecorder({ events, control, clock, live, onNotified: () => {} });
+      const sender = { projectId: id, knownChannelsOnly: false };
       for (let start = 0; start < shop.events.length; start += inFlight) {
-        await Promise.all(shop.events.slice(start, start + inFlight).map((event) => record(event, id)));
+        await Promise.all(shop.events.slice(start, start + inFlight).map((event) => record(event, sender)));
       }
       live.closeAll();
       console.error(`Recorded ${shop.events.length.toLocaleString("en")} events in the project "${slug}".`);

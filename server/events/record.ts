@@ -1,50 +1,149 @@
-import type { AcceptedEvent, EventStore, Verdict } from "../storage/store.ts";
+import type { Kysely } from "kysely";
+import type { ControlTables } from "../storage/control-tables.ts";
+import type { AcceptedEvent, EventStore, Tie, Verdict } from "../storage/store.ts";
 import { type CheckedEvent, checkEvent } from "../wire/check-event.ts";
 import type { Event } from "../wire/event.ts";
 import { limits } from "../wire/limits.ts";
-import { problem } from "../wire/problems.ts";
+import { ProblemError, problem } from "../wire/problems.ts";
 import { type ArrivalClock, eventIdOf } from "./id.ts";
+import { unknownChannels } from "./known-channels.ts";
 import type { LiveStreams } from "./live.ts";
+
+/** Channels that are not to be recorded in, with what to say of each. */
+type UnknownChannels = Map<string, string> | null;
 
 /** What the recorder needs of the rest of the house. */
 type Rooms = {
   events: EventStore;
+  control: Kysely<ControlTables>;
   clock: ArrivalClock;
   live: LiveStreams;
   /** Told of an event once its deliveries are stored. */
   onNotified: (event: AcceptedEvent) => void;
 };
 
+/** Where an event comes from. */
+export type Sender = { projectId: number; knownChannelsOnly: boolean; keyId?: string };
+
 /** The event's JSON as the listing shows it, and whether it was here before. */
-type Recorded = { json: string; isNew: boolean };
+export type Recorded = { json: string; isNew: boolean };
 
-export type Record = (body: unknown, projectId: number) => Promise<Recorded>;
+/** What became of an item of a batch: its event's id, or the problem for which it is refused. */
+export type ItemVerdict = string | ProblemError;
 
-/**
- * Makes the one way in for an event: check, date, store, announce. The promise resolves once the event is durable: after the
- * commit's fsync, never before.
- *
- * It throws the problems `body-invalid`, `overloaded`, `storage-full` and `storage-unavailable`.
- */
-export function createRecord({ events, clock, live, onNotified }: Rooms): Record {
-  return async function record(body, projectId) {
+export type Recorder = ReturnType<typeof createRecorder>;
+
+/** Makes the one way in for events: check, date, store, announce. */
+export function createRecorder({ events, control, clock, live, onNotified }: Rooms) {
+  /** An event that is to be handed to the store before anything else is: commits keep the order of arrival. */
+  function accept(body: unknown, projectId: number, unknown: UnknownChannels): AcceptedEvent | ProblemError {
     const arrival = clock.next();
     const checked = checkEvent(body, arrival.ms);
     if (Array.isArray(checked)) {
       const more = checked.length > 1 ? ` (and ${checked.length - 1} more)` : "";
-      throw problem("body-invalid", { detail: `${checked[0]!.detail}${more}`, errors: checked });
+      return problem("body-invalid", { detail: `${checked[0]!.detail}${more}`, errors: checked });
     }
-    const event = acceptedEvent(checked, projectId, arrival);
-    const verdict: Verdict = await events.append(event);
-    if (verdict.kind === "crowded") {
-      const detail = '"createdAt" is that of a million other events. Move it by a millisecond.';
-      throw problem("body-invalid", { detail, errors: [{ pointer: "/createdAt", detail }] });
+    const strange = unknown?.get(checked.channel);
+    if (strange !== undefined) {
+      return problem("body-invalid", {
+        detail: strange,
+        errors: [{ pointer: "/channel", detail: strange }],
+      });
     }
-    if (verdict.kind === "duplicate") return { json: verdict.json, isNew: false };
+    return acceptedEvent(checked, projectId, arrival);
+  }
+
+  function announce(event: AcceptedEvent, notified: boolean): void {
     live.publish(event);
-    if (verdict.notified) onNotified(event);
+    if (notified) onNotified(event);
+  }
+
+  function settled(event: AcceptedEvent, verdict: Verdict): Recorded {
+    if (verdict.kind === "crowded") throw crowded();
+    if (verdict.kind === "duplicate") return { json: verdict.json, isNew: false };
+    announce(event, verdict.notified);
     return { json: event.json, isNew: true };
+  }
+
+  /** Null where the project takes events for any channel. */
+  async function unknownTo(sender: Sender, bodies: readonly unknown[]): Promise<UnknownChannels> {
+    return sender.knownChannelsOnly ? unknownChannels(control, sender.projectId, bodies) : null;
+  }
+
+  return {
+    /**
+     * Records an event. The promise resolves once the event is durable: after the commit's fsync, never before.
+     *
+     * It throws the problems `body-invalid`, `overloaded`, `storage-full` and `storage-unavailable`.
+     */
+    async record(body: unknown, sender: Sender): Promise<Recorded> {
+      const unknown = sender.knownChannelsOnly ? await unknownTo(sender, [body]) : null;
+      const event = accept(body, sender.projectId, unknown);
+      if (event instanceof ProblemError) throw event;
+      return settled(event, await events.append(event));
+    },
+
+    /**
+     * The same in one transaction with what is tied to the event. It throws `refused-event-unknown` as well, where the refused
+     * event that is to be replayed is not there any more.
+     */
+    async recordTied(body: unknown, sender: Sender, tie: (json: string) => Tie): Promise<Recorded> {
+      const unknown = await unknownTo(sender, [body]);
+      const event = accept(body, sender.projectId, unknown);
+      if (event instanceof ProblemError) throw event;
+      const verdicts = await events.appendTied([event], tie(event.json));
+      if (verdicts === null) {
+        throw problem("refused-event-unknown", {
+          detail: "It was replayed or removed already, or was too old to be kept.",
+        });
+      }
+      return settled(event, verdicts[0]!);
+    },
+
+    /**
+     * Records the good ones of some events, and gives a verdict for each, in order. Where the store does not take them, that is
+     * their verdict, unless they are tied to something: then it throws.
+     */
+    async recordAll(
+      bodies: readonly unknown[],
+      sender: Sender,
+      tie?: (verdicts: ItemVerdict[]) => Tie,
+    ): Promise<ItemVerdict[]> {
+      const unknown = sender.knownChannelsOnly ? await unknownTo(sender, bodies) : null;
+      const accepted: AcceptedEvent[] = [];
+      const verdicts = bodies.map((body): ItemVerdict => {
+        const event = accept(body, sender.projectId, unknown);
+        if (event instanceof ProblemError) return event;
+        accepted.push(event);
+        return event.event.id;
+      });
+      if (accepted.length === 0) return verdicts;
+      let stored: (Verdict | Error)[];
+      try {
+        stored = tie ? (await events.appendTied(accepted, tie(verdicts)))! : await events.appendAll(accepted);
+      } catch (error) {
+        if (tie || !(error instanceof ProblemError)) throw error;
+        return verdicts.map((verdict) => (typeof verdict === "string" ? error : verdict));
+      }
+      let next = 0;
+      return verdicts.map((verdict) => {
+        if (typeof verdict !== "string") return verdict;
+        const [event, outcome] = [accepted[next]!, stored[next]!];
+        next++;
+        if (outcome instanceof ProblemError) return outcome;
+        if (outcome instanceof Error) throw outcome;
+        if (outcome.kind === "crowded") return crowded();
+        if (outcome.kind === "created") announce(event, outcome.notified);
+        return verdict;
+      });
+    },
   };
+}
+
+/** Why an event is refused for which there is no place. */
+export function crowded(): ProblemError {
+  const detail = '"createdAt" is that of a million other events. Move it by a millisecond.';
+  return problem("body-invalid", { detail, errors: [{ pointer: "/createdAt", detail }] });
 }
 
 function acceptedEvent(

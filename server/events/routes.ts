@@ -2,8 +2,8 @@ import { z } from "@hono/zod-openapi";
 import type { House } from "../house.ts";
 import { listDeliveries, whySilent } from "../notifications/bell.ts";
 import type { Routes } from "../routes.ts";
-import { readJson } from "../wire/body.ts";
-import { type Event, EventAnswer, EventList, NewEvent } from "../wire/event.ts";
+import { NewEvents, RecordAnswer } from "../wire/batch.ts";
+import { type Event, EventAnswer, EventList } from "../wire/event.ts";
 import { acceptedForm, mediaTypes } from "../wire/event-form.ts";
 import {
   decodeCursor,
@@ -12,31 +12,13 @@ import {
   encodeCursor,
   filterOf,
   ProjectQuery,
-  readQuery,
 } from "../wire/event-query.ts";
-import { limits } from "../wire/limits.ts";
 import { DeliveryList } from "../wire/notification.ts";
 import { problem } from "../wire/problems.ts";
 import { isEventId, parseMomentToken } from "./id.ts";
 import { pageText, streamList } from "./list.ts";
 
 const jsonHeaders = { "content-type": "application/json" };
-// As `cors` in app.ts says for the routes that the router serves.
-const recordedHeaders = { ...jsonHeaders, "access-control-allow-origin": "*" };
-const createdAnswer = { status: 201, headers: recordedHeaders };
-const knownAnswer = { status: 200, headers: recordedHeaders };
-
-/** `POST /api/events`. It stands in `Bun.serve`'s own routes: the way of every event goes around the router. */
-export function recordRoute({ gate, keys, record }: House): (request: Request) => Promise<Response> {
-  return async (request) => {
-    const isPlain = request.headers.get("x-api-key") !== null && !request.url.includes("?");
-    const { projectId } = isPlain ? await keys.identify(request.headers) : await gate.toProject(request);
-    if (!isPlain) readQuery(new URL(request.url).searchParams, ProjectQuery);
-    const body = await readJson(request, limits.eventBytes);
-    const { json, isNew } = await record(body, projectId);
-    return new Response(`{"ok":true,"event":${json}}`, isNew ? createdAnswer : knownAnswer);
-  };
-}
 
 export function addEventRoutes(routes: Routes, house: House): void {
   const { store, live } = house;
@@ -47,13 +29,13 @@ export function addEventRoutes(routes: Routes, house: House): void {
     by: "project",
     tag: "Events",
     query: ProjectQuery,
-    summary: "Record an event",
+    summary: "Record an event, or many",
     description:
-      "The answer is sent once the event is on disk. Sent again with the same `id`, it is answered with 200 and the stored event.",
-    body: NewEvent,
+      "The answer is sent once the event is on disk. Sent again with the same `id`, it is answered with 200 and the stored event. An array of events is answered with a verdict for each; 207 where some were refused, 422 where all were. `application/x-ndjson` takes an event on each line, any number of them, and is answered with the lines that were refused. With an `Idempotency-Key`, an event or an array is recorded once, and answered the same again for a day.",
+    body: NewEvents,
     status: 201,
-    answer: EventAnswer,
-    problems: [503, 507],
+    answer: RecordAnswer,
+    problems: [409, 503, 507],
   });
 
   routes.add(

@@ -3,7 +3,7 @@ import type { ControlTables } from "../storage/control-tables.ts";
 import { problem } from "../wire/problems.ts";
 import { hashOf, isSecret } from "./secret.ts";
 
-export type KnownKey = { id: string; projectId: number };
+export type KnownKey = { keyId: string; projectId: number; knownChannelsOnly: boolean };
 
 /** How long a key is trusted without another look at the database; a command may have revoked it. */
 const trustMs = 1_000;
@@ -52,7 +52,13 @@ export class KeyRing {
 
   /** Makes a revoked key invalid at once. */
   forget(id: string): void {
-    for (const [secret, entry] of this.#entries) if (entry.id === id) this.#entries.delete(secret);
+    for (const [secret, entry] of this.#entries) if (entry.keyId === id) this.#entries.delete(secret);
+  }
+
+  /** Makes a change of a project's settings known at once. */
+  forgetProject(projectId: number): void {
+    for (const [secret, entry] of this.#entries)
+      if (entry.projectId === projectId) this.#entries.delete(secret);
   }
 
   async close(): Promise<void> {
@@ -68,7 +74,8 @@ export class KeyRing {
     }
     const row = await this.#control
       .selectFrom("keys")
-      .select(["id", "projectId", "revokedAt", "lastUsedAt"])
+      .innerJoin("projects", "projects.id", "keys.projectId")
+      .select(["keys.id", "keys.projectId", "revokedAt", "lastUsedAt", "knownChannelsOnly"])
       .where("hash", "=", hashOf(secret))
       .executeTakeFirst();
     if (!row || row.revokedAt !== null) {
@@ -79,7 +86,14 @@ export class KeyRing {
     }
     if (this.#entries.size >= keysMax) this.#entries.clear();
     const notedAtMs = this.#entries.get(secret)?.notedAtMs ?? row.lastUsedAt ?? 0;
-    const entry = { id: row.id, projectId: row.projectId, checkedAtMs: now, usedAtMs: now, notedAtMs };
+    const entry = {
+      keyId: row.id,
+      projectId: row.projectId,
+      knownChannelsOnly: row.knownChannelsOnly === 1,
+      checkedAtMs: now,
+      usedAtMs: now,
+      notedAtMs,
+    };
     this.#entries.set(secret, entry);
     if (notedAtMs === 0) this.#noteUse().catch(this.#onError);
     return entry;
@@ -92,7 +106,7 @@ export class KeyRing {
       await this.#control
         .updateTable("keys")
         .set({ lastUsedAt: entry.usedAtMs })
-        .where("id", "=", entry.id)
+        .where("id", "=", entry.keyId)
         .execute();
     }
   }

@@ -6,7 +6,7 @@ import { problem } from "../wire/problems.ts";
 import type { Project } from "../wire/project.ts";
 
 /** Who asks, and in which project: a key in its own, or a member of one. */
-export type Access = { projectId: number } & (
+export type Access = { projectId: number; knownChannelsOnly: boolean } & (
   | { by: "key"; keyId: string }
   | { by: "account"; account: Account; sessionId: string; role: Project["role"] }
 );
@@ -28,13 +28,13 @@ export class Gate {
    */
   async toProject(request: Request): Promise<Access> {
     if (secretOf(request.headers) === null && request.headers.has("cookie")) return this.#member(request);
-    const { id, projectId } = await this.#rooms.keys.identify(request.headers);
+    const { keyId, projectId, knownChannelsOnly } = await this.#rooms.keys.identify(request.headers);
     if (URL.parse(request.url)?.searchParams.has("project")) {
       throw problem("query-invalid", {
         detail: 'An API key has one project of its own. Leave "project" out.',
       });
     }
-    return { by: "key", keyId: id, projectId };
+    return { by: "key", keyId, projectId, knownChannelsOnly };
   }
 
   /** The same for members alone. Throws `sign-in-needed` and `key-insufficient` as well. */
@@ -81,7 +81,7 @@ export class Gate {
     const projects = await this.#rooms.control
       .selectFrom("members")
       .innerJoin("projects", "projects.id", "members.projectId")
-      .select(["projects.id", "projects.slug", "members.role"])
+      .select(["projects.id", "projects.knownChannelsOnly", "members.role"])
       .where("members.accountId", "=", account.id)
       .$if(slug !== null, (query) => query.where("projects.slug", "=", slug!))
       .limit(2)
@@ -90,6 +90,13 @@ export class Gate {
     if (another) throw problem("query-invalid", { detail: 'Say which project: "?project=" and its slug.' });
     // Whether a project of another's exists is not told.
     if (!project) throw problem("project-unknown", { detail: "You are not a member of such a project." });
-    return { by: "account", account, sessionId, role: project.role, projectId: project.id };
+    return {
+      by: "account",
+      account,
+      sessionId,
+      role: project.role,
+      projectId: project.id,
+      knownChannelsOnly: project.knownChannelsOnly === 1,
+    };
   }
 }

@@ -13,7 +13,7 @@ const subscription = (host: string) => ({
   },
 });
 
-type Ids = { event: string; key: string; destination: string; notification: string };
+type Ids = { event: string; refused: string; key: string; destination: string; notification: string };
 
 /** Each route, and what it answers to those who have no part in the first project. */
 type Row = {
@@ -35,6 +35,20 @@ const table: Record<string, Row> = {
     session: 200,
     nobody: 401,
     path: () => "/api/events/stream?lastEventId=0-0",
+  },
+  "GET /api/events/refused": { key: 200, session: 200, nobody: 401 },
+  "POST /api/events/refused/{id}/replay": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: ({ refused }) => `/api/events/refused/${refused}/replay`,
+    body: () => ({ channel: "c", name: "n" }),
+  },
+  "DELETE /api/events/refused/{id}": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: ({ refused }) => `/api/events/refused/${refused}`,
   },
   "GET /api/events/{id}": {
     key: 404,
@@ -135,7 +149,15 @@ beforeAll(async () => {
     subscription: subscription(secret),
   });
   const { notifications } = await json<{ notifications: { id: string }[] }>("/api/notifications");
-  ids = { event: event.id, key: key.id, destination: destination.id, notification: notifications[0]!.id };
+  await app.post({ channel: secret, name: 7 });
+  const { refused } = await json<{ refused: { id: string }[] }>("/api/events/refused");
+  ids = {
+    event: event.id,
+    refused: refused[0]!.id,
+    key: key.id,
+    destination: destination.id,
+    notification: notifications[0]!.id,
+  };
   const other = await app.another("Other", "other@example.com");
   credentials = {
     key: { "x-api-key": other.secret },
@@ -151,6 +173,7 @@ async function everything(): Promise<string[]> {
     "events",
     `events/${ids.event}`,
     `events/${ids.event}/deliveries`,
+    "events/refused",
     "channels",
     "keys",
     "projects",

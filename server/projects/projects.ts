@@ -1,7 +1,7 @@
-import type { Kysely, Transaction } from "kysely";
+import type { Kysely, Selectable, Transaction } from "kysely";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { problem } from "../wire/problems.ts";
-import type { Project } from "../wire/project.ts";
+import type { Project, ProjectChange } from "../wire/project.ts";
 
 type Control = Kysely<ControlTables> | Transaction<ControlTables>;
 
@@ -15,13 +15,13 @@ export async function createProject(
 ): Promise<{ id: number; project: Project }> {
   const now = Date.now();
   const slug = await freeSlug(control, name);
-  const { id } = await control
+  const row = await control
     .insertInto("projects")
     .values({ slug, name, createdAt: now })
-    .returning("id")
+    .returningAll()
     .executeTakeFirstOrThrow();
-  if (ownerId !== null) await addMember(control, id, ownerId, "owner");
-  return { id, project: { slug, name, role: "owner", createdAt: new Date(now).toISOString() } };
+  if (ownerId !== null) await addMember(control, row.id, ownerId, "owner");
+  return { id: row.id, project: projectOf({ ...row, role: "owner" }) };
 }
 
 export async function addMember(
@@ -42,27 +42,31 @@ export async function listProjects(control: Control, accountId: string): Promise
   const rows = await control
     .selectFrom("members")
     .innerJoin("projects", "projects.id", "members.projectId")
-    .select(["projects.slug", "projects.name", "members.role", "projects.createdAt"])
+    .selectAll("projects")
+    .select("members.role")
     .where("members.accountId", "=", accountId)
     .orderBy("projects.id")
     .execute();
-  return rows.map((row) => ({ ...row, createdAt: new Date(row.createdAt).toISOString() }));
+  return rows.map(projectOf);
 }
 
-/** Gives a project a new name; its slug stays. */
-export async function renameProject(
+/** Changes a project's name or settings; its slug stays. */
+export async function changeProject(
   control: Control,
   id: number,
   role: Project["role"],
-  name: string,
+  { name, knownChannelsOnly }: ProjectChange,
 ): Promise<Project> {
   const row = await control
     .updateTable("projects")
-    .set({ name })
+    .set({
+      ...(name !== undefined && { name }),
+      ...(knownChannelsOnly !== undefined && { knownChannelsOnly: knownChannelsOnly ? 1 : 0 }),
+    })
     .where("id", "=", id)
     .returningAll()
     .executeTakeFirstOrThrow();
-  return { slug: row.slug, name: row.name, role, createdAt: new Date(row.createdAt).toISOString() };
+  return projectOf({ ...row, role });
 }
 
 /** Finds a project by its slug or, where only one has it, by its name. Throws `project-unknown`. */
@@ -90,6 +94,16 @@ export async function findProject(
         ? `Several projects are named "${nameOrSlug}". Give the slug: ${known}.`
         : `There is no project "${nameOrSlug}". Projects: ${known}.`,
   });
+}
+
+function projectOf(row: Selectable<ControlTables["projects"]> & { role: Project["role"] }): Project {
+  return {
+    slug: row.slug,
+    name: row.name,
+    role: row.role,
+    knownChannelsOnly: row.knownChannelsOnly === 1,
+    createdAt: new Date(row.createdAt).toISOString(),
+  };
 }
 
 async function freeSlug(control: Control, name: string): Promise<string> {

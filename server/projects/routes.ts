@@ -2,9 +2,9 @@ import type { House } from "../house.ts";
 import type { Routes } from "../routes.ts";
 import { problem } from "../wire/problems.ts";
 import { NewProject, ProjectAnswer, ProjectChange, ProjectList } from "../wire/project.ts";
-import { createProject, findProject, listProjects, renameProject } from "./projects.ts";
+import { changeProject, createProject, findProject, listProjects } from "./projects.ts";
 
-export function addProjectRoutes(routes: Routes, { store: { control } }: House): void {
+export function addProjectRoutes(routes: Routes, { store: { control }, keys }: House): void {
   routes.add(
     {
       method: "get",
@@ -42,7 +42,7 @@ export function addProjectRoutes(routes: Routes, { store: { control } }: House):
       path: "/api/projects/{slug}",
       by: "account",
       tag: "Projects",
-      summary: "Rename a project",
+      summary: "Change a project's name or settings",
       description: "For its owner. The slug stays as it is.",
       body: ProjectChange,
       answer: ProjectAnswer,
@@ -52,9 +52,11 @@ export function addProjectRoutes(routes: Routes, { store: { control } }: House):
       const mine = (await listProjects(control, account.id)).find(({ slug }) => slug === parameter("slug"));
       if (!mine) throw problem("project-unknown", { detail: "You are not a member of such a project." });
       if (mine.role !== "owner")
-        throw problem("project-forbidden", { detail: "Only the project's owner can rename it." });
+        throw problem("project-forbidden", { detail: "Only the project's owner can change it." });
       const { id } = await findProject(control, mine.slug);
-      return { ok: true, project: await renameProject(control, id, mine.role, body.name) };
+      const project = await changeProject(control, id, mine.role, body);
+      keys.forgetProject(id);
+      return { ok: true, project };
     },
   );
 }

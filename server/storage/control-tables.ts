@@ -70,6 +70,8 @@ export type ControlTables = {
     projectId: number;
     keyId: string | null;
     body: string;
+    /** 1 where the body was longer, and this is its beginning. */
+    cut: number;
     /** The problem that the sender was told, as JSON. */
     problem: string;
     refusedAt: number;
@@ -78,8 +80,10 @@ export type ControlTables = {
     projectId: number;
     key: string;
     bodyHash: string;
-    status: number;
-    answer: string;
+    /** An event, or an array of verdicts, as it was before it was stored. */
+    draft: string;
+    /** What became of each event, as JSON. */
+    verdicts: string;
     createdAt: number;
   };
   users: { projectId: number; userId: string; properties: string; updatedAt: number };

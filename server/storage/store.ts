@@ -28,6 +28,29 @@ export type Verdict =
   /** A million events carry the same `createdAt` to the millisecond; there is no place for another. */
   | { kind: "crowded" };
 
+/** What is committed in one transaction with events. */
+export type Tie =
+  /** A request's `Idempotency-Key`, with what its answer is made from beside the verdicts. */
+  | { kind: "idempotency"; key: string; bodyHash: string; draft: string }
+  /** A refused event that is recorded after all, and leaves the list of those. */
+  | { kind: "replay"; refusedId: number };
+
+/** An event that was refused, and its problem as JSON. */
+export type RefusedEvent = {
+  projectId: number;
+  /** Null where a signed-in member sent it. */
+  keyId: string | null;
+  body: string;
+  /** The body was longer; this is its beginning. */
+  cut: boolean;
+  problem: string;
+  /** Milliseconds since 1970. */
+  refusedAt: number;
+};
+
+/** How many refused events are kept in each project, the newest, and how old they get. */
+export type RefusedKeeping = { events: number; ms: number };
+
 /** What a listing is narrowed to; all of them must hold. */
 export type EventFilter = {
   channel?: string;
@@ -74,6 +97,21 @@ export interface EventStore {
    * Throws the problems `overloaded`, `storage-full` and `storage-unavailable`.
    */
   append(event: AcceptedEvent): Promise<Verdict>;
+  /**
+   * The same for events that came together. They may be in several commits: those of one that failed have its error for a
+   * verdict. Verdicts are in the events' order. Throws `overloaded`.
+   */
+  appendAll(events: readonly AcceptedEvent[]): Promise<(Verdict | Error)[]>;
+  /**
+   * Stores events of one project and what is tied to them in one transaction. Events that are all crowded out leave the tie
+   * undone. Gives null, and stores nothing, where the refused event to be replayed is not there any more.
+   */
+  appendTied(events: readonly AcceptedEvent[], tie: Tie): Promise<Verdict[] | null>;
+  /**
+   * Keeps events that were refused, and drops those that are too many or too old. Under a flood of them some are not kept:
+   * those who sent them are told of the refusal all the same.
+   */
+  keepRefused(refused: readonly RefusedEvent[], keeping: RefusedKeeping): Promise<void>;
   /** Up to `limit` events in the order of `createdAt`, then id. */
   page(query: EventQuery, limit: number): Promise<Page>;
   /**

@@ -1,6 +1,9 @@
-import { problem } from "./problems.ts";
+import { limits } from "./limits.ts";
+import { ProblemError, problem } from "./problems.ts";
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
+const objectByte = "{".charCodeAt(0);
+const arrayByte = "[".charCodeAt(0);
 
 /**
  * Reads a request's JSON.
@@ -9,34 +12,115 @@ const decoder = new TextDecoder("utf-8", { fatal: true });
  */
 export async function readJson(request: Request, bytesMax: number): Promise<unknown> {
   const type = request.headers.get("content-type");
-  if (type !== "application/json" && !isJson(type)) {
-    throw problem("content-type-unsupported", {
-      detail: `Send JSON with the header "content-type: application/json"${type ? ` instead of "${type.slice(0, 100)}"` : ""}.`,
-    });
-  }
-  if (Number(request.headers.get("content-length") ?? 0) > bytesMax) throw tooLarge(bytesMax);
-  const bytes = await request.bytes();
-  if (bytes.length > bytesMax) throw tooLarge(bytesMax);
+  if (type !== "application/json" && !isJson(type)) throw unsupported(type);
+  return parseJson(await readBytes(request, bytesMax));
+}
+
+/**
+ * Reads the bytes of an event, or of an array of them: JSON, also as `text/plain`, which is what `navigator.sendBeacon` sends,
+ * and also gzipped.
+ *
+ * Throws the problems `content-type-unsupported`, `body-too-large` and `body-malformed`.
+ */
+export async function readEventBytes(request: Request, type: string | null): Promise<Uint8Array> {
+  if (type !== "application/json" && !isJson(type) && !isPlainText(type)) throw unsupported(type);
+  const sent = await readBytes(request, limits.batchBytes);
+  // Nearly all bodies are objects, which are not gzipped: they are spared the look at one more header.
+  const bytes = sent[0] !== objectByte && isGzipped(request) ? await gunzip(sent) : sent;
+  if (bytes.length > limits.eventBytes && !isArray(bytes)) throw tooLarge(limits.eventBytes);
+  return bytes;
+}
+
+/** Throws `body-malformed`. */
+export function parseJson(bytes: Uint8Array, subject: "The body" | "The line" = "The body"): unknown {
   let text: string;
   try {
     text = decoder.decode(bytes);
   } catch {
-    throw problem("body-malformed", { detail: "The body must be UTF-8, and has bytes that are not." });
+    throw problem("body-malformed", { detail: `${subject} must be UTF-8, and has bytes that are not.` });
   }
   try {
     return JSON.parse(text);
   } catch (error) {
     if (text.trim() === "")
-      throw problem("body-malformed", { detail: "The body is empty. Send a JSON object." });
-    throw problem("body-malformed", { detail: `The body is not valid JSON: ${(error as Error).message}.` });
+      throw problem("body-malformed", { detail: `${subject} is empty. Send a JSON object.` });
+    throw problem("body-malformed", { detail: `${subject} is not valid JSON: ${(error as Error).message}.` });
   }
+}
+
+/** A request's body, gunzipped where it is gzipped, as the one who reads it takes it. Throws `content-type-unsupported`. */
+export function bodyStream(request: Request): ReadableStream<Uint8Array> {
+  const body = request.body ?? new Blob([]).stream();
+  return isGzipped(request) ? body.pipeThrough(new DecompressionStream("gzip")) : body;
+}
+
+/** Reads a whole body, of any kind. Throws `body-too-large` before more than `bytesMax` are in memory. */
+export async function readBytes(request: Request, bytesMax: number): Promise<Uint8Array> {
+  const length = request.headers.get("content-length");
+  if (length === null) return collect(request.body, bytesMax);
+  if (Number(length) > bytesMax) throw tooLarge(bytesMax);
+  return request.bytes();
+}
+
+/** Throws `content-type-unsupported` for an encoding that is not known here. */
+function isGzipped({ headers }: Request): boolean {
+  const encoding = headers.get("content-encoding")?.trim().toLowerCase() ?? "identity";
+  if (encoding === "gzip" || encoding === "x-gzip") return true;
+  if (encoding === "identity" || encoding === "") return false;
+  throw problem("content-type-unsupported", {
+    detail: `Send the body as it is or with "content-encoding: gzip" instead of "${encoding.slice(0, 100)}".`,
+  });
+}
+
+async function gunzip(bytes: Uint8Array): Promise<Uint8Array> {
+  try {
+    const stream = new Blob([new Uint8Array(bytes)]).stream().pipeThrough(new DecompressionStream("gzip"));
+    return await collect(stream, limits.batchBytes);
+  } catch (error) {
+    throw brokenGzip(error);
+  }
+}
+
+/** What a failure while gunzipping means: the body's own fault, where it is not a problem already. */
+function brokenGzip(error: unknown): Error {
+  if (error instanceof ProblemError) return error;
+  return problem("body-malformed", { detail: "The body is not valid gzip, or is cut off." });
+}
+
+async function collect(stream: ReadableStream<Uint8Array> | null, bytesMax: number): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of stream ?? []) {
+    length += chunk.length;
+    if (length > bytesMax) throw tooLarge(bytesMax);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+function isArray(bytes: Uint8Array): boolean {
+  return bytes.find((byte) => byte > 0x20) === arrayByte;
 }
 
 function isJson(type: string | null): boolean {
   return type !== null && /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(type);
 }
 
-function tooLarge(bytesMax: number) {
+function isPlainText(type: string | null): boolean {
+  return type !== null && /^text\/plain\s*(?:;|$)/i.test(type);
+}
+
+export function isNdjson(type: string | null): boolean {
+  return type !== null && /^application\/(?:x-)?ndjson\s*(?:;|$)/i.test(type);
+}
+
+function unsupported(type: string | null): ProblemError {
+  return problem("content-type-unsupported", {
+    detail: `Send JSON with the header "content-type: application/json"${type ? ` instead of "${type.slice(0, 100)}"` : ""}.`,
+  });
+}
+
+function tooLarge(bytesMax: number): ProblemError {
   return problem("body-too-large", {
     detail: `The body must have at most ${bytesMax.toLocaleString("en")} bytes.`,
   });

@@ -12,6 +12,16 @@ export const limits = {
   tagKeyCharacters: 64,
   tagValueCharacters: 1_000,
   eventBytes: 1_048_576,
+  /** An array of events; of a gzipped body, what it holds. */
+  batchEvents: 10_000,
+  batchBytes: 16 * 1_048_576,
+  /** Refusals that the answer to NDJSON lists; all are counted. */
+  listedRefusals: 1_000,
+  idempotencyKeyCharacters: 255,
+  /** How long the answer to an `Idempotency-Key` is given again. */
+  idempotencyMs: 24 * 60 * 60 * 1_000,
+  /** Of the body of an event that was refused, so much is kept. */
+  refusedBodyCharacters: 65_536,
   /** Body of any other request: small JSON objects from the dashboard and the API. */
   requestBytes: 65_536,
   pageEvents: 1_000,

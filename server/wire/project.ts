@@ -5,13 +5,26 @@ import { text } from "./text.ts";
 const projectName = text({ max: limits.projectNameCharacters, filled: true });
 
 export const NewProject = z.strictObject({ name: projectName }).openapi("NewProject");
-export const ProjectChange = z.strictObject({ name: projectName }).openapi("ProjectChange");
+export const ProjectChange = z
+  .strictObject({
+    name: projectName.optional(),
+    knownChannelsOnly: z
+      .boolean()
+      .optional()
+      .openapi({ description: "Refuse events for channels that the project does not have." }),
+  })
+  .refine((change) => Object.keys(change).length > 0, "must change something")
+  .openapi("ProjectChange");
+export type ProjectChange = z.infer<typeof ProjectChange>;
 
 export const Project = z
   .object({
     slug: z.string().openapi({ description: "Short name for addresses and commands; it never changes." }),
     name: z.string(),
     role: z.enum(["owner", "member"]).openapi({ description: "What the signed-in account is in it." }),
+    knownChannelsOnly: z
+      .boolean()
+      .openapi({ description: "Events for channels that it does not have are refused." }),
     createdAt: z.string().openapi({ format: "date-time" }),
   })
   .openapi("Project");

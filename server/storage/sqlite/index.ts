@@ -59,6 +59,9 @@ export async function openSqliteStore(
   const events: EventStore = {
     append: (event) => writer.append(event),
     page,
+    appendAll: (events) => writer.appendAll(events),
+    appendTied: (events, tie) => writer.appendTied(events, tie),
+    keepRefused: (refused, keeping) => writer.keepRefused(refused, keeping),
     stream,
     find: (projectId, id) => reader.ask<string | null>({ kind: "find", projectId, id }),
     arrivedAfter: (projectId, moment, limit) =>

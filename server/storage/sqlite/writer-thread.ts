@@ -3,47 +3,65 @@
  * tables, one at a time, and answers each after its commit's fsync.
  */
 import type { SQLQueryBindings } from "bun:sqlite";
-import type { Verdict } from "../store.ts";
+import type { RefusedEvent, RefusedKeeping, Tie, Verdict } from "../store.ts";
 import { createAppend } from "./append.ts";
 import { decodeBatch } from "./batch.ts";
 import { databaseFile, openForWriting } from "./open.ts";
+import { createKeepRefused } from "./refused.ts";
+import { createAppendTied } from "./tied.ts";
 
 declare const self: Worker & { onmessage: (message: MessageEvent<WriterRequest>) => void };
 
+export type AppendRequest = {
+  kind: "append";
+  batch: string;
+  tied?: TiedBatch[];
+  refused?: { events: RefusedEvent[]; keeping: RefusedKeeping };
+};
+
 export type WriterRequest =
-  | { kind: "append"; batch: string }
+  | AppendRequest
   | { kind: "execute"; sql: string; parameters: readonly unknown[] }
   | { kind: "close" };
+
+/** Events that are stored together with what is tied to them. */
+export type TiedBatch = { batch: string; tie: Tie };
 
 /** Verdicts of a batch that hold news; the others are plain `created`. */
 export type BatchNews = [index: number, verdict: Verdict][];
 
 export type ExecuteResult = { rows: unknown[]; changes: number; lastInsertRowid: number | bigint };
 
+export type AppendAnswer = { kind: "appended"; news: BatchNews; tied?: (Verdict[] | null)[] };
+
 export type WriterAnswer =
   | { kind: "ready" }
-  | { kind: "appended"; news: BatchNews }
+  | AppendAnswer
   | { kind: "executed"; result: ExecuteResult }
   | { kind: "failed"; code: string; message: string }
   | { kind: "closed" };
 
 const database = openForWriting(databaseFile(process.argv.at(-1)!));
 const append = createAppend(database);
+const appendTied = createAppendTied(database, append);
+const keepRefused = createKeepRefused(database);
 const begin = database.prepare("BEGIN IMMEDIATE");
 const commit = database.prepare("COMMIT");
 const rollback = database.prepare("ROLLBACK");
 
-function appendBatch(text: string): WriterAnswer {
+function appendBatch({ batch, tied, refused }: AppendRequest): AppendAnswer {
   begin.run();
   try {
-    const verdicts = append(decodeBatch(text));
+    const verdicts = append(decodeBatch(batch));
+    const tiedVerdicts = tied?.map(appendTied);
+    if (refused) keepRefused(refused.events, refused.keeping);
     commit.run();
     const news: BatchNews = [];
     for (let index = 0; index < verdicts.length; index++) {
       const verdict = verdicts[index]!;
       if (verdict.kind !== "created" || verdict.notified) news.push([index, verdict]);
     }
-    return { kind: "appended", news };
+    return { kind: "appended", news, ...(tiedVerdicts && { tied: tiedVerdicts }) };
   } catch (error) {
     if (database.inTransaction) rollback.run();
     throw error;
@@ -67,7 +85,7 @@ function execute(sql: string, parameters: readonly unknown[]): WriterAnswer {
 function answer(request: WriterRequest): WriterAnswer {
   switch (request.kind) {
     case "append":
-      return appendBatch(request.batch);
+      return appendBatch(request);
     case "execute":
       return execute(request.sql, request.parameters);
     case "close":

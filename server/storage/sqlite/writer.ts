@@ -1,16 +1,10 @@
-import { ProblemError, problem } from "../../wire/problems.ts";
-import type { AcceptedEvent, Verdict } from "../store.ts";
-import { encodeBatch } from "./batch.ts";
+import { ProblemError } from "../../wire/problems.ts";
+import type { AcceptedEvent, RefusedEvent, RefusedKeeping, Tie, Verdict } from "../store.ts";
 import { endThread } from "./end-thread.ts";
 import { isFatal, storageProblem } from "./failure.ts";
-import type { ExecuteResult, WriterAnswer, WriterRequest } from "./writer-thread.ts";
+import { WriteQueue } from "./queue.ts";
+import type { AppendAnswer, ExecuteResult, WriterAnswer, WriterRequest } from "./writer-thread.ts";
 
-/** Most events that wait for the writer; more are refused with 503, so that memory stays bounded. */
-const queueEventsMax = 50_000;
-const queueCharactersMax = 32 * 1_024 * 1_024;
-/** Most events in one commit, and most of their JSON: a batch is copied on its way to the thread. */
-const batchEventsMax = 5_000;
-const batchCharactersMax = 8 * 1_024 * 1_024;
 /** Batches that the writer has at a time: one that it commits, and the next, so that it never waits for this thread. */
 const batchesMax = 2;
 /**
@@ -20,10 +14,6 @@ const batchesMax = 2;
 const awakeFromEvents = 16;
 const canStayAwake = navigator.hardwareConcurrency > 1;
 
-type Waiting = { event: AcceptedEvent; resolve: (verdict: Verdict) => void; reject: (error: Error) => void };
-
-const created: Verdict = { kind: "created", notified: false };
-
 /**
  * The HTTP thread's end of the writer. Events that come while a commit is under way wait and share the next one (group
  * commit). A control transaction holds the writer for itself until it ends.
@@ -31,8 +21,7 @@ const created: Verdict = { kind: "created", notified: false };
 export class Writer {
   readonly #thread: Worker;
   readonly #onFatal: (error: Error) => void;
-  #waiting: Waiting[] = [];
-  #waitingCharacters = 0;
+  readonly #queue = new WriteQueue();
   #outstanding: ((answer: WriterAnswer) => void)[] = [];
   #flushScheduled = false;
   #eventsUnderWay = 0;
@@ -61,17 +50,28 @@ export class Writer {
 
   /** Resolves once the event is durable. */
   append(event: AcceptedEvent): Promise<Verdict> {
-    if (this.#waiting.length >= queueEventsMax || this.#waitingCharacters >= queueCharactersMax) {
-      throw problem("overloaded", {
-        detail: "More events are waiting than the disk can take. Send it again in a second.",
-        retryAfterSeconds: 1,
-      });
-    }
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ event, resolve, reject });
-      this.#waitingCharacters += event.json.length;
-      this.#scheduleFlush();
-    });
+    const verdict = this.#queue.add(event);
+    this.#scheduleFlush();
+    return verdict;
+  }
+
+  /** Resolves once all of them are durable, or were not stored for the error that is then their verdict. */
+  appendAll(events: readonly AcceptedEvent[]): Promise<(Verdict | Error)[]> {
+    const verdicts = this.#queue.addAll(events);
+    this.#scheduleFlush();
+    return verdicts;
+  }
+
+  appendTied(events: readonly AcceptedEvent[], tie: Tie): Promise<Verdict[] | null> {
+    const verdicts = this.#queue.addTied(events, tie);
+    this.#scheduleFlush();
+    return verdicts;
+  }
+
+  keepRefused(refused: readonly RefusedEvent[], keeping: RefusedKeeping): Promise<void> {
+    const kept = this.#queue.addRefused(refused, keeping);
+    this.#scheduleFlush();
+    return kept;
   }
 
   /** Runs one statement in a commit of its own. */
@@ -101,7 +101,7 @@ export class Writer {
   /** Stores what is waiting and closes the database. */
   async close(): Promise<void> {
     await this.#control;
-    while (this.#outstanding.length > 0 || this.#waiting.length > 0) {
+    while (this.#outstanding.length > 0 || !this.#queue.isEmpty) {
       await new Promise<void>((resolve) => this.#idle.push(resolve));
     }
     await this.#ask({ kind: "close" });
@@ -115,15 +115,13 @@ export class Writer {
     throw new Error(`The writer answered "${answer.kind}" to a statement.`);
   }
 
+  get #isHeld(): boolean {
+    return this.#outstanding.length >= batchesMax || this.#exclusive || this.#queue.isEmpty;
+  }
+
   // Requests that were read in one turn of the event loop are to share a commit: it starts after them.
   #scheduleFlush(): void {
-    if (
-      this.#flushScheduled ||
-      this.#outstanding.length >= batchesMax ||
-      this.#exclusive ||
-      this.#waiting.length === 0
-    )
-      return;
+    if (this.#flushScheduled || this.#isHeld) return;
     this.#flushScheduled = true;
     setImmediate(() => {
       this.#flushScheduled = false;
@@ -132,42 +130,21 @@ export class Writer {
   }
 
   #flush(): void {
-    if (this.#outstanding.length >= batchesMax || this.#exclusive || this.#waiting.length === 0) return;
-    const size = this.#nextBatchSize();
-    const batch = this.#waiting.length === size ? this.#waiting : this.#waiting.slice(0, size);
-    this.#waiting = this.#waiting.length === size ? [] : this.#waiting.slice(size);
-    for (const { event } of batch) this.#waitingCharacters -= event.json.length;
-    this.#eventsUnderWay += batch.length;
+    if (this.#isHeld) return;
+    const batch = this.#queue.take();
+    this.#eventsUnderWay += batch.events;
     this.#stayAwake();
-    this.#ask({ kind: "append", batch: encodeBatch(batch.map(({ event }) => event)) }, (answer) => {
-      this.#eventsUnderWay -= batch.length;
-      if (answer.kind === "appended") settle(batch, answer.news);
-      else {
-        const { code, message } = answer as Extract<WriterAnswer, { kind: "failed" }>;
-        const error = this.#failure(code, message);
-        for (const { reject } of batch) reject(error);
-        // What waits would meet the same, each batch after a wait of its own; told now, its client can come again.
-        if (error instanceof ProblemError) this.#refuseWaiting(error);
+    this.#ask(batch.request, (answer) => {
+      this.#eventsUnderWay -= batch.events;
+      if (answer.kind !== "failed") {
+        batch.settle(answer as AppendAnswer);
+        return;
       }
+      const error = this.#failure(answer.code, answer.message);
+      batch.fail(error);
+      // What waits would meet the same, each batch after a wait of its own; told now, its client can come again.
+      if (error instanceof ProblemError) this.#queue.refuseAll(error);
     });
-  }
-
-  #nextBatchSize(): number {
-    const most = Math.min(this.#waiting.length, batchEventsMax);
-    if (this.#waitingCharacters <= batchCharactersMax) return most;
-    let characters = 0;
-    for (let size = 0; size < most; size++) {
-      characters += this.#waiting[size]!.event.json.length;
-      if (characters > batchCharactersMax) return Math.max(size, 1);
-    }
-    return most;
-  }
-
-  #refuseWaiting(error: Error): void {
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    this.#waitingCharacters = 0;
-    for (const { reject } of waiting) reject(error);
   }
 
   #stayAwake(): void {
@@ -200,13 +177,5 @@ export class Writer {
     const error = storageProblem(code, message);
     if (isFatal(code)) this.#onFatal(error);
     return error;
-  }
-}
-
-function settle(batch: Waiting[], news: [number, Verdict][]): void {
-  let next = 0;
-  for (let index = 0; index < batch.length; index++) {
-    const isNews = next < news.length && news[next]![0] === index;
-    batch[index]!.resolve(isNews ? news[next++]![1] : created);
   }
 }

@@ -13,20 +13,24 @@ CREATE TABLE refused_events (
   -- The key that sent it; null where a signed-in member did.
   key_id TEXT,
   body TEXT NOT NULL,
+  -- The body was longer; this is its beginning.
+  cut INTEGER NOT NULL,
   -- The problem that the sender was told, as JSON.
   problem TEXT NOT NULL,
   refused_at INTEGER NOT NULL
 );
 CREATE INDEX refused_events_project ON refused_events (project_id, id);
 
--- Answers to requests that carried an Idempotency-Key, to be given again.
+-- Requests that carried an Idempotency-Key, with what their answers are made from, to be given again.
 CREATE TABLE idempotency_keys (
   project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
   key TEXT NOT NULL,
   -- SHA-256 of the request's body.
   body_hash TEXT NOT NULL,
-  status INTEGER NOT NULL,
-  answer TEXT NOT NULL,
+  -- An event, or an array of verdicts, as it was before it was stored.
+  draft TEXT NOT NULL,
+  -- What became of each event, as JSON.
+  verdicts TEXT NOT NULL,
   created_at INTEGER NOT NULL,
   PRIMARY KEY (project_id, key)
 ) WITHOUT ROWID;

@@ -1,0 +1,117 @@
+import type { BatchAnswer } from "../wire/batch.ts";
+import { limits } from "../wire/limits.ts";
+import { ProblemError, problem } from "../wire/problems.ts";
+import { answerHeaders } from "./answers.ts";
+import type { ItemVerdict, Recorder, Sender } from "./record.ts";
+import type { RefusedEvents } from "./refused.ts";
+
+/** Events that are checked and encoded without a pause: two milliseconds, for which other requests wait. */
+export const chunkEvents = 500;
+/** Chunks that are on their way to the disk while the next one is made ready. */
+const chunksAhead = 8;
+
+type Rooms = { recorder: Recorder; refused: RefusedEvents };
+
+/** Throws `body-invalid` for an array without events, and `body-too-large`. */
+export function checkBatch(bodies: readonly unknown[]): void {
+  if (bodies.length === 0) {
+    throw problem("body-invalid", {
+      detail: "The array is empty. Send at least one event.",
+      errors: [{ pointer: "", detail: "The array is empty. Send at least one event." }],
+    });
+  }
+  if (bodies.length > limits.batchEvents) {
+    throw problem("body-too-large", {
+      detail: `An array can have ${limits.batchEvents.toLocaleString("en")} events, and this one has ${bodies.length.toLocaleString("en")}. Send it in parts, or as lines of application/x-ndjson.`,
+    });
+  }
+}
+
+/** Records an array of events, in several commits where it is long, and gives a verdict for each, in order. */
+export async function recordBatch(
+  { recorder, refused }: Rooms,
+  bodies: readonly unknown[],
+  sender: Sender,
+): Promise<ItemVerdict[]> {
+  const verdicts: ItemVerdict[] = [];
+  const chunks = inTurn(chunksOf(bodies), async (chunk) => {
+    const found = await recorder.recordAll(chunk, sender);
+    await keepRefused(refused, chunk, found, sender);
+    return found;
+  });
+  for await (const found of chunks) verdicts.push(...found);
+  return verdicts;
+}
+
+export async function keepRefused(
+  refused: RefusedEvents,
+  bodies: readonly unknown[],
+  verdicts: readonly ItemVerdict[],
+  sender: Sender,
+): Promise<void> {
+  const refusals = verdicts.flatMap((verdict, index) =>
+    verdict instanceof ProblemError ? [{ body: textOf(bodies[index]), problem: verdict }] : [],
+  );
+  if (refusals.length > 0) await refused.keep(refusals, sender);
+}
+
+/** Throws the problem of the store where it took none. */
+export function batchResponse(
+  verdicts: readonly ItemVerdict[],
+  headers: Record<string, string> = answerHeaders,
+): Response {
+  const results = verdicts.map((verdict) =>
+    typeof verdict === "string" ? { ok: true as const, id: verdict } : verdict.toProblem(),
+  );
+  const refused = verdicts.filter((verdict) => verdict instanceof ProblemError);
+  const accepted = verdicts.length - refused.length;
+  const status = statusOf(accepted, refused.length, refused.find(isOfStore));
+  const answer: BatchAnswer = { ok: refused.length === 0, accepted, refused: refused.length, results };
+  return new Response(JSON.stringify(answer), { status, headers });
+}
+
+/** 201 where all were accepted, 207 where some were, and 422 where none was. Throws the problem of a store that took none. */
+export function statusOf(accepted: number, refused: number, ofStore: ProblemError | undefined): number {
+  if (accepted === 0 && ofStore) throw ofStore;
+  if (refused === 0) return 201;
+  return accepted > 0 ? 207 : 422;
+}
+
+/** Whether an event was refused for no fault of its own. */
+export function isOfStore({ status }: ProblemError): boolean {
+  return status >= 500;
+}
+
+/**
+ * Does one piece of work after another, some at a time, and gives what comes of each, in order. The next piece is asked for only when
+ * there is room for it, and other requests have their turn in between.
+ */
+export async function* inTurn<Piece, Result>(
+  pieces: Iterable<Piece> | AsyncIterable<Piece>,
+  work: (piece: Piece) => Promise<Result>,
+): AsyncGenerator<Result> {
+  const underWay: Promise<Result>[] = [];
+  for await (const piece of pieces) {
+    const result = work(piece);
+    // A failure is seen when its turn comes; until then it is not one that nobody handles.
+    result.catch(() => {});
+    underWay.push(result);
+    if (underWay.length >= chunksAhead) yield await underWay.shift()!;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  for (const result of underWay) yield await result;
+}
+
+function* chunksOf(bodies: readonly unknown[]): Generator<readonly unknown[]> {
+  for (let start = 0; start < bodies.length; start += chunkEvents)
+    yield bodies.slice(start, start + chunkEvents);
+}
+
+function textOf(body: unknown): string {
+  try {
+    return JSON.stringify(body);
+  } catch {
+    // JSON can be read at any depth, and be written at some thousand levels only.
+    return "(nested too deeply to be kept)";
+  }
+}

@@ -1,0 +1,197 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { scenarios, send } from "../testing/scenarios.ts";
+import { testProcess } from "../testing/server-process.ts";
+import { type TestApp, testApp } from "../testing/test-app.ts";
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await testApp();
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+const ok = { channel: "payments", name: "Payment received" };
+const bad = { channel: "payments", name: 7 };
+
+/** A request with a key, and all that its sender sees of the answer. */
+async function postOnce(
+  key: string,
+  body: unknown,
+  to: { request: TestApp["request"] } = app,
+  apiKey?: string,
+): Promise<{ status: number; isReplayed: boolean; text: string }> {
+  const response = await to.request(
+    "/api/events",
+    {
+      method: "POST",
+      headers: { "content-type": "application/json", "idempotency-key": key },
+      body: typeof body === "string" ? body : JSON.stringify(body),
+    },
+    apiKey,
+  );
+  const isReplayed = response.headers.get("idempotent-replayed") === "true";
+  return { status: response.status, isReplayed, text: await response.text() };
+}
+
+const newKey = () => crypto.randomUUID();
+/** An event in a channel of its own, to count what was made of it. */
+const newEvent = () => ({ channel: crypto.randomUUID(), name: "n" });
+const count = async (channel: string) => (await app.list(`?channel=${channel}`)).length;
+
+describe("a request with an Idempotency-Key", () => {
+  test("that comes again gets the first answer again, and makes nothing", async () => {
+    const event = newEvent();
+    const key = newKey();
+    const first = await postOnce(key, event);
+    expect(first).toMatchObject({ status: 201, isReplayed: false });
+    for (let n = 0; n < 3; n++) expect(await postOnce(key, event)).toEqual({ ...first, isReplayed: true });
+    expect(await count(event.channel)).toBe(1);
+  });
+
+  test("of an event that was there gets its 200 again", async () => {
+    const event = { ...newEvent(), id: Bun.randomUUIDv7() };
+    const { text } = await postOnce(newKey(), event);
+    const key = newKey();
+    const first = await postOnce(key, { ...event, name: "another" });
+    expect(first).toEqual({ status: 200, isReplayed: false, text });
+    expect(await postOnce(key, { ...event, name: "another" })).toEqual({ ...first, isReplayed: true });
+  });
+
+  test("of an array gets its verdicts again", async () => {
+    const { channel } = newEvent();
+    const items = [{ channel, name: "a" }, bad, { channel, name: "b", id: Bun.randomUUIDv7() }, "event"];
+    const key = newKey();
+    const first = await postOnce(key, items);
+    expect(first).toMatchObject({ status: 207, isReplayed: false });
+    expect(await postOnce(key, items)).toEqual({ ...first, isReplayed: true });
+    expect(await count(channel)).toBe(2);
+  });
+
+  test("of an array of 10,000 is stored once", async () => {
+    const { channel } = newEvent();
+    const items = Array.from({ length: 10_000 }, (_, n) => ({ channel, name: `${n}` }));
+    const key = newKey();
+    const first = await postOnce(key, items);
+    expect(first.status).toBe(201);
+    expect(await postOnce(key, items)).toEqual({ ...first, isReplayed: true });
+    expect(await count(channel)).toBe(10_000);
+  });
+
+  test("and another body is refused, an array or one event", async () => {
+    const event = newEvent();
+    for (const body of [event, [event]]) {
+      const key = newKey();
+      await postOnce(key, body);
+      for (const other of [{ ...event, name: "other" }, [event, event], ` ${JSON.stringify(body)}`]) {
+        const refused = await postOnce(key, other);
+        expect(refused.status).toBe(422);
+        expect(refused.text).toContain("/problems/idempotency-key-reused");
+      }
+    }
+    expect(await count(event.channel)).toBe(2);
+  });
+
+  test("that was refused as a whole may come again mended", async () => {
+    for (const [refused, status] of [
+      [bad, 422],
+      [[bad], 422],
+      ["{", 400],
+    ] as const) {
+      const key = newKey();
+      expect((await postOnce(key, refused)).status).toBe(status);
+      expect(await postOnce(key, newEvent())).toMatchObject({ status: 201, isReplayed: false });
+    }
+  });
+
+  test("is told apart from one of the same key in another project", async () => {
+    const { secret } = await app.another("Other", "other@example.com");
+    const [key, event] = [newKey(), newEvent()];
+    expect(await postOnce(key, event)).toMatchObject({ status: 201 });
+    expect(await postOnce(key, event, app, secret)).toMatchObject({ status: 201, isReplayed: false });
+    expect(await postOnce(key, { ...event, name: "x" }, app, secret)).toMatchObject({ status: 422 });
+  });
+
+  test("that comes a hundred times at the same moment is done once", async () => {
+    for (const make of [() => newEvent(), () => [newEvent(), newEvent()]]) {
+      const body = make();
+      const key = newKey();
+      const answers = await Promise.all(Array.from({ length: 100 }, () => postOnce(key, body)));
+      const firsts = answers.filter(({ status, isReplayed }) => status === 201 && !isReplayed);
+      expect(firsts).toHaveLength(1);
+      for (const { status, isReplayed, text } of answers) {
+        if (status === 409) expect(text).toContain("/problems/request-under-way");
+        else expect([status, text]).toEqual([201, firsts[0]!.text]);
+        if (status === 201 && isReplayed) expect(text).toBe(firsts[0]!.text);
+      }
+      for (const { channel } of [body].flat()) expect(await count(channel)).toBe(1);
+      expect(await postOnce(key, body)).toEqual({ ...firsts[0]!, isReplayed: true });
+    }
+  });
+
+  const headers = (key: string) => ({ "idempotency-key": key });
+  scenarios(
+    () => app,
+    [
+      { name: "of 255 characters is done", headers: headers("k".repeat(255)), body: ok, status: 201 },
+      { name: "of signs and spaces is done", headers: headers('"a b" ~!'), body: ok, status: 201 },
+      {
+        name: "of 256 characters is refused",
+        headers: headers("k".repeat(256)),
+        body: ok,
+        status: 400,
+        says: ["idempotency-key-invalid", "255"],
+      },
+      { name: "that is empty is refused", headers: headers(""), body: ok, status: 400 },
+      { name: "that is not ASCII is refused", headers: headers("schlüssel"), body: ok, status: 400 },
+      { name: "with a tab in it is refused", headers: headers("a\tb"), body: ok, status: 400 },
+    ],
+  );
+
+  test("is told to come again in a second while it is under way", async () => {
+    const key = newKey();
+    const items = Array.from({ length: 5_000 }, newEvent);
+    const answers = await Promise.all(
+      [items, items].map((body) => send(app, { headers: { "idempotency-key": key }, body })),
+    );
+    const busy = answers.find(({ status }) => status === 409);
+    if (busy) expect(busy.headers.get("retry-after")).toBe("1");
+    expect(answers.some(({ status }) => status === 201)).toBe(true);
+  });
+});
+
+test("a key is known after a restart, and after kill -9 under load nothing is doubled", async () => {
+  await using server = await testProcess();
+  const bodies = Array.from({ length: 40 }, (_, n) =>
+    n % 2 ? { channel: "c", name: `${n}` } : [{ channel: "c", name: `${n}` }, bad],
+  );
+  const answers = new Map<number, string>();
+  let isDown = false;
+  async function client(n: number): Promise<void> {
+    while (!answers.has(n)) {
+      while (isDown) await Bun.sleep(5);
+      const answer = await postOnce(`key ${n}`, bodies[n], server).catch(() => null);
+      if (answer && answer.status < 300) answers.set(n, answer.text);
+      else await Bun.sleep(5);
+    }
+  }
+  for (const signal of ["SIGKILL", "SIGKILL", "SIGTERM"] as const) {
+    const clients = bodies.map((_, n) => client(n));
+    if (signal === "SIGKILL") {
+      await Promise.race(clients);
+      isDown = true;
+      await server.end(signal);
+      await server.start();
+      isDown = false;
+    }
+    await Promise.all(clients);
+    if (signal === "SIGTERM") {
+      await server.end(signal);
+      await server.start();
+    }
+    for (const [n, text] of answers) {
+      const again = await postOnce(`key ${n}`, bodies[n], server);
+      expect(again).toEqual({ status: n % 2 ? 201 : 207, isReplayed: true, text });
+    }
+  }
+  const { events } = (await (await server.request("/api/events")).json()) as { events: { name: string }[] };
+  expect(events.map(({ name }) => name).sort()).toEqual(bodies.map((_, n) => `${n}`).sort());
+}, 60_000);

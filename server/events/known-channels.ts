@@ -1,0 +1,34 @@
+import type { Kysely } from "kysely";
+import type { ControlTables } from "../storage/control-tables.ts";
+import { nearest } from "../wire/nearest.ts";
+import { clipped } from "../wire/problems.ts";
+
+/** The channels of some events that their project does not have, each with what to say of it. */
+export async function unknownChannels(
+  control: Kysely<ControlTables>,
+  projectId: number,
+  bodies: readonly unknown[],
+): Promise<Map<string, string>> {
+  const named = new Set<string>();
+  for (const body of bodies) {
+    const channel = (body as { channel?: unknown } | null)?.channel;
+    if (typeof channel === "string") named.add(channel);
+  }
+  const channels = await control
+    .selectFrom("channels")
+    .select("name")
+    .where("projectId", "=", projectId)
+    .execute();
+  const known = new Set(channels.map(({ name }) => name));
+  const details = new Map<string, string>();
+  for (const name of named) {
+    if (known.has(name)) continue;
+    const meant = nearest(name, known);
+    const remedy = meant === null ? "Make it first, or name another." : `Did you mean "${clipped(meant)}"?`;
+    details.set(
+      name,
+      `The project takes no events for channels that it does not have, such as "${clipped(name)}". ${remedy}`,
+    );
+  }
+  return details;
+}

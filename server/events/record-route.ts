@@ -1,0 +1,50 @@
+import type { House } from "../house.ts";
+import { isNdjson, parseJson, readEventBytes } from "../wire/body.ts";
+import { ProjectQuery, readQuery } from "../wire/event-query.ts";
+import { ProblemError, problem } from "../wire/problems.ts";
+import { eventResponse } from "./answers.ts";
+import { batchResponse, checkBatch, recordBatch } from "./batch.ts";
+import { Idempotency } from "./idempotency.ts";
+import { answerLines } from "./ndjson.ts";
+import type { Sender } from "./record.ts";
+
+const decoder = new TextDecoder();
+
+/** `POST /api/events`. It stands in `Bun.serve`'s own routes: the way of every event goes around the router. */
+export function recordRoute(house: House): (request: Request) => Promise<Response> {
+  const { gate, keys, recorder, refused, store } = house;
+  const idempotency = new Idempotency({ control: store.control, recorder, refused });
+
+  return async (request) => {
+    const { headers } = request;
+    const isPlain = headers.get("x-api-key") !== null && !request.url.includes("?");
+    const sender: Sender = isPlain ? await keys.identify(headers) : await gate.toProject(request);
+    if (!isPlain) readQuery(new URL(request.url).searchParams, ProjectQuery);
+    const type = headers.get("content-type");
+    const idempotencyKey = headers.get("idempotency-key");
+    if (isNdjson(type)) {
+      if (idempotencyKey !== null) throw keyForLines();
+      return answerLines(house, request, sender);
+    }
+    const bytes = await readEventBytes(request, type);
+    try {
+      if (idempotencyKey !== null) return await idempotency.answer(idempotencyKey, bytes, sender);
+      const body = parseJson(bytes);
+      if (!Array.isArray(body)) return eventResponse(await recorder.record(body, sender));
+      checkBatch(body);
+      return batchResponse(await recordBatch(house, body, sender));
+    } catch (error) {
+      if (error instanceof ProblemError) {
+        await refused.keep([{ body: decoder.decode(bytes), problem: error }], sender);
+      }
+      throw error;
+    }
+  };
+}
+
+function keyForLines(): ProblemError {
+  return problem("idempotency-key-invalid", {
+    detail:
+      'Lines of NDJSON can\'t be done again as a whole. Leave the Idempotency-Key out, and give each event an "id" of its own.',
+  });
+}

@@ -1,0 +1,40 @@
+import type { Database } from "bun:sqlite";
+import { limits } from "../../wire/limits.ts";
+import type { Verdict } from "../store.ts";
+import { type BatchEvent, decodeBatch } from "./batch.ts";
+import type { TiedBatch } from "./writer-thread.ts";
+
+/** Keys that are past their time go a few at a time, whenever one is added: more go than come. */
+const expiredAtATime = 10;
+
+/** Makes the function that stores events and what is tied to them, within a transaction. */
+export function createAppendTied(database: Database, append: (events: BatchEvent[]) => Verdict[]) {
+  const insertKey = database.prepare(
+    `INSERT INTO idempotency_keys (project_id, key, body_hash, draft, verdicts, created_at)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+     ON CONFLICT DO UPDATE SET body_hash = excluded.body_hash, draft = excluded.draft, verdicts = excluded.verdicts,
+       created_at = excluded.created_at`,
+  );
+  const dropExpiredKeys = database.prepare(
+    `DELETE FROM idempotency_keys WHERE (project_id, key) IN
+       (SELECT project_id, key FROM idempotency_keys WHERE created_at < ?1 ORDER BY created_at LIMIT ?2)`,
+  );
+  const selectRefused = database.prepare<{ id: number }, [number, number]>(
+    "SELECT id FROM refused_events WHERE id = ?1 AND project_id = ?2",
+  );
+  const dropRefused = database.prepare("DELETE FROM refused_events WHERE id = ?1");
+
+  return function appendTied({ batch, tie }: TiedBatch): Verdict[] | null {
+    const events = decodeBatch(batch);
+    const { projectId, arrivalMs: now } = events[0]!;
+    if (tie.kind === "replay" && selectRefused.get(tie.refusedId, projectId) === null) return null;
+    const verdicts = append(events);
+    if (verdicts.every(({ kind }) => kind === "crowded")) return verdicts;
+    if (tie.kind === "replay") dropRefused.run(tie.refusedId);
+    else {
+      insertKey.run(projectId, tie.key, tie.bodyHash, tie.draft, JSON.stringify(verdicts), now);
+      dropExpiredKeys.run(now - limits.idempotencyMs, expiredAtATime);
+    }
+    return verdicts;
+  };
+}

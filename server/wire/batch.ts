@@ -1,0 +1,35 @@
+import { z } from "@hono/zod-openapi";
+import { EventAnswer, NewEvent } from "./event.ts";
+import { limits } from "./limits.ts";
+import { Problem } from "./problems.ts";
+
+const totals = {
+  ok: z.boolean().openapi({ description: "Whether all events were accepted." }),
+  accepted: z.int(),
+  refused: z.int(),
+};
+
+const ItemResult = z.union([z.object({ ok: z.literal(true), id: z.string() }), Problem]);
+
+/** The answer to an array of events. */
+export const BatchAnswer = z
+  .object({
+    ...totals,
+    results: z.array(ItemResult).openapi({ description: "One for each event, in order." }),
+  })
+  .openapi("BatchAnswer");
+export type BatchAnswer = z.infer<typeof BatchAnswer>;
+
+/** The answer to events as lines of NDJSON. */
+export const LinesAnswer = z
+  .object({
+    ...totals,
+    refusals: z.array(Problem.extend({ line: z.int().openapi({ description: "Counted from 1." }) })).openapi({
+      description: `The first ${limits.listedRefusals.toLocaleString("en")} lines that were refused.`,
+    }),
+  })
+  .openapi("LinesAnswer");
+export type LinesAnswer = z.infer<typeof LinesAnswer>;
+
+export const NewEvents = z.union([NewEvent, z.array(NewEvent).min(1).max(limits.batchEvents)]);
+export const RecordAnswer = z.union([EventAnswer, BatchAnswer, LinesAnswer]);
