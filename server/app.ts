@@ -19,7 +19,8 @@ export function createApp(house: House): { fetch: (request: Request) => Response
   const pages = createPages();
 
   // An API key is sent on purpose, so pages of other sites may use one; a session's cookie never comes along with them.
-  for (const path of ["/api/events", "/api/events/*", "/api/channels"]) app.use(path, cors());
+  for (const path of ["/api/events", "/api/events/*", "/api/channels", "/api/channels/*"])
+    app.use(path, cors());
 
   addEventRoutes(routes, house); //        /api/events …
   addChannelRoutes(routes, house); //      /api/channels

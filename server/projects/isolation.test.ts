@@ -50,6 +50,13 @@ const table: Record<string, Row> = {
   },
   "GET /api/channels": { key: 200, session: 200, nobody: 401 },
   "POST /api/channels": { key: 201, session: 201, nobody: 401, body: () => ({ name: `c ${Math.random()}` }) },
+  "PATCH /api/channels/{name}": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: () => `/api/channels/${secret}`,
+    body: () => ({ archived: true }),
+  },
   "GET /api/keys": { key: 403, session: 200, nobody: 401 },
   "POST /api/keys": { key: 403, session: 201, nobody: 401, body: () => ({ name: "k" }) },
   "DELETE /api/keys/{id}": { key: 403, session: 404, nobody: 401, path: ({ key }) => `/api/keys/${key}` },

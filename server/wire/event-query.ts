@@ -26,7 +26,7 @@ const filterParameters = {
   to: moment.optional().openapi({ description: "Up to this moment, exclusive." }),
 };
 
-const projectParameter = z
+export const projectParameter = z
   .string()
   .optional()
   .openapi({ description: "The project's slug; only with a session, an API key has its own." });

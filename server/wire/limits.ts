@@ -19,6 +19,8 @@ export const limits = {
   futureMs: 24 * 60 * 60 * 1_000,
   /** An event that happened longer ago than this never notifies. */
   notifyAgeMs: 60 * 60 * 1_000,
+  channelDescriptionCharacters: 1_000,
+  retentionDays: 3_650,
   projectNameCharacters: 80,
   keyNameCharacters: 80,
   accountNameCharacters: 80,

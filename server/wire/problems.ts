@@ -33,6 +33,7 @@ const problems = {
   "setup-token-invalid": { status: 403, title: "The set-up link is not valid" },
   "channel-exists": { status: 409, title: "The channel exists already" },
   "account-exists": { status: 409, title: "The account exists already" },
+  "channel-unknown": { status: 404, title: "No such channel" },
   "event-unknown": { status: 404, title: "No such event" },
   "project-unknown": { status: 404, title: "No such project" },
   "key-unknown": { status: 404, title: "No such API key" },
