@@ -8,6 +8,7 @@ import { addNotificationRoutes } from "./notifications/routes.ts";
 import { createPages } from "./pages.ts";
 import { addProjectRoutes } from "./projects/routes.ts";
 import { Routes } from "./routes.ts";
+import { addStatsRoutes } from "./stats/routes.ts";
 import { addStatusRoutes } from "./status.ts";
 import { answerError } from "./wire/answer-error.ts";
 import { problem } from "./wire/problems.ts";
@@ -19,11 +20,12 @@ export function createApp(house: House): { fetch: (request: Request) => Response
   const pages = createPages();
 
   // An API key is sent on purpose, so pages of other sites may use one; a session's cookie never comes along with them.
-  for (const path of ["/api/events", "/api/events/*", "/api/channels", "/api/channels/*"])
+  for (const path of ["/api/events", "/api/events/*", "/api/channels", "/api/channels/*", "/api/stats"])
     app.use(path, cors());
 
   addEventRoutes(routes, house); //        /api/events …
   addChannelRoutes(routes, house); //      /api/channels
+  addStatsRoutes(routes, house); //        /api/stats
   addKeyRoutes(routes, house); //          /api/keys …
   addProjectRoutes(routes, house); //      /api/projects …
   addNotificationRoutes(routes, house); // /api/notifications … /api/destinations …

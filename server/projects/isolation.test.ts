@@ -57,6 +57,12 @@ const table: Record<string, Row> = {
     path: () => `/api/channels/${secret}`,
     body: () => ({ archived: true }),
   },
+  "GET /api/stats": {
+    key: 200,
+    session: 200,
+    nobody: 401,
+    path: () => "/api/stats?split=channel&users=true",
+  },
   "GET /api/keys": { key: 403, session: 200, nobody: 401 },
   "POST /api/keys": { key: 403, session: 201, nobody: 401, body: () => ({ name: "k" }) },
   "DELETE /api/keys/{id}": { key: 403, session: 404, nobody: 401, path: ({ key }) => `/api/keys/${key}` },
@@ -224,7 +230,7 @@ describe("of another's project nothing is seen or changed", () => {
 
   test("with the slug of another's project a session is told that there is none", async () => {
     for (const route of Object.keys(table)) {
-      if (!/\/api\/(events|channels|keys)/.test(route)) continue;
+      if (!/\/api\/(events|channels|stats|keys)/.test(route)) continue;
       const response = await ask(route, "session", "project=default");
       expect(`${route} ${response.status}`).toBe(`${route} 404`);
       expect(await response.text()).toContain("project-unknown");
@@ -233,7 +239,7 @@ describe("of another's project nothing is seen or changed", () => {
 
   test("with a query for it a key is told to leave it out", async () => {
     for (const route of Object.keys(table)) {
-      if (!/\/api\/(events|channels)/.test(route)) continue;
+      if (!/\/api\/(events|channels|stats)/.test(route)) continue;
       const response = await ask(route, "key", "project=default");
       expect(`${route} ${response.status}`).toBe(`${route} 400`);
     }

@@ -50,6 +50,30 @@ export type EventQuery = {
   after?: Cursor;
 };
 
+/** What a count tells events apart by. */
+export type Split = { by: "channel" } | { by: "name" } | { by: "tag"; key: string };
+
+export type CountQuery = {
+  projectId: number;
+  /** Without `fromMs` and `toMs`: the bounds say them. */
+  filter: EventFilter;
+  /** Where each bucket begins, and at last where the last one ends; milliseconds since 1970, rising. */
+  bounds: number[];
+  split?: Split;
+  /** Most series that a split gives: the largest. */
+  series: number;
+  /** Whether users are to be counted. */
+  users: boolean;
+};
+
+/** Counts for each bucket: of all events, and of the largest series. */
+export type Counts = {
+  all: number[];
+  series: { value: string; counts: number[] }[];
+  /** How many users had an event; null where nobody asked. */
+  users: number | null;
+};
+
 /** Events as JSON texts, and where to go on, or null at the end. */
 export type Page = { events: string[]; next: Cursor | null };
 
@@ -72,6 +96,8 @@ export interface EventStore {
   find(projectId: number, id: string): Promise<string | null>;
   /** Up to `limit` events that arrived after a moment, in the order of arrival. */
   arrivedAfter(projectId: number, moment: Moment, limit: number): Promise<ArrivedEvent[]>;
+  /** Counts events; null where a split has more than `limits.statsSplitValues` values. */
+  count(query: CountQuery): Promise<Counts | null>;
   /** Answers while events can be read; throws what the engine says where they can't. */
   ping(): Promise<void>;
   /** The moment of the newest arrival, or null in an empty store. */

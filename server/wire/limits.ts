@@ -15,6 +15,10 @@ export const limits = {
   /** Body of any other request: small JSON objects from the dashboard and the API. */
   requestBytes: 65_536,
   pageEvents: 1_000,
+  statsBuckets: 5_000,
+  statsSeries: 100,
+  /** Most values that a split tells apart before it finds the largest. */
+  statsSplitValues: 100_000,
   /** How far ahead of the server's clock a `createdAt` may be, for clients whose clock runs fast. */
   futureMs: 24 * 60 * 60 * 1_000,
   /** An event that happened longer ago than this never notifies. */

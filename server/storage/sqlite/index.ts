@@ -1,7 +1,7 @@
 import { CamelCasePlugin, Kysely } from "kysely";
 import type { Moment } from "../../events/id.ts";
 import type { ControlTables } from "../control-tables.ts";
-import type { ArrivedEvent, Cursor, EventQuery, EventStore, Page, Store } from "../store.ts";
+import type { ArrivedEvent, Counts, Cursor, EventQuery, EventStore, Page, Store } from "../store.ts";
 import { createDialect } from "./dialect.ts";
 import { databaseFile, migrate, openForReading } from "./open.ts";
 import { Reader } from "./reader.ts";
@@ -49,6 +49,7 @@ export async function openSqliteStore(
     find: (projectId, id) => reader.ask<string | null>({ kind: "find", projectId, id }),
     arrivedAfter: (projectId, moment, limit) =>
       reader.ask<ArrivedEvent[]>({ kind: "arrivedAfter", projectId, moment, limit }),
+    count: (query) => reader.ask<Counts | null>({ kind: "count", query }),
     ping: () => reader.ask<void>({ kind: "ping" }),
     lastArrival: () => reader.ask<Moment | null>({ kind: "lastArrival" }),
   };

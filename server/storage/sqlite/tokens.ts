@@ -60,9 +60,18 @@ function ofWords(project: number, text: string): string {
   return tokens;
 }
 
+/** A text as it stands in a token: what must match exactly, in characters that the tokenizer leaves alone. */
 function exact(text: string): string {
   if (plain.test(text)) return shortened(text, text);
   return shortened(text.replace(notPlain, escapeUnit), text);
+}
+
+/** The text that `exact` wrote so; null where it put a hash. */
+export function textOf(escaped: string): string | null {
+  if (escaped.includes("_y")) return null;
+  return escaped.replace(/_([0-9a-f]{2})/g, (_, code: string) =>
+    String.fromCharCode(Number.parseInt(code, 16)),
+  );
 }
 
 const plain = /^[a-z0-9]*$/;
