@@ -57,6 +57,15 @@ const table: Record<string, Row> = {
     path: () => `/api/channels/${secret}`,
     body: () => ({ archived: true }),
   },
+  "GET /api/users": { key: 200, session: 200, nobody: 401 },
+  "GET /api/users/{userId}": { key: 404, session: 404, nobody: 401, path: () => `/api/users/${secret}` },
+  "PUT /api/users/{userId}": {
+    key: 200,
+    session: 200,
+    nobody: 401,
+    path: () => "/api/users/u",
+    body: () => ({ plan: "free" }),
+  },
   "GET /api/stats": {
     key: 200,
     session: 200,
@@ -164,6 +173,9 @@ async function everything(): Promise<string[]> {
     `events/${ids.event}`,
     `events/${ids.event}/deliveries`,
     "channels",
+    "stats?split=name&from=0&to=4000000000000&by=week",
+    "users",
+    `users/${secret}`,
     "keys",
     "projects",
     "notifications",
@@ -230,7 +242,7 @@ describe("of another's project nothing is seen or changed", () => {
 
   test("with the slug of another's project a session is told that there is none", async () => {
     for (const route of Object.keys(table)) {
-      if (!/\/api\/(events|channels|stats|keys)/.test(route)) continue;
+      if (!/\/api\/(events|channels|stats|users|keys)/.test(route)) continue;
       const response = await ask(route, "session", "project=default");
       expect(`${route} ${response.status}`).toBe(`${route} 404`);
       expect(await response.text()).toContain("project-unknown");
@@ -239,7 +251,7 @@ describe("of another's project nothing is seen or changed", () => {
 
   test("with a query for it a key is told to leave it out", async () => {
     for (const route of Object.keys(table)) {
-      if (!/\/api\/(events|channels|stats)/.test(route)) continue;
+      if (!/\/api\/(events|channels|stats|users)/.test(route)) continue;
       const response = await ask(route, "key", "project=default");
       expect(`${route} ${response.status}`).toBe(`${route} 400`);
     }

@@ -66,6 +66,9 @@ export type CountQuery = {
   users: boolean;
 };
 
+/** Users whose id begins with a prefix; those after one of them, in the engine's order. */
+export type UserQuery = { projectId: number; prefix: string; after?: string };
+
 /** Counts for each bucket: of all events, and of the largest series. */
 export type Counts = {
   all: number[];
@@ -98,6 +101,8 @@ export interface EventStore {
   arrivedAfter(projectId: number, moment: Moment, limit: number): Promise<ArrivedEvent[]>;
   /** Counts events; null where a split has more than `limits.statsSplitValues` values. */
   count(query: CountQuery): Promise<Counts | null>;
+  /** Up to `limit` users that have events, with the number of these. */
+  users(query: UserQuery, limit: number): Promise<{ userId: string; events: number }[]>;
   /** Answers while events can be read; throws what the engine says where they can't. */
   ping(): Promise<void>;
   /** The moment of the newest arrival, or null in an empty store. */

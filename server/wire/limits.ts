@@ -19,6 +19,9 @@ export const limits = {
   statsSeries: 100,
   /** Most values that a split tells apart before it finds the largest. */
   statsSplitValues: 100_000,
+  userProperties: 50,
+  userNames: 50,
+  pageUsers: 1_000,
   /** How far ahead of the server's clock a `createdAt` may be, for clients whose clock runs fast. */
   futureMs: 24 * 60 * 60 * 1_000,
   /** An event that happened longer ago than this never notifies. */

@@ -8,7 +8,7 @@ import { matchOf } from "./match.ts";
 import { positionAfter, positionAt } from "./position.ts";
 import { Buckets, Tally, TooManyValuesError } from "./tally.ts";
 import { Turns } from "./turns.ts";
-import { createVocabulary, type Term, valueIn } from "./vocabulary.ts";
+import { type Term, type Vocabulary, valueIn } from "./vocabulary.ts";
 
 const hourMs = 3_600_000;
 /** Index entries, or rows, that one statement reads. */
@@ -35,9 +35,8 @@ type Work = CountQuery & {
  * Makes the function that counts events. What the counters hold is not counted again: they serve for whole hours of channels
  * and names. Else the index does, whose row ids hold the time, and no event is read, unless what is asked for is not in it.
  */
-export function createCount(database: Database) {
+export function createCount(database: Database, vocabulary: Vocabulary) {
   const counters = createCounters(database);
-  const vocabulary = createVocabulary(database);
   const selectMs = database.prepare<{ ms: number }, [string, bigint, bigint, number]>(
     `SELECT rowid >> 21 AS ms FROM events_index
      WHERE events_index MATCH ?1 AND rowid BETWEEN ?2 AND ?3 ORDER BY rowid LIMIT ?4`,

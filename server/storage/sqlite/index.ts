@@ -50,6 +50,7 @@ export async function openSqliteStore(
     arrivedAfter: (projectId, moment, limit) =>
       reader.ask<ArrivedEvent[]>({ kind: "arrivedAfter", projectId, moment, limit }),
     count: (query) => reader.ask<Counts | null>({ kind: "count", query }),
+    users: (query, limit) => reader.ask({ kind: "users", query, limit }),
     ping: () => reader.ask<void>({ kind: "ping" }),
     lastArrival: () => reader.ask<Moment | null>({ kind: "lastArrival" }),
   };

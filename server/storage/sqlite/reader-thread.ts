@@ -1,9 +1,11 @@
 /** A reader: a thread with a read-only connection, so that no query holds up the HTTP loop. */
 import type { Moment } from "../../events/id.ts";
-import type { CountQuery, Cursor, EventQuery } from "../store.ts";
+import type { CountQuery, Cursor, EventQuery, UserQuery } from "../store.ts";
 import { createCount } from "./count.ts";
 import { databaseFile, openForReading } from "./open.ts";
 import { createRead } from "./read.ts";
+import { createUsers } from "./users.ts";
+import { createVocabulary } from "./vocabulary.ts";
 
 declare const self: Worker & {
   onmessage: (message: MessageEvent<{ id: number; request: ReaderRequest }>) => void;
@@ -15,6 +17,7 @@ export type ReaderRequest =
   | { kind: "find"; projectId: number; id: string }
   | { kind: "arrivedAfter"; projectId: number; moment: Moment; limit: number }
   | { kind: "count"; query: CountQuery }
+  | { kind: "users"; query: UserQuery; limit: number }
   | { kind: "ping" }
   | { kind: "lastArrival" }
   | { kind: "close" };
@@ -26,7 +29,9 @@ export type Chunk = { bytes: Uint8Array<ArrayBuffer>; next: Cursor | null };
 
 const database = openForReading(databaseFile(process.argv.at(-1)!));
 const read = createRead(database);
-const count = createCount(database);
+const vocabulary = createVocabulary(database);
+const count = createCount(database, vocabulary);
+const users = createUsers(database, vocabulary);
 const encoder = new TextEncoder();
 
 function answer(request: ReaderRequest): unknown {
@@ -43,6 +48,8 @@ function answer(request: ReaderRequest): unknown {
       return read.arrivedAfter(request.projectId, request.moment, request.limit);
     case "count":
       return count(request.query);
+    case "users":
+      return users(request.query, request.limit);
     case "ping":
       return read.ping();
     case "lastArrival":

@@ -60,13 +60,16 @@ function ofWords(project: number, text: string): string {
   return tokens;
 }
 
-/** A text as it stands in a token: what must match exactly, in characters that the tokenizer leaves alone. */
 function exact(text: string): string {
-  if (plain.test(text)) return shortened(text, text);
-  return shortened(text.replace(notPlain, escapeUnit), text);
+  return shortened(escaped(text), text);
 }
 
-/** The text that `exact` wrote so; null where it put a hash. */
+/** A text in characters that the tokenizer neither folds nor splits; in a token a long one is shortened. */
+export function escaped(text: string): string {
+  return plain.test(text) ? text : text.replace(notPlain, escapeUnit);
+}
+
+/** The text that stands in a token so; null where a hash stands for it. */
 export function textOf(escaped: string): string | null {
   if (escaped.includes("_y")) return null;
   return escaped.replace(/_([0-9a-f]{2})/g, (_, code: string) =>
@@ -86,8 +89,12 @@ function escapeUnit(unit: string): string {
 function shortened(escaped: string, whole: string): string {
   if (escaped.length <= exactCharactersMax) return escaped;
   const hash = new Bun.CryptoHasher("sha256").update(whole).digest("hex").slice(0, 32);
-  // "_y" can't come out of an escape: a short text never looks like a shortened one.
-  return `${escaped.slice(0, 16).toWellFormed()}_y${hash}`;
+  return hashedBeginning(escaped) + hash;
+}
+
+/** How what stands for a long text begins. "_y" can't come out of an escape: a short text never looks like a shortened one. */
+export function hashedBeginning(escaped: string): string {
+  return `${escaped.slice(0, 16).toWellFormed()}_y`;
 }
 
 function isAscii(text: string): boolean {
