@@ -3,7 +3,7 @@ import { holds } from "../../events/filter.ts";
 import type { Event } from "../../wire/event.ts";
 import type { CountQuery, Counts, EventFilter, Split } from "../store.ts";
 import { createCounters } from "./counters.ts";
-import { eventJson } from "./event-row.ts";
+import { eventJson, userIdIn } from "./event-row.ts";
 import { matchOf } from "./match.ts";
 import { positionAfter, positionAt } from "./position.ts";
 import { Buckets, Tally, TooManyValuesError } from "./tally.ts";
@@ -11,13 +11,15 @@ import { Turns } from "./turns.ts";
 import { type Term, type Vocabulary, valueIn } from "./vocabulary.ts";
 
 const hourMs = 3_600_000;
-/** Index entries, or rows, that one statement reads. */
+/** Counters, index entries or rows that one statement reads. */
+const hoursOfRun = 1_000;
 const entriesOfRun = 20_000;
 const rowsOfRun = 2_000;
 /** A value's own look into the index costs as much as reading so many rows. */
 const rowsOfLook = 10;
-/** Most values whose events are counted by the index, each on its own. */
-const looksMax = 500;
+/** Most values that are looked for one by one; with a filter, each look goes through all that it leaves. */
+const looksMax = 1_000;
+const looksMaxFiltered = 100;
 
 type Row = { ms: number; sequence: number; id: string; body: string };
 type Range = { fromMs: number; toMs: number };
@@ -27,8 +29,9 @@ type Work = CountQuery & {
   buckets: Buckets;
   all: number[];
   tally: Tally;
-  seen: Set<string>;
   turns: Turns;
+  /** What the project's events are split into, once it was looked up. */
+  terms?: Term[];
 };
 
 /**
@@ -36,7 +39,7 @@ type Work = CountQuery & {
  * and names. Else the index does, whose row ids hold the time, and no event is read, unless what is asked for is not in it.
  */
 export function createCount(database: Database, vocabulary: Vocabulary) {
-  const counters = createCounters(database);
+  const readCounters = createCounters(database);
   const selectMs = database.prepare<{ ms: number }, [string, bigint, bigint, number]>(
     `SELECT rowid >> 21 AS ms FROM events_index
      WHERE events_index MATCH ?1 AND rowid BETWEEN ?2 AND ?3 ORDER BY rowid LIMIT ?4`,
@@ -53,17 +56,12 @@ export function createCount(database: Database, vocabulary: Vocabulary) {
   return async function count(query: CountQuery): Promise<Counts | null> {
     const buckets = new Buckets(query.bounds);
     const all = new Array<number>(buckets.length).fill(0);
-    const work: Work = { ...query, buckets, all, tally: new Tally(), seen: new Set(), turns: new Turns() };
-    const whole = { fromMs: query.bounds[0]!, toMs: query.bounds.at(-1)! };
+    const work: Work = { ...query, buckets, all, tally: new Tally(), turns: new Turns() };
     try {
-      if (query.users || !isExact(query.filter)) await addFromRows(work, whole, { all: true });
-      else {
-        const hours = hoursOf(work, whole);
-        if (hours) {
-          await addIndexed(work, { fromMs: whole.fromMs, toMs: hours.fromMs });
-          await addCounted(work, hours);
-          await addIndexed(work, { fromMs: hours.toMs, toMs: whole.toMs });
-        } else await addIndexed(work, whole);
+      for (const part of partsOf(query)) {
+        const events = await (part.isCounted ? addCounted(work, part) : addIndexed(work, part));
+        const isSplit = part.isCounted && query.split?.by !== "tag";
+        if (query.split && events > 0 && !isSplit) await addSplit(work, part, query.split, events);
       }
     } catch (error) {
       if (error instanceof TooManyValuesError) return null;
@@ -72,63 +70,87 @@ export function createCount(database: Database, vocabulary: Vocabulary) {
     return {
       all,
       series: work.tally.largest(query.series, buckets.length),
-      users: query.users ? work.seen.size : null,
+      users: query.users ? await countUsers(work) : null,
     };
   };
 
-  async function addCounted(work: Work, hours: Range): Promise<void> {
-    const { buckets, all, tally, split } = work;
+  /** Adds what the counters say of whole hours, told apart by channel or name; gives how many events it was. */
+  async function addCounted(work: Work, hours: Range): Promise<number> {
+    const { buckets, bounds, all, tally, split, turns } = work;
     let events = 0;
-    for await (const run of counters.between(work, hours, work.turns)) {
-      for (const count of run) {
+    const isByHour = (bounds.at(-1)! - bounds[0]!) / buckets.length < 2 * hourMs;
+    for (let fromMs = hours.fromMs; fromMs < hours.toMs; ) {
+      const endMs = isByHour ? fromMs + hoursOfRun * hourMs : buckets.endOf(fromMs);
+      const toMs = Math.min(endMs, hours.toMs);
+      for (const count of readCounters(work, [fromMs / hourMs, toMs / hourMs], !isByHour)) {
         const bucket = buckets.of(count.hour * hourMs);
         all[bucket]! += count.events;
         events += count.events;
         if (split && split.by !== "tag") tally.add(count.value, bucket, count.events);
       }
+      fromMs = toMs;
+      await turns.next();
     }
-    if (split?.by === "tag") await addSplit(work, hours, split, events);
+    return events;
   }
 
-  async function addIndexed(work: Work, range: Range): Promise<void> {
-    if (range.fromMs >= range.toMs) return;
-    let all = 0;
-    await forEachMs(work, matchOf(work.projectId, work.filter), range, (bucket, events) => {
-      work.all[bucket]! += events;
-      all += events;
-    });
-    if (work.split && all > 0) await addSplit(work, range, work.split, all);
+  /** Adds the events of a range; gives how many it was. */
+  async function addIndexed(work: Work, range: Range): Promise<number> {
+    const { projectId, filter, all, buckets } = work;
+    let found = 0;
+    const add = (bucket: number, events: number) => {
+      all[bucket]! += events;
+      found += events;
+    };
+    if (isExact(filter)) await forEachEntry(work, matchOf(projectId, filter), range, add);
+    else await forEachRow(work, range, (row) => isKept(filter, row) && add(buckets.of(row.ms), 1));
+    return found;
   }
 
   /** Tells the events of a range apart, by whichever way is cheaper for so many. */
   async function addSplit(work: Work, range: Range, split: Split, events: number): Promise<void> {
-    const terms = await termsOf(work, split, Math.min(looksMax, Math.ceil(events / rowsOfLook)));
-    if (!terms) return addFromRows(work, range, { all: false });
-    const match = matchOf(work.projectId, work.filter);
+    const { filter, tally, buckets } = work;
+    const isFiltered = Object.keys(filter).length > 0;
+    const max = Math.min(isFiltered ? looksMaxFiltered : looksMax, events / rowsOfLook);
+    const terms = isExact(filter) && max > 1 ? await termsOf(work, split) : null;
+    if (!terms || terms.length > max) {
+      return forEachRow(work, range, (row) => {
+        const value = isKept(filter, row) ? valueIn(eventOf(row), split) : undefined;
+        if (value !== undefined) tally.add(value, buckets.of(row.ms), 1);
+      });
+    }
+    const match = matchOf(work.projectId, filter);
     for (const { token, text } of terms) {
-      await forEachMs(work, `(${match}) AND "${token}"`, range, (bucket, count) =>
-        work.tally.add(text, bucket, count),
-      );
+      const own = isFiltered ? `(${match}) AND "${token}"` : `"${token}"`;
+      await forEachEntry(work, own, range, (bucket, count) => tally.add(text, bucket, count));
     }
   }
 
-  /** All that the project's events are split into, or null where it is more than `max`. */
-  async function termsOf(
-    { projectId, filter, turns }: Work,
-    split: Split,
-    max: number,
-  ): Promise<Term[] | null> {
+  async function termsOf(work: Work, split: Split): Promise<Term[]> {
+    if (work.terms) return work.terms;
     const terms: Term[] = [];
-    for (const term of vocabulary.ofSplit(projectId, split)) {
-      if (split.by !== "tag" && (filter[split.by] ?? term.text) !== term.text) continue;
-      if (terms.push(term) > max) return null;
-      await turns.next();
+    for (const term of vocabulary.ofSplit(work.projectId, split)) {
+      terms.push(term);
+      if (terms.length > looksMax) break;
+      await work.turns.next();
     }
+    work.terms = terms;
     return terms;
   }
 
-  /** Gives the events that match by bucket, several at a time, from the index alone. */
-  async function forEachMs(
+  /** How many users had an event. A token for each user is there, but to look for each is dearer than to read the events. */
+  async function countUsers(work: Work): Promise<number> {
+    const { filter, bounds } = work;
+    const seen = new Set<string>();
+    await forEachRow(work, { fromMs: bounds[0]!, toMs: bounds.at(-1)! }, (row) => {
+      if (isKept(filter, row)) seen.add(userIdIn(row.body));
+    });
+    seen.delete("");
+    return seen.size;
+  }
+
+  /** Gives what matches by bucket, from the index alone. */
+  async function forEachEntry(
     { buckets, turns }: Work,
     match: string,
     { fromMs, toMs }: Range,
@@ -150,29 +172,27 @@ export function createCount(database: Database, vocabulary: Vocabulary) {
     }
   }
 
-  async function addFromRows(work: Work, { fromMs, toMs }: Range, { all }: { all: boolean }): Promise<void> {
-    const { filter, split, buckets, tally, seen, turns } = work;
-    const match = matchOf(work.projectId, filter);
-    const compared = !isExact(filter);
+  async function forEachRow(work: Work, { fromMs, toMs }: Range, take: (row: Row) => void): Promise<void> {
+    const match = matchOf(work.projectId, work.filter);
     const high = positionAt(toMs) - 1n;
     let low = positionAt(fromMs);
     for (;;) {
       const rows = selectRows.all(match, low, high, rowsOfRun);
-      for (const row of rows) {
-        const event = JSON.parse(eventJson(row.id, row.body, row.ms)) as Event;
-        if (compared && !holds(filter, event)) continue;
-        const bucket = buckets.of(row.ms);
-        if (all) work.all[bucket]! += 1;
-        if (work.users && event.userId !== "") seen.add(event.userId);
-        const value = split && valueIn(event, split);
-        if (value !== undefined) tally.add(value, bucket, 1);
-      }
+      for (const row of rows) take(row);
       const last = rows.at(-1);
       if (!last || rows.length < rowsOfRun) return;
       low = positionAt(last.ms, last.sequence) + 1n;
-      await turns.next();
+      await work.turns.next();
     }
   }
+}
+
+function eventOf({ id, body, ms }: Row): Event {
+  return JSON.parse(eventJson(id, body, ms)) as Event;
+}
+
+function isKept(filter: EventFilter, row: Row): boolean {
+  return isExact(filter) || holds(filter, eventOf(row));
 }
 
 const inIndex = new Set(["channel", "name", "userId", "notify", "tags"]);
@@ -182,10 +202,24 @@ function isExact(filter: EventFilter): boolean {
   return filter.userId !== "" && Object.keys(filter).every((name) => inIndex.has(name));
 }
 
-/** The whole hours of a range that the counters can count, or null where they can't. */
-function hoursOf({ filter, bounds }: CountQuery, { fromMs, toMs }: Range): Range | null {
+/** A count's range in parts: whole hours of buckets, where the counters hold what is asked for, and what lies between. */
+function partsOf({ filter, bounds }: CountQuery): (Range & { isCounted: boolean })[] {
+  const parts: (Range & { isCounted: boolean })[] = [];
   const areCounted = Object.keys(filter).every((name) => name === "channel" || name === "name");
-  if (!areCounted || bounds.slice(1, -1).some((ms) => ms % hourMs !== 0)) return null;
-  const hours = { fromMs: Math.ceil(fromMs / hourMs) * hourMs, toMs: Math.floor(toMs / hourMs) * hourMs };
-  return hours.fromMs < hours.toMs ? hours : null;
+  let doneMs = bounds[0]!;
+  for (let bucket = 0; areCounted && bucket < bounds.length - 1; bucket++) {
+    const fromMs = Math.ceil(bounds[bucket]! / hourMs) * hourMs;
+    const toMs = Math.floor(bounds[bucket + 1]! / hourMs) * hourMs;
+    if (fromMs >= toMs) continue;
+    const last = parts.at(-1);
+    if (last && last.toMs === fromMs) last.toMs = toMs;
+    else {
+      if (doneMs < fromMs) parts.push({ fromMs: doneMs, toMs: fromMs, isCounted: false });
+      parts.push({ fromMs, toMs, isCounted: true });
+    }
+    doneMs = toMs;
+  }
+  const endMs = bounds.at(-1)!;
+  if (doneMs < endMs) parts.push({ fromMs: doneMs, toMs: endMs, isCounted: false });
+  return parts;
 }

@@ -1,16 +1,19 @@
 import type { Database } from "bun:sqlite";
-import type { CountQuery } from "../store.ts";
-import type { Turns } from "./turns.ts";
+import type { EventFilter, Split } from "../store.ts";
 
-const hourMs = 3_600_000;
-/** Hours that one statement reads. */
-const hoursOfRun = 1_000;
-
-/** Hours since 1970, and the channel or the name that was asked for. */
+/** The channel or the name that was asked for, and where the hours begin that were added up; hours since 1970. */
 export type HourCount = { value: string; hour: number; events: number };
 
-/** What is read of the counters: for each channel its own range of hours. */
+/** Makes the function that reads the counters: for each channel its own range of hours. */
 export function createCounters(database: Database) {
+  const whole = (value: string, table: string, condition: string) =>
+    `SELECT ${value} AS value, counted.hour, counted.events
+     FROM channels CROSS JOIN ${table} AS counted
+       ON counted.project_id = channels.project_id AND counted.channel = channels.name
+     WHERE channels.project_id = ?1 AND counted.hour >= ?2 AND counted.hour < ?3
+       AND (?4 IS NULL OR channels.name = ?4) AND ${condition}`;
+  const summed = (value: string, table: string, condition: string) =>
+    `SELECT value, ?2 AS hour, sum(events) AS events FROM (${whole(value, table, condition)}) GROUP BY value`;
   type Parameters = [
     projectId: number,
     fromHour: number,
@@ -18,45 +21,22 @@ export function createCounters(database: Database) {
     channel: string | null,
     name: string | null,
   ];
-  const selectByChannel = database.prepare<HourCount, Parameters>(
-    `SELECT channels.name AS value, hour, channel_counters.events
-     FROM channels CROSS JOIN channel_counters
-       ON channel_counters.project_id = channels.project_id AND channel = channels.name
-     WHERE channels.project_id = ?1 AND hour >= ?2 AND hour < ?3
-       AND channels.name = coalesce(?4, channels.name) AND ?5 IS NULL`,
-  );
-  const selectByName = database.prepare<HourCount, Parameters>(
-    `SELECT counters.name AS value, hour, counters.events
-     FROM channels CROSS JOIN counters ON counters.project_id = channels.project_id AND channel = channels.name
-     WHERE channels.project_id = ?1 AND hour >= ?2 AND hour < ?3
-       AND channels.name = coalesce(?4, channels.name) AND counters.name = coalesce(?5, counters.name)`,
-  );
-  const selectChannelsOfName = database.prepare<HourCount, Parameters>(
-    `SELECT channels.name AS value, hour, counters.events
-     FROM channels CROSS JOIN counters ON counters.project_id = channels.project_id AND channel = channels.name
-     WHERE channels.project_id = ?1 AND hour >= ?2 AND hour < ?3
-       AND channels.name = coalesce(?4, channels.name) AND counters.name = ?5`,
-  );
+  const prepare = (...source: [value: string, table: string, condition: string]) => ({
+    hours: database.prepare<HourCount, Parameters>(whole(...source)),
+    sum: database.prepare<HourCount, Parameters>(summed(...source)),
+  });
+  const byChannel = prepare("channels.name", "channel_counters", "?5 IS NULL");
+  const byChannelOfName = prepare("channels.name", "counters", "counted.name = ?5");
+  const byName = prepare("counted.name", "counters", "(?5 IS NULL OR counted.name = ?5)");
 
-  return {
-    /** The counts of whole hours, in runs; a filter on anything but channel and name is not known here. */
-    async *between(
-      { projectId, filter, split }: CountQuery,
-      range: { fromMs: number; toMs: number },
-      turns: Turns,
-    ): AsyncGenerator<HourCount[]> {
-      const select =
-        split?.by === "name"
-          ? selectByName
-          : filter.name === undefined
-            ? selectByChannel
-            : selectChannelsOfName;
-      const toHour = range.toMs / hourMs;
-      for (let hour = range.fromMs / hourMs; hour < toHour; hour += hoursOfRun) {
-        const end = Math.min(hour + hoursOfRun, toHour);
-        yield select.all(projectId, hour, end, filter.channel ?? null, filter.name ?? null);
-        await turns.next();
-      }
-    },
+  /** The counts of hours, each on its own or added up; a filter on anything but channel and name is not known here. */
+  return function read(
+    { projectId, filter, split }: { projectId: number; filter: EventFilter; split?: Split },
+    [fromHour, toHour]: [number, number],
+    addUp: boolean,
+  ): HourCount[] {
+    const source = split?.by === "name" ? byName : filter.name === undefined ? byChannel : byChannelOfName;
+    const select = addUp ? source.sum : source.hours;
+    return select.all(projectId, fromHour, toHour, filter.channel ?? null, filter.name ?? null);
   };
 }

@@ -27,6 +27,11 @@ export class Buckets {
     this.#last = low;
     return low;
   }
+
+  /** Where the bucket of a moment ends. */
+  endOf(ms: number): number {
+    return this.#bounds[this.of(ms) + 1]!;
+  }
 }
 
 /** Thrown where more values come than a split may have. */
