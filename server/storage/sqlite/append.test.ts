@@ -31,6 +31,9 @@ test("counters, channels and index say the same as the rows, whatever came at on
       `SELECT project_id, channel, name, hour, count(*) AS events FROM (${rows}) GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4`,
     ),
   );
+  const sumsByChannel =
+    "SELECT project_id, channel, hour, sum(events) AS events FROM counters GROUP BY 1, 2, 3 ORDER BY 1, 2, 3";
+  expect(all("SELECT * FROM channel_counters ORDER BY 1, 2, 3")).toEqual(all(sumsByChannel));
   expect(all("SELECT project_id, name, events, last_event_at FROM channels ORDER BY 1, 2")).toEqual(
     all(
       `SELECT project_id, channel AS name, count(*) AS events, max(position >> 21) AS last_event_at FROM (${rows}) GROUP BY 1, 2 ORDER BY 1, 2`,
@@ -66,4 +69,19 @@ test("a millisecond that a million events carry takes no other, and those beside
   expect(crowded.status).toBe(422);
   expect(((await crowded.json()) as { errors: { pointer: string }[] }).errors[0]!.pointer).toBe("/createdAt");
   expect(beside.status).toBe(201);
+});
+
+test("whatever corrects the counters corrects their sums by channel", async () => {
+  await using app = await testApp();
+  const createdAt = Date.UTC(2026, 0, 1);
+  for (const name of ["a", "a", "b", "c"]) await app.post({ channel: "payments", name, createdAt });
+  const database = openForWriting(databaseFile(app.config.dataDirectory));
+  const sums = () => database.query("SELECT channel, events FROM channel_counters").all();
+  database.run("UPDATE counters SET events = events - 1 WHERE name = 'a'");
+  expect(sums()).toEqual([{ channel: "payments", events: 3 }]);
+  database.run("DELETE FROM counters WHERE name = 'b'");
+  expect(sums()).toEqual([{ channel: "payments", events: 2 }]);
+  database.run("DELETE FROM counters");
+  expect(sums()).toEqual([]);
+  database.close();
 });

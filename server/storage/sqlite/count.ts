@@ -16,7 +16,7 @@ const hoursOfRun = 1_000;
 const entriesOfRun = 20_000;
 const rowsOfRun = 2_000;
 /** A value's own look into the index costs as much as reading so many rows. */
-const rowsOfLook = 10;
+const rowsOfLook = 100;
 /** Most values that are looked for one by one; with a filter, each look goes through all that it leaves. */
 const looksMax = 1_000;
 const looksMaxFiltered = 100;

@@ -19,6 +19,9 @@ export function createVocabulary(database: Database) {
   const selectNext = database.prepare<{ term: string }, [string, string, string]>(
     "SELECT term FROM temp.vocabulary WHERE term >= max(?1, ?2) AND term < ?3 LIMIT 1",
   );
+  const selectChannels = database.prepare<{ name: string }, [number]>(
+    "SELECT name FROM channels WHERE project_id = ?1",
+  );
   const selectEvent = database.prepare<{ ms: number; id: string; body: string }, [string]>(
     `SELECT events.position >> 21 AS ms, lower(hex(events.id)) AS id, events.body
      FROM events_index JOIN events ON events.position = events_index.rowid
@@ -53,7 +56,14 @@ export function createVocabulary(database: Database) {
   return {
     /** The values that the events of a project are split into, in no order that means anything. */
     *ofSplit(project: number, split: Split): Generator<Term> {
-      const prefix = prefixOf(project, split);
+      if (split.by === "channel") {
+        // They have a table; in the index, the next token is found only behind all that one points to.
+        for (const { name } of selectChannels.all(project)) {
+          yield { token: token.channel(project, name), text: name };
+        }
+        return;
+      }
+      const prefix = split.by === "name" ? token.name(project, "") : token.tag(project, split.key, "");
       for (const word of tokens(prefix)) {
         const text = textOfToken(word, prefix, (event) => valueIn(event, split));
         if (text !== undefined) yield { token: word, text };
@@ -91,18 +101,6 @@ export function valueIn(event: Event, split: Split): string | undefined {
       return event.name;
     case "tag":
       return Object.hasOwn(event.tags, split.key) ? event.tags[split.key] : undefined;
-  }
-}
-
-/** How the tokens of a split's values begin. */
-function prefixOf(project: number, split: Split): string {
-  switch (split.by) {
-    case "channel":
-      return token.channel(project, "");
-    case "name":
-      return token.name(project, "");
-    case "tag":
-      return token.tag(project, split.key, "");
   }
 }
 
