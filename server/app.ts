@@ -10,7 +10,9 @@ import { createPages } from "./pages.ts";
 import { addProjectRoutes } from "./projects/routes.ts";
 import { Routes } from "./routes.ts";
 import { addSearchRoutes } from "./search/routes.ts";
+import { addStatsRoutes } from "./stats/routes.ts";
 import { addStatusRoutes } from "./status.ts";
+import { addUserRoutes } from "./users/routes.ts";
 import { answerError } from "./wire/answer-error.ts";
 import { problem } from "./wire/problems.ts";
 
@@ -21,13 +23,24 @@ export function createApp(house: House): { fetch: (request: Request) => Response
   const pages = createPages();
 
   // An API key is sent on purpose, so pages of other sites may use one; a session's cookie never comes along with them.
-  for (const path of ["/api/events", "/api/events/*", "/api/channels", "/api/search/*"])
+  for (const path of [
+    "/api/events",
+    "/api/events/*",
+    "/api/search/*",
+    "/api/channels",
+    "/api/channels/*",
+    "/api/stats",
+    "/api/users",
+    "/api/users/*",
+  ])
     app.use(path, cors({ origin: "*", exposeHeaders: ["x-next-cursor"] }));
 
   addRefusedEventRoutes(routes, house); // /api/events/refused …
   addEventRoutes(routes, house); //        /api/events …
   addSearchRoutes(routes, house); //       /api/search …
   addChannelRoutes(routes, house); //      /api/channels
+  addUserRoutes(routes, house); //         /api/users …
+  addStatsRoutes(routes, house); //        /api/stats
   addKeyRoutes(routes, house); //          /api/keys …
   addProjectRoutes(routes, house); //      /api/projects …
   addNotificationRoutes(routes, house); // /api/notifications … /api/destinations …

@@ -21,7 +21,7 @@ type Route<
   Body extends z.ZodType,
   Answer extends z.ZodType,
 > = {
-  method: "get" | "post" | "patch" | "delete";
+  method: "get" | "post" | "put" | "patch" | "delete";
   /** With parameters in braces, as OpenAPI writes them: `/api/events/{id}`. */
   path: string;
   by: By;

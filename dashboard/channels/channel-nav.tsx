@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useMatches, useParams, useSearch } from "@tanstack/react-router";
-import { Hash, Newspaper, Plus } from "lucide-react";
+import { Archive, Hash, Newspaper, Plus } from "lucide-react";
+import { useState } from "react";
 import { EventIcon } from "../components/event-icon.tsx";
 import { navItemClass } from "../components/ui/nav-item.ts";
 import { Skeleton } from "../components/ui/states.tsx";
@@ -29,6 +30,9 @@ export function ChannelNav({ onGo }: { onGo?: () => void }) {
   const unreadOf = useUnread(project, channels, open);
   const inFeed = useInFeed();
   const total = channels?.reduce((sum, channel) => sum + channel.events, 0);
+  const [showsArchived, setShowsArchived] = useState(false);
+  const archived = channels?.filter(({ archivedAt }) => archivedAt !== null) ?? [];
+  const listed = channels?.filter(({ archivedAt }) => archivedAt === null);
   const go = onGo && { onClick: onGo };
 
   return (
@@ -57,7 +61,7 @@ export function ChannelNav({ onGo }: { onGo?: () => void }) {
           <Plus aria-hidden className="size-4" />
         </button>
       </div>
-      {channels?.map((channel) => {
+      {(showsArchived ? listed?.concat(archived) : listed)?.map((channel) => {
         const unread = unreadOf(channel);
         return (
           <Link
@@ -82,6 +86,17 @@ export function ChannelNav({ onGo }: { onGo?: () => void }) {
           </Link>
         );
       })}
+      {archived.length > 0 && (
+        <button
+          type="button"
+          aria-expanded={showsArchived}
+          onClick={() => setShowsArchived(!showsArchived)}
+          className={`${navItemClass} text-faint text-xs`}
+        >
+          <Archive aria-hidden className="mx-0.5 size-4 shrink-0" />
+          {showsArchived ? "Hide archived" : `Show archived (${archived.length})`}
+        </button>
+      )}
       {channels?.length === 0 && (
         <p className="px-2 text-faint text-xs">A channel appears with its first event, or make one here.</p>
       )}

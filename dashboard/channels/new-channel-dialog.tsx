@@ -11,25 +11,7 @@ import { Field } from "../components/ui/field.tsx";
 import { faultOf, faultOfForm } from "../components/ui/form-faults.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { channelsQuery } from "./channels.ts";
-
-const emoji: [string, string][] = [
-  ["💰", "Money bag"],
-  ["💳", "Card"],
-  ["🛒", "Cart"],
-  ["🔑", "Key"],
-  ["👋", "Waving hand"],
-  ["👤", "Person"],
-  ["🚀", "Rocket"],
-  ["🐛", "Bug"],
-  ["🔥", "Fire"],
-  ["⚠️", "Warning"],
-  ["✅", "Check mark"],
-  ["📦", "Parcel"],
-  ["📬", "Mailbox"],
-  ["💾", "Disk"],
-  ["🤖", "Robot"],
-  ["⭐", "Star"],
-];
+import { IconField } from "./icon-field.tsx";
 
 export default function NewChannelDialog({ close }: { close: () => void }) {
   const project = useProjectSlug();
@@ -80,32 +62,7 @@ export default function NewChannelDialog({ close }: { close: () => void }) {
           placeholder="payments"
           fault={faultOf(create.error, "name")}
         />
-        <div className="flex flex-col gap-2">
-          <Field
-            label="Icon"
-            value={icon}
-            onChange={(event) => setIcon(event.target.value)}
-            maxLength={limits.iconCharacters}
-            autoComplete="off"
-            placeholder="An emoji"
-            fault={faultOf(create.error, "icon")}
-          />
-          <fieldset className="grid grid-cols-8 gap-1">
-            <legend className="sr-only">Choose an emoji</legend>
-            {emoji.map(([character, label]) => (
-              <button
-                key={character}
-                type="button"
-                aria-label={label}
-                aria-pressed={icon === character}
-                onClick={() => setIcon(icon === character ? "" : character)}
-                className="flex h-9 items-center justify-center rounded-md text-lg hover:bg-hover aria-pressed:bg-accent-soft aria-pressed:ring-1 aria-pressed:ring-accent"
-              >
-                {character}
-              </button>
-            ))}
-          </fieldset>
-        </div>
+        <IconField icon={icon} onChange={setIcon} fault={faultOf(create.error, "icon")} />
         <DialogButtons>
           <Button look="ghost" onClick={close}>
             Cancel

@@ -3,6 +3,7 @@ import { Outlet, useNavigate, useParams, useSearch } from "@tanstack/react-route
 import { clsx } from "clsx";
 import { Hash } from "lucide-react";
 import { useCallback, useMemo } from "react";
+import { ChannelLine, EditChannel } from "../channels/channel-line.tsx";
 import { channelsQuery } from "../channels/channels.ts";
 import { EventIcon } from "../components/event-icon.tsx";
 import { ErrorState } from "../components/ui/states.tsx";
@@ -68,8 +69,14 @@ export function FeedPage() {
             channelId !== undefined && <Hash aria-hidden className="size-4 shrink-0 text-faint" />
           )
         }
-        beside={<LiveIndicator />}
+        beside={
+          <>
+            {channel && <EditChannel key={channel.id} channel={channel} />}
+            <LiveIndicator />
+          </>
+        }
       />
+      {channel && <ChannelLine channel={channel} {...(eventOpen && { className: "max-md:hidden" })} />}
       <div className="flex min-h-0 flex-1">
         <section
           aria-label="Feed"

@@ -54,6 +54,20 @@ scenarios(
     },
     { name: "an unknown parameter is refused", path: `${path}?limit=1`, status: 400 },
     {
+      name: "a channel is made with a description",
+      path,
+      body: { name: "described", description: "Money that\ncame in" },
+      status: 201,
+      holds: { channel: { description: "Money that\ncame in", retentionDays: null, archivedAt: null } },
+    },
+    {
+      name: "a description of 1,001 characters is refused",
+      path,
+      body: { name: "long", description: "x".repeat(1_001) },
+      status: 422,
+      says: ["/description", "at most 1,000"],
+    },
+    {
       name: "another content type is refused",
       path,
       headers: { "content-type": "text/plain" },
@@ -97,5 +111,84 @@ describe("a channel counts its events", () => {
       ),
     );
     expect(responses.map(({ status }) => status).toSorted()).toEqual([201, ...Array<number>(49).fill(409)]);
+  });
+});
+
+describe("a channel is changed", () => {
+  const change = (name: string, body: unknown) =>
+    app.request(`${path}/${encodeURIComponent(name)}`, {
+      method: "PATCH",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+  const changed = async (name: string, body: unknown) => {
+    const response = await change(name, body);
+    expect(`${response.status} ${response.ok ? "" : await response.text()}`).toBe("200 ");
+    return ((await response.json()) as { channel: Channel }).channel;
+  };
+
+  test("in what is named, and null takes it away", async () => {
+    await app.post({ channel: "a/b %? 💰", name: "n" });
+    const all = { icon: "📬", description: "Mail", retentionDays: 30 };
+    expect(await changed("a/b %? 💰", all)).toMatchObject({ id: "a/b %? 💰", events: 1, ...all });
+    expect(await changed("a/b %? 💰", { retentionDays: 3_650 })).toMatchObject({
+      ...all,
+      retentionDays: 3_650,
+    });
+    const bare = await changed("a/b %? 💰", { icon: null, description: null, retentionDays: null });
+    expect(bare).toMatchObject({ retentionDays: null, archivedAt: null });
+    expect(bare).not.toHaveProperty("icon");
+    expect(bare).not.toHaveProperty("description");
+    expect((await list()).find(({ id }) => id === "a/b %? 💰")).toEqual(bare);
+  });
+
+  test("to archived, and back; it records and stays archived", async () => {
+    await app.post({ channel: "old", name: "n" });
+    const { archivedAt } = await changed("old", { archived: true });
+    expect(archivedAt).toBeString();
+    await app.post({ channel: "old", name: "n" });
+    expect(await changed("old", { archived: true })).toMatchObject({ archivedAt, events: 2 });
+    const names = async (query: string) => {
+      const { channels } = (await (await app.request(path + query)).json()) as { channels: Channel[] };
+      return channels.map(({ name }) => name);
+    };
+    expect(await names("?archived=true")).toEqual(["old"]);
+    expect(await names("?archived=false")).not.toContain("old");
+    expect(await names("")).toContain("old");
+    expect(await changed("old", { archived: false })).toMatchObject({ archivedAt: null });
+  });
+
+  test("by a member as well", async () => {
+    await app.post({ channel: "members", name: "n" });
+    const response = await app.request(`${path}/members`, {
+      method: "PATCH",
+      headers: { "content-type": "application/json", cookie: await app.signIn(), origin: app.address },
+      body: '{"icon":"👋"}',
+    });
+    expect(await response.json()).toMatchObject({ ok: true, channel: { icon: "👋" } });
+  });
+
+  const refusals: [name: string, body: unknown, says: string][] = [
+    ["nothing", {}, "nothing to change"],
+    ["half a day", { retentionDays: 1.5 }, "/retentionDays"],
+    ["no days", { retentionDays: 0 }, "at least 1"],
+    ["eleven years", { retentionDays: 4_000 }, "at most 3,650"],
+    ["a text for archived", { archived: "yes" }, "must be true or false"],
+    ["another name", { name: "renamed" }, "not a member"],
+    ["an icon too long", { icon: "x".repeat(65) }, "at most 64"],
+  ];
+  for (const [name, body, says] of refusals) {
+    test(`but not to ${name}`, async () => {
+      const response = await change("payments", body);
+      const text = await response.text();
+      expect(`${response.status} ${text}`).toStartWith("422 ");
+      expect(text).toContain(says);
+    });
+  }
+
+  test("but not one that is not there", async () => {
+    const response = await change("nowhere", { archived: true });
+    expect(response.status).toBe(404);
+    expect(await response.text()).toContain("channel-unknown");
   });
 });

@@ -1,14 +1,19 @@
 import type { Kysely, Selectable } from "kysely";
 import type { ControlTables } from "../storage/control-tables.ts";
-import type { Channel } from "../wire/channel.ts";
+import type { Channel, ChannelChange } from "../wire/channel.ts";
 import { problem } from "../wire/problems.ts";
 
-/** A project's channels, by name. */
-export async function listChannels(control: Kysely<ControlTables>, projectId: number): Promise<Channel[]> {
+/** A project's channels, by name; all, or those alone that are archived or not. */
+export async function listChannels(
+  control: Kysely<ControlTables>,
+  projectId: number,
+  archived?: boolean,
+): Promise<Channel[]> {
   const rows = await control
     .selectFrom("channels")
     .selectAll()
     .where("projectId", "=", projectId)
+    .$if(archived !== undefined, (query) => query.where("archivedAt", archived ? "is not" : "is", null))
     .orderBy("name")
     .execute();
   return rows.map(channelOf);
@@ -18,15 +23,50 @@ export async function listChannels(control: Kysely<ControlTables>, projectId: nu
 export async function createChannel(
   control: Kysely<ControlTables>,
   projectId: number,
-  { name, icon }: { name: string; icon?: string | undefined },
+  { name, icon, description }: { name: string; icon?: string | undefined; description?: string | undefined },
 ): Promise<Channel> {
   const row = await control
     .insertInto("channels")
-    .values({ projectId, name, icon: icon ?? null, lastEventAt: null, createdAt: Date.now() })
+    .values({
+      projectId,
+      name,
+      icon: icon || null,
+      description: description || null,
+      retentionDays: null,
+      archivedAt: null,
+      lastEventAt: null,
+      createdAt: Date.now(),
+    })
     .onConflict((conflict) => conflict.doNothing())
     .returningAll()
     .executeTakeFirst();
   if (!row) throw problem("channel-exists", { detail: `There is a channel "${name}" already.` });
+  return channelOf(row);
+}
+
+/** Changes what `change` names. Throws `channel-unknown`. */
+export async function changeChannel(
+  control: Kysely<ControlTables>,
+  projectId: number,
+  name: string,
+  { icon, description, retentionDays, archived }: ChannelChange,
+): Promise<Channel> {
+  const row = await control
+    .updateTable("channels")
+    .set(({ fn, val }) => ({
+      ...(icon !== undefined && { icon: icon || null }),
+      ...(description !== undefined && { description: description || null }),
+      ...(retentionDays !== undefined && { retentionDays }),
+      // Archived again, it stays archived since the first time.
+      ...(archived !== undefined && {
+        archivedAt: archived ? fn.coalesce("archivedAt", val(Date.now())) : null,
+      }),
+    }))
+    .where("projectId", "=", projectId)
+    .where("name", "=", name)
+    .returningAll()
+    .executeTakeFirst();
+  if (!row) throw problem("channel-unknown", { detail: "This project has no channel of this name." });
   return channelOf(row);
 }
 
@@ -35,6 +75,9 @@ function channelOf(row: Selectable<ControlTables["channels"]>): Channel {
     id: row.name,
     name: row.name,
     ...(row.icon !== null && { icon: row.icon }),
+    ...(row.description !== null && { description: row.description }),
+    retentionDays: row.retentionDays,
+    archivedAt: row.archivedAt === null ? null : new Date(row.archivedAt).toISOString(),
     events: row.events,
     lastEventAt: row.lastEventAt === null ? null : new Date(row.lastEventAt).toISOString(),
     createdAt: new Date(row.createdAt).toISOString(),

@@ -1,8 +1,8 @@
 import type { House } from "../house.ts";
 import type { Routes } from "../routes.ts";
-import { ChannelAnswer, ChannelList, NewChannel } from "../wire/channel.ts";
+import { ChannelAnswer, ChannelChange, ChannelList, ChannelListQuery, NewChannel } from "../wire/channel.ts";
 import { ProjectQuery } from "../wire/event-query.ts";
-import { createChannel, listChannels } from "./channels.ts";
+import { changeChannel, createChannel, listChannels } from "./channels.ts";
 
 export function addChannelRoutes(routes: Routes, { store }: House): void {
   routes.add(
@@ -12,10 +12,13 @@ export function addChannelRoutes(routes: Routes, { store }: House): void {
       by: "project",
       tag: "Channels",
       summary: "List channels with their counts",
-      query: ProjectQuery,
+      query: ChannelListQuery,
       answer: ChannelList,
     },
-    async ({ projectId }) => ({ ok: true, channels: await listChannels(store.control, projectId) }),
+    async ({ projectId, query: { archived } }) => ({
+      ok: true,
+      channels: await listChannels(store.control, projectId, archived && archived === "true"),
+    }),
   );
 
   routes.add(
@@ -34,6 +37,24 @@ export function addChannelRoutes(routes: Routes, { store }: House): void {
     async ({ projectId, body }) => ({
       ok: true,
       channel: await createChannel(store.control, projectId, body),
+    }),
+  );
+
+  routes.add(
+    {
+      method: "patch",
+      path: "/api/channels/{name}",
+      by: "project",
+      tag: "Channels",
+      summary: "Change a channel's icon, description or retention, or archive it",
+      query: ProjectQuery,
+      body: ChannelChange,
+      answer: ChannelAnswer,
+      problems: [404],
+    },
+    async ({ projectId, body, parameter }) => ({
+      ok: true,
+      channel: await changeChannel(store.control, projectId, parameter("name"), body),
     }),
   );
 }

@@ -65,6 +65,28 @@ const table: Record<string, Row> = {
   "GET /api/search/complete": { key: 200, session: 200, nobody: 401 },
   "GET /api/channels": { key: 200, session: 200, nobody: 401 },
   "POST /api/channels": { key: 201, session: 201, nobody: 401, body: () => ({ name: `c ${Math.random()}` }) },
+  "PATCH /api/channels/{name}": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: () => `/api/channels/${secret}`,
+    body: () => ({ archived: true }),
+  },
+  "GET /api/users": { key: 200, session: 200, nobody: 401 },
+  "GET /api/users/{userId}": { key: 404, session: 404, nobody: 401, path: () => `/api/users/${secret}` },
+  "PUT /api/users/{userId}": {
+    key: 200,
+    session: 200,
+    nobody: 401,
+    path: () => "/api/users/u",
+    body: () => ({ plan: "free" }),
+  },
+  "GET /api/stats": {
+    key: 200,
+    session: 200,
+    nobody: 401,
+    path: () => "/api/stats?split=channel&users=true",
+  },
   "GET /api/keys": { key: 403, session: 200, nobody: 401 },
   "POST /api/keys": { key: 403, session: 201, nobody: 401, body: () => ({ name: "k" }) },
   "DELETE /api/keys/{id}": { key: 403, session: 404, nobody: 401, path: ({ key }) => `/api/keys/${key}` },
@@ -175,6 +197,9 @@ async function everything(): Promise<string[]> {
     `events/${ids.event}/deliveries`,
     "events/refused",
     "channels",
+    "stats?split=name&from=0&to=4000000000000&by=week",
+    "users",
+    `users/${secret}`,
     "keys",
     "projects",
     "notifications",
@@ -241,7 +266,7 @@ describe("of another's project nothing is seen or changed", () => {
 
   test("with the slug of another's project a session is told that there is none", async () => {
     for (const route of Object.keys(table)) {
-      if (!/\/api\/(events|channels|keys)/.test(route)) continue;
+      if (!/\/api\/(events|channels|stats|users|keys)/.test(route)) continue;
       const response = await ask(route, "session", "project=default");
       expect(`${route} ${response.status}`).toBe(`${route} 404`);
       expect(await response.text()).toContain("project-unknown");
@@ -250,7 +275,7 @@ describe("of another's project nothing is seen or changed", () => {
 
   test("with a query for it a key is told to leave it out", async () => {
     for (const route of Object.keys(table)) {
-      if (!/\/api\/(events|channels)/.test(route)) continue;
+      if (!/\/api\/(events|channels|stats|users)/.test(route)) continue;
       const response = await ask(route, "key", "project=default");
       expect(`${route} ${response.status}`).toBe(`${route} 400`);
     }

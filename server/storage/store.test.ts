@@ -4,9 +4,10 @@ import { ArrivalClock, compareMoments, eventIdOf, type Moment } from "../events/
 import { createProject } from "../projects/projects.ts";
 import { stores } from "../testing/stores.ts";
 import type { Event } from "../wire/event.ts";
-import type { AcceptedEvent, EventQuery, Store } from "./store.ts";
+import type { AcceptedEvent, CountQuery, EventQuery, Store } from "./store.ts";
 
 const day = Date.UTC(2026, 0, 31);
+const hour = 3_600_000;
 
 for (const engine of stores) {
   describe(`the store on ${engine.name}`, () => {
@@ -367,6 +368,78 @@ for (const engine of stores) {
         await append(projectId, createdAtMs === undefined ? {} : { createdAtMs });
         expect(await store.events.lastArrival()).toEqual(clock.last);
       }
+    });
+
+    const count = (projectId: number, more: Partial<CountQuery> = {}): CountQuery => ({
+      projectId,
+      filter: {},
+      bounds: [day, day + 1_000, day + hour / 2, day + 2 * hour],
+      series: 10,
+      users: false,
+      ...more,
+    });
+
+    test("events are counted in buckets of any length, and told apart by what they hold", async () => {
+      const projectId = await newProject();
+      for (const [ms, plan, userId] of [
+        [0, "pro", "u1"],
+        [999, "free", "u1"],
+        [1_000, "pro", "u2"],
+        [hour, "pro", ""],
+        [2 * hour, "pro", "u3"],
+        [-1, "pro", "u3"],
+      ] as const)
+        await append(projectId, { createdAtMs: day + ms, userId, tags: { plan } });
+      const split = { by: "tag", key: "plan" } as const;
+      expect(await store.events.count(count(projectId, { split, users: true }))).toEqual({
+        all: [2, 1, 1],
+        series: [
+          { value: "pro", counts: [1, 1, 1] },
+          { value: "free", counts: [1, 0, 0] },
+        ],
+        users: 2,
+      });
+      const ofUser = count(projectId, { filter: { userId: "u1" }, split: { by: "channel" }, series: 1 });
+      expect(await store.events.count(ofUser)).toEqual({
+        all: [2, 0, 0],
+        series: [{ value: "c", counts: [2, 0, 0] }],
+        users: null,
+      });
+      expect(await store.events.count(count(await newProject(), { split: { by: "name" } }))).toEqual({
+        all: [0, 0, 0],
+        series: [],
+        users: null,
+      });
+    });
+
+    test("users are listed with their events, from a prefix or after another on", async () => {
+      const projectId = await newProject();
+      for (const userId of ["", "u1", "u2", "u2", "v"]) await append(projectId, { userId });
+      const users = await store.events.users({ projectId, prefix: "u" }, 10);
+      expect(users.toSorted((a, b) => a.events - b.events)).toEqual([
+        { userId: "u1", events: 1 },
+        { userId: "u2", events: 2 },
+      ]);
+      const [first, ...others] = await store.events.users({ projectId, prefix: "" }, 10);
+      expect(await store.events.users({ projectId, prefix: "", after: first!.userId }, 10)).toEqual(others);
+      expect(await store.events.users({ projectId: await newProject(), prefix: "" }, 10)).toEqual([]);
+    });
+
+    test("a page does not wait for a long count", async () => {
+      const projectId = await newProject();
+      await Promise.all(
+        Array.from({ length: 30_000 }, (_, n) =>
+          store.events.append(make(projectId, { createdAtMs: day + n, userId: `u${n}` })),
+        ),
+      );
+      const done: string[] = [];
+      const counted = store.events.count(count(projectId, { users: true })).then((counts) => {
+        done.push("count");
+        return counts;
+      });
+      await store.events.page(all(projectId), 50).then(() => done.push("page"));
+      expect(await counted).toEqual({ all: [1_000, 29_000, 0], series: [], users: 30_000 });
+      expect(done).toEqual(["page", "count"]);
     });
 
     test("closing stores what is waiting", async () => {

@@ -80,6 +80,33 @@ export type EventQuery = {
   form?: EventForm;
 };
 
+/** What a count tells events apart by. */
+export type Split = { by: "channel" } | { by: "name" } | { by: "tag"; key: string };
+
+export type CountQuery = {
+  projectId: number;
+  /** Without `fromMs` and `toMs`: the bounds say them. */
+  filter: EventFilter;
+  /** Where each bucket begins, and at last where the last one ends; milliseconds since 1970, rising. */
+  bounds: number[];
+  split?: Split;
+  /** Most series that a split gives: the largest. */
+  series: number;
+  /** Whether users are to be counted. */
+  users: boolean;
+};
+
+/** Users whose id begins with a prefix; those after one of them, in the engine's order. */
+export type UserQuery = { projectId: number; prefix: string; after?: string };
+
+/** Counts for each bucket: of all events, and of the largest series. */
+export type Counts = {
+  all: number[];
+  series: { value: string; counts: number[] }[];
+  /** How many users had an event; null where nobody asked. */
+  users: number | null;
+};
+
 /** Events in the form that was asked for, and where to go on, or null at the end. */
 export type Page = { events: string[]; next: Cursor | null };
 
@@ -123,6 +150,10 @@ export interface EventStore {
   find(projectId: number, id: string): Promise<string | null>;
   /** Up to `limit` events that arrived after a moment, in the order of arrival. */
   arrivedAfter(projectId: number, moment: Moment, limit: number): Promise<ArrivedEvent[]>;
+  /** Counts events; null where a split has more than `limits.statsSplitValues` values. */
+  count(query: CountQuery): Promise<Counts | null>;
+  /** Up to `limit` users that have events, with the number of these. */
+  users(query: UserQuery, limit: number): Promise<{ userId: string; events: number }[]>;
   /**
    * Up to `limit` different texts that begin so, in the order of their characters' codes. Quick however many events there are;
    * for that, very long texts may be missing.

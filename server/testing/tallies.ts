@@ -14,6 +14,11 @@ export function expectTallies(dataDirectory: string): number {
       `SELECT project_id, channel, name, hour, count(*) AS events FROM (${rows}) GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4`,
     ),
   );
+  expect(all("SELECT * FROM channel_counters ORDER BY 1, 2, 3")).toEqual(
+    all(
+      "SELECT project_id, channel, hour, sum(events) AS events FROM counters GROUP BY 1, 2, 3 ORDER BY 1, 2, 3",
+    ),
+  );
   expect(
     all("SELECT project_id, name, events, last_event_at FROM channels WHERE events > 0 ORDER BY 1, 2"),
   ).toEqual(

@@ -20,7 +20,7 @@ const moment = z
 export const searchText = text({ max: limits.searchCharacters, lines: true });
 
 /** What narrows a listing or a live stream; beside it, any number of `tag.KEY=VALUE`. */
-const filterParameters = {
+export const filterParameters = {
   channel: text(eventTexts.channel).optional().openapi({ description: "Only this channel." }),
   userId: text(eventTexts.userId).optional().openapi({ description: "Only this user." }),
   name: text(eventTexts.name).optional().openapi({ description: "Only events of exactly this name." }),

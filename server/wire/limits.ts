@@ -30,10 +30,19 @@ export const limits = {
   /** Words and values in a search. */
   searchTerms: 100,
   searchDepth: 10,
+  statsBuckets: 5_000,
+  statsSeries: 100,
+  /** Most values that a split tells apart before it finds the largest. */
+  statsSplitValues: 100_000,
+  userProperties: 50,
+  userNames: 50,
+  pageUsers: 1_000,
   /** How far ahead of the server's clock a `createdAt` may be, for clients whose clock runs fast. */
   futureMs: 24 * 60 * 60 * 1_000,
   /** An event that happened longer ago than this never notifies. */
   notifyAgeMs: 60 * 60 * 1_000,
+  channelDescriptionCharacters: 1_000,
+  retentionDays: 3_650,
   projectNameCharacters: 80,
   keyNameCharacters: 80,
   accountNameCharacters: 80,

@@ -37,6 +37,8 @@ const problems = {
   "refused-event-unknown": { status: 404, title: "No such refused event" },
   "channel-exists": { status: 409, title: "The channel exists already" },
   "account-exists": { status: 409, title: "The account exists already" },
+  "channel-unknown": { status: 404, title: "No such channel" },
+  "user-unknown": { status: 404, title: "No such user" },
   "event-unknown": { status: 404, title: "No such event" },
   "project-unknown": { status: 404, title: "No such project" },
   "key-unknown": { status: 404, title: "No such API key" },

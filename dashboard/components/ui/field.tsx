@@ -2,17 +2,26 @@ import { clsx } from "clsx";
 import { type ComponentProps, type ReactNode, useId } from "react";
 
 const inputClass =
-  "h-9 w-full rounded-md border border-line-strong bg-raised px-3 text-base text-ink placeholder:text-faint " +
-  "max-md:h-11 max-md:text-lg focus-visible:outline-offset-0 aria-invalid:border-danger";
+  "w-full rounded-md border border-line-strong bg-raised px-3 text-base text-ink placeholder:text-faint " +
+  "max-md:text-lg focus-visible:outline-offset-0 aria-invalid:border-danger";
 
-type FieldProps = ComponentProps<"input"> & {
+type Labels = {
   label: string;
   hint?: ReactNode;
   fault?: string | undefined;
+  className?: string;
 };
 
-/** A labelled input with its hint, and with what the server found wrong in it. */
-export function Field({ label, hint, fault, className, ...input }: FieldProps) {
+type Described = { id: string; "aria-invalid": true | undefined; "aria-describedby": string | undefined };
+
+/** A label above an input, and below it its hint and what the server found wrong in it. */
+function Labelled({
+  label,
+  hint,
+  fault,
+  className,
+  children,
+}: Labels & { children: (described: Described) => ReactNode }) {
   const id = useId();
   const described = [hint && `${id}-hint`, fault && `${id}-fault`].filter(Boolean).join(" ");
   return (
@@ -20,13 +29,11 @@ export function Field({ label, hint, fault, className, ...input }: FieldProps) {
       <label htmlFor={id} className="font-medium text-sm">
         {label}
       </label>
-      <input
-        {...input}
-        id={id}
-        className={inputClass}
-        aria-invalid={fault ? true : undefined}
-        aria-describedby={described || undefined}
-      />
+      {children({
+        id,
+        "aria-invalid": fault ? true : undefined,
+        "aria-describedby": described || undefined,
+      })}
       {hint && (
         <p id={`${id}-hint`} className="text-faint text-xs">
           {hint}
@@ -38,5 +45,24 @@ export function Field({ label, hint, fault, className, ...input }: FieldProps) {
         </p>
       )}
     </div>
+  );
+}
+
+export function Field({ label, hint, fault, className, ...input }: Labels & ComponentProps<"input">) {
+  return (
+    <Labelled label={label} hint={hint} fault={fault} {...(className && { className })}>
+      {(described) => <input {...input} {...described} className={clsx(inputClass, "h-9 max-md:h-11")} />}
+    </Labelled>
+  );
+}
+
+/** The same for several lines. */
+export function TextField({ label, hint, fault, className, ...input }: Labels & ComponentProps<"textarea">) {
+  return (
+    <Labelled label={label} hint={hint} fault={fault} {...(className && { className })}>
+      {(described) => (
+        <textarea {...input} {...described} className={clsx(inputClass, "resize-y py-2 leading-5")} />
+      )}
+    </Labelled>
   );
 }

@@ -1,7 +1,7 @@
 import { CamelCasePlugin, Kysely } from "kysely";
 import type { Moment } from "../../events/id.ts";
 import type { ControlTables } from "../control-tables.ts";
-import type { ArrivedEvent, Cursor, EventQuery, EventStore, Page, Store } from "../store.ts";
+import type { ArrivedEvent, Counts, Cursor, EventQuery, EventStore, Page, Store } from "../store.ts";
 import { createDialect } from "./dialect.ts";
 import { databaseFile, migrate, openForReading } from "./open.ts";
 import { Reader } from "./reader.ts";
@@ -68,6 +68,8 @@ export async function openSqliteStore(
       reader.ask<ArrivedEvent[]>({ kind: "arrivedAfter", projectId, moment, limit }),
     startingWith: (projectId, texts, prefix, limit) =>
       reader.ask<string[]>({ kind: "startingWith", projectId, texts, prefix, limit }),
+    count: (query) => reader.ask<Counts | null>({ kind: "count", query }),
+    users: (query, limit) => reader.ask({ kind: "users", query, limit }),
     ping: () => reader.ask<void>({ kind: "ping" }),
     lastArrival: () => reader.ask<Moment | null>({ kind: "lastArrival" }),
   };

@@ -1,9 +1,12 @@
 /** A reader: a thread with a read-only connection, so that no query holds up the HTTP loop. */
 import type { Moment } from "../../events/id.ts";
-import type { Cursor, EventQuery, KnownTexts } from "../store.ts";
+import type { CountQuery, Cursor, EventQuery, KnownTexts, UserQuery } from "../store.ts";
+import { createCount } from "./count.ts";
+import { createIndexedTexts } from "./indexed-texts.ts";
 import { databaseFile, openForReading } from "./open.ts";
 import { createRead } from "./read.ts";
 import { startingWith } from "./starting-with.ts";
+import { createUsers } from "./users.ts";
 import { openVocabulary } from "./vocabulary.ts";
 
 declare const self: Worker & {
@@ -16,6 +19,8 @@ export type ReaderRequest =
   | { kind: "find"; projectId: number; id: string }
   | { kind: "arrivedAfter"; projectId: number; moment: Moment; limit: number }
   | { kind: "startingWith"; projectId: number; texts: KnownTexts; prefix: string; limit: number }
+  | { kind: "count"; query: CountQuery }
+  | { kind: "users"; query: UserQuery; limit: number }
   | { kind: "ping" }
   | { kind: "lastArrival" }
   | { kind: "close" };
@@ -27,7 +32,10 @@ export type Chunk = { bytes: Uint8Array<ArrayBuffer>; next: Cursor | null };
 
 const database = openForReading(databaseFile(process.argv.at(-1)!));
 const vocabulary = openVocabulary(database);
+const texts = createIndexedTexts(database, vocabulary);
 const read = createRead(database, vocabulary);
+const count = createCount(database, vocabulary, texts);
+const users = createUsers(database, texts);
 const encoder = new TextEncoder();
 
 function answer(request: ReaderRequest): unknown {
@@ -44,6 +52,10 @@ function answer(request: ReaderRequest): unknown {
       return read.arrivedAfter(request.projectId, request.moment, request.limit);
     case "startingWith":
       return startingWith(vocabulary, request.projectId, request.texts, request.prefix, request.limit);
+    case "count":
+      return count(request.query);
+    case "users":
+      return users(request.query, request.limit);
     case "ping":
       return read.ping();
     case "lastArrival":
@@ -54,9 +66,9 @@ function answer(request: ReaderRequest): unknown {
   }
 }
 
-self.onmessage = ({ data: { id, request } }) => {
+self.onmessage = async ({ data: { id, request } }) => {
   try {
-    const result = answer(request);
+    const result = await answer(request);
     const transfer = request.kind === "chunk" ? [(result as Chunk).bytes.buffer] : [];
     self.postMessage({ id, result } satisfies ReaderAnswer, transfer);
   } catch (error) {

@@ -84,7 +84,8 @@ function exact(text: string): string {
   return shortened(escaped(text), text);
 }
 
-function escaped(text: string): string {
+/** A text in characters that the tokenizer neither folds nor splits; in a token a long one is shortened. */
+export function escaped(text: string): string {
   return plain.test(text) ? text : text.replace(notPlain, escapeUnit);
 }
 
@@ -100,8 +101,12 @@ function escapeUnit(unit: string): string {
 function shortened(escaped: string, whole: string): string {
   if (escaped.length <= exactCharactersMax) return escaped;
   const hash = new Bun.CryptoHasher("sha256").update(whole).digest("hex").slice(0, 32);
-  // "_y" can't come out of an escape: a short text never looks like a shortened one.
-  return `${escaped.slice(0, 16).toWellFormed()}_y${hash}`;
+  return hashedBeginning(escaped) + hash;
+}
+
+/** How what stands for a long text begins. "_y" can't come out of an escape: a short text never looks like a shortened one. */
+export function hashedBeginning(escaped: string): string {
+  return `${escaped.slice(0, 16).toWellFormed()}_y`;
 }
 
 const rememberedMax = 20_000;

@@ -6,8 +6,9 @@ export type Vocabulary = {
    * The terms with a prefix. Each is sought in the index by itself, whatever the number of events that have it.
    *
    * @param after - where to go on behind a term; by default at the next one
+   * @param from - where to begin, if not at the first term with the prefix
    */
-  termsFrom: (prefix: string, after?: (term: string) => string) => Generator<string>;
+  termsFrom: (prefix: string, after?: (term: string) => string, from?: string) => Generator<string>;
 };
 
 export function openVocabulary(database: Database): Vocabulary {
@@ -16,13 +17,18 @@ export function openVocabulary(database: Database): Vocabulary {
     "SELECT term FROM temp.vocabulary WHERE term >= ?1 LIMIT 1",
   );
   return {
-    *termsFrom(prefix, after = (term) => `${term}\0`) {
-      for (let from = prefix; ; ) {
-        const term = selectNext.get(from)?.term;
+    *termsFrom(prefix, after = behind, from = prefix) {
+      for (let next = from > prefix ? from : prefix; ; ) {
+        const term = selectNext.get(next)?.term;
         if (!term?.startsWith(prefix)) return;
         yield term;
-        from = after(term);
+        next = after(term);
       }
     },
   };
+}
+
+/** The place right behind a term: no term has control characters. */
+export function behind(term: string): string {
+  return `${term}\0`;
 }

@@ -1,0 +1,91 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { type FormEvent, useState } from "react";
+import type { Channel } from "../../server/wire/channel.ts";
+import { limits } from "../../server/wire/limits.ts";
+import { api } from "../api.ts";
+import { Alert } from "../components/ui/alert.tsx";
+import { Button } from "../components/ui/button.tsx";
+import { Dialog, DialogButtons } from "../components/ui/dialog.tsx";
+import { Field, TextField } from "../components/ui/field.tsx";
+import { faultOf, faultOfForm } from "../components/ui/form-faults.ts";
+import { SwitchRow } from "../components/ui/switch.tsx";
+import { useProjectSlug } from "../projects/current-project.ts";
+import { channelsQuery } from "./channels.ts";
+import { IconField } from "./icon-field.tsx";
+
+export default function EditChannelDialog({ channel, close }: { channel: Channel; close: () => void }) {
+  const project = useProjectSlug();
+  const queries = useQueryClient();
+  const [icon, setIcon] = useState(channel.icon ?? "");
+  const [description, setDescription] = useState(channel.description ?? "");
+  const [days, setDays] = useState(channel.retentionDays?.toString() ?? "");
+  const [archived, setArchived] = useState(channel.archivedAt !== null);
+  const change = useMutation({
+    mutationFn: () =>
+      api(`/api/channels/${encodeURIComponent(channel.id)}`, {
+        method: "PATCH",
+        query: { project },
+        body: {
+          icon: icon.trim() || null,
+          description: description.trim() || null,
+          retentionDays: days === "" ? null : Number(days),
+          archived,
+        },
+      }),
+    async onSuccess() {
+      await queries.invalidateQueries({ queryKey: channelsQuery(project).queryKey });
+      close();
+    },
+  });
+  const fault = faultOfForm(change.error, ["icon", "description", "retentionDays"]);
+
+  function submit(event: FormEvent) {
+    event.preventDefault();
+    change.mutate();
+  }
+
+  return (
+    <Dialog open onOpenChange={close} title="Edit channel" description={channel.name}>
+      <form onSubmit={submit} className="flex flex-col gap-4">
+        {fault && <Alert>{fault}</Alert>}
+        <IconField icon={icon} onChange={setIcon} fault={faultOf(change.error, "icon")} />
+        <TextField
+          label="Description"
+          value={description}
+          onChange={(event) => setDescription(event.target.value)}
+          rows={2}
+          maxLength={limits.channelDescriptionCharacters}
+          placeholder="What comes here, and who looks after it"
+          fault={faultOf(change.error, "description")}
+        />
+        <Field
+          label="Keep events for days"
+          hint="Left empty, the project's setting holds."
+          type="number"
+          inputMode="numeric"
+          min={1}
+          max={limits.retentionDays}
+          value={days}
+          onChange={(event) => setDays(event.target.value)}
+          fault={faultOf(change.error, "retentionDays")}
+        />
+        <div className="rounded-md border border-line">
+          <SwitchRow
+            label="Archived"
+            hint="Out of the list of channels. It goes on recording and notifying."
+            checked={archived}
+            onChange={setArchived}
+          />
+        </div>
+        <DialogButtons>
+          <Button look="ghost" onClick={close}>
+            Cancel
+          </Button>
+          <Button look="solid" type="submit" busy={change.isPending}>
+            Save
+          </Button>
+        </DialogButtons>
+      </form>
+    </Dialog>
+  );
+}

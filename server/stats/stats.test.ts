@@ -1,0 +1,365 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { scenarios } from "../testing/scenarios.ts";
+import { type TestApp, testApp } from "../testing/test-app.ts";
+import type { Event } from "../wire/event.ts";
+import type { Stats } from "../wire/stats.ts";
+
+let app: TestApp;
+let key: string;
+beforeAll(async () => {
+  app = await testApp();
+  key = (await app.another("Other", "other@example.com")).secret;
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+async function stats(query: Record<string, string>, of = app.key): Promise<Stats> {
+  const response = await app.request(`/api/stats?${new URLSearchParams(query)}`, {}, of);
+  const text = await response.text();
+  expect(`${response.status} ${text}`).toStartWith("200 ");
+  return JSON.parse(text);
+}
+
+const bucketNamesKnown = new Map<string, string>();
+
+/** What `Intl` says of a moment: the unit that it is in, by a name of its own. */
+function bucketNames(by: Stats["by"], timeZone: string): (ms: number) => string {
+  const format = new Intl.DateTimeFormat("en", {
+    timeZone,
+    hourCycle: "h23",
+    year: "numeric",
+    month: "numeric",
+    day: "numeric",
+    hour: "numeric",
+    minute: "numeric",
+    timeZoneName: "longOffset",
+  });
+  const nameOf = (ms: number): string => {
+    const parts = Object.fromEntries(format.formatToParts(ms).map(({ type, value }) => [type, value]));
+    const { year, month, day, hour, minute, timeZoneName } = parts as Record<string, string>;
+    const date = Date.UTC(Number(year), Number(month) - 1, Number(day));
+    if (by === "minute") return `${date} ${hour}:${minute} ${timeZoneName}`;
+    if (by === "hour") return `${date} ${hour} ${timeZoneName}`;
+    if (by === "day") return `${date}`;
+    return `${date - ((new Date(date).getUTCDay() + 6) % 7) * 86_400_000}`;
+  };
+  return (ms) => {
+    const key = `${by} ${timeZone} ${ms}`;
+    const name = bucketNamesKnown.get(key) ?? nameOf(ms);
+    bucketNamesKnown.set(key, name);
+    return name;
+  };
+}
+
+describe("counts equal a plain count of the events", () => {
+  const start = Date.UTC(2026, 2, 20);
+  const end = Date.UTC(2026, 3, 12);
+  const long = "a value that is too long for a token, ÄÖÜ 💰, ".repeat(3);
+  const values = {
+    channel: ["a", "B b", "ç💰"],
+    name: ["n", "N", "n_m", long],
+    plan: ["pro", "", "_z", long],
+  };
+  const someOf = (texts: string[]) => fc.constantFrom(...texts);
+  const moment = fc.oneof(
+    fc.integer({ min: start, max: end }),
+    // At the edges of hours, and of days in zones where the clock is moved in these weeks.
+    fc.integer({ min: start / 900_000, max: end / 900_000 }).map((quarter) => quarter * 900_000),
+    fc.constantFrom(0, 1, -1).map((ms) => Date.UTC(2026, 2, 29, 1) + ms),
+  );
+  const anyEvent = fc.record(
+    {
+      channel: someOf(values.channel),
+      name: someOf(values.name),
+      createdAt: moment,
+      userId: someOf(["", "u1", "U1", "u_2", long]),
+      notify: fc.boolean(),
+      tags: fc.record({ plan: someOf(values.plan), k_z: someOf(["x"]) }, { requiredKeys: [] }),
+    },
+    { requiredKeys: ["channel", "name", "createdAt"] },
+  );
+  const filters = fc.record(
+    {
+      channel: someOf([...values.channel, "none"]),
+      name: someOf(values.name),
+      userId: someOf(["", "u1", "U1", long]),
+      notify: someOf(["true", "false"]),
+      "tag.plan": someOf(values.plan),
+    },
+    { requiredKeys: [] },
+  );
+  // Most questions have few filters: the fewer, the more is counted.
+  const fewFilters = fc
+    .tuple(filters, fc.subarray(["channel", "name", "userId", "notify", "tag.plan"], { maxLength: 2 }))
+    .map(([all, names]) => Object.fromEntries(Object.entries(all).filter(([name]) => names.includes(name))));
+  const zones = [
+    "UTC",
+    "Europe/Berlin",
+    "America/New_York",
+    "Asia/Kolkata",
+    "Asia/Kathmandu",
+    "Australia/Lord_Howe",
+    "Pacific/Chatham",
+    "Africa/Cairo",
+  ];
+  const question = fc
+    .record({
+      by: someOf(["hour", "day", "week"]),
+      timeZone: someOf(zones),
+      range: fc.tuple(moment, moment).filter(([a, b]) => a !== b),
+      filter: fewFilters,
+      split: fc.option(someOf(["channel", "name", "tag.plan", "tag.k_z", "tag.none"]), { nil: undefined }),
+      limit: fc.integer({ min: 1, max: 4 }),
+      users: fc.boolean(),
+    })
+    .map(({ range, ...rest }) => ({ ...rest, from: Math.min(...range), to: Math.max(...range) }));
+
+  const seed = Math.floor(Math.random() * 2 ** 31);
+  let events: Event[];
+  beforeAll(async () => {
+    const made = fc.sample(anyEvent, { numRuns: 2_500, seed });
+    const responses = await Promise.all(made.map((event) => app.post(event, key)));
+    expect(responses.map(({ status }) => status)).toEqual(made.map(() => 201));
+    events = await app.list("", key);
+  });
+
+  type Question = typeof question extends fc.Arbitrary<infer Value> ? Value : never;
+
+  function keeps({ filter, from, to }: Question, event: Event): boolean {
+    const ms = new Date(event.createdAt).getTime();
+    const has: Record<string, string | undefined> = {
+      channel: event.channelId,
+      name: event.name,
+      userId: event.userId,
+      notify: String(event.notify),
+      "tag.plan": event.tags.plan,
+    };
+    return ms >= from && ms < to && Object.entries(filter).every(([name, value]) => has[name] === value);
+  }
+
+  function valueOfEvent(split: string | undefined, event: Event): string | null {
+    if (split === undefined) return null;
+    if (split === "channel") return event.channelId;
+    return split === "name" ? event.name : (event.tags[split.slice("tag.".length)] ?? null);
+  }
+
+  async function compare(asked: Question): Promise<void> {
+    const { filter, split, limit, users, from, to, by, timeZone } = asked;
+    const answer = await stats(
+      {
+        ...filter,
+        by,
+        timeZone,
+        from: String(from),
+        to: String(to),
+        ...(split !== undefined && { split, limit: String(limit) }),
+        ...(users && { users: "true" }),
+      },
+      key,
+    );
+    const kept = events.filter((event) => keeps(asked, event));
+    const nameOf = bucketNames(by as Stats["by"], timeZone);
+    const bucketOf = new Map(answer.starts.map((text, bucket) => [nameOf(Date.parse(text)), bucket]));
+    const totals = new Map<string | null, number>();
+    for (const event of kept) {
+      const value = valueOfEvent(split, event);
+      totals.set(value, (totals.get(value) ?? 0) + 1);
+    }
+    const told = [...totals.keys()]
+      .filter((value): value is string => value !== null)
+      .toSorted((a, b) => totals.get(b)! - totals.get(a)! || (a < b ? -1 : 1))
+      .slice(0, limit);
+    const expected = [...told, null].map((value) => {
+      const counts = new Array<number>(answer.starts.length).fill(0);
+      for (const event of kept) {
+        const own = valueOfEvent(split, event);
+        if ((own !== null && told.includes(own) ? own : null) !== value) continue;
+        const bucket = bucketOf.get(nameOf(Date.parse(event.createdAt)));
+        if (bucket === undefined) throw new Error(`No bucket holds ${event.createdAt}.`);
+        counts[bucket]!++;
+      }
+      return { value, total: counts.reduce((a, b) => a + b, 0), counts };
+    });
+    expect({ seed, total: answer.total, users: answer.users, series: answer.series }).toEqual({
+      seed,
+      total: kept.length,
+      users: users
+        ? new Set(kept.map(({ userId }) => userId).filter((userId) => userId !== "")).size
+        : undefined,
+      series: expected.filter(({ value, total }) => value !== null || split === undefined || total > 0),
+    });
+    expect(answer.starts).toEqual(answer.starts.toSorted());
+    expect(Date.parse(answer.starts[0]!)).toBeLessThanOrEqual(from);
+  }
+
+  test("for any filter, split, range and time zone", async () => {
+    await fc.assert(fc.asyncProperty(question, compare), { numRuns: 300, seed });
+  });
+
+  test("by the minute", async () => {
+    const minutes = question.map((asked) => ({ ...asked, by: "minute", to: asked.from + 3_600_000 * 36 }));
+    await fc.assert(fc.asyncProperty(minutes, compare), { numRuns: 20, seed });
+  });
+});
+
+describe("the buckets of a time zone", () => {
+  const hoursBetween = (starts: string[]) =>
+    starts.slice(1).map((start, index) => (Date.parse(start) - Date.parse(starts[index]!)) / 3_600_000);
+
+  test("are days of 23 and 25 hours where the clock is moved", async () => {
+    const spring = await stats({
+      timeZone: "Europe/Berlin",
+      from: "2026-03-27T23:00:00Z",
+      to: "2026-03-31T00:00:00Z",
+    });
+    expect(spring.starts[0]).toBe("2026-03-27T23:00:00.000Z");
+    expect(hoursBetween(spring.starts)).toEqual([24, 23, 24]);
+    const autumn = await stats({
+      timeZone: "Europe/Berlin",
+      from: "2026-10-24T00:00:00Z",
+      to: "2026-10-27T00:00:00Z",
+    });
+    expect(hoursBetween(autumn.starts)).toEqual([24, 25, 24]);
+  });
+
+  test("begin at one where the day has no midnight, and leave out a day that was skipped", async () => {
+    const cairo = await stats({
+      timeZone: "Africa/Cairo",
+      from: "2026-04-23T12:00:00Z",
+      to: "2026-04-25T12:00:00Z",
+    });
+    expect(cairo.starts).toEqual([
+      "2026-04-22T22:00:00.000Z",
+      "2026-04-23T22:00:00.000Z",
+      "2026-04-24T21:00:00.000Z",
+    ]);
+    const apia = await stats({
+      timeZone: "Pacific/Apia",
+      from: "2011-12-29T12:00:00Z",
+      to: "2012-01-01T00:00:00Z",
+    });
+    expect(hoursBetween(apia.starts)).toEqual([24, 24]);
+  });
+
+  test("are hours that begin at a quarter to, and two where an hour is repeated", async () => {
+    const kathmandu = await stats({
+      by: "hour",
+      timeZone: "Asia/Kathmandu",
+      from: "2026-01-01T00:00:00Z",
+      to: "2026-01-01T02:00:00Z",
+    });
+    expect(kathmandu.starts).toEqual([
+      "2025-12-31T23:15:00.000Z",
+      "2026-01-01T00:15:00.000Z",
+      "2026-01-01T01:15:00.000Z",
+    ]);
+    const berlin = await stats({
+      by: "hour",
+      timeZone: "Europe/Berlin",
+      from: "2026-10-25T00:00:00Z",
+      to: "2026-10-25T03:00:00Z",
+    });
+    expect(berlin.starts).toEqual([0, 1, 2].map((hour) => `2026-10-25T0${hour}:00:00.000Z`));
+  });
+
+  test("are weeks from Monday", async () => {
+    const { starts } = await stats({ by: "week", from: "2026-01-01T00:00:00Z", to: "2026-01-13T00:00:00Z" });
+    expect(starts).toEqual(["2025-12-29", "2026-01-05", "2026-01-12"].map((date) => `${date}T00:00:00.000Z`));
+  });
+
+  for (const [by, count] of [
+    ["minute", 60],
+    ["hour", 48],
+    ["day", 30],
+    ["week", 26],
+  ] as const) {
+    test(`are ${count} by ${by} where no range is sent, the last one being now`, async () => {
+      const before = Date.now();
+      const { starts, from, to, timeZone } = await stats({ by, timeZone: "america/new_york" });
+      expect(timeZone).toBe("America/New_York");
+      expect(starts).toHaveLength(count);
+      expect(from).toBe(starts[0]!);
+      expect(Date.parse(to)).toBeGreaterThanOrEqual(before);
+      expect(starts.at(-1)! <= to).toBeTrue();
+    });
+  }
+});
+
+test("an event is counted as soon as it was recorded", async () => {
+  const before = await stats({ by: "minute", split: "channel" });
+  expect(before).toMatchObject({ total: 0, series: [] });
+  await app.post({ channel: "now", name: "n" });
+  const after = await stats({ by: "minute", split: "channel" });
+  expect(after).toMatchObject({ total: 1, series: [{ value: "now", total: 1 }] });
+});
+
+const path = (query: string) => `/api/stats?${query}`;
+scenarios(
+  () => app,
+  [
+    {
+      name: "a zone that is not known is refused",
+      path: path("timeZone=Mars/Olympus"),
+      status: 400,
+      says: ["Europe/Berlin"],
+    },
+    { name: "an empty zone is refused", path: path("timeZone="), status: 400, says: ["timeZone"] },
+    { name: "a unit that is not known is refused", path: path("by=month"), status: 400, says: ["by"] },
+    {
+      name: "a split that is not known is refused",
+      path: path("split=userId"),
+      status: 400,
+      says: ["tag.KEY"],
+    },
+    { name: "a split by no tag is refused", path: path("split=tag."), status: 400, says: ["tag.KEY"] },
+    { name: "a limit of 0 is refused", path: path("split=name&limit=0"), status: 400, says: ["at least 1"] },
+    {
+      name: "a limit of 101 is refused",
+      path: path("split=name&limit=101"),
+      status: 400,
+      says: ["at most 100"],
+    },
+    {
+      name: "a parameter that is not known is refused",
+      path: path("buckets=3"),
+      status: 400,
+      says: ["buckets"],
+    },
+    {
+      name: "a range that ends before it begins is refused",
+      path: path("from=2026-01-02&to=2026-01-01"),
+      status: 400,
+      says: ["before"],
+    },
+    {
+      name: "a range without length is refused",
+      path: path("from=2026-01-02&to=2026-01-02"),
+      status: 400,
+      says: ["before"],
+    },
+    {
+      name: "a year by the minute is refused, with what would fit",
+      path: path("by=minute&from=2025-01-01&to=2025-03-01"),
+      status: 400,
+      says: ["5,000", "by=hour"],
+    },
+    {
+      name: "all times by the week are counted",
+      path: path("by=week&from=0"),
+      status: 200,
+      holds: { from: "1970-01-01T00:00:00.000Z" },
+    },
+    {
+      name: "a range beyond all times is told to be too long",
+      path: path("by=week&from=0&to=99999999999999"),
+      status: 400,
+      says: ["shorter"],
+    },
+    {
+      name: "a range beyond all times holds nothing",
+      path: path("from=999999999999998&to=999999999999999"),
+      status: 200,
+      holds: { total: 0 },
+    },
+  ],
+);

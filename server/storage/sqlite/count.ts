@@ -1,0 +1,219 @@
+import type { Database } from "bun:sqlite";
+import { holds } from "../../events/filter.ts";
+import type { Event } from "../../wire/event.ts";
+import type { CountQuery, Counts, Split } from "../store.ts";
+import { createCounters } from "./counters.ts";
+import { eventJson, userIdIn } from "./event-row.ts";
+import { type IndexedTexts, type Term, valueIn } from "./indexed-texts.ts";
+import { type Match, matchOf } from "./match.ts";
+import { positionAfter, positionAt } from "./position.ts";
+import { Buckets, Tally, TooManyValuesError } from "./tally.ts";
+import { Turns } from "./turns.ts";
+import type { Vocabulary } from "./vocabulary.ts";
+
+const hourMs = 3_600_000;
+/** Counters, index entries or rows that one statement reads. */
+const hoursOfRun = 1_000;
+const entriesOfRun = 20_000;
+const rowsOfRun = 2_000;
+/** A value's own look into the index costs as much as reading so many rows. */
+const rowsOfLook = 100;
+/** Most values that are looked for one by one; with a filter, each look goes through all that it leaves. */
+const looksMax = 1_000;
+const looksMaxFiltered = 100;
+
+type Row = { ms: number; sequence: number; id: string; body: string };
+type Range = { fromMs: number; toMs: number };
+
+/** A count under way: what was asked, and what was found. */
+type Work = CountQuery & {
+  match: Match;
+  buckets: Buckets;
+  all: number[];
+  tally: Tally;
+  turns: Turns;
+  /** What the project's events are split into, once it was looked up. */
+  terms?: Term[];
+};
+
+/**
+ * Makes the function that counts events. What the counters hold is not counted again: they serve for whole hours of channels
+ * and names. Else the index does, whose row ids hold the time, and no event is read, unless what is asked for is not in it.
+ */
+export function createCount(database: Database, vocabulary: Vocabulary, texts: IndexedTexts) {
+  const readCounters = createCounters(database);
+  const selectMs = database.prepare<{ ms: number }, [string, bigint, bigint, number]>(
+    `SELECT rowid >> 21 AS ms FROM events_index
+     WHERE events_index MATCH ?1 AND rowid BETWEEN ?2 AND ?3 ORDER BY rowid LIMIT ?4`,
+  );
+  const selectCount = database.prepare<{ events: number }, [string, bigint, bigint]>(
+    "SELECT count(*) AS events FROM events_index WHERE events_index MATCH ?1 AND rowid BETWEEN ?2 AND ?3",
+  );
+  const selectRows = database.prepare<Row, [string, bigint, bigint, number]>(
+    `SELECT events.position >> 21 AS ms, events.position & 2097151 AS sequence, lower(hex(events.id)) AS id, events.body
+     FROM events_index JOIN events ON events.position = events_index.rowid
+     WHERE events_index MATCH ?1 AND events_index.rowid BETWEEN ?2 AND ?3 ORDER BY events_index.rowid LIMIT ?4`,
+  );
+
+  return async function count(query: CountQuery): Promise<Counts | null> {
+    const buckets = new Buckets(query.bounds);
+    const all = new Array<number>(buckets.length).fill(0);
+    const match = matchOf(query.projectId, query.filter, vocabulary);
+    const work: Work = { ...query, match, buckets, all, tally: new Tally(), turns: new Turns() };
+    try {
+      for (const part of partsOf(query)) {
+        const events = await (part.isCounted ? addCounted(work, part) : addIndexed(work, part));
+        const isSplit = part.isCounted && query.split?.by !== "tag";
+        if (query.split && events > 0 && !isSplit) await addSplit(work, part, query.split, events);
+      }
+    } catch (error) {
+      if (error instanceof TooManyValuesError) return null;
+      throw error;
+    }
+    return {
+      all,
+      series: work.tally.largest(query.series, buckets.length),
+      users: query.users ? await countUsers(work) : null,
+    };
+  };
+
+  /** Adds what the counters say of whole hours, told apart by channel or name; gives how many events it was. */
+  async function addCounted(work: Work, hours: Range): Promise<number> {
+    const { buckets, bounds, all, tally, split, turns } = work;
+    let events = 0;
+    const isByHour = (bounds.at(-1)! - bounds[0]!) / buckets.length < 2 * hourMs;
+    for (let fromMs = hours.fromMs; fromMs < hours.toMs; ) {
+      const endMs = isByHour ? fromMs + hoursOfRun * hourMs : buckets.endOf(fromMs);
+      const toMs = Math.min(endMs, hours.toMs);
+      for (const count of readCounters(work, [fromMs / hourMs, toMs / hourMs], !isByHour)) {
+        const bucket = buckets.of(count.hour * hourMs);
+        all[bucket]! += count.events;
+        events += count.events;
+        if (split && split.by !== "tag") tally.add(count.value, bucket, count.events);
+      }
+      fromMs = toMs;
+      await turns.next();
+    }
+    return events;
+  }
+
+  /** Adds the events of a range; gives how many it was. */
+  async function addIndexed(work: Work, range: Range): Promise<number> {
+    const { match, all, buckets } = work;
+    let found = 0;
+    const add = (bucket: number, events: number) => {
+      all[bucket]! += events;
+      found += events;
+    };
+    if (match.isExact) await forEachEntry(work, match.query, range, add);
+    else await forEachRow(work, range, (row) => isKept(work, row) && add(buckets.of(row.ms), 1));
+    return found;
+  }
+
+  /** Tells the events of a range apart, by whichever way is cheaper for so many. */
+  async function addSplit(work: Work, range: Range, split: Split, events: number): Promise<void> {
+    const { filter, match, tally, buckets } = work;
+    const isFiltered = Object.keys(filter).length > 0;
+    const max = Math.min(isFiltered ? looksMaxFiltered : looksMax, events / rowsOfLook);
+    const terms = match.isExact && max > 1 ? await termsOf(work, split) : null;
+    if (!terms || terms.length > max) {
+      return forEachRow(work, range, (row) => {
+        const value = isKept(work, row) ? valueIn(eventOf(row), split) : undefined;
+        if (value !== undefined) tally.add(value, buckets.of(row.ms), 1);
+      });
+    }
+    for (const { token, text } of terms) {
+      const own = isFiltered ? `(${match.query}) AND "${token}"` : `"${token}"`;
+      await forEachEntry(work, own, range, (bucket, count) => tally.add(text, bucket, count));
+    }
+  }
+
+  async function termsOf(work: Work, split: Split): Promise<Term[]> {
+    if (work.terms) return work.terms;
+    const terms: Term[] = [];
+    for (const term of texts.ofSplit(work.projectId, split)) {
+      terms.push(term);
+      if (terms.length > looksMax) break;
+      await work.turns.next();
+    }
+    work.terms = terms;
+    return terms;
+  }
+
+  /** How many users had an event. A token for each user is there, but to look for each is dearer than to read the events. */
+  async function countUsers(work: Work): Promise<number> {
+    const { bounds } = work;
+    const seen = new Set<string>();
+    await forEachRow(work, { fromMs: bounds[0]!, toMs: bounds.at(-1)! }, (row) => {
+      if (isKept(work, row)) seen.add(userIdIn(row.body));
+    });
+    seen.delete("");
+    return seen.size;
+  }
+
+  /** Gives what matches by bucket, from the index alone. */
+  async function forEachEntry(
+    { buckets, turns }: Work,
+    match: string,
+    { fromMs, toMs }: Range,
+    add: (bucket: number, events: number) => void,
+  ): Promise<void> {
+    const high = positionAt(toMs) - 1n;
+    let low = positionAt(fromMs);
+    for (;;) {
+      const run = selectMs.values(match, low, high, entriesOfRun) as [number][];
+      const isLast = run.length < entriesOfRun;
+      const lastMs = run.at(-1)?.[0];
+      for (const [ms] of run) if (isLast || ms !== lastMs) add(buckets.of(ms), 1);
+      if (isLast || lastMs === undefined) return;
+      // The run may have ended within a millisecond: that one is counted as a whole.
+      const next = positionAfter(lastMs);
+      add(buckets.of(lastMs), selectCount.get(match, positionAt(lastMs), next - 1n)!.events);
+      low = next;
+      await turns.next();
+    }
+  }
+
+  async function forEachRow(work: Work, { fromMs, toMs }: Range, take: (row: Row) => void): Promise<void> {
+    const high = positionAt(toMs) - 1n;
+    let low = positionAt(fromMs);
+    for (;;) {
+      const rows = selectRows.all(work.match.query, low, high, rowsOfRun);
+      for (const row of rows) take(row);
+      const last = rows.at(-1);
+      if (!last || rows.length < rowsOfRun) return;
+      low = positionAt(last.ms, last.sequence) + 1n;
+      await work.turns.next();
+    }
+  }
+}
+
+function eventOf({ id, body, ms }: Row): Event {
+  return JSON.parse(eventJson(id, body, ms)) as Event;
+}
+
+function isKept({ match, filter }: Work, row: Row): boolean {
+  return match.isExact || holds(filter, eventOf(row));
+}
+
+/** A count's range in parts: whole hours of buckets, where the counters hold what is asked for, and what lies between. */
+function partsOf({ filter, bounds }: CountQuery): (Range & { isCounted: boolean })[] {
+  const parts: (Range & { isCounted: boolean })[] = [];
+  const areCounted = Object.keys(filter).every((name) => name === "channel" || name === "name");
+  let doneMs = bounds[0]!;
+  for (let bucket = 0; areCounted && bucket < bounds.length - 1; bucket++) {
+    const fromMs = Math.ceil(bounds[bucket]! / hourMs) * hourMs;
+    const toMs = Math.floor(bounds[bucket + 1]! / hourMs) * hourMs;
+    if (fromMs >= toMs) continue;
+    const last = parts.at(-1);
+    if (last && last.toMs === fromMs) last.toMs = toMs;
+    else {
+      if (doneMs < fromMs) parts.push({ fromMs: doneMs, toMs: fromMs, isCounted: false });
+      parts.push({ fromMs, toMs, isCounted: true });
+    }
+    doneMs = toMs;
+  }
+  const endMs = bounds.at(-1)!;
+  if (doneMs < endMs) parts.push({ fromMs: doneMs, toMs: endMs, isCounted: false });
+  return parts;
+}

@@ -1,0 +1,84 @@
+import type { Database } from "bun:sqlite";
+import type { Event } from "../../wire/event.ts";
+import type { Split } from "../store.ts";
+import { eventJson } from "./event-row.ts";
+import { escaped, hashedBeginning, textOf, token } from "./tokens.ts";
+import { behind, type Vocabulary } from "./vocabulary.ts";
+
+/** A token, and the text that it stands for. */
+export type Term = { token: string; text: string };
+
+/** The texts that stand in the full-text index, each with its token; of one that holds a hash it is read from an event. */
+export type IndexedTexts = ReturnType<typeof createIndexedTexts>;
+
+export function createIndexedTexts(database: Database, vocabulary: Vocabulary) {
+  const selectChannels = database.prepare<{ name: string }, [number]>(
+    "SELECT name FROM channels WHERE project_id = ?1",
+  );
+  const selectEvent = database.prepare<{ ms: number; id: string; body: string }, [string]>(
+    `SELECT events.position >> 21 AS ms, lower(hex(events.id)) AS id, events.body
+     FROM events_index JOIN events ON events.position = events_index.rowid
+     WHERE events_index MATCH ?1 LIMIT 1`,
+  );
+
+  function textOfToken(
+    word: string,
+    prefix: string,
+    textIn: (event: Event) => string | undefined,
+  ): string | undefined {
+    const text = textOf(word.slice(prefix.length));
+    if (text !== null) return text;
+    const row = selectEvent.get(`"${word}"`);
+    return row ? textIn(JSON.parse(eventJson(row.id, row.body, row.ms)) as Event) : undefined;
+  }
+
+  return {
+    /** The values that the events of a project are split into, in no order that means anything. */
+    *ofSplit(project: number, split: Split): Generator<Term> {
+      if (split.by === "channel") {
+        // They have a table; in the index, the next token is found only behind all that one points to.
+        for (const { name } of selectChannels.all(project)) {
+          yield { token: token.channel(project, name), text: name };
+        }
+        return;
+      }
+      const prefix = split.by === "name" ? token.name(project, "") : token.tag(project, split.key, "");
+      for (const word of vocabulary.termsFrom(prefix)) {
+        const text = textOfToken(word, prefix, (event) => valueIn(event, split));
+        if (text !== undefined) yield { token: word, text };
+      }
+    },
+
+    /** The users whose id begins with a text; those after one of them, in the order of tokens. */
+    *users(project: number, beginning: string, after?: string): Generator<Term> {
+      const prefix = token.user(project, "");
+      const from = after === undefined ? undefined : behind(token.user(project, after));
+      for (const part of beginningsOf(beginning)) {
+        for (const word of vocabulary.termsFrom(prefix + part, behind, from)) {
+          const text = textOfToken(word, prefix, ({ userId }) => userId);
+          if (text?.startsWith(beginning)) yield { token: word, text };
+        }
+      }
+    },
+  };
+}
+
+/** How what stands in the index begins, of texts that begin with this one; in order. */
+function beginningsOf(text: string): string[] {
+  const whole = escaped(text);
+  const hashed = hashedBeginning(whole);
+  if (hashed.startsWith(whole)) return [whole];
+  return [whole, hashed].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+}
+
+/** What a split tells an event apart by; nothing where the event does not have the tag. */
+export function valueIn(event: Event, split: Split): string | undefined {
+  switch (split.by) {
+    case "channel":
+      return event.channelId;
+    case "name":
+      return event.name;
+    case "tag":
+      return Object.hasOwn(event.tags, split.key) ? event.tags[split.key] : undefined;
+  }
+}

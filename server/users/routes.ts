@@ -1,0 +1,82 @@
+import type { House } from "../house.ts";
+import type { Routes } from "../routes.ts";
+import { eventTexts } from "../wire/event.ts";
+import { ProjectQuery } from "../wire/event-query.ts";
+import { problem } from "../wire/problems.ts";
+import { faultInText } from "../wire/text.ts";
+import { type User, UserAnswer, UserList, UserListQuery, UserProperties } from "../wire/user.ts";
+import { findUser, putProperties } from "./users.ts";
+
+export function addUserRoutes(routes: Routes, { store }: House): void {
+  routes.add(
+    {
+      method: "get",
+      path: "/api/users",
+      by: "project",
+      tag: "Users",
+      summary: "List the users of events",
+      query: UserListQuery,
+      answer: UserList,
+    },
+    async ({ projectId, query: { prefix, limit, cursor } }) => {
+      const users = await store.events.users(
+        {
+          projectId,
+          prefix: prefix ?? "",
+          ...(cursor !== undefined && { after: readCursor(cursor) }),
+        },
+        limit + 1,
+      );
+      const page = users.slice(0, limit);
+      const nextCursor = users.length > limit ? Buffer.from(page.at(-1)!.userId).toString("base64url") : null;
+      return { ok: true, users: page, nextCursor };
+    },
+  );
+
+  async function readUser(projectId: number, userId: string): Promise<User> {
+    const user = await findUser(store, projectId, userId);
+    if (!user)
+      throw problem("user-unknown", { detail: "Of this user there are neither events nor properties." });
+    return user;
+  }
+
+  routes.add(
+    {
+      method: "get",
+      path: "/api/users/{userId}",
+      by: "project",
+      tag: "Users",
+      summary: "Read what is known of a user",
+      query: ProjectQuery,
+      answer: UserAnswer,
+      problems: [404],
+    },
+    async ({ projectId, parameter }) => ({ ok: true, user: await readUser(projectId, parameter("userId")) }),
+  );
+
+  routes.add(
+    {
+      method: "put",
+      path: "/api/users/{userId}",
+      by: "project",
+      tag: "Users",
+      summary: "Set a user's properties",
+      description: "They take the place of all that were there. The user needs no events.",
+      query: ProjectQuery,
+      body: UserProperties,
+      answer: UserAnswer,
+    },
+    async ({ projectId, body, parameter }) => {
+      await putProperties(store, projectId, parameter("userId"), body);
+      return { ok: true, user: await readUser(projectId, parameter("userId")) };
+    },
+  );
+}
+
+/** A cursor is the last user's id. Throws `query-invalid` for a text that no page ended with. */
+function readCursor(text: string): string {
+  const userId = Buffer.from(text, "base64url").toString();
+  if (faultInText(userId, { ...eventTexts.userId, filled: true }))
+    throw problem("query-invalid", { detail: '"cursor" is not one that a listing gave as "nextCursor".' });
+  return userId;
+}

@@ -1,0 +1,220 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { scenarios } from "../testing/scenarios.ts";
+import { type TestApp, testApp } from "../testing/test-app.ts";
+import type { User } from "../wire/user.ts";
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await testApp();
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+const pathOf = (userId: string) => `/api/users/${encodeURIComponent(userId)}`;
+
+async function read(userId: string): Promise<User> {
+  const response = await app.request(pathOf(userId));
+  expect(response.status).toBe(200);
+  return ((await response.json()) as { user: User }).user;
+}
+
+function put(userId: string, properties: unknown, init: RequestInit = {}): Promise<Response> {
+  return app.request(pathOf(userId), {
+    method: "PUT",
+    headers: { "content-type": "application/json" },
+    body: typeof properties === "string" ? properties : JSON.stringify(properties),
+    ...init,
+  });
+}
+
+describe("a user is known", () => {
+  test("by events: the first and the last, how many, and of which names", async () => {
+    const userId = "Käthe/Ω 💰_z%2F";
+    await app.post({ channel: "c", name: "bought", userId, createdAt: "2026-02-01T00:00:00Z" });
+    await app.post({ channel: "c", name: "bought", userId, createdAt: "2026-01-01T00:00:00Z" });
+    await app.post({ channel: "d", name: "left", userId, createdAt: "2026-03-01T00:00:00Z" });
+    await app.post({ channel: "d", name: "left", userId: userId.toLowerCase() });
+    expect(await read(userId)).toEqual({
+      userId,
+      events: 3,
+      firstSeenAt: "2026-01-01T00:00:00.000Z",
+      lastSeenAt: "2026-03-01T00:00:00.000Z",
+      names: [
+        { name: "bought", events: 2 },
+        { name: "left", events: 1 },
+      ],
+      properties: {},
+    });
+  });
+
+  test("by properties alone, and they are replaced as a whole", async () => {
+    const first = await put("only-told", { plan: "pro", seats: 5, trial: false, note: null });
+    expect(await first.json()).toMatchObject({ ok: true, user: { events: 0, firstSeenAt: null, names: [] } });
+    expect((await read("only-told")).properties).toEqual({ plan: "pro", seats: 5, trial: false, note: null });
+    await put("only-told", '{"__proto__":"kept","constructor":1}');
+    expect(JSON.stringify((await read("only-told")).properties)).toBe('{"__proto__":"kept","constructor":1}');
+    await put("only-told", {});
+    expect((await read("only-told")).properties).toEqual({});
+  });
+
+  test("by the fifty names that are the most frequent", async () => {
+    await Promise.all(
+      Array.from({ length: 60 }, (_, n) => app.post({ channel: "c", name: `n${n}`, userId: "many" })),
+    );
+    await app.post({ channel: "c", name: "n59", userId: "many" });
+    const { names, events } = await read("many");
+    expect(events).toBe(61);
+    expect(names).toHaveLength(50);
+    expect(names[0]).toEqual({ name: "n59", events: 2 });
+  });
+
+  test("to a member as well", async () => {
+    const headers = { cookie: await app.signIn(), origin: app.address, "content-type": "application/json" };
+    expect((await put("member's", { a: 1 }, { headers })).status).toBe(200);
+    expect((await app.request(pathOf("member's"), { headers })).status).toBe(200);
+  });
+});
+
+scenarios(
+  () => app,
+  [
+    {
+      name: "a user of whom nothing is known is not found",
+      path: pathOf("nobody"),
+      status: 404,
+      says: ["user-unknown"],
+    },
+    {
+      name: "properties are an object",
+      method: "PUT",
+      path: pathOf("u"),
+      body: [1],
+      status: 422,
+      says: ["must be an object"],
+    },
+    {
+      name: "properties are flat",
+      method: "PUT",
+      path: pathOf("u"),
+      body: { a: { b: 1 } },
+      status: 422,
+      says: ["/a", "flat"],
+    },
+    {
+      name: "properties are at most 50",
+      method: "PUT",
+      path: pathOf("u"),
+      body: Object.fromEntries(Array.from({ length: 51 }, (_, n) => [n, n])),
+      status: 422,
+      says: ["more than 50"],
+    },
+    {
+      name: "a property's text is limited",
+      method: "PUT",
+      path: pathOf("u"),
+      body: { a: "x".repeat(1_001) },
+      status: 422,
+      says: ["/a", "at most 1,000"],
+    },
+    {
+      name: "a property's name is limited",
+      method: "PUT",
+      path: pathOf("u"),
+      body: { ["x".repeat(65)]: 1 },
+      status: 422,
+      says: ["at most 64"],
+    },
+    {
+      name: "a property's name is not blank",
+      method: "PUT",
+      path: pathOf("u"),
+      body: { " ": 1 },
+      status: 422,
+      says: ["blank"],
+    },
+    {
+      name: "a user's id is limited",
+      method: "PUT",
+      path: pathOf("x".repeat(201)),
+      body: {},
+      status: 400,
+      says: ["at most 200"],
+    },
+    {
+      name: "a page has at most 1,000 users",
+      path: "/api/users?limit=1001",
+      status: 400,
+      says: ["at most 1000"],
+    },
+    {
+      name: "a cursor that no page gave is refused",
+      path: "/api/users?cursor=%00",
+      status: 400,
+      says: ["cursor"],
+    },
+    { name: "an unknown parameter is refused", path: "/api/users?query=a", status: 400 },
+  ],
+);
+
+test("users are listed by any prefix, a page at a time, each once", async () => {
+  const { secret } = await app.another("Listed", "listed@example.com");
+  const part = fc.constantFrom(
+    "a",
+    "B",
+    "_",
+    "-",
+    "@",
+    "é",
+    "\u{10ffff}",
+    "\ud7ff",
+    "\uffff",
+    "💰",
+    "aaaaaaaaaaaaa",
+    "long text ".repeat(9),
+  );
+  const userIds = fc
+    .array(part, { minLength: 1, maxLength: 6 })
+    .map((parts) => parts.join(""))
+    .filter((userId) => [...userId].length <= 200);
+  const counts = new Map<string, number>();
+  for (const userId of fc.sample(userIds, 300)) counts.set(userId, (counts.get(userId) ?? 0) + 1);
+  await Promise.all(
+    [...counts].flatMap(([userId, events]) =>
+      Array.from({ length: events }, () => app.post({ channel: "c", name: "n", userId }, secret)),
+    ),
+  );
+  await app.post({ channel: "c", name: "n" }, secret);
+
+  async function listed(prefix: string, limit: number) {
+    const users: { userId: string; events: number }[] = [];
+    for (let cursor: string | null = null; ; ) {
+      const query = new URLSearchParams({ prefix, limit: String(limit), ...(cursor !== null && { cursor }) });
+      const response = await app.request(`/api/users?${query}`, {}, secret);
+      expect(response.status).toBe(200);
+      const page = (await response.json()) as { users: typeof users; nextCursor: string | null };
+      users.push(...page.users);
+      if (page.nextCursor === null) return users;
+      expect(page.users).toHaveLength(limit);
+      cursor = page.nextCursor;
+    }
+  }
+
+  const byId = (a: { userId: string }, b: { userId: string }) => (a.userId < b.userId ? -1 : 1);
+  const all = [...counts].map(([userId, events]) => ({ userId, events }));
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom(...counts.keys()),
+      fc.nat(),
+      fc.integer({ min: 3, max: 100 }),
+      async (userId, cut, limit) => {
+        const characters = [...userId];
+        const prefix = characters.slice(0, cut % (characters.length + 1)).join("");
+        const users = await listed(prefix, limit);
+        expect(users.toSorted(byId)).toEqual(
+          all.filter((user) => user.userId.startsWith(prefix)).toSorted(byId),
+        );
+      },
+    ),
+    { numRuns: 60 },
+  );
+});

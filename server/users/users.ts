@@ -1,0 +1,66 @@
+import type { Store } from "../storage/store.ts";
+import { type Event, eventTexts } from "../wire/event.ts";
+import { limits } from "../wire/limits.ts";
+import { problem } from "../wire/problems.ts";
+import { faultInText } from "../wire/text.ts";
+import type { User, UserProperties } from "../wire/user.ts";
+
+/** What is known of a user, or null where there are neither events nor properties. */
+export async function findUser(
+  { events, control }: Store,
+  projectId: number,
+  userId: string,
+): Promise<User | null> {
+  const filter = { userId };
+  const edge = async (order: "asc" | "desc") => {
+    const [json] = (await events.page({ projectId, filter, order }, 1)).events;
+    return json === undefined ? null : (JSON.parse(json) as Event).createdAt;
+  };
+  const [row, firstSeenAt, lastSeenAt] = await Promise.all([
+    control
+      .selectFrom("users")
+      .select("properties")
+      .where("projectId", "=", projectId)
+      .where("userId", "=", userId)
+      .executeTakeFirst(),
+    edge("asc"),
+    edge("desc"),
+  ]);
+  if (!row && (firstSeenAt === null || lastSeenAt === null)) return null;
+  const counts =
+    firstSeenAt !== null && lastSeenAt !== null
+      ? await events.count({
+          projectId,
+          filter,
+          bounds: [Date.parse(firstSeenAt), Date.parse(lastSeenAt) + 1],
+          split: { by: "name" },
+          series: limits.userNames,
+          users: false,
+        })
+      : null;
+  return {
+    userId,
+    events: counts?.all[0] ?? 0,
+    firstSeenAt,
+    lastSeenAt,
+    names: counts?.series.map(({ value, counts: [count] }) => ({ name: value, events: count! })) ?? [],
+    properties: row ? (JSON.parse(row.properties) as UserProperties) : {},
+  };
+}
+
+/** Puts a user's properties in the place of those before. Throws `query-invalid` for an id that no event can have. */
+export async function putProperties(
+  { control }: Store,
+  projectId: number,
+  userId: string,
+  properties: UserProperties,
+): Promise<void> {
+  const fault = faultInText(userId, { ...eventTexts.userId, filled: true });
+  if (fault) throw problem("query-invalid", { detail: `The user's id ${fault}.` });
+  const change = { properties: JSON.stringify(properties), updatedAt: Date.now() };
+  await control
+    .insertInto("users")
+    .values({ projectId, userId, ...change })
+    .onConflict((conflict) => conflict.columns(["projectId", "userId"]).doUpdateSet(change))
+    .execute();
+}

@@ -1,0 +1,87 @@
+import { z } from "@hono/zod-openapi";
+import { eventTexts } from "./event.ts";
+import { projectParameter } from "./event-query.ts";
+import { limits } from "./limits.ts";
+import { clipped } from "./problems.ts";
+import { faultInText, text } from "./text.ts";
+
+export type UserProperties = Record<string, string | number | boolean | null>;
+
+const propertyName = { max: limits.tagKeyCharacters, filled: true };
+const propertyText = { max: limits.tagValueCharacters, lines: true };
+
+/** A flat JSON object. What was sent is kept as it is, a member called `__proto__` too, which a record would lose. */
+export const UserProperties = z
+  .custom<UserProperties>(
+    (value) => typeof value === "object" && value !== null && !Array.isArray(value),
+    "must be an object",
+  )
+  .superRefine((properties, context) => {
+    const entries = Object.entries(properties);
+    if (entries.length > limits.userProperties) {
+      context.addIssue({ code: "custom", message: `has more than ${limits.userProperties} properties` });
+      return;
+    }
+    for (const [name, value] of entries) {
+      const fault = faultInText(name, propertyName);
+      if (fault)
+        context.addIssue({ code: "custom", path: [clipped(name)], message: `is a name that ${fault}` });
+      else {
+        const message = faultInValue(value);
+        if (message) context.addIssue({ code: "custom", path: [name], message });
+      }
+    }
+  })
+  .openapi("UserProperties", {
+    type: "object",
+    maxProperties: limits.userProperties,
+    additionalProperties: { type: ["string", "number", "boolean", "null"], maxLength: propertyText.max },
+    example: { name: "Ada Lovelace", plan: "pro", seats: 5, trial: false },
+  });
+
+function faultInValue(value: unknown): string | null {
+  if (value === null || typeof value === "number" || typeof value === "boolean") return null;
+  return typeof value === "string"
+    ? faultInText(value, propertyText)
+    : "must be a text, a number, true, false or null: properties are flat";
+}
+
+export const UserListQuery = z.strictObject({
+  prefix: text(eventTexts.userId).optional().openapi({ description: "Only users whose id begins so." }),
+  limit: z.coerce
+    .number()
+    .int("must be a whole number")
+    .min(1, "must be at least 1")
+    .max(limits.pageUsers, `must be at most ${limits.pageUsers}`)
+    .default(100)
+    .openapi({ type: "integer", description: "Users on a page. Default: 100." }),
+  cursor: z.string().optional().openapi({ description: "The `nextCursor` of the page before." }),
+  project: projectParameter,
+});
+
+export const UserList = z
+  .object({
+    ok: z.literal(true),
+    users: z.array(z.object({ userId: z.string(), events: z.int() })),
+    nextCursor: z
+      .string()
+      .nullable()
+      .openapi({ description: "Where the next page starts, or null at the end." }),
+  })
+  .openapi("UserList");
+
+export const User = z
+  .object({
+    userId: z.string(),
+    events: z.int(),
+    firstSeenAt: z.string().nullable().openapi({ format: "date-time", description: "Null without events." }),
+    lastSeenAt: z.string().nullable().openapi({ format: "date-time" }),
+    names: z
+      .array(z.object({ name: z.string(), events: z.int() }))
+      .openapi({ description: `Events by name, the most frequent first; at most ${limits.userNames}.` }),
+    properties: UserProperties,
+  })
+  .openapi("User");
+export type User = z.infer<typeof User>;
+
+export const UserAnswer = z.object({ ok: z.literal(true), user: User }).openapi("UserAnswer");
