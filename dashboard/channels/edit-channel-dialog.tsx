@@ -59,7 +59,7 @@ export default function EditChannelDialog({ channel, close }: { channel: Channel
           fault={faultOf(change.error, "description")}
         />
         <Field
-          label="Keep events for days"
+          label="Days to keep events"
           hint="Left empty, the project's setting holds."
           type="number"
           inputMode="numeric"
