@@ -4,8 +4,10 @@ import type { EventFilter } from "../store.ts";
 import { isExact, isWhole, token } from "./tokens.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 
-/** Words that stand for a prefix in a query; where there are more, the index merges all that it has of them, which is slow. */
+/** Words that stand for a prefix in a query. */
 const prefixWordsMax = 1_000;
+/** Events up to which the index merges all that it has of a prefix, before it finds the first. */
+const prefixEventsMax = 20_000;
 
 /**
  * A query on the full-text index (https://www.sqlite.org/fts5.html#full_text_query_syntax). With milestones, it finds those as
@@ -77,6 +79,8 @@ export function matchOf(projectId: number, filter: EventFilter, vocabulary: Voca
     const words: string[] = [];
     for (const term of vocabulary.termsFrom(start)) {
       if (words.length === prefixWordsMax) {
+        // On so many events, some are soon found by looking at them one after another.
+        if (vocabulary.isOnMany(start, prefixEventsMax)) return unknown;
         return { needed: [leaf([`${quoted(start)} *`])], excluded: [], isExact: isWhole(word) };
       }
       words.push(term);

@@ -8,6 +8,8 @@ export type Vocabulary = {
    * @param after - where to go on behind a term; by default at the next one
    */
   termsFrom: (prefix: string, after?: (term: string) => string) => Generator<string>;
+  /** Whether the terms with a prefix stand on so many events; an event counts for each of them. */
+  isOnMany: (prefix: string, events: number) => boolean;
 };
 
 export function openVocabulary(database: Database): Vocabulary {
@@ -15,7 +17,12 @@ export function openVocabulary(database: Database): Vocabulary {
   const selectNext = database.prepare<{ term: string }, [string]>(
     "SELECT term FROM temp.vocabulary WHERE term >= ?1 LIMIT 1",
   );
+  const countUpTo = database.prepare<{ count: number }, [string, string, number]>(
+    "SELECT count(*) AS count FROM (SELECT 1 FROM temp.vocabulary WHERE term >= ?1 AND term < ?2 LIMIT ?3)",
+  );
   return {
+    isOnMany: (prefix, events) => countUpTo.get(prefix, `${prefix}\u{10ffff}`, events)!.count === events,
+
     *termsFrom(prefix, after = (term) => `${term}\0`) {
       for (let from = prefix; ; ) {
         const term = selectNext.get(from)?.term;
