@@ -1,28 +1,14 @@
 import type { Event } from "../wire/event.ts";
 
-const columns = [
-  "id",
-  "createdAt",
-  "channelId",
-  "name",
-  "userId",
-  "notify",
-  "icon",
-  "event",
-  "description",
-  "tags",
-] as const;
-
 /** The first row of a listing as CSV (RFC 4180). */
-export const csvHeader = `${columns.join(",")}\r\n`;
+export const csvHeader = "id,createdAt,channelId,name,userId,notify,icon,event,description,tags\r\n";
 
 /** An event as a row; its tags are JSON. */
 export function csvRow(event: Event): string {
-  const cells = columns.map((column) => {
-    const value = event[column];
-    return cellOf(typeof value === "object" ? JSON.stringify(value) : String(value ?? ""));
-  });
-  return `${cells.join(",")}\r\n`;
+  const { id, createdAt, channelId, name, userId, notify, icon = "", description = "", tags } = event;
+  const texts = `${cellOf(channelId)},${cellOf(name)},${cellOf(userId)},${notify},${cellOf(icon)}`;
+  const ending = `${cellOf(event.event ?? "")},${cellOf(description)},${cellOf(JSON.stringify(tags))}`;
+  return `${id},${createdAt},${texts},${ending}\r\n`;
 }
 
 /**

@@ -274,6 +274,22 @@ test("a prefix of more words than are looked up one by one finds them all", asyn
   expect(await count("-word*")).toBe(0);
 });
 
+test("a prefix of many words on very many events finds them all", async () => {
+  const { secret } = await app.another("common", "common@example.com");
+  const description = (n: number) => Array.from({ length: 20 }, (_, i) => `word${n}x${i}`).join(" ");
+  await Promise.all(
+    Array.from({ length: 1_100 }, (_, n) =>
+      app.post({ channel: `${n % 2}`, name: "n", description: description(n) }, secret),
+    ),
+  );
+  await app.post({ channel: "0", name: "other" }, secret);
+  const count = async (q: string) => (await app.list(`?${new URLSearchParams({ q })}`, secret)).length;
+  expect(await count("wo*")).toBe(1_100);
+  expect(await count("wo* channel:1")).toBe(550);
+  expect(await count("-wo*")).toBe(1);
+  expect(await count("-wo* OR channel:0")).toBe(551);
+});
+
 test("pages of what is rarely found join, and so do those that are read while events arrive", async () => {
   const { secret } = await app.another("rare", "rare@example.com");
   for (let n = 0; n < 12; n++)

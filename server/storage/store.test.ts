@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { csvRow } from "../events/csv.ts";
 import { ArrivalClock, compareMoments, eventIdOf, type Moment } from "../events/id.ts";
 import { createProject } from "../projects/projects.ts";
 import { stores } from "../testing/stores.ts";
 import type { Event } from "../wire/event.ts";
-import type { AcceptedEvent, CountQuery, EventQuery, Store } from "./store.ts";
+import { parseSearch } from "../wire/search.ts";
+import type { AcceptedEvent, CountQuery, EventQuery, KnownTexts, Store } from "./store.ts";
 
 const day = Date.UTC(2026, 0, 31);
 const hour = 3_600_000;
@@ -88,6 +90,46 @@ for (const engine of stores) {
       expect(await store.events.find(projectId, event.event.id)).toBe(event.json);
       expect(await store.events.page(all(projectId), 10)).toEqual({ events: [event.json], next: null });
       expect(await streamed(all(projectId))).toEqual(parse([event.json]));
+    });
+
+    test("events are found by a search, and written as lines and rows", async () => {
+      const projectId = await newProject();
+      const [paid] = [await append(projectId, { name: "Payment received" }), await append(projectId)];
+      const search = parseSearch("pay* -refund")!;
+      const query = all(projectId, { filter: { search } });
+      expect(await store.events.page(query, 10)).toEqual({ events: [paid.json], next: null });
+      for (const [form, written] of [
+        ["ndjson", `${paid.json}\n`] as const,
+        ["csv", csvRow(paid.event)] as const,
+      ]) {
+        expect((await store.events.page({ ...query, form }, 10)).events).toEqual([written]);
+        let text = "";
+        for await (const chunk of store.events.stream({ ...query, form }))
+          text += new TextDecoder().decode(chunk);
+        expect(text).toBe(written);
+      }
+    });
+
+    test("the texts that events have are found by how they begin", async () => {
+      const [projectId, other] = [await newProject(), await newProject()];
+      await append(other, { name: "ab", userId: "ab", tags: { ab: "ab" } });
+      for (const text of ["a", "ab", "aB c", "b", "ä"])
+        await append(projectId, { name: text, userId: text, tags: { [text]: "1", key: text } });
+      const starting = (texts: KnownTexts, prefix: string, limit = 9) =>
+        store.events.startingWith(projectId, texts, prefix, limit);
+      for (const texts of [
+        { kind: "name" },
+        { kind: "user" },
+        { kind: "key" },
+        { kind: "value", key: "key" },
+      ] as const) {
+        expect((await starting(texts, "a")).toSorted()).toEqual(["a", "aB c", "ab"]);
+        expect(await starting(texts, "aB")).toEqual(["aB c"]);
+        expect(await starting(texts, "ä")).toEqual(["ä"]);
+        expect(await starting(texts, "c")).toEqual([]);
+        expect(await starting(texts, "", 2)).toHaveLength(2);
+      }
+      expect(await starting({ kind: "value", key: "ke" }, "")).toEqual([]);
     });
 
     test("a store without events answers everything", async () => {

@@ -1,4 +1,6 @@
 import { describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import fc from "fast-check";
 import { limits } from "./limits.ts";
 import { parseSearch, printSearch, type Search, SearchError, type searchFields } from "./search.ts";
@@ -51,6 +53,13 @@ describe("a search is read", () => {
     ["支払い 💰x", all(word("支払い"), word("💰x"))],
   ];
   for (const [q, search] of cases) test(JSON.stringify(q), () => expect(parseSearch(q)).toEqual(search));
+});
+
+test("the examples of the documentation are searches", () => {
+  const page = readFileSync(join(import.meta.dir, "../../docs/search.md"), "utf8");
+  const examples = [...page.matchAll(/^\| `([^`]+)` +\|/gm)].map(([, q]) => q!);
+  expect(examples.length).toBeGreaterThan(15);
+  for (const q of examples) expect(printSearch(parseSearch(q)!)).toBe(q);
 });
 
 describe("what is no search is refused, with the column and what to do", () => {

@@ -105,7 +105,7 @@ export function createCount(database: Database, vocabulary: Vocabulary, texts: I
       all[bucket]! += events;
       found += events;
     };
-    if (match.isExact) await forEachEntry(work, match.query, range, add);
+    if (match.isExact) await forEachEntry(work, textOf(match), range, add);
     else await forEachRow(work, range, (row) => isKept(work, row) && add(buckets.of(row.ms), 1));
     return found;
   }
@@ -123,7 +123,7 @@ export function createCount(database: Database, vocabulary: Vocabulary, texts: I
       });
     }
     for (const { token, text } of terms) {
-      const own = isFiltered ? `(${match.query}) AND "${token}"` : `"${token}"`;
+      const own = isFiltered ? `(${textOf(match)}) AND "${token}"` : `"${token}"`;
       await forEachEntry(work, own, range, (bucket, count) => tally.add(text, bucket, count));
     }
   }
@@ -178,7 +178,7 @@ export function createCount(database: Database, vocabulary: Vocabulary, texts: I
     const high = positionAt(toMs) - 1n;
     let low = positionAt(fromMs);
     for (;;) {
-      const rows = selectRows.all(work.match.query, low, high, rowsOfRun);
+      const rows = selectRows.all(textOf(work.match), low, high, rowsOfRun);
       for (const row of rows) take(row);
       const last = rows.at(-1);
       if (!last || rows.length < rowsOfRun) return;
@@ -190,6 +190,11 @@ export function createCount(database: Database, vocabulary: Vocabulary, texts: I
 
 function eventOf({ id, body, ms }: Row): Event {
   return JSON.parse(eventJson(id, body, ms)) as Event;
+}
+
+/** Without milestones: they are no events. */
+function textOf({ query }: Match): string {
+  return query({ milestones: false });
 }
 
 function isKept({ match, filter }: Work, row: Row): boolean {

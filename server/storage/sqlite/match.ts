@@ -4,12 +4,20 @@ import type { EventFilter } from "../store.ts";
 import { isExact, isWhole, token } from "./tokens.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 
-/** Words that stand for a prefix in a query; where there are more, the index merges all that it has of them, which is slow. */
+/** Words that stand for a prefix in a query. */
 const prefixWordsMax = 1_000;
+/** Events up to which the index merges all that it has of a prefix, before it finds the first. */
+const prefixEventsMax = 20_000;
+
+/**
+ * A query on the full-text index (https://www.sqlite.org/fts5.html#full_text_query_syntax). With milestones, it finds those as
+ * well: what is asked for in a range of time then comes to the range's end, and does not look for the next event in all that lies
+ * beyond it.
+ */
+type Query = (options: { milestones: boolean }) => string;
 
 export type Match = {
-  /** A query on the full-text index (https://www.sqlite.org/fts5.html#full_text_query_syntax). */
-  query: string;
+  query: Query;
   /** It finds what the filter asks for and nothing else; otherwise it finds more, and the events are to be looked at. */
   isExact: boolean;
 };
@@ -18,7 +26,7 @@ export type Match = {
  * What is to be found, as the index can tell: in all of `needed` (nothing needed: every event) and in none of `excluded`.
  * Where that is not exact, it is too much, never too little.
  */
-type Part = { needed: string[]; excluded: string[]; isExact: boolean };
+type Part = { needed: Query[]; excluded: Query[]; isExact: boolean };
 
 /** The query for every event of a project. */
 export function matchEvery(projectId: number): string {
@@ -35,8 +43,8 @@ export function matchOf(projectId: number, filter: EventFilter, vocabulary: Voca
 
   function one(tokens: string[]): Part {
     // A token of no event stands for what can't be found.
-    const query = tokens.length === 0 ? quoted(token.none(projectId)) : anyOf(tokens.map(quoted));
-    return { needed: [query], excluded: [], isExact: tokens.every(isExact) };
+    const texts = tokens.length === 0 ? [token.none(projectId)] : tokens;
+    return { needed: [leaf(texts.map(quoted))], excluded: [], isExact: tokens.every(isExact) };
   }
 
   function not(part: Part): Part {
@@ -71,7 +79,9 @@ export function matchOf(projectId: number, filter: EventFilter, vocabulary: Voca
     const words: string[] = [];
     for (const term of vocabulary.termsFrom(start)) {
       if (words.length === prefixWordsMax) {
-        return { needed: [`${quoted(start)} *`], excluded: [], isExact: isWhole(word) };
+        // On so many events, some are soon found by looking at them one after another.
+        if (vocabulary.isOnMany(start, prefixEventsMax)) return unknown;
+        return { needed: [leaf([`${quoted(start)} *`])], excluded: [], isExact: isWhole(word) };
       }
       words.push(term);
     }
@@ -106,9 +116,11 @@ export function matchOf(projectId: number, filter: EventFilter, vocabulary: Voca
     },
   };
 
-  function queryOf({ needed, excluded }: Part): string {
-    const query = needed.length === 0 ? matchEvery(projectId) : allOf(needed);
-    return excluded.length === 0 ? query : `(${query} NOT ${anyOf(excluded)})`;
+  function queryOf({ needed, excluded }: Part): Query {
+    const query = needed.length === 0 ? leaf([matchEvery(projectId)]) : allOf(needed);
+    if (excluded.length === 0) return query;
+    const left = anyOf(excluded)({ milestones: false });
+    return (options) => `(${query(options)} NOT ${left})`;
   }
 
   const { channel, userId, name, notify, tags = [], search } = filter;
@@ -126,12 +138,29 @@ export function matchOf(projectId: number, filter: EventFilter, vocabulary: Voca
 /** What the index knows nothing of: any event may be meant. */
 const unknown: Part = { needed: [], excluded: [], isExact: false };
 
-function allOf(queries: string[]): string {
-  return queries.length === 1 ? queries[0]! : `(${queries.join(" AND ")})`;
+/** What has one of these terms. */
+function leaf(terms: string[]): Query {
+  return ({ milestones }) => joined(milestones ? [...terms, quoted(token.milestone)] : terms, "OR");
 }
 
-function anyOf(queries: string[]): string {
-  return queries.length === 1 ? queries[0]! : `(${queries.join(" OR ")})`;
+function allOf(queries: Query[]): Query {
+  return (options) =>
+    joined(
+      queries.map((query) => query(options)),
+      "AND",
+    );
+}
+
+function anyOf(queries: Query[]): Query {
+  return (options) =>
+    joined(
+      queries.map((query) => query(options)),
+      "OR",
+    );
+}
+
+function joined(texts: string[], operator: "AND" | "OR"): string {
+  return texts.length === 1 ? texts[0]! : `(${texts.join(` ${operator} `)})`;
 }
 
 function quoted(token: string): string {

@@ -10,8 +10,8 @@ export type Position = bigint;
 const sequenceBits = 21n;
 /** Marks the positions of events that carry their own createdAt. */
 export const datedBit = sequenceMax + 1;
-/** The last place for an event that a client dated to a millisecond: a million fit. */
-export const lastDatedSequence = 2 * datedBit - 1;
+/** The last place for an event that a client dated to a millisecond: a million fit. Behind it, milestones stand (tokens.ts). */
+export const lastDatedSequence = 2 * datedBit - 2;
 
 /** The last millisecond that fits into SQLite's 64 bits, in the year 2109; bounds beyond it stand for it. */
 const lastMs = 2 ** 42 - 1;

@@ -97,10 +97,12 @@ export function createRead(database: Database, vocabulary: Vocabulary) {
       row.ms === after.ms &&
       (ascending ? dashed(row.id) <= after.id : dashed(row.id) >= after.id);
     const match = matchOf(projectId, filter, vocabulary);
+    const milestones = (ascending ? filter.toMs : filter.fromMs) !== undefined;
+    const matchQuery = match.query({ milestones });
     const rows: Row[] = [];
     const bounds = boundsOf(query);
     for (let seen = 0; ; ) {
-      const run = readRun(match.query, order, bounds, Math.max(limit - rows.length + 1, runRowsMin, seen));
+      const run = readRun(matchQuery, order, bounds, Math.max(limit - rows.length + 1, runRowsMin, seen));
       for (const row of run.rows) {
         if (isPast(row)) continue;
         if (!match.isExact && !holds(filter, JSON.parse(jsonOf(row)) as Event)) continue;

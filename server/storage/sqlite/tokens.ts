@@ -14,6 +14,8 @@ const exactCharactersMax = 80;
 const wordCharactersMax = 64;
 
 export const token = {
+  /** Of the rows that stand for no event, one a day (migrations/0002-engine.sql). */
+  milestone: "m",
   every: (project: number) => `${project}a`,
   /** Of no event. */
   none: (project: number) => `${project}x`,

@@ -9,6 +9,8 @@ export type Vocabulary = {
    * @param from - where to begin, if not at the first term with the prefix
    */
   termsFrom: (prefix: string, after?: (term: string) => string, from?: string) => Generator<string>;
+  /** Whether the terms with a prefix stand on so many events; an event counts for each of them. */
+  isOnMany: (prefix: string, events: number) => boolean;
 };
 
 export function openVocabulary(database: Database): Vocabulary {
@@ -16,7 +18,12 @@ export function openVocabulary(database: Database): Vocabulary {
   const selectNext = database.prepare<{ term: string }, [string]>(
     "SELECT term FROM temp.vocabulary WHERE term >= ?1 LIMIT 1",
   );
+  const countUpTo = database.prepare<{ count: number }, [string, string, number]>(
+    "SELECT count(*) AS count FROM (SELECT 1 FROM temp.vocabulary WHERE term >= ?1 AND term < ?2 LIMIT ?3)",
+  );
   return {
+    isOnMany: (prefix, events) => countUpTo.get(prefix, `${prefix}\u{10ffff}`, events)!.count === events,
+
     *termsFrom(prefix, after = behind, from = prefix) {
       for (let next = from > prefix ? from : prefix; ; ) {
         const term = selectNext.get(next)?.term;
