@@ -1,11 +1,12 @@
 import { CamelCasePlugin, Kysely } from "kysely";
 import type { Moment } from "../../events/id.ts";
 import type { ControlTables } from "../control-tables.ts";
-import type { ArrivedEvent, Cursor, EventQuery, EventStore, Page, Store } from "../store.ts";
+import type { ArrivedEvent, Cursor, EventQuery, EventStore, Page, Pause, Store } from "../store.ts";
 import { createDialect } from "./dialect.ts";
-import { databaseFile, migrate, openForReading } from "./open.ts";
+import { databaseFile, migrate, openForReading, removeSnapshots } from "./open.ts";
 import { Reader } from "./reader.ts";
 import type { Chunk } from "./reader-thread.ts";
+import type { ScrubStep } from "./scrub.ts";
 import { Writer } from "./writer.ts";
 
 /** Events that a streamed listing reads at a time: large enough to be quick, small enough for pages to slip between. */
@@ -42,6 +43,10 @@ export async function openSqliteStore(
     }
   }
 
+  async function scrubAll(step: ScrubStep, pause: Pause): Promise<void> {
+    while (await writer.scrub(step)) await pause();
+  }
+
   const events: EventStore = {
     append: (event) => writer.append(event),
     page: (query, limit) => reader.ask<Page>({ kind: "page", query, limit }),
@@ -49,6 +54,14 @@ export async function openSqliteStore(
     find: (projectId, id) => reader.ask<string | null>({ kind: "find", projectId, id }),
     arrivedAfter: (projectId, moment, limit) =>
       reader.ask<ArrivedEvent[]>({ kind: "arrivedAfter", projectId, moment, limit }),
+    count: (removal) => reader.ask<number>({ kind: "count", removal }),
+    remove: (removal, limit, jobId) => writer.remove(removal, limit, jobId),
+    shrink: (pause) => scrubAll("vacuum", pause),
+    async scrub(pause) {
+      await writer.scrub("beginMerge");
+      for (const step of ["merge", "vacuum", "truncateLog"] as const) await scrubAll(step, pause);
+      return { copies: removeSnapshots(dataDirectory) };
+    },
     ping: () => reader.ask<void>({ kind: "ping" }),
     lastArrival: () => reader.ask<Moment | null>({ kind: "lastArrival" }),
   };

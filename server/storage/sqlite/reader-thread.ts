@@ -1,6 +1,7 @@
 /** A reader: a thread with a read-only connection, so that no query holds up the HTTP loop. */
 import type { Moment } from "../../events/id.ts";
-import type { Cursor, EventQuery } from "../store.ts";
+import type { Cursor, EventQuery, Removal } from "../store.ts";
+import { createCount } from "./forget.ts";
 import { databaseFile, openForReading } from "./open.ts";
 import { createRead } from "./read.ts";
 
@@ -13,6 +14,7 @@ export type ReaderRequest =
   | { kind: "chunk"; query: EventQuery; limit: number }
   | { kind: "find"; projectId: number; id: string }
   | { kind: "arrivedAfter"; projectId: number; moment: Moment; limit: number }
+  | { kind: "count"; removal: Removal }
   | { kind: "ping" }
   | { kind: "lastArrival" }
   | { kind: "close" };
@@ -24,6 +26,7 @@ export type Chunk = { bytes: Uint8Array<ArrayBuffer>; next: Cursor | null };
 
 const database = openForReading(databaseFile(process.argv.at(-1)!));
 const read = createRead(database);
+const count = createCount(database);
 const encoder = new TextEncoder();
 
 function answer(request: ReaderRequest): unknown {
@@ -38,6 +41,8 @@ function answer(request: ReaderRequest): unknown {
       return read.find(request.projectId, request.id);
     case "arrivedAfter":
       return read.arrivedAfter(request.projectId, request.moment, request.limit);
+    case "count":
+      return count(request.removal);
     case "ping":
       return read.ping();
     case "lastArrival":

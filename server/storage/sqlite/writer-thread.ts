@@ -3,16 +3,20 @@
  * tables, one at a time, and answers each after its commit's fsync.
  */
 import type { SQLQueryBindings } from "bun:sqlite";
-import type { Verdict } from "../store.ts";
+import type { OneEvent, Removal, Removed, Verdict } from "../store.ts";
 import { createAppend } from "./append.ts";
 import { decodeBatch } from "./batch.ts";
+import { createRemove } from "./forget.ts";
 import { databaseFile, openForWriting } from "./open.ts";
+import { createScrub, type ScrubStep } from "./scrub.ts";
 
 declare const self: Worker & { onmessage: (message: MessageEvent<WriterRequest>) => void };
 
 export type WriterRequest =
   | { kind: "append"; batch: string }
   | { kind: "execute"; sql: string; parameters: readonly unknown[] }
+  | { kind: "remove"; removal: Removal | OneEvent; limit: number; jobId: string | undefined }
+  | { kind: "scrub"; step: ScrubStep }
   | { kind: "close" };
 
 /** Verdicts of a batch that hold news; the others are plain `created`. */
@@ -24,30 +28,39 @@ export type WriterAnswer =
   | { kind: "ready" }
   | { kind: "appended"; news: BatchNews }
   | { kind: "executed"; result: ExecuteResult }
+  | { kind: "removed"; removed: Removed }
+  | { kind: "scrubbed"; isMore: boolean }
   | { kind: "failed"; code: string; message: string }
   | { kind: "closed" };
 
 const database = openForWriting(databaseFile(process.argv.at(-1)!));
 const append = createAppend(database);
+const remove = createRemove(database);
+const scrub = createScrub(database);
 const begin = database.prepare("BEGIN IMMEDIATE");
 const commit = database.prepare("COMMIT");
 const rollback = database.prepare("ROLLBACK");
 
-function appendBatch(text: string): WriterAnswer {
+function committed<Result>(work: () => Result): Result {
   begin.run();
   try {
-    const verdicts = append(decodeBatch(text));
+    const result = work();
     commit.run();
-    const news: BatchNews = [];
-    for (let index = 0; index < verdicts.length; index++) {
-      const verdict = verdicts[index]!;
-      if (verdict.kind !== "created" || verdict.notified) news.push([index, verdict]);
-    }
-    return { kind: "appended", news };
+    return result;
   } catch (error) {
     if (database.inTransaction) rollback.run();
     throw error;
   }
+}
+
+function appendBatch(text: string): WriterAnswer {
+  const verdicts = committed(() => append(decodeBatch(text)));
+  const news: BatchNews = [];
+  for (let index = 0; index < verdicts.length; index++) {
+    const verdict = verdicts[index]!;
+    if (verdict.kind !== "created" || verdict.notified) news.push([index, verdict]);
+  }
+  return { kind: "appended", news };
 }
 
 function execute(sql: string, parameters: readonly unknown[]): WriterAnswer {
@@ -66,6 +79,12 @@ function answer(request: WriterRequest): WriterAnswer {
       return appendBatch(request.batch);
     case "execute":
       return execute(request.sql, request.parameters);
+    case "remove": {
+      const { removal, limit, jobId } = request;
+      return { kind: "removed", removed: committed(() => remove(removal, limit, jobId)) };
+    }
+    case "scrub":
+      return { kind: "scrubbed", isMore: scrub[request.step]() };
     case "close":
       database.run("PRAGMA optimize");
       database.close();
