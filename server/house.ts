@@ -3,6 +3,7 @@ import type { Auth } from "./accounts/auth.ts";
 import type { Config } from "./config.ts";
 import type { LiveStreams } from "./events/live.ts";
 import type { Record as RecordEvent } from "./events/record.ts";
+import type { Upkeep } from "./jobs/upkeep.ts";
 import type { KeyRing } from "./keys/key-ring.ts";
 import type { Send } from "./notifications/sender.ts";
 import type { Gate } from "./projects/access.ts";
@@ -20,6 +21,7 @@ export type House = {
   keys: KeyRing;
   live: LiveStreams;
   record: RecordEvent;
+  upkeep: Upkeep;
   channels: { browser: Send; email?: Send | undefined };
   vapidPublicKey: string;
 };

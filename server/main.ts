@@ -9,6 +9,7 @@ import { LiveStreams } from "./events/live.ts";
 import { createRecord } from "./events/record.ts";
 import { recordRoute } from "./events/routes.ts";
 import type { House } from "./house.ts";
+import { Upkeep } from "./jobs/upkeep.ts";
 import { KeyRing } from "./keys/key-ring.ts";
 import { ring } from "./notifications/bell.ts";
 import { createChannels } from "./notifications/channels.ts";
@@ -71,6 +72,7 @@ export async function serve(config: Config): Promise<Running> {
       ring(control, live, event).catch(onError);
     },
   });
+  const upkeep = new Upkeep({ store, onRemoved: (ids) => sender.forget(ids), onError });
   const gate = new Gate({ control, auth, keys, baseUrl });
   const house: House = {
     config,
@@ -82,6 +84,7 @@ export async function serve(config: Config): Promise<Running> {
     keys,
     live,
     record,
+    upkeep,
     channels,
     vapidPublicKey,
   };
@@ -105,6 +108,7 @@ export async function serve(config: Config): Promise<Running> {
     error: (error) => answerError(error, log),
   });
   sender.wake();
+  upkeep.wake();
 
   const token = await openSetup(control);
   return {
@@ -115,6 +119,7 @@ export async function serve(config: Config): Promise<Running> {
       live.closeAll();
       await Promise.race([server.stop(), Bun.sleep(drainTimeoutMs)]);
       await server.stop(true);
+      await upkeep.close();
       await sender.close();
       await closeChannels();
       await keys.close();

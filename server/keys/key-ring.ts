@@ -55,6 +55,13 @@ export class KeyRing {
     for (const [secret, entry] of this.#entries) if (entry.id === id) this.#entries.delete(secret);
   }
 
+  /** Makes the keys of a deleted project invalid at once. */
+  forgetProject(projectId: number): void {
+    for (const [secret, entry] of this.#entries) {
+      if (entry.projectId === projectId) this.#entries.delete(secret);
+    }
+  }
+
   async close(): Promise<void> {
     clearInterval(this.#noting);
     await this.#noteUse().catch(this.#onError);

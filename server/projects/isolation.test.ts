@@ -13,7 +13,7 @@ const subscription = (host: string) => ({
   },
 });
 
-type Ids = { event: string; key: string; destination: string; notification: string };
+type Ids = { event: string; key: string; destination: string; notification: string; job: string };
 
 /** Each route, and what it answers to those who have no part in the first project. */
 type Row = {
@@ -48,6 +48,26 @@ const table: Record<string, Row> = {
     nobody: 401,
     path: ({ event }) => `/api/events/${event}/deliveries`,
   },
+  "DELETE /api/events/{id}": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: ({ event }) => `/api/events/${event}`,
+  },
+  // Another project's user of the same id is another user.
+  "DELETE /api/users/{userId}": {
+    key: 202,
+    session: 202,
+    nobody: 401,
+    path: () => "/api/users/confidentia%6c",
+  },
+  "DELETE /api/channels/{name}": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: () => `/api/channels/${secret}`,
+  },
+  "GET /api/jobs/{id}": { key: 404, session: 404, nobody: 401, path: ({ job }) => `/api/jobs/${job}` },
   "GET /api/channels": { key: 200, session: 200, nobody: 401 },
   "POST /api/channels": { key: 201, session: 201, nobody: 401, body: () => ({ name: `c ${Math.random()}` }) },
   "GET /api/keys": { key: 403, session: 200, nobody: 401 },
@@ -61,6 +81,12 @@ const table: Record<string, Row> = {
     nobody: 401,
     path: () => "/api/projects/default",
     body: () => ({ name: "stolen" }),
+  },
+  "DELETE /api/projects/{slug}": {
+    key: 403,
+    session: 404,
+    nobody: 401,
+    path: () => "/api/projects/default?confirm=default",
   },
   "GET /api/notifications": { key: 403, session: 200, nobody: 401 },
   "POST /api/notifications/read": {
@@ -134,7 +160,14 @@ beforeAll(async () => {
     subscription: subscription(secret),
   });
   const { notifications } = await json<{ notifications: { id: string }[] }>("/api/notifications");
-  ids = { event: event.id, key: key.id, destination: destination.id, notification: notifications[0]!.id };
+  const { job } = await json<Made<"job">>("/api/users/nobody", { method: "DELETE" });
+  ids = {
+    event: event.id,
+    key: key.id,
+    destination: destination.id,
+    notification: notifications[0]!.id,
+    job: job.id,
+  };
   const other = await app.another("Other", "other@example.com");
   credentials = {
     key: { "x-api-key": other.secret },

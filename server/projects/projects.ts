@@ -21,7 +21,10 @@ export async function createProject(
     .returning("id")
     .executeTakeFirstOrThrow();
   if (ownerId !== null) await addMember(control, id, ownerId, "owner");
-  return { id, project: { slug, name, role: "owner", createdAt: new Date(now).toISOString() } };
+  return {
+    id,
+    project: { slug, name, role: "owner", retentionDays: null, createdAt: new Date(now).toISOString() },
+  };
 }
 
 export async function addMember(
@@ -42,27 +45,45 @@ export async function listProjects(control: Control, accountId: string): Promise
   const rows = await control
     .selectFrom("members")
     .innerJoin("projects", "projects.id", "members.projectId")
-    .select(["projects.slug", "projects.name", "members.role", "projects.createdAt"])
+    .select([
+      "projects.slug",
+      "projects.name",
+      "members.role",
+      "projects.retentionDays",
+      "projects.createdAt",
+    ])
     .where("members.accountId", "=", accountId)
     .orderBy("projects.id")
     .execute();
   return rows.map((row) => ({ ...row, createdAt: new Date(row.createdAt).toISOString() }));
 }
 
-/** Gives a project a new name; its slug stays. */
-export async function renameProject(
+/** Changes what a project is set to; its slug stays. */
+export async function changeProject(
   control: Control,
   id: number,
   role: Project["role"],
-  name: string,
+  change: { name?: string | undefined; retentionDays?: number | null | undefined },
 ): Promise<Project> {
-  const row = await control
+  const { slug, name, retentionDays, createdAt } = await control
     .updateTable("projects")
-    .set({ name })
+    .set(change)
     .where("id", "=", id)
     .returningAll()
     .executeTakeFirstOrThrow();
-  return { slug: row.slug, name: row.name, role, createdAt: new Date(row.createdAt).toISOString() };
+  return { slug, name, role, retentionDays, createdAt: new Date(createdAt).toISOString() };
+}
+
+/** Takes a project away from everybody at once, its keys and its slug too. What it holds is a job's to remove. */
+export async function closeProject(control: Control, id: number): Promise<void> {
+  await control.deleteFrom("members").where("projectId", "=", id).execute();
+  await control.deleteFrom("keys").where("projectId", "=", id).execute();
+  await control
+    .updateTable("projects")
+    // A slug that no name makes.
+    .set({ slug: `~${id}`, name: "", retentionDays: null, deletedAt: Date.now() })
+    .where("id", "=", id)
+    .execute();
 }
 
 /** Finds a project by its slug or, where only one has it, by its name. Throws `project-unknown`. */
@@ -74,15 +95,23 @@ export async function findProject(
     .selectFrom("projects")
     .select(["id", "slug"])
     .where("slug", "=", nameOrSlug)
+    .where("deletedAt", "is", null)
     .executeTakeFirst();
   if (bySlug) return bySlug;
   const byName = await control
     .selectFrom("projects")
     .select(["id", "slug"])
     .where("name", "=", nameOrSlug)
+    .where("deletedAt", "is", null)
     .execute();
   if (byName.length === 1) return byName[0]!;
-  const all = await control.selectFrom("projects").select("slug").orderBy("id").limit(20).execute();
+  const all = await control
+    .selectFrom("projects")
+    .select("slug")
+    .where("deletedAt", "is", null)
+    .orderBy("id")
+    .limit(20)
+    .execute();
   const known = all.map(({ slug }) => slug).join(", ") || "none yet";
   throw problem("project-unknown", {
     detail:

@@ -20,6 +20,7 @@ export const limits = {
   /** An event that happened longer ago than this never notifies. */
   notifyAgeMs: 60 * 60 * 1_000,
   projectNameCharacters: 80,
+  retentionDays: 3_650,
   keyNameCharacters: 80,
   accountNameCharacters: 80,
   emailCharacters: 254,

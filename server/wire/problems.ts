@@ -34,6 +34,8 @@ const problems = {
   "channel-exists": { status: 409, title: "The channel exists already" },
   "account-exists": { status: 409, title: "The account exists already" },
   "event-unknown": { status: 404, title: "No such event" },
+  "channel-unknown": { status: 404, title: "No such channel" },
+  "job-unknown": { status: 404, title: "No such job" },
   "project-unknown": { status: 404, title: "No such project" },
   "key-unknown": { status: 404, title: "No such API key" },
   "destination-unknown": { status: 404, title: "No such destination" },

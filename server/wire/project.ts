@@ -5,13 +5,27 @@ import { text } from "./text.ts";
 const projectName = text({ max: limits.projectNameCharacters, filled: true });
 
 export const NewProject = z.strictObject({ name: projectName }).openapi("NewProject");
-export const ProjectChange = z.strictObject({ name: projectName }).openapi("ProjectChange");
+/** Days that events are kept. */
+export const retentionDays = z
+  .int("must be a whole number of days")
+  .min(1, "must be at least 1")
+  .max(limits.retentionDays, `must be at most ${limits.retentionDays}`)
+  .nullable();
+
+export const ProjectChange = z
+  .strictObject({ name: projectName.optional(), retentionDays: retentionDays.optional() })
+  .refine((change) => Object.keys(change).length > 0, "says nothing to change")
+  .openapi("ProjectChange");
 
 export const Project = z
   .object({
     slug: z.string().openapi({ description: "Short name for addresses and commands; it never changes." }),
     name: z.string(),
     role: z.enum(["owner", "member"]).openapi({ description: "What the signed-in account is in it." }),
+    retentionDays: z.int().nullable().openapi({
+      description:
+        "Days that events are kept, unless their channel says otherwise; null keeps them for good.",
+    }),
     createdAt: z.string().openapi({ format: "date-time" }),
   })
   .openapi("Project");
