@@ -26,7 +26,7 @@ export async function eraseUser(work: Work, job: JobRow): Promise<void> {
         .executeTakeFirst();
       await addToReceipt(transaction, job.id, { erasedProfiles: Number(numDeletedRows) });
     });
-    const { copies } = await events.scrub(work.pause);
+    const { copies } = await events.scrub(work.pause, subject);
     await addToReceipt(control, job.id, { erasedCopies: copies });
     await forgetSubject(work, job.id);
   }

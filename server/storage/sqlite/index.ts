@@ -6,7 +6,9 @@ import { createDialect } from "./dialect.ts";
 import { databaseFile, migrate, openForReading, removeSnapshots } from "./open.ts";
 import { Reader } from "./reader.ts";
 import type { Chunk } from "./reader-thread.ts";
+import { hasRemnants } from "./remnants.ts";
 import type { ScrubStep } from "./scrub.ts";
+import { exact } from "./tokens.ts";
 import { Writer } from "./writer.ts";
 
 /** Events that a streamed listing reads at a time: large enough to be quick, small enough for pages to slip between. */
@@ -56,10 +58,13 @@ export async function openSqliteStore(
       reader.ask<ArrivedEvent[]>({ kind: "arrivedAfter", projectId, moment, limit }),
     count: (removal) => reader.ask<number>({ kind: "count", removal }),
     remove: (removal, limit, jobId) => writer.remove(removal, limit, jobId),
-    shrink: (pause) => scrubAll("vacuum", pause),
-    async scrub(pause) {
+    shrink: (pause) => scrubAll("shrink", pause),
+    async scrub(pause, userId) {
       await writer.scrub("beginMerge");
-      for (const step of ["merge", "vacuum", "truncateLog"] as const) await scrubAll(step, pause);
+      for (const step of ["merge", "shrink", "truncateLog"] as const) await scrubAll(step, pause);
+      if (userId !== undefined && (await hasRemnants(databaseFile(dataDirectory), formsOf(userId)))) {
+        for (const step of ["rewrite", "truncateLog"] as const) await scrubAll(step, pause);
+      }
       return { copies: removeSnapshots(dataDirectory) };
     },
     ping: () => reader.ask<void>({ kind: "ping" }),
@@ -77,4 +82,9 @@ export async function openSqliteStore(
       reading.close();
     },
   };
+}
+
+/** How a user's id stands in the file: as it is, within JSON, and in the index. */
+function formsOf(userId: string): string[] {
+  return [userId, JSON.stringify(userId).slice(1, -1), exact(userId)];
 }

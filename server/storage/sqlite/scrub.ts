@@ -34,11 +34,17 @@ export function createScrub(database: Database) {
     },
 
     /** Moves pages from the end of the file into free ones, and cuts the file off. */
-    vacuum(): boolean {
+    shrink(): boolean {
       const before = freePages();
       if (before === 0) return false;
       database.run(`PRAGMA incremental_vacuum(${vacuumPages})`);
       return freePages() < before;
+    },
+
+    /** Writes the whole file anew: the only step that is not short. */
+    rewrite(): boolean {
+      database.run("VACUUM");
+      return false;
     },
 
     /** Empties the write-ahead log; a reader that is at work puts it off. */

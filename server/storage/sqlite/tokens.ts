@@ -60,7 +60,8 @@ function ofWords(project: number, text: string): string {
   return tokens;
 }
 
-function exact(text: string): string {
+/** A text as it stands in a token. */
+export function exact(text: string): string {
   if (plain.test(text)) return shortened(text, text);
   return shortened(text.replace(notPlain, escapeUnit), text);
 }
