@@ -62,6 +62,11 @@ export class Upkeep {
       });
   }
 
+  /** Resolves when there is nothing to do for now. */
+  async idle(): Promise<void> {
+    while (this.#working) await this.#working;
+  }
+
   /** Removes one event at once; false where there is none. */
   async removeEvent(projectId: number, id: string): Promise<boolean> {
     const { ids } = await this.#rooms.store.events.remove({ projectId, id }, 1);
