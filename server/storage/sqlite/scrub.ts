@@ -2,7 +2,7 @@ import type { Database } from "bun:sqlite";
 import { busyTimeoutMs } from "./open.ts";
 
 /** Leaf pages of the full-text index that a step of merging writes. */
-const mergePages = 64;
+const mergePages = 32;
 /** Free pages that a step gives back. */
 const vacuumPages = 128;
 
