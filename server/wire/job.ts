@@ -16,12 +16,10 @@ export const Receipt = z
   .openapi("Receipt");
 export type Receipt = z.infer<typeof Receipt>;
 
-export const jobKinds = ["erase-user", "delete-channel", "delete-project"] as const;
-
 export const Job = z
   .object({
     id: z.string(),
-    kind: z.enum(jobKinds),
+    kind: z.enum(["erase-user", "delete-channel", "delete-project"]),
     state: z.enum(["waiting", "running", "done"]),
     done: z.int().openapi({ description: "Events that are removed so far." }),
     total: z

@@ -6,7 +6,7 @@ const projectName = text({ max: limits.projectNameCharacters, filled: true });
 
 export const NewProject = z.strictObject({ name: projectName }).openapi("NewProject");
 /** Days that events are kept. */
-export const retentionDays = z
+const retentionDays = z
   .int("must be a whole number of days")
   .min(1, "must be at least 1")
   .max(limits.retentionDays, `must be at most ${limits.retentionDays}`)
