@@ -4,6 +4,7 @@ import { addChannelRoutes } from "./channels/routes.ts";
 import { addRefusedEventRoutes } from "./events/refused-routes.ts";
 import { addEventRoutes } from "./events/routes.ts";
 import type { House } from "./house.ts";
+import { addJobRoutes } from "./jobs/routes.ts";
 import { addKeyRoutes } from "./keys/routes.ts";
 import { addNotificationRoutes } from "./notifications/routes.ts";
 import { createPages } from "./pages.ts";
@@ -43,6 +44,7 @@ export function createApp(house: House): { fetch: (request: Request) => Response
   addStatsRoutes(routes, house); //        /api/stats
   addKeyRoutes(routes, house); //          /api/keys …
   addProjectRoutes(routes, house); //      /api/projects …
+  addJobRoutes(routes, house); //          /api/jobs … and what is done by a job
   addNotificationRoutes(routes, house); // /api/notifications … /api/destinations …
   addAccountRoutes(routes, house); //      /api/me /api/setup /api/auth …
   addStatusRoutes(routes, house); //       /healthz /readyz /openapi.json

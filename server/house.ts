@@ -5,6 +5,7 @@ import type { Config } from "./config.ts";
 import type { LiveStreams } from "./events/live.ts";
 import type { Recorder } from "./events/record.ts";
 import type { RefusedEvents } from "./events/refused.ts";
+import type { Upkeep } from "./jobs/upkeep.ts";
 import type { KeyRing } from "./keys/key-ring.ts";
 import type { Send } from "./notifications/sender.ts";
 import type { Gate } from "./projects/access.ts";
@@ -24,6 +25,7 @@ export type House = {
   live: LiveStreams;
   recorder: Recorder;
   refused: RefusedEvents;
+  upkeep: Upkeep;
   channels: { browser: Send; email?: Send | undefined };
   vapidPublicKey: string;
 };

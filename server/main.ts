@@ -11,6 +11,7 @@ import { createRecorder } from "./events/record.ts";
 import { recordRoute } from "./events/record-route.ts";
 import { RefusedEvents } from "./events/refused.ts";
 import type { House } from "./house.ts";
+import { Upkeep } from "./jobs/upkeep.ts";
 import { KeyRing } from "./keys/key-ring.ts";
 import { ring } from "./notifications/bell.ts";
 import { createChannels } from "./notifications/channels.ts";
@@ -77,6 +78,7 @@ export async function serve(config: Config): Promise<Running> {
       ring(control, live, event).catch(onError);
     },
   });
+  const upkeep = new Upkeep({ store, onRemoved: (ids) => sender.forget(ids), onError });
   const gate = new Gate({ control, auth, keys, baseUrl });
   const house: House = {
     config,
@@ -90,6 +92,7 @@ export async function serve(config: Config): Promise<Running> {
     live,
     recorder,
     refused,
+    upkeep,
     channels,
     vapidPublicKey,
   };
@@ -113,6 +116,7 @@ export async function serve(config: Config): Promise<Running> {
     error: (error) => answerError(error, log),
   });
   sender.wake();
+  upkeep.wake();
 
   const token = await openSetup(control);
   return {
@@ -124,6 +128,7 @@ export async function serve(config: Config): Promise<Running> {
       live.closeAll();
       await Promise.race([server.stop(), Bun.sleep(drainTimeoutMs)]);
       await server.stop(true);
+      await upkeep.close();
       await sender.close();
       await closeChannels();
       await keys.close();

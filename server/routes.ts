@@ -1,17 +1,18 @@
 import { OpenAPIHono, z } from "@hono/zod-openapi";
 import type { Account } from "./accounts/auth.ts";
 import type { House } from "./house.ts";
-import type { Access } from "./projects/access.ts";
+import type { Access, Caller } from "./projects/access.ts";
 import { readJson } from "./wire/body.ts";
 import { readQuery } from "./wire/event-query.ts";
 import { limits } from "./wire/limits.ts";
 import { clipped, type Fault, Problem, pointerTo, problem } from "./wire/problems.ts";
 
-/** Who may call a route: a key or a member in their project, a member alone, a signed-in account, or anyone. */
+/** Who may call a route: a key or a member in their project, a member alone, a signed-in account, a key or such an account, or anyone. */
 type Callers = {
   project: Access;
   member: Extract<Access, { by: "account" }>;
   account: { account: Account };
+  caller: { caller: Caller };
   anyone: object;
 };
 
@@ -154,7 +155,7 @@ export class Routes {
       ...(description && { description }),
       security: isOpen
         ? []
-        : by === "project"
+        : by === "project" || by === "caller"
           ? [{ apiKey: [] }, { bearer: [] }, { session: [] }]
           : [{ session: [] }],
       request: {
@@ -193,6 +194,7 @@ export class Routes {
     project: (request) => this.#gate.toProject(request),
     member: (request) => this.#gate.toProjectAsMember(request),
     account: async (request) => ({ account: await this.#gate.toAccount(request) }),
+    caller: async (request) => ({ caller: await this.#gate.toCaller(request) }),
     anyone: async () => ({}),
   };
 }

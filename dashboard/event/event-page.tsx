@@ -1,13 +1,14 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import { ArrowLeft, X } from "lucide-react";
-import { lazy, Suspense } from "react";
+import { ArrowLeft, Trash2, X } from "lucide-react";
+import { lazy, Suspense, useState } from "react";
 import { EventIcon } from "../components/event-icon.tsx";
 import { exactTime, mediumTime, RelativeTime } from "../components/relative-time.tsx";
 import { CopyButton } from "../components/ui/copy-button.tsx";
 import { ErrorState, Skeleton } from "../components/ui/states.tsx";
 import { filtersIn } from "../feed/filters.ts";
 import { useShortcuts } from "../shell/shortcuts.ts";
+import { DeleteEventDialog } from "./delete-dialog.tsx";
 import { Deliveries } from "./deliveries.tsx";
 import { EventFacts } from "./event-facts.tsx";
 import { EventJson } from "./event-json.tsx";
@@ -21,6 +22,7 @@ export function EventPage() {
   const { project = "", id = "" } = useParams({ strict: false });
   const { data: event, error, refetch } = useQuery(eventQuery(project, id));
   const close = useClose(project);
+  const [deleting, setDeleting] = useState(false);
   useShortcuts({ Escape: close });
 
   return (
@@ -41,6 +43,15 @@ export function EventPage() {
         <CopyButton text={location.href} label="Copy link" look="ghost" className="h-7" />
         <button
           type="button"
+          aria-label="Delete the event"
+          title="Delete"
+          onClick={() => setDeleting(true)}
+          className="flex size-8 items-center justify-center rounded-md text-muted hover:bg-hover hover:text-ink max-md:size-10"
+        >
+          <Trash2 aria-hidden className="size-4" />
+        </button>
+        <button
+          type="button"
           aria-label="Close the event"
           title="Close (Esc)"
           onClick={close}
@@ -49,6 +60,9 @@ export function EventPage() {
           <X aria-hidden className="size-4" />
         </button>
       </div>
+      {deleting && (
+        <DeleteEventDialog project={project} id={id} close={() => setDeleting(false)} onDeleted={close} />
+      )}
       <div className="min-h-0 flex-1 overflow-y-auto">
         {error ? (
           <ErrorState title="The event did not load" error={error} retry={() => void refetch()} />

@@ -9,13 +9,16 @@ import { Button } from "../components/ui/button.tsx";
 import { Field } from "../components/ui/field.tsx";
 import { faultOf, faultOfForm } from "../components/ui/form-faults.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
+import { DeleteProjectDialog } from "./delete-project-dialog.tsx";
 import { Group } from "./group.tsx";
+import { RetentionForm } from "./retention-form.tsx";
 
 export function ProjectSettings() {
   const slug = useProjectSlug();
   const { projects } = useMe();
   const project = projects.find((each) => each.slug === slug);
   if (!project) return null;
+  const isOwner = project.role === "owner";
   return (
     <Group
       title="Project"
@@ -27,7 +30,21 @@ export function ProjectSettings() {
     >
       {/* Another project begins with its own name in the field. */}
       <RenameForm key={slug} project={project} />
+      {isOwner && <RetentionForm key={`${slug} retention`} project={project} />}
+      {isOwner && <DeleteProject project={project} />}
     </Group>
+  );
+}
+
+function DeleteProject({ project }: { project: Project }) {
+  const [asking, setAsking] = useState(false);
+  return (
+    <div className="flex">
+      <Button look="danger" onClick={() => setAsking(true)}>
+        Delete project…
+      </Button>
+      {asking && <DeleteProjectDialog project={project} close={() => setAsking(false)} />}
+    </div>
   );
 }
 

@@ -112,6 +112,11 @@ export class LiveStreams {
     return [...ids];
   }
 
+  /** Ends the streams of a project that was deleted. */
+  cutProject(projectId: number): void {
+    for (const client of this.#clients.get(projectId) ?? []) client.close();
+  }
+
   closeAll(): void {
     clearInterval(this.#heartbeat);
     this.#each((client) => client.close());

@@ -21,7 +21,7 @@ import { pageText, streamList } from "./list.ts";
 const jsonHeaders = { "content-type": "application/json" };
 
 export function addEventRoutes(routes: Routes, house: House): void {
-  const { store, live } = house;
+  const { store, live, upkeep } = house;
 
   routes.describe({
     method: "post",
@@ -113,8 +113,12 @@ export function addEventRoutes(routes: Routes, house: House): void {
 
   async function findEvent(projectId: number, id: string): Promise<string> {
     const json = isEventId(id.toLowerCase()) ? await store.events.find(projectId, id.toLowerCase()) : null;
-    if (json === null) throw problem("event-unknown", { detail: "This project has no event with this id." });
+    if (json === null) throw unknownEvent();
     return json;
+  }
+
+  function unknownEvent(): Error {
+    return problem("event-unknown", { detail: "This project has no event with this id." });
   }
 
   routes.add(
@@ -131,6 +135,24 @@ export function addEventRoutes(routes: Routes, house: House): void {
     async ({ projectId, parameter }) => {
       const json = await findEvent(projectId, parameter("id"));
       return new Response(`{"ok":true,"event":${json}}`, { headers: jsonHeaders });
+    },
+  );
+
+  routes.add(
+    {
+      method: "delete",
+      path: "/api/events/{id}",
+      by: "project",
+      tag: "Events",
+      summary: "Delete an event",
+      query: ProjectQuery,
+      answer: z.object({ ok: z.literal(true) }),
+      problems: [404, 503, 507],
+    },
+    async ({ projectId, parameter }) => {
+      const id = parameter("id").toLowerCase();
+      if (!isEventId(id) || !(await upkeep.removeEvent(projectId, id))) throw unknownEvent();
+      return { ok: true };
     },
   );
 

@@ -55,10 +55,11 @@ export class KeyRing {
     for (const [secret, entry] of this.#entries) if (entry.keyId === id) this.#entries.delete(secret);
   }
 
-  /** Makes a change of a project's settings known at once. */
+  /** Makes a change of a project's settings, or that it was deleted, known at once. */
   forgetProject(projectId: number): void {
-    for (const [secret, entry] of this.#entries)
+    for (const [secret, entry] of this.#entries) {
       if (entry.projectId === projectId) this.#entries.delete(secret);
+    }
   }
 
   async close(): Promise<void> {

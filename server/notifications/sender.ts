@@ -77,6 +77,11 @@ export class Sender {
       });
   }
 
+  /** Lets go of events that were removed. */
+  forget(eventIds: string[]): void {
+    for (const id of eventIds) this.#events.delete(id);
+  }
+
   /** Waits for what is being sent; the rest stays in the outbox. */
   async close(): Promise<void> {
     this.#closed = true;

@@ -13,6 +13,9 @@ export type Access = { projectId: number; knownChannelsOnly: boolean } & (
 
 type Rooms = { control: Kysely<ControlTables>; auth: Auth; keys: KeyRing; baseUrl: string };
 
+/** Who asks, whatever the project: a key in its own, or an account. */
+export type Caller = { by: "key"; projectId: number } | { by: "account"; account: Account };
+
 /** Decides who may act where. */
 export class Gate {
   readonly #rooms: Rooms;
@@ -40,6 +43,15 @@ export class Gate {
   /** The same for members alone. Throws `sign-in-needed` and `key-insufficient` as well. */
   async toProjectAsMember(request: Request): Promise<Extract<Access, { by: "account" }>> {
     return this.#member(request);
+  }
+
+  /** A key or a signed-in account. Throws `key-missing`, `key-invalid` and `origin-refused`. */
+  async toCaller(request: Request): Promise<Caller> {
+    if (secretOf(request.headers) === null && request.headers.has("cookie")) {
+      return { by: "account", account: await this.toAccount(request) };
+    }
+    const { projectId } = await this.#rooms.keys.identify(request.headers);
+    return { by: "key", projectId };
   }
 
   /** The signed-in account. Throws `sign-in-needed`, `origin-refused`, and for a key `key-invalid` or `key-insufficient`. */

@@ -13,7 +13,14 @@ const subscription = (host: string) => ({
   },
 });
 
-type Ids = { event: string; refused: string; key: string; destination: string; notification: string };
+type Ids = {
+  event: string;
+  refused: string;
+  key: string;
+  destination: string;
+  notification: string;
+  job: string;
+};
 
 /** Each route, and what it answers to those who have no part in the first project. */
 type Row = {
@@ -63,6 +70,26 @@ const table: Record<string, Row> = {
     path: ({ event }) => `/api/events/${event}/deliveries`,
   },
   "GET /api/search/complete": { key: 200, session: 200, nobody: 401 },
+  "DELETE /api/events/{id}": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: ({ event }) => `/api/events/${event}`,
+  },
+  // Another project's user of the same id is another user.
+  "DELETE /api/users/{userId}": {
+    key: 202,
+    session: 202,
+    nobody: 401,
+    path: () => "/api/users/confidentia%6c",
+  },
+  "DELETE /api/channels/{name}": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: () => `/api/channels/${secret}`,
+  },
+  "GET /api/jobs/{id}": { key: 404, session: 404, nobody: 401, path: ({ job }) => `/api/jobs/${job}` },
   "GET /api/channels": { key: 200, session: 200, nobody: 401 },
   "POST /api/channels": { key: 201, session: 201, nobody: 401, body: () => ({ name: `c ${Math.random()}` }) },
   "PATCH /api/channels/{name}": {
@@ -98,6 +125,12 @@ const table: Record<string, Row> = {
     nobody: 401,
     path: () => "/api/projects/default",
     body: () => ({ name: "stolen" }),
+  },
+  "DELETE /api/projects/{slug}": {
+    key: 403,
+    session: 404,
+    nobody: 401,
+    path: () => "/api/projects/default?confirm=default",
   },
   "GET /api/notifications": { key: 403, session: 200, nobody: 401 },
   "POST /api/notifications/read": {
@@ -173,12 +206,14 @@ beforeAll(async () => {
   const { notifications } = await json<{ notifications: { id: string }[] }>("/api/notifications");
   await app.post({ channel: secret, name: 7 });
   const { refused } = await json<{ refused: { id: string }[] }>("/api/events/refused");
+  const { job } = await json<Made<"job">>("/api/users/nobody", { method: "DELETE" });
   ids = {
     event: event.id,
     refused: refused[0]!.id,
     key: key.id,
     destination: destination.id,
     notification: notifications[0]!.id,
+    job: job.id,
   };
   const other = await app.another("Other", "other@example.com");
   credentials = {

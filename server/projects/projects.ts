@@ -50,23 +50,36 @@ export async function listProjects(control: Control, accountId: string): Promise
   return rows.map(projectOf);
 }
 
-/** Changes a project's name or settings; its slug stays. */
+/** Changes what a project is set to; its slug stays. */
 export async function changeProject(
   control: Control,
   id: number,
   role: Project["role"],
-  { name, knownChannelsOnly }: ProjectChange,
+  { name, knownChannelsOnly, retentionDays }: ProjectChange,
 ): Promise<Project> {
   const row = await control
     .updateTable("projects")
     .set({
       ...(name !== undefined && { name }),
       ...(knownChannelsOnly !== undefined && { knownChannelsOnly: knownChannelsOnly ? 1 : 0 }),
+      ...(retentionDays !== undefined && { retentionDays }),
     })
     .where("id", "=", id)
     .returningAll()
     .executeTakeFirstOrThrow();
   return projectOf({ ...row, role });
+}
+
+/** Takes a project away from everybody at once, its keys and its slug too. What it holds is a job's to remove. */
+export async function closeProject(control: Control, id: number): Promise<void> {
+  await control.deleteFrom("members").where("projectId", "=", id).execute();
+  await control.deleteFrom("keys").where("projectId", "=", id).execute();
+  await control
+    .updateTable("projects")
+    // A slug that no name makes.
+    .set({ slug: `~${id}`, name: "", retentionDays: null, deletedAt: Date.now() })
+    .where("id", "=", id)
+    .execute();
 }
 
 /** Finds a project by its slug or, where only one has it, by its name. Throws `project-unknown`. */
@@ -78,15 +91,23 @@ export async function findProject(
     .selectFrom("projects")
     .select(["id", "slug"])
     .where("slug", "=", nameOrSlug)
+    .where("deletedAt", "is", null)
     .executeTakeFirst();
   if (bySlug) return bySlug;
   const byName = await control
     .selectFrom("projects")
     .select(["id", "slug"])
     .where("name", "=", nameOrSlug)
+    .where("deletedAt", "is", null)
     .execute();
   if (byName.length === 1) return byName[0]!;
-  const all = await control.selectFrom("projects").select("slug").orderBy("id").limit(20).execute();
+  const all = await control
+    .selectFrom("projects")
+    .select("slug")
+    .where("deletedAt", "is", null)
+    .orderBy("id")
+    .limit(20)
+    .execute();
   const known = all.map(({ slug }) => slug).join(", ") || "none yet";
   throw problem("project-unknown", {
     detail:
@@ -102,6 +123,7 @@ function projectOf(row: Selectable<ControlTables["projects"]> & { role: Project[
     name: row.name,
     role: row.role,
     knownChannelsOnly: row.knownChannelsOnly === 1,
+    retentionDays: row.retentionDays,
     createdAt: new Date(row.createdAt).toISOString(),
   };
 }

@@ -1,10 +1,17 @@
+import { z } from "@hono/zod-openapi";
 import type { House } from "../house.ts";
+import { startJob } from "../jobs/jobs.ts";
 import type { Routes } from "../routes.ts";
+import { JobAnswer } from "../wire/job.ts";
 import { problem } from "../wire/problems.ts";
-import { NewProject, ProjectAnswer, ProjectChange, ProjectList } from "../wire/project.ts";
-import { changeProject, createProject, findProject, listProjects } from "./projects.ts";
+import { NewProject, type Project, ProjectAnswer, ProjectChange, ProjectList } from "../wire/project.ts";
+import { changeProject, closeProject, createProject, findProject, listProjects } from "./projects.ts";
 
-export function addProjectRoutes(routes: Routes, { store: { control }, keys }: House): void {
+const DeletionQuery = z.strictObject({
+  confirm: z.string().openapi({ description: "The project's slug once more." }),
+});
+
+export function addProjectRoutes(routes: Routes, { store: { control }, keys, live, upkeep }: House): void {
   routes.add(
     {
       method: "get",
@@ -49,14 +56,52 @@ export function addProjectRoutes(routes: Routes, { store: { control }, keys }: H
       problems: [404],
     },
     async ({ account, body, parameter }) => {
-      const mine = (await listProjects(control, account.id)).find(({ slug }) => slug === parameter("slug"));
-      if (!mine) throw problem("project-unknown", { detail: "You are not a member of such a project." });
-      if (mine.role !== "owner")
-        throw problem("project-forbidden", { detail: "Only the project's owner can change it." });
-      const { id } = await findProject(control, mine.slug);
-      const project = await changeProject(control, id, mine.role, body);
+      const { id, role } = await ownProject(account.id, parameter("slug"), "change it");
+      const project = await changeProject(control, id, role, body);
       keys.forgetProject(id);
+      if (body.retentionDays !== undefined) upkeep.wake();
       return { ok: true, project };
     },
   );
+
+  routes.add(
+    {
+      method: "delete",
+      path: "/api/projects/{slug}",
+      by: "account",
+      tag: "Projects",
+      summary: "Delete a project",
+      description:
+        "For its owner. At once nobody sees it, its keys are refused and its streams end; a job removes what it held.",
+      query: DeletionQuery,
+      status: 202,
+      answer: JobAnswer,
+      problems: [404],
+    },
+    async ({ account, query, parameter }) => {
+      const { id, slug } = await ownProject(account.id, parameter("slug"), "delete it");
+      if (query.confirm !== slug)
+        throw problem("query-invalid", { detail: `"confirm" is not the project's slug, "${slug}".` });
+      const job = await control.transaction().execute(async (transaction) => {
+        await closeProject(transaction, id);
+        return startJob(transaction, { projectId: id, kind: "delete-project", accountId: account.id });
+      });
+      keys.forgetProject(id);
+      live.cutProject(id);
+      upkeep.wake();
+      return { ok: true, job };
+    },
+  );
+
+  async function ownProject(
+    accountId: string,
+    slug: string,
+    deed: string,
+  ): Promise<{ id: number; slug: string; role: Project["role"] }> {
+    const mine = (await listProjects(control, accountId)).find((project) => project.slug === slug);
+    if (!mine) throw problem("project-unknown", { detail: "You are not a member of such a project." });
+    if (mine.role !== "owner")
+      throw problem("project-forbidden", { detail: `Only the project's owner can ${deed}.` });
+    return { ...(await findProject(control, mine.slug)), role: mine.role };
+  }
 }

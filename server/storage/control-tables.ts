@@ -1,4 +1,5 @@
 import type { Generated } from "kysely";
+import type { Job } from "../wire/job.ts";
 import type { DestinationKind, deliveryStates } from "../wire/notification.ts";
 
 /** The control tables as Kysely sees them: columns in camel case, moments in milliseconds since 1970. */
@@ -38,6 +39,8 @@ export type ControlTables = {
     knownChannelsOnly: Generated<number>;
     /** Null keeps events for good. */
     retentionDays: number | null;
+    /** Its events are being removed; nobody sees it any more. */
+    deletedAt: number | null;
     createdAt: number;
   };
   members: { projectId: number; accountId: string; role: "owner" | "member"; createdAt: number };
@@ -89,8 +92,10 @@ export type ControlTables = {
   users: { projectId: number; userId: string; properties: string; updatedAt: number };
   jobs: {
     id: string;
-    projectId: number | null;
-    kind: "erase-user" | "delete-channel" | "delete-project";
+    projectId: number;
+    /** Who started it; null for a key. */
+    accountId: string | null;
+    kind: Job["kind"];
     state: "waiting" | "running" | "done";
     detail: string;
     done: Generated<number>;

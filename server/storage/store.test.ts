@@ -132,6 +132,70 @@ for (const engine of stores) {
       expect(await starting({ kind: "value", key: "ke" }, "")).toEqual([]);
     });
 
+    const noPause = async () => {};
+
+    test("events are removed in steps, oldest first, and others stay", async () => {
+      const [projectId, other] = [await newProject(), await newProject()];
+      const mine: AcceptedEvent[] = [];
+      for (let n = 0; n < 5; n++) {
+        mine.push(await append(projectId, { userId: "u", channel: "c", createdAtMs: day + n }));
+        await append(projectId, { userId: "v", channel: n % 2 ? "c" : "d", createdAtMs: day + n });
+        await append(other, { userId: "u", channel: "c", createdAtMs: day + n });
+      }
+      const removal = { projectId, userId: "u" };
+      const idOf = ({ event }: AcceptedEvent) => event.id;
+      expect(await store.events.countRemovable(removal)).toBe(5);
+      expect(await store.events.countRemovable({ ...removal, fromMs: day + 1, toMs: day + 3 })).toBe(2);
+      expect(await store.events.remove(removal, 2)).toEqual({
+        ids: mine.slice(0, 2).map(idOf),
+        lastMs: day + 1,
+        isLast: false,
+      });
+      const rest = await store.events.remove({ ...removal, channel: "c", toMs: day + 4 }, 10);
+      expect(rest).toEqual({ ids: mine.slice(2, 4).map(idOf), lastMs: day + 3, isLast: true });
+      expect(await store.events.remove({ projectId, channel: "none" }, 10)).toEqual({
+        ids: [],
+        lastMs: null,
+        isLast: true,
+      });
+      expect((await store.events.page(all(projectId, { filter: { userId: "u" } }), 10)).events).toEqual([
+        mine[4]!.json,
+      ]);
+      expect(await store.events.countRemovable({ projectId })).toBe(6);
+      expect(await store.events.countRemovable({ projectId: other })).toBe(5);
+    });
+
+    test("one event is removed by its id, from its own project alone", async () => {
+      const [projectId, other] = [await newProject(), await newProject()];
+      const made: Made[] = [
+        {},
+        { createdAtMs: day },
+        { id: Bun.randomUUIDv7() },
+        { id: Bun.randomUUIDv7(), createdAtMs: day },
+      ];
+      for (const each of made) {
+        const { event } = await append(projectId, each);
+        expect((await store.events.remove({ projectId: other, id: event.id }, 1)).ids).toEqual([]);
+        expect((await store.events.remove({ projectId, id: event.id }, 1)).ids).toEqual([event.id]);
+        expect((await store.events.remove({ projectId, id: event.id }, 1)).ids).toEqual([]);
+        expect(await store.events.find(projectId, event.id)).toBeNull();
+        // Its id is free again.
+        if (each.id) await append(projectId, each);
+      }
+    });
+
+    test("scrubbing and shrinking leave what is there as it is", async () => {
+      const projectId = await newProject();
+      for (let n = 0; n < 20; n++) await append(projectId, { userId: n % 2 ? "gone" : "kept" });
+      await store.events.remove({ projectId, userId: "gone" }, 100);
+      const before = await store.events.page(all(projectId), 100);
+      expect(await store.events.scrub(noPause, "gone")).toEqual({ copies: 0 });
+      await store.events.shrink(noPause);
+      expect(await store.events.page(all(projectId), 100)).toEqual(before);
+      expect(before.events).toHaveLength(10);
+      expect(await store.events.countRemovable({ projectId, userId: "kept" })).toBe(10);
+    });
+
     test("a store without events answers everything", async () => {
       const projectId = await newProject();
       expect(await store.events.page(all(projectId), 10)).toEqual({ events: [], next: null });

@@ -107,6 +107,31 @@ export type Counts = {
   users: number | null;
 };
 
+/** Events that are to be removed: all that what is given holds for. */
+export type Removal = {
+  projectId: number;
+  channel?: string;
+  userId?: string;
+  /** Milliseconds since 1970, inclusive. */
+  fromMs?: number;
+  /** Milliseconds since 1970, exclusive. */
+  toMs?: number;
+};
+
+export type OneEvent = { projectId: number; id: string };
+
+/** What one step of a removal took away. */
+export type Removed = {
+  ids: string[];
+  /** `createdAt` of the last of them, where the next step goes on; null where there were none. */
+  lastMs: number | null;
+  /** Nothing is left that the removal held for. */
+  isLast: boolean;
+};
+
+/** Awaited between small steps of long work, so that what waits meanwhile goes first; throws to end the work. */
+export type Pause = () => Promise<void>;
+
 /** Events in the form that was asked for, and where to go on, or null at the end. */
 export type Page = { events: string[]; next: Cursor | null };
 
@@ -159,6 +184,24 @@ export interface EventStore {
    * for that, very long texts may be missing.
    */
   startingWith(projectId: number, texts: KnownTexts, prefix: string, limit: number): Promise<string[]>;
+  /** How many events a removal holds for. */
+  countRemovable(removal: Removal): Promise<number>;
+  /**
+   * Removes up to `limit` events, oldest first, or the one with an id, with all that belongs to them: their place in the index, counters,
+   * channels' counts and deliveries. Resolves once that is durable.
+   *
+   * @param jobId - the job whose `done` counts them, in the same commit
+   */
+  remove(removal: Removal | OneEvent, limit: number, jobId?: string): Promise<Removed>;
+  /** Gives the space of what was removed back to the disk, in small steps. */
+  shrink(pause: Pause): Promise<void>;
+  /**
+   * Makes what was removed vanish from every file, in small steps: the index, free space, logs and copies that were made
+   * before a migration. Gives how many such copies were deleted.
+   *
+   * @param userId - whose events were removed: what is left of the id by chance is looked for
+   */
+  scrub(pause: Pause, userId?: string): Promise<{ copies: number }>;
   /** Answers while events can be read; throws what the engine says where they can't. */
   ping(): Promise<void>;
   /** The moment of the newest arrival, or null in an empty store. */

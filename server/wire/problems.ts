@@ -40,6 +40,7 @@ const problems = {
   "channel-unknown": { status: 404, title: "No such channel" },
   "user-unknown": { status: 404, title: "No such user" },
   "event-unknown": { status: 404, title: "No such event" },
+  "job-unknown": { status: 404, title: "No such job" },
   "project-unknown": { status: 404, title: "No such project" },
   "key-unknown": { status: 404, title: "No such API key" },
   "destination-unknown": { status: 404, title: "No such destination" },

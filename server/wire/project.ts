@@ -5,6 +5,13 @@ import { text } from "./text.ts";
 const projectName = text({ max: limits.projectNameCharacters, filled: true });
 
 export const NewProject = z.strictObject({ name: projectName }).openapi("NewProject");
+/** Days that events are kept. */
+const retentionDays = z
+  .int("must be a whole number of days")
+  .min(1, "must be at least 1")
+  .max(limits.retentionDays, `must be at most ${limits.retentionDays}`)
+  .nullable();
+
 export const ProjectChange = z
   .strictObject({
     name: projectName.optional(),
@@ -12,6 +19,7 @@ export const ProjectChange = z
       .boolean()
       .optional()
       .openapi({ description: "Refuse events for channels that the project does not have." }),
+    retentionDays: retentionDays.optional(),
   })
   .refine((change) => Object.keys(change).length > 0, "must change something")
   .openapi("ProjectChange");
@@ -25,6 +33,10 @@ export const Project = z
     knownChannelsOnly: z
       .boolean()
       .openapi({ description: "Events for channels that it does not have are refused." }),
+    retentionDays: z.int().nullable().openapi({
+      description:
+        "Days that events are kept, unless their channel says otherwise; null keeps them for good.",
+    }),
     createdAt: z.string().openapi({ format: "date-time" }),
   })
   .openapi("Project");

@@ -149,7 +149,7 @@ type Count = {
 };
 
 /** What a batch adds to the counters, summed first: a statement for each sum, not for each event. */
-class Counts {
+export class Counts {
   readonly #byHour = new Map<string, Count>();
 
   add(projectId: number, channel: string, name: string, ms: number): void {

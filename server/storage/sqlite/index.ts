@@ -1,11 +1,14 @@
 import { CamelCasePlugin, Kysely } from "kysely";
 import type { Moment } from "../../events/id.ts";
 import type { ControlTables } from "../control-tables.ts";
-import type { ArrivedEvent, Counts, Cursor, EventQuery, EventStore, Page, Store } from "../store.ts";
+import type { ArrivedEvent, Counts, Cursor, EventQuery, EventStore, Page, Pause, Store } from "../store.ts";
 import { createDialect } from "./dialect.ts";
-import { databaseFile, migrate, openForReading } from "./open.ts";
+import { databaseFile, migrate, openForReading, removeSnapshots } from "./open.ts";
 import { Reader } from "./reader.ts";
 import type { Chunk } from "./reader-thread.ts";
+import { hasRemnants } from "./remnants.ts";
+import type { ScrubStep } from "./scrub.ts";
+import { exact } from "./tokens.ts";
 import { Writer } from "./writer.ts";
 
 /** Events that a streamed listing reads at a time: large enough to be quick, small enough for pages to slip between. */
@@ -56,6 +59,10 @@ export async function openSqliteStore(
     }
   }
 
+  async function scrubAll(step: ScrubStep, pause: Pause): Promise<void> {
+    while (await writer.scrub(step)) await pause();
+  }
+
   const events: EventStore = {
     append: (event) => writer.append(event),
     page,
@@ -70,6 +77,17 @@ export async function openSqliteStore(
       reader.ask<string[]>({ kind: "startingWith", projectId, texts, prefix, limit }),
     count: (query) => reader.ask<Counts | null>({ kind: "count", query }),
     users: (query, limit) => reader.ask({ kind: "users", query, limit }),
+    countRemovable: (removal) => reader.ask<number>({ kind: "countRemovable", removal }),
+    remove: (removal, limit, jobId) => writer.remove(removal, limit, jobId),
+    shrink: (pause) => scrubAll("shrink", pause),
+    async scrub(pause, userId) {
+      await writer.scrub("beginMerge");
+      for (const step of ["merge", "shrink", "truncateLog"] as const) await scrubAll(step, pause);
+      if (userId !== undefined && (await hasRemnants(databaseFile(dataDirectory), formsOf(userId)))) {
+        for (const step of ["rewrite", "truncateLog"] as const) await scrubAll(step, pause);
+      }
+      return { copies: removeSnapshots(dataDirectory) };
+    },
     ping: () => reader.ask<void>({ kind: "ping" }),
     lastArrival: () => reader.ask<Moment | null>({ kind: "lastArrival" }),
   };
@@ -85,4 +103,9 @@ export async function openSqliteStore(
       reading.close();
     },
   };
+}
+
+/** How a user's id stands in the file: as it is, within JSON, and in the index. */
+function formsOf(userId: string): string[] {
+  return [userId, JSON.stringify(userId).slice(1, -1), exact(userId)];
 }

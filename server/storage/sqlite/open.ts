@@ -1,6 +1,6 @@
 import { Database } from "bun:sqlite";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 
 /** The one file that holds everything, within the data directory (with SQLite's `-wal` and `-shm` beside it). */
 export function databaseFile(dataDirectory: string): string {
@@ -11,7 +11,7 @@ export function databaseFile(dataDirectory: string): string {
  * How long a connection waits for another process's write, such as a command's. An event may wait for two commits, and is to
  * be answered within the time that a request may take.
  */
-const busyTimeoutMs = 4_000;
+export const busyTimeoutMs = 4_000;
 const writerCacheKib = 64 * 1_024;
 const readerCacheKib = 16 * 1_024;
 /** Pages in the WAL before they are moved into the database: 32 MB, so that bursts are not held up. */
@@ -20,8 +20,12 @@ const checkpointPages = 8_192;
 export function openForWriting(file: string): Database {
   const database = new Database(file, { create: true, readwrite: true, strict: true });
   database.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
+  // Before the first table, or it has no effect: free pages can then be given back in small steps.
+  database.run("PRAGMA auto_vacuum = INCREMENTAL");
   database.run("PRAGMA journal_mode = WAL");
   database.run("PRAGMA synchronous = FULL");
+  // What is deleted is zeroed with the delete; measured, it costs ingest a twentieth more bytes and no time.
+  database.run("PRAGMA secure_delete = ON");
   database.run("PRAGMA foreign_keys = ON");
   database.run(`PRAGMA cache_size = -${writerCacheKib}`);
   database.run(`PRAGMA wal_autocheckpoint = ${checkpointPages}`);
@@ -34,6 +38,9 @@ export function openForReading(file: string): Database {
   database.run(`PRAGMA cache_size = -${readerCacheKib}`);
   return database;
 }
+
+/** Between the database's name and the version that a snapshot was made before. */
+const snapshotMark = ".before-";
 
 type Migration = { number: number; name: string; sql: string };
 
@@ -74,7 +81,7 @@ export function migrate(dataDirectory: string): void {
     };
     const before = versionOf(database);
     if (isCurrent(before)) return;
-    if (before > 0) snapshot(database, `${file}.before-${newest}`);
+    if (before > 0) snapshot(database, `${file}${snapshotMark}${newest}`);
     database.run("BEGIN IMMEDIATE");
     try {
       // Another process may have migrated while this one waited for the lock.
@@ -93,6 +100,14 @@ export function migrate(dataDirectory: string): void {
   } finally {
     database.close();
   }
+}
+
+/** Deletes the snapshots that migrations left beside the database, and gives how many there were. */
+export function removeSnapshots(dataDirectory: string): number {
+  const start = `${basename(databaseFile(dataDirectory))}${snapshotMark}`;
+  const snapshots = readdirSync(dataDirectory).filter((name) => name.startsWith(start));
+  for (const name of snapshots) rmSync(join(dataDirectory, name));
+  return snapshots.length;
 }
 
 function versionOf(database: Database): number {

@@ -1,7 +1,8 @@
 /** A reader: a thread with a read-only connection, so that no query holds up the HTTP loop. */
 import type { Moment } from "../../events/id.ts";
-import type { CountQuery, Cursor, EventQuery, KnownTexts, UserQuery } from "../store.ts";
+import type { CountQuery, Cursor, EventQuery, KnownTexts, Removal, UserQuery } from "../store.ts";
 import { createCount } from "./count.ts";
+import { createCountRemovable } from "./forget.ts";
 import { createIndexedTexts } from "./indexed-texts.ts";
 import { databaseFile, openForReading } from "./open.ts";
 import { createRead } from "./read.ts";
@@ -21,6 +22,7 @@ export type ReaderRequest =
   | { kind: "startingWith"; projectId: number; texts: KnownTexts; prefix: string; limit: number }
   | { kind: "count"; query: CountQuery }
   | { kind: "users"; query: UserQuery; limit: number }
+  | { kind: "countRemovable"; removal: Removal }
   | { kind: "ping" }
   | { kind: "lastArrival" }
   | { kind: "close" };
@@ -36,6 +38,7 @@ const texts = createIndexedTexts(database, vocabulary);
 const read = createRead(database, vocabulary);
 const count = createCount(database, vocabulary, texts);
 const users = createUsers(database, texts);
+const countRemovable = createCountRemovable(database);
 const encoder = new TextEncoder();
 
 function answer(request: ReaderRequest): unknown {
@@ -56,6 +59,8 @@ function answer(request: ReaderRequest): unknown {
       return count(request.query);
     case "users":
       return users(request.query, request.limit);
+    case "countRemovable":
+      return countRemovable(request.removal);
     case "ping":
       return read.ping();
     case "lastArrival":

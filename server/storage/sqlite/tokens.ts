@@ -82,7 +82,8 @@ function ofWords(project: number, text: string): string {
   return tokens;
 }
 
-function exact(text: string): string {
+/** A text as it stands in a token. */
+export function exact(text: string): string {
   return shortened(escaped(text), text);
 }
 

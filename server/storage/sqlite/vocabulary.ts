@@ -25,7 +25,9 @@ export function openVocabulary(database: Database): Vocabulary {
     isOnMany: (prefix, events) => countUpTo.get(prefix, `${prefix}\u{10ffff}`, events)!.count === events,
 
     *termsFrom(prefix, after = behind, from = prefix) {
-      for (let next = from > prefix ? from : prefix; ; ) {
+      let next = prefix;
+      if (from > next) next = from;
+      for (;;) {
         const term = selectNext.get(next)?.term;
         if (!term?.startsWith(prefix)) return;
         yield term;

@@ -3,11 +3,13 @@
  * tables, one at a time, and answers each after its commit's fsync.
  */
 import type { SQLQueryBindings } from "bun:sqlite";
-import type { RefusedEvent, RefusedKeeping, Tie, Verdict } from "../store.ts";
+import type { OneEvent, RefusedEvent, RefusedKeeping, Removal, Removed, Tie, Verdict } from "../store.ts";
 import { createAppend } from "./append.ts";
 import { decodeBatch } from "./batch.ts";
+import { createRemove } from "./forget.ts";
 import { databaseFile, openForWriting } from "./open.ts";
 import { createKeepRefused } from "./refused.ts";
+import { createScrub, type ScrubStep } from "./scrub.ts";
 import { createAppendTied } from "./tied.ts";
 
 declare const self: Worker & { onmessage: (message: MessageEvent<WriterRequest>) => void };
@@ -22,6 +24,8 @@ export type AppendRequest = {
 export type WriterRequest =
   | AppendRequest
   | { kind: "execute"; sql: string; parameters: readonly unknown[] }
+  | { kind: "remove"; removal: Removal | OneEvent; limit: number; jobId: string | undefined }
+  | { kind: "scrub"; step: ScrubStep }
   | { kind: "close" };
 
 /** Events that are stored together with what is tied to them. */
@@ -38,6 +42,8 @@ export type WriterAnswer =
   | { kind: "ready" }
   | AppendAnswer
   | { kind: "executed"; result: ExecuteResult }
+  | { kind: "removed"; removed: Removed }
+  | { kind: "scrubbed"; isMore: boolean }
   | { kind: "failed"; code: string; message: string }
   | { kind: "closed" };
 
@@ -45,27 +51,36 @@ const database = openForWriting(databaseFile(process.argv.at(-1)!));
 const append = createAppend(database);
 const appendTied = createAppendTied(database, append);
 const keepRefused = createKeepRefused(database);
+const remove = createRemove(database);
+const scrub = createScrub(database);
 const begin = database.prepare("BEGIN IMMEDIATE");
 const commit = database.prepare("COMMIT");
 const rollback = database.prepare("ROLLBACK");
 
-function appendBatch({ batch, tied, refused }: AppendRequest): AppendAnswer {
+function committed<Result>(work: () => Result): Result {
   begin.run();
   try {
+    const result = work();
+    commit.run();
+    return result;
+  } catch (error) {
+    if (database.inTransaction) rollback.run();
+    throw error;
+  }
+}
+
+function appendBatch({ batch, tied, refused }: AppendRequest): AppendAnswer {
+  return committed(() => {
     const verdicts = append(decodeBatch(batch));
     const tiedVerdicts = tied?.map(appendTied);
     if (refused) keepRefused(refused.events, refused.keeping);
-    commit.run();
     const news: BatchNews = [];
     for (let index = 0; index < verdicts.length; index++) {
       const verdict = verdicts[index]!;
       if (verdict.kind !== "created" || verdict.notified) news.push([index, verdict]);
     }
     return { kind: "appended", news, ...(tiedVerdicts && { tied: tiedVerdicts }) };
-  } catch (error) {
-    if (database.inTransaction) rollback.run();
-    throw error;
-  }
+  });
 }
 
 function execute(sql: string, parameters: readonly unknown[]): WriterAnswer {
@@ -88,6 +103,12 @@ function answer(request: WriterRequest): WriterAnswer {
       return appendBatch(request);
     case "execute":
       return execute(request.sql, request.parameters);
+    case "remove": {
+      const { removal, limit, jobId } = request;
+      return { kind: "removed", removed: committed(() => remove(removal, limit, jobId)) };
+    }
+    case "scrub":
+      return { kind: "scrubbed", isMore: scrub[request.step]() };
     case "close":
       database.run("PRAGMA optimize");
       database.close();

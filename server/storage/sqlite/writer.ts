@@ -1,8 +1,18 @@
 import { ProblemError } from "../../wire/problems.ts";
-import type { AcceptedEvent, RefusedEvent, RefusedKeeping, Tie, Verdict } from "../store.ts";
+import type {
+  AcceptedEvent,
+  OneEvent,
+  RefusedEvent,
+  RefusedKeeping,
+  Removal,
+  Removed,
+  Tie,
+  Verdict,
+} from "../store.ts";
 import { endThread } from "./end-thread.ts";
 import { isFatal, storageProblem } from "./failure.ts";
 import { WriteQueue } from "./queue.ts";
+import type { ScrubStep } from "./scrub.ts";
 import type { AppendAnswer, ExecuteResult, WriterAnswer, WriterRequest } from "./writer-thread.ts";
 
 /** Batches that the writer has at a time: one that it commits, and the next, so that it never waits for this thread. */
@@ -98,6 +108,17 @@ export class Writer {
     return result;
   }
 
+  async remove(removal: Removal | OneEvent, limit: number, jobId: string | undefined): Promise<Removed> {
+    const answer = await this.#between({ kind: "remove", removal, limit, jobId });
+    return (answer as Extract<WriterAnswer, { kind: "removed" }>).removed;
+  }
+
+  /** Whether the step has more to do. */
+  async scrub(step: ScrubStep): Promise<boolean> {
+    const answer = await this.#between({ kind: "scrub", step });
+    return (answer as Extract<WriterAnswer, { kind: "scrubbed" }>).isMore;
+  }
+
   /** Stores what is waiting and closes the database. */
   async close(): Promise<void> {
     await this.#control;
@@ -106,6 +127,17 @@ export class Writer {
     }
     await this.#ask({ kind: "close" });
     await endThread(this.#thread);
+  }
+
+  /** Asks for a commit of its own, between batches and control transactions. */
+  #between(request: WriterRequest): Promise<WriterAnswer> {
+    const result = this.#control.then(async () => {
+      const answer = await this.#ask(request);
+      if (answer.kind === "failed") throw this.#failure(answer.code, answer.message);
+      return answer;
+    });
+    this.#control = result.catch(() => {});
+    return result;
   }
 
   async #executeNow(sql: string, parameters: readonly unknown[]): Promise<ExecuteResult> {

@@ -2,6 +2,8 @@
 ALTER TABLE projects ADD COLUMN known_channels_only INTEGER NOT NULL DEFAULT 0;
 -- Days that events are kept; null keeps them for good. A channel's own goes before its project's.
 ALTER TABLE projects ADD COLUMN retention_days INTEGER;
+-- A deleted project's row stays, without name and members, until no request can be under way for it.
+ALTER TABLE projects ADD COLUMN deleted_at INTEGER;
 ALTER TABLE channels ADD COLUMN retention_days INTEGER;
 ALTER TABLE channels ADD COLUMN description TEXT;
 ALTER TABLE channels ADD COLUMN archived_at INTEGER;
@@ -49,7 +51,9 @@ CREATE TABLE users (
 -- Work that outlasts a request, such as an erasure: taken up again after a restart.
 CREATE TABLE jobs (
   id TEXT PRIMARY KEY,
-  project_id INTEGER,
+  project_id INTEGER NOT NULL,
+  -- Who started it; null for a key. Jobs outlive their project, so nothing is referred to.
+  account_id TEXT,
   kind TEXT NOT NULL,
   state TEXT NOT NULL,
   -- What the kind of work needs to go on, and its receipt in the end, as JSON.

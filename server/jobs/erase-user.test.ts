@@ -1,0 +1,182 @@
+import { Database } from "bun:sqlite";
+import { expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { databaseFile } from "../storage/sqlite/open.ts";
+import { expectConsistent } from "../testing/consistency.ts";
+import { finished } from "../testing/jobs.ts";
+import { type TestApp, testApp } from "../testing/test-app.ts";
+import type { Event } from "../wire/event.ts";
+import { names } from "./erase-user.ts";
+
+const userId = "Zoë.Quux+77@example.com";
+/** The id in UTF-8 and as it stands in the index. */
+const traces = [userId, "_5aoë_2e_51uux_2b77_40example_2ecom", "Quux", "51uux"];
+
+const erase = (app: TestApp, id = userId) =>
+  app.request(`/api/users/${encodeURIComponent(id)}`, { method: "DELETE" });
+
+/** The files of the data directory that hold a text. Asked of another process: closing a file of SQLite's drops its locks. */
+async function filesWith(app: TestApp, text: string): Promise<string> {
+  const grep = Bun.spawn(["grep", "-rlaF", text, app.config.dataDirectory], {
+    env: { ...process.env, LC_ALL: "C" },
+  });
+  return new Response(grep.stdout).text();
+}
+
+async function expectNoTrace(app: TestApp): Promise<void> {
+  for (const trace of traces) expect(await filesWith(app, trace)).toBe("");
+}
+
+async function postMany(app: TestApp, count: number, event: (n: number) => object): Promise<Event[]> {
+  const answers = await Promise.all(Array.from({ length: count }, (_, n) => app.post(event(n))));
+  return Promise.all(
+    answers.map(async (answer) => {
+      if (answer.status !== 201) throw new Error(await answer.text());
+      return ((await answer.json()) as { event: Event }).event;
+    }),
+  );
+}
+
+test("after an erasure no file of the data directory holds the user's id, and all else is there", async () => {
+  await using app = await testApp();
+  const dayMs = 86_400_000;
+  const dated = (n: number) => n % 5 === 0 && { createdAt: Date.now() - ((n * 7_919) % (30 * dayMs)) };
+  const others: Event[] = [];
+  for (let round = 0; round < 6; round++) {
+    const mixed = await postMany(app, 400, (n) => ({
+      channel: `c${n % 3}`,
+      name: `Name ${n % 7}`,
+      userId: n % 4 === 0 ? userId : `user ${n % 11}`,
+      notify: n % 50 === 0,
+      tags: { plan: n % 2 ? "pro" : "free", ...(n % 4 === 0 && { email: userId }) },
+      ...(n % 4 === 0 && { description: `Written by ${userId}` }),
+      ...dated(n + round * 400),
+      ...(n % 9 === 0 && { id: Bun.randomUUIDv7() }),
+    }));
+    others.push(...mixed.filter((event) => event.userId !== userId));
+  }
+  writeFileSync(join(app.config.dataDirectory, "tidings.db.before-1"), `A copy with ${userId}`);
+  for (const trace of traces) expect(await filesWith(app, trace)).not.toBe("");
+
+  let isErased = false;
+  const ingest = (async () => {
+    for (let n = 0; !isErased; n++)
+      others.push(
+        ...(await postMany(app, 8, () => ({ channel: "live", name: `n${n % 5}`, userId: "live" }))),
+      );
+  })();
+  const job = await finished(app, await erase(app));
+  await expectNoTrace(app).finally(() => {
+    isErased = true;
+  });
+  await ingest;
+  expect(job).toMatchObject({
+    kind: "erase-user",
+    done: 600,
+    total: 600,
+    receipt: { erasedEvents: 600, erasedCopies: 1 },
+  });
+  expect(JSON.stringify(job)).not.toContain("Quux");
+
+  const byId = (a: Event, b: Event) => (a.id < b.id ? -1 : 1);
+  const same = async (query: string, holds: (event: Event) => boolean) =>
+    expect((await app.list(query)).toSorted(byId)).toEqual(others.filter(holds).toSorted(byId));
+  await same("", () => true);
+  await same("?channel=c1", (event) => event.channelId === "c1");
+  await same("?userId=user%203", (event) => event.userId === "user 3");
+  await same("?name=Name%202", (event) => event.name === "Name 2");
+  await same("?tag.plan=pro", (event) => event.tags.plan === "pro");
+  await same("?notify=true", (event) => event.notify);
+  expect(await app.list(`?userId=${encodeURIComponent(userId)}`)).toEqual([]);
+  expectConsistent(app.config.dataDirectory);
+}, 120_000);
+
+test("what SQLite left in unallocated space is gone as well", async () => {
+  await using app = await testApp();
+  await postMany(app, 40, (n) => ({ channel: "c", name: "n", userId: n % 2 ? userId : "other" }));
+  const database = new Database(databaseFile(app.config.dataDirectory));
+  // Deleted without being zeroed, as a row's copy stays where it was when SQLite moves the row to another page.
+  database.run("PRAGMA secure_delete = OFF");
+  database.run("INSERT INTO users VALUES (1, 'another', ?, 1)", [userId]);
+  database.run("DELETE FROM users");
+  database.close();
+  expect((await finished(app, await erase(app))).done).toBe(20);
+  await expectNoTrace(app);
+  expect(await app.list()).toHaveLength(20);
+  expectConsistent(app.config.dataDirectory);
+}, 60_000);
+
+test("refused events, stored answers and properties of the user go, and those of others stay", async () => {
+  await using app = await testApp();
+  const project = 1;
+  const database = new Database(databaseFile(app.config.dataDirectory));
+  const refused = (body: string) =>
+    database.run(
+      "INSERT INTO refused_events (project_id, body, problem, refused_at) VALUES (?, ?, '{}', 1)",
+      [project, body],
+    );
+  refused(JSON.stringify({ userId, name: "" }));
+  refused('{"user_id":"Zo\\u00eb.Quux+77@example.com"}');
+  refused(`{"userId":"${userId}","na`);
+  refused(JSON.stringify({ userId: "another", name: "" }));
+  const stored = (key: string, status: number, answer: object) =>
+    database.run("INSERT INTO idempotency_keys VALUES (?, ?, 'hash', ?, ?, 1)", [
+      project,
+      key,
+      status,
+      JSON.stringify(answer),
+    ]);
+  stored("a", 201, { ok: true, event: { userId } });
+  stored("b", 422, { ok: false, detail: `"${userId}" does not fit.` });
+  stored("c", 201, { ok: true, event: { userId: "another" } });
+  database.run("INSERT INTO users VALUES (?, ?, '{}', 1), (?, 'another', '{}', 1)", [
+    project,
+    userId,
+    project,
+  ]);
+  const { receipt } = await finished(app, await erase(app));
+  expect(receipt).toMatchObject({
+    erasedEvents: 0,
+    erasedRefusedEvents: 3,
+    erasedAnswers: 2,
+    erasedProfiles: 1,
+    erasedCopies: 0,
+  });
+  const left = (table: string) => database.query(`SELECT count(*) AS n FROM ${table}`).get();
+  expect([left("refused_events"), left("idempotency_keys"), left("users")]).toEqual([
+    { n: 1 },
+    { n: 1 },
+    { n: 1 },
+  ]);
+  database.close();
+  await expectNoTrace(app);
+}, 60_000);
+
+test("an erasure that a stop interrupts goes on after it, and counts every event once", async () => {
+  await using app = await testApp();
+  await postMany(app, 500, (n) => ({ channel: "c", name: "n", userId: n % 2 ? userId : "other" }));
+  const { job } = (await (await erase(app)).json()) as { job: { id: string } };
+  await app.restart();
+  const again = await app.request(`/api/jobs/${job.id}`);
+  const { receipt } = await finished(app, new Response(again.body, { status: 202 }));
+  expect(receipt!.erasedEvents).toBe(250);
+  expect(await app.list()).toHaveLength(250);
+  await expectNoTrace(app);
+}, 60_000);
+
+test("a refused body names the user that it is about", () => {
+  for (const body of [
+    '{"userId":"u1"}',
+    '{"user_id":"u1"}',
+    '{"userId":"u1","user_id":2}',
+    '{"userId":"u1',
+  ]) {
+    expect(names(body, "u1")).toBe(true);
+  }
+  expect(names('{"userId":7}', "7")).toBe(true);
+  expect(names('{"userId":"a\\"b', 'a"b')).toBe(true);
+  for (const body of ['{"name":"u1"}', '{"userId":"u11"}', "null", "[]", '"u1"', '{"userId":"u']) {
+    expect(names(body, "u1")).toBe(false);
+  }
+});

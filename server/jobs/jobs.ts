@@ -1,0 +1,107 @@
+import type { Kysely, Selectable, Transaction } from "kysely";
+import type { ControlTables } from "../storage/control-tables.ts";
+import type { Job, Receipt } from "../wire/job.ts";
+import { problem } from "../wire/problems.ts";
+
+type Control = Kysely<ControlTables> | Transaction<ControlTables>;
+export type JobRow = Selectable<ControlTables["jobs"]>;
+
+/** What a receipt counts beside the events, which the job's row counts itself. */
+type Counts = Omit<Receipt, "erasedEvents" | "startedAt" | "endedAt">;
+
+/** What is kept with a job as JSON: whom or what it is about, for as long as it needs to know, and what it did so far. */
+export type JobDetail = { subject?: string; counts: Counts };
+
+/** Puts a job into the queue. It is done by `upkeep.ts`, after a restart too. */
+export async function startJob(
+  control: Control,
+  job: { projectId: number; kind: Job["kind"]; subject?: string; accountId?: string },
+): Promise<Job> {
+  const { subject } = job;
+  const row = {
+    id: Bun.randomUUIDv7(),
+    projectId: job.projectId,
+    accountId: job.accountId ?? null,
+    kind: job.kind,
+    state: "waiting" as const,
+    detail: JSON.stringify({ ...(subject !== undefined && { subject }), counts: {} } satisfies JobDetail),
+    done: 0,
+    total: null,
+    createdAt: Date.now(),
+    endedAt: null,
+  };
+  await control.insertInto("jobs").values(row).execute();
+  return jobOf(row);
+}
+
+/** The jobs that are not done, oldest first. */
+export function openJobs(control: Control): Promise<JobRow[]> {
+  return control.selectFrom("jobs").selectAll().where("endedAt", "is", null).orderBy("createdAt").execute();
+}
+
+export async function changeJob(control: Control, id: string, change: Partial<JobRow>): Promise<void> {
+  await control.updateTable("jobs").set(change).where("id", "=", id).execute();
+}
+
+/** Adds to what a job's receipt will count, in the transaction that did it. */
+export async function addToReceipt(control: Control, id: string, counts: Counts): Promise<void> {
+  const { detail } = await control
+    .selectFrom("jobs")
+    .select("detail")
+    .where("id", "=", id)
+    .executeTakeFirstOrThrow();
+  const known = JSON.parse(detail) as JobDetail;
+  for (const name of Object.keys(counts) as (keyof Counts)[]) {
+    known.counts[name] = (known.counts[name] ?? 0) + counts[name]!;
+  }
+  await changeJob(control, id, { detail: JSON.stringify(known) });
+}
+
+/** A job that a key's project has, or that an account's has or that the account started. Throws `job-unknown`. */
+export async function findJob(
+  control: Control,
+  id: string,
+  reader: { projectId: number } | { accountId: string },
+): Promise<Job> {
+  const row = await control
+    .selectFrom("jobs")
+    .selectAll()
+    .where("id", "=", id)
+    .where((eb) =>
+      "projectId" in reader
+        ? eb("projectId", "=", reader.projectId)
+        : eb.or([
+            eb("accountId", "=", reader.accountId),
+            eb(
+              "projectId",
+              "in",
+              eb.selectFrom("members").select("projectId").where("accountId", "=", reader.accountId),
+            ),
+          ]),
+    )
+    .executeTakeFirst();
+  if (!row) throw problem("job-unknown", { detail: "You have no job with this id." });
+  return jobOf(row);
+}
+
+function jobOf(row: JobRow): Job {
+  const startedAt = new Date(row.createdAt).toISOString();
+  const { counts } = JSON.parse(row.detail) as JobDetail;
+  return {
+    id: row.id,
+    kind: row.kind,
+    state: row.state,
+    done: row.done,
+    total: row.total,
+    createdAt: startedAt,
+    receipt:
+      row.endedAt === null
+        ? null
+        : {
+            erasedEvents: row.done,
+            ...counts,
+            startedAt,
+            endedAt: new Date(row.endedAt).toISOString(),
+          },
+  };
+}

@@ -1,0 +1,112 @@
+import { Database } from "bun:sqlite";
+import { expect, test } from "bun:test";
+import { openStore } from "../storage/open.ts";
+import { databaseFile } from "../storage/sqlite/open.ts";
+import { expectConsistent } from "../testing/consistency.ts";
+import { type TestApp, testApp } from "../testing/test-app.ts";
+import { Upkeep } from "./upkeep.ts";
+
+const dayMs = 24 * 60 * 60 * 1_000;
+
+async function keep(app: TestApp, retentionDays: unknown): Promise<Response> {
+  const headers = { cookie: await app.signIn(), origin: app.address, "content-type": "application/json" };
+  return app.request("/api/projects/default", {
+    method: "PATCH",
+    headers,
+    body: JSON.stringify({ retentionDays }),
+  });
+}
+
+async function post(app: TestApp, channel: string, daysAgo: number, count = 1): Promise<void> {
+  for (let n = 0; n < count; n++) {
+    const createdAt = Date.now() - daysAgo * dayMs - n;
+    expect((await app.post({ channel, name: `${daysAgo} days`, createdAt })).status).toBe(201);
+  }
+}
+
+/** Waits until so many events are listed. */
+async function untilListed(app: TestApp, count: number): Promise<string[]> {
+  for (;;) {
+    const events = await app.list();
+    if (events.length === count) return events.map(({ channelId, name }) => `${channelId}: ${name}`);
+    if (events.length < count) throw new Error(`Only ${events.length} events are left.`);
+    await Bun.sleep(20);
+  }
+}
+
+function change(app: TestApp, sql: string): void {
+  const database = new Database(databaseFile(app.config.dataDirectory));
+  database.run(sql);
+  database.close();
+}
+
+test("events are kept for their project's days, their channel's where it has its own, or for good", async () => {
+  await using app = await testApp();
+  await post(app, "audit", 400);
+  for (const daysAgo of [10, 6]) for (const channel of ["logins", "debug"]) await post(app, channel, daysAgo);
+  await post(app, "debug", 0);
+  change(app, "UPDATE channels SET retention_days = 3650 WHERE name = 'audit'");
+  change(app, "UPDATE channels SET retention_days = 1 WHERE name = 'debug'");
+  expect(await (await keep(app, 7)).json()).toMatchObject({ ok: true, project: { retentionDays: 7 } });
+  expect(await untilListed(app, 3)).toEqual(["debug: 0 days", "logins: 6 days", "audit: 400 days"]);
+  expectConsistent(app.config.dataDirectory);
+  expect(await (await keep(app, null)).json()).toMatchObject({ project: { retentionDays: null } });
+});
+
+test("of a project that keeps for good only a channel's own days count", async () => {
+  await using app = await testApp();
+  await post(app, "a", 3_000);
+  await post(app, "b", 2);
+  change(app, "UPDATE channels SET retention_days = 1 WHERE name = 'b'");
+  await keep(app, null);
+  expect(await untilListed(app, 1)).toEqual(["a: 3000 days"]);
+});
+
+test("retention days that are none are refused", async () => {
+  await using app = await testApp();
+  for (const days of [0, -1, 3_651, 1.5, "7", true]) expect((await keep(app, days)).status).toBe(422);
+});
+
+test("an event goes when its time is over, and its space goes back to the disk", async () => {
+  await using app = await testApp();
+  for (let round = 0; round < 10; round++) {
+    await Promise.all(
+      Array.from({ length: 200 }, () =>
+        app.post({ channel: "c", name: "n", description: "long ".repeat(100) }),
+      ),
+    );
+  }
+  await keep(app, 30);
+  const pages = () => {
+    const database = new Database(databaseFile(app.config.dataDirectory));
+    const { page_count } = database.query("PRAGMA page_count").get() as { page_count: number };
+    database.close();
+    return page_count;
+  };
+  const before = pages();
+  const removed: string[] = [];
+  let nowMs = Date.now() + 29 * dayMs;
+  const store = await openStore(app.config, fail);
+  const upkeep = new Upkeep({
+    store,
+    onRemoved: (ids) => removed.push(...ids),
+    onError: fail,
+    now: () => nowMs,
+  });
+  upkeep.wake();
+  await upkeep.idle();
+  expect(removed).toEqual([]);
+  nowMs += 2 * dayMs;
+  upkeep.wake();
+  await upkeep.idle();
+  expect(new Set(removed).size).toBe(2_000);
+  await upkeep.close();
+  await store.close();
+  expect(pages()).toBeLessThan(before / 3);
+  expect(await app.list()).toEqual([]);
+  expectConsistent(app.config.dataDirectory);
+}, 60_000);
+
+function fail(error: unknown): never {
+  throw error;
+}

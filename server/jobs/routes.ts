@@ -1,0 +1,75 @@
+import type { House } from "../house.ts";
+import type { Access } from "../projects/access.ts";
+import type { Routes } from "../routes.ts";
+import { ProjectQuery } from "../wire/event-query.ts";
+import { JobAnswer } from "../wire/job.ts";
+import { problem } from "../wire/problems.ts";
+import { findJob, startJob } from "./jobs.ts";
+
+export function addJobRoutes(routes: Routes, { store: { control }, upkeep }: House): void {
+  routes.add(
+    {
+      method: "get",
+      path: "/api/jobs/{id}",
+      by: "caller",
+      tag: "Jobs",
+      summary: "See how far a job is, and its receipt",
+      answer: JobAnswer,
+      problems: [404],
+    },
+    async ({ caller, parameter }) => {
+      const reader = caller.by === "key" ? { projectId: caller.projectId } : { accountId: caller.account.id };
+      return { ok: true, job: await findJob(control, parameter("id"), reader) };
+    },
+  );
+
+  routes.add(
+    {
+      method: "delete",
+      path: "/api/users/{userId}",
+      by: "project",
+      tag: "Users",
+      summary: "Erase a user",
+      description:
+        "A job removes their events and all else that names them, from every file of the data directory. A user that is not known is erased as well as one that is.",
+      query: ProjectQuery,
+      status: 202,
+      answer: JobAnswer,
+    },
+    async (call) => ({ ok: true, job: await start(call, "erase-user", call.parameter("userId")) }),
+  );
+
+  routes.add(
+    {
+      method: "delete",
+      path: "/api/channels/{name}",
+      by: "project",
+      tag: "Channels",
+      summary: "Delete a channel with its events",
+      description: "By a job. An event that comes after it makes the channel anew.",
+      query: ProjectQuery,
+      status: 202,
+      answer: JobAnswer,
+      problems: [404],
+    },
+    async (call) => {
+      const name = call.parameter("name");
+      const channel = await control
+        .selectFrom("channels")
+        .select("name")
+        .where("projectId", "=", call.projectId)
+        .where("name", "=", name)
+        .executeTakeFirst();
+      if (!channel) throw problem("channel-unknown", { detail: "This project has no such channel." });
+      return { ok: true, job: await start(call, "delete-channel", name) };
+    },
+  );
+
+  async function start(access: Access, kind: "erase-user" | "delete-channel", subject: string) {
+    const { projectId } = access;
+    const starter = access.by === "account" ? { accountId: access.account.id } : {};
+    const job = await startJob(control, { projectId, kind, subject, ...starter });
+    upkeep.wake();
+    return job;
+  }
+}

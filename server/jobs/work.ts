@@ -1,0 +1,31 @@
+import type { Pause, Removal, Store } from "../storage/store.ts";
+
+/** What long work stands on. */
+export type Work = {
+  store: Store;
+  /** Lets what waits go first, and ends the work when the server stops. */
+  pause: Pause;
+  /** Told of events that are no more, so that nothing in memory keeps them. */
+  onRemoved: (eventIds: string[]) => void;
+};
+
+/** Events that a step removes: their commit takes a few milliseconds, which is what an event that arrives may have to wait. */
+const stepEvents = 100;
+
+/** Removes all events that a removal holds for, oldest first, and gives how many there were. */
+export async function removeAll(work: Work, removal: Removal, jobId?: string): Promise<number> {
+  let count = 0;
+  let from: { fromMs?: number } = {};
+  for (;;) {
+    const { ids, lastMs, isLast } = await work.store.events.remove(
+      { ...removal, ...from },
+      stepEvents,
+      jobId,
+    );
+    work.onRemoved(ids);
+    count += ids.length;
+    if (isLast) return count;
+    from = { fromMs: lastMs! };
+    await work.pause();
+  }
+}

@@ -1,0 +1,110 @@
+import type { Database } from "bun:sqlite";
+import { momentOfId } from "../../events/id.ts";
+import type { OneEvent, Removal, Removed } from "../store.ts";
+import { Counts } from "./append.ts";
+import { dashed } from "./event-row.ts";
+import { positionAt, positionSql } from "./position.ts";
+import { token } from "./tokens.ts";
+
+type Row = { ms: number; sequence: number; id: string; body: string };
+
+const columns =
+  "events.position >> 21 AS ms, events.position & 2097151 AS sequence, lower(hex(events.id)) AS id, events.body";
+const latest = 2n ** 63n - 1n;
+
+/** Makes the function that removes events with all that belongs to them. It is to be called within a transaction. */
+export function createRemove(database: Database) {
+  const selectFound = database.prepare<Row, [string, bigint, bigint, number]>(
+    `SELECT ${columns} FROM events_index JOIN events ON events.position = events_index.rowid
+     WHERE events_index MATCH ?1 AND events_index.rowid BETWEEN ?2 AND ?3 ORDER BY events_index.rowid LIMIT ?4`,
+  );
+  const selectOne = database.prepare<Row, [number, string, number, number]>(
+    `SELECT ${columns} FROM events WHERE project_id = ?1 AND id = unhex(?2, '-') AND position IN (
+       SELECT position FROM sent_ids WHERE project_id = ?1 AND id = unhex(?2, '-')
+       UNION ALL SELECT ${positionSql("?3", "?4")}
+       UNION ALL SELECT position FROM events WHERE arrival = ${positionSql("?3", "?4")})`,
+  );
+  const blankEvent = database.prepare(
+    `UPDATE events SET body = replace(hex(zeroblob(octet_length(body))), '00', ' ')
+     WHERE position = ${positionSql("?1", "?2")}`,
+  );
+  const deleteEvent = database.prepare(`DELETE FROM events WHERE position = ${positionSql("?1", "?2")}`);
+  const deleteTokens = database.prepare(`DELETE FROM events_index WHERE rowid = ${positionSql("?1", "?2")}`);
+  const deleteSentId = database.prepare("DELETE FROM sent_ids WHERE project_id = ?1 AND id = unhex(?2)");
+  const deleteDeliveries = database.prepare("DELETE FROM deliveries WHERE event_id = ?1 AND project_id = ?2");
+  const subtractFromCounter = database.prepare(
+    "UPDATE counters SET events = events - ?5 WHERE project_id = ?1 AND channel = ?2 AND name = ?3 AND hour = ?4",
+  );
+  const deleteEmptyCounter = database.prepare(
+    "DELETE FROM counters WHERE project_id = ?1 AND channel = ?2 AND name = ?3 AND hour = ?4 AND events <= 0",
+  );
+  const subtractFromChannel = database.prepare<{ lastMs: number }, [number, string, number]>(
+    `UPDATE channels SET events = events - ?3 WHERE project_id = ?1 AND name = ?2
+     RETURNING coalesce(last_event_at, 0) AS lastMs`,
+  );
+  const selectNewest = database.prepare<{ ms: number }, [string]>(
+    "SELECT rowid >> 21 AS ms FROM events_index WHERE events_index MATCH ?1 ORDER BY rowid DESC LIMIT 1",
+  );
+  const updateLastEvent = database.prepare(
+    "UPDATE channels SET last_event_at = ?3 WHERE project_id = ?1 AND name = ?2",
+  );
+  const addToJob = database.prepare("UPDATE jobs SET done = done + ?2 WHERE id = ?1");
+
+  function find(removal: Removal | OneEvent, limit: number): Row[] {
+    if (!("id" in removal)) return selectFound.all(matchOf(removal), ...boundsOf(removal), limit);
+    const { ms, sequence } = momentOfId(removal.id);
+    return selectOne.all(removal.projectId, removal.id, ms, sequence);
+  }
+
+  return function remove(removal: Removal | OneEvent, limit: number, jobId?: string): Removed {
+    const { projectId } = removal;
+    const rows = find(removal, limit);
+    const counts = new Counts();
+    // Written over in place first: deleting rows makes SQLite move others, and leave a copy of them where they were.
+    for (const { ms, sequence } of rows) blankEvent.run(ms, sequence);
+    for (const { ms, sequence, id, body } of rows) {
+      deleteEvent.run(ms, sequence);
+      deleteTokens.run(ms, sequence);
+      deleteSentId.run(projectId, id);
+      deleteDeliveries.run(dashed(id), projectId);
+      const { channelId, name } = JSON.parse(`{${body}}`) as { channelId: string; name: string };
+      counts.add(projectId, channelId, name, ms);
+    }
+    for (const { channel, name, hour, events } of counts.byHour()) {
+      subtractFromCounter.run(projectId, channel, name, hour, events);
+      deleteEmptyCounter.run(projectId, channel, name, hour);
+    }
+    for (const { channel, events, lastMs } of counts.byChannel()) {
+      const known = subtractFromChannel.get(projectId, channel, events);
+      if (!known || known.lastMs > lastMs) continue;
+      const newest = selectNewest.get(`"${token.channel(projectId, channel)}"`);
+      updateLastEvent.run(projectId, channel, newest?.ms ?? null);
+    }
+    if (jobId !== undefined) addToJob.run(jobId, rows.length);
+    return {
+      ids: rows.map(({ id }) => dashed(id)),
+      lastMs: rows.at(-1)?.ms ?? null,
+      isLast: "id" in removal || rows.length < limit,
+    };
+  };
+}
+
+/** Makes the function that counts the events which a removal holds for. */
+export function createCountRemovable(database: Database) {
+  const count = database.prepare<{ events: number }, [string, bigint, bigint]>(
+    "SELECT count(*) AS events FROM events_index WHERE events_index MATCH ?1 AND rowid BETWEEN ?2 AND ?3",
+  );
+  return (removal: Removal): number => count.get(matchOf(removal), ...boundsOf(removal))!.events;
+}
+
+function matchOf({ projectId, channel, userId }: Removal): string {
+  const tokens: string[] = [];
+  if (channel !== undefined) tokens.push(token.channel(projectId, channel));
+  if (userId !== undefined) tokens.push(token.user(projectId, userId));
+  if (tokens.length === 0) tokens.push(token.every(projectId));
+  return tokens.map((text) => `"${text}"`).join(" AND ");
+}
+
+function boundsOf({ fromMs, toMs }: Removal): [low: bigint, high: bigint] {
+  return [positionAt(Math.max(fromMs ?? 0, 0)), toMs === undefined ? latest : positionAt(toMs) - 1n];
+}

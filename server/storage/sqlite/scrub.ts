@@ -1,0 +1,99 @@
+import type { Database } from "bun:sqlite";
+import { busyTimeoutMs } from "./open.ts";
+
+/** Leaf pages of the full-text index that a step of merging writes. */
+const mergePages = 32;
+/** Free pages that a step gives back. */
+const vacuumPages = 128;
+
+/**
+ * Makes the steps by which what was removed leaves the file. Each is short and a commit of its own; those that have more to do
+ * say so with true.
+ */
+export function createScrub(database: Database) {
+  const selectStructure = database.prepare<{ block: Uint8Array }, []>(
+    "SELECT block FROM events_index_data WHERE id = 10",
+  );
+  const merge = database.prepare("INSERT INTO events_index (events_index, rank) VALUES ('merge', ?1)");
+  const freePages = (): number =>
+    (database.query("PRAGMA freelist_count").get() as { freelist_count: number }).freelist_count;
+
+  return {
+    /** Puts all segments of the full-text index up for one merge. */
+    beginMerge(): boolean {
+      if (!hasTombstones(selectStructure.get()!.block)) return false;
+      merge.run(-mergePages);
+      return true;
+    },
+
+    /** Goes on with the merge. Of a removed event FTS5 keeps the tokens, beside a tombstone, until their segment is merged. */
+    merge(): boolean {
+      if (!hasTombstones(selectStructure.get()!.block)) return false;
+      merge.run(mergePages);
+      return true;
+    },
+
+    /** Moves pages from the end of the file into free ones, and cuts the file off. */
+    shrink(): boolean {
+      const before = freePages();
+      if (before === 0) return false;
+      database.run(`PRAGMA incremental_vacuum(${vacuumPages})`);
+      return freePages() < before;
+    },
+
+    /** Writes the whole file anew: the only step that is not short. */
+    rewrite(): boolean {
+      database.run("VACUUM");
+      return false;
+    },
+
+    /** Empties the write-ahead log; a reader that is at work puts it off. */
+    truncateLog(): boolean {
+      database.run("PRAGMA busy_timeout = 0");
+      try {
+        return (database.query("PRAGMA wal_checkpoint(TRUNCATE)").get() as { busy: number }).busy !== 0;
+      } finally {
+        database.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
+      }
+    },
+  };
+}
+
+export type ScrubStep = keyof ReturnType<typeof createScrub>;
+
+/**
+ * Whether a segment of the index holds removed events: the structure record says how many pages of tombstones each has
+ * (https://sqlite.org/src/file/ext/fts5/fts5_index.c, "Structure record").
+ */
+function hasTombstones(record: Uint8Array): boolean {
+  // A cookie of four bytes; then four more that mark the form with tombstones.
+  let at = 8;
+  const next = (): number => {
+    let value = 0;
+    for (let bytes = 1; ; bytes++) {
+      const byte = record[at++]!;
+      if (bytes === 9) return value * 256 + byte;
+      value = value * 128 + (byte & 0x7f);
+      if (byte < 0x80) return value;
+    }
+  };
+  const levels = next();
+  // How many segments there are, and how many writes there were.
+  next();
+  next();
+  for (let level = 0; level < levels; level++) {
+    // How many segments are being merged.
+    next();
+    const segments = next();
+    for (let segment = 0; segment < segments; segment++) {
+      // Its number, first and last page, and origins.
+      for (let field = 0; field < 5; field++) next();
+      const tombstonePages = next();
+      // How many of its entries are removed, and how many there are.
+      next();
+      next();
+      if (tombstonePages > 0) return true;
+    }
+  }
+  return false;
+}

@@ -1,0 +1,13 @@
+import type { Job } from "../wire/job.ts";
+import type { TestApp } from "./test-app.ts";
+
+/** The job that a request started, once it is done. */
+export async function finished(app: TestApp, response: Response, init: RequestInit = {}): Promise<Job> {
+  if (response.status !== 202) throw new Error(`Answered ${response.status}: ${await response.text()}`);
+  let { job } = (await response.json()) as { job: Job };
+  while (job.state !== "done") {
+    await Bun.sleep(20);
+    ({ job } = (await (await app.request(`/api/jobs/${job.id}`, init)).json()) as { job: Job });
+  }
+  return job;
+}

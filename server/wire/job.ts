@@ -1,0 +1,35 @@
+import { z } from "@hono/zod-openapi";
+
+const count = (description: string) => z.int().optional().openapi({ description });
+
+/** What a job did; the counts that its kind has. It names nobody. */
+export const Receipt = z
+  .object({
+    erasedEvents: z.int(),
+    erasedRefusedEvents: count("Refused events that named the user."),
+    erasedAnswers: count("Answers kept for an Idempotency-Key that named the user."),
+    erasedProfiles: count("Whether the user had properties: 1 or 0."),
+    erasedCopies: count("Copies of the database from before an upgrade, which were deleted as a whole."),
+    startedAt: z.string().openapi({ format: "date-time" }),
+    endedAt: z.string().openapi({ format: "date-time" }),
+  })
+  .openapi("Receipt");
+export type Receipt = z.infer<typeof Receipt>;
+
+export const Job = z
+  .object({
+    id: z.string(),
+    kind: z.enum(["erase-user", "delete-channel", "delete-project"]),
+    state: z.enum(["waiting", "running", "done"]),
+    done: z.int().openapi({ description: "Events that are removed so far." }),
+    total: z
+      .int()
+      .nullable()
+      .openapi({ description: "Events that were found; null before they are counted." }),
+    createdAt: z.string().openapi({ format: "date-time" }),
+    receipt: Receipt.nullable().openapi({ description: "Null until the job is done." }),
+  })
+  .openapi("Job");
+export type Job = z.infer<typeof Job>;
+
+export const JobAnswer = z.object({ ok: z.literal(true), job: Job }).openapi("JobAnswer");
