@@ -1,14 +1,13 @@
 import type { House } from "../house.ts";
-import { isNdjson, parseJson, readEventBytes } from "../wire/body.ts";
+import { decodeText, isNdjson, parseJson, readEventBytes } from "../wire/body.ts";
 import { ProjectQuery, readQuery } from "../wire/event-query.ts";
+import { ItemTexts } from "../wire/item-texts.ts";
 import { ProblemError, problem } from "../wire/problems.ts";
 import { eventResponse } from "./answers.ts";
 import { batchResponse, checkBatch, recordBatch } from "./batch.ts";
 import { Idempotency } from "./idempotency.ts";
 import { answerLines } from "./ndjson.ts";
 import type { Sender } from "./record.ts";
-
-const decoder = new TextDecoder();
 
 /** `POST /api/events`. It stands in `Bun.serve`'s own routes: the way of every event goes around the router. */
 export function recordRoute(house: House): (request: Request) => Promise<Response> {
@@ -32,10 +31,10 @@ export function recordRoute(house: House): (request: Request) => Promise<Respons
       const body = parseJson(bytes);
       if (!Array.isArray(body)) return eventResponse(await recorder.record(body, sender));
       checkBatch(body);
-      return batchResponse(await recordBatch(house, body, sender));
+      return batchResponse(await recordBatch(house, body, new ItemTexts(bytes), sender));
     } catch (error) {
       if (error instanceof ProblemError) {
-        await refused.keep([{ body: decoder.decode(bytes), problem: error }], sender);
+        await refused.keep([{ body: decodeText(bytes), problem: error }], sender);
       }
       throw error;
     }

@@ -2,6 +2,7 @@ import { limits } from "./limits.ts";
 import { ProblemError, problem } from "./problems.ts";
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
+const lenientDecoder = new TextDecoder();
 const objectByte = "{".charCodeAt(0);
 const arrayByte = "[".charCodeAt(0);
 
@@ -46,6 +47,11 @@ export function parseJson(bytes: Uint8Array, subject: "The body" | "The line" = 
       throw problem("body-malformed", { detail: `${subject} is empty. Send a JSON object.` });
     throw problem("body-malformed", { detail: `${subject} is not valid JSON: ${(error as Error).message}.` });
   }
+}
+
+/** What was sent, as far as it is text: each byte that is not UTF-8 stands as U+FFFD. */
+export function decodeText(bytes: Uint8Array): string {
+  return lenientDecoder.decode(bytes);
 }
 
 /** A request's body, gunzipped where it is gzipped, as the one who reads it takes it. Throws `content-type-unsupported`. */
