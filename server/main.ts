@@ -95,7 +95,9 @@ export async function serve(config: Config): Promise<Running> {
   const recordEvent = recordRoute(house);
   server.reload({
     routes: {
-      "/api/events": { POST: (request) => recordEvent(request).catch((error) => answerError(error, log)) },
+      "/api/events": {
+        POST: (request, server) => recordEvent(request, server).catch((error) => answerError(error, log)),
+      },
     },
     fetch(request, server) {
       const { pathname } = new URL(request.url);

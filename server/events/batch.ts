@@ -9,7 +9,7 @@ import type { Refusal, RefusedEvents } from "./refused.ts";
 /** Events that are checked and encoded without a pause: two milliseconds, for which other requests wait. */
 export const chunkEvents = 500;
 /** Chunks that are on their way to the disk while the next one is made ready. */
-const chunksAhead = 8;
+const chunksAhead = 4;
 
 type Rooms = { recorder: Recorder; refused: RefusedEvents };
 

@@ -35,8 +35,11 @@ export async function answerLines(
       const verdict = "problem" in line ? line.problem : verdicts[next++]!;
       return verdict instanceof ProblemError ? [{ ...line, problem: verdict }] : [];
     });
-    const refusedBodies = bad.map(({ bytes, problem }) => ({ body: decodeText(bytes), problem }));
-    if (bad.length > 0) await refused.keep(refusedBodies, sender);
+    const kept = bad.filter(({ bytes }) => bytes.length > 0);
+    await refused.keep(
+      kept.map(({ bytes, problem }) => ({ body: decodeText(bytes), problem })),
+      sender,
+    );
     return { accepted: lines.length - bad.length, bad };
   });
   for await (const { accepted: more, bad } of chunks) {

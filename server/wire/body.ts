@@ -60,12 +60,20 @@ export function bodyStream(request: Request): ReadableStream<Uint8Array> {
   return isGzipped(request) ? body.pipeThrough(new DecompressionStream("gzip")) : body;
 }
 
-/** Reads a whole body, of any kind. Throws `body-too-large` before more than `bytesMax` are in memory. */
+/**
+ * Reads a whole body, of any kind.
+ *
+ * Throws `body-too-large`, before more than `bytesMax` are in memory, and `body-malformed` where the client went away.
+ */
 export async function readBytes(request: Request, bytesMax: number): Promise<Uint8Array> {
   const length = request.headers.get("content-length");
-  if (length === null) return collect(request.body, bytesMax);
   if (Number(length) > bytesMax) throw tooLarge(bytesMax);
-  return request.bytes();
+  try {
+    return length === null ? await collect(request.body, bytesMax) : await request.bytes();
+  } catch (error) {
+    if (error instanceof ProblemError) throw error;
+    throw problem("body-malformed", { detail: "The connection ended before the body did." });
+  }
 }
 
 /** Throws `content-type-unsupported` for an encoding that is not known here. */
