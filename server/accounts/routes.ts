@@ -80,6 +80,6 @@ export function addAccountRoutes(routes: Routes, house: House): void {
   routes.app.get("/api/auth/*", ({ req }) => auth.handler(req.raw));
   routes.app.post("/api/auth/*", async ({ req }) => {
     const body = await readBytes(req.raw, limits.requestBytes);
-    return auth.handler(new Request(req.raw, { body }));
+    return auth.handler(new Request(req.raw, { body: new Uint8Array(body) }));
   });
 }
