@@ -101,7 +101,9 @@ export async function serve(config: Config): Promise<Running> {
   const recordEvent = recordRoute(house);
   server.reload({
     routes: {
-      "/api/events": { POST: (request) => recordEvent(request).catch((error) => answerError(error, log)) },
+      "/api/events": {
+        POST: (request, server) => recordEvent(request, server).catch((error) => answerError(error, log)),
+      },
     },
     async fetch(request, server) {
       const { pathname } = new URL(request.url);

@@ -1,16 +1,17 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { limits } from "../../server/wire/limits.ts";
-import type { Project } from "../../server/wire/project.ts";
+import type { Project, ProjectChange } from "../../server/wire/project.ts";
 import { putProject, useMe } from "../account/me.ts";
 import { api } from "../api.ts";
 import { Alert } from "../components/ui/alert.tsx";
 import { Button } from "../components/ui/button.tsx";
 import { Field } from "../components/ui/field.tsx";
 import { faultOf, faultOfForm } from "../components/ui/form-faults.ts";
+import { SwitchRow } from "../components/ui/switch.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { DeleteProjectDialog } from "./delete-project-dialog.tsx";
-import { Group } from "./group.tsx";
+import { Group, Panel } from "./group.tsx";
 import { RetentionForm } from "./retention-form.tsx";
 
 export function ProjectSettings() {
@@ -31,6 +32,7 @@ export function ProjectSettings() {
       {/* Another project begins with its own name in the field. */}
       <RenameForm key={slug} project={project} />
       {isOwner && <RetentionForm key={`${slug} retention`} project={project} />}
+      <KnownChannelsSwitch key={`${slug} channels`} project={project} />
       {isOwner && <DeleteProject project={project} />}
     </Group>
   );
@@ -48,15 +50,42 @@ function DeleteProject({ project }: { project: Project }) {
   );
 }
 
+function changeProject(slug: string, change: ProjectChange): Promise<{ ok: true; project: Project }> {
+  return api(`/api/projects/${encodeURIComponent(slug)}`, { method: "PATCH", body: change });
+}
+
+function KnownChannelsSwitch({ project }: { project: Project }) {
+  const queries = useQueryClient();
+  const change = useMutation({
+    mutationFn: (knownChannelsOnly: boolean) => changeProject(project.slug, { knownChannelsOnly }),
+    onSuccess: (answer) => putProject(queries, answer.project),
+  });
+  const isOwner = project.role === "owner";
+  return (
+    <>
+      {change.error && <Alert>{change.error.message}</Alert>}
+      <Panel>
+        <SwitchRow
+          label="Known channels only"
+          hint={
+            isOwner
+              ? "Events for channels that the project does not have are refused, and kept to be replayed."
+              : "Only the project's owner can change this."
+          }
+          checked={project.knownChannelsOnly}
+          disabled={!isOwner || change.isPending}
+          onChange={(on) => change.mutate(on)}
+        />
+      </Panel>
+    </>
+  );
+}
+
 function RenameForm({ project }: { project: Project }) {
   const queries = useQueryClient();
   const [name, setName] = useState(project.name);
   const rename = useMutation({
-    mutationFn: () =>
-      api<{ ok: true; project: Project }>(`/api/projects/${encodeURIComponent(project.slug)}`, {
-        method: "PATCH",
-        body: { name: name.trim() },
-      }),
+    mutationFn: () => changeProject(project.slug, { name: name.trim() }),
     onSuccess(answer) {
       putProject(queries, answer.project);
       setName(answer.project.name);

@@ -80,7 +80,7 @@ export function addAccountRoutes(routes: Routes, house: House): void {
   routes.app.get("/api/auth/*", ({ req }) => auth.handler(req.raw));
   routes.app.post("/api/auth/*", async ({ req }) => {
     const body = await readBytes(req.raw, limits.requestBytes);
-    const response = await auth.handler(new Request(req.raw, { body }));
+    const response = await auth.handler(new Request(req.raw, { body: new Uint8Array(body) }));
     await sessions.look();
     return response;
   });

@@ -1,14 +1,15 @@
 import type { BatchAnswer } from "../wire/batch.ts";
+import type { ItemTexts } from "../wire/item-texts.ts";
 import { limits } from "../wire/limits.ts";
 import { ProblemError, problem } from "../wire/problems.ts";
 import { answerHeaders } from "./answers.ts";
 import type { ItemVerdict, Recorder, Sender } from "./record.ts";
-import type { RefusedEvents } from "./refused.ts";
+import type { Refusal, RefusedEvents } from "./refused.ts";
 
 /** Events that are checked and encoded without a pause: two milliseconds, for which other requests wait. */
 export const chunkEvents = 500;
 /** Chunks that are on their way to the disk while the next one is made ready. */
-const chunksAhead = 8;
+const chunksAhead = 4;
 
 type Rooms = { recorder: Recorder; refused: RefusedEvents };
 
@@ -31,28 +32,24 @@ export function checkBatch(bodies: readonly unknown[]): void {
 export async function recordBatch(
   { recorder, refused }: Rooms,
   bodies: readonly unknown[],
+  texts: ItemTexts,
   sender: Sender,
 ): Promise<ItemVerdict[]> {
   const verdicts: ItemVerdict[] = [];
-  const chunks = inTurn(chunksOf(bodies), async (chunk) => {
-    const found = await recorder.recordAll(chunk, sender);
-    await keepRefused(refused, chunk, found, sender);
+  const chunks = inTurn(startsOf(bodies), async (start) => {
+    const found = await recorder.recordAll(bodies.slice(start, start + chunkEvents), sender);
+    await refused.keep(refusalsOf(found, texts, start), sender);
     return found;
   });
   for await (const found of chunks) verdicts.push(...found);
   return verdicts;
 }
 
-export async function keepRefused(
-  refused: RefusedEvents,
-  bodies: readonly unknown[],
-  verdicts: readonly ItemVerdict[],
-  sender: Sender,
-): Promise<void> {
-  const refusals = verdicts.flatMap((verdict, index) =>
-    verdict instanceof ProblemError ? [{ body: textOf(bodies[index]), problem: verdict }] : [],
+/** @param start - the index of the first of these verdicts in the array */
+export function refusalsOf(verdicts: readonly ItemVerdict[], texts: ItemTexts, start = 0): Refusal[] {
+  return verdicts.flatMap((verdict, index) =>
+    verdict instanceof ProblemError ? [{ body: texts.at(start + index), problem: verdict }] : [],
   );
-  if (refusals.length > 0) await refused.keep(refusals, sender);
 }
 
 /** Throws the problem of the store where it took none. */
@@ -102,16 +99,7 @@ export async function* inTurn<Piece, Result>(
   for (const result of underWay) yield await result;
 }
 
-function* chunksOf(bodies: readonly unknown[]): Generator<readonly unknown[]> {
-  for (let start = 0; start < bodies.length; start += chunkEvents)
-    yield bodies.slice(start, start + chunkEvents);
-}
-
-function textOf(body: unknown): string {
-  try {
-    return JSON.stringify(body);
-  } catch {
-    // JSON can be read at any depth, and be written at some thousand levels only.
-    return "(nested too deeply to be kept)";
-  }
+/** The indices at which chunks begin. */
+function* startsOf(bodies: readonly unknown[]): Generator<number> {
+  for (let start = 0; start < bodies.length; start += chunkEvents) yield start;
 }

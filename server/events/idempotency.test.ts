@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { scenarios, send } from "../testing/scenarios.ts";
+import { scenarios } from "../testing/scenarios.ts";
 import { testProcess } from "../testing/server-process.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
 
@@ -18,7 +18,7 @@ async function postOnce(
   body: unknown,
   to: { request: TestApp["request"] } = app,
   apiKey?: string,
-): Promise<{ status: number; isReplayed: boolean; text: string }> {
+): Promise<{ status: number; isReplayed: boolean; retryAfter: string | null; text: string }> {
   const response = await to.request(
     "/api/events",
     {
@@ -29,7 +29,8 @@ async function postOnce(
     apiKey,
   );
   const isReplayed = response.headers.get("idempotent-replayed") === "true";
-  return { status: response.status, isReplayed, text: await response.text() };
+  const retryAfter = response.headers.get("retry-after");
+  return { status: response.status, isReplayed, retryAfter, text: await response.text() };
 }
 
 const newKey = () => crypto.randomUUID();
@@ -52,7 +53,7 @@ describe("a request with an Idempotency-Key", () => {
     const { text } = await postOnce(newKey(), event);
     const key = newKey();
     const first = await postOnce(key, { ...event, name: "another" });
-    expect(first).toEqual({ status: 200, isReplayed: false, text });
+    expect(first).toMatchObject({ status: 200, isReplayed: false, text });
     expect(await postOnce(key, { ...event, name: "another" })).toEqual({ ...first, isReplayed: true });
   });
 
@@ -117,10 +118,11 @@ describe("a request with an Idempotency-Key", () => {
       const answers = await Promise.all(Array.from({ length: 100 }, () => postOnce(key, body)));
       const firsts = answers.filter(({ status, isReplayed }) => status === 201 && !isReplayed);
       expect(firsts).toHaveLength(1);
-      for (const { status, isReplayed, text } of answers) {
-        if (status === 409) expect(text).toContain("/problems/request-under-way");
-        else expect([status, text]).toEqual([201, firsts[0]!.text]);
-        if (status === 201 && isReplayed) expect(text).toBe(firsts[0]!.text);
+      for (const { status, retryAfter, text } of answers) {
+        if (status === 409) {
+          expect(text).toContain("/problems/request-under-way");
+          expect(retryAfter).toBe("1");
+        } else expect([status, text]).toEqual([201, firsts[0]!.text]);
       }
       for (const { channel } of [body].flat()) expect(await count(channel)).toBe(1);
       expect(await postOnce(key, body)).toEqual({ ...firsts[0]!, isReplayed: true });
@@ -145,17 +147,6 @@ describe("a request with an Idempotency-Key", () => {
       { name: "with a tab in it is refused", headers: headers("a\tb"), body: ok, status: 400 },
     ],
   );
-
-  test("is told to come again in a second while it is under way", async () => {
-    const key = newKey();
-    const items = Array.from({ length: 5_000 }, newEvent);
-    const answers = await Promise.all(
-      [items, items].map((body) => send(app, { headers: { "idempotency-key": key }, body })),
-    );
-    const busy = answers.find(({ status }) => status === 409);
-    if (busy) expect(busy.headers.get("retry-after")).toBe("1");
-    expect(answers.some(({ status }) => status === 201)).toBe(true);
-  });
 });
 
 test("a key is known after a restart, and after kill -9 under load nothing is doubled", async () => {
@@ -189,7 +180,7 @@ test("a key is known after a restart, and after kill -9 under load nothing is do
     }
     for (const [n, text] of answers) {
       const again = await postOnce(`key ${n}`, bodies[n], server);
-      expect(again).toEqual({ status: n % 2 ? 201 : 207, isReplayed: true, text });
+      expect(again).toMatchObject({ status: n % 2 ? 201 : 207, isReplayed: true, text });
     }
   }
   const { events } = (await (await server.request("/api/events")).json()) as { events: { name: string }[] };

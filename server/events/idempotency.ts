@@ -2,10 +2,11 @@ import type { Kysely } from "kysely";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Tie, Verdict } from "../storage/store.ts";
 import { parseJson } from "../wire/body.ts";
+import { ItemTexts } from "../wire/item-texts.ts";
 import { limits } from "../wire/limits.ts";
 import { ProblemError, problem } from "../wire/problems.ts";
 import { eventResponse, replayedHeaders } from "./answers.ts";
-import { batchResponse, checkBatch, keepRefused } from "./batch.ts";
+import { batchResponse, checkBatch, refusalsOf } from "./batch.ts";
 import { crowded, type ItemVerdict, type Recorder, type Sender } from "./record.ts";
 import type { RefusedEvents } from "./refused.ts";
 
@@ -92,7 +93,7 @@ export class Idempotency {
     const verdicts = await recorder.recordAll(body, sender, (drafted) =>
       tie(JSON.stringify(drafted.map(draftOf))),
     );
-    await keepRefused(refused, body, verdicts, sender);
+    await refused.keep(refusalsOf(verdicts, new ItemTexts(bytes)), sender);
     return batchResponse(verdicts);
   }
 }

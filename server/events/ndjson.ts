@@ -1,5 +1,5 @@
 import type { LinesAnswer } from "../wire/batch.ts";
-import { bodyStream, parseJson } from "../wire/body.ts";
+import { bodyStream, decodeText, parseJson } from "../wire/body.ts";
 import { limits } from "../wire/limits.ts";
 import { ProblemError, problem } from "../wire/problems.ts";
 import { answerHeaders } from "./answers.ts";
@@ -13,7 +13,6 @@ type Line = { number: number; bytes: Uint8Array } & ({ body: unknown } | { probl
 /** Bytes of lines that are recorded at a time, where the lines are long. */
 const chunkBytes = 1_048_576;
 const lineEnd = "\n".charCodeAt(0);
-const decoder = new TextDecoder();
 
 /** Records events as they come, a line for each, in constant memory: what is sent faster than the disk takes it is not read yet. */
 export async function answerLines(
@@ -36,8 +35,11 @@ export async function answerLines(
       const verdict = "problem" in line ? line.problem : verdicts[next++]!;
       return verdict instanceof ProblemError ? [{ ...line, problem: verdict }] : [];
     });
-    const refusedBodies = bad.map(({ bytes, problem }) => ({ body: decoder.decode(bytes), problem }));
-    if (bad.length > 0) await refused.keep(refusedBodies, sender);
+    const kept = bad.filter(({ bytes }) => bytes.length > 0);
+    await refused.keep(
+      kept.map(({ bytes, problem }) => ({ body: decodeText(bytes), problem })),
+      sender,
+    );
     return { accepted: lines.length - bad.length, bad };
   });
   for await (const { accepted: more, bad } of chunks) {

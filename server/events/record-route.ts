@@ -1,6 +1,9 @@
+import type { Server } from "bun";
 import type { House } from "../house.ts";
-import { isNdjson, parseJson, readEventBytes } from "../wire/body.ts";
+import { decodeText, isNdjson, parseJson, readEventBytes } from "../wire/body.ts";
 import { ProjectQuery, readQuery } from "../wire/event-query.ts";
+import { ItemTexts } from "../wire/item-texts.ts";
+import { limits } from "../wire/limits.ts";
 import { ProblemError, problem } from "../wire/problems.ts";
 import { eventResponse } from "./answers.ts";
 import { batchResponse, checkBatch, recordBatch } from "./batch.ts";
@@ -8,14 +11,12 @@ import { Idempotency } from "./idempotency.ts";
 import { answerLines } from "./ndjson.ts";
 import type { Sender } from "./record.ts";
 
-const decoder = new TextDecoder();
-
 /** `POST /api/events`. It stands in `Bun.serve`'s own routes: the way of every event goes around the router. */
-export function recordRoute(house: House): (request: Request) => Promise<Response> {
+export function recordRoute(house: House) {
   const { gate, keys, recorder, refused, store } = house;
   const idempotency = new Idempotency({ control: store.control, recorder, refused });
 
-  return async (request) => {
+  return async (request: Request, server: Pick<Server<undefined>, "timeout">): Promise<Response> => {
     const { headers } = request;
     const isPlain = headers.get("x-api-key") !== null && !request.url.includes("?");
     const sender: Sender = isPlain ? await keys.identify(headers) : await gate.toProject(request);
@@ -24,6 +25,7 @@ export function recordRoute(house: House): (request: Request) => Promise<Respons
     const idempotencyKey = headers.get("idempotency-key");
     if (isNdjson(type)) {
       if (idempotencyKey !== null) throw keyForLines();
+      server.timeout(request, limits.linesPauseSeconds);
       return answerLines(house, request, sender);
     }
     const bytes = await readEventBytes(request, type);
@@ -32,10 +34,10 @@ export function recordRoute(house: House): (request: Request) => Promise<Respons
       const body = parseJson(bytes);
       if (!Array.isArray(body)) return eventResponse(await recorder.record(body, sender));
       checkBatch(body);
-      return batchResponse(await recordBatch(house, body, sender));
+      return batchResponse(await recordBatch(house, body, new ItemTexts(bytes), sender));
     } catch (error) {
       if (error instanceof ProblemError) {
-        await refused.keep([{ body: decoder.decode(bytes), problem: error }], sender);
+        await refused.keep([{ body: decodeText(bytes), problem: error }], sender);
       }
       throw error;
     }

@@ -249,6 +249,93 @@ for (const engine of stores) {
       });
     });
 
+    test("events that came together get their verdicts in order", async () => {
+      const projectId = await newProject();
+      const known = await append(projectId, { id: Bun.randomUUIDv7() });
+      const events = Array.from({ length: 6_000 }, (_, n) =>
+        make(projectId, n % 100 === 7 ? { id: known.event.id } : { name: `${n}` }),
+      );
+      const [verdicts, single] = await Promise.all([
+        store.events.appendAll(events),
+        store.events.append(make(projectId)),
+      ]);
+      expect(verdicts).toEqual(
+        events.map((_, n) =>
+          n % 100 === 7 ? { kind: "duplicate", json: known.json } : { kind: "created", notified: false },
+        ),
+      );
+      expect(single).toEqual({ kind: "created", notified: false });
+      expect(await streamed(all(projectId))).toHaveLength(6_000 - 60 + 2);
+    });
+
+    describe("events with what is tied to them", () => {
+      const keep = { events: 10, ms: 60_000 };
+      const idempotency = (draft: string) =>
+        ({ kind: "idempotency", key: "k", bodyHash: "h", draft }) as const;
+      const keysOf = (projectId: number) =>
+        store.control.selectFrom("idempotencyKeys").selectAll().where("projectId", "=", projectId).execute();
+      const refusedOf = (projectId: number) =>
+        store.control.selectFrom("refusedEvents").selectAll().where("projectId", "=", projectId).execute();
+      const refusal = (projectId: number, refusedAt = Date.now()) => ({
+        projectId,
+        keyId: null,
+        body: "{\0}",
+        cut: false,
+        problem: "{}",
+        refusedAt,
+      });
+
+      test("an Idempotency-Key is stored with its draft and the verdicts", async () => {
+        const projectId = await newProject();
+        const known = await append(projectId, { id: Bun.randomUUIDv7() });
+        const events = [make(projectId), make(projectId, { id: known.event.id })];
+        const verdicts = await store.events.appendTied(events, idempotency("[]"));
+        expect(verdicts).toEqual([
+          { kind: "created", notified: false },
+          { kind: "duplicate", json: known.json },
+        ]);
+        const [row] = await keysOf(projectId);
+        expect(row).toMatchObject({ key: "k", bodyHash: "h", draft: "[]" });
+        expect(JSON.parse(row!.verdicts)).toEqual(verdicts!);
+      });
+
+      test("an Idempotency-Key that is past its time is replaced, and others of its age go", async () => {
+        const projectId = await newProject();
+        await store.events.appendTied([make(projectId)], idempotency("old"));
+        await store.control.updateTable("idempotencyKeys").set({ createdAt: 0 }).execute();
+        await store.events.appendTied([make(projectId)], { ...idempotency("new"), key: "l" });
+        expect(await keysOf(projectId)).toMatchObject([{ key: "l" }]);
+        await store.events.appendTied([make(projectId)], { ...idempotency("newer"), key: "l" });
+        expect(await keysOf(projectId)).toMatchObject([{ key: "l", draft: "newer" }]);
+      });
+
+      test("a refused event goes as it is replayed, once, and in its own project alone", async () => {
+        const [projectId, another] = [await newProject(), await newProject()];
+        await store.events.keepRefused([refusal(projectId)], keep);
+        const [refused] = await refusedOf(projectId);
+        expect(refused!.body).toBe("{\0}");
+        const tie = { kind: "replay", refusedId: refused!.id } as const;
+        expect(await store.events.appendTied([make(another)], tie)).toBeNull();
+        const verdicts = await Promise.all(
+          Array.from({ length: 5 }, () => store.events.appendTied([make(projectId)], tie)),
+        );
+        expect(verdicts.filter((verdict) => verdict !== null)).toHaveLength(1);
+        expect(await refusedOf(projectId)).toEqual([]);
+        expect(await streamed(all(projectId))).toHaveLength(1);
+        expect(await streamed(all(another))).toEqual([]);
+      });
+
+      test("refused events are kept up to a number and an age", async () => {
+        const [projectId, another] = [await newProject(), await newProject()];
+        await store.events.keepRefused([refusal(another, Date.now() - 120_000)], { events: 10, ms: 600_000 });
+        await Promise.all(
+          Array.from({ length: 30 }, () => store.events.keepRefused([refusal(projectId)], keep)),
+        );
+        expect(await refusedOf(projectId)).toHaveLength(10);
+        expect(await refusedOf(another)).toEqual([]);
+      });
+    });
+
     test("the order is by createdAt, then id, whatever the order of arrival", async () => {
       await fc.assert(
         fc.asyncProperty(

@@ -2,6 +2,7 @@ import { limits } from "./limits.ts";
 import { ProblemError, problem } from "./problems.ts";
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
+const lenientDecoder = new TextDecoder();
 const objectByte = "{".charCodeAt(0);
 const arrayByte = "[".charCodeAt(0);
 
@@ -48,18 +49,31 @@ export function parseJson(bytes: Uint8Array, subject: "The body" | "The line" = 
   }
 }
 
+/** What was sent, as far as it is text: each byte that is not UTF-8 stands as U+FFFD. */
+export function decodeText(bytes: Uint8Array): string {
+  return lenientDecoder.decode(bytes);
+}
+
 /** A request's body, gunzipped where it is gzipped, as the one who reads it takes it. Throws `content-type-unsupported`. */
 export function bodyStream(request: Request): ReadableStream<Uint8Array> {
   const body = request.body ?? new Blob([]).stream();
   return isGzipped(request) ? body.pipeThrough(new DecompressionStream("gzip")) : body;
 }
 
-/** Reads a whole body, of any kind. Throws `body-too-large` before more than `bytesMax` are in memory. */
+/**
+ * Reads a whole body, of any kind.
+ *
+ * Throws `body-too-large`, before more than `bytesMax` are in memory, and `body-malformed` where the client went away.
+ */
 export async function readBytes(request: Request, bytesMax: number): Promise<Uint8Array> {
   const length = request.headers.get("content-length");
-  if (length === null) return collect(request.body, bytesMax);
   if (Number(length) > bytesMax) throw tooLarge(bytesMax);
-  return request.bytes();
+  try {
+    return length === null ? await collect(request.body, bytesMax) : await request.bytes();
+  } catch (error) {
+    if (error instanceof ProblemError) throw error;
+    throw problem("body-malformed", { detail: "The connection ended before the body did." });
+  }
 }
 
 /** Throws `content-type-unsupported` for an encoding that is not known here. */

@@ -15,6 +15,8 @@ export const limits = {
   /** An array of events; of a gzipped body, what it holds. */
   batchEvents: 10_000,
   batchBytes: 16 * 1_048_576,
+  /** A client that sends NDJSON may pause for so long. */
+  linesPauseSeconds: 120,
   /** Refusals that the answer to NDJSON lists; all are counted. */
   listedRefusals: 1_000,
   idempotencyKeyCharacters: 255,
