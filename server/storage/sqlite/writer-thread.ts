@@ -5,7 +5,8 @@
 import type { SQLQueryBindings } from "bun:sqlite";
 import type { Verdict } from "../store.ts";
 import { createAppend } from "./append.ts";
-import { decodeBatch } from "./batch.ts";
+import { type BatchEvent, decodeBatch } from "./batch.ts";
+import { StatementError, storageProblem } from "./failure.ts";
 import { databaseFile, openForWriting } from "./open.ts";
 
 declare const self: Worker & { onmessage: (message: MessageEvent<WriterRequest>) => void };
@@ -15,8 +16,10 @@ export type WriterRequest =
   | { kind: "execute"; sql: string; parameters: readonly unknown[] }
   | { kind: "close" };
 
+type Failed = { kind: "failed"; code: string; message: string };
+
 /** Verdicts of a batch that hold news; the others are plain `created`. */
-export type BatchNews = [index: number, verdict: Verdict][];
+export type BatchNews = [index: number, verdict: Verdict | Failed][];
 
 export type ExecuteResult = { rows: unknown[]; changes: number; lastInsertRowid: number | bigint };
 
@@ -24,7 +27,7 @@ export type WriterAnswer =
   | { kind: "ready" }
   | { kind: "appended"; news: BatchNews }
   | { kind: "executed"; result: ExecuteResult }
-  | { kind: "failed"; code: string; message: string }
+  | Failed
   | { kind: "closed" };
 
 const database = openForWriting(databaseFile(process.argv.at(-1)!));
@@ -34,20 +37,48 @@ const commit = database.prepare("COMMIT");
 const rollback = database.prepare("ROLLBACK");
 
 function appendBatch(text: string): WriterAnswer {
+  const events = decodeBatch(text);
+  try {
+    return appended(appendTogether(events));
+  } catch (error) {
+    if (!(storageProblem(failed(error).code, "") instanceof StatementError)) throw error;
+    // One event that can't be stored, such as one of a project that is gone, is not to refuse those that share its commit.
+    return appended(events.map(appendAlone));
+  }
+}
+
+function appendTogether(events: BatchEvent[]): Verdict[] {
   begin.run();
   try {
-    const verdicts = append(decodeBatch(text));
+    const verdicts = append(events);
     commit.run();
-    const news: BatchNews = [];
-    for (let index = 0; index < verdicts.length; index++) {
-      const verdict = verdicts[index]!;
-      if (verdict.kind !== "created" || verdict.notified) news.push([index, verdict]);
-    }
-    return { kind: "appended", news };
+    return verdicts;
   } catch (error) {
     if (database.inTransaction) rollback.run();
     throw error;
   }
+}
+
+function appendAlone(event: BatchEvent): Verdict | Failed {
+  try {
+    return appendTogether([event])[0]!;
+  } catch (error) {
+    return failed(error);
+  }
+}
+
+function appended(verdicts: (Verdict | Failed)[]): WriterAnswer {
+  const news: BatchNews = [];
+  for (let index = 0; index < verdicts.length; index++) {
+    const verdict = verdicts[index]!;
+    if (verdict.kind !== "created" || verdict.notified) news.push([index, verdict]);
+  }
+  return { kind: "appended", news };
+}
+
+function failed(error: unknown): Failed {
+  const { code, message } = error as { code?: string; message: string };
+  return { kind: "failed", code: code ?? "SQLITE_ERROR", message };
 }
 
 function execute(sql: string, parameters: readonly unknown[]): WriterAnswer {
@@ -81,8 +112,7 @@ self.onmessage = ({ data: request }) => {
   try {
     self.postMessage(answer(request));
   } catch (error) {
-    const { code, message } = error as { code?: string; message: string };
-    self.postMessage({ kind: "failed", code: code ?? "SQLITE_ERROR", message } satisfies WriterAnswer);
+    self.postMessage(failed(error) satisfies WriterAnswer);
   }
 };
 self.postMessage({ kind: "ready" } satisfies WriterAnswer);

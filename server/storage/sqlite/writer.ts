@@ -3,7 +3,7 @@ import type { AcceptedEvent, Verdict } from "../store.ts";
 import { encodeBatch } from "./batch.ts";
 import { endThread } from "./end-thread.ts";
 import { isFatal, storageProblem } from "./failure.ts";
-import type { ExecuteResult, WriterAnswer, WriterRequest } from "./writer-thread.ts";
+import type { BatchNews, ExecuteResult, WriterAnswer, WriterRequest } from "./writer-thread.ts";
 
 /** Most events that wait for the writer; more are refused with 503, so that memory stays bounded. */
 const queueEventsMax = 50_000;
@@ -141,7 +141,7 @@ export class Writer {
     this.#stayAwake();
     this.#ask({ kind: "append", batch: encodeBatch(batch.map(({ event }) => event)) }, (answer) => {
       this.#eventsUnderWay -= batch.length;
-      if (answer.kind === "appended") settle(batch, answer.news);
+      if (answer.kind === "appended") this.#settle(batch, answer.news);
       else {
         const { code, message } = answer as Extract<WriterAnswer, { kind: "failed" }>;
         const error = this.#failure(code, message);
@@ -150,6 +150,15 @@ export class Writer {
         if (error instanceof ProblemError) this.#refuseWaiting(error);
       }
     });
+  }
+
+  #settle(batch: Waiting[], news: BatchNews): void {
+    let next = 0;
+    for (let index = 0; index < batch.length; index++) {
+      const verdict = next < news.length && news[next]![0] === index ? news[next++]![1] : created;
+      if (verdict.kind === "failed") batch[index]!.reject(this.#failure(verdict.code, verdict.message));
+      else batch[index]!.resolve(verdict);
+    }
   }
 
   #nextBatchSize(): number {
@@ -200,13 +209,5 @@ export class Writer {
     const error = storageProblem(code, message);
     if (isFatal(code)) this.#onFatal(error);
     return error;
-  }
-}
-
-function settle(batch: Waiting[], news: [number, Verdict][]): void {
-  let next = 0;
-  for (let index = 0; index < batch.length; index++) {
-    const isNews = next < news.length && news[next]![0] === index;
-    batch[index]!.resolve(isNews ? news[next++]![1] : created);
   }
 }
