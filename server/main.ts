@@ -57,6 +57,7 @@ export async function serve(config: Config): Promise<Running> {
   const server = Bun.serve({
     port: config.port,
     hostname: config.host,
+    idleTimeout: limits.requestSeconds,
     fetch: () => new Response(null, { status: 503 }),
   });
   const baseUrl = config.url ?? `http://localhost:${server.port}`;

@@ -14,6 +14,8 @@ export const limits = {
   eventBytes: 1_048_576,
   /** Body of any other request: small JSON objects from the dashboard and the API. */
   requestBytes: 65_536,
+  /** How long a request may take to come, and a client to take more of the answer; live streams may be quiet. */
+  requestSeconds: 10,
   pageEvents: 1_000,
   /** How far ahead of the server's clock a `createdAt` may be, for clients whose clock runs fast. */
   futureMs: 24 * 60 * 60 * 1_000,
