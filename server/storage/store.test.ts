@@ -224,9 +224,26 @@ for (const engine of stores) {
             after = arrival;
             seen.push(json);
           }
-          if (page.length < 50) break;
+          if (page.length === 0) break;
         }
         expect(seen).toEqual(events.map(({ json }) => json));
+      });
+
+      test("comes in shorter pages where it is long", async () => {
+        const projectId = await newProject();
+        let after: Moment = clock.next();
+        const events: AcceptedEvent[] = [];
+        for (let n = 0; n < 7; n++) {
+          events.push(await append(projectId, { tags: { long: "x".repeat(n === 3 ? 2_000_000 : 400_000) } }));
+        }
+        const lengths: number[] = [];
+        for (;;) {
+          const page = await store.events.arrivedAfter(projectId, after, 50);
+          if (page.length === 0) break;
+          lengths.push(page.length);
+          after = page.at(-1)!.arrival;
+        }
+        expect(lengths).toEqual([2, 1, 1, 2, 1]);
       });
 
       test("is nothing for a moment that lies far ahead", async () => {

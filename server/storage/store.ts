@@ -70,7 +70,7 @@ export interface EventStore {
   stream(query: EventQuery): AsyncIterable<Uint8Array<ArrayBuffer>>;
   /** The JSON of one event, or null. */
   find(projectId: number, id: string): Promise<string | null>;
-  /** Up to `limit` events that arrived after a moment, in the order of arrival. */
+  /** Up to `limit` events that arrived after a moment, in the order of arrival; fewer where they are long, none at the end. */
   arrivedAfter(projectId: number, moment: Moment, limit: number): Promise<ArrivedEvent[]>;
   /** Answers while events can be read; throws what the engine says where they can't. */
   ping(): Promise<void>;
