@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { rawRequest } from "./testing/raw-request.ts";
 import { type Scenario, scenarios } from "./testing/scenarios.ts";
+import { testProcess } from "./testing/server-process.ts";
 import { type TestApp, testApp } from "./testing/test-app.ts";
 
 let app: TestApp;
@@ -138,4 +139,30 @@ test("a request that comes too slowly loses its connection, wherever it dawdles"
       })
     ).status,
   ).toBe(201);
+}, 60_000);
+
+test("clients that stop reading a listing cost nothing, and events are taken meanwhile", async () => {
+  await using own = await testProcess();
+  const description = "d".repeat(10_000);
+  for (let n = 0; n < 3_000; n += 100) {
+    await Promise.all(Array.from({ length: 100 }, () => own.post({ channel: "a", name: "n", description })));
+  }
+  const startMb = own.memoryMb();
+  const head = `GET /api/events HTTP/1.1\r\nhost: a\r\nx-api-key: ${own.key}\r\n\r\n`;
+  const stopped = await Promise.all(
+    Array.from({ length: 40 }, async () => {
+      const request = await rawRequest(own.address, head);
+      await request.status();
+      request.pause();
+      return request;
+    }),
+  );
+  for (let n = 0; n < 500; n++) expect((await own.post({ channel: "b", name: "n" })).status).toBe(201);
+  // Each would be 30 MB.
+  expect(own.memoryMb() - startMb).toBeLessThan(200);
+  const first = stopped[0]!;
+  first.resume();
+  while (!first.text.endsWith("]}\r\n0\r\n\r\n")) await Bun.sleep(20);
+  expect(first.text.length).toBeGreaterThan(30_000_000);
+  for (const request of stopped) request[Symbol.dispose]();
 }, 60_000);

@@ -21,6 +21,7 @@ import { openStore } from "./storage/open.ts";
 import { settled } from "./storage/settings.ts";
 import { version } from "./version.ts";
 import { answerError } from "./wire/answer-error.ts";
+import { limits } from "./wire/limits.ts";
 
 /** Requests that are under way at a SIGTERM have this long to end. */
 const drainTimeoutMs = 10_000;
@@ -60,6 +61,7 @@ export async function serve(config: Config): Promise<Running> {
     hostname: config.host,
     // `reload` below does not change it.
     maxRequestBodySize: bodyBytesMax,
+    idleTimeout: limits.requestSeconds,
     fetch: () => new Response(null, { status: 503 }),
   });
   const baseUrl = config.url ?? `http://localhost:${server.port}`;

@@ -9,8 +9,8 @@ const heartbeatMs = 15_000;
 /** Most events that a resuming client is sent; beyond that it is told to read the listing again. */
 const catchUpEventsMax = 5_000;
 const catchUpPage = 500;
-/** A client that catches up is waited for; what arrives meanwhile is held, up to so many events. */
-const heldEventsMax = 10_000;
+/** A client that catches up is waited for; what arrives meanwhile is held, up to so many bytes. */
+const heldBytesMax = 8_388_608;
 const catchUpPauseMs = 20;
 
 const encoder = new TextEncoder();
@@ -40,6 +40,7 @@ type Client = Listener & {
   caughtUpTo: Moment | null;
   /** Events that arrive while the client catches up, to be sent after that. */
   held: { arrival: Moment; frame: Uint8Array }[] | null;
+  heldBytes: number;
 };
 
 /**
@@ -135,6 +136,7 @@ export class LiveStreams {
             ...listener,
             isOpen: Object.values(listener.filter).every((value) => value === undefined),
             held: listener.after ? [] : null,
+            heldBytes: 0,
             caughtUpTo: null,
             isThere: () => this.#clients.get(client.projectId)?.has(client) ?? false,
             isBehind: () => (controller.desiredSize ?? 0) < clientBytesMax / 2,
@@ -157,6 +159,8 @@ export class LiveStreams {
 
   async #catchUp(client: Client, after: Moment): Promise<void> {
     let last = after;
+    // What is announced from here on is held.
+    const goal = this.#committed;
     try {
       client.send(frameOf("ready", "{}", after));
       for (let sent = 0; ; ) {
@@ -166,7 +170,7 @@ export class LiveStreams {
           if (holds(client.filter, JSON.parse(json) as Event)) client.send(frameOf("event", json, arrival));
           last = arrival;
         }
-        if (page.length < catchUpPage) break;
+        if (page.length === 0 || compareMoments(last, goal) >= 0) break;
         sent += page.length;
         if (sent >= catchUpEventsMax) {
           client.send(frameOf("reset", "{}", this.#committed));
@@ -201,9 +205,11 @@ export class LiveStreams {
           isNews(accepted) && (client.isOpen || holds(client.filter, accepted.event));
         if (client.held) {
           events.forEach((event, index) => {
-            if (wanted(event)) client.held!.push({ arrival: event.arrival, frame: frames[index]! });
+            if (!wanted(event)) return;
+            client.held!.push({ arrival: event.arrival, frame: frames[index]! });
+            client.heldBytes += frames[index]!.length;
           });
-          if (client.held.length > heldEventsMax) client.close();
+          if (client.heldBytes > heldBytesMax) client.close();
         } else if (client.isOpen && isNews(events[0]!)) client.send(all);
         else {
           const some = frames.filter((_, index) => wanted(events[index]!));

@@ -19,12 +19,13 @@ export async function answerLines(
   { recorder, refused }: { recorder: Recorder; refused: RefusedEvents },
   request: Request,
   sender: Sender,
+  goOn: () => void,
 ): Promise<Response> {
   let accepted = 0;
   let refusedLines = 0;
   let ofStore: ProblemError | undefined;
   const refusals: LinesAnswer["refusals"] = [];
-  const chunks = inTurn(readLines(bodyStream(request)), async (lines) => {
+  const chunks = inTurn(readLines(bodyStream(request), goOn), async (lines) => {
     const good = lines.filter((line) => "body" in line);
     const verdicts = await recorder.recordAll(
       good.map(({ body }) => body),
@@ -59,7 +60,7 @@ export async function answerLines(
 }
 
 /** The lines of a stream that are not blank, some hundred at a time; of one that is too long, its beginning. */
-async function* readLines(stream: ReadableStream<Uint8Array>): AsyncGenerator<Line[]> {
+async function* readLines(stream: ReadableStream<Uint8Array>, goOn: () => void): AsyncGenerator<Line[]> {
   let number = 1;
   let lines: Line[] = [];
   let linesBytes = 0;
@@ -84,7 +85,9 @@ async function* readLines(stream: ReadableStream<Uint8Array>): AsyncGenerator<Li
   }
 
   try {
+    goOn();
     for await (const piece of stream) {
+      goOn();
       let start = 0;
       for (let end = piece.indexOf(lineEnd); end !== -1; end = piece.indexOf(lineEnd, start)) {
         hold(piece.subarray(start, end));

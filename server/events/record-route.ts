@@ -25,10 +25,13 @@ export function recordRoute(house: House) {
     const idempotencyKey = headers.get("idempotency-key");
     if (isNdjson(type)) {
       if (idempotencyKey !== null) throw keyForLines();
-      server.timeout(request, limits.linesPauseSeconds);
-      return answerLines(house, request, sender);
+      // Bun counts from the request's start, also while its body flows: each piece begins the time anew.
+      const goOn = () => server.timeout(request, limits.linesPauseSeconds);
+      return answerLines(house, request, sender, goOn);
     }
-    const bytes = await readEventBytes(request, type);
+    const length = headers.get("content-length");
+    if (length === null || Number(length) > limits.requestBytes) server.timeout(request, limits.batchSeconds);
+    const bytes = await readEventBytes(request, type, length);
     try {
       if (idempotencyKey !== null) return await idempotency.answer(idempotencyKey, bytes, sender);
       const body = parseJson(bytes);

@@ -173,7 +173,7 @@ export interface EventStore {
   stream(query: EventQuery): AsyncIterable<Uint8Array<ArrayBuffer>>;
   /** The JSON of one event, or null. */
   find(projectId: number, id: string): Promise<string | null>;
-  /** Up to `limit` events that arrived after a moment, in the order of arrival. */
+  /** Up to `limit` events that arrived after a moment, in the order of arrival; fewer where they are long, none at the end. */
   arrivedAfter(projectId: number, moment: Moment, limit: number): Promise<ArrivedEvent[]>;
   /** Counts events; null where a split has more than `limits.statsSplitValues` values. */
   count(query: CountQuery): Promise<Counts | null>;

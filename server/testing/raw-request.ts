@@ -48,6 +48,9 @@ export async function rawRequest(address: string, ...parts: (string | Uint8Array
       unsent.push(Buffer.from(part));
       if (unsent.length === 1) send(socket);
     },
+    /** Reads nothing more until `resume`: the kernel's buffers fill, and then the server's own. */
+    pause: () => void socket.pause(),
+    resume: () => void socket.resume(),
     [Symbol.dispose]: () => void socket.end(),
   };
 }

@@ -23,9 +23,13 @@ export async function readJson(request: Request, bytesMax: number): Promise<unkn
  *
  * Throws the problems `content-type-unsupported`, `body-too-large` and `body-malformed`.
  */
-export async function readEventBytes(request: Request, type: string | null): Promise<Uint8Array> {
+export async function readEventBytes(
+  request: Request,
+  type: string | null,
+  length: string | null,
+): Promise<Uint8Array> {
   if (type !== "application/json" && !isJson(type) && !isPlainText(type)) throw unsupported(type);
-  const sent = await readBytes(request, limits.batchBytes);
+  const sent = await readBytes(request, limits.batchBytes, length);
   // Nearly all bodies are objects, which are not gzipped: they are spared the look at one more header.
   const bytes = sent[0] !== objectByte && isGzipped(request) ? await gunzip(sent) : sent;
   if (bytes.length > limits.eventBytes && !isArray(bytes)) throw tooLarge(limits.eventBytes);
@@ -65,8 +69,11 @@ export function bodyStream(request: Request): ReadableStream<Uint8Array> {
  *
  * Throws `body-too-large`, before more than `bytesMax` are in memory, and `body-malformed` where the client went away.
  */
-export async function readBytes(request: Request, bytesMax: number): Promise<Uint8Array> {
-  const length = request.headers.get("content-length");
+export async function readBytes(
+  request: Request,
+  bytesMax: number,
+  length = request.headers.get("content-length"),
+): Promise<Uint8Array> {
   if (Number(length) > bytesMax) throw tooLarge(bytesMax);
   try {
     return length === null ? await collect(request.body, bytesMax) : await request.bytes();

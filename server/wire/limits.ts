@@ -17,6 +17,8 @@ export const limits = {
   batchBytes: 16 * 1_048_576,
   /** A client that sends NDJSON may pause for so long. */
   linesPauseSeconds: 120,
+  /** An array of events may take so long to come. */
+  batchSeconds: 120,
   /** Refusals that the answer to NDJSON lists; all are counted. */
   listedRefusals: 1_000,
   idempotencyKeyCharacters: 255,
@@ -26,6 +28,8 @@ export const limits = {
   refusedBodyCharacters: 65_536,
   /** Body of any other request: small JSON objects from the dashboard and the API. */
   requestBytes: 65_536,
+  /** How long a request may take to come, and a client to take more of the answer; live streams may be quiet. */
+  requestSeconds: 10,
   pageEvents: 1_000,
   /** Room for a tag of the longest key and value, each character of them escaped. */
   searchCharacters: 4_000,

@@ -1,7 +1,7 @@
 import { problem } from "../../wire/problems.ts";
 import type { AcceptedEvent, RefusedEvent, RefusedKeeping, Tie, Verdict } from "../store.ts";
 import { encodeBatch } from "./batch.ts";
-import type { AppendAnswer, AppendRequest, BatchNews, TiedBatch } from "./writer-thread.ts";
+import type { AppendAnswer, AppendRequest, Failed, TiedBatch } from "./writer-thread.ts";
 
 /** Most events that wait for the writer; more are refused with 503, so that memory stays bounded. */
 const eventsMax = 50_000;
@@ -32,7 +32,7 @@ type WaitingRefused = {
 export type Batch = {
   request: AppendRequest;
   events: number;
-  settle: (answer: AppendAnswer) => void;
+  settle: (answer: AppendAnswer, errorOf: (failed: Failed) => Error) => void;
   fail: (error: Error) => void;
 };
 
@@ -120,8 +120,8 @@ export class WriteQueue {
         }),
       },
       events: waiting.length,
-      settle(answer) {
-        settle(waiting, answer.news, answer.tied ?? []);
+      settle(answer, errorOf) {
+        settle(waiting, answer, errorOf);
         for (const { resolve } of refused) resolve();
       },
       fail(error) {
@@ -173,17 +173,21 @@ export class WriteQueue {
   }
 }
 
-function settle(batch: Waiting[], news: BatchNews, tied: (Verdict[] | null)[]): void {
+function settle(batch: Waiting[], { news, tied }: AppendAnswer, errorOf: (failed: Failed) => Error): void {
   let index = 0;
   let nextNews = 0;
   let nextTied = 0;
   for (const waiting of batch) {
     if (waiting.tied !== null) {
-      waiting.resolve(tied[nextTied++]!);
+      const verdicts = tied[nextTied++]!;
+      if (verdicts !== null && "kind" in verdicts) waiting.reject(errorOf(verdicts));
+      else waiting.resolve(verdicts);
       continue;
     }
     const isNews = nextNews < news.length && news[nextNews]![0] === index;
-    waiting.resolve(isNews ? news[nextNews++]![1] : created);
+    const verdict = isNews ? news[nextNews++]![1] : created;
+    if (verdict.kind === "failed") waiting.reject(errorOf(verdict));
+    else waiting.resolve(verdict);
     index++;
   }
 }

@@ -168,9 +168,15 @@ export function createRead(database: Database, vocabulary: Vocabulary) {
         arrival: { ms: row.arrivalMs, sequence: row.arrivalSequence },
         json: jsonOf(row),
       }));
-      return [...undated, ...dated]
+      const arrived = [...undated, ...dated]
         .sort((a, b) => a.arrival.ms - b.arrival.ms || a.arrival.sequence - b.arrival.sequence)
         .slice(0, limit);
+      let characters = 0;
+      for (const [index, { json }] of arrived.entries()) {
+        characters += json.length;
+        if (characters > chunkCharacters) return arrived.slice(0, Math.max(index, 1));
+      }
+      return arrived;
     },
 
     ping(): void {

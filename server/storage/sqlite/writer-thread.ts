@@ -6,6 +6,7 @@ import type { SQLQueryBindings } from "bun:sqlite";
 import type { OneEvent, RefusedEvent, RefusedKeeping, Removal, Removed, Tie, Verdict } from "../store.ts";
 import { createAppend } from "./append.ts";
 import { decodeBatch } from "./batch.ts";
+import { StatementError, storageProblem } from "./failure.ts";
 import { createRemove } from "./forget.ts";
 import { databaseFile, openForWriting } from "./open.ts";
 import { createKeepRefused } from "./refused.ts";
@@ -31,12 +32,15 @@ export type WriterRequest =
 /** Events that are stored together with what is tied to them. */
 export type TiedBatch = { batch: string; tie: Tie };
 
+/** Why something was not stored; `code` is SQLite's own. */
+export type Failed = { kind: "failed"; code: string; message: string };
+
 /** Verdicts of a batch that hold news; the others are plain `created`. */
-export type BatchNews = [index: number, verdict: Verdict][];
+export type BatchNews = [index: number, verdict: Verdict | Failed][];
 
 export type ExecuteResult = { rows: unknown[]; changes: number; lastInsertRowid: number | bigint };
 
-export type AppendAnswer = { kind: "appended"; news: BatchNews; tied?: (Verdict[] | null)[] };
+export type AppendAnswer = { kind: "appended"; news: BatchNews; tied: (Verdict[] | null | Failed)[] };
 
 export type WriterAnswer =
   | { kind: "ready" }
@@ -44,7 +48,7 @@ export type WriterAnswer =
   | { kind: "executed"; result: ExecuteResult }
   | { kind: "removed"; removed: Removed }
   | { kind: "scrubbed"; isMore: boolean }
-  | { kind: "failed"; code: string; message: string }
+  | Failed
   | { kind: "closed" };
 
 const database = openForWriting(databaseFile(process.argv.at(-1)!));
@@ -69,18 +73,45 @@ function committed<Result>(work: () => Result): Result {
   }
 }
 
-function appendBatch({ batch, tied, refused }: AppendRequest): AppendAnswer {
-  return committed(() => {
-    const verdicts = append(decodeBatch(batch));
-    const tiedVerdicts = tied?.map(appendTied);
-    if (refused) keepRefused(refused.events, refused.keeping);
-    const news: BatchNews = [];
-    for (let index = 0; index < verdicts.length; index++) {
-      const verdict = verdicts[index]!;
-      if (verdict.kind !== "created" || verdict.notified) news.push([index, verdict]);
-    }
-    return { kind: "appended", news, ...(tiedVerdicts && { tied: tiedVerdicts }) };
-  });
+function appendBatch({ batch, tied = [], refused }: AppendRequest): AppendAnswer {
+  const events = decodeBatch(batch);
+  try {
+    return committed(() => {
+      const verdicts = append(events);
+      const tiedVerdicts = tied.map(appendTied);
+      if (refused) keepRefused(refused.events, refused.keeping);
+      return appended(verdicts, tiedVerdicts);
+    });
+  } catch (error) {
+    if (!(storageProblem(failed(error).code, "") instanceof StatementError)) throw error;
+    // One event that can't be stored, such as one of a project that is gone, is not to refuse those that share its commit.
+    const verdicts = events.map((event) => alone(() => append([event])[0]!));
+    const tiedVerdicts = tied.map((each) => alone(() => appendTied(each)));
+    if (refused) alone(() => keepRefused(refused.events, refused.keeping));
+    return appended(verdicts, tiedVerdicts);
+  }
+}
+
+function alone<Result>(work: () => Result): Result | Failed {
+  try {
+    return committed(work);
+  } catch (error) {
+    return failed(error);
+  }
+}
+
+function appended(verdicts: (Verdict | Failed)[], tied: (Verdict[] | null | Failed)[]): AppendAnswer {
+  const news: BatchNews = [];
+  for (let index = 0; index < verdicts.length; index++) {
+    const verdict = verdicts[index]!;
+    if (verdict.kind !== "created" || verdict.notified) news.push([index, verdict]);
+  }
+  return { kind: "appended", news, tied };
+}
+
+function failed(error: unknown): Failed {
+  const { code, message } = error as { code?: string; message: string };
+  return { kind: "failed", code: code ?? "SQLITE_ERROR", message };
 }
 
 function execute(sql: string, parameters: readonly unknown[]): WriterAnswer {
@@ -120,8 +151,7 @@ self.onmessage = ({ data: request }) => {
   try {
     self.postMessage(answer(request));
   } catch (error) {
-    const { code, message } = error as { code?: string; message: string };
-    self.postMessage({ kind: "failed", code: code ?? "SQLITE_ERROR", message } satisfies WriterAnswer);
+    self.postMessage(failed(error) satisfies WriterAnswer);
   }
 };
 self.postMessage({ kind: "ready" } satisfies WriterAnswer);

@@ -13,7 +13,7 @@ import { endThread } from "./end-thread.ts";
 import { isFatal, storageProblem } from "./failure.ts";
 import { WriteQueue } from "./queue.ts";
 import type { ScrubStep } from "./scrub.ts";
-import type { AppendAnswer, ExecuteResult, WriterAnswer, WriterRequest } from "./writer-thread.ts";
+import type { AppendAnswer, ExecuteResult, Failed, WriterAnswer, WriterRequest } from "./writer-thread.ts";
 
 /** Batches that the writer has at a time: one that it commits, and the next, so that it never waits for this thread. */
 const batchesMax = 2;
@@ -133,7 +133,7 @@ export class Writer {
   #between(request: WriterRequest): Promise<WriterAnswer> {
     const result = this.#control.then(async () => {
       const answer = await this.#ask(request);
-      if (answer.kind === "failed") throw this.#failure(answer.code, answer.message);
+      if (answer.kind === "failed") throw this.#failure(answer);
       return answer;
     });
     this.#control = result.catch(() => {});
@@ -143,7 +143,7 @@ export class Writer {
   async #executeNow(sql: string, parameters: readonly unknown[]): Promise<ExecuteResult> {
     const answer = await this.#ask({ kind: "execute", sql, parameters });
     if (answer.kind === "executed") return answer.result;
-    if (answer.kind === "failed") throw this.#failure(answer.code, answer.message);
+    if (answer.kind === "failed") throw this.#failure(answer);
     throw new Error(`The writer answered "${answer.kind}" to a statement.`);
   }
 
@@ -169,10 +169,10 @@ export class Writer {
     this.#ask(batch.request, (answer) => {
       this.#eventsUnderWay -= batch.events;
       if (answer.kind !== "failed") {
-        batch.settle(answer as AppendAnswer);
+        batch.settle(answer as AppendAnswer, (failed) => this.#failure(failed));
         return;
       }
-      const error = this.#failure(answer.code, answer.message);
+      const error = this.#failure(answer);
       batch.fail(error);
       // What waits would meet the same, each batch after a wait of its own; told now, its client can come again.
       if (error instanceof ProblemError) this.#queue.refuseAll(error);
@@ -205,7 +205,7 @@ export class Writer {
     if (this.#outstanding.length === 0) for (const resolve of this.#idle.splice(0)) resolve();
   }
 
-  #failure(code: string, message: string): Error {
+  #failure({ code, message }: Failed): Error {
     const error = storageProblem(code, message);
     if (isFatal(code)) this.#onFatal(error);
     return error;
