@@ -13,7 +13,7 @@ import type { Vocabulary } from "./vocabulary.ts";
 
 const hourMs = 3_600_000;
 /** Counters, index entries or rows that one statement reads. */
-const hoursOfRun = 1_000;
+const hoursOfRun = 100;
 const entriesOfRun = 20_000;
 const rowsOfRun = 2_000;
 /** A value's own look into the index costs as much as reading so many rows. */
@@ -65,6 +65,7 @@ export function createCount(database: Database, vocabulary: Vocabulary, texts: I
         const events = await (part.isCounted ? addCounted(work, part) : addIndexed(work, part));
         const isSplit = part.isCounted && query.split?.by !== "tag";
         if (query.split && events > 0 && !isSplit) await addSplit(work, part, query.split, events);
+        await work.turns.next();
       }
     } catch (error) {
       if (error instanceof TooManyValuesError) return null;
@@ -83,8 +84,8 @@ export function createCount(database: Database, vocabulary: Vocabulary, texts: I
     let events = 0;
     const isByHour = (bounds.at(-1)! - bounds[0]!) / buckets.length < 2 * hourMs;
     for (let fromMs = hours.fromMs; fromMs < hours.toMs; ) {
-      const endMs = isByHour ? fromMs + hoursOfRun * hourMs : buckets.endOf(fromMs);
-      const toMs = Math.min(endMs, hours.toMs);
+      const endMs = isByHour ? hours.toMs : Math.min(buckets.endOf(fromMs), hours.toMs);
+      const toMs = Math.min(fromMs + hoursOfRun * hourMs, endMs);
       for (const count of readCounters(work, [fromMs / hourMs, toMs / hourMs], !isByHour)) {
         const bucket = buckets.of(count.hour * hourMs);
         all[bucket]! += count.events;
@@ -125,6 +126,7 @@ export function createCount(database: Database, vocabulary: Vocabulary, texts: I
     for (const { token, text } of terms) {
       const own = isFiltered ? `(${textOf(match)}) AND "${token}"` : `"${token}"`;
       await forEachEntry(work, own, range, (bucket, count) => tally.add(text, bucket, count));
+      await work.turns.next();
     }
   }
 
