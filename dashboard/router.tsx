@@ -60,6 +60,7 @@ const home = createRoute({
     const project = context.me.projects[0]?.slug;
     if (project) throw redirect({ to: "/p/$project", params: { project }, replace: true });
   },
+  component: lazyRouteComponent(() => import("./projects/no-project-page.tsx"), "NoProjectPage"),
 });
 
 const notifications = createRoute({

@@ -8,6 +8,8 @@ type ChannelList = { ok: true; channels: Channel[] };
 export function channelsQuery(project: string) {
   return queryOptions({
     queryKey: ["channels", project],
+    // An account in no project has no channels to ask for.
+    enabled: project !== "",
     queryFn: async () => (await api<ChannelList>("/api/channels", { query: { project } })).channels,
     // Counts are kept by the live stream; this mends what it can't know, such as events that expired.
     staleTime: 30_000,

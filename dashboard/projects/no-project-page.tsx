@@ -1,0 +1,21 @@
+import { FolderPlus } from "lucide-react";
+import { Button } from "../components/ui/button.tsx";
+import { EmptyState } from "../components/ui/states.tsx";
+import { openOverlay } from "../shell/overlays.tsx";
+
+/** What an account sees that is in no project, such as after it deleted its last one. */
+export function NoProjectPage() {
+  return (
+    <EmptyState
+      icon={<FolderPlus aria-hidden />}
+      title="You are in no project"
+      action={
+        <Button look="solid" onClick={() => openOverlay("new-project")}>
+          New project
+        </Button>
+      }
+    >
+      Events belong to a project. Make one, or ask to be added to another's.
+    </EmptyState>
+  );
+}
