@@ -1,0 +1,186 @@
+/**
+ * Posts events at a steady rate, whether or not the answers keep up (an open loop), and watches them arrive at live streams. Both
+ * happen in one process of its own, so that one clock tells both moments. It reads a `SteadyJob` as JSON on stdin and
+ * prints a `SteadyResult` as JSON on stdout.
+ */
+import { eventOf } from "./events.ts";
+import { Latencies } from "./latencies.ts";
+
+export type SteadyJob = {
+  port: number;
+  apiKey: string;
+  perSecond: number;
+  /** Posted but not counted. */
+  warmupMs: number;
+  durationMs: number;
+  /** Live streams that are open meanwhile. */
+  streams: number;
+  /** Streams of which each event is read; of the others the bytes are counted. */
+  watchedStreams: number;
+};
+
+type Summary = { count: number; p50Ms: number; p99Ms: number; maxMs: number };
+
+export type SteadyResult = {
+  /** From the moment that an event was due to its answer. */
+  answers: Summary;
+  /** From the same moment to its arrival at a stream. */
+  arrivals: Summary;
+  posted: number;
+  bytesPerSecond: number;
+  /** Share of one processor core that this process took. */
+  generatorCpuShare: number;
+};
+
+/** Streams that are opened at a time: a server's queue for new connections is short. */
+const openingMax = 100;
+/** How long after the last answer the last arrival is waited for. */
+const arrivalTimeoutMs = 10_000;
+
+// The moment, in microseconds of this process, stands in a tag, always in so many digits.
+const mark = Buffer.from('"due":"');
+const dueDigits = 12;
+
+type Stream = { isReady: boolean; bytes: number; watched: boolean; rest: Buffer; events: number };
+
+/** Runs the job in this process. Rejects when a post is refused, a stream breaks, or an event does not arrive. */
+export async function steady(job: SteadyJob): Promise<SteadyResult> {
+  const answers = new Latencies();
+  const arrivals = new Latencies();
+  const { promise: broken, reject: fail } = Promise.withResolvers<never>();
+  const streams: Stream[] = [];
+  const sockets: Bun.Socket<Stream>[] = [];
+  const intervalMs = 1_000 / job.perSecond;
+  const total = Math.round((job.warmupMs + job.durationMs) / intervalMs);
+  let startedAt = 0;
+  let isOver = false;
+
+  function watch(stream: Stream, chunk: Buffer): void {
+    const now = performance.now();
+    const bytes = stream.rest.length > 0 ? Buffer.concat([stream.rest, chunk]) : chunk;
+    let from = 0;
+    let at = bytes.indexOf(mark);
+    while (at >= 0 && at + mark.length + dueDigits <= bytes.length) {
+      from = at + mark.length + dueDigits;
+      const dueMs = Number(bytes.toString("latin1", at + mark.length, from)) / 1_000;
+      if (dueMs >= startedAt + job.warmupMs) arrivals.add(now - dueMs);
+      stream.events++;
+      at = bytes.indexOf(mark, from);
+    }
+    // What may begin a mark is kept; it is copied, since the chunk's memory is used again.
+    stream.rest = Buffer.from(bytes.subarray(at >= 0 ? at : Math.max(from, bytes.length - mark.length + 1)));
+  }
+
+  const handlers: Bun.SocketHandler<Stream> = {
+    open(socket) {
+      socket.write(
+        `GET /api/events/stream HTTP/1.1\r\nhost: 127.0.0.1\r\nx-api-key: ${job.apiKey}\r\naccept: text/event-stream\r\n\r\n`,
+      );
+    },
+    data(socket, chunk) {
+      const stream = socket.data;
+      stream.bytes += chunk.length;
+      if (!stream.isReady) {
+        const text = chunk.toString();
+        if (text.startsWith("HTTP/") && !text.startsWith("HTTP/1.1 200"))
+          fail(new Error(`a live stream was refused:\n${text}`));
+        stream.isReady = text.includes("event: ready");
+      } else if (stream.watched) watch(stream, chunk);
+    },
+    close() {
+      if (!isOver) fail(new Error("the server closed a live stream"));
+    },
+    error: (_socket, error) => fail(error),
+  };
+
+  async function openStreams(): Promise<void> {
+    // Those that are watched are spread over all: the server sends to one stream after the other.
+    const watchedEvery = Math.max(1, Math.floor(job.streams / job.watchedStreams));
+    while (streams.length < job.streams) {
+      const opening: Promise<Bun.Socket<Stream>>[] = [];
+      while (opening.length < openingMax && streams.length < job.streams) {
+        const watched = streams.length % watchedEvery === 0;
+        const data: Stream = { isReady: false, bytes: 0, watched, rest: Buffer.alloc(0), events: 0 };
+        streams.push(data);
+        opening.push(Bun.connect({ hostname: "127.0.0.1", port: job.port, socket: handlers, data }));
+      }
+      sockets.push(...(await Promise.all(opening)));
+    }
+    while (streams.some((stream) => !stream.isReady)) await Bun.sleep(5);
+  }
+
+  async function postEvent(number: number): Promise<void> {
+    const dueAt = startedAt + number * intervalMs;
+    const due = String(Math.round(dueAt * 1_000)).padStart(dueDigits, "0");
+    const event = eventOf(number);
+    const answer = await fetch(`http://127.0.0.1:${job.port}/api/events`, {
+      method: "POST",
+      headers: { "content-type": "application/json", "x-api-key": job.apiKey },
+      body: JSON.stringify({ ...event, tags: { ...event.tags, due } }),
+    });
+    const text = await answer.text();
+    if (answer.status !== 201) throw new Error(`a post was answered ${answer.status}: ${text}`);
+    if (dueAt >= startedAt + job.warmupMs) answers.add(performance.now() - dueAt);
+  }
+
+  async function postEvents(): Promise<void> {
+    const posts: Promise<void>[] = [];
+    startedAt = performance.now();
+    while (posts.length < total) {
+      while (posts.length < total && startedAt + posts.length * intervalMs <= performance.now()) {
+        const post = postEvent(posts.length);
+        post.catch(fail);
+        posts.push(post);
+      }
+      await Bun.sleep(1);
+    }
+    await Promise.all(posts);
+  }
+
+  async function awaitArrivals(): Promise<void> {
+    const watched = streams.filter((stream) => stream.watched);
+    const deadline = performance.now() + arrivalTimeoutMs;
+    while (watched.some((stream) => stream.events < total)) {
+      if (performance.now() > deadline) {
+        const fewest = Math.min(...watched.map((stream) => stream.events));
+        throw new Error(`of ${total} events that were accepted, ${fewest} arrived at a live stream`);
+      }
+      await Bun.sleep(5);
+    }
+  }
+
+  await Promise.race([openStreams(), broken]);
+  const cpuBefore = process.cpuUsage();
+  await Promise.race([postEvents().then(awaitArrivals), broken]);
+  const cpu = process.cpuUsage(cpuBefore);
+  const seconds = (performance.now() - startedAt) / 1_000;
+  isOver = true;
+  for (const socket of sockets) socket.end();
+  return {
+    answers: summaryOf(answers),
+    arrivals: summaryOf(arrivals),
+    posted: total,
+    bytesPerSecond: streams.reduce((sum, { bytes }) => sum + bytes, 0) / seconds,
+    generatorCpuShare: (cpu.user + cpu.system) / 1_000_000 / seconds,
+  };
+}
+
+function summaryOf(latencies: Latencies): Summary {
+  return {
+    count: latencies.count,
+    p50Ms: latencies.percentile(0.5),
+    p99Ms: latencies.percentile(0.99),
+    maxMs: latencies.slowestMs,
+  };
+}
+
+if (import.meta.main) {
+  const job = (await Bun.stdin.json()) as SteadyJob;
+  try {
+    process.stdout.write(JSON.stringify(await steady(job)));
+    process.exit(0);
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
+    process.exit(1);
+  }
+}
