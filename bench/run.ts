@@ -21,7 +21,7 @@ import { memory } from "./rows/memory.ts";
 import { pages } from "./rows/pages.ts";
 import { singlePosts } from "./rows/single-posts.ts";
 import { stats } from "./rows/stats.ts";
-import { count, formatResults, type Line, placeResults, type Row } from "./table.ts";
+import { count, failed, failedLine, formatResults, type Line, placeResults, type Row } from "./table.ts";
 
 /** In the order of the table; those that read the month come before the one that adds to it. */
 const rows: Record<string, Row> = {
@@ -78,11 +78,11 @@ try {
     try {
       lines.push(...(await measure({ ...options, month })));
     } catch (error) {
-      lines.push({ what: name, measured: "failed", bar: "", aim: "", figures: (error as Error).message });
       say(`${name} failed: ${(error as Error).message}`);
+      lines.push({ ...failedLine(name, error), bar: "", aim: "" });
     }
   }
-  failures = lines.filter(({ measured }) => measured === "failed").length;
+  failures = lines.filter(({ measured }) => measured === failed).length;
   const machine = await describeMachine();
   const results = formatResults(lines);
   console.log(`\n${results}\n\n${machine}`);

@@ -21,6 +21,14 @@ export type Row = (options: RowOptions) => Promise<Line[]>;
 /** One line of the table: what was measured, and the figures that it comes from. Some have neither bar nor aim. */
 export type Line = { what: string; measured: string; bar?: string; aim?: string; figures: string };
 
+/** Stands in the table for what could not be measured. */
+export function failedLine(what: string, error: unknown): Line {
+  const { message } = error as Error;
+  return { what, measured: failed, figures: message.length > 300 ? `${message.slice(0, 300)} …` : message };
+}
+
+export const failed = "failed";
+
 /** The lines as a Markdown table, which reads well on a terminal too. */
 export function formatTable(lines: Line[]): string {
   const hasBars = lines.some(({ bar }) => bar !== undefined);

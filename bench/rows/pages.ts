@@ -2,7 +2,7 @@ import { channelCount, userCount } from "../events.ts";
 import { runReads } from "../generators.ts";
 import { dayMs, type Month, monthDays } from "../month.ts";
 import type { Tidings } from "../servers.ts";
-import { count, type Line, milliseconds, perSecond, type RowOptions } from "../table.ts";
+import { count, failed, failedLine, type Line, milliseconds, perSecond, type RowOptions } from "../table.ts";
 
 type Filter = {
   what: string;
@@ -12,7 +12,8 @@ type Filter = {
   isEmpty?: true;
 };
 
-type Measured = { what: string; p99Ms: number; line: Line } | { what: string; p99Ms: null; line: Line };
+/** Null stands for a filter that failed. */
+type Measured = { what: string; p99Ms: number | null; line: Line };
 
 /** A page of 50 with any filter. */
 export async function pages(options: RowOptions): Promise<Line[]> {
@@ -22,16 +23,16 @@ export async function pages(options: RowOptions): Promise<Line[]> {
     measured.push(await measure(month.server, filter, options));
     options.say(`${filter.what}: ${measured.at(-1)!.line.measured}`);
   }
-  const failed = measured.filter(({ p99Ms }) => p99Ms === null);
+  const failures = measured.filter(({ p99Ms }) => p99Ms === null);
   const slowest = measured.reduce((a, b) => ((b.p99Ms ?? 0) > (a.p99Ms ?? 0) ? b : a));
   const worst: Line = {
     what: `a page of 50 with any filter at ${count(options.events)} events, p99`,
-    measured: failed.length > 0 ? "failed" : milliseconds(slowest.p99Ms!),
+    measured: failures.length > 0 ? failed : milliseconds(slowest.p99Ms!),
     bar: "10 ms",
     aim: "3 ms",
     figures:
-      failed.length > 0
-        ? `failed: ${failed.map(({ what }) => what).join(", ")}`
+      failures.length > 0
+        ? `failed: ${failures.map(({ what }) => what).join(", ")}`
         : `the slowest of ${measured.length} filters: ${slowest.what}; each by itself below`,
   };
   return [worst, ...measured.map(({ line }) => line)];
@@ -114,7 +115,7 @@ async function measure(
     return {
       what,
       p99Ms: null,
-      line: { what: title, measured: "failed", figures: (error as Error).message },
+      line: failedLine(title, error),
     };
   }
 }
