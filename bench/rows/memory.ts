@@ -4,14 +4,14 @@ import { peakBytesDuring, residentBytes } from "../memory.ts";
 import { startTidings } from "../servers.ts";
 import { type Line, megabytes, perSecond, type RowOptions } from "../table.ts";
 
-const idleMs = 3_000;
 const listings = 2;
 
 /** Resident memory: after the start, and under all that clients can do at once. */
 export async function memory({ seconds, warmupMs, quick, say }: RowOptions): Promise<Line[]> {
   const server = await startTidings();
   try {
-    await Bun.sleep(quick ? 100 : idleMs);
+    const idleSeconds = quick ? 0.1 : 3;
+    await Bun.sleep(idleSeconds * 1_000);
     const idle = await residentBytes(server.pid);
     const { port, apiKey } = server;
     const load = { port, warmupMs, durationMs: seconds * 1_000, expectedStatus: 201 };
@@ -40,7 +40,7 @@ export async function memory({ seconds, warmupMs, quick, say }: RowOptions): Pro
         measured: megabytes(idle),
         bar: "100 MB",
         aim: "70 MB",
-        figures: `${idleMs / 1_000} s after the start, on an empty database`,
+        figures: `${idleSeconds} s after the start, on an empty database`,
       },
       {
         what: "… under full load",
