@@ -14,7 +14,7 @@ export const channelCount = 20;
 export const userCount = 100_000;
 const subjects = ["Payment", "Order", "Invoice", "Login", "Backup", "Import", "Deployment", "Message"];
 const verbs = ["received", "failed", "started", "completed", "cancelled"];
-const plans = ["free", "team", "pro", "business"];
+const plans = ["plus", "premium", "pro", "partner"];
 
 export type SentEvent = {
   channel: string;
@@ -27,10 +27,12 @@ export type SentEvent = {
 };
 
 /**
- * The event of a number, where many different ones are needed: 20 channels, 40 names, 100,000 users, 99,991 amounts. Plans and
- * origins go by the number, so that `plan=free` and `origin=web`, a quarter and a half of all events, never meet.
+ * The event of a number, where many different ones are needed: 20 channels, 40 names, 100,000 users, 99,991 amounts. Plans
+ * decide origins, so that `plan=plus` and `origin=web`, a quarter and a half of all events, never meet.
  */
 export function eventOf(number: number): SentEvent {
+  // Channels and names come again after 40 numbers: each meets every plan.
+  const plan = Math.floor(number / 40) % plans.length;
   return {
     channel: `channel-${number % channelCount}`,
     name: `${subjects[number % subjects.length]} ${verbs[number % verbs.length]}`,
@@ -38,8 +40,8 @@ export function eventOf(number: number): SentEvent {
     icon: "💰",
     notify: false,
     tags: {
-      plan: plans[number % plans.length]!,
-      origin: number % 2 === 0 ? "app" : "web",
+      plan: plans[plan]!,
+      origin: plan % 2 === 0 ? "app" : "web",
       amount: String((number * 31) % 99_991),
     },
   };
