@@ -37,11 +37,17 @@ const openingMax = 100;
 /** How long after the last answer the last arrival is waited for. */
 const arrivalTimeoutMs = 10_000;
 
-// The moment, in microseconds of this process, stands in a tag, always in so many digits.
-const mark = Buffer.from('"due":"');
-const dueDigits = 12;
+// An event's number stands in a tag, always in so many digits; it tells when the event was due.
+const mark = Buffer.from('"number":"');
+const digits = 10;
 
-type Stream = { isReady: boolean; bytes: number; watched: boolean; rest: Buffer; events: number };
+type Stream = {
+  isReady: boolean;
+  bytes: number;
+  /** Reads the numbers of its events; null where only the bytes are counted. */
+  read: ((chunk: Buffer) => number[]) | null;
+  events: number;
+};
 
 /** Runs the job in this process. Rejects when a post is refused, a stream breaks, or an event does not arrive. */
 export async function steady(job: SteadyJob): Promise<SteadyResult> {
@@ -55,21 +61,8 @@ export async function steady(job: SteadyJob): Promise<SteadyResult> {
   let startedAt = 0;
   let isOver = false;
 
-  function watch(stream: Stream, chunk: Buffer): void {
-    const now = performance.now();
-    const bytes = stream.rest.length > 0 ? Buffer.concat([stream.rest, chunk]) : chunk;
-    let from = 0;
-    let at = bytes.indexOf(mark);
-    while (at >= 0 && at + mark.length + dueDigits <= bytes.length) {
-      from = at + mark.length + dueDigits;
-      const dueMs = Number(bytes.toString("latin1", at + mark.length, from)) / 1_000;
-      if (dueMs >= startedAt + job.warmupMs) arrivals.add(now - dueMs);
-      stream.events++;
-      at = bytes.indexOf(mark, from);
-    }
-    // What may begin a mark is kept; it is copied, since the chunk's memory is used again.
-    stream.rest = Buffer.from(bytes.subarray(at >= 0 ? at : Math.max(from, bytes.length - mark.length + 1)));
-  }
+  const dueAt = (number: number) => startedAt + number * intervalMs;
+  const isCounted = (number: number) => number * intervalMs >= job.warmupMs;
 
   const handlers: Bun.SocketHandler<Stream> = {
     open(socket) {
@@ -85,7 +78,13 @@ export async function steady(job: SteadyJob): Promise<SteadyResult> {
         if (text.startsWith("HTTP/") && !text.startsWith("HTTP/1.1 200"))
           fail(new Error(`a live stream was refused:\n${text}`));
         stream.isReady = text.includes("event: ready");
-      } else if (stream.watched) watch(stream, chunk);
+      } else if (stream.read) {
+        const now = performance.now();
+        for (const number of stream.read(chunk)) {
+          stream.events++;
+          if (isCounted(number)) arrivals.add(now - dueAt(number));
+        }
+      }
     },
     close() {
       if (!isOver) fail(new Error("the server closed a live stream"));
@@ -99,8 +98,8 @@ export async function steady(job: SteadyJob): Promise<SteadyResult> {
     while (streams.length < job.streams) {
       const opening: Promise<Bun.Socket<Stream>>[] = [];
       while (opening.length < openingMax && streams.length < job.streams) {
-        const watched = streams.length % watchedEvery === 0;
-        const data: Stream = { isReady: false, bytes: 0, watched, rest: Buffer.alloc(0), events: 0 };
+        const read = streams.length % watchedEvery === 0 ? createNumberReader() : null;
+        const data: Stream = { isReady: false, bytes: 0, read, events: 0 };
         streams.push(data);
         opening.push(Bun.connect({ hostname: "127.0.0.1", port: job.port, socket: handlers, data }));
       }
@@ -110,24 +109,23 @@ export async function steady(job: SteadyJob): Promise<SteadyResult> {
   }
 
   async function postEvent(number: number): Promise<void> {
-    const dueAt = startedAt + number * intervalMs;
-    const due = String(Math.round(dueAt * 1_000)).padStart(dueDigits, "0");
     const event = eventOf(number);
+    const tags = { ...event.tags, number: String(number).padStart(digits, "0") };
     const answer = await fetch(`http://127.0.0.1:${job.port}/api/events`, {
       method: "POST",
       headers: { "content-type": "application/json", "x-api-key": job.apiKey },
-      body: JSON.stringify({ ...event, tags: { ...event.tags, due } }),
+      body: JSON.stringify({ ...event, tags }),
     });
     const text = await answer.text();
     if (answer.status !== 201) throw new Error(`a post was answered ${answer.status}: ${text}`);
-    if (dueAt >= startedAt + job.warmupMs) answers.add(performance.now() - dueAt);
+    if (isCounted(number)) answers.add(performance.now() - dueAt(number));
   }
 
   async function postEvents(): Promise<void> {
     const posts: Promise<void>[] = [];
     startedAt = performance.now();
     while (posts.length < total) {
-      while (posts.length < total && startedAt + posts.length * intervalMs <= performance.now()) {
+      while (posts.length < total && dueAt(posts.length) <= performance.now()) {
         const post = postEvent(posts.length);
         post.catch(fail);
         posts.push(post);
@@ -138,7 +136,7 @@ export async function steady(job: SteadyJob): Promise<SteadyResult> {
   }
 
   async function awaitArrivals(): Promise<void> {
-    const watched = streams.filter((stream) => stream.watched);
+    const watched = streams.filter((stream) => stream.read);
     const deadline = performance.now() + arrivalTimeoutMs;
     while (watched.some((stream) => stream.events < total)) {
       if (performance.now() > deadline) {
@@ -162,6 +160,25 @@ export async function steady(job: SteadyJob): Promise<SteadyResult> {
     posted: total,
     bytesPerSecond: streams.reduce((sum, { bytes }) => sum + bytes, 0) / seconds,
     generatorCpuShare: (cpu.user + cpu.system) / 1_000_000 / seconds,
+  };
+}
+
+/** Makes a function that takes a stream piece by piece, and gives the numbers of the events that ended in the piece. */
+export function createNumberReader(): (chunk: Buffer) => number[] {
+  let rest = Buffer.alloc(0);
+  return (chunk) => {
+    const bytes = rest.length > 0 ? Buffer.concat([rest, chunk]) : chunk;
+    const numbers: number[] = [];
+    let from = 0;
+    let at = bytes.indexOf(mark);
+    while (at >= 0 && at + mark.length + digits <= bytes.length) {
+      from = at + mark.length + digits;
+      numbers.push(Number(bytes.toString("latin1", at + mark.length, from)));
+      at = bytes.indexOf(mark, from);
+    }
+    // What may begin a mark is kept; it is copied, since the chunk's memory is used again.
+    rest = Buffer.from(bytes.subarray(at >= 0 ? at : Math.max(from, bytes.length - mark.length + 1)));
+    return numbers;
   };
 }
 

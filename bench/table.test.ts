@@ -1,11 +1,11 @@
 import { expect, test } from "bun:test";
-import { formatResults, formatTable, median, placeResults, ratio, spread } from "./table.ts";
+import { formatResults, formatTable, median, perSecond, placeResults, ratio, spread } from "./table.ts";
 
 test("a ratio is the median with its spread", () => {
   expect(ratio([0.7, 0.5, 0.61], "")).toBe("0.61 (0.50–0.70)");
   expect(ratio([20, 10], "x")).toBe("15.0x (10.0–20.0)");
   expect(ratio([0.5], "")).toBe("0.50");
-  expect(spread([3, 1, 2], String)).toBe("2 (1–3)");
+  expect(spread([3_000, 1_000, 2_000], perSecond)).toBe("2,000/s (1,000–3,000)");
   expect(median([3, 1, 2])).toBe(2);
 });
 

@@ -63,14 +63,14 @@ export function formatResults(lines: Line[]): string {
 
 /** The median of a ratio over the rounds, with its spread. */
 export function ratio(rounds: number[], unit: "" | "x"): string {
-  return spread(rounds, (value) => `${value.toFixed(unit === "x" ? 1 : 2)}${unit}`, unit);
+  return spread(rounds, (value) => `${value.toFixed(unit === "x" ? 1 : 2)}${unit}`);
 }
 
 /** The median over the rounds, and in brackets the lowest and the highest; they are left out where there was one round. */
-export function spread(rounds: number[], format: (value: number) => string, unit = ""): string {
+export function spread(rounds: number[], format: (value: number) => string): string {
   if (rounds.length === 1) return format(rounds[0]!);
-  const bare = (value: number) => format(value).slice(0, unit === "" ? undefined : -unit.length);
-  return `${format(median(rounds))} (${bare(Math.min(...rounds))}–${bare(Math.max(...rounds))})`;
+  const withoutUnit = (value: number) => format(value).replace(/\D+$/, "");
+  return `${format(median(rounds))} (${withoutUnit(Math.min(...rounds))}–${withoutUnit(Math.max(...rounds))})`;
 }
 
 export function perSecond(value: number): string {
