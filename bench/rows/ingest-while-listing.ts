@@ -2,8 +2,6 @@ import { runDrain, runSteady } from "../generators.ts";
 import { count, type Line, median, milliseconds, type RowOptions, ratio } from "../table.ts";
 
 const listings = 2;
-/** The listings begin so long before the first post, and go on so long after the last. */
-const marginMs = 500;
 
 /** What recording costs while complete listings stream: the same steady load, without them and beside them. */
 export async function ingestWhileListing(options: RowOptions): Promise<Line[]> {
@@ -12,6 +10,8 @@ export async function ingestWhileListing(options: RowOptions): Promise<Line[]> {
   const { port, apiKey } = server;
   const eventsPerSecond = quick ? 100 : 1_000;
   const durationMs = seconds * 1_000;
+  // The listings begin so long before the generator of posts is started, and go on for several times that after the last.
+  const marginMs = quick ? 100 : 500;
   const post = () =>
     runSteady({
       port,
