@@ -15,9 +15,8 @@ async function bench(...flags: string[]) {
 }
 
 test("every row runs, and the page stays as it is", async () => {
-  const { code, output, errors } = await bench("--quick");
-  expect(errors).not.toContain("failed");
-  expect(output).not.toContain("failed");
+  const { code, output } = await bench("--quick");
+  expect(output.match(/.*\| failed .*/g)).toBeNull();
   for (const what of [
     "single durable POSTs",
     "batches of 1,000",
