@@ -24,8 +24,8 @@ export type RawResult = { perSecond: number; inserted: number };
 type Row = { id: string; body: string; tokens: string };
 
 const projectId = 1;
-/** A millisecond has room for a million rows; no process gets through so many. */
-const sequencesPerMs = 1_000;
+/** Rows that share a millisecond: as many as come in one at 100,000 a second. */
+const rowsPerMs = 100;
 
 function rowOf(number: number): Row {
   const { channel, ...sent } = eventOf(number);
@@ -57,8 +57,8 @@ function insertRaw({ folder, events, batch, warmupMs, durationMs }: RawJob): Raw
     begin.run();
     for (const end = inserted + batch; inserted < end; inserted++) {
       const { id, body, tokens } = rows[inserted % rows.length]!;
-      const ms = firstMs + Math.floor(inserted / sequencesPerMs);
-      const sequence = inserted % sequencesPerMs;
+      const ms = firstMs + Math.floor(inserted / rowsPerMs);
+      const sequence = inserted % rowsPerMs;
       insertEvent.run(ms, sequence, projectId, id, body);
       insertTokens.run(ms, sequence, tokens);
     }
