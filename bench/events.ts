@@ -10,6 +10,43 @@ export const eventBodies: string[] = Array.from({ length: 500 }, (_, number) =>
   }),
 );
 
+export const channelCount = 20;
+export const userCount = 100_000;
+const subjects = ["Payment", "Order", "Invoice", "Login", "Backup", "Import", "Deployment", "Message"];
+const verbs = ["received", "failed", "started", "completed", "cancelled"];
+const plans = ["plus", "premium", "pro", "partner"];
+
+export type SentEvent = {
+  channel: string;
+  name: string;
+  userId: string;
+  icon: string;
+  notify: boolean;
+  tags: Record<string, string>;
+  createdAt?: string;
+};
+
+/**
+ * The event of a number, where many different ones are needed: 20 channels, 40 names, 100,000 users, 99,991 amounts. Plans
+ * decide origins, so that `plan=plus` and `origin=web`, a quarter and a half of all events, never meet.
+ */
+export function eventOf(number: number): SentEvent {
+  // Channels and names come again after 40 numbers: each meets every plan.
+  const plan = Math.floor(number / 40) % plans.length;
+  return {
+    channel: `channel-${number % channelCount}`,
+    name: `${subjects[number % subjects.length]} ${verbs[number % verbs.length]}`,
+    userId: `user_${(number * 7_919) % userCount}`,
+    icon: "💰",
+    notify: false,
+    tags: {
+      plan: plans[plan]!,
+      origin: plan % 2 === 0 ? "app" : "web",
+      amount: String((number * 31) % 99_991),
+    },
+  };
+}
+
 /** A whole HTTP/1.1 request that posts a body to `/api/events`. */
 export function post(body: string, apiKey: string): string {
   return [
@@ -21,4 +58,9 @@ export function post(body: string, apiKey: string): string {
     "",
     body,
   ].join("\r\n");
+}
+
+/** A whole HTTP/1.1 request that reads a path. */
+export function get(path: string, apiKey: string): string {
+  return [`GET ${path} HTTP/1.1`, "host: 127.0.0.1", `x-api-key: ${apiKey}`, "", ""].join("\r\n");
 }

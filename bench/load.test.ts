@@ -92,6 +92,16 @@ test("sends requests that are larger than the socket's buffer", async () => {
   expect(bytes).toBe(result.acknowledged * body.length);
 }, 20_000);
 
+test("a server that is slower than the run is measured by its first answer", async () => {
+  const port = serve(async () => {
+    await Bun.sleep(100);
+    return new Response("ok", { status: 201 });
+  });
+  const result = await load(job(port, { connections: 1, warmupMs: 10, durationMs: 20 }));
+  expect(result.counted).toBe(1);
+  expect(result.perSecond).toBeLessThan(20);
+});
+
 test("another status ends the run with the answer", async () => {
   const port = serve(() => new Response("the disk is full", { status: 507 }));
   await expect(load(job(port))).rejects.toThrow("the disk is full");

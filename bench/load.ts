@@ -5,6 +5,8 @@
  * are read.
  */
 
+import { Latencies } from "./latencies.ts";
+
 export type LoadJob = {
   port: number;
   /** Kept-alive connections, each with one request in flight. */
@@ -23,14 +25,13 @@ export type LoadResult = {
   p50Ms: number;
   p99Ms: number;
   maxMs: number;
+  /** The answers that the figures above are made of. */
+  counted: number;
   /** Every answer with the expected status, those of the warm-up and those in flight at the end as well. */
   acknowledged: number;
   /** Processor time that the generator itself spent on each request, in microseconds. */
   generatorCpuUs: number;
 };
-
-const bucketUs = 10;
-const bucketsMax = 6_000_000; // a minute; what takes longer is counted as a minute
 
 type Connection = {
   sentAt: number;
@@ -45,13 +46,12 @@ export async function load(job: LoadJob): Promise<LoadResult> {
   const requests = job.requests.map((request) => Buffer.from(request));
   const expected = [...String(job.expectedStatus)].map((digit) => digit.charCodeAt(0));
   const [digit0, digit1, digit2] = expected as [number, number, number];
-  const latencies = new Uint32Array(bucketsMax);
-  let slowestMs = 0;
+  const latencies = new Latencies();
   let next = 0;
-  let counted = 0;
   let acknowledged = 0;
   let open = 0;
   let stopping = false;
+  let countedMs = job.durationMs;
   const startedAt = performance.now();
   const countFrom = startedAt + job.warmupMs;
   const countUntil = countFrom + job.durationMs;
@@ -71,15 +71,11 @@ export async function load(job: LoadJob): Promise<LoadResult> {
   const answered = (socket: Bun.Socket<Connection>, connection: Connection) => {
     acknowledged++;
     const now = performance.now();
-    if (now >= countFrom) {
-      if (now < countUntil) {
-        const latencyMs = now - connection.sentAt;
-        counted++;
-        latencies[Math.min((latencyMs * (1_000 / bucketUs)) | 0, bucketsMax - 1)]!++;
-        if (latencyMs > slowestMs) slowestMs = latencyMs;
-      } else {
-        stopping = true;
-      }
+    // A server that gave no answer in time is measured by its first one.
+    if (now >= countUntil && latencies.count > 0) stopping = true;
+    else if (now >= countFrom) {
+      latencies.add(now - connection.sentAt);
+      countedMs = Math.max(job.durationMs, now - countFrom);
     }
     if (stopping) {
       socket.end();
@@ -156,22 +152,14 @@ export async function load(job: LoadJob): Promise<LoadResult> {
   await Promise.all([...connections, finished]);
   const cpu = process.cpuUsage(cpuBefore);
   return {
-    perSecond: counted / (job.durationMs / 1_000),
-    p50Ms: percentile(latencies, counted, 0.5),
-    p99Ms: percentile(latencies, counted, 0.99),
-    maxMs: slowestMs,
+    perSecond: latencies.count / (countedMs / 1_000),
+    p50Ms: latencies.percentile(0.5),
+    p99Ms: latencies.percentile(0.99),
+    maxMs: latencies.slowestMs,
+    counted: latencies.count,
     acknowledged,
     generatorCpuUs: (cpu.user + cpu.system) / acknowledged,
   };
-}
-
-function percentile(latencies: Uint32Array, counted: number, share: number): number {
-  let left = Math.ceil(counted * share);
-  for (let bucket = 0; bucket < latencies.length; bucket++) {
-    left -= latencies[bucket]!;
-    if (left <= 0) return ((bucket + 1) * bucketUs) / 1_000;
-  }
-  return Number.NaN;
 }
 
 const contentLength = [...Buffer.from("\ncontent-length:")];

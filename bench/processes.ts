@@ -45,7 +45,7 @@ export async function deleteFolder(folder: string): Promise<void> {
 
 export type Command = { command: string[]; cwd?: string; env?: Record<string, string>; stdin?: string };
 
-/** Starts a server and resolves when it answers HTTP on its port. */
+/** Starts a server and resolves when it answers HTTP on its port; 503 says that it is still putting itself together. */
 export async function startServer(
   port: number,
   { command, cwd = root, env }: Command,
@@ -55,8 +55,8 @@ export async function startServer(
   const errors = new Response(server.stderr).text();
   const deadline = performance.now() + readyTimeoutMs;
   while (performance.now() < deadline && server.exitCode === null) {
-    const answers = await fetch(`http://127.0.0.1:${port}/`).then(
-      () => true,
+    const answers = await fetch(`http://127.0.0.1:${port}/healthz`).then(
+      ({ status }) => status !== 503,
       () => false,
     );
     if (answers) return server;

@@ -1,4 +1,5 @@
 import { Database } from "bun:sqlite";
+import { cp } from "node:fs/promises";
 import { join } from "node:path";
 import { deleteFolder, freePort, makeFolder, root, run, startServer, stop } from "./processes.ts";
 
@@ -10,6 +11,9 @@ export type Server = {
   countEvents(): Promise<number | null>;
   stop(): Promise<void>;
 };
+
+/** Tidings itself, whose process and file are measured too. */
+export type Tidings = Server & { pid: number; databaseFile: string; countEvents(): Promise<number> };
 
 const bun = process.execPath;
 
@@ -52,11 +56,12 @@ export async function startHandWritten(): Promise<Server> {
   };
 }
 
-/** The whole program, as a person would start it, with an account and a key made by its own commands. */
-export async function startTidings(): Promise<Server> {
-  const port = freePort();
+let installation: Promise<{ folder: string; apiKey: string }> | undefined;
+
+/** A data directory with an account and a key, made once by the program's own commands. */
+async function install(): Promise<{ folder: string; apiKey: string }> {
   const folder = await makeFolder();
-  const env = { TIDINGS_DATA: folder, HOST: "127.0.0.1", PORT: String(port), NODE_ENV: "production" };
+  const env = { TIDINGS_DATA: folder };
   const tidings = [bun, "server/commands/tidings.ts"];
   await run({
     command: [...tidings, "account", "create", "--email", "bench@example.com", "--password-stdin"],
@@ -67,11 +72,23 @@ export async function startTidings(): Promise<Server> {
     command: [...tidings, "key", "create", "--project", "default", "--name", "bench"],
     env,
   });
-  const apiKey = created.trim();
+  return { folder, apiKey: created.trim() };
+}
+
+/** The whole program, as a person would start it, on a copy of an installation without events. */
+export async function startTidings(): Promise<Tidings> {
+  installation ??= install();
+  const { folder: installed, apiKey } = await installation;
+  const port = freePort();
+  const folder = await makeFolder();
+  await cp(installed, folder, { recursive: true });
+  const env = { TIDINGS_DATA: folder, HOST: "127.0.0.1", PORT: String(port), NODE_ENV: "production" };
   const server = await startServer(port, { command: [bun, "server/main.ts"], cwd: root, env });
   return {
     port,
     apiKey,
+    pid: server.pid,
+    databaseFile: join(folder, "tidings.db"),
     countEvents: async () => {
       const answer = await fetch(`http://127.0.0.1:${port}/api/channels`, {
         headers: { "x-api-key": apiKey },

@@ -1,9 +1,11 @@
 import { expect, test } from "bun:test";
-import { formatTable, median, ratio, replaceResults } from "./table.ts";
+import { formatResults, formatTable, median, perSecond, placeResults, ratio, spread } from "./table.ts";
 
 test("a ratio is the median with its spread", () => {
   expect(ratio([0.7, 0.5, 0.61], "")).toBe("0.61 (0.50–0.70)");
   expect(ratio([20, 10], "x")).toBe("15.0x (10.0–20.0)");
+  expect(ratio([0.5], "")).toBe("0.50");
+  expect(spread([3_000, 1_000, 2_000], perSecond)).toBe("2,000/s (1,000–3,000)");
   expect(median([3, 1, 2])).toBe(2);
 });
 
@@ -14,8 +16,26 @@ test("the table's columns are of one width", () => {
   expect(new Set(rows.map((row) => row.length)).size).toBe(1);
 });
 
-test("results go between the markers, and the text around them stays", () => {
-  const page = "before\n<!-- bench:start -->\nold\n<!-- bench:end -->\nafter\n";
-  expect(replaceResults(page, "new")).toBe("before\n<!-- bench:start -->\nnew\n<!-- bench:end -->\nafter\n");
-  expect(() => replaceResults("no markers", "new")).toThrow("markers");
+test("a cell holds no line end and no bar of its own", () => {
+  const rows = formatTable([{ what: "a | b", measured: "failed", figures: "two\nlines" }]).split("\n");
+  expect(rows.length).toBe(3);
+  expect(rows[2]).toBe("| a \\| b | failed   | two lines |");
+});
+
+test("what has no bar stands in a table of its own", () => {
+  const results = formatResults([
+    { what: "with", measured: "1", bar: "2", aim: "3", figures: "" },
+    { what: "without", measured: "1", figures: "" },
+  ]);
+  const [first, second] = results.split("### Further figures");
+  expect(first).toContain("| with ");
+  expect(first).not.toContain("without");
+  expect(second).toContain("| without ");
+  expect(second).not.toContain("bar");
+});
+
+test("results go into their place, and the text around it stays", () => {
+  const page = "before\n<!-- bench:results -->\nafter\n";
+  expect(placeResults(page, "a $& new")).toBe("before\na $& new\nafter\n");
+  expect(() => placeResults("no place", "new")).toThrow("place");
 });

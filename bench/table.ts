@@ -1,29 +1,92 @@
+import type { Month } from "./month.ts";
+
 export type RowOptions = {
+  /** How long a server is under load in each round, and how long before that without being counted. */
   seconds: number;
+  warmupMs: number;
   rounds: number;
+  /** Events in the database that the reading rows share. */
+  events: number;
+  /** Only whether a row runs is wanted, and no figure. */
+  quick: boolean;
+  /** The database that the reading rows share; the first row that asks loads it. */
+  month(): Promise<Month>;
   /** Tells the person at the terminal how far it is. */
   say(sentence: string): void;
 };
 
-/** One line of the table: a ratio, and the figures that it comes from. */
-export type Line = { what: string; measured: string; bar: string; aim: string; figures: string };
+/** Measures one row of the table, or several that belong together. */
+export type Row = (options: RowOptions) => Promise<Line[]>;
+
+/** One line of the table: what was measured, and the figures that it comes from. Some have neither bar nor aim. */
+export type Line = { what: string; measured: string; bar?: string; aim?: string; figures: string };
+
+/** Stands in the table for what could not be measured. */
+export function failedLine(what: string, error: unknown): Line {
+  const { message } = error as Error;
+  return { what, measured: failed, figures: message.length > 300 ? `${message.slice(0, 300)} …` : message };
+}
+
+export const failed = "failed";
 
 /** The lines as a Markdown table, which reads well on a terminal too. */
 export function formatTable(lines: Line[]): string {
-  const head: Line = { what: "what", measured: "measured", bar: "bar", aim: "aim", figures: "figures" };
-  const columns = Object.keys(head) as (keyof Line)[];
-  const width = (column: keyof Line) => Math.max(...[head, ...lines].map((line) => line[column].length));
-  const format = (line: Line) =>
-    `| ${columns.map((column) => line[column].padEnd(width(column))).join(" | ")} |`;
-  const rule = `|${columns.map((column) => "-".repeat(width(column) + 2)).join("|")}|`;
-  return [format(head), rule, ...lines.map(format)].join("\n");
+  const hasBars = lines.some(({ bar }) => bar !== undefined);
+  const columns = hasBars
+    ? (["what", "measured", "bar", "aim", "figures"] as const)
+    : (["what", "measured", "figures"] as const);
+  const cells = lines.map((line) => columns.map((column) => cellOf(line[column] ?? "")));
+  const widths = columns.map((column, index) =>
+    Math.max(column.length, ...cells.map((row) => row[index]!.length)),
+  );
+  const format = (row: readonly string[]) =>
+    `| ${row.map((cell, index) => cell.padEnd(widths[index]!)).join(" | ")} |`;
+  const rule = `|${widths.map((width) => "-".repeat(width + 2)).join("|")}|`;
+  return [format(columns), rule, ...cells.map(format)].join("\n");
+}
+
+/** A cell holds no line end, and no bar of its own. */
+function cellOf(text: string): string {
+  return text.replace(/\s+/g, " ").replaceAll("|", "\\|").trim();
+}
+
+/** All that was measured: what there is a bar for, and then the rest. */
+export function formatResults(lines: Line[]): string {
+  const [barred, further] = [true, false].map((wanted) =>
+    lines.filter(({ bar }) => (bar !== undefined) === wanted),
+  ) as [Line[], Line[]];
+  const tables: string[] = [];
+  if (barred.length > 0) tables.push(formatTable(barred));
+  if (further.length > 0) tables.push(`### Further figures\n\n${formatTable(further)}`);
+  return tables.join("\n\n");
 }
 
 /** The median of a ratio over the rounds, with its spread. */
 export function ratio(rounds: number[], unit: "" | "x"): string {
-  const digits = unit === "x" ? 1 : 2;
-  const [low, high] = [Math.min(...rounds), Math.max(...rounds)];
-  return `${median(rounds).toFixed(digits)}${unit} (${low.toFixed(digits)}–${high.toFixed(digits)})`;
+  return spread(rounds, (value) => `${value.toFixed(unit === "x" ? 1 : 2)}${unit}`);
+}
+
+/** The median over the rounds, and in brackets the lowest and the highest; they are left out where there was one round. */
+export function spread(rounds: number[], format: (value: number) => string): string {
+  if (rounds.length === 1) return format(rounds[0]!);
+  const withoutUnit = (value: number) => format(value).replace(/\D+$/, "");
+  return `${format(median(rounds))} (${withoutUnit(Math.min(...rounds))}–${withoutUnit(Math.max(...rounds))})`;
+}
+
+export function perSecond(value: number): string {
+  return `${count(value)}/s`;
+}
+
+export function count(value: number): string {
+  return Math.round(value).toLocaleString("en");
+}
+
+export function milliseconds(value: number): string {
+  return `${value < 10 ? value.toFixed(2) : value.toFixed(1)} ms`;
+}
+
+export function megabytes(bytes: number): string {
+  return `${count(bytes / 1_000_000)} MB`;
 }
 
 export function median(values: number[]): number {
@@ -32,13 +95,10 @@ export function median(values: number[]): number {
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 }
 
-const start = "<!-- bench:start -->";
-const end = "<!-- bench:end -->";
+const place = "<!-- bench:results -->";
 
-/** Puts the results between the page's markers; the text around them stays. */
-export function replaceResults(page: string, results: string): string {
-  const from = page.indexOf(start);
-  const to = page.indexOf(end);
-  if (from < 0 || to < from) throw new Error(`The page needs the markers ${start} and ${end}.`);
-  return `${page.slice(0, from + start.length)}\n${results}\n${page.slice(to)}`;
+/** The page with the results in their place. */
+export function placeResults(page: string, results: string): string {
+  if (!page.includes(place)) throw new Error(`The page needs the place ${place}.`);
+  return page.replace(place, () => results);
 }

@@ -7,6 +7,7 @@ const checks = {
   "types of server": ["tsc", "-p", "server"],
   "types of dashboard": ["tsc", "-p", "dashboard"],
   "types of client": ["tsc", "-p", "client"],
+  "types of bench": ["tsc", "-p", "bench"],
   "lint and format": ["biome", "check", "--error-on-warnings"],
   "generated files": ["bun", "server/generate.ts", "--check"],
   "generated types": ["bun", "client/generate.ts", "--check"],

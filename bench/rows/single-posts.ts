@@ -1,85 +1,105 @@
 import { eventBodies, post } from "../events.ts";
-import type { LoadJob, LoadResult } from "../load.ts";
-import { root, run } from "../processes.ts";
+import { runLoad } from "../generators.ts";
+import type { LoadResult } from "../load.ts";
 import { type Server, startEcho, startHandWritten, startTidings } from "../servers.ts";
-import { type Line, median, type RowOptions, ratio } from "../table.ts";
+import { count, type Line, median, milliseconds, perSecond, type RowOptions, ratio } from "../table.ts";
 
-const connections = 128;
+const barredConnections = 128;
+const otherConnections = [1, 32, 512];
 const servers = { echo: startEcho, tidings: startTidings, "hand-written": startHandWritten };
 type Name = keyof typeof servers;
 
 /** Single durable POSTs: one event, one request, one answer after its fsync. */
-export async function singlePosts({ seconds, rounds, say }: RowOptions): Promise<Line[]> {
+export async function singlePosts(options: RowOptions): Promise<Line[]> {
+  const lines = await againstBoth(options);
+  for (const connections of options.quick ? [1] : otherConnections) {
+    lines.push(await againstEcho(connections, options));
+  }
+  return lines;
+}
+
+async function againstBoth(options: RowOptions): Promise<Line[]> {
+  // A quick run needs nothing that would have to be installed.
+  const names = (Object.keys(servers) as Name[]).filter((name) => !options.quick || name !== "hand-written");
   const results: Record<Name, LoadResult[]> = { echo: [], tidings: [], "hand-written": [] };
   let verified = 0;
   // Interleaved, so that a machine that is slower for a minute is slower for all three.
-  for (let round = 1; round <= rounds; round++) {
-    for (const name of Object.keys(servers) as Name[]) {
-      const server = await servers[name]();
-      try {
-        const result = await loadPosts(server, seconds * 1_000);
-        results[name].push(result);
-        say(`round ${round}, ${name}: ${describe(result)}`);
-        const held = await server.countEvents();
-        if (held !== null) {
-          if (held !== result.acknowledged) {
-            throw new Error(`${name} acknowledged ${result.acknowledged} events and holds ${held}.`);
-          }
-          if (name === "tidings") verified += held;
-          say(`  ${name} holds exactly the ${held.toLocaleString("en")} events that it acknowledged`);
-        }
-      } finally {
-        await server.stop();
-      }
+  for (let round = 1; round <= options.rounds; round++) {
+    for (const name of names) {
+      const { result, held } = await measure(name, barredConnections, options);
+      results[name].push(result);
+      options.say(`round ${round}, ${name}: ${describe(result)}`);
+      if (name === "tidings") verified += held ?? 0;
     }
   }
 
   const against = (other: Name) =>
     results.tidings.map((result, round) => result.perSecond / results[other][round]!.perSecond);
-  const speed = (name: Name) => {
-    const perSecond = median(results[name].map((result) => result.perSecond));
-    return `${Math.round(perSecond).toLocaleString("en")}/s`;
-  };
-  const p99 = (name: Name) => `${median(results[name].map((result) => result.p99Ms)).toFixed(1)} ms`;
+  const speed = (name: Name) => perSecond(median(results[name].map((result) => result.perSecond)));
+  const p99 = (name: Name) => milliseconds(median(results[name].map((result) => result.p99Ms)));
   const slowest = (name: Name) => `${Math.max(...results[name].map((result) => result.maxMs)).toFixed(0)} ms`;
-  return [
+  const lines: Line[] = [
     {
-      what: `single durable POSTs, ${connections} connections, against a \`Bun.serve\` echo`,
+      what: `single durable POSTs, ${barredConnections} connections, against a \`Bun.serve\` echo`,
       measured: ratio(against("echo"), ""),
       bar: "0.5",
       aim: "0.7",
-      figures: `${speed("tidings")} (p99 ${p99("tidings")}, slowest ${slowest("tidings")}) to ${speed("echo")} (p99 ${p99("echo")}); database verified: exactly ${verified.toLocaleString("en")} acknowledged events`,
+      figures: `${speed("tidings")} (p99 ${p99("tidings")}, slowest ${slowest("tidings")}) to ${speed("echo")} (p99 ${p99("echo")}); database verified: exactly ${count(verified)} acknowledged events`,
     },
-    {
+  ];
+  if (names.includes("hand-written")) {
+    lines.push({
       what: "… against Fastify + better-sqlite3, a commit for each request",
       measured: ratio(against("hand-written"), "x"),
       bar: "12x",
       aim: "20x",
       figures: `${speed("tidings")} to ${speed("hand-written")} (p99 ${p99("hand-written")}, slowest ${slowest("hand-written")})`,
-    },
-  ];
+    });
+  }
+  return lines;
 }
 
-async function loadPosts(server: Server, durationMs: number): Promise<LoadResult> {
-  const job: LoadJob = {
-    port: server.port,
-    connections,
-    warmupMs: 1_500,
-    durationMs,
-    expectedStatus: 201,
-    requests: eventBodies.map((body) => post(body, server.apiKey)),
+/** With more clients or fewer, in one round. */
+async function againstEcho(connections: number, options: RowOptions): Promise<Line> {
+  const { result: echo } = await measure("echo", connections, options);
+  const { result: tidings } = await measure("tidings", connections, options);
+  options.say(`${connections} connections, echo: ${describe(echo)}`);
+  options.say(`${connections} connections, tidings: ${describe(tidings)}`);
+  return {
+    what: `single durable POSTs, ${connections} ${connections === 1 ? "connection" : "connections"}, against the echo`,
+    measured: ratio([tidings.perSecond / echo.perSecond], ""),
+    figures: `${perSecond(tidings.perSecond)} (p50 ${milliseconds(tidings.p50Ms)}, p99 ${milliseconds(tidings.p99Ms)}) to ${perSecond(echo.perSecond)} (p99 ${milliseconds(echo.p99Ms)})`,
   };
-  const printed = await run({
-    command: [process.execPath, "bench/load.ts"],
-    cwd: root,
-    stdin: JSON.stringify(job),
-  });
-  return JSON.parse(printed) as LoadResult;
 }
 
-function describe({ perSecond, p50Ms, p99Ms, maxMs, generatorCpuUs }: LoadResult): string {
+/** Loads a server of its own, and verifies that it holds exactly what it acknowledged. */
+async function measure(name: Name, connections: number, { seconds, warmupMs, say }: RowOptions) {
+  const server: Server = await servers[name]();
+  try {
+    const result = await runLoad({
+      port: server.port,
+      connections,
+      warmupMs,
+      durationMs: seconds * 1_000,
+      expectedStatus: 201,
+      requests: eventBodies.map((body) => post(body, server.apiKey)),
+    });
+    const held = await server.countEvents();
+    if (held !== null) {
+      if (held !== result.acknowledged) {
+        throw new Error(`${name} acknowledged ${result.acknowledged} events and holds ${held}.`);
+      }
+      say(`  ${name} holds exactly the ${count(held)} events that it acknowledged`);
+    }
+    return { result, held };
+  } finally {
+    await server.stop();
+  }
+}
+
+function describe({ perSecond: rate, p50Ms, p99Ms, maxMs, generatorCpuUs }: LoadResult): string {
   return (
-    `${Math.round(perSecond).toLocaleString("en")} requests/s, ` +
+    `${count(rate)} requests/s, ` +
     `p50 ${p50Ms.toFixed(1)} ms, p99 ${p99Ms.toFixed(1)} ms, slowest ${maxMs.toFixed(0)} ms ` +
     `(the generator: ${generatorCpuUs.toFixed(1)} µs of processor time a request)`
   );

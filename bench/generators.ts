@@ -1,0 +1,32 @@
+import type { DrainJob, DrainResult } from "./drain.ts";
+import { get } from "./events.ts";
+import type { LoadJob, LoadResult } from "./load.ts";
+import { run } from "./processes.ts";
+import type { RawJob, RawResult } from "./raw-sqlite.ts";
+import type { Server } from "./servers.ts";
+import type { SteadyJob, SteadyResult } from "./steady.ts";
+
+/** A closed loop of requests. */
+export const runLoad = (job: LoadJob) => runScript<LoadResult>("bench/load.ts", job);
+
+/** Complete listings, read and forgotten. */
+export const runDrain = (job: DrainJob) => runScript<DrainResult>("bench/drain.ts", job);
+
+/** Events posted at a steady rate, and their arrival at live streams. */
+export const runSteady = (job: SteadyJob) => runScript<SteadyResult>("bench/steady.ts", job);
+
+/** Rows inserted straight into SQLite. */
+export const runRawSqlite = (job: RawJob) => runScript<RawResult>("bench/raw-sqlite.ts", job);
+
+/** A closed loop of reads; the paths are asked for in turn. */
+export function runReads(
+  { port, apiKey }: Server,
+  paths: string[],
+  times: { connections: number; warmupMs: number; durationMs: number },
+): Promise<LoadResult> {
+  return runLoad({ port, ...times, expectedStatus: 200, requests: paths.map((path) => get(path, apiKey)) });
+}
+
+async function runScript<Result>(script: string, job: object): Promise<Result> {
+  return JSON.parse(await run({ command: [process.execPath, script], stdin: JSON.stringify(job) })) as Result;
+}

@@ -1,0 +1,26 @@
+const bucketUs = 10;
+const bucketsMax = 6_000_000; // a minute; what takes longer is counted as a minute
+
+/** Latencies, counted in steps of 10 µs: adding one costs next to nothing, however many there are. */
+export class Latencies {
+  readonly #buckets = new Uint32Array(bucketsMax);
+  count = 0;
+  slowestMs = 0;
+
+  add(latencyMs: number): void {
+    this.count++;
+    this.#buckets[Math.min((latencyMs * (1_000 / bucketUs)) | 0, bucketsMax - 1)]!++;
+    if (latencyMs > this.slowestMs) this.slowestMs = latencyMs;
+  }
+
+  /** The latency, in milliseconds, within which a share of all stayed; NaN where there is none. */
+  percentile(share: number): number {
+    let left = Math.ceil(this.count * share);
+    if (left === 0) return Number.NaN;
+    for (let bucket = 0; bucket < bucketsMax; bucket++) {
+      left -= this.#buckets[bucket]!;
+      if (left <= 0) return ((bucket + 1) * bucketUs) / 1_000;
+    }
+    return Number.NaN;
+  }
+}

@@ -1,0 +1,81 @@
+/**
+ * What batches are held against: the same rows and the same index put straight into SQLite, in transactions of the same size, in a
+ * process of its own. Rows and tokens are made beforehand by the program's own code; here is no HTTP, no check, no counter
+ * and no second thread. It reads a `RawJob` as JSON on stdin and prints a `RawResult` as JSON on stdout.
+ */
+import { bodyOf, idOf } from "../server/storage/sqlite/event-row.ts";
+import { databaseFile, migrate, openForWriting } from "../server/storage/sqlite/open.ts";
+import { positionSql } from "../server/storage/sqlite/position.ts";
+import { tokensOf } from "../server/storage/sqlite/tokens.ts";
+import { eventOf } from "./events.ts";
+
+export type RawJob = {
+  folder: string;
+  /** Different events, inserted in turn. */
+  events: number;
+  /** Events in a transaction. */
+  batch: number;
+  warmupMs: number;
+  durationMs: number;
+};
+
+export type RawResult = { perSecond: number; inserted: number };
+
+type Row = { id: string; body: string; tokens: string };
+
+const projectId = 1;
+/** Rows that share a millisecond: as many as come in one at 100,000 a second. */
+const rowsPerMs = 100;
+
+function rowOf(number: number): Row {
+  const { channel, ...sent } = eventOf(number);
+  const createdAt = new Date().toISOString();
+  const event = { ...sent, id: Bun.randomUUIDv7(), channelId: channel, createdAt };
+  const { id, name, channelId, userId, icon, notify, tags } = event;
+  const json = JSON.stringify({ id, name, channelId, userId, icon, notify, tags, createdAt });
+  return { id: idOf(json), body: bodyOf(json), tokens: tokensOf(projectId, event) };
+}
+
+/** Runs the job in this process. */
+function insertRaw({ folder, events, batch, warmupMs, durationMs }: RawJob): RawResult {
+  const rows = Array.from({ length: events }, (_, number) => rowOf(number));
+  migrate(folder);
+  // The writer's own settings: WAL, synchronous = FULL, the same cache.
+  const database = openForWriting(databaseFile(folder));
+  const insertEvent = database.prepare(
+    `INSERT INTO events (position, project_id, id, arrival, body)
+     VALUES (${positionSql("?1", "?2")}, ?3, unhex(?4, '-'), NULL, ?5)`,
+  );
+  const insertTokens = database.prepare(
+    `INSERT INTO events_index (rowid, tokens) VALUES (${positionSql("?1", "?2")}, ?3)`,
+  );
+  const begin = database.prepare("BEGIN IMMEDIATE");
+  const commit = database.prepare("COMMIT");
+  const firstMs = Date.now();
+  let inserted = 0;
+  const insertBatch = () => {
+    begin.run();
+    for (const end = inserted + batch; inserted < end; inserted++) {
+      const { id, body, tokens } = rows[inserted % rows.length]!;
+      const ms = firstMs + Math.floor(inserted / rowsPerMs);
+      const sequence = inserted % rowsPerMs;
+      insertEvent.run(ms, sequence, projectId, id, body);
+      insertTokens.run(ms, sequence, tokens);
+    }
+    commit.run();
+  };
+
+  const startedAt = performance.now();
+  while (performance.now() < startedAt + warmupMs) insertBatch();
+  const countedFrom = performance.now();
+  const insertedBefore = inserted;
+  while (performance.now() < countedFrom + durationMs) insertBatch();
+  const seconds = (performance.now() - countedFrom) / 1_000;
+  database.close();
+  return { perSecond: (inserted - insertedBefore) / seconds, inserted };
+}
+
+if (import.meta.main) {
+  const job = (await Bun.stdin.json()) as RawJob;
+  process.stdout.write(JSON.stringify(insertRaw(job)));
+}

@@ -1,0 +1,58 @@
+import { runDrain, runSteady } from "../generators.ts";
+import { count, type Line, median, milliseconds, type RowOptions, ratio } from "../table.ts";
+
+const listings = 2;
+
+/** What recording costs while complete listings stream: the same steady load, without them and beside them. */
+export async function ingestWhileListing(options: RowOptions): Promise<Line[]> {
+  const { seconds, warmupMs, rounds, quick, month, say } = options;
+  const { server } = await month();
+  const { port, apiKey } = server;
+  const eventsPerSecond = quick ? 100 : 1_000;
+  const durationMs = seconds * 1_000;
+  // The listings begin so long before the generator of posts is started, and go on for several times that after the last.
+  const marginMs = quick ? 100 : 500;
+  const post = () =>
+    runSteady({
+      port,
+      apiKey,
+      perSecond: eventsPerSecond,
+      warmupMs,
+      durationMs,
+      streams: 0,
+      watchedStreams: 0,
+    });
+  const alone: number[] = [];
+  const beside: number[] = [];
+  const listed: number[] = [];
+  for (let round = 1; round <= rounds; round++) {
+    alone.push((await post()).answers.p99Ms);
+    const draining = runDrain({
+      port,
+      apiKey,
+      readers: listings,
+      durationMs: warmupMs + durationMs + 4 * marginMs,
+    });
+    const [{ answers }, { events, seconds: drained }] = await Promise.all([
+      Bun.sleep(marginMs).then(post),
+      draining,
+    ]);
+    beside.push(answers.p99Ms);
+    listed.push(events / drained);
+    say(
+      `round ${round}, ingest: p99 ${milliseconds(alone.at(-1)!)} alone, ${milliseconds(answers.p99Ms)} beside listings`,
+    );
+  }
+  return [
+    {
+      what: `ingest p99 while ${listings} complete listings stream, against without`,
+      measured: ratio(
+        beside.map((p99, round) => p99 / alone[round]!),
+        "x",
+      ),
+      bar: "2x",
+      aim: "1.2x",
+      figures: `${milliseconds(median(beside))} to ${milliseconds(median(alone))} at ${count(eventsPerSecond)} POSTs/s; the listings gave ${count(median(listed))} events/s meanwhile`,
+    },
+  ];
+}

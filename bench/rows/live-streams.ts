@@ -1,0 +1,47 @@
+import { runSteady } from "../generators.ts";
+import { peakBytesDuring } from "../memory.ts";
+import { startTidings } from "../servers.ts";
+import { count, type Line, megabytes, milliseconds, type RowOptions, spread } from "../table.ts";
+
+/** From a POST that is accepted to its event at the live streams. */
+export async function liveStreams({ seconds, warmupMs, rounds, quick, say }: RowOptions): Promise<Line[]> {
+  const [streams, watchedStreams, eventsPerSecond] = quick ? [20, 5, 100] : [1_000, 50, 1_000];
+  const p99s: number[] = [];
+  const figures: string[] = [];
+  for (let round = 1; round <= rounds; round++) {
+    const server = await startTidings();
+    try {
+      const { result, peakBytes } = await peakBytesDuring(server.pid, () =>
+        runSteady({
+          port: server.port,
+          apiKey: server.apiKey,
+          perSecond: eventsPerSecond,
+          warmupMs,
+          durationMs: seconds * 1_000,
+          streams,
+          watchedStreams,
+        }),
+      );
+      const { arrivals, answers } = result;
+      p99s.push(arrivals.p99Ms);
+      figures.push(
+        `arrivals p50 ${milliseconds(arrivals.p50Ms)}, slowest ${milliseconds(arrivals.maxMs)}; answers p99 ${milliseconds(answers.p99Ms)}; ${megabytes(result.bytesPerSecond)}/s to the streams; the server's memory at most ${megabytes(peakBytes)}; the generator takes ${result.generatorCpuShare.toFixed(2)} of a core`,
+      );
+      say(`round ${round}, live streams: p99 ${milliseconds(arrivals.p99Ms)}, ${figures.at(-1)}`);
+      const held = await server.countEvents();
+      if (held !== result.posted)
+        throw new Error(`Of ${result.posted} acknowledged events, the server holds ${held}.`);
+    } finally {
+      await server.stop();
+    }
+  }
+  return [
+    {
+      what: `accepted POST to its arrival at ${count(streams)} live streams, p99 at ${count(eventsPerSecond)} events/s`,
+      measured: spread(p99s, milliseconds),
+      bar: "100 ms",
+      aim: "30 ms",
+      figures: `${figures.at(-1)!}; each event was seen to arrive at each of ${watchedStreams} streams`,
+    },
+  ];
+}

@@ -1,0 +1,139 @@
+import { channelCount, userCount } from "../events.ts";
+import { runReads } from "../generators.ts";
+import { dayMs, type Month, monthDays } from "../month.ts";
+import type { Tidings } from "../servers.ts";
+import { count, failed, failedLine, type Line, milliseconds, perSecond, type RowOptions } from "../table.ts";
+
+type Filter = {
+  what: string;
+  /** The queries that are asked in turn, so that no one page stays in a cache. */
+  queries: string[];
+  /** No event passes it: the whole index is searched in vain. */
+  isEmpty?: true;
+};
+
+/** Null stands for a filter that failed. */
+type Measured = { what: string; p99Ms: number | null; line: Line };
+
+/** A page of 50 with any filter. */
+export async function pages(options: RowOptions): Promise<Line[]> {
+  const month = await options.month();
+  const measured: Measured[] = [];
+  for (const filter of await filtersOf(month)) {
+    measured.push(await measure(month.server, filter, options));
+    options.say(`${filter.what}: ${measured.at(-1)!.line.measured}`);
+  }
+  const failures = measured.filter(({ p99Ms }) => p99Ms === null);
+  const slowest = measured.reduce((a, b) => ((b.p99Ms ?? 0) > (a.p99Ms ?? 0) ? b : a));
+  const worst: Line = {
+    what: `a page of 50 with any filter at ${count(options.events)} events, p99`,
+    measured: failures.length > 0 ? failed : milliseconds(slowest.p99Ms!),
+    bar: "10 ms",
+    aim: "3 ms",
+    figures:
+      failures.length > 0
+        ? `failed: ${failures.map(({ what }) => what).join(", ")}`
+        : `the slowest of ${measured.length} filters: ${slowest.what}; each by itself below`,
+  };
+  return [worst, ...measured.map(({ line }) => line)];
+}
+
+async function filtersOf({ server, startMs }: Month): Promise<Filter[]> {
+  const channels = Array.from({ length: channelCount }, (_, number) => `channel-${number}`);
+  const users = Array.from({ length: 100 }, (_, number) => `user_${(number * 7_919) % userCount}`);
+  const middleMs = startMs + (monthDays / 2) * dayMs;
+  const cursors: string[] = [];
+  for (const channel of channels) {
+    cursors.push(
+      `channel=${channel}&cursor=${await cursorAfter(server, `channel=${channel}&to=${middleMs}`)}`,
+    );
+  }
+  return [
+    { what: "no filter", queries: [""] },
+    { what: "a channel", queries: channels.map((channel) => `channel=${channel}`) },
+    { what: "a user", queries: users.map((user) => `userId=${user}`) },
+    { what: "a tag of a quarter of all events", queries: ["tag.plan=pro", "tag.plan=premium"] },
+    { what: "a tag of few events", queries: users.map((_, number) => `tag.amount=${number * 31}`) },
+    { what: "a name", queries: ["name=Payment%20received", "name=Login%20failed"] },
+    {
+      what: "a channel and a tag",
+      queries: channels.map((channel) => `channel=${channel}&tag.plan=pro`),
+    },
+    {
+      what: "a channel and a user",
+      queries: users.map((user, number) => `channel=channel-${number % channelCount}&userId=${user}`),
+    },
+    {
+      what: "two common tags that never meet",
+      queries: ["tag.plan=plus&tag.origin=web", "tag.plan=pro&tag.origin=web"],
+      isEmpty: true,
+    },
+    { what: "a word (`q=payment failed`)", queries: [`q=${encodeURIComponent("payment failed")}`] },
+    { what: "a prefix (`q=pa*`)", queries: ["q=pa*", "q=log*"] },
+    { what: "a prefix that every event has (`q=p*`)", queries: ["q=p*"] },
+    { what: "a negation (`q=-origin=web`)", queries: ["q=-origin%3Dweb", "q=-origin%3Dapp"] },
+    {
+      what: "a negation that leaves nothing (`q=plan=plus -origin=app`)",
+      queries: [`q=${encodeURIComponent("plan=plus -origin=app")}`],
+      isEmpty: true,
+    },
+    {
+      what: "a channel and a day",
+      queries: channels.map((channel, number) => {
+        const from = startMs + number * dayMs;
+        return `channel=${channel}&from=${from}&to=${from + dayMs}`;
+      }),
+    },
+    { what: "a channel, oldest first", queries: channels.map((channel) => `channel=${channel}&order=asc`) },
+    { what: "a channel, with a cursor half a month back", queries: cursors },
+  ];
+}
+
+/** One connection, one request after the other; and then eight. A filter that fails is told, and the others go on. */
+async function measure(
+  server: Tidings,
+  { what, queries, isEmpty }: Filter,
+  { seconds, quick }: RowOptions,
+): Promise<Measured> {
+  const title = `a page of 50: ${what}`;
+  try {
+    const { events } = await readPage(server, queries[0]!);
+    if ((events.length === 0) !== (isEmpty ?? false)) {
+      throw new Error(`${events.length} events pass ${queries[0]}`);
+    }
+    const paths = queries.map((query) => `/api/events?limit=50${query && `&${query}`}`);
+    const times = { warmupMs: quick ? 10 : 300, durationMs: (seconds * 1_000) / 4 };
+    const one = await runReads(server, paths, { connections: 1, ...times });
+    const eight = quick ? null : await runReads(server, paths, { connections: 8, ...times });
+    const beside =
+      eight && `; on 8 connections p99 ${milliseconds(eight.p99Ms)} at ${perSecond(eight.perSecond)}`;
+    const line = {
+      what: title,
+      measured: `p50 ${milliseconds(one.p50Ms)}, p99 ${milliseconds(one.p99Ms)}`,
+      figures: `${count(one.counted)} requests, slowest ${milliseconds(one.maxMs)}${beside ?? ""}`,
+    };
+    return { what, p99Ms: one.p99Ms, line };
+  } catch (error) {
+    return {
+      what,
+      p99Ms: null,
+      line: failedLine(title, error),
+    };
+  }
+}
+
+async function readPage({ port, apiKey }: Tidings, query: string) {
+  const answer = await fetch(`http://127.0.0.1:${port}/api/events?limit=50${query && `&${query}`}`, {
+    headers: { "x-api-key": apiKey },
+  });
+  if (answer.status !== 200)
+    throw new Error(`GET /api/events?${query} answered ${answer.status}: ${await answer.text()}`);
+  return (await answer.json()) as { events: unknown[]; nextCursor: string | null };
+}
+
+/** Where the page after the first of a query begins. */
+async function cursorAfter(server: Tidings, query: string): Promise<string> {
+  const { nextCursor } = await readPage(server, query);
+  if (nextCursor === null) throw new Error(`${query} has no second page: load more events`);
+  return nextCursor;
+}

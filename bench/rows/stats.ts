@@ -1,0 +1,47 @@
+import { runReads } from "../generators.ts";
+import { type Month, undatedEvery } from "../month.ts";
+import { count, type Line, milliseconds, perSecond, type RowOptions } from "../table.ts";
+
+/** Counts over a month: what a chart asks for. */
+export async function stats({ seconds, events, quick, month, say }: RowOptions): Promise<Line[]> {
+  const loaded = await month();
+  const barred = {
+    what: `stats: a month by channel at ${count(events)} events, p99`,
+    query: "by=day&split=channel&timeZone=Europe/Berlin",
+  };
+  const further = [
+    { what: "stats: a month by name", query: "by=day&split=name&timeZone=UTC" },
+    { what: "stats: a month by the hour, not split", query: "by=hour&timeZone=UTC" },
+    { what: "stats: a month by a tag", query: "by=day&split=tag.plan&timeZone=UTC" },
+  ];
+  const lines: Line[] = [];
+  for (const { what, query } of [barred, ...further]) {
+    const path = `/api/stats?${query}&from=${loaded.startMs}&to=${loaded.endMs}`;
+    await checkTotal(loaded, path, events - Math.ceil(events / undatedEvery));
+    const { p50Ms, p99Ms, counted, ...load } = await runReads(loaded.server, [path], {
+      connections: 1,
+      warmupMs: quick ? 10 : 300,
+      durationMs: (seconds * 1_000) / 4,
+    });
+    const isBarred = query === barred.query;
+    lines.push({
+      what,
+      measured: isBarred ? milliseconds(p99Ms) : `p50 ${milliseconds(p50Ms)}, p99 ${milliseconds(p99Ms)}`,
+      ...(isBarred && { bar: "10 ms", aim: "–" }),
+      figures: `${isBarred ? `p50 ${milliseconds(p50Ms)}; ` : ""}${count(counted)} requests, ${perSecond(load.perSecond)}, slowest ${milliseconds(load.maxMs)}`,
+    });
+    say(`${what}: p99 ${milliseconds(p99Ms)}`);
+  }
+  return lines;
+}
+
+/** The counts must be those of the month's events that have a `createdAt`. */
+async function checkTotal({ server }: Month, path: string, expected: number): Promise<void> {
+  const answer = await fetch(`http://127.0.0.1:${server.port}${path}`, {
+    headers: { "x-api-key": server.apiKey },
+  });
+  if (answer.status !== 200) throw new Error(`GET ${path} answered ${answer.status}: ${await answer.text()}`);
+  const { total } = (await answer.json()) as { total: number };
+  if (total !== expected)
+    throw new Error(`GET ${path} counts ${total} events, and ${expected} happened then.`);
+}

@@ -1,0 +1,49 @@
+import { expect, test } from "bun:test";
+import { root } from "./processes.ts";
+
+async function bench(...flags: string[]) {
+  const child = Bun.spawn([process.execPath, "bench/run.ts", ...flags], {
+    cwd: root,
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [output, errors] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ]);
+  return { code: await child.exited, output, errors };
+}
+
+test("every row runs, and the page stays as it is", async () => {
+  const { code, output } = await bench("--quick");
+  expect(output.match(/.*\| failed .*/g)).toBeNull();
+  for (const what of [
+    "single durable POSTs",
+    "batches of 1,000",
+    "a page of 50 with any filter at 5,000 events",
+    "stats: a month by channel",
+    "the complete listing of 5,000 events",
+    "ingest p99 while 2 complete listings stream",
+    "accepted POST to its arrival",
+    "resident memory, idle",
+    "at 5,000 events: loading",
+  ]) {
+    expect(output).toContain(`| ${what}`);
+  }
+  expect(output).toContain("docs/benchmarks.md stays as it is");
+  expect(code).toBe(0);
+});
+
+test("a row that fails is told, and the others are measured", async () => {
+  // So few events have no second page for a cursor to stand behind.
+  const { code, output } = await bench("--quick", "--events", "20", "--rows", "pages,listing");
+  expect(output).toMatch(/\| pages +\| failed/);
+  expect(output).toContain("| the complete listing of 20 events");
+  expect(code).toBe(1);
+});
+
+test("an unknown row is refused with the names of those that are there", async () => {
+  const { code, errors } = await bench("--rows", "pagse");
+  expect(errors).toContain("There is no row pagse; there is single-posts, batches,");
+  expect(code).toBe(1);
+});

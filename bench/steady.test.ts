@@ -1,0 +1,92 @@
+import { afterEach, expect, test } from "bun:test";
+import { createNumberReader, type SteadyJob, steady } from "./steady.ts";
+
+const stops: (() => void)[] = [];
+afterEach(() => {
+  for (const stop of stops.splice(0)) stop();
+});
+
+/** A server that sends each event that it is posted to its live streams. */
+function serveStreams() {
+  const streams = new Set<ReadableStreamDefaultController<Uint8Array>>();
+  let posted = 0;
+  const server = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    idleTimeout: 0,
+    routes: {
+      "/api/events": {
+        POST: async (request) => {
+          posted++;
+          const frame = Buffer.from(`event: event\ndata: ${await request.text()}\n\n`);
+          for (const stream of streams) stream.enqueue(frame);
+          return Response.json({ ok: true }, { status: 201 });
+        },
+      },
+      "/api/events/stream": () => {
+        const body = new ReadableStream<Uint8Array>({
+          start(controller) {
+            streams.add(controller);
+            controller.enqueue(Buffer.from("event: ready\ndata: {}\n\n"));
+          },
+        });
+        return new Response(body, { headers: { "content-type": "text/event-stream" } });
+      },
+    },
+  });
+  stops.push(() => server.stop(true));
+  return { port: server.port!, posted: () => posted, streams };
+}
+
+const job: Omit<SteadyJob, "port"> = {
+  apiKey: "k",
+  perSecond: 200,
+  warmupMs: 50,
+  durationMs: 200,
+  streams: 12,
+  watchedStreams: 3,
+};
+
+test("every event that is due is posted, and arrives at the streams that are watched", async () => {
+  const { port, posted, streams } = serveStreams();
+  const result = await steady({ port, ...job });
+  expect(result.posted).toBe(50);
+  expect(posted()).toBe(50);
+  expect(streams.size).toBe(12);
+  expect(result.answers.count).toBe(40);
+  expect(result.arrivals.count).toBe(3 * 40);
+  expect(result.arrivals.p50Ms).toBeLessThanOrEqual(result.arrivals.p99Ms);
+});
+
+test("numbers are read however the stream is cut", () => {
+  const numbers = Array.from({ length: 20 }, (_, number) => number * 7);
+  const frames = numbers.map(
+    (number) => `data: {"tags":{"number":"${String(number).padStart(10, "0")}"}}\n\n`,
+  );
+  const bytes = Buffer.from(frames.join(""));
+  for (let size = 1; size <= 150; size++) {
+    const read = createNumberReader();
+    const seen: number[] = [];
+    for (let at = 0; at < bytes.length; at += size) seen.push(...read(bytes.subarray(at, at + size)));
+    expect(seen).toEqual(numbers);
+  }
+});
+
+test("without streams only the answers are measured", async () => {
+  const { port } = serveStreams();
+  const result = await steady({ port, ...job, streams: 0, watchedStreams: 0 });
+  expect(result.answers.count).toBe(40);
+  expect(result.arrivals.count).toBe(0);
+});
+
+test("a post or a stream that is refused ends the run", async () => {
+  const server = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    fetch: () => new Response("overloaded", { status: 503 }),
+  });
+  stops.push(() => server.stop(true));
+  const port = server.port!;
+  await expect(steady({ port, ...job })).rejects.toThrow("a live stream was refused");
+  await expect(steady({ port, ...job, streams: 0 })).rejects.toThrow("a post was answered 503: overloaded");
+});
