@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
+import { expectConsistent } from "../testing/consistency.ts";
 import { testProcess } from "../testing/server-process.ts";
-import { expectTallies } from "../testing/tallies.ts";
 import type { Event } from "../wire/event.ts";
 
 const kills = Number(process.env.TIDINGS_TEST_KILLS ?? 25);
@@ -160,7 +160,7 @@ test(
     expect(repeated).toBeGreaterThan(kills);
     expect(read).toBeGreaterThan(kills);
     await app.end("SIGTERM");
-    expect(expectTallies(app.config.dataDirectory)).toBe(events.length);
+    expect(expectConsistent(app.config.dataDirectory)).toBe(events.length);
   },
   60_000 + kills * 5_000,
 );

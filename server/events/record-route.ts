@@ -30,7 +30,7 @@ export function recordRoute(house: House) {
       return answerLines(house, request, sender, goOn);
     }
     const length = headers.get("content-length");
-    if (length === null || Number(length) > limits.requestBytes) server.timeout(request, limits.batchSeconds);
+    if (Number(length) > limits.requestBytes) server.timeout(request, limits.batchSeconds);
     const bytes = await readEventBytes(request, type, length);
     try {
       if (idempotencyKey !== null) return await idempotency.answer(idempotencyKey, bytes, sender);

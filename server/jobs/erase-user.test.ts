@@ -113,7 +113,42 @@ test("refused events, stored answers and properties of the user go, and those of
   const database = new Database(databaseFile(app.config.dataDirectory));
   const refused = (body: string) =>
     database.run(
-      "INSERT INTO refused_events (project_id, body, problem, refused_at) VALUES (?, ?, '{}', 1)",
+      "INSERT INTO refused_events (project_id, body, cut, problem, refused_at) VALUES (?, ?, 0, '{}', 1)",
+      [project, body],
+    );
+  refused(JSON.stringify({ userId, name: "" }));
+  refused('{"user_id":"Zo\\u00eb.Quux+77@example.com"}');
+  refused(`{"userId":"${userId}","na`);
+  refused(JSON.stringify({ userId: "another", name: "" }));
+  const stored = (key: string, draft: unknown, verdicts: unknown[]) =>
+    database.run("INSERT INTO idempotency_keys VALUES (?, ?, 'hash', ?, ?, 1)", [
+      project,
+      key,
+      JSON.stringify(draft),
+      JSON.stringify(verdicts),
+    ]);
+  const created = { kind: "created", notified: false };
+  stored("a", { userId, name: "" }, [created]);
+  stored("b", ["id", { code: "body-invalid", options: { detail: `"${userId}" does not fit.` } }], [created]);
+  stored("c", ["id"], [{ kind: "duplicate", json: JSON.stringify({ userId, name: "" }) }]);
+  stored("d", { userId: "another", name: "" }, [created]);
+  stored("e", ["id"], [created]);
+  database.run("INSERT INTO users VALUES (1, 'another', ?, 1)", [userId]);
+  database.run("DELETE FROM users");
+  database.close();
+  expect((await finished(app, await erase(app))).done).toBe(20);
+  await expectNoTrace(app);
+  expect(await app.list()).toHaveLength(20);
+  expectConsistent(app.config.dataDirectory);
+}, 60_000);
+
+test("refused events, stored answers and properties of the user go, and those of others stay", async () => {
+  await using app = await testApp();
+  const project = 1;
+  const database = new Database(databaseFile(app.config.dataDirectory));
+  const refused = (body: string) =>
+    database.run(
+      "INSERT INTO refused_events (project_id, body, cut, problem, refused_at) VALUES (?, ?, 0, '{}', 1)",
       [project, body],
     );
   refused(JSON.stringify({ userId, name: "" }));
@@ -139,14 +174,14 @@ test("refused events, stored answers and properties of the user go, and those of
   expect(receipt).toMatchObject({
     erasedEvents: 0,
     erasedRefusedEvents: 3,
-    erasedAnswers: 2,
+    erasedAnswers: 3,
     erasedProfiles: 1,
     erasedCopies: 0,
   });
   const left = (table: string) => database.query(`SELECT count(*) AS n FROM ${table}`).get();
   expect([left("refused_events"), left("idempotency_keys"), left("users")]).toEqual([
     { n: 1 },
-    { n: 1 },
+    { n: 2 },
     { n: 1 },
   ]);
   database.close();

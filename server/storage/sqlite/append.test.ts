@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { expectTallies } from "../../testing/tallies.ts";
+import { expectConsistent } from "../../testing/consistency.ts";
 import { testApp } from "../../testing/test-app.ts";
 import { databaseFile, openForReading, openForWriting } from "./open.ts";
 import { lastDatedSequence, positionAt } from "./position.ts";
@@ -22,7 +22,7 @@ test("counters, channels and index say the same as the rows, whatever came at on
       ),
     ),
   );
-  expect(expectTallies(app.config.dataDirectory)).toBe(600 - 60 + 1);
+  expect(expectConsistent(app.config.dataDirectory)).toBe(600 - 60 + 1);
   using database = openForReading(databaseFile(app.config.dataDirectory));
   // One entry for the one id that a client made; ids of the server need none.
   expect(database.query("SELECT project_id, lower(hex(id)) AS id FROM sent_ids").all()).toEqual([
