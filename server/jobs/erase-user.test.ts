@@ -133,38 +133,6 @@ test("refused events, stored answers and properties of the user go, and those of
   stored("c", ["id"], [{ kind: "duplicate", json: JSON.stringify({ userId, name: "" }) }]);
   stored("d", { userId: "another", name: "" }, [created]);
   stored("e", ["id"], [created]);
-  database.run("INSERT INTO users VALUES (1, 'another', ?, 1)", [userId]);
-  database.run("DELETE FROM users");
-  database.close();
-  expect((await finished(app, await erase(app))).done).toBe(20);
-  await expectNoTrace(app);
-  expect(await app.list()).toHaveLength(20);
-  expectConsistent(app.config.dataDirectory);
-}, 60_000);
-
-test("refused events, stored answers and properties of the user go, and those of others stay", async () => {
-  await using app = await testApp();
-  const project = 1;
-  const database = new Database(databaseFile(app.config.dataDirectory));
-  const refused = (body: string) =>
-    database.run(
-      "INSERT INTO refused_events (project_id, body, cut, problem, refused_at) VALUES (?, ?, 0, '{}', 1)",
-      [project, body],
-    );
-  refused(JSON.stringify({ userId, name: "" }));
-  refused('{"user_id":"Zo\\u00eb.Quux+77@example.com"}');
-  refused(`{"userId":"${userId}","na`);
-  refused(JSON.stringify({ userId: "another", name: "" }));
-  const stored = (key: string, status: number, answer: object) =>
-    database.run("INSERT INTO idempotency_keys VALUES (?, ?, 'hash', ?, ?, 1)", [
-      project,
-      key,
-      status,
-      JSON.stringify(answer),
-    ]);
-  stored("a", 201, { ok: true, event: { userId } });
-  stored("b", 422, { ok: false, detail: `"${userId}" does not fit.` });
-  stored("c", 201, { ok: true, event: { userId: "another" } });
   database.run("INSERT INTO users VALUES (?, ?, '{}', 1), (?, 'another', '{}', 1)", [
     project,
     userId,
