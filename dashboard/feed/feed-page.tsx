@@ -82,7 +82,7 @@ export function FeedPage() {
           aria-label="Feed"
           className={clsx("flex min-w-0 flex-1 flex-col", eventOpen && "max-md:invisible")}
         >
-          <FilterBar filters={channelIsPage ? chips : stable} change={withChannel} />
+          <FilterBar project={project} filters={channelIsPage ? chips : stable} change={withChannel} />
           {state.status === "loading" && <FeedSkeleton />}
           {state.status === "error" && (
             <ErrorState

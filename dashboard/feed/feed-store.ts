@@ -1,6 +1,6 @@
 import type { Event } from "../../server/wire/event.ts";
 import { byTime, type Entry, merge, toEntry } from "./entries.ts";
-import { type Filters, matches } from "./filters.ts";
+import { type Filters, matcherOf } from "./filters.ts";
 
 export type FeedState = {
   status: "loading" | "ready" | "error";
@@ -27,6 +27,7 @@ export type Feed = ReturnType<typeof createFeed>;
  * an event may be backdated). Each event is in it once, by id.
  */
 export function createFeed(filters: Filters, fetchPage: FetchPage) {
+  const matches = matcherOf(filters);
   let state: FeedState = {
     status: "loading",
     error: null,
@@ -90,7 +91,7 @@ export function createFeed(filters: Filters, fetchPage: FetchPage) {
   const merging: Event[] = [];
 
   function take(batch: readonly Event[]) {
-    const wanted = batch.filter((event) => matches(event, filters));
+    const wanted = batch.filter(matches);
     if (wanted.length === 0) return;
     if (fetching) {
       merging.push(...wanted);

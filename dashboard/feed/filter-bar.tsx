@@ -1,16 +1,19 @@
-import { ListFilter, X } from "lucide-react";
+import { ListFilter, Search, X } from "lucide-react";
 import { type KeyboardEvent, useRef, useState } from "react";
+import { SearchError } from "../../server/wire/search.ts";
 import { Kbd } from "../components/ui/kbd.tsx";
 import { useShortcuts } from "../shell/shortcuts.ts";
-import { type Filters, labelOf, readFilters } from "./filters.ts";
+import { type Filters, labelOf, withSearch } from "./filters.ts";
+import { Suggestions, useSuggestions } from "./suggestions.tsx";
 
-type FilterBarProps = { filters: Filters; change: (filters: Filters) => void };
+type FilterBarProps = { project: string; filters: Filters; change: (filters: Filters) => void };
 
-/** What the feed is narrowed to, each part with its cross, and a box to narrow it further. */
-export function FilterBar({ filters, change }: FilterBarProps) {
+/** What the feed is narrowed to, each part with its cross, and a box to search and to narrow it further. */
+export function FilterBar({ project, filters, change }: FilterBarProps) {
   const input = useRef<HTMLInputElement>(null);
   const [text, setText] = useState("");
-  const [hint, setHint] = useState(false);
+  const [fault, setFault] = useState<string | null>(null);
+  const suggestions = useSuggestions(project, input, text, write);
   const chips = Object.entries(filters);
 
   useShortcuts({
@@ -20,26 +23,44 @@ export function FilterBar({ filters, change }: FilterBarProps) {
     },
   });
 
+  function write(typed: string) {
+    setText(typed);
+    setFault(null);
+  }
+
+  function search() {
+    try {
+      change(withSearch(filters, text));
+      write("");
+      suggestions.close();
+    } catch (error) {
+      if (!(error instanceof SearchError)) throw error;
+      setFault(error.message);
+      input.current?.setSelectionRange(error.column - 1, text.length);
+    }
+  }
+
   function onKey(event: KeyboardEvent) {
-    if (event.key === "Enter") {
-      const { filters: typed, rest } = readFilters(text);
-      setHint(rest !== "");
-      setText(rest);
-      if (Object.keys(typed).length > 0) change({ ...filters, ...typed });
-    } else if (event.key === "Backspace" && text === "" && chips.length > 0) {
+    if (suggestions.onKey(event)) return;
+    if (event.key === "Enter" && text.trim() !== "") search();
+    else if (event.key === "Backspace" && text === "" && chips.length > 0) {
       change(Object.fromEntries(chips.slice(0, -1)));
     } else if (event.key === "Escape") input.current?.blur();
   }
 
   return (
-    <div className="flex min-h-11 shrink-0 flex-wrap items-center gap-1.5 border-line border-b px-4 py-1.5 md:px-5">
+    <div className="relative flex min-h-11 shrink-0 flex-wrap items-center gap-1.5 border-line border-b px-4 py-1.5 md:px-5">
       <ListFilter aria-hidden className="mr-1 size-4 shrink-0 text-faint" />
       {chips.map(([key, value]) => (
         <span
           key={key}
           className="flex h-7 min-w-0 max-w-full items-center rounded-md border border-line-strong bg-raised pl-2 text-sm"
         >
-          <span className="shrink-0 text-faint">{labelOf(key)}</span>
+          {key === "q" ? (
+            <Search aria-hidden className="size-3.5 shrink-0 text-faint" />
+          ) : (
+            <span className="shrink-0 text-faint">{labelOf(key)}</span>
+          )}
           <span className="hostile-line px-1.5 font-medium">{value}</span>
           <button
             type="button"
@@ -52,25 +73,21 @@ export function FilterBar({ filters, change }: FilterBarProps) {
         </span>
       ))}
       <input
+        {...suggestions.inputProps}
         ref={input}
-        aria-label="Filter"
-        aria-describedby={hint ? "filter-hint" : undefined}
+        aria-label="Search and filter"
+        aria-describedby={fault ? "search-fault" : undefined}
+        aria-invalid={fault ? true : undefined}
         value={text}
-        onChange={(event) => setText(event.target.value)}
+        onChange={(event) => write(event.target.value)}
         onKeyDown={onKey}
-        placeholder={chips.length > 0 ? "Add a filter" : "Filter: user:…, name:…, tag=value"}
+        placeholder={chips.length > 0 ? "Search further" : "Search: words, user:…, tag=value, -not"}
         autoComplete="off"
         autoCapitalize="none"
         spellCheck={false}
         enterKeyHint="search"
         className="h-7 min-w-40 flex-1 rounded bg-transparent px-1 text-sm outline-offset-0 placeholder:text-faint max-md:text-lg"
       />
-      {hint && (
-        <span id="filter-hint" role="status" className="text-muted text-xs">
-          Write <b className="font-medium">user:</b>, <b className="font-medium">name:</b>,{" "}
-          <b className="font-medium">channel:</b> or <b className="font-medium">tag=value</b>
-        </span>
-      )}
       {chips.length > 1 && (
         <button
           type="button"
@@ -83,6 +100,12 @@ export function FilterBar({ filters, change }: FilterBarProps) {
       <span aria-hidden className="max-md:hidden">
         <Kbd>/</Kbd>
       </span>
+      {fault && (
+        <p id="search-fault" role="alert" className="hostile w-full pb-1 pl-7 text-danger text-xs">
+          {fault}
+        </p>
+      )}
+      <Suggestions {...suggestions} />
     </div>
   );
 }

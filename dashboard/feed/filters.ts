@@ -1,12 +1,15 @@
+import { holds } from "../../server/events/filter.ts";
+import type { EventFilter } from "../../server/storage/store.ts";
 import type { Event } from "../../server/wire/event.ts";
+import { parseSearch, printSearch, type Search, SearchError } from "../../server/wire/search.ts";
 
-/** What a feed is narrowed to, as it stands in the address: `channel`, `userId`, `name`, and `tag.KEY`. */
+/** What a feed is narrowed to, as it stands in the address: `channel`, `userId`, `name`, `tag.KEY`, and `q`. */
 export type Filters = Record<string, string>;
 
+const plainFilters = ["channel", "userId", "name", "q"];
+
 function isFilter(key: string): boolean {
-  return (
-    key === "channel" || key === "userId" || key === "name" || (key.startsWith("tag.") && key.length > 4)
-  );
+  return plainFilters.includes(key) || (key.startsWith("tag.") && key.length > 4);
 }
 
 export function filtersIn(search: Record<string, unknown>): Filters {
@@ -17,47 +20,62 @@ export function filtersIn(search: Record<string, unknown>): Filters {
   return filters;
 }
 
-/** The same choice as the server's, for events that come by the stream of the whole project. */
-export function matches(event: Event, filters: Filters): boolean {
-  for (const [key, value] of Object.entries(filters)) {
-    const own =
-      key === "channel"
-        ? event.channelId
-        : key === "userId"
-          ? event.userId
-          : key === "name"
-            ? event.name
-            : Object.hasOwn(event.tags, key.slice(4))
-              ? event.tags[key.slice(4)]
-              : undefined;
-    if (own !== value) return false;
+/** Makes the same choice as the server's, for events that come by the stream of the whole project. */
+export function matcherOf(filters: Filters): (event: Event) => boolean {
+  const { channel, userId, name, q } = filters;
+  let search: Search | null = null;
+  try {
+    search = q === undefined ? null : parseSearch(q);
+  } catch (error) {
+    // The listing is refused for it as well, and says why.
+    if (error instanceof SearchError) return () => false;
+    throw error;
   }
-  return true;
+  const tags = Object.entries(filters)
+    .filter(([key]) => key.startsWith("tag."))
+    .map(([key, value]): [string, string] => [key.slice(4), value]);
+  const filter: EventFilter = {
+    ...(channel !== undefined && { channel }),
+    ...(userId !== undefined && { userId }),
+    ...(name !== undefined && { name }),
+    ...(tags.length > 0 && { tags }),
+    ...(search && { search }),
+  };
+  return (event) => holds(filter, event);
 }
 
 /** "tag.plan" → "plan", "userId" → "user": what a chip calls it. */
 export function labelOf(key: string): string {
   if (key.startsWith("tag.")) return key.slice(4);
+  if (key === "q") return "search";
   return key === "userId" ? "user" : key;
 }
 
-const words: Record<string, string> = { channel: "channel", user: "userId", userid: "userId", name: "name" };
-
 /**
- * Reads what was typed into the filter box: `user:42 plan=pro name:"Payment received"`. Words that are neither are
- * given back, to be corrected.
+ * Adds what was typed in the search language: `user:42 plan=pro` become filters of their own, everything else the search.
+ * Throws `SearchError`.
  */
-export function readFilters(text: string): { filters: Filters; rest: string } {
-  const filters: Filters = {};
-  const rest = text.replace(
-    /([^\s:="]+)([:=])(?:"([^"]*)"|(\S+))/gu,
-    (whole, key: string, sign: string, quoted?: string, plain?: string) => {
-      const value = quoted ?? plain ?? "";
-      const known = words[key.toLowerCase()];
-      if (sign === ":" && !known) return whole;
-      filters[sign === ":" && known ? known : `tag.${key}`] = value;
-      return "";
-    },
-  );
-  return { filters, rest: rest.trim() };
+export function withSearch(filters: Filters, typed: string): Filters {
+  const result = { ...filters };
+  const rest = filters.q === undefined ? [] : termsOf(parseSearch(filters.q));
+  for (const term of termsOf(parseSearch(typed))) {
+    const [key, value] = filterOf(term) ?? [];
+    if (key !== undefined && value) result[key] = value;
+    else rest.push(term);
+  }
+  const [first, ...others] = rest;
+  if (first) result.q = printSearch(others.length === 0 ? first : { kind: "all", of: rest });
+  return result;
+}
+
+function termsOf(search: Search | null): Search[] {
+  if (search === null) return [];
+  return search.kind === "all" ? search.of : [search];
+}
+
+/** The filter that says the same as a term, where one does. */
+function filterOf(term: Search): [key: string, value: string | undefined] | null {
+  if (term.kind === "tag" && term.values.length === 1) return [`tag.${term.key}`, term.values[0]];
+  if (term.kind !== "field" || term.values.length !== 1 || term.field === "notify") return null;
+  return [term.field === "user" ? "userId" : term.field, term.values[0]];
 }

@@ -7,7 +7,7 @@ const shortcuts: [string[], string][] = [
   [["Enter"], "Open the event"],
   [["Esc"], "Close the event"],
   [["g"], "Back to the newest"],
-  [["/"], "Filter the feed"],
+  [["/"], "Search the feed"],
   [["Ctrl", "K"], "Go to a channel or page"],
   [["?"], "This help"],
 ];

@@ -1,0 +1,109 @@
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { clsx } from "clsx";
+import { type ComponentProps, type KeyboardEvent, type RefObject, useId, useState } from "react";
+import { type Suggestion, suggestionsQuery } from "./suggestions.ts";
+
+/**
+ * Completes what is typed into a search box: the list below it, and the keys that choose from it. It is a combobox as
+ * the ARIA Authoring Practices describe it (https://www.w3.org/WAI/ARIA/apg/patterns/combobox/).
+ */
+export function useSuggestions(
+  project: string,
+  input: RefObject<HTMLInputElement | null>,
+  text: string,
+  write: (text: string) => void,
+) {
+  const id = useId();
+  const [caret, setCaret] = useState<number | null>(null);
+  const [active, setActive] = useState(-1);
+  const isAsked = caret !== null && text !== "";
+  const { data } = useQuery({
+    ...suggestionsQuery(project, text, caret ?? 0),
+    enabled: isAsked,
+    placeholderData: keepPreviousData,
+  });
+  const list = isAsked && data ? data.suggestions : [];
+  const isOpen = list.length > 0;
+
+  function close() {
+    setCaret(null);
+    setActive(-1);
+  }
+
+  function choose(suggestion: Suggestion) {
+    const { from, to } = data!;
+    const end = from + suggestion.insert.length;
+    write(text.slice(0, from) + suggestion.insert + text.slice(to));
+    setActive(-1);
+    setCaret(end);
+    // After the new text is in the box.
+    requestAnimationFrame(() => {
+      input.current?.focus();
+      input.current?.setSelectionRange(end, end);
+    });
+  }
+
+  /** Whether the key was for the list. */
+  function onKey(event: KeyboardEvent): boolean {
+    if (!isOpen) return false;
+    if (event.key === "ArrowDown") setActive((active + 1) % list.length);
+    else if (event.key === "ArrowUp") setActive((active <= 0 ? list.length : active) - 1);
+    else if (event.key === "Escape") close();
+    else if (event.key === "Enter" && active >= 0) choose(list[active]!);
+    else if (event.key === "Tab" && !event.shiftKey && active >= 0) choose(list[active]!);
+    else return false;
+    event.preventDefault();
+    return true;
+  }
+
+  const inputProps: ComponentProps<"input"> = {
+    role: "combobox",
+    "aria-autocomplete": "list",
+    "aria-expanded": isOpen,
+    "aria-controls": `${id}-list`,
+    "aria-activedescendant": isOpen && active >= 0 ? `${id}-${active}` : undefined,
+    onSelect: (event) => {
+      setCaret(event.currentTarget.selectionStart);
+    },
+    onInput: () => setActive(-1),
+    onBlur: close,
+  };
+
+  return { id, list, active, choose, close, onKey, inputProps };
+}
+
+type SuggestionsProps = Pick<ReturnType<typeof useSuggestions>, "id" | "list" | "active" | "choose">;
+
+export function Suggestions({ id, list, active, choose }: SuggestionsProps) {
+  if (list.length === 0) return null;
+  return (
+    <div
+      id={`${id}-list`}
+      role="listbox"
+      aria-label="Suggestions"
+      className="absolute top-full left-4 z-20 mt-1 max-h-80 w-80 max-w-[calc(100%-2rem)] animate-rise overflow-y-auto rounded-lg border border-line-strong bg-raised p-1 shadow-md md:left-10"
+    >
+      {list.map((suggestion, index) => (
+        <div
+          key={suggestion.insert}
+          id={`${id}-${index}`}
+          role="option"
+          aria-selected={index === active}
+          // The box keeps the focus.
+          onPointerDown={(event) => {
+            event.preventDefault();
+            choose(suggestion);
+          }}
+          tabIndex={-1}
+          className={clsx(
+            "flex h-8 cursor-pointer items-center justify-between gap-3 rounded-md px-2 text-sm max-md:h-11",
+            index === active ? "bg-pressed" : "hover:bg-hover",
+          )}
+        >
+          <span className="hostile-line">{suggestion.text}</span>
+          <span className="shrink-0 text-faint text-xs">{suggestion.kind}</span>
+        </div>
+      ))}
+    </div>
+  );
+}
