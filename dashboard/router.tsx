@@ -97,6 +97,11 @@ const keys = createRoute({
   path: "/keys",
   component: lazyRouteComponent(() => import("./keys/keys-page.tsx"), "KeysPage"),
 });
+const refused = createRoute({
+  getParentRoute: () => project,
+  path: "/refused",
+  component: lazyRouteComponent(() => import("./refused/refused-page.tsx"), "RefusedPage"),
+});
 const settings = createRoute({
   getParentRoute: () => project,
   path: "/settings",
@@ -104,7 +109,7 @@ const settings = createRoute({
 });
 
 /** The short addresses, without a project: they lead into the first one. */
-const short = ["/channels/$", "/events/$", "/keys", "/settings"].map((path) =>
+const short = ["/channels/$", "/events/$", "/keys", "/refused", "/settings"].map((path) =>
   createRoute({
     getParentRoute: () => signedIn,
     path,
@@ -123,7 +128,7 @@ export const router = createRouter({
     signedIn.addChildren([
       home,
       notifications,
-      project.addChildren([feed.addChildren([allEvents, channel, event]), keys, settings]),
+      project.addChildren([feed.addChildren([allEvents, channel, event]), keys, refused, settings]),
       ...short,
     ]),
   ]),

@@ -4,6 +4,7 @@ import { Command } from "cmdk";
 import {
   Bell,
   CheckCheck,
+  CircleSlash,
   Folder,
   Hash,
   KeyRound,
@@ -97,6 +98,12 @@ export default function Palette({ close }: { close: () => void }) {
                   onSelect={act(() => navigate({ to: "/p/$project/keys", params }))}
                 >
                   API keys
+                </Item>
+                <Item
+                  icon={<CircleSlash aria-hidden />}
+                  onSelect={act(() => navigate({ to: "/p/$project/refused", params }))}
+                >
+                  Refused events
                 </Item>
                 <Item
                   icon={<Settings2 aria-hidden />}

@@ -1,5 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import { KeyRound, Settings2 } from "lucide-react";
+import { CircleSlash, KeyRound, Settings2 } from "lucide-react";
 import { lazy } from "react";
 import { useMe } from "../account/me.ts";
 import { ChannelNav } from "../channels/channel-nav.tsx";
@@ -38,6 +38,15 @@ export function Sidebar() {
         >
           <KeyRound aria-hidden className="size-4 text-faint" />
           API keys
+        </Link>
+        <Link
+          to="/p/$project/refused"
+          params={{ project }}
+          className={navItemClass}
+          activeProps={{ "data-active": true }}
+        >
+          <CircleSlash aria-hidden className="size-4 text-faint" />
+          Refused events
         </Link>
         <Link
           to="/p/$project/settings"
