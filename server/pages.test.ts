@@ -121,6 +121,30 @@ describe("the feed", () => {
     expect(await page.getByRole("article").filter({ hasText: "Signed in" }).count()).toBe(0);
   });
 
+  test("is searched in the search language, with help, and stays live", async () => {
+    await page.goto(`${running.address}/p/default`);
+    const box = page.getByRole("combobox", { name: "Search and filter" });
+    await box.fill("pay");
+    await page.getByRole("option", { name: /payments/ }).first().waitFor();
+    await expectAccessible("suggestions");
+    await box.fill("receiv* -plan=free");
+    await box.press("Enter");
+    await page.getByRole("article").filter({ hasText: "Signed in" }).waitFor({ state: "detached" });
+    await record({ channel: "payments", name: "Payment received", userId: "u3", tags: { plan: "free" } });
+    await record({ channel: "payments", name: "Money received", userId: "u3" });
+    await page.getByRole("article").filter({ hasText: "Money received" }).waitFor();
+    expect(await page.getByRole("article").count()).toBe(2);
+    await box.fill("channel:");
+    await box.press("Enter");
+    await page.getByRole("alert").waitFor();
+    await box.fill("user:u3 channel:payments");
+    await box.press("Enter");
+    await page.getByRole("button", { name: "Remove the filter user u3" }).waitFor();
+    await page.reload();
+    await page.getByRole("article").filter({ hasText: "Money received" }).waitFor();
+    await expectAccessible("search");
+  });
+
   test("loses nothing while the connection is away", async () => {
     await page.goto(`${running.address}/p/default`);
     await page.getByRole("article").filter({ hasText: "Signed in" }).first().waitFor();
@@ -275,6 +299,28 @@ describe("keys and sessions", () => {
     expect(await status()).toBe(401);
   });
 
+  test("an event that was refused is mended and recorded", async () => {
+    const response = await fetch(`${running.address}/api/events`, {
+      method: "POST",
+      headers: { "content-type": "application/json", "x-api-key": key },
+      body: JSON.stringify({ channel: "payments", name: "Late payment", tags: { amount: 12 } }),
+    });
+    expect(response.status).toBe(422);
+    await page.goto(`${running.address}/p/default/refused`);
+    await page.getByText('The tag "amount" must be a string').waitFor();
+    await expectAccessible("refused events");
+    await page.getByRole("button", { name: "Mend and record" }).click();
+    const body = page.getByLabel("The event, as JSON");
+    await expectAccessible("an event to be mended");
+    await page.getByRole("button", { name: "Record it" }).click();
+    await page.getByRole("dialog").getByRole("alert").waitFor();
+    await body.fill((await body.inputValue()).replace("12", '"12"'));
+    await page.getByRole("button", { name: "Record it" }).click();
+    await page.getByText("Nothing was refused").waitFor();
+    await page.goto(`${running.address}/p/default`);
+    await page.getByRole("article").filter({ hasText: "Late payment" }).waitFor();
+  });
+
   test("signing out ends the session, and signing in leads back", async () => {
     const session = await context.cookies();
     expect(session.some(({ name, httpOnly }) => name.includes("session") && httpOnly)).toBe(true);
@@ -293,6 +339,7 @@ describe("keys and sessions", () => {
       ["/p/default", main.getByRole("article")],
       ["/p/default/settings", main.getByRole("heading", { name: "Devices" })],
       ["/p/default/keys", main.getByText("Till")],
+      ["/p/default/refused", main.getByText("Nothing was refused")],
       ["/notifications", main.getByText("Refund asked for")],
     ] as const;
     for (const [path, loaded] of pages) {

@@ -1,7 +1,7 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { clsx } from "clsx";
 import { type ComponentProps, type KeyboardEvent, type RefObject, useId, useState } from "react";
-import { type Suggestion, suggestionsQuery } from "./suggestions.ts";
+import { completionQuery, type Suggestion } from "./completion.ts";
 
 /**
  * Completes what is typed into a search box: the list below it, and the keys that choose from it. It is a combobox as
@@ -18,7 +18,7 @@ export function useSuggestions(
   const [active, setActive] = useState(-1);
   const isAsked = caret !== null && text !== "";
   const { data } = useQuery({
-    ...suggestionsQuery(project, text, caret ?? 0),
+    ...completionQuery(project, text, caret ?? 0),
     enabled: isAsked,
     placeholderData: keepPreviousData,
   });
@@ -31,9 +31,9 @@ export function useSuggestions(
   }
 
   function choose(suggestion: Suggestion) {
-    const { from, to } = data!;
-    const end = from + suggestion.insert.length;
-    write(text.slice(0, from) + suggestion.insert + text.slice(to));
+    const { start, end: after } = data!;
+    const end = start + suggestion.insert.length;
+    write(text.slice(0, start) + suggestion.insert + text.slice(after));
     setActive(-1);
     setCaret(end);
     // After the new text is in the box.

@@ -85,13 +85,17 @@ async function everyday(browser: Browser): Promise<void> {
       tags: { amount: "96.00", currency: "EUR", method: "paypal", plan: "pro" },
     },
   ];
-  const ids: string[] = [];
-  for (const event of events) {
-    const response = await fetch(`${server.address}/api/events`, {
+  const post = (event: unknown): Promise<Response> =>
+    fetch(`${server.address}/api/events`, {
       method: "POST",
       headers: { "content-type": "application/json", "x-api-key": stdout.trim() },
       body: JSON.stringify(event),
     });
+  await post({ channel: "orders", nme: "Order placed", userId: "cus_1042", tags: { quantity: 2 } });
+  await post({ channel: "backups", name: "Backup done", tags: { database: "shop", minutes: 4.5 } });
+  const ids: string[] = [];
+  for (const event of events) {
+    const response = await post(event);
     ids.push(((await response.json()) as { event: { id: string } }).event.id);
   }
   await inEachLook(browser, async (page, look) => {
@@ -105,7 +109,9 @@ async function everyday(browser: Browser): Promise<void> {
       feed: look.startsWith("-phone") ? "/p/default" : `/p/default/events/${ids[2]}`,
       event: `/p/default/events/${ids[2]}`,
       channel: "/p/default/channels/payments",
+      search: "/p/default?q=card%20-refund&tag.currency=EUR",
       keys: "/p/default/keys",
+      refused: "/p/default/refused",
       settings: "/p/default/settings",
       notifications: "/notifications",
     };
