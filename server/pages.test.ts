@@ -125,7 +125,10 @@ describe("the feed", () => {
     await page.goto(`${running.address}/p/default`);
     const box = page.getByRole("combobox", { name: "Search and filter" });
     await box.fill("pay");
-    await page.getByRole("option", { name: /payments/ }).first().waitFor();
+    await page
+      .getByRole("option", { name: /payments/ })
+      .first()
+      .waitFor();
     await expectAccessible("suggestions");
     await box.fill("receiv* -plan=free");
     await box.press("Enter");

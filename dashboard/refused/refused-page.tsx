@@ -28,11 +28,7 @@ export function RefusedPage() {
             what nobody mends goes after a week.
           </p>
           {error && !refused ? (
-            <ErrorState
-              title="The refused events did not load"
-              error={error}
-              retry={() => void refetch()}
-            />
+            <ErrorState title="The refused events did not load" error={error} retry={() => void refetch()} />
           ) : !refused ? (
             <Skeleton className="h-32 rounded-lg" />
           ) : refused.length === 0 ? (
@@ -47,11 +43,7 @@ export function RefusedPage() {
             </ul>
           )}
           {hasNextPage && (
-            <Button
-              className="self-center"
-              busy={isFetchingNextPage}
-              onClick={() => void fetchNextPage()}
-            >
+            <Button className="self-center" busy={isFetchingNextPage} onClick={() => void fetchNextPage()}>
               Show older ones
             </Button>
           )}

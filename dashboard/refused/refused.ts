@@ -33,8 +33,7 @@ export function useReplay(project: string) {
 export function useDiscard(project: string) {
   const queries = useQueryClient();
   return useMutation({
-    mutationFn: (id: string) =>
-      api(`/api/events/refused/${id}`, { method: "DELETE", query: { project } }),
+    mutationFn: (id: string) => api(`/api/events/refused/${id}`, { method: "DELETE", query: { project } }),
     onSuccess: () => queries.invalidateQueries({ queryKey: refusedQuery(project).queryKey }),
   });
 }
