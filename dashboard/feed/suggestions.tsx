@@ -62,10 +62,11 @@ export function useSuggestions(
     "aria-expanded": isOpen,
     "aria-controls": `${id}-list`,
     "aria-activedescendant": isOpen && active >= 0 ? `${id}-${active}` : undefined,
-    onSelect: (event) => {
+    onSelect: (event) => setCaret(event.currentTarget.selectionStart),
+    onInput: (event) => {
       setCaret(event.currentTarget.selectionStart);
+      setActive(-1);
     },
-    onInput: () => setActive(-1),
     onBlur: close,
   };
 
