@@ -12,6 +12,12 @@ const catchUpPage = 500;
 /** A client that catches up is waited for; what arrives meanwhile is held, up to so many bytes. */
 const heldBytesMax = 8_388_608;
 const catchUpPauseMs = 20;
+/**
+ * Each piece costs a write for each stream. So the more streams there are, the longer events wait after the last piece, to go
+ * out in one: not at all for a few, 25 milliseconds for a thousand.
+ */
+const restMsPerStream = 0.025;
+const restMsMin = 1;
 
 const encoder = new TextEncoder();
 const stillHere = encoder.encode(": still here\n\n");
@@ -55,6 +61,7 @@ export class LiveStreams {
   /** The arrival of the last event that was committed; commits keep the order of arrival. */
   #committed: Moment;
   #published: AcceptedEvent[] = [];
+  #flushedAtMs = 0;
 
   /** @param onError - told of a failure that no client can be told of: its stream just ends */
   constructor(events: EventStore, clock: ArrivalClock, onError: (error: unknown) => void) {
@@ -68,9 +75,16 @@ export class LiveStreams {
   /** Announces an event that was committed; those of one commit go out together. */
   publish(event: AcceptedEvent): void {
     this.#committed = event.arrival;
-    if (!this.#clients.has(event.projectId)) return;
-    if (this.#published.length === 0) queueMicrotask(() => this.#flush());
+    const streams = this.#clients.get(event.projectId)?.size;
+    if (streams === undefined) return;
+    if (this.#published.length === 0) this.#scheduleFlush(streams * restMsPerStream);
     this.#published.push(event);
+  }
+
+  #scheduleFlush(restMs: number): void {
+    const waitMs = restMs < restMsMin ? 0 : this.#flushedAtMs + restMs - performance.now();
+    if (waitMs <= 0) queueMicrotask(() => this.#flush());
+    else setTimeout(() => this.#flush(), waitMs);
   }
 
   /** Sends an account's own message to each of its streams, whatever project they show. */
@@ -137,7 +151,8 @@ export class LiveStreams {
             isOpen: Object.values(listener.filter).every((value) => value === undefined),
             held: listener.after ? [] : null,
             heldBytes: 0,
-            caughtUpTo: null,
+            // What was committed before is not news, also where it is still to be sent to others.
+            caughtUpTo: listener.after ? null : this.#committed,
             isThere: () => this.#clients.get(client.projectId)?.has(client) ?? false,
             isBehind: () => (controller.desiredSize ?? 0) < clientBytesMax / 2,
             send: (frame) => {
@@ -193,6 +208,7 @@ export class LiveStreams {
   #flush(): void {
     const published = this.#published;
     this.#published = [];
+    this.#flushedAtMs = performance.now();
     const byProject = Map.groupBy(published, (event) => event.projectId);
     for (const [projectId, events] of byProject) {
       const frames = events.map((event) => frameOf("event", event.json, event.arrival));

@@ -46,18 +46,3 @@ test("a millisecond that a million events carry takes no other, and those beside
   expect(((await crowded.json()) as { errors: { pointer: string }[] }).errors[0]!.pointer).toBe("/createdAt");
   expect(beside.status).toBe(201);
 });
-
-test("whatever corrects the counters corrects their sums by channel", async () => {
-  await using app = await testApp();
-  const createdAt = Date.UTC(2026, 0, 1);
-  for (const name of ["a", "a", "b", "c"]) await app.post({ channel: "payments", name, createdAt });
-  const database = openForWriting(databaseFile(app.config.dataDirectory));
-  const sums = () => database.query("SELECT channel, events FROM channel_counters").all();
-  database.run("UPDATE counters SET events = events - 1 WHERE name = 'a'");
-  expect(sums()).toEqual([{ channel: "payments", events: 3 }]);
-  database.run("DELETE FROM counters WHERE name = 'b'");
-  expect(sums()).toEqual([{ channel: "payments", events: 2 }]);
-  database.run("DELETE FROM counters");
-  expect(sums()).toEqual([]);
-  database.close();
-});

@@ -44,6 +44,10 @@ export function createAppend(database: Database) {
     `INSERT INTO counters (project_id, channel, name, hour, events) VALUES (?1, ?2, ?3, ?4, ?5)
      ON CONFLICT DO UPDATE SET events = events + excluded.events`,
   );
+  const addToChannelCounter = database.prepare(
+    `INSERT INTO channel_counters (project_id, channel, hour, events) VALUES (?1, ?2, ?3, ?4)
+     ON CONFLICT DO UPDATE SET events = events + excluded.events`,
+  );
   const addToChannel = database.prepare(
     `INSERT INTO channels (project_id, name, events, last_event_at, created_at) VALUES (?1, ?2, ?3, ?4, ?5)
      ON CONFLICT DO UPDATE SET events = events + excluded.events,
@@ -120,6 +124,9 @@ export function createAppend(database: Database) {
     for (const count of counts.byHour()) {
       addToCounter.run(count.projectId, count.channel, count.name, count.hour, count.events);
     }
+    for (const count of counts.byChannelAndHour()) {
+      addToChannelCounter.run(count.projectId, count.channel, count.hour, count.events);
+    }
     for (const count of counts.byChannel()) {
       addToChannel.run(count.projectId, count.channel, count.events, count.lastMs, now);
     }
@@ -167,10 +174,18 @@ export class Counts {
     return this.#byHour.values();
   }
 
+  byChannelAndHour(): Iterable<Count> {
+    return this.#sums(({ projectId, channel, hour }) => `${projectId} ${hour} ${channel}`);
+  }
+
   byChannel(): Iterable<Count> {
+    return this.#sums(({ projectId, channel }) => `${projectId} ${channel}`);
+  }
+
+  #sums(keyOf: (count: Count) => string): Iterable<Count> {
     const sums = new Map<string, Count>();
     for (const count of this.#byHour.values()) {
-      const key = `${count.projectId} ${count.channel}`;
+      const key = keyOf(count);
       const sum = sums.get(key);
       if (sum === undefined) sums.set(key, { ...count });
       else {

@@ -38,6 +38,12 @@ export function createRemove(database: Database) {
   const deleteEmptyCounter = database.prepare(
     "DELETE FROM counters WHERE project_id = ?1 AND channel = ?2 AND name = ?3 AND hour = ?4 AND events <= 0",
   );
+  const subtractFromChannelCounter = database.prepare(
+    "UPDATE channel_counters SET events = events - ?4 WHERE project_id = ?1 AND channel = ?2 AND hour = ?3",
+  );
+  const deleteEmptyChannelCounter = database.prepare(
+    "DELETE FROM channel_counters WHERE project_id = ?1 AND channel = ?2 AND hour = ?3 AND events <= 0",
+  );
   const subtractFromChannel = database.prepare<{ lastMs: number }, [number, string, number]>(
     `UPDATE channels SET events = events - ?3 WHERE project_id = ?1 AND name = ?2
      RETURNING coalesce(last_event_at, 0) AS lastMs`,
@@ -73,6 +79,10 @@ export function createRemove(database: Database) {
     for (const { channel, name, hour, events } of counts.byHour()) {
       subtractFromCounter.run(projectId, channel, name, hour, events);
       deleteEmptyCounter.run(projectId, channel, name, hour);
+    }
+    for (const { channel, hour, events } of counts.byChannelAndHour()) {
+      subtractFromChannelCounter.run(projectId, channel, hour, events);
+      deleteEmptyChannelCounter.run(projectId, channel, hour);
     }
     for (const { channel, events, lastMs } of counts.byChannel()) {
       const known = subtractFromChannel.get(projectId, channel, events);

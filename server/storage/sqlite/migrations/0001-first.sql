@@ -34,7 +34,7 @@ CREATE TABLE counters (
   PRIMARY KEY (project_id, channel, hour, name)
 ) WITHOUT ROWID;
 
--- The counters' sums by channel, kept by triggers: whatever changes the counters changes them too.
+-- The counters' sums by channel.
 CREATE TABLE channel_counters (
   project_id INTEGER NOT NULL,
   channel TEXT NOT NULL,
@@ -42,23 +42,6 @@ CREATE TABLE channel_counters (
   events INTEGER NOT NULL,
   PRIMARY KEY (project_id, channel, hour)
 ) WITHOUT ROWID;
-
-CREATE TRIGGER counters_inserted AFTER INSERT ON counters BEGIN
-  INSERT INTO channel_counters VALUES (new.project_id, new.channel, new.hour, new.events)
-  ON CONFLICT DO UPDATE SET events = events + excluded.events;
-END;
-
-CREATE TRIGGER counters_updated AFTER UPDATE OF events ON counters BEGIN
-  UPDATE channel_counters SET events = events + new.events - old.events
-  WHERE project_id = new.project_id AND channel = new.channel AND hour = new.hour;
-END;
-
-CREATE TRIGGER counters_deleted AFTER DELETE ON counters BEGIN
-  UPDATE channel_counters SET events = events - old.events
-  WHERE project_id = old.project_id AND channel = old.channel AND hour = old.hour;
-  DELETE FROM channel_counters
-  WHERE project_id = old.project_id AND channel = old.channel AND hour = old.hour AND events = 0;
-END;
 
 CREATE TABLE settings (
   name TEXT PRIMARY KEY,
