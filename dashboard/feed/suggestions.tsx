@@ -62,7 +62,9 @@ export function useSuggestions(
     "aria-expanded": isOpen,
     "aria-controls": `${id}-list`,
     "aria-activedescendant": isOpen && active >= 0 ? `${id}-${active}` : undefined,
-    onSelect: (event) => setCaret(event.currentTarget.selectionStart),
+    // Text that is selected is not being completed.
+    onSelect: ({ currentTarget: { selectionStart, selectionEnd } }) =>
+      setCaret(selectionStart === selectionEnd ? selectionStart : null),
     onInput: (event) => {
       setCaret(event.currentTarget.selectionStart);
       setActive(-1);

@@ -1,11 +1,12 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
 import { limits } from "../../server/wire/limits.ts";
 import type { Project, ProjectChange } from "../../server/wire/project.ts";
 import { putProject, useMe } from "../account/me.ts";
 import { api } from "../api.ts";
 import { Alert } from "../components/ui/alert.tsx";
-import { Button } from "../components/ui/button.tsx";
+import { Button, buttonClass } from "../components/ui/button.tsx";
 import { Field } from "../components/ui/field.tsx";
 import { faultOf, faultOfForm } from "../components/ui/form-faults.ts";
 import { SwitchRow } from "../components/ui/switch.tsx";
@@ -33,6 +34,14 @@ export function ProjectSettings() {
       <RenameForm key={slug} project={project} />
       {isOwner && <RetentionForm key={`${slug} retention`} project={project} />}
       <KnownChannelsSwitch key={`${slug} channels`} project={project} />
+      {/* On a phone there is no room for it among the pages. */}
+      <Link
+        to="/p/$project/refused"
+        params={{ project: slug }}
+        className={buttonClass({}, "self-start md:hidden")}
+      >
+        Refused events
+      </Link>
       {isOwner && <DeleteProject project={project} />}
     </Group>
   );
