@@ -5,7 +5,7 @@ import type { AppendAnswer, AppendRequest, Failed, TiedBatch } from "./writer-th
 
 /** Most events that wait for the writer; more are refused with 503, so that memory stays bounded. */
 const eventsMax = 50_000;
-const charactersMax = 32 * 1_024 * 1_024;
+const charactersMax = 24 * 1_024 * 1_024;
 /** Most refused events that wait to be kept; what comes beyond is not. */
 const refusedMax = 2_000;
 const refusedCharactersMax = 16 * 1_024 * 1_024;
