@@ -25,7 +25,7 @@ export function RefusedPage() {
         <div className="mx-auto flex max-w-3xl flex-col gap-5 px-4 py-6 md:px-8 md:py-8">
           <p className="max-w-xl text-muted text-sm">
             An event that does not fit is refused, and kept here with the reason. Mend it and it is recorded;
-            what nobody mends goes after a week.
+            what nobody mends goes after a while.
           </p>
           {error && !refused ? (
             <ErrorState title="The refused events did not load" error={error} retry={() => void refetch()} />

@@ -40,7 +40,9 @@ export const UserProperties = z
   });
 
 function faultInValue(value: unknown): string | null {
-  if (value === null || typeof value === "number" || typeof value === "boolean") return null;
+  if (value === null || typeof value === "boolean") return null;
+  // JSON.parse reads 1e999 as infinity, which no JSON can say again.
+  if (typeof value === "number") return Number.isFinite(value) ? null : "must be a number of at most 1.8e308";
   return typeof value === "string"
     ? faultInText(value, propertyText)
     : "must be a text, a number, true, false or null: properties are flat";
