@@ -11,7 +11,12 @@ export function expectConsistent(dataDirectory: string): number {
   const all = (sql: string) => database.query(sql).all();
   const rows = `SELECT project_id, json_extract('{' || body || '}', '$.channelId') AS channel, position,
                        json_extract('{' || body || '}', '$.name') AS name, (position >> 21) / ${hourMs} AS hour FROM events`;
-  expect(all("SELECT project_id, channel, name, hour, events FROM counters ORDER BY 1, 2, 3, 4")).toEqual(
+  const uncounted = `SELECT value ->> 0 AS project_id, value ->> 1 AS channel, value ->> 2 AS name, value ->> 3 AS hour,
+                            value ->> 4 AS events, value ->> 5 AS last_event_at FROM uncounted, json_each(counts)`;
+  const counters = `SELECT project_id, channel, name, hour, sum(events) AS events FROM (
+      SELECT project_id, channel, name, hour, events FROM counters
+      UNION ALL SELECT project_id, channel, name, hour, events FROM (${uncounted})) GROUP BY 1, 2, 3, 4`;
+  expect(all(`${counters} ORDER BY 1, 2, 3, 4`)).toEqual(
     all(
       `SELECT project_id, channel, name, hour, count(*) AS events FROM (${rows}) GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4`,
     ),
@@ -22,7 +27,12 @@ export function expectConsistent(dataDirectory: string): number {
     ),
   );
   expect(
-    all("SELECT project_id, name, events, last_event_at FROM channels WHERE events <> 0 ORDER BY 1, 2"),
+    all(
+      `SELECT project_id, name, sum(events) AS events, max(last_event_at) AS last_event_at FROM (
+         SELECT project_id, name, events, last_event_at FROM channels
+         UNION ALL SELECT project_id, channel, events, last_event_at FROM (${uncounted}))
+       GROUP BY 1, 2 HAVING sum(events) <> 0 ORDER BY 1, 2`,
+    ),
   ).toEqual(
     all(
       `SELECT project_id, channel AS name, count(*) AS events, max(position >> 21) AS last_event_at FROM (${rows}) GROUP BY 1, 2 ORDER BY 1, 2`,

@@ -2,16 +2,15 @@ import type { Database } from "bun:sqlite";
 import { momentOfId } from "../../events/id.ts";
 import type { Verdict } from "../store.ts";
 import type { BatchEvent } from "./batch.ts";
+import type { Counting } from "./counting.ts";
 import { bodyOf, eventJson, idOf } from "./event-row.ts";
 import { datedBit, lastDatedSequence, positionAt, positionSql } from "./position.ts";
 
-const hourMs = 3_600_000;
-
 /**
- * Makes the function that stores a batch of events with all that belongs to them: index, counters, channels and deliveries.
- * It is to be called within a transaction, and gives a verdict for each event, in order.
+ * Makes the function that stores a batch of events with all that belongs to them: index, channels and deliveries; it tells
+ * `counting` of each. It is to be called within a transaction, and gives a verdict for each event, in order.
  */
-export function createAppend(database: Database) {
+export function createAppend(database: Database, counting: Counting) {
   const insertSentId = database.prepare(
     `INSERT INTO sent_ids (project_id, id, position)
      VALUES (?1, unhex(?2, '-'), ${positionSql("?3", "?4")}) ON CONFLICT DO NOTHING`,
@@ -39,19 +38,6 @@ export function createAppend(database: Database) {
   );
   const insertTokens = database.prepare(
     `INSERT INTO events_index (rowid, tokens) VALUES (${positionSql("?1", "?2")}, ?3)`,
-  );
-  const addToCounter = database.prepare(
-    `INSERT INTO counters (project_id, channel, name, hour, events) VALUES (?1, ?2, ?3, ?4, ?5)
-     ON CONFLICT DO UPDATE SET events = events + excluded.events`,
-  );
-  const addToChannelCounter = database.prepare(
-    `INSERT INTO channel_counters (project_id, channel, hour, events) VALUES (?1, ?2, ?3, ?4)
-     ON CONFLICT DO UPDATE SET events = events + excluded.events`,
-  );
-  const addToChannel = database.prepare(
-    `INSERT INTO channels (project_id, name, events, last_event_at, created_at) VALUES (?1, ?2, ?3, ?4, ?5)
-     ON CONFLICT DO UPDATE SET events = events + excluded.events,
-       last_event_at = max(coalesce(last_event_at, 0), excluded.last_event_at)`,
   );
   const insertDeliveries = database.prepare(
     `INSERT INTO deliveries (project_id, event_id, account_id, destination_id, kind, label, state, created_at,
@@ -84,7 +70,6 @@ export function createAppend(database: Database) {
 
   return function append(events: BatchEvent[]): Verdict[] {
     const verdicts = new Array<Verdict>(events.length);
-    const counts = new Counts();
     for (const index of inOrderOfTime(events)) {
       const event = events[index]!;
       const id = idOf(event.json);
@@ -116,19 +101,9 @@ export function createAppend(database: Database) {
         insertEvent.run(createdAtMs, sequence, projectId, id, body);
       }
       insertTokens.run(createdAtMs, sequence, event.tokens);
-      counts.add(projectId, event.channel, event.name, createdAtMs);
+      counting.add(projectId, event.channel, event.name, createdAtMs, event.arrivalMs);
       const notified = event.notifies && insertDeliveries.run(projectId, id, event.arrivalMs).changes > 0;
       verdicts[index] = notified ? createdAndNotified : created;
-    }
-    const now = events[0]?.arrivalMs ?? 0;
-    for (const count of counts.byHour()) {
-      addToCounter.run(count.projectId, count.channel, count.name, count.hour, count.events);
-    }
-    for (const count of counts.byChannelAndHour()) {
-      addToChannelCounter.run(count.projectId, count.channel, count.hour, count.events);
-    }
-    for (const count of counts.byChannel()) {
-      addToChannel.run(count.projectId, count.channel, count.events, count.lastMs, now);
     }
     return verdicts;
   };
@@ -144,55 +119,4 @@ function inOrderOfTime(events: BatchEvent[]): number[] {
     order.sort((a, b) => events[a]!.createdAtMs - events[b]!.createdAtMs || a - b);
   }
   return order;
-}
-
-type Count = {
-  projectId: number;
-  channel: string;
-  name: string;
-  hour: number;
-  events: number;
-  lastMs: number;
-};
-
-/** What a batch adds to the counters, summed first: a statement for each sum, not for each event. */
-export class Counts {
-  readonly #byHour = new Map<string, Count>();
-
-  add(projectId: number, channel: string, name: string, ms: number): void {
-    const hour = Math.floor(ms / hourMs);
-    const key = `${projectId} ${hour} ${channel}\0${name}`;
-    const count = this.#byHour.get(key);
-    if (count === undefined) this.#byHour.set(key, { projectId, channel, name, hour, events: 1, lastMs: ms });
-    else {
-      count.events++;
-      if (ms > count.lastMs) count.lastMs = ms;
-    }
-  }
-
-  byHour(): Iterable<Count> {
-    return this.#byHour.values();
-  }
-
-  byChannelAndHour(): Iterable<Count> {
-    return this.#sums(({ projectId, channel, hour }) => `${projectId} ${hour} ${channel}`);
-  }
-
-  byChannel(): Iterable<Count> {
-    return this.#sums(({ projectId, channel }) => `${projectId} ${channel}`);
-  }
-
-  #sums(keyOf: (count: Count) => string): Iterable<Count> {
-    const sums = new Map<string, Count>();
-    for (const count of this.#byHour.values()) {
-      const key = keyOf(count);
-      const sum = sums.get(key);
-      if (sum === undefined) sums.set(key, { ...count });
-      else {
-        sum.events += count.events;
-        sum.lastMs = Math.max(sum.lastMs, count.lastMs);
-      }
-    }
-    return sums.values();
-  }
 }

@@ -75,7 +75,10 @@ export async function openSqliteStore(
       reader.ask<ArrivedEvent[]>({ kind: "arrivedAfter", projectId, moment, limit }),
     startingWith: (projectId, texts, prefix, limit) =>
       reader.ask<string[]>({ kind: "startingWith", projectId, texts, prefix, limit }),
-    count: (query) => reader.ask<Counts | null>({ kind: "count", query }),
+    async count(query) {
+      await writer.settleCounters();
+      return reader.ask<Counts | null>({ kind: "count", query });
+    },
     users: (query, limit) => reader.ask({ kind: "users", query, limit }),
     countRemovable: (removal) => reader.ask<number>({ kind: "countRemovable", removal }),
     remove: (removal, limit, jobId) => writer.remove(removal, limit, jobId),

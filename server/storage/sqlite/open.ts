@@ -12,7 +12,11 @@ export function databaseFile(dataDirectory: string): string {
  * be answered within the time that a request may take.
  */
 export const busyTimeoutMs = 4_000;
-const writerCacheKib = 64 * 1_024;
+/**
+ * Small, as the system keeps the file's pages anyway: SQLite goes through this cache at nearly every commit that splits a page
+ * (it moves pages by way of number 262,145, and then looks for all that are beyond the file's end).
+ */
+const writerCacheKib = 8 * 1_024;
 const readerCacheKib = 16 * 1_024;
 /** Pages in the WAL before they are moved into the database: 32 MB, so that bursts are not held up. */
 const checkpointPages = 8_192;

@@ -60,21 +60,18 @@ export function isWhole(word: string): boolean {
 
 /** The tokens of an event, with spaces between. */
 export function tokensOf(project: number, event: Event): string {
-  let tokens = `${token.every(project)} ${token.channel(project, event.channelId)}${ofName(project, event.name)}`;
+  let tokens = `${token.every(project)} ${token.channel(project, event.channelId)}${tokensOfName(project, event.name)}`;
   if (event.userId !== "") tokens += ` ${token.user(project, event.userId)}`;
   if (event.notify) tokens += ` ${token.notifies(project)}`;
-  for (const key in event.tags) tokens += ofTag(project, key, event.tags[key]!);
+  for (const key in event.tags) tokens += tokensOfTag(project, event.tags[key]!, key);
   if (event.description) tokens += ofWords(project, event.description);
   return tokens;
 }
 
-// Names and tags come again and again; their tokens are kept for as long as they fit.
-const ofName = remembered((project: number, name: string) => {
-  return ` ${token.name(project, name)}${ofWords(project, name)}`;
-});
-const ofTag = rememberedPair((project: number, key: string, value: string) => {
-  return ` ${token.tag(project, key, value)}${ofWords(project, value)}`;
-});
+const tokensOfName = remembered((project, name) => ` ${token.name(project, name)}${ofWords(project, name)}`);
+const tokensOfTag = remembered(
+  (project, value, key) => ` ${token.tag(project, key, value)}${ofWords(project, value)}`,
+);
 
 function ofWords(project: number, text: string): string {
   let tokens = "";
@@ -89,17 +86,21 @@ export function exact(text: string): string {
 
 /** A text in characters that the tokenizer neither folds nor splits; in a token a long one is shortened. */
 export function escaped(text: string): string {
-  return plain.test(text) ? text : text.replace(notPlain, escapeUnit);
+  let escaped = "";
+  let from = 0;
+  for (let at = 0; at < text.length; at++) {
+    const escape = escapes[text.charCodeAt(at)];
+    if (escape === undefined) continue;
+    escaped += text.slice(from, at) + escape;
+    from = at + 1;
+  }
+  return from === 0 ? text : escaped + text.slice(from);
 }
 
-const plain = /^[a-z0-9]*$/;
-// Everything of ASCII but lower-case letters and digits; the tokenizer leaves the rest of Unicode alone.
-// biome-ignore lint/suspicious/noControlCharactersInRegex: the range is all of ASCII
-const notPlain = /[\x00-\x2f\x3a-\x60\x7b-\x7f]/g;
-
-function escapeUnit(unit: string): string {
-  return `_${unit.charCodeAt(0).toString(16).padStart(2, "0")}`;
-}
+/** By character code: all of ASCII but lower-case letters and digits; the tokenizer leaves the rest of Unicode alone. */
+const escapes = Array.from({ length: 128 }, (_, code) =>
+  /[a-z0-9]/.test(String.fromCharCode(code)) ? undefined : `_${code.toString(16).padStart(2, "0")}`,
+);
 
 function shortened(escaped: string, whole: string): string {
   if (escaped.length <= exactCharactersMax) return escaped;
@@ -115,26 +116,31 @@ export function hashedBeginning(escaped: string): string {
 const rememberedMax = 20_000;
 const rememberedCharactersMax = 100;
 
-function remembered(make: (project: number, text: string) => string) {
-  const known = new Map<string, string>();
-  return (project: number, text: string): string => {
-    if (text.length > rememberedCharactersMax) return make(project, text);
-    const key = `${project} ${text}`;
-    let tokens = known.get(key);
-    if (tokens === undefined) {
-      tokens = make(project, text);
-      if (known.size >= rememberedMax) known.clear();
-      known.set(key, tokens);
+/**
+ * Names and tags come again and again: what was made of them is kept, for as long as it fits. Maps within maps, for to join
+ * several texts to one key takes longer than to look up each.
+ */
+function remembered(make: (project: number, text: string, key: string) => string) {
+  const known = new Map<number, Map<string, Map<string, string>>>();
+  let size = 0;
+  return (project: number, text: string, key = ""): string => {
+    let ofText = known.get(project)?.get(key);
+    const found = ofText?.get(text);
+    if (found !== undefined) return found;
+    const tokens = make(project, text, key);
+    if (text.length > rememberedCharactersMax) return tokens;
+    if (size++ >= rememberedMax) {
+      known.clear();
+      size = 1;
+      ofText = undefined;
     }
+    if (ofText === undefined) {
+      ofText = new Map();
+      const ofKey = known.get(project);
+      if (ofKey) ofKey.set(key, ofText);
+      else known.set(project, new Map([[key, ofText]]));
+    }
+    ofText.set(text, tokens);
     return tokens;
   };
-}
-
-function rememberedPair(make: (project: number, key: string, value: string) => string) {
-  const ofPair = remembered((project, pair) => {
-    const split = pair.indexOf("\0");
-    return make(project, pair.slice(0, split), pair.slice(split + 1));
-  });
-  // A tag's key has no control characters, so the first NUL is ours.
-  return (project: number, key: string, value: string) => ofPair(project, `${key}\0${value}`);
 }

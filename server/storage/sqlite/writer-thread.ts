@@ -8,6 +8,7 @@ import { createAppend } from "./append.ts";
 import { decodeBatch } from "./batch.ts";
 import { StatementError, storageProblem } from "./failure.ts";
 import { createRemove } from "./forget.ts";
+import { createCounting } from "./counting.ts";
 import { databaseFile, openForWriting } from "./open.ts";
 import { createKeepRefused } from "./refused.ts";
 import { createScrub, type ScrubStep } from "./scrub.ts";
@@ -27,6 +28,7 @@ export type WriterRequest =
   | { kind: "execute"; sql: string; parameters: readonly unknown[] }
   | { kind: "remove"; removal: Removal | OneEvent; limit: number; jobId: string | undefined }
   | { kind: "scrub"; step: ScrubStep }
+  | { kind: "settle" }
   | { kind: "close" };
 
 /** Events that are stored together with what is tied to them. */
@@ -48,14 +50,16 @@ export type WriterAnswer =
   | { kind: "executed"; result: ExecuteResult }
   | { kind: "removed"; removed: Removed }
   | { kind: "scrubbed"; isMore: boolean }
+  | { kind: "settled" }
   | Failed
   | { kind: "closed" };
 
 const database = openForWriting(databaseFile(process.argv.at(-1)!));
-const append = createAppend(database);
+const counting = createCounting(database);
+const append = createAppend(database, counting);
 const appendTied = createAppendTied(database, append);
 const keepRefused = createKeepRefused(database);
-const remove = createRemove(database);
+const remove = createRemove(database, counting);
 const scrub = createScrub(database);
 const begin = database.prepare("BEGIN IMMEDIATE");
 const commit = database.prepare("COMMIT");
@@ -65,9 +69,11 @@ function committed<Result>(work: () => Result): Result {
   begin.run();
   try {
     const result = work();
+    counting.write();
     commit.run();
     return result;
   } catch (error) {
+    counting.rolledBack();
     if (database.inTransaction) rollback.run();
     throw error;
   }
@@ -114,7 +120,15 @@ function failed(error: unknown): Failed {
   return { kind: "failed", code: code ?? "SQLITE_ERROR", message };
 }
 
+/** Brings the counters up to date, in a commit of its own. */
+function settle(): void {
+  if (counting.isBehind && !database.inTransaction) committed(counting.settle);
+}
+
 function execute(sql: string, parameters: readonly unknown[]): WriterAnswer {
+  // It may read or change counters and channels.
+  settle();
+  counting.forgetChannels();
   // At some failures, such as a full disk, SQLite rolls back by itself; the ROLLBACK that follows finds nothing to do.
   if (sql === "ROLLBACK" && !database.inTransaction) {
     return { kind: "executed", result: { rows: [], changes: 0, lastInsertRowid: 0 } };
@@ -140,7 +154,11 @@ function answer(request: WriterRequest): WriterAnswer {
     }
     case "scrub":
       return { kind: "scrubbed", isMore: scrub[request.step]() };
+    case "settle":
+      settle();
+      return { kind: "settled" };
     case "close":
+      settle();
       database.run("PRAGMA optimize");
       database.close();
       return { kind: "closed" };

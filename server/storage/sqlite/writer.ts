@@ -36,6 +36,9 @@ export class Writer {
   #flushScheduled = false;
   #eventsUnderWay = 0;
   #isAwake = false;
+  /** Events were appended since the counters were settled the last time. */
+  #countersAreBehind = true;
+  #settling: Promise<unknown> = Promise.resolve();
   #exclusive = false;
   #idle: (() => void)[] = [];
   #control: Promise<unknown> = Promise.resolve();
@@ -119,6 +122,21 @@ export class Writer {
     return (answer as Extract<WriterAnswer, { kind: "scrubbed" }>).isMore;
   }
 
+  /**
+   * Resolves once the counters and channels hold every event that was stored so far. Where the disk takes nothing, they stay
+   * behind by some events: what is read is to be read all the same.
+   */
+  async settleCounters(): Promise<void> {
+    if (this.#countersAreBehind) {
+      this.#countersAreBehind = false;
+      this.#settling = this.#between({ kind: "settle" }).catch((error: unknown) => {
+        this.#countersAreBehind = true;
+        if (!(error instanceof ProblemError)) throw error;
+      });
+    }
+    await this.#settling;
+  }
+
   /** Stores what is waiting and closes the database. */
   async close(): Promise<void> {
     await this.#control;
@@ -164,6 +182,7 @@ export class Writer {
   #flush(): void {
     if (this.#isHeld) return;
     const batch = this.#queue.take();
+    this.#countersAreBehind = true;
     this.#eventsUnderWay += batch.events;
     this.#stayAwake();
     this.#ask(batch.request, (answer) => {

@@ -65,6 +65,13 @@ CREATE TABLE jobs (
 );
 CREATE INDEX jobs_open ON jobs (created_at) WHERE ended_at IS NULL;
 
+-- What commits added to the counters and is not in them yet: for each commit a JSON array of
+-- [project, channel, name, hour, events, moment of the newest] (counting.ts).
+CREATE TABLE uncounted (
+  id INTEGER PRIMARY KEY,
+  counts TEXT NOT NULL
+);
+
 -- Milestones: rows of the index that stand for no event, at each midnight from 2020 to 2049. A query that finds nothing in its
 -- range of time comes to one of them and ends, rather than at the next event that it would find, however far that is.
 INSERT INTO events_index (rowid, tokens)

@@ -1,0 +1,179 @@
+import type { Database } from "bun:sqlite";
+
+const hourMs = 3_600_000;
+/** Events whose counts may wait in `uncounted`; a commit that reaches so many adds them up. */
+const waitingEventsMax = 1_000;
+const knownChannelsMax = 10_000;
+
+type Count = {
+  projectId: number;
+  channel: string;
+  name: string;
+  hour: number;
+  events: number;
+  lastMs: number;
+};
+
+/** Events summed up by project, channel, name and hour: a statement for each sum, not for each event. */
+export class Counts {
+  readonly #byHour = new Map<string, Count>();
+
+  get isEmpty(): boolean {
+    return this.#byHour.size === 0;
+  }
+
+  add(projectId: number, channel: string, name: string, ms: number): void {
+    this.#add(projectId, channel, name, Math.floor(ms / hourMs), 1, ms);
+  }
+
+  /** As JSON. */
+  write(): string {
+    const counts: unknown[] = [];
+    for (const { projectId, channel, name, hour, events, lastMs } of this.#byHour.values()) {
+      counts.push([projectId, channel, name, hour, events, lastMs]);
+    }
+    return JSON.stringify(counts);
+  }
+
+  /** Adds what `write` gave. */
+  read(json: string): void {
+    const counts = JSON.parse(json) as [number, string, string, number, number, number][];
+    for (const count of counts) this.#add(...count);
+  }
+
+  byHour(): Iterable<Count> {
+    return this.#byHour.values();
+  }
+
+  byChannelAndHour(): Iterable<Count> {
+    return this.#sums(({ projectId, channel, hour }) => `${projectId} ${hour} ${channel}`);
+  }
+
+  byChannel(): Iterable<Count> {
+    return this.#sums(({ projectId, channel }) => `${projectId} ${channel}`);
+  }
+
+  #add(projectId: number, channel: string, name: string, hour: number, events: number, lastMs: number): void {
+    const key = `${projectId} ${hour} ${channel}\0${name}`;
+    const count = this.#byHour.get(key);
+    if (count === undefined) this.#byHour.set(key, { projectId, channel, name, hour, events, lastMs });
+    else {
+      count.events += events;
+      if (lastMs > count.lastMs) count.lastMs = lastMs;
+    }
+  }
+
+  #sums(keyOf: (count: Count) => string): Iterable<Count> {
+    const sums = new Map<string, Count>();
+    for (const count of this.#byHour.values()) {
+      const key = keyOf(count);
+      const sum = sums.get(key);
+      if (sum === undefined) sums.set(key, { ...count });
+      else {
+        sum.events += count.events;
+        sum.lastMs = Math.max(sum.lastMs, count.lastMs);
+      }
+    }
+    return sums.values();
+  }
+}
+
+export type Counting = ReturnType<typeof createCounting>;
+
+/**
+ * Counts the events of each commit. What a commit adds is one row of `uncounted`, in the commit itself; the counters, dozens of
+ * rows, are brought up to date with a thousand events at a time, or before they are needed. Measured with 128 clients, an event
+ * costs the writer a sixth less for it.
+ */
+export function createCounting(database: Database) {
+  const insertChannel = database.prepare(
+    "INSERT INTO channels (project_id, name, created_at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
+  );
+  const insertUncounted = database.prepare("INSERT INTO uncounted (counts) VALUES (?1)");
+  const selectUncounted = database.prepare<{ counts: string }, []>("SELECT counts FROM uncounted");
+  const deleteUncounted = database.prepare("DELETE FROM uncounted");
+  const addToCounter = database.prepare(
+    `INSERT INTO counters (project_id, channel, name, hour, events) VALUES (?1, ?2, ?3, ?4, ?5)
+     ON CONFLICT DO UPDATE SET events = events + excluded.events`,
+  );
+  const addToChannelCounter = database.prepare(
+    `INSERT INTO channel_counters (project_id, channel, hour, events) VALUES (?1, ?2, ?3, ?4)
+     ON CONFLICT DO UPDATE SET events = events + excluded.events`,
+  );
+  // The project may be gone by now; its events are being removed.
+  const addToChannel = database.prepare(
+    `INSERT INTO channels (project_id, name, events, last_event_at, created_at)
+     SELECT id, ?2, ?3, ?4, ?4 FROM projects WHERE id = ?1
+     ON CONFLICT DO UPDATE SET events = events + excluded.events,
+       last_event_at = max(coalesce(last_event_at, 0), excluded.last_event_at)`,
+  );
+
+  let counts = new Counts();
+  let events = 0;
+  /** Events in `uncounted`, as far as is known here; what is not known is many. */
+  let waiting = Number.POSITIVE_INFINITY;
+  const knownChannels = new Set<string>();
+
+  /** Brings the counters up to date. It is to be called within a transaction. */
+  function settle(): void {
+    if (waiting === 0) return;
+    for (const row of selectUncounted.all()) counts.read(row.counts);
+    deleteUncounted.run();
+    for (const count of counts.byHour()) {
+      addToCounter.run(count.projectId, count.channel, count.name, count.hour, count.events);
+    }
+    for (const count of counts.byChannelAndHour()) {
+      addToChannelCounter.run(count.projectId, count.channel, count.hour, count.events);
+    }
+    for (const count of counts.byChannel()) {
+      addToChannel.run(count.projectId, count.channel, count.events, count.lastMs);
+    }
+    counts = new Counts();
+    events = 0;
+    waiting = 0;
+  }
+
+  return {
+    settle,
+
+    /** Whether there may be something to settle. */
+    get isBehind(): boolean {
+      return waiting > 0;
+    },
+
+    /** Counts an event that the commit under way stores, and makes its channel where there is none. */
+    add(projectId: number, channel: string, name: string, createdAtMs: number, arrivalMs: number): void {
+      const key = `${projectId} ${channel}`;
+      if (!knownChannels.has(key)) {
+        insertChannel.run(projectId, channel, arrivalMs);
+        if (knownChannels.size >= knownChannelsMax) knownChannels.clear();
+        knownChannels.add(key);
+      }
+      counts.add(projectId, channel, name, createdAtMs);
+      events++;
+    },
+
+    /** Writes what the commit under way adds; the last that is done in it. */
+    write(): void {
+      if (events === 0) return;
+      waiting += events;
+      if (waiting >= waitingEventsMax) return settle();
+      insertUncounted.run(counts.write());
+      counts = new Counts();
+      events = 0;
+    },
+
+    /** To be told that a commit failed. */
+    rolledBack(): void {
+      counts = new Counts();
+      events = 0;
+      waiting = Number.POSITIVE_INFINITY;
+      knownChannels.clear();
+    },
+
+    /** To be told that something else wrote: channels may be gone. */
+    forgetChannels(): void {
+      knownChannels.clear();
+    },
+  };
+}
