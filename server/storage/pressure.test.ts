@@ -90,6 +90,8 @@ describe.skipIf(!canMount)("a disk", () => {
       });
     }
     expect(await listed(app)).toEqual([before.id!]);
+    // Counts as well, though they can't be brought up to date.
+    for (const path of ["/api/channels", "/api/stats"]) expect((await app.request(path)).status).toBe(200);
     await app.end("SIGTERM");
     disk.repair();
     await app.start();
