@@ -1,6 +1,7 @@
 import type { House } from "../house.ts";
 import type { Access } from "../projects/access.ts";
 import type { Routes } from "../routes.ts";
+import { checkUserId } from "../users/users.ts";
 import { ProjectQuery } from "../wire/event-query.ts";
 import { JobAnswer } from "../wire/job.ts";
 import { problem } from "../wire/problems.ts";
@@ -36,7 +37,11 @@ export function addJobRoutes(routes: Routes, { store: { control }, upkeep }: Hou
       status: 202,
       answer: JobAnswer,
     },
-    async (call) => ({ ok: true, job: await start(call, "erase-user", call.parameter("userId")) }),
+    async (call) => {
+      const userId = call.parameter("userId");
+      checkUserId(userId);
+      return { ok: true, job: await start(call, "erase-user", userId) };
+    },
   );
 
   routes.add(
