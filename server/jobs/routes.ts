@@ -5,7 +5,7 @@ import { checkUserId } from "../users/users.ts";
 import { ProjectQuery } from "../wire/event-query.ts";
 import { JobAnswer } from "../wire/job.ts";
 import { problem } from "../wire/problems.ts";
-import { findJob, startJob } from "./jobs.ts";
+import { findJob, joinOrStartJob } from "./jobs.ts";
 
 export function addJobRoutes(routes: Routes, { store: { control }, upkeep }: House): void {
   routes.add(
@@ -36,6 +36,7 @@ export function addJobRoutes(routes: Routes, { store: { control }, upkeep }: Hou
       query: ProjectQuery,
       status: 202,
       answer: JobAnswer,
+      problems: [409],
     },
     async (call) => {
       const userId = call.parameter("userId");
@@ -55,7 +56,7 @@ export function addJobRoutes(routes: Routes, { store: { control }, upkeep }: Hou
       query: ProjectQuery,
       status: 202,
       answer: JobAnswer,
-      problems: [404],
+      problems: [404, 409],
     },
     async (call) => {
       const name = call.parameter("name");
@@ -73,7 +74,7 @@ export function addJobRoutes(routes: Routes, { store: { control }, upkeep }: Hou
   async function start(access: Access, kind: "erase-user" | "delete-channel", subject: string) {
     const { projectId } = access;
     const starter = access.by === "account" ? { accountId: access.account.id } : {};
-    const job = await startJob(control, { projectId, kind, subject, ...starter });
+    const job = await joinOrStartJob(control, { projectId, kind, subject, ...starter });
     upkeep.wake();
     return job;
   }
