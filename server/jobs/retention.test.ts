@@ -57,8 +57,9 @@ test("of a project that keeps for good only a channel's own days count", async (
   await using app = await testApp();
   await post(app, "a", 3_000);
   await post(app, "b", 2);
-  change(app, "UPDATE channels SET retention_days = 1 WHERE name = 'b'");
-  await keep(app, null);
+  const headers = { "content-type": "application/json" };
+  const body = JSON.stringify({ retentionDays: 1 });
+  expect((await app.request("/api/channels/b", { method: "PATCH", headers, body })).status).toBe(200);
   expect(await untilListed(app, 1)).toEqual(["a: 3000 days"]);
 });
 
