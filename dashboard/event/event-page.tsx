@@ -101,12 +101,13 @@ export function EventPage() {
 }
 
 /** Back to the feed as it was: the channel's page where it was narrowed to one. */
-function useClose(project: string): () => void {
+/** Resolves once the feed stands alone. */
+function useClose(project: string): () => Promise<void> {
   const navigate = useNavigate();
   const { channel, ...search } = filtersIn(useSearch({ strict: false }));
   return () => {
-    if (channel === undefined) void navigate({ to: "/p/$project", params: { project }, search });
-    else void navigate({ to: "/p/$project/channels/$channel", params: { project, channel }, search });
+    if (channel === undefined) return navigate({ to: "/p/$project", params: { project }, search });
+    return navigate({ to: "/p/$project/channels/$channel", params: { project, channel }, search });
   };
 }
 
