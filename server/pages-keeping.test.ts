@@ -4,6 +4,7 @@ import type { Browser, Page } from "playwright-core";
 import { expectAccessible, openPage } from "./testing/browser-page.ts";
 import { launchChromium } from "./testing/chromium.ts";
 import { type TestApp, testApp, testPassword } from "./testing/test-app.ts";
+import { untilListed } from "./testing/until-listed.ts";
 import type { Channel } from "./wire/channel.ts";
 import type { Event } from "./wire/event.ts";
 
@@ -68,7 +69,7 @@ test("a channel is given an icon, a description and days, and is archived and ta
     retentionDays: 7,
     archivedAt: null,
   });
-  while ((await app.list("?channel=deliveries")).length > 1) await Bun.sleep(20);
+  await untilListed(app, 1, "?channel=deliveries");
 
   await page.getByRole("button", { name: "Edit channel" }).click();
   await dialog().getByRole("switch", { name: "Archived" }).click();
@@ -120,7 +121,7 @@ test("a project keeps events for so many days, after a question where that delet
   await dialog().getByRole("button", { name: "Delete older events" }).click();
   await saved.waitFor();
   expect(await kept()).toBe(30);
-  while ((await app.list("?channel=history")).length > 0) await Bun.sleep(20);
+  await untilListed(app, 0, "?channel=history");
 
   for (const [text, days] of [
     ["60", 60],
