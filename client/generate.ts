@@ -6,6 +6,7 @@
  */
 import { join } from "node:path";
 import { OpenAPIHono } from "@hono/zod-openapi";
+import { BatchAnswer } from "../server/wire/batch.ts";
 import { Event, EventList, NewEvent } from "../server/wire/event.ts";
 import { Problem } from "../server/wire/problems.ts";
 
@@ -30,7 +31,7 @@ type Schema = {
 /** The file's text; the same for the same schemas. */
 export function generate(): string {
   const api = new OpenAPIHono();
-  for (const [name, schema] of Object.entries({ Event, NewEvent, EventList, Problem })) {
+  for (const [name, schema] of Object.entries({ Event, NewEvent, EventList, BatchAnswer, Problem })) {
     api.openAPIRegistry.register(name, schema);
   }
   const { components } = api.getOpenAPI31Document({ openapi: "3.1.0", info: { title: "", version: "" } });

@@ -1,9 +1,9 @@
 /** The dashboard as people meet it: a real server, a real Chromium, a real push service and a real mail server. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { rmSync } from "node:fs";
-import axe from "axe-core";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { type Running, serve } from "./main.ts";
+import { expectAccessible as expectPageAccessible, openPage } from "./testing/browser-page.ts";
 import { launchChromium } from "./testing/chromium.ts";
 import { type PushService, pushService } from "./testing/push-service.ts";
 import { type SmtpInbox, smtpInbox } from "./testing/smtp-inbox.ts";
@@ -19,8 +19,7 @@ let push: PushService;
 let inbox: SmtpInbox;
 let key: string;
 const config = testConfig();
-/** What the browser said of itself that nobody wants to read. */
-const complaints: string[] = [];
+let complaints: string[];
 
 beforeAll(async () => {
   push = pushService();
@@ -47,11 +46,7 @@ beforeAll(async () => {
     Object.defineProperty(Notification, "permission", { get: () => "granted" });
     Notification.requestPermission = async () => "granted";
   `);
-  page = await context.newPage();
-  page.on("pageerror", (error) => complaints.push(error.message));
-  page.on("console", (message) => {
-    if (message.type() === "error") complaints.push(message.text());
-  });
+  ({ page, complaints } = await openPage(context));
 }, 60_000);
 
 afterAll(async () => {
@@ -61,6 +56,8 @@ afterAll(async () => {
   await push?.close();
   rmSync(config.dataDirectory, { recursive: true, force: true });
 });
+
+const expectAccessible = (what: string, at = page) => expectPageAccessible(what, at);
 
 async function record(event: Record<string, unknown>): Promise<string> {
   const response = await fetch(`${running.address}/api/events`, {
@@ -385,17 +382,3 @@ test("the browser found nothing to complain about", () => {
     complaints.filter((text) => !/ERR_INTERNET_DISCONNECTED|Failed to load resource/.test(text)),
   ).toEqual([]);
 });
-
-/** Fails where axe-core finds a violation on the page. */
-async function expectAccessible(what: string, at = page): Promise<void> {
-  // Motion is waited for: a text that is still fading in has too little contrast.
-  await at.waitForTimeout(400);
-  await at.evaluate(axe.source);
-  const { violations } = (await at.evaluate("axe.run()")) as {
-    violations: { id: string; help: string; nodes: { html: string; failureSummary: string }[] }[];
-  };
-  const found = violations.map(
-    ({ id, nodes }) => `${what}: ${id}: ${nodes[0]!.html} ${nodes[0]!.failureSummary}`,
-  );
-  expect(found).toEqual([]);
-}

@@ -1,5 +1,6 @@
 import { createEventIds } from "./event-id.ts";
 import { type Fetch, type Policy, request } from "./request.ts";
+import { type ReadyEvent, sendMany, type TrackVerdict } from "./track-many.ts";
 import type { Event, EventList, NewEvent } from "./wire.gen.ts";
 
 export type ClientOptions = {
@@ -9,7 +10,7 @@ export type ClientOptions = {
   apiKey: string;
   /** Further attempts after the first one fails. Default: 4. */
   retries?: number;
-  /** How long each attempt may take, in milliseconds. Default: 10,000. */
+  /** How long each attempt may take, in milliseconds; of `trackMany`, for each megabyte. Default: 10,000. */
   timeoutMs?: number;
   /** Ends every call of this client, for example when the process shuts down. */
   signal?: AbortSignal;
@@ -77,6 +78,19 @@ export type TidingsClient = {
   track(event: TrackedEvent, options?: CallOptions): Promise<Event>;
 
   /**
+   * Sends many events in as few requests as they fit into (10,000 events or 16 MB each), and resolves to a verdict for each, in
+   * order: stored, on the service's disk, or the error that says why not. What the service had no place for is sent again a
+   * few times; with the `id` of its verdict it is safely sent again later.
+   *
+   * Rejects only with a `TypeError`, where nothing was sent, or the reason of an aborted signal.
+   *
+   * @example
+   * const verdicts = await tidings.trackMany(orders.map(({ id }) => ({ channel: "orders", name: "Imported", tags: { id } })));
+   * for (const verdict of verdicts) if (!verdict.ok) console.error(verdict.id, verdict.error.message);
+   */
+  trackMany(events: Iterable<TrackedEvent>, options?: CallOptions): Promise<TrackVerdict[]>;
+
+  /**
    * Lists events, newest first.
    *
    * @example
@@ -110,6 +124,7 @@ export function createClient(options: ClientOptions): TidingsClient {
   if (!(retries >= 0)) throw new TypeError("`retries` must be a number, 0 or more.");
   if (!(timeoutMs > 0)) throw new TypeError("`timeoutMs` must be a number above 0.");
 
+  const sendingHeaders = { "content-type": "application/json", "x-api-key": apiKey };
   const policyOf = (call: CallOptions): Policy => ({
     fetch: options.fetch ?? ((url, init) => fetch(url, init)),
     retries,
@@ -119,26 +134,34 @@ export function createClient(options: ClientOptions): TidingsClient {
 
   return {
     async track(event, call = {}) {
-      const body: NewEvent = {
-        ...event,
-        id: event.id ?? nextEventId(),
-        tags: event.tags && Object.fromEntries(tagTexts(event.tags)),
-        createdAt: event.createdAt instanceof Date ? isoOf(event.createdAt, "createdAt") : event.createdAt,
-      };
-      const headers = { "content-type": "application/json", "x-api-key": apiKey };
-      const init = { method: "POST", headers, body: JSON.stringify(body) };
-      const answer = (await request(address, init, policyOf(call))) as { event: Event };
-      return answer.event;
+      const init = { method: "POST", headers: sendingHeaders, body: readyOf(event).json };
+      return (await request<{ event: Event }>(address, init, policyOf(call))).event;
+    },
+
+    async trackMany(events, call = {}) {
+      return sendMany(address, sendingHeaders, Array.from(events, readyOf), policyOf(call));
     },
 
     async list(filters = {}, call = {}) {
       const query = queryOf(filters).toString();
       const init = { headers: { "x-api-key": apiKey } };
       const url = query ? `${address}?${query}` : address;
-      const { events, nextCursor = null } = (await request(url, init, policyOf(call))) as EventList;
+      const { events, nextCursor = null } = await request<EventList>(url, init, policyOf(call));
       return { events, nextCursor };
     },
   };
+}
+
+/** An event as the wire wants it. Throws a `TypeError` for what has no obvious text. */
+function readyOf(event: TrackedEvent): ReadyEvent {
+  const id = event.id ?? nextEventId();
+  const body: NewEvent = {
+    ...event,
+    id,
+    tags: event.tags && Object.fromEntries(tagTexts(event.tags)),
+    createdAt: event.createdAt instanceof Date ? isoOf(event.createdAt, "createdAt") : event.createdAt,
+  };
+  return { id, json: JSON.stringify(body) };
 }
 
 function queryOf({ from, to, tags = {}, ...filters }: ListFilters): URLSearchParams {

@@ -13,7 +13,7 @@ export type Policy = {
   signals: AbortSignal[];
 };
 
-type Outcome = { answer: unknown } | { failure: TidingsError | TidingsNetworkError; mayRetry: boolean };
+type Outcome = { answer: object } | { failure: TidingsError | TidingsNetworkError; mayRetry: boolean };
 
 const backoffBaseMs = 200;
 const backoffMaxMs = 10_000;
@@ -21,19 +21,35 @@ const backoffMaxMs = 10_000;
 const retryAfterMaxMs = 60_000;
 
 /**
- * Sends a request until it is answered: network errors, 408, 429 and 5xx are retried. Resolves to the JSON of a 2xx.
+ * Sends a request until it is answered: network errors, 408, 429 and 5xx are retried. Resolves to the JSON that `isAnswer`
+ * takes for an answer.
  *
  * Rejects with `TidingsError`, `TidingsNetworkError`, or the reason of a signal that was aborted.
  */
-export async function request(url: string, init: RequestInit, policy: Policy): Promise<unknown> {
+export async function request<Answer extends object>(
+  url: string,
+  init: RequestInit,
+  policy: Policy,
+  isAnswer: (json: Record<string, unknown>) => boolean = ({ ok }) => ok === true,
+): Promise<Answer> {
   for (let attempt = 1; ; attempt++) {
-    const outcome = await attemptOnce(url, init, policy, attempt);
-    if ("answer" in outcome) return outcome.answer;
+    const outcome = await attemptOnce(url, init, policy, attempt, isAnswer);
+    if ("answer" in outcome) return outcome.answer as Answer;
     const { failure, mayRetry } = outcome;
     const askedMs = failure instanceof TidingsError ? (failure.retryAfterMs ?? 0) : 0;
     if (!mayRetry || attempt > policy.retries || askedMs > retryAfterMaxMs) throw failure;
-    await sleep(askedMs + backoffMs(attempt), policy.signals);
+    await waitToRetry(attempt, policy, askedMs);
   }
+}
+
+/** Rejects with the reason of a signal that was aborted. */
+export function waitToRetry(attempt: number, { signals }: Policy, askedMs = 0): Promise<void> {
+  return sleep(askedMs + backoffMs(attempt), signals);
+}
+
+/** Whether the same may well succeed a moment later. */
+export function isPassing(status: number): boolean {
+  return status === 408 || status === 429 || status >= 500;
 }
 
 /** Exponential, with full jitter: clients that failed together do not come back together. */
@@ -46,6 +62,7 @@ async function attemptOnce(
   init: RequestInit,
   policy: Policy,
   attempt: number,
+  isAnswer: (json: Record<string, unknown>) => boolean,
 ): Promise<Outcome> {
   // Not AbortSignal.any and AbortSignal.timeout: Node 18 began without the first, and a timer that is over is cleared here.
   const controller = new AbortController();
@@ -57,7 +74,7 @@ async function attemptOnce(
   try {
     // A redirected POST would arrive as a GET, and the API key at another address.
     const response = await policy.fetch(url, { ...init, redirect: "manual", signal: controller.signal });
-    return read(response, await response.text());
+    return read(response, await response.text(), isAnswer);
   } catch (cause) {
     for (const signal of policy.signals) signal.throwIfAborted();
     const message = `Tidings did not answer at ${url.split("?")[0]} (attempt ${attempt}): ${reasonOf(cause)}`;
@@ -68,11 +85,15 @@ async function attemptOnce(
   }
 }
 
-function read(response: Response, text: string): Outcome {
+function read(
+  response: Response,
+  text: string,
+  isAnswer: (json: Record<string, unknown>) => boolean,
+): Outcome {
   const { status } = response;
   const json = parse(text);
+  if (isObject(json) && isAnswer(json)) return { answer: json };
   if (response.ok) {
-    if (isObject(json) && json.ok === true) return { answer: json };
     const detail = "The answer does not come from Tidings. Is `baseUrl` its address?";
     return { failure: new TidingsError({ status, code: "answer-invalid", detail }), mayRetry: false };
   }
@@ -84,11 +105,12 @@ function read(response: Response, text: string): Outcome {
   }
   return {
     failure: refusalOf(status, json, retryAfterMs(response.headers.get("retry-after"))),
-    mayRetry: status === 408 || status === 429 || status >= 500,
+    mayRetry: isPassing(status),
   };
 }
 
-function refusalOf(status: number, json: unknown, retryAfter: number | undefined): TidingsError {
+/** A problem of Tidings as an error; also where it is none, as from a proxy. */
+export function refusalOf(status: number, json: unknown, retryAfter?: number): TidingsError {
   const { type, detail, errors } = (isObject(json) ? json : {}) as Partial<Problem>;
   if (typeof type !== "string" || typeof detail !== "string") {
     return new TidingsError({

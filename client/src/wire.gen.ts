@@ -1,5 +1,17 @@
 // Made by client/generate.ts from server/wire: do not edit, run it again.
 
+export type BatchAnswer = {
+  /** Whether all events were accepted. */
+  ok: boolean;
+  accepted: number;
+  refused: number;
+  /** One for each event, in order. */
+  results: Array<{
+    ok: true;
+    id: string;
+  } | Problem>;
+};
+
 export type Event = {
   /** Identifier of the event: a UUIDv7. */
   id: string;

@@ -1,6 +1,7 @@
 import { Pencil } from "lucide-react";
 import { lazy, Suspense, useState } from "react";
 import type { Channel } from "../../server/wire/channel.ts";
+import { IconButton } from "../components/ui/icon-button.tsx";
 
 const EditChannelDialog = lazy(() => import("./edit-channel-dialog.tsx"));
 
@@ -9,15 +10,14 @@ export function EditChannel({ channel }: { channel: Channel }) {
   const [open, setOpen] = useState(false);
   return (
     <>
-      <button
-        type="button"
-        aria-label="Edit channel"
+      <IconButton
+        label="Edit channel"
         title="Edit channel"
         onClick={() => setOpen(true)}
-        className="flex size-7 shrink-0 items-center justify-center rounded-md text-muted hover:bg-hover hover:text-ink max-md:size-10"
+        className="size-7 max-md:size-10"
       >
         <Pencil aria-hidden className="size-3.5" />
-      </button>
+      </IconButton>
       <Suspense fallback={null}>
         {open && <EditChannelDialog channel={channel} close={() => setOpen(false)} />}
       </Suspense>

@@ -3,6 +3,7 @@ import { Link, useMatches, useParams, useSearch } from "@tanstack/react-router";
 import { Archive, Hash, Newspaper, Plus } from "lucide-react";
 import { useState } from "react";
 import { EventIcon } from "../components/event-icon.tsx";
+import { IconButton } from "../components/ui/icon-button.tsx";
 import { navItemClass } from "../components/ui/nav-item.ts";
 import { Skeleton } from "../components/ui/states.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
@@ -51,15 +52,14 @@ export function ChannelNav({ onGo }: { onGo?: () => void }) {
       </Link>
       <div className="mt-3 flex h-8 items-center justify-between pl-2">
         <h2 className="font-medium text-faint text-xs">Channels</h2>
-        <button
-          type="button"
-          aria-label="New channel"
+        <IconButton
+          label="New channel"
           title="New channel"
           onClick={() => openOverlay("new-channel")}
-          className="flex size-7 items-center justify-center rounded-md text-muted hover:bg-hover hover:text-ink max-md:size-10"
+          className="size-7 max-md:size-10"
         >
           <Plus aria-hidden className="size-4" />
-        </button>
+        </IconButton>
       </div>
       {(showsArchived ? listed?.concat(archived) : listed)?.map((channel) => {
         const unread = unreadOf(channel);

@@ -3,14 +3,16 @@ import { type FormEvent, useState } from "react";
 import type { Channel } from "../../server/wire/channel.ts";
 import { limits } from "../../server/wire/limits.ts";
 import { api } from "../api.ts";
+import { DaysField, daysIn, textOfDays } from "../components/days-field.tsx";
 import { Alert } from "../components/ui/alert.tsx";
 import { Button } from "../components/ui/button.tsx";
 import { Dialog, DialogButtons } from "../components/ui/dialog.tsx";
-import { Field, TextField } from "../components/ui/field.tsx";
+import { TextField } from "../components/ui/field.tsx";
 import { faultOf, faultOfForm } from "../components/ui/form-faults.ts";
 import { SwitchRow } from "../components/ui/switch.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { channelsQuery } from "./channels.ts";
+import { DeleteChannelDialog } from "./delete-channel-dialog.tsx";
 import { IconField } from "./icon-field.tsx";
 
 export default function EditChannelDialog({ channel, close }: { channel: Channel; close: () => void }) {
@@ -18,8 +20,9 @@ export default function EditChannelDialog({ channel, close }: { channel: Channel
   const queries = useQueryClient();
   const [icon, setIcon] = useState(channel.icon ?? "");
   const [description, setDescription] = useState(channel.description ?? "");
-  const [days, setDays] = useState(channel.retentionDays?.toString() ?? "");
+  const [days, setDays] = useState(textOfDays(channel.retentionDays));
   const [archived, setArchived] = useState(channel.archivedAt !== null);
+  const [deleting, setDeleting] = useState(false);
   const change = useMutation({
     mutationFn: () =>
       api(`/api/channels/${encodeURIComponent(channel.id)}`, {
@@ -28,7 +31,7 @@ export default function EditChannelDialog({ channel, close }: { channel: Channel
         body: {
           icon: icon.trim() || null,
           description: description.trim() || null,
-          retentionDays: days === "" ? null : Number(days),
+          retentionDays: daysIn(days),
           archived,
         },
       }),
@@ -44,6 +47,7 @@ export default function EditChannelDialog({ channel, close }: { channel: Channel
     change.mutate();
   }
 
+  if (deleting) return <DeleteChannelDialog channel={channel} close={close} />;
   return (
     <Dialog open onOpenChange={close} title="Edit channel" description={channel.name}>
       <form onSubmit={submit} className="flex flex-col gap-4">
@@ -58,15 +62,11 @@ export default function EditChannelDialog({ channel, close }: { channel: Channel
           placeholder="What comes here, and who looks after it"
           fault={faultOf(change.error, "description")}
         />
-        <Field
+        <DaysField
           label="Days to keep events"
           hint="Left empty, the project's setting holds."
-          type="number"
-          inputMode="numeric"
-          min={1}
-          max={limits.retentionDays}
           value={days}
-          onChange={(event) => setDays(event.target.value)}
+          onChange={setDays}
           fault={faultOf(change.error, "retentionDays")}
         />
         <div className="rounded-md border border-line">
@@ -78,6 +78,9 @@ export default function EditChannelDialog({ channel, close }: { channel: Channel
           />
         </div>
         <DialogButtons>
+          <Button look="danger" className="mr-auto" onClick={() => setDeleting(true)}>
+            Delete…
+          </Button>
           <Button look="ghost" onClick={close}>
             Cancel
           </Button>

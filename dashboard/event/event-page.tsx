@@ -5,6 +5,7 @@ import { lazy, Suspense, useState } from "react";
 import { EventIcon } from "../components/event-icon.tsx";
 import { exactTime, mediumTime, RelativeTime } from "../components/relative-time.tsx";
 import { CopyButton } from "../components/ui/copy-button.tsx";
+import { IconButton } from "../components/ui/icon-button.tsx";
 import { ErrorState, Skeleton } from "../components/ui/states.tsx";
 import { filtersIn } from "../feed/filters.ts";
 import { useShortcuts } from "../shell/shortcuts.ts";
@@ -31,34 +32,27 @@ export function EventPage() {
       className="flex w-full min-w-0 flex-col bg-surface max-md:absolute max-md:inset-0 max-md:z-20 md:w-[46%] md:max-w-[580px] md:shrink-0 md:border-line md:border-l"
     >
       <div className="flex h-13 shrink-0 items-center gap-2 border-line border-b px-2 md:h-11 md:pr-2 md:pl-5">
-        <button
-          type="button"
-          aria-label="Back to the feed"
-          onClick={close}
-          className="flex size-10 items-center justify-center rounded-md text-muted hover:bg-hover hover:text-ink md:hidden"
-        >
+        <IconButton label="Back to the feed" onClick={close} className="size-10 md:hidden">
           <ArrowLeft aria-hidden className="size-5" />
-        </button>
+        </IconButton>
         <span className="flex-1 font-medium text-muted text-sm">Event</span>
         <CopyButton text={location.href} label="Copy link" look="ghost" className="h-7" />
-        <button
-          type="button"
-          aria-label="Delete the event"
+        <IconButton
+          label="Delete the event"
           title="Delete"
           onClick={() => setDeleting(true)}
-          className="flex size-8 items-center justify-center rounded-md text-muted hover:bg-hover hover:text-ink max-md:size-10"
+          className="size-8 max-md:size-10"
         >
           <Trash2 aria-hidden className="size-4" />
-        </button>
-        <button
-          type="button"
-          aria-label="Close the event"
+        </IconButton>
+        <IconButton
+          label="Close the event"
           title="Close (Esc)"
           onClick={close}
-          className="flex size-8 items-center justify-center rounded-md text-muted hover:bg-hover hover:text-ink max-md:hidden"
+          className="size-8 max-md:hidden"
         >
           <X aria-hidden className="size-4" />
-        </button>
+        </IconButton>
       </div>
       {deleting && (
         <DeleteEventDialog project={project} id={id} close={() => setDeleting(false)} onDeleted={close} />
@@ -101,12 +95,13 @@ export function EventPage() {
 }
 
 /** Back to the feed as it was: the channel's page where it was narrowed to one. */
-function useClose(project: string): () => void {
+/** Resolves once the feed stands alone. */
+function useClose(project: string): () => Promise<void> {
   const navigate = useNavigate();
   const { channel, ...search } = filtersIn(useSearch({ strict: false }));
   return () => {
-    if (channel === undefined) void navigate({ to: "/p/$project", params: { project }, search });
-    else void navigate({ to: "/p/$project/channels/$channel", params: { project, channel }, search });
+    if (channel === undefined) return navigate({ to: "/p/$project", params: { project }, search });
+    return navigate({ to: "/p/$project/channels/$channel", params: { project, channel }, search });
   };
 }
 

@@ -39,31 +39,31 @@ export function LiveProvider({ project, onNotification, children }: LiveProvider
     notify.current = onNotification;
   });
 
-  useEffect(
-    () =>
-      openStream(project, {
-        status: setStatus,
-        events(batch) {
-          countArrivals(queries, project, batch);
-          for (const listener of listeners.current) listener.events?.(batch);
-        },
-        notification(notification, unread) {
-          setUnread(queries, unread);
-          void queries.invalidateQueries({ queryKey: notificationsKey });
-          notify.current(notification);
-        },
-        fresh() {
-          for (const listener of listeners.current) listener.fresh?.();
-        },
-        reset() {
-          refreshCounts(queries, project);
-          for (const listener of listeners.current) listener.reset?.();
-        },
-        // A session that ended answers 401 here, and that leads to the sign-in page.
-        refused: () => void queries.invalidateQueries({ queryKey: meQuery.queryKey }),
-      }),
-    [project, queries],
-  );
+  useEffect(() => {
+    // An account in no project has nothing to follow.
+    if (project === "") return;
+    return openStream(project, {
+      status: setStatus,
+      events(batch) {
+        countArrivals(queries, project, batch);
+        for (const listener of listeners.current) listener.events?.(batch);
+      },
+      notification(notification, unread) {
+        setUnread(queries, unread);
+        void queries.invalidateQueries({ queryKey: notificationsKey });
+        notify.current(notification);
+      },
+      fresh() {
+        for (const listener of listeners.current) listener.fresh?.();
+      },
+      reset() {
+        refreshCounts(queries, project);
+        for (const listener of listeners.current) listener.reset?.();
+      },
+      // A session that ended answers 401 here, and that leads to the sign-in page.
+      refused: () => void queries.invalidateQueries({ queryKey: meQuery.queryKey }),
+    });
+  }, [project, queries]);
 
   // Notifications have no place in the stream's tokens: what was missed while away is asked for.
   const wasAway = useRef(false);

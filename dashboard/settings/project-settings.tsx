@@ -1,19 +1,20 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import { limits } from "../../server/wire/limits.ts";
-import type { Project, ProjectChange } from "../../server/wire/project.ts";
+import type { Project } from "../../server/wire/project.ts";
 import { putProject, useMe } from "../account/me.ts";
-import { api } from "../api.ts";
 import { Alert } from "../components/ui/alert.tsx";
 import { Button, buttonClass } from "../components/ui/button.tsx";
 import { Field } from "../components/ui/field.tsx";
 import { faultOf, faultOfForm } from "../components/ui/form-faults.ts";
 import { SwitchRow } from "../components/ui/switch.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
+import { changeProject } from "./change-project.ts";
 import { DeleteProjectDialog } from "./delete-project-dialog.tsx";
 import { Group, Panel } from "./group.tsx";
 import { RetentionForm } from "./retention-form.tsx";
+import { SavedField } from "./saved-field.tsx";
 
 export function ProjectSettings() {
   const slug = useProjectSlug();
@@ -59,10 +60,6 @@ function DeleteProject({ project }: { project: Project }) {
   );
 }
 
-function changeProject(slug: string, change: ProjectChange): Promise<{ ok: true; project: Project }> {
-  return api(`/api/projects/${encodeURIComponent(slug)}`, { method: "PATCH", body: change });
-}
-
 function KnownChannelsSwitch({ project }: { project: Project }) {
   const queries = useQueryClient();
   const change = useMutation({
@@ -100,35 +97,25 @@ function RenameForm({ project }: { project: Project }) {
       setName(answer.project.name);
     },
   });
-  const fault = faultOfForm(rename.error, ["name"]);
   const changed = name.trim() !== "" && name.trim() !== project.name;
 
-  function submit(event: FormEvent) {
-    event.preventDefault();
-    rename.mutate();
-  }
-
   return (
-    <form onSubmit={submit} className="flex flex-col gap-3">
-      {fault && <Alert>{fault}</Alert>}
-      <div className="flex items-start gap-3">
-        <Field
-          className="flex-1"
-          label="Project name"
-          value={name}
-          onChange={(event) => setName(event.target.value)}
-          required
-          maxLength={limits.projectNameCharacters}
-          autoComplete="off"
-          fault={faultOf(rename.error, "name")}
-        />
-        <Button type="submit" className="mt-6.5 h-9 max-md:h-11" busy={rename.isPending} disabled={!changed}>
-          Save
-        </Button>
-      </div>
-      <p role="status" className="sr-only">
-        {rename.isSuccess && !changed ? "Saved" : ""}
-      </p>
-    </form>
+    <SavedField
+      save={rename}
+      fault={faultOfForm(rename.error, ["name"])}
+      changed={changed}
+      onSubmit={() => rename.mutate()}
+    >
+      <Field
+        className="flex-1"
+        label="Project name"
+        value={name}
+        onChange={(event) => setName(event.target.value)}
+        required
+        maxLength={limits.projectNameCharacters}
+        autoComplete="off"
+        fault={faultOf(rename.error, "name")}
+      />
+    </SavedField>
   );
 }

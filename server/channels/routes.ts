@@ -4,7 +4,7 @@ import { ChannelAnswer, ChannelChange, ChannelList, ChannelListQuery, NewChannel
 import { ProjectQuery } from "../wire/event-query.ts";
 import { changeChannel, createChannel, listChannels } from "./channels.ts";
 
-export function addChannelRoutes(routes: Routes, { store }: House): void {
+export function addChannelRoutes(routes: Routes, { store, upkeep }: House): void {
   routes.add(
     {
       method: "get",
@@ -52,9 +52,10 @@ export function addChannelRoutes(routes: Routes, { store }: House): void {
       answer: ChannelAnswer,
       problems: [404],
     },
-    async ({ projectId, body, parameter }) => ({
-      ok: true,
-      channel: await changeChannel(store.control, projectId, parameter("name"), body),
-    }),
+    async ({ projectId, body, parameter }) => {
+      const channel = await changeChannel(store.control, projectId, parameter("name"), body);
+      if (body.retentionDays !== undefined) upkeep.wake();
+      return { ok: true, channel };
+    },
   );
 }

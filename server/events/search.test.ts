@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { validEvent } from "../testing/arbitraries.ts";
+import { searchesOf, validEvent } from "../testing/arbitraries.ts";
 import { openStream } from "../testing/event-stream.ts";
 import { scenarios } from "../testing/scenarios.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
@@ -156,17 +156,7 @@ describe("what is searched is what a plain scan finds", () => {
         return { kind: "tag", key, values: [value, ...others] };
       }),
   );
-  const search: fc.Arbitrary<Search> = fc.letrec<{ search: Search }>((tie) => ({
-    search: fc.oneof(
-      { maxDepth: 2, depthSize: "small" },
-      leaf,
-      fc.record({
-        kind: fc.constantFrom("all" as const, "any" as const),
-        of: fc.array(tie("search"), { minLength: 2, maxLength: 3 }),
-      }),
-      fc.record({ kind: fc.constant("not" as const), of: tie("search") }),
-    ),
-  })).search;
+  const search = searchesOf(leaf, 2);
   const filter = fc.record(
     {
       channel: fc.constantFrom("payments", "a b"),

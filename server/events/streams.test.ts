@@ -119,7 +119,7 @@ test(
     }
     expect(dropped).toBeGreaterThanOrEqual(slowStreams);
     for (const stream of all) stream[Symbol.dispose]();
-    await until(() => app.memoryMb() < startMb + 90);
+    await app.memoryDownTo(startMb + 90, 30_000);
   },
   60_000 + seconds * 3_000,
 );

@@ -1,51 +1,54 @@
 import type { Verdict } from "../storage/store.ts";
 import type { Event } from "../wire/event.ts";
-import { addToReceipt, changeJob, type JobDetail, type JobRow } from "./jobs.ts";
+import { addToReceipt, changeJob, forgetSubject, type JobDetail, type JobRow } from "./jobs.ts";
 import { removeAll, type Work } from "./work.ts";
 
 /** Rows that are looked through at a time; bodies of refused events may be long. */
 const refusedRows = 20;
 const answerRows = 500;
 
-/** Erases a user of a project: every event, and each other place that names them, from every file. */
+/** Erases a user of a project: every event, and each other place that names them. Then `eraseTraces` has the files to clean. */
 export async function eraseUser(work: Work, job: JobRow): Promise<void> {
   const { control, events } = work.store;
   const projectId = job.projectId!;
-  const { subject } = JSON.parse(job.detail) as JobDetail;
-  if (subject !== undefined) {
-    const removal = { projectId, userId: subject };
-    if (job.total === null) await changeJob(control, job.id, { total: await events.countRemovable(removal) });
-    await removeAll(work, removal, job.id);
-    // Once more for those that came meanwhile, dated to before the place where the first way had got to.
-    await removeAll(work, removal, job.id);
-    await eraseRefusedEvents(work, job, subject);
-    await eraseAnswers(work, job, subject);
+  const userId = subjectOf(job);
+  // Stopped after it had forgotten the user, before it was done.
+  if (userId === undefined) return;
+  const removal = { projectId, userId };
+  if (job.total === null) await changeJob(control, job.id, { total: await events.countRemovable(removal) });
+  await removeAll(work, removal, job.id);
+  // Once more for those that came meanwhile, dated to before the place where the first way had got to.
+  await removeAll(work, removal, job.id);
+  await eraseRefusedEvents(work, job, userId);
+  await eraseAnswers(work, job, userId);
+  await control.transaction().execute(async (transaction) => {
+    const { numDeletedRows } = await transaction
+      .deleteFrom("users")
+      .where("projectId", "=", projectId)
+      .where("userId", "=", userId)
+      .executeTakeFirst();
+    await addToReceipt(transaction, job.id, { erasedProfiles: Number(numDeletedRows) });
+  });
+}
+
+/** Erases from every file what is left of erased users, of many as quickly as of one. Each receipt counts the copies that went. */
+export async function eraseTraces(work: Work, jobs: JobRow[]): Promise<void> {
+  const { control, events } = work.store;
+  const userIds = jobs.map(subjectOf).filter((userId) => userId !== undefined);
+  const { copies } = await events.scrub(work.pause, userIds);
+  for (const { id } of jobs) {
     await control.transaction().execute(async (transaction) => {
-      const { numDeletedRows } = await transaction
-        .deleteFrom("users")
-        .where("projectId", "=", projectId)
-        .where("userId", "=", subject)
-        .executeTakeFirst();
-      await addToReceipt(transaction, job.id, { erasedProfiles: Number(numDeletedRows) });
+      await addToReceipt(transaction, id, { erasedCopies: copies });
+      await forgetSubject(transaction, id);
     });
-    const { copies } = await events.scrub(work.pause, subject);
-    await addToReceipt(control, job.id, { erasedCopies: copies });
-    await forgetSubject(work, job.id);
+    await work.pause();
   }
-  // The job itself was the last place that named the user.
+  // The jobs themselves were the last places that named the users.
   await events.scrub(work.pause);
 }
 
-async function forgetSubject({ store: { control } }: Work, id: string): Promise<void> {
-  await control.transaction().execute(async (transaction) => {
-    const { detail } = await transaction
-      .selectFrom("jobs")
-      .select("detail")
-      .where("id", "=", id)
-      .executeTakeFirstOrThrow();
-    const { counts } = JSON.parse(detail) as JobDetail;
-    await changeJob(transaction, id, { detail: JSON.stringify({ counts } satisfies JobDetail) });
-  });
+function subjectOf(job: JobRow): string | undefined {
+  return (JSON.parse(job.detail) as JobDetail).subject;
 }
 
 async function eraseRefusedEvents(work: Work, job: JobRow, userId: string): Promise<void> {

@@ -1,6 +1,7 @@
 import type { Kysely, Selectable, Transaction } from "kysely";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Job, Receipt } from "../wire/job.ts";
+import { limits } from "../wire/limits.ts";
 import { problem } from "../wire/problems.ts";
 
 type Control = Kysely<ControlTables> | Transaction<ControlTables>;
@@ -12,19 +13,48 @@ type Counts = Omit<Receipt, "erasedEvents" | "startedAt" | "endedAt">;
 /** What is kept with a job as JSON: whom or what it is about, for as long as it needs to know, and what it did so far. */
 export type JobDetail = { subject?: string; counts: Counts };
 
+type Order = { projectId: number; kind: Job["kind"]; subject?: string; accountId?: string };
+
+/**
+ * The job that waits to do the same, or else a new one. One that has begun is not joined: it may be past what it would have to do again.
+ *
+ * Throws `limit-reached` where too many jobs of the project are not done.
+ */
+export async function joinOrStartJob(control: Kysely<ControlTables>, order: Order): Promise<Job> {
+  return control.transaction().execute(async (transaction) => {
+    const open = transaction
+      .selectFrom("jobs")
+      .where("endedAt", "is", null)
+      .where("projectId", "=", order.projectId);
+    const waiting = await open
+      .selectAll()
+      .where("kind", "=", order.kind)
+      .where("state", "=", "waiting")
+      .where("detail", "=", detailOf(order))
+      .executeTakeFirst();
+    if (waiting) return jobOf(waiting);
+    const { count } = await open
+      .select((eb) => eb.fn.countAll<number>().as("count"))
+      .executeTakeFirstOrThrow();
+    if (Number(count) >= limits.openJobs) {
+      throw problem("limit-reached", {
+        detail: `This project has ${limits.openJobs.toLocaleString("en")} jobs that are not done. Send it again in a minute.`,
+        retryAfterSeconds: 60,
+      });
+    }
+    return startJob(transaction, order);
+  });
+}
+
 /** Puts a job into the queue. It is done by `upkeep.ts`, after a restart too. */
-export async function startJob(
-  control: Control,
-  job: { projectId: number; kind: Job["kind"]; subject?: string; accountId?: string },
-): Promise<Job> {
-  const { subject } = job;
+export async function startJob(control: Control, order: Order): Promise<Job> {
   const row = {
     id: Bun.randomUUIDv7(),
-    projectId: job.projectId,
-    accountId: job.accountId ?? null,
-    kind: job.kind,
+    projectId: order.projectId,
+    accountId: order.accountId ?? null,
+    kind: order.kind,
     state: "waiting" as const,
-    detail: JSON.stringify({ ...(subject !== undefined && { subject }), counts: {} } satisfies JobDetail),
+    detail: detailOf(order),
     done: 0,
     total: null,
     createdAt: Date.now(),
@@ -32,6 +62,11 @@ export async function startJob(
   };
   await control.insertInto("jobs").values(row).execute();
   return jobOf(row);
+}
+
+/** A job's detail before it has begun. */
+function detailOf({ subject }: Order): string {
+  return JSON.stringify({ ...(subject !== undefined && { subject }), counts: {} } satisfies JobDetail);
 }
 
 /** The jobs that are not done, oldest first. */
@@ -45,16 +80,26 @@ export async function changeJob(control: Control, id: string, change: Partial<Jo
 
 /** Adds to what a job's receipt will count, in the transaction that did it. */
 export async function addToReceipt(control: Control, id: string, counts: Counts): Promise<void> {
+  const detail = await readDetail(control, id);
+  for (const name of Object.keys(counts) as (keyof Counts)[]) {
+    detail.counts[name] = (detail.counts[name] ?? 0) + counts[name]!;
+  }
+  await changeJob(control, id, { detail: JSON.stringify(detail) });
+}
+
+/** From now on the job names nobody. */
+export async function forgetSubject(control: Control, id: string): Promise<void> {
+  const { counts } = await readDetail(control, id);
+  await changeJob(control, id, { detail: JSON.stringify({ counts } satisfies JobDetail) });
+}
+
+async function readDetail(control: Control, id: string): Promise<JobDetail> {
   const { detail } = await control
     .selectFrom("jobs")
     .select("detail")
     .where("id", "=", id)
     .executeTakeFirstOrThrow();
-  const known = JSON.parse(detail) as JobDetail;
-  for (const name of Object.keys(counts) as (keyof Counts)[]) {
-    known.counts[name] = (known.counts[name] ?? 0) + counts[name]!;
-  }
-  await changeJob(control, id, { detail: JSON.stringify(known) });
+  return JSON.parse(detail) as JobDetail;
 }
 
 /** A job that a key's project has, or that an account's has or that the account started. Throws `job-unknown`. */

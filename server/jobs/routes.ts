@@ -1,10 +1,11 @@
 import type { House } from "../house.ts";
 import type { Access } from "../projects/access.ts";
 import type { Routes } from "../routes.ts";
+import { checkUserId } from "../users/users.ts";
 import { ProjectQuery } from "../wire/event-query.ts";
 import { JobAnswer } from "../wire/job.ts";
 import { problem } from "../wire/problems.ts";
-import { findJob, startJob } from "./jobs.ts";
+import { findJob, joinOrStartJob } from "./jobs.ts";
 
 export function addJobRoutes(routes: Routes, { store: { control }, upkeep }: House): void {
   routes.add(
@@ -35,8 +36,13 @@ export function addJobRoutes(routes: Routes, { store: { control }, upkeep }: Hou
       query: ProjectQuery,
       status: 202,
       answer: JobAnswer,
+      problems: [409],
     },
-    async (call) => ({ ok: true, job: await start(call, "erase-user", call.parameter("userId")) }),
+    async (call) => {
+      const userId = call.parameter("userId");
+      checkUserId(userId);
+      return { ok: true, job: await start(call, "erase-user", userId) };
+    },
   );
 
   routes.add(
@@ -50,7 +56,7 @@ export function addJobRoutes(routes: Routes, { store: { control }, upkeep }: Hou
       query: ProjectQuery,
       status: 202,
       answer: JobAnswer,
-      problems: [404],
+      problems: [404, 409],
     },
     async (call) => {
       const name = call.parameter("name");
@@ -68,7 +74,7 @@ export function addJobRoutes(routes: Routes, { store: { control }, upkeep }: Hou
   async function start(access: Access, kind: "erase-user" | "delete-channel", subject: string) {
     const { projectId } = access;
     const starter = access.by === "account" ? { accountId: access.account.id } : {};
-    const job = await startJob(control, { projectId, kind, subject, ...starter });
+    const job = await joinOrStartJob(control, { projectId, kind, subject, ...starter });
     upkeep.wake();
     return job;
   }

@@ -1,7 +1,7 @@
 import type { Store } from "../storage/store.ts";
 import type { Job } from "../wire/job.ts";
 import { deleteChannel, deleteProject } from "./delete.ts";
-import { eraseUser } from "./erase-user.ts";
+import { eraseTraces, eraseUser } from "./erase-user.ts";
 import { changeJob, type JobRow, openJobs } from "./jobs.ts";
 import { expire, forgetDeletedProjects } from "./retention.ts";
 import type { Work } from "./work.ts";
@@ -86,16 +86,37 @@ export class Upkeep {
     while (this.#again) {
       this.#again = false;
       this.#stepStartedMs = performance.now();
-      for (const job of await openJobs(control)) await this.#do(job).catch((error) => this.#failed(error));
+      await this.#do(await openJobs(control));
       await this.#expire().catch((error) => this.#failed(error));
     }
   }
 
-  async #do(job: JobRow): Promise<void> {
-    const { control } = this.#rooms.store;
-    await changeJob(control, job.id, { state: "running" });
-    await kinds[job.kind](this.#work, job);
-    await changeJob(control, job.id, { state: "done", endedAt: this.#now() });
+  async #do(jobs: JobRow[]): Promise<void> {
+    const erasures: JobRow[] = [];
+    for (const job of jobs) {
+      try {
+        await changeJob(this.#rooms.store.control, job.id, { state: "running" });
+        await kinds[job.kind](this.#work, job);
+        if (job.kind === "erase-user") erasures.push(job);
+        else await this.#end([job]);
+        await this.#pause();
+      } catch (error) {
+        this.#failed(error);
+      }
+    }
+    if (erasures.length === 0) return;
+    // Cleaning the files looks at all of them, however little was erased: once for all.
+    await eraseTraces(this.#work, erasures)
+      .then(() => this.#end(erasures))
+      .catch((error) => this.#failed(error));
+  }
+
+  async #end(jobs: JobRow[]): Promise<void> {
+    const endedAt = this.#now();
+    for (const { id } of jobs) {
+      await changeJob(this.#rooms.store.control, id, { state: "done", endedAt });
+      await this.#pause();
+    }
   }
 
   async #expire(): Promise<void> {

@@ -199,9 +199,9 @@ export interface EventStore {
    * Makes what was removed vanish from every file, in small steps: the index, free space, logs and copies that were made
    * before a migration. Gives how many such copies were deleted.
    *
-   * @param userId - whose events were removed: what is left of the id by chance is looked for
+   * @param userIds - whose events were removed: what is left of the ids by chance is looked for
    */
-  scrub(pause: Pause, userId?: string): Promise<{ copies: number }>;
+  scrub(pause: Pause, userIds?: string[]): Promise<{ copies: number }>;
   /** Answers while events can be read; throws what the engine says where they can't. */
   ping(): Promise<void>;
   /** The moment of the newest arrival, or null in an empty store. */

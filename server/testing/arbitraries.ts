@@ -1,5 +1,10 @@
 import fc from "fast-check";
+import { NewEvent } from "../wire/event.ts";
 import { limits } from "../wire/limits.ts";
+import type { Search } from "../wire/search.ts";
+
+/** What an event may be sent with. */
+export const eventMembers = Object.keys(NewEvent.shape) as (keyof typeof NewEvent.shape)[];
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is left out
 const notInTexts = /[\u0000-\u001f\u007f-\u009f\ud800-\udfff]/u;
@@ -180,22 +185,7 @@ export const anyBody: fc.Arbitrary<unknown> = fc.oneof(
           { requiredKeys: [] },
         ),
         // One change or two at a time: with more, hardly anything would be accepted.
-        fc.subarray(
-          [
-            "channel",
-            "name",
-            "event",
-            "userId",
-            "user_id",
-            "icon",
-            "notify",
-            "tags",
-            "description",
-            "id",
-            "createdAt",
-          ] as const,
-          { maxLength: 2 },
-        ),
+        fc.subarray(eventMembers, { maxLength: 2 }),
         fc.option(fc.constantFrom("__proto__", "constructor", "Name", "channelId", "user", ""), { freq: 12 }),
         fc.option(fc.constantFrom("channel", "name"), { freq: 12 }),
       )
@@ -212,3 +202,18 @@ export const anyBody: fc.Arbitrary<unknown> = fc.oneof(
       }),
   },
 );
+
+/** A search of such leaves, joined and negated. */
+export function searchesOf(leaf: fc.Arbitrary<Search>, maxDepth: number): fc.Arbitrary<Search> {
+  return fc.letrec<{ search: Search }>((tie) => ({
+    search: fc.oneof(
+      { maxDepth, depthSize: "small" },
+      leaf,
+      fc.record({
+        kind: fc.constantFrom("all" as const, "any" as const),
+        of: fc.array(tie("search"), { minLength: 2, maxLength: 3 }),
+      }),
+      fc.record({ kind: fc.constant("not" as const), of: tie("search") }),
+    ),
+  })).search;
+}

@@ -98,6 +98,26 @@ export async function testProcess(change: Partial<Config> = {}) {
     /** Resident memory of the server. */
     memoryMb: (): number =>
       Number(Bun.spawnSync(["ps", "-o", "rss=", "-p", `${server!.pid}`]).stdout) / 1_024,
+    /** The most memory that the server uses while something is done. */
+    async peakMb(work: () => Promise<void>): Promise<number> {
+      let peak = this.memoryMb();
+      const looking = setInterval(() => {
+        peak = Math.max(peak, this.memoryMb());
+      }, 20);
+      await work().finally(() => clearInterval(looking));
+      return Math.max(peak, this.memoryMb());
+    },
+    /** Waits until the server uses no more than so much: what is only garbage goes by itself, sooner or later. */
+    async memoryDownTo(megabytes: number, withinMs = 10_000): Promise<void> {
+      for (const endMs = performance.now() + withinMs; ; await Bun.sleep(50)) {
+        const usedMb = this.memoryMb();
+        if (usedMb <= megabytes) return;
+        if (performance.now() > endMs)
+          throw new Error(
+            `The server uses ${usedMb.toFixed()} MB, and was to use ${megabytes.toFixed()} at most.`,
+          );
+      }
+    },
     async end(signal: "SIGTERM" | "SIGKILL" | "SIGINT"): Promise<Ended> {
       const ended = await server!.end(signal);
       server = null;

@@ -1,10 +1,15 @@
 import type { House } from "../house.ts";
 import type { Routes } from "../routes.ts";
-import { eventTexts } from "../wire/event.ts";
 import { ProjectQuery } from "../wire/event-query.ts";
 import { problem } from "../wire/problems.ts";
-import { faultInText } from "../wire/text.ts";
-import { type User, UserAnswer, UserList, UserListQuery, UserProperties } from "../wire/user.ts";
+import {
+  faultInUserId,
+  type User,
+  UserAnswer,
+  UserList,
+  UserListQuery,
+  UserProperties,
+} from "../wire/user.ts";
 import { findUser, putProperties } from "./users.ts";
 
 export function addUserRoutes(routes: Routes, { store }: House): void {
@@ -76,7 +81,7 @@ export function addUserRoutes(routes: Routes, { store }: House): void {
 /** A cursor is the last user's id. Throws `query-invalid` for a text that no page ended with. */
 function readCursor(text: string): string {
   const userId = Buffer.from(text, "base64url").toString();
-  if (faultInText(userId, { ...eventTexts.userId, filled: true }))
+  if (faultInUserId(userId))
     throw problem("query-invalid", { detail: '"cursor" is not one that a listing gave as "nextCursor".' });
   return userId;
 }

@@ -68,6 +68,15 @@ describe("a user is known", () => {
     expect(names[0]).toEqual({ name: "n59", events: 2 });
   });
 
+  test("by an id that is blank, as events may have it", async () => {
+    await app.post({ channel: "c", name: "n", userId: " " });
+    expect((await put(" ", { a: 1 })).status).toBe(200);
+    expect(await read(" ")).toMatchObject({ events: 1, properties: { a: 1 } });
+    const { nextCursor } = (await (await app.request("/api/users?limit=1")).json()) as { nextCursor: string };
+    expect(Buffer.from(nextCursor, "base64url").toString()).toBe(" ");
+    expect((await app.request(`/api/users?cursor=${nextCursor}`)).status).toBe(200);
+  });
+
   test("to a member as well", async () => {
     const headers = { cookie: await app.signIn(), origin: app.address, "content-type": "application/json" };
     expect((await put("member's", { a: 1 }, { headers })).status).toBe(200);
@@ -139,6 +148,42 @@ scenarios(
       body: {},
       status: 400,
       says: ["at most 200"],
+    },
+    {
+      name: "an id with a control character is no user's",
+      method: "PUT",
+      path: pathOf("a\u0000b"),
+      body: {},
+      status: 400,
+      says: ["control characters", "U+0000"],
+    },
+    {
+      name: "an id that no event can have starts no erasure",
+      method: "DELETE",
+      path: pathOf("x".repeat(5_000)),
+      status: 400,
+      says: ["at most 200"],
+    },
+    {
+      name: "nor does one with a control character",
+      method: "DELETE",
+      path: pathOf("a\u009fb"),
+      status: 400,
+      says: ["U+009F"],
+    },
+    {
+      name: "of an id that no event can have nothing is known",
+      path: pathOf(`\u0000${"x".repeat(5_000)}`),
+      status: 404,
+      says: ["user-unknown"],
+    },
+    {
+      name: "a property's number is one that JSON can say again",
+      method: "PUT",
+      path: pathOf("u"),
+      body: '{"seats":1e999}',
+      status: 422,
+      says: ["/seats", "at most 1.8e308"],
     },
     {
       name: "a page has at most 1,000 users",

@@ -1,9 +1,8 @@
 import type { Store } from "../storage/store.ts";
-import { type Event, eventTexts } from "../wire/event.ts";
+import type { Event } from "../wire/event.ts";
 import { limits } from "../wire/limits.ts";
 import { problem } from "../wire/problems.ts";
-import { faultInText } from "../wire/text.ts";
-import type { User, UserProperties } from "../wire/user.ts";
+import { faultInUserId, type User, type UserProperties } from "../wire/user.ts";
 
 /** What is known of a user, or null where there are neither events nor properties. */
 export async function findUser(
@@ -48,6 +47,12 @@ export async function findUser(
   };
 }
 
+/** Throws `query-invalid` for an id that no event can have. */
+export function checkUserId(userId: string): void {
+  const fault = faultInUserId(userId);
+  if (fault) throw problem("query-invalid", { detail: `The user's id ${fault}.` });
+}
+
 /** Puts a user's properties in the place of those before. Throws `query-invalid` for an id that no event can have. */
 export async function putProperties(
   { control }: Store,
@@ -55,8 +60,7 @@ export async function putProperties(
   userId: string,
   properties: UserProperties,
 ): Promise<void> {
-  const fault = faultInText(userId, { ...eventTexts.userId, filled: true });
-  if (fault) throw problem("query-invalid", { detail: `The user's id ${fault}.` });
+  checkUserId(userId);
   const change = { properties: JSON.stringify(properties), updatedAt: Date.now() };
   await control
     .insertInto("users")

@@ -43,6 +43,8 @@ export const limits = {
   userProperties: 50,
   userNames: 50,
   pageUsers: 1_000,
+  /** Jobs of a project that are not done, such as erasures. */
+  openJobs: 1_000,
   /** How far ahead of the server's clock a `createdAt` may be, for clients whose clock runs fast. */
   futureMs: 24 * 60 * 60 * 1_000,
   /** An event that happened longer ago than this never notifies. */

@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
+import { searchesOf } from "../testing/arbitraries.ts";
 import { limits } from "./limits.ts";
 import { parseSearch, printSearch, type Search, SearchError, type searchFields } from "./search.ts";
 
@@ -137,17 +138,7 @@ const leaf: fc.Arbitrary<Search> = fc.oneof(
     values: fc.array(texts, { minLength: 1, maxLength: 3 }),
   }),
 );
-const search: fc.Arbitrary<Search> = fc.letrec<{ search: Search }>((tie) => ({
-  search: fc.oneof(
-    { maxDepth: 3, depthSize: "small" },
-    leaf,
-    fc.record({
-      kind: fc.constantFrom("all" as const, "any" as const),
-      of: fc.array(tie("search"), { minLength: 2, maxLength: 3 }),
-    }),
-    fc.record({ kind: fc.constant("not" as const), of: tie("search") }),
-  ),
-})).search;
+const search = searchesOf(leaf, 3);
 
 test("what is printed is parsed to the same", () => {
   fc.assert(

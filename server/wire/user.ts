@@ -7,6 +7,11 @@ import { faultInText, text } from "./text.ts";
 
 export type UserProperties = Record<string, string | number | boolean | null>;
 
+/** What is wrong with a user's id, as a sentence's second half, or null. It may be blank, as on events; those without a user have an empty one. */
+export function faultInUserId(userId: string): string | null {
+  return userId === "" ? "must not be empty" : faultInText(userId, eventTexts.userId);
+}
+
 const propertyName = { max: limits.tagKeyCharacters, filled: true };
 const propertyText = { max: limits.tagValueCharacters, lines: true };
 

@@ -83,10 +83,11 @@ export async function openSqliteStore(
     countRemovable: (removal) => reader.ask<number>({ kind: "countRemovable", removal }),
     remove: (removal, limit, jobId) => writer.remove(removal, limit, jobId),
     shrink: (pause) => scrubAll("shrink", pause),
-    async scrub(pause, userId) {
+    async scrub(pause, userIds = []) {
       await writer.scrub("beginMerge");
       for (const step of ["merge", "shrink", "truncateLog"] as const) await scrubAll(step, pause);
-      if (userId !== undefined && (await hasRemnants(databaseFile(dataDirectory), formsOf(userId)))) {
+      const forms = userIds.flatMap(formsOf);
+      if (forms.length > 0 && (await hasRemnants(databaseFile(dataDirectory), forms))) {
         for (const step of ["rewrite", "truncateLog"] as const) await scrubAll(step, pause);
       }
       return { copies: removeSnapshots(dataDirectory) };

@@ -65,7 +65,7 @@ export type ScrubStep = keyof ReturnType<typeof createScrub>;
  * Whether a segment of the index holds removed events: the structure record says how many pages of tombstones each has
  * (https://sqlite.org/src/file/ext/fts5/fts5_index.c, "Structure record").
  */
-function hasTombstones(record: Uint8Array): boolean {
+export function hasTombstones(record: Uint8Array): boolean {
   // A cookie of four bytes; then four more that mark the form with tombstones.
   let at = 8;
   const next = (): number => {

@@ -1,0 +1,31 @@
+import type { ComponentProps } from "react";
+import { limits } from "../../server/wire/limits.ts";
+import { Field } from "./ui/field.tsx";
+
+type Props = Omit<ComponentProps<typeof Field>, "onChange" | "value"> & {
+  value: string;
+  onChange: (text: string) => void;
+};
+
+/** For how many days something is kept; the hint says what an empty field means. */
+export function DaysField({ onChange, ...field }: Props) {
+  return (
+    <Field
+      type="number"
+      inputMode="numeric"
+      min={1}
+      max={limits.retentionDays}
+      onChange={(event) => onChange(event.target.value)}
+      {...field}
+    />
+  );
+}
+
+/** The field's text as the wire has it: null where it is empty. */
+export function daysIn(text: string): number | null {
+  return text === "" ? null : Number(text);
+}
+
+export function textOfDays(days: number | null): string {
+  return days === null ? "" : String(days);
+}

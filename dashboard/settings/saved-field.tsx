@@ -1,0 +1,37 @@
+import type { UseMutationResult } from "@tanstack/react-query";
+import type { FormEvent, ReactNode } from "react";
+import { Alert } from "../components/ui/alert.tsx";
+import { Button } from "../components/ui/button.tsx";
+
+type Props = {
+  save: Pick<UseMutationResult, "isPending" | "isSuccess">;
+  fault: string | undefined;
+  /** Whether the field holds something else than what is saved. */
+  changed: boolean;
+  onSubmit: () => void;
+  /** The field. */
+  children: ReactNode;
+};
+
+/** A setting in a form of its own: a field with the button that saves it. */
+export function SavedField({ save, fault, changed, onSubmit, children }: Props) {
+  function submit(event: FormEvent) {
+    event.preventDefault();
+    onSubmit();
+  }
+
+  return (
+    <form onSubmit={submit} className="flex flex-col gap-3">
+      {fault && <Alert>{fault}</Alert>}
+      <div className="flex items-start gap-3">
+        {children}
+        <Button type="submit" className="mt-6.5 h-9 max-md:h-11" busy={save.isPending} disabled={!changed}>
+          Save
+        </Button>
+      </div>
+      <p role="status" className="sr-only">
+        {save.isSuccess && !changed ? "Saved" : ""}
+      </p>
+    </form>
+  );
+}

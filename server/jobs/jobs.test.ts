@@ -1,0 +1,78 @@
+import { Database } from "bun:sqlite";
+import { expect, test } from "bun:test";
+import { databaseFile } from "../storage/sqlite/open.ts";
+import { finished } from "../testing/jobs.ts";
+import { type TestApp, testApp } from "../testing/test-app.ts";
+import type { Job } from "../wire/job.ts";
+import { limits } from "../wire/limits.ts";
+
+const remove = (app: TestApp, path: string, key?: string) => app.request(path, { method: "DELETE" }, key);
+
+async function jobOf(response: Response): Promise<Job> {
+  expect(response.status).toBe(202);
+  return ((await response.clone().json()) as { job: Job }).job;
+}
+
+const post = (app: TestApp, userId: string, count: number) =>
+  Promise.all(Array.from({ length: count }, () => app.post({ channel: "c", name: "n", userId })));
+
+/** Starts an erasure that others have to wait for. */
+async function eraseLong(app: TestApp, userId: string): Promise<Response> {
+  await post(app, userId, 600);
+  const response = await remove(app, `/api/users/${userId}`);
+  const { id } = await jobOf(response);
+  while (true) {
+    const { state } = await jobOf(new Response((await app.request(`/api/jobs/${id}`)).body, { status: 202 }));
+    if (state === "running") return response;
+    expect(state).toBe("waiting");
+  }
+}
+
+test("what waits is joined rather than done twice, and erasures that wait are finished together", async () => {
+  await using app = await testApp();
+  await post(app, "u1", 3);
+  await post(app, "u2", 4);
+  const long = await eraseLong(app, "long");
+  const paths = ["/api/users/u1", "/api/users/u2", "/api/users/u1", "/api/users/nobody", "/api/users/u1"];
+  const answers = await Promise.all(paths.map((path) => remove(app, path)));
+  const [first, second, again, unknown, third] = await Promise.all(answers.map(jobOf));
+  expect([again!.id, third!.id]).toEqual([first!.id, first!.id]);
+  expect(new Set([first, second, unknown].map((job) => job!.id)).size).toBe(3);
+  const channels = await Promise.all([remove(app, "/api/channels/c"), remove(app, "/api/channels/c")]);
+  expect((await jobOf(channels[0]!)).id).toBe((await jobOf(channels[1]!)).id);
+
+  const done = await Promise.all(answers.map((answer) => finished(app, answer)));
+  expect(done.map(({ done }) => done)).toEqual([3, 4, 3, 0, 3]);
+  expect(new Set(done.map(({ receipt }) => receipt!.endedAt)).size).toBe(1);
+  expect((await finished(app, long)).receipt!.endedAt < done[0]!.receipt!.endedAt).toBe(true);
+}, 60_000);
+
+test("an erasure that has begun is not joined: what came since then goes too", async () => {
+  await using app = await testApp();
+  const long = await eraseLong(app, "u1");
+  await post(app, "u1", 2);
+  const later = await remove(app, "/api/users/u1");
+  expect((await jobOf(later)).id).not.toBe((await jobOf(long)).id);
+  await finished(app, later);
+  expect(await app.list("?userId=u1")).toEqual([]);
+}, 60_000);
+
+test("a project's jobs that are not done are limited, and hold up no other project's", async () => {
+  await using app = await testApp();
+  const other = await app.another("Other", "other@example.com");
+  const database = new Database(databaseFile(app.config.dataDirectory));
+  const insert = database.prepare(
+    "INSERT INTO jobs (id, project_id, kind, state, detail, created_at) VALUES (?, 1, 'erase-user', 'waiting', ?, 1)",
+  );
+  database.transaction(() => {
+    for (let n = 0; n < limits.openJobs; n++) {
+      insert.run(Bun.randomUUIDv7(), JSON.stringify({ subject: `user ${n}`, counts: {} }));
+    }
+  })();
+  database.close();
+  const refused = await remove(app, "/api/users/one-more");
+  expect([refused.status, refused.headers.get("retry-after")]).toEqual([409, "60"]);
+  expect(await refused.text()).toContain("/problems/limit-reached");
+  expect((await remove(app, "/api/users/u1", other.secret)).status).toBe(202);
+  expect((await remove(app, "/api/users/user%20999")).status).toBe(202);
+});

@@ -1,0 +1,16 @@
+import type { Event } from "../wire/event.ts";
+import type { TestApp } from "./test-app.ts";
+
+/** Less than the minute after which the upkeep looks for work by itself. */
+const waitMsMax = 20_000;
+
+/** Waits until no more than so many events are listed, and gives these. */
+export async function untilListed(app: TestApp, count: number, query = ""): Promise<Event[]> {
+  for (const endMs = performance.now() + waitMsMax; ; ) {
+    const events = await app.list(query);
+    if (events.length === count) return events;
+    if (events.length < count) throw new Error(`Only ${events.length} events are left.`);
+    if (performance.now() > endMs) throw new Error(`There are still ${events.length} events.`);
+    await Bun.sleep(20);
+  }
+}
