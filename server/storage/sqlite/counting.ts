@@ -157,7 +157,10 @@ export function createCounting(database: Database) {
     write(): void {
       if (events === 0) return;
       waiting += events;
-      if (waiting >= waitingEventsMax) return settle();
+      if (waiting >= waitingEventsMax) {
+        settle();
+        return;
+      }
       insertUncounted.run(counts.write());
       counts = new Counts();
       events = 0;

@@ -89,9 +89,9 @@ export function escaped(text: string): string {
   let escaped = "";
   let from = 0;
   for (let at = 0; at < text.length; at++) {
-    const escape = escapes[text.charCodeAt(at)];
-    if (escape === undefined) continue;
-    escaped += text.slice(from, at) + escape;
+    const stead = escapes[text.charCodeAt(at)];
+    if (stead === undefined) continue;
+    escaped += text.slice(from, at) + stead;
     from = at + 1;
   }
   return from === 0 ? text : escaped + text.slice(from);
