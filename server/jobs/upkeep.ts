@@ -88,6 +88,7 @@ export class Upkeep {
       this.#stepStartedMs = performance.now();
       for (const job of await openJobs(control)) await this.#do(job).catch((error) => this.#failed(error));
       await this.#expire().catch((error) => this.#failed(error));
+      await this.#digest().catch((error) => this.#failed(error));
     }
   }
 
@@ -99,13 +100,19 @@ export class Upkeep {
   }
 
   async #expire(): Promise<void> {
-    const pause = async () => {
-      await this.#pause();
-      if (this.#again) throw new Interrupted();
-    };
+    const pause = () => this.#pauseOrGiveWay();
     const work = { ...this.#work, pause };
     await forgetDeletedProjects(work, this.#now());
     if ((await expire(work, this.#now())) > 0) await work.store.events.shrink(pause);
+  }
+
+  async #digest(): Promise<void> {
+    await this.#work.store.events.digest(() => this.#pauseOrGiveWay(), this.#now());
+  }
+
+  async #pauseOrGiveWay(): Promise<void> {
+    await this.#pause();
+    if (this.#again) throw new Interrupted();
   }
 
   /** What failed is tried again the next time, and holds up nothing else. */

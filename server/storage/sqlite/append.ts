@@ -2,6 +2,7 @@ import type { Database } from "bun:sqlite";
 import { momentOfId } from "../../events/id.ts";
 import type { Verdict } from "../store.ts";
 import type { BatchEvent } from "./batch.ts";
+import type { DigestWrite } from "./digest-write.ts";
 import { bodyOf, eventJson, idOf } from "./event-row.ts";
 import { datedBit, lastDatedSequence, positionAt, positionSql } from "./position.ts";
 
@@ -11,7 +12,7 @@ const hourMs = 3_600_000;
  * Makes the function that stores a batch of events with all that belongs to them: index, counters, channels and deliveries.
  * It is to be called within a transaction, and gives a verdict for each event, in order.
  */
-export function createAppend(database: Database) {
+export function createAppend(database: Database, digests: DigestWrite) {
   const insertSentId = database.prepare(
     `INSERT INTO sent_ids (project_id, id, position)
      VALUES (?1, unhex(?2, '-'), ${positionSql("?3", "?4")}) ON CONFLICT DO NOTHING`,
@@ -85,6 +86,7 @@ export function createAppend(database: Database) {
   return function append(events: BatchEvent[]): Verdict[] {
     const verdicts = new Array<Verdict>(events.length);
     const counts = new Counts();
+    const digestedMs = digests.endMs();
     for (const index of inOrderOfTime(events)) {
       const event = events[index]!;
       const id = idOf(event.json);
@@ -116,6 +118,7 @@ export function createAppend(database: Database) {
         insertEvent.run(createdAtMs, sequence, projectId, id, body);
       }
       insertTokens.run(createdAtMs, sequence, event.tokens);
+      if (createdAtMs < digestedMs) digests.came(createdAtMs, sequence);
       counts.add(projectId, event.channel, event.name, createdAtMs);
       const notified = event.notifies && insertDeliveries.run(projectId, id, event.arrivalMs).changes > 0;
       verdicts[index] = notified ? createdAndNotified : created;

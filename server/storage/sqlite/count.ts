@@ -5,7 +5,7 @@ import type { CountQuery, Counts, Split } from "../store.ts";
 import { createCounters } from "./counters.ts";
 import { eventJson, userIdIn } from "./event-row.ts";
 import { type IndexedTexts, type Term, valueIn } from "./indexed-texts.ts";
-import { type Match, matchOf } from "./match.ts";
+import { type Match, matchOf, textOf } from "./match.ts";
 import { positionAfter, positionAt } from "./position.ts";
 import { Buckets, Tally, TooManyValuesError } from "./tally.ts";
 import { Turns } from "./turns.ts";
@@ -106,7 +106,7 @@ export function createCount(database: Database, vocabulary: Vocabulary, texts: I
       all[bucket]! += events;
       found += events;
     };
-    if (match.isExact) await forEachEntry(work, textOf(match), range, add);
+    if (match.isExact) await forEachEntry(work, textIn(match), range, add);
     else await forEachRow(work, range, (row) => isKept(work, row) && add(buckets.of(row.ms), 1));
     return found;
   }
@@ -124,7 +124,7 @@ export function createCount(database: Database, vocabulary: Vocabulary, texts: I
       });
     }
     for (const { token, text } of terms) {
-      const own = isFiltered ? `(${textOf(match)}) AND "${token}"` : `"${token}"`;
+      const own = isFiltered ? `(${textIn(match)}) AND "${token}"` : `"${token}"`;
       await forEachEntry(work, own, range, (bucket, count) => tally.add(text, bucket, count));
       await work.turns.next();
     }
@@ -180,7 +180,7 @@ export function createCount(database: Database, vocabulary: Vocabulary, texts: I
     const high = positionAt(toMs) - 1n;
     let low = positionAt(fromMs);
     for (;;) {
-      const rows = selectRows.all(textOf(work.match), low, high, rowsOfRun);
+      const rows = selectRows.all(textIn(work.match), low, high, rowsOfRun);
       for (const row of rows) take(row);
       const last = rows.at(-1);
       if (!last || rows.length < rowsOfRun) return;
@@ -195,8 +195,8 @@ function eventOf({ id, body, ms }: Row): Event {
 }
 
 /** Without milestones: they are no events. */
-function textOf({ query }: Match): string {
-  return query({ milestones: false });
+function textIn({ query }: Match): string {
+  return textOf(query, { milestones: false });
 }
 
 function isKept({ match, filter }: Work, row: Row): boolean {

@@ -1,4 +1,5 @@
 import type { Database } from "bun:sqlite";
+import type { DigestWrite } from "./digest-write.ts";
 import { busyTimeoutMs } from "./open.ts";
 
 /** Leaf pages of the full-text index that a step of merging writes. */
@@ -10,7 +11,7 @@ const vacuumPages = 128;
  * Makes the steps by which what was removed leaves the file. Each is short and a commit of its own; those that have more to do
  * say so with true.
  */
-export function createScrub(database: Database) {
+export function createScrub(database: Database, digests: DigestWrite) {
   const selectStructure = database.prepare<{ block: Uint8Array }, []>(
     "SELECT block FROM events_index_data WHERE id = 10",
   );
@@ -32,6 +33,9 @@ export function createScrub(database: Database) {
       merge.run(mergePages);
       return true;
     },
+
+    /** Goes on with taking tokens that are on no event any more out of the digests. */
+    forgetTokens: database.transaction(digests.forgetTokens),
 
     /** Moves pages from the end of the file into free ones, and cuts the file off. */
     shrink(): boolean {

@@ -6,6 +6,7 @@ import type { SQLQueryBindings } from "bun:sqlite";
 import type { OneEvent, RefusedEvent, RefusedKeeping, Removal, Removed, Tie, Verdict } from "../store.ts";
 import { createAppend } from "./append.ts";
 import { decodeBatch } from "./batch.ts";
+import { createDigestWrite, type DigestStep } from "./digest-write.ts";
 import { StatementError, storageProblem } from "./failure.ts";
 import { createRemove } from "./forget.ts";
 import { databaseFile, openForWriting } from "./open.ts";
@@ -27,6 +28,7 @@ export type WriterRequest =
   | { kind: "execute"; sql: string; parameters: readonly unknown[] }
   | { kind: "remove"; removal: Removal | OneEvent; limit: number; jobId: string | undefined }
   | { kind: "scrub"; step: ScrubStep }
+  | { kind: "digest"; step: DigestStep }
   | { kind: "close" };
 
 /** Events that are stored together with what is tied to them. */
@@ -47,16 +49,17 @@ export type WriterAnswer =
   | AppendAnswer
   | { kind: "executed"; result: ExecuteResult }
   | { kind: "removed"; removed: Removed }
-  | { kind: "scrubbed"; isMore: boolean }
+  | { kind: "stepped"; isMore: boolean }
   | Failed
   | { kind: "closed" };
 
 const database = openForWriting(databaseFile(process.argv.at(-1)!));
-const append = createAppend(database);
+const digests = createDigestWrite(database);
+const append = createAppend(database, digests);
 const appendTied = createAppendTied(database, append);
 const keepRefused = createKeepRefused(database);
-const remove = createRemove(database);
-const scrub = createScrub(database);
+const remove = createRemove(database, digests);
+const scrub = createScrub(database, digests);
 const begin = database.prepare("BEGIN IMMEDIATE");
 const commit = database.prepare("COMMIT");
 const rollback = database.prepare("ROLLBACK");
@@ -139,7 +142,11 @@ function answer(request: WriterRequest): WriterAnswer {
       return { kind: "removed", removed: committed(() => remove(removal, limit, jobId)) };
     }
     case "scrub":
-      return { kind: "scrubbed", isMore: scrub[request.step]() };
+      return { kind: "stepped", isMore: scrub[request.step]() };
+    case "digest": {
+      const { step } = request;
+      return { kind: "stepped", isMore: committed(() => digests.step(step)) };
+    }
     case "close":
       database.run("PRAGMA optimize");
       database.close();

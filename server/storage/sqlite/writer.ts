@@ -12,6 +12,7 @@ import type {
 import { endThread } from "./end-thread.ts";
 import { isFatal, storageProblem } from "./failure.ts";
 import { WriteQueue } from "./queue.ts";
+import type { DigestStep } from "./digest-write.ts";
 import type { ScrubStep } from "./scrub.ts";
 import type { AppendAnswer, ExecuteResult, Failed, WriterAnswer, WriterRequest } from "./writer-thread.ts";
 
@@ -115,8 +116,17 @@ export class Writer {
 
   /** Whether the step has more to do. */
   async scrub(step: ScrubStep): Promise<boolean> {
-    const answer = await this.#between({ kind: "scrub", step });
-    return (answer as Extract<WriterAnswer, { kind: "scrubbed" }>).isMore;
+    return this.#step({ kind: "scrub", step });
+  }
+
+  /** Whether the step has more to do. */
+  async digest(step: DigestStep): Promise<boolean> {
+    return this.#step({ kind: "digest", step });
+  }
+
+  async #step(request: WriterRequest): Promise<boolean> {
+    const answer = await this.#between(request);
+    return (answer as Extract<WriterAnswer, { kind: "stepped" }>).isMore;
   }
 
   /** Stores what is waiting and closes the database. */
