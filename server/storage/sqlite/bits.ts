@@ -87,11 +87,6 @@ function ones(word: number): number {
   return Math.imul((count + (count >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
 }
 
-export function isEmpty(bits: Bits): boolean {
-  for (let index = 0; index < bits.length; index++) if (bits[index] !== 0) return false;
-  return true;
-}
-
 /** The ordinals of a set, in either order. */
 export function* ordinalsOf(bits: Bits, isRising: boolean): Generator<number> {
   for (let step = 0; step < bits.length; step++) {
@@ -119,14 +114,12 @@ export class Gaps {
   /** False where so many bytes would be reached. */
   add(gap: number): boolean {
     let rest = gap;
-    do {
+    for (let isMore = true; isMore; rest = Math.floor(rest / 0x80)) {
       if (this.#length + 1 >= this.#bytesMax) return false;
       if (this.#length === this.#bytes.length) this.#grow();
-      const more = rest >= 0x80;
-      this.#bytes[this.#length++] = more ? (rest % 0x80) | 0x80 : rest;
-      rest = Math.floor(rest / 0x80);
-      if (!more) break;
-    } while (true);
+      isMore = rest >= 0x80;
+      this.#bytes[this.#length++] = isMore ? (rest % 0x80) | 0x80 : rest;
+    }
     return true;
   }
 

@@ -14,6 +14,9 @@ export type Block = {
   changed: number;
 };
 
+/** An event's millisecond, and its place among the events of it when they were digested, where that is known. */
+export type Place = { ms: number; index: number | null };
+
 type BlockRow = Omit<Block, "events"> & { events: number | null };
 /** Milliseconds of events whose ordinals follow one another. */
 type Moments = { first: number; ms: Float64Array };
@@ -42,8 +45,8 @@ export function createBlocks(database: Database) {
      WHERE place BETWEEN ${positionSql("?1", "0")} AND ${positionSql("?1", "2097151")} AND ms < ?2
      ORDER BY place DESC LIMIT 1`,
   );
-  const selectLate = database.prepare<{ ms: number }, [bigint, bigint]>(
-    "SELECT DISTINCT position >> 21 AS ms FROM late_events WHERE position >= ?1 AND position < ?2 ORDER BY ms",
+  const selectLate = database.prepare(
+    "SELECT position >> 21, position & 2097151 FROM late_events WHERE position >= ?1 AND position < ?2",
   );
 
   function ordinalsOf({ fromMs }: Block, token: string): Uint8Array | undefined {
@@ -79,14 +82,19 @@ export function createBlocks(database: Database) {
       return { bits, unknown };
     },
 
-    /** Makes the function that tells when the events of a block happened; ordinals near one another are quickest. */
-    momentsOf({ fromMs }: Block): (ordinal: number) => number {
+    /** Makes the function that tells where the events of a block stand; ordinals near one another are quickest. */
+    placesOf({ fromMs }: Block): (ordinal: number) => Place {
       let known: Moments = { first: 0, ms: new Float64Array() };
       return (ordinal) => {
         if (ordinal < known.first || ordinal >= known.first + known.ms.length) {
           known = momentsIn(selectMoments.get(fromMs, ordinal)!);
         }
-        return known.ms[ordinal - known.first]!;
+        const at = ordinal - known.first;
+        const ms = known.ms[at]!;
+        let before = at - 1;
+        while (before >= 0 && known.ms[before] === ms) before--;
+        // Where those that are known begin within the millisecond, others of it may stand before them.
+        return { ms, index: before < 0 && known.first > 0 ? null : at - before - 1 };
       };
     },
 
@@ -104,10 +112,10 @@ export function createBlocks(database: Database) {
       return Math.min(first + low, events);
     },
 
-    /** The milliseconds, rising, of events that were stored after a block was digested. */
-    lateIn({ fromMs, toMs, changed }: Block): number[] {
+    /** The positions of events that were stored after a block was digested. */
+    lateIn({ fromMs, toMs, changed }: Block): [ms: number, sequence: number][] {
       if (changed === 0) return [];
-      return selectLate.all(positionAt(fromMs), positionAt(toMs)).map(({ ms }) => ms);
+      return selectLate.values(positionAt(fromMs), positionAt(toMs)) as [number, number][];
     },
   };
 }
@@ -127,4 +135,3 @@ function momentsIn({ first, ms, gaps }: MomentsRow): Moments {
   }
   return { first, ms: Float64Array.from(all) };
 }
-

@@ -84,11 +84,7 @@ export function createDigestBuild(database: Database, blockEvents: number) {
   }
 
   /** When the nth event from an end of a range happened; null where there are not so many. */
-  function* nth(
-    { fromMs, toMs }: BlockRange,
-    way: "up" | "down",
-    n: number,
-  ): Generator<null, number | null> {
+  function* nth({ fromMs, toMs }: BlockRange, way: "up" | "down", n: number): Generator<null, number | null> {
     let [low, high] = [positionAt(fromMs), positionAt(toMs)];
     for (let left = n; ; left -= countedEvents) {
       const step = Math.min(left, countedEvents);

@@ -1,4 +1,4 @@
-import { type Bits, fullBits, isEmpty } from "./bits.ts";
+import { type Bits, fullBits } from "./bits.ts";
 import type { Block, Blocks } from "./blocks.ts";
 import type { Query } from "./match.ts";
 
@@ -23,7 +23,14 @@ export function evaluate(query: Query, block: Block, blocks: Blocks): Found {
   switch (query.kind) {
     case "leaf": {
       if (query.isPrefix) {
-        return { without: null, most: fullBits(block.events), least: null, unknown: [], unknownLeft: [], isVague: true };
+        return {
+          without: null,
+          most: fullBits(block.events),
+          least: null,
+          unknown: [],
+          unknownLeft: [],
+          isVague: true,
+        };
       }
       const { bits, unknown } = blocks.withAny(block, query.tokens);
       const most = unknown.length > 0 ? fullBits(block.events) : bits;
@@ -40,8 +47,8 @@ export function evaluate(query: Query, block: Block, blocks: Blocks): Found {
       return found!;
     }
     case "any": {
-      let found = nothing;
-      for (const part of query.of) found = combined(found, evaluate(part, block, blocks), or);
+      let found = evaluate(query.of[0]!, block, blocks);
+      for (const part of query.of.slice(1)) found = combined(found, evaluate(part, block, blocks), or);
       return found;
     }
     case "but": {
@@ -49,11 +56,12 @@ export function evaluate(query: Query, block: Block, blocks: Blocks): Found {
       if (from.most === null) return nothing;
       const not = evaluate(query.not, block, blocks);
       const isKnown = from.without === from.most && not.without === not.most;
-      const without = andNot(from.without, not.without);
+      const own = (bits: Bits | null) => (isKnown ? bits : (bits?.slice() ?? null));
+      const without = andNot(own(from.without), not.without);
       return {
         without,
-        most: isKnown ? without : andNot(from.most, not.least),
-        least: isKnown ? without : andNot(from.least, not.most),
+        most: isKnown ? without : andNot(own(from.most), not.least),
+        least: isKnown ? without : andNot(own(from.least), not.most),
         unknown: joined(from.unknown, not.unknownLeft),
         unknownLeft: joined(from.unknownLeft, not.unknown),
         isVague: from.isVague || not.isVague,
@@ -75,15 +83,18 @@ function joined(a: string[], b: string[]): string[] {
   return b.length === 0 ? a : [...a, ...b];
 }
 
+/** Works in the first one's place. */
 type Operation = (a: Bits | null, b: Bits | null) => Bits | null;
 
 function combined(a: Found, b: Found, operation: Operation): Found {
   const isKnown = a.without === a.most && b.without === b.most;
-  const without = operation(a.without, b.without);
+  // Of one set that stands for all three, nothing is kept.
+  const own = (bits: Bits | null) => (isKnown ? bits : (bits?.slice() ?? null));
+  const without = operation(own(a.without), b.without);
   return {
     without,
-    most: isKnown ? without : operation(a.most, b.most),
-    least: isKnown ? without : operation(a.least, b.least),
+    most: isKnown ? without : operation(own(a.most), b.most),
+    least: isKnown ? without : operation(own(a.least), b.least),
     unknown: joined(a.unknown, b.unknown),
     unknownLeft: joined(a.unknownLeft, b.unknownLeft),
     isVague: a.isVague || b.isVague,
@@ -92,26 +103,20 @@ function combined(a: Found, b: Found, operation: Operation): Found {
 
 export const and: Operation = (a, b) => {
   if (a === null || b === null) return null;
-  const bits = new Uint32Array(a.length);
   let any = 0;
-  for (let index = 0; index < bits.length; index++) {
-    const word = a[index]! & b[index]!;
-    bits[index] = word;
-    any |= word;
-  }
-  return any === 0 ? null : bits;
+  for (let index = 0; index < a.length; index++) any |= a[index]! &= b[index]!;
+  return any === 0 ? null : a;
 };
 
 const or: Operation = (a, b) => {
   if (a === null || b === null) return a ?? b;
-  const bits = new Uint32Array(a.length);
-  for (let index = 0; index < bits.length; index++) bits[index] = a[index]! | b[index]!;
-  return bits;
+  for (let index = 0; index < a.length; index++) a[index]! |= b[index]!;
+  return a;
 };
 
 const andNot: Operation = (a, b) => {
   if (a === null || b === null) return a;
-  const bits = new Uint32Array(a.length);
-  for (let index = 0; index < bits.length; index++) bits[index] = a[index]! & ~b[index]!;
-  return isEmpty(bits) ? null : bits;
+  let any = 0;
+  for (let index = 0; index < a.length; index++) any |= a[index]! &= ~b[index]!;
+  return any === 0 ? null : a;
 };

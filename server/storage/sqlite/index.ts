@@ -93,7 +93,8 @@ export async function openSqliteStore(
     },
     async scrub(pause, userId) {
       await writer.scrub("beginMerge");
-      for (const step of ["merge", "forgetTokens", "shrink", "truncateLog"] as const) await scrubAll(step, pause);
+      for (const step of ["merge", "forgetTokens", "shrink", "truncateLog"] as const)
+        await scrubAll(step, pause);
       if (userId !== undefined && (await hasRemnants(databaseFile(dataDirectory), formsOf(userId)))) {
         for (const step of ["rewrite", "truncateLog"] as const) await scrubAll(step, pause);
       }

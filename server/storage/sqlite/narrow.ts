@@ -8,7 +8,12 @@ import { positionAt } from "./position.ts";
 /** Milliseconds since 1970, the first inclusive and the second not. */
 export type MsRange = { fromMs: number; toMs: number };
 /** A range of time that is to be looked through: with the index, or at the moments of what may be found, in order. */
-export type Part = { range: MsRange; moments: Iterable<number> | null };
+export type Part = { range: MsRange; moments: Iterable<Moment> | null };
+/**
+ * A millisecond when what is asked for may have happened, with the events that are meant: those whose positions end with these
+ * sequences, and those in these places among the others; or all.
+ */
+export type Moment = { ms: number; sequences: number[]; indexes: number[]; isWhole: boolean };
 
 /** Of a block, one event in so many is found by the index sooner than one by one. */
 const denseShare = 64;
@@ -21,8 +26,8 @@ const entriesAhead = 128;
 /** Makes the function that says where to look for what a query asks for: blocks where nothing can be found are left out. */
 export function createNarrow(database: Database, blocks: Blocks) {
   const entries = (order: "ASC" | "DESC") =>
-    database.prepare<{ ms: number }, [string, bigint, bigint, number]>(
-      `SELECT rowid >> 21 AS ms FROM events_index
+    database.prepare(
+      `SELECT rowid >> 21, rowid & 2097151 FROM events_index
        WHERE events_index MATCH ?1 AND rowid BETWEEN ?2 AND ?3 ORDER BY rowid ${order} LIMIT ?4`,
     );
   const selectEntries = { asc: entries("ASC"), desc: entries("DESC") };
@@ -47,12 +52,21 @@ export function createNarrow(database: Database, blocks: Blocks) {
       return part;
     };
     const rare = new Map<string, Ahead>();
+    let isFirst = true;
     let blocksOpen = 0;
     let blocksOpenMax = 1;
     for (const block of blocks.between(range.fromMs, range.toMs, order)) {
       const [near, far] = ascending ? [block.fromMs, block.toMs] : [block.toMs, block.fromMs];
       extend(near);
       if (blocksOpen === 0 && isOpen()) yield taken();
+      if (isFirst) {
+        isFirst = false;
+        const few = fewIn(block, query, order, rare, range);
+        if (few) {
+          extend(ascending ? range.toMs : range.fromMs);
+          return yield { ...taken(), moments: merged([], few, order) };
+        }
+      }
       const moments = momentsIn(block, query, order, rare, range);
       if (moments === null) {
         extend(far);
@@ -72,6 +86,24 @@ export function createNarrow(database: Database, blocks: Blocks) {
     if (isOpen()) yield taken();
   };
 
+  /** All entries from a block on of a rare token that what is asked for must have; null where none is so rare. */
+  function fewIn(
+    block: Block,
+    query: Query,
+    order: Order,
+    rare: Map<string, Ahead>,
+    range: MsRange,
+  ): Entry[] | null {
+    for (const part of query.kind === "all" ? query.of : [query.kind === "but" ? query.from : query]) {
+      if (part.kind === "all") return fewIn(block, part, order, rare, range);
+      if (part.kind !== "leaf" || part.isPrefix || part.tokens.length > unknownMax) continue;
+      if (blocks.withAny(block, part.tokens).bits !== null) continue;
+      const few = aheadOf(part.tokens, order, rare).all(block, order, range);
+      if (few) return few;
+    }
+    return null;
+  }
+
   /** When what is asked for may have happened in a block; null where the index tells it better. */
   function momentsIn(
     block: Block,
@@ -79,88 +111,111 @@ export function createNarrow(database: Database, blocks: Blocks) {
     order: Order,
     rare: Map<string, Ahead>,
     range: MsRange,
-  ): Iterable<number> | null {
+  ): Iterable<Moment> | null {
     const { without, most, unknown, isVague } = evaluate(query, block, blocks);
-    const beside = blocks.lateIn(block);
-    if (most === null) return inOrder(beside, order);
+    const beside: Entry[] = blocks.lateIn(block);
+    if (most === null) return merged([], beside, order);
     if (isVague || unknown.length > unknownMax) return null;
     if (without && countBits(without) * denseShare >= block.events) return null;
     if (unknown.length > 0) {
-      const key = unknown.join(" ");
-      let ahead = rare.get(key);
-      if (!ahead) {
-        const match = unknown.map((token) => `"${token}"`).join(" OR ");
-        ahead = new Ahead((fromMs, toMs, limit) =>
-          selectEntries[order].values(match, positionAt(fromMs), positionAt(toMs) - 1n, limit),
-        );
-        rare.set(key, ahead);
-      }
-      const moments = ahead.in(block, order, range);
-      if (moments === null) return null;
-      for (const ms of moments) beside.push(ms);
+      const entries = aheadOf(unknown, order, rare).in(block, order, range);
+      if (entries === null) return null;
+      for (const entry of entries) beside.push(entry);
     }
-    return merged(momentsOf(block, without, order), inOrder(beside, order), order);
+    return merged(without ? momentsOf(block, without, order) : [], beside, order);
   }
 
-  function* momentsOf(block: Block, bits: Bits | null, order: Order): Generator<number> {
-    if (bits === null) return;
-    const msOf = blocks.momentsOf(block);
-    for (const ordinal of ordinalsOf(bits, order === "asc")) yield msOf(ordinal);
+  function aheadOf(tokens: string[], order: Order, rare: Map<string, Ahead>): Ahead {
+    const match = tokens.map((token) => `"${token}"`).join(" OR ");
+    let ahead = rare.get(match);
+    if (!ahead) {
+      ahead = new Ahead(
+        (fromMs, toMs, limit) =>
+          selectEntries[order].values(match, positionAt(fromMs), positionAt(toMs) - 1n, limit) as Entry[],
+      );
+      rare.set(match, ahead);
+    }
+    return ahead;
+  }
+
+  function* momentsOf(block: Block, bits: Bits, order: Order): Generator<Moment> {
+    const placeOf = blocks.placesOf(block);
+    let moment: Moment | null = null;
+    for (const ordinal of ordinalsOf(bits, order === "asc")) {
+      const { ms, index } = placeOf(ordinal);
+      if (moment && moment.ms !== ms) {
+        yield moment;
+        moment = null;
+      }
+      moment ??= { ms, sequences: [], indexes: [], isWhole: block.changed > 0 };
+      if (index === null) moment.isWhole = true;
+      else moment.indexes.push(index);
+    }
+    if (moment) yield moment;
   }
 }
 
-/** The moments of rare tokens, read ahead from one block into those that follow. */
+/** An entry of the index: an event's millisecond, and the rest of its position. */
+type Entry = [ms: number, sequence: number];
+
+/** The entries of rare tokens, read ahead from one block into those that follow. */
 class Ahead {
-  readonly #read: (fromMs: number, toMs: number, limit: number) => unknown[][];
-  #moments: number[] = [];
+  readonly #read: (fromMs: number, toMs: number, limit: number) => Entry[];
+  #entries: Entry[] = [];
   /** How far it was read: to this millisecond, which may have more. */
   #reachedMs: number | null = null;
   #isAtEnd = false;
   #limit = entriesAhead;
 
-  constructor(read: (fromMs: number, toMs: number, limit: number) => unknown[][]) {
+  constructor(read: (fromMs: number, toMs: number, limit: number) => Entry[]) {
     this.#read = read;
   }
 
-  /** The moments in a block; null where there are too many. Blocks are to be asked about in order. */
-  in({ fromMs, toMs }: Block, order: "asc" | "desc", range: MsRange): number[] | null {
+  /** The entries in a block; null where there are too many. Blocks are to be asked about in order. */
+  in({ fromMs, toMs }: Block, order: "asc" | "desc", range: MsRange): Entry[] | null {
     const ascending = order === "asc";
-    this.#moments = this.#moments.filter((ms) => (ascending ? ms >= fromMs : ms < toMs));
+    this.#entries = this.#entries.filter(([ms]) => (ascending ? ms >= fromMs : ms < toMs));
     const isRead = () =>
       this.#isAtEnd ||
       (this.#reachedMs !== null && (ascending ? this.#reachedMs >= toMs : this.#reachedMs < fromMs));
     while (!isRead()) {
-      if (this.#moments.length > unknownEventsMax) return null;
-      const near = ascending
-        ? Math.max(this.#reachedMs ?? 0, fromMs, range.fromMs)
-        : Math.min(this.#reachedMs ?? toMs, toMs - 1, range.toMs - 1);
-      const rows = ascending
-        ? this.#read(near, range.toMs, this.#limit)
-        : this.#read(range.fromMs, near + 1, this.#limit);
-      for (const [ms] of rows as [number][]) this.#moments.push(ms);
-      this.#isAtEnd = rows.length < this.#limit;
-      if (!this.#isAtEnd) this.#reachedMs = (rows.at(-1) as [number])[0];
-      this.#limit *= 2;
+      if (this.#entries.length > unknownEventsMax) return null;
+      this.#readOn(fromMs, toMs, ascending, range);
     }
-    return this.#moments.filter((ms) => ms >= fromMs && ms < toMs);
+    return this.#entries.filter(([ms]) => ms >= fromMs && ms < toMs);
+  }
+
+  /** All entries from a block on; null where they are more than are read ahead. */
+  all({ fromMs, toMs }: Block, order: "asc" | "desc", range: MsRange): Entry[] | null {
+    this.#readOn(fromMs, toMs, order === "asc", range);
+    return this.#isAtEnd ? this.#entries : null;
+  }
+
+  #readOn(fromMs: number, toMs: number, ascending: boolean, range: MsRange): void {
+    const from = ascending ? Math.max(this.#reachedMs ?? 0, fromMs, range.fromMs) : range.fromMs;
+    const to = ascending ? range.toMs : Math.min(this.#reachedMs ?? toMs, toMs - 1, range.toMs - 1) + 1;
+    const entries = this.#read(from, to, this.#limit);
+    for (const entry of entries) this.#entries.push(entry);
+    this.#isAtEnd = entries.length < this.#limit;
+    if (!this.#isAtEnd) this.#reachedMs = entries.at(-1)![0];
+    this.#limit *= 2;
   }
 }
 
-/** Sorted, without doubles. */
-function inOrder(moments: number[], order: "asc" | "desc"): number[] {
-  return [...new Set(moments)].sort((a, b) => (order === "asc" ? a - b : b - a));
-}
-
-/** What two have that are in order, without doubles. */
-function* merged(some: Iterable<number>, others: number[], order: "asc" | "desc"): Generator<number> {
-  const isBefore = (a: number, b: number) => (order === "asc" ? a < b : a > b);
+/** Moments in order, and entries as moments in their places. */
+function* merged(moments: Iterable<Moment>, entries: Entry[], order: "asc" | "desc"): Generator<Moment> {
+  const sign = order === "asc" ? 1 : -1;
+  const others = entries.toSorted((a, b) => sign * (a[0] - b[0]));
   let next = 0;
-  let last: number | null = null;
-  for (const ms of some) {
-    while (next < others.length && isBefore(others[next]!, ms)) yield others[next++]!;
-    if (others[next] === ms) next++;
-    if (ms !== last) yield ms;
-    last = ms;
+  const other = (): Moment => {
+    const moment: Moment = { ms: others[next]![0], sequences: [], indexes: [], isWhole: false };
+    for (; others[next]?.[0] === moment.ms; next++) moment.sequences.push(others[next]![1]);
+    return moment;
+  };
+  for (const moment of moments) {
+    while (next < others.length && sign * (others[next]![0] - moment.ms) < 0) yield other();
+    if (others[next]?.[0] === moment.ms) moment.sequences.push(...other().sequences);
+    yield moment;
   }
-  while (next < others.length) yield others[next++]!;
+  while (next < others.length) yield other();
 }

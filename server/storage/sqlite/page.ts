@@ -5,11 +5,13 @@ import type { Cursor, EventQuery } from "../store.ts";
 import { createBlocks } from "./blocks.ts";
 import { dashed, eventJson } from "./event-row.ts";
 import { matchOf, textOf } from "./match.ts";
-import { createNarrow, type MsRange, type Part } from "./narrow.ts";
+import { createNarrow, type Moment, type MsRange, type Part } from "./narrow.ts";
 import { positionAfter, positionAt, positionSql } from "./position.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 
 export type Row = { ms: number; sequence: number; id: string; body: string };
+
+type OwnedRow = Row & { projectId: number };
 
 export const columns =
   "events.position >> 21 AS ms, events.position & 2097151 AS sequence, lower(hex(events.id)) AS id, events.body";
@@ -18,7 +20,7 @@ export const runRowsMin = 50;
 /** Rows that are looked at before others have their turn; a page goes on from there. */
 const comparedRowsMax = 5_000;
 /** Rows of one millisecond that are looked at one by one; where there are more, the index tells them apart. */
-const rowsOfMsMax = 64;
+const rowsOfMsMax = 200;
 /** Moments in vain, for what happened then is gone, after which the index is asked about the rest of a block. */
 const vainMax = 32;
 
@@ -53,9 +55,13 @@ export function createReadPage(database: Database, vocabulary: Vocabulary) {
        ORDER BY position ${order} LIMIT ?4`,
     );
   const scan = { asc: scanned("ASC"), desc: scanned("DESC") };
-  const selectOfMs = database.prepare<Row, [number, number, number]>(
-    `SELECT ${columns} FROM events WHERE project_id = ?1
-       AND position BETWEEN ${positionSql("?2", "0")} AND ${positionSql("?2", "2097151")} LIMIT ?3`,
+  const selectOfMs = database.prepare<OwnedRow, [number, number, number]>(
+    `SELECT project_id AS projectId, ${columns} FROM events
+     WHERE position BETWEEN ${positionSql("?1", "0")} AND ${positionSql("?1", "2097151")}
+     ORDER BY position LIMIT ?2 OFFSET ?3`,
+  );
+  const selectOne = database.prepare<OwnedRow, [number, number]>(
+    `SELECT project_id AS projectId, ${columns} FROM events WHERE position = ${positionSql("?1", "?2")}`,
   );
   const selectSpan = database.prepare<{ fromMs: number | null; toMs: number | null }, []>(
     "SELECT (SELECT min(position) FROM events) >> 21 AS fromMs, (SELECT max(position) FROM events) >> 21 AS toMs",
@@ -94,20 +100,37 @@ export function createReadPage(database: Database, vocabulary: Vocabulary) {
     }
   }
 
+  /** The project's rows that a moment means. */
+  function rowsAt({ ms, sequences, indexes, isWhole }: Moment, projectId: number, readRows: ReadRows): Row[] {
+    const isMany = indexes.some((index) => index >= rowsOfMsMax);
+    const all = isWhole ? selectOfMs.all(ms, rowsOfMsMax, 0) : [];
+    if (isMany || all.length === rowsOfMsMax) {
+      return readRows(positionAt(ms), positionAfter(ms) - 1n, -1);
+    }
+    const rows = new Map<number, OwnedRow>();
+    const take = (row: OwnedRow | null) => {
+      if (row && row.projectId === projectId) rows.set(row.sequence, row);
+    };
+    for (const row of all) take(row);
+    if (!isWhole) for (const index of indexes) take(selectOfMs.get(ms, 1, index));
+    for (const sequence of sequences) take(selectOne.get(ms, sequence));
+    return [...rows.values()];
+  }
+
   /** The same for a block of which the moments are known when what is asked for may have happened. */
   function addMoments(reading: Reading, { range, moments }: Part, readRows: ReadRows): Page | null {
     const { query } = reading;
     const ascending = query.order === "asc";
     let vain = 0;
-    for (const ms of moments!) {
+    for (const moment of moments!) {
+      const { ms } = moment;
       if (ms < range.fromMs || ms >= range.toMs) continue;
       if (vain > vainMax) {
         const rest = ascending ? { ...range, fromMs: ms } : { ...range, toMs: ms + 1 };
         return addRange(reading, rest, readRows);
       }
-      let rows = selectOfMs.all(query.projectId, ms, rowsOfMsMax);
+      const rows = rowsAt(moment, query.projectId, readRows);
       if (rows.length === 0) vain++;
-      if (rows.length === rowsOfMsMax) rows = readRows(positionAt(ms), positionAfter(ms) - 1n, -1);
       const page = add(reading, sortWithinMs(rows, ascending), holds);
       if (page) return page;
     }

@@ -9,10 +9,10 @@ import type {
   Tie,
   Verdict,
 } from "../store.ts";
+import type { DigestStep } from "./digest-write.ts";
 import { endThread } from "./end-thread.ts";
 import { isFatal, storageProblem } from "./failure.ts";
 import { WriteQueue } from "./queue.ts";
-import type { DigestStep } from "./digest-write.ts";
 import type { ScrubStep } from "./scrub.ts";
 import type { AppendAnswer, ExecuteResult, Failed, WriterAnswer, WriterRequest } from "./writer-thread.ts";
 
