@@ -10,8 +10,9 @@ import { createProject } from "../../projects/projects.ts";
 import { expectConsistent } from "../../testing/consistency.ts";
 import type { Event } from "../../wire/event.ts";
 import type { Search } from "../../wire/search.ts";
-import type { AcceptedEvent, Cursor, EventFilter, Store } from "../store.ts";
+import type { AcceptedEvent, Cursor, EventFilter, Split, Store } from "../store.ts";
 import { openSqliteStore } from "./index.ts";
+import { valueIn } from "./indexed-texts.ts";
 import { databaseFile } from "./open.ts";
 
 const blockEvents = 60;
@@ -172,6 +173,58 @@ async function expectFound(seed: number): Promise<void> {
   expect(found).toBeGreaterThan(50);
 }
 
+async function expectCounted(seed: number): Promise<void> {
+  let counted = 0;
+  const splits: (Split | undefined)[] = [
+    undefined,
+    { by: "tag", key: "plan" },
+    { by: "tag", key: "odd" },
+    { by: "tag", key: "n" },
+    { by: "channel" },
+    { by: "name" },
+  ];
+  await fc.assert(
+    fc.asyncProperty(
+      fc.oneof(
+        fc.constant({}),
+        filter.map(({ search }) => ({ search: search! })),
+      ),
+      fc.constantFrom(...splits),
+      fc.integer({ min: 1, max: 40 }),
+      moment,
+      async (filter, split, buckets, fromMs) => {
+        const [projectId] = projects;
+        const lengthMs = Math.floor((settledMs - fromMs) / buckets);
+        const bounds = Array.from({ length: buckets + 1 }, (_, index) => fromMs + index * lengthMs);
+        const counts = await store.events.count({
+          projectId,
+          filter,
+          bounds,
+          series: 50,
+          users: false,
+          ...(split && { split }),
+        });
+        const all = new Array<number>(buckets).fill(0);
+        const series = new Map<string, number[]>();
+        for (const event of scanned(projectId, filter)) {
+          const bucket = Math.floor((Date.parse(event.createdAt) - fromMs) / lengthMs);
+          if (bucket < 0 || bucket >= buckets) continue;
+          all[bucket]!++;
+          counted++;
+          const value = split && valueIn(event, split);
+          if (value === undefined) continue;
+          if (!series.has(value)) series.set(value, new Array<number>(buckets).fill(0));
+          series.get(value)![bucket]!++;
+        }
+        expect(counts!.all).toEqual(all);
+        expect(new Map(counts!.series.map(({ value, counts }) => [value, counts]))).toEqual(series);
+      },
+    ),
+    { numRuns: 150, seed },
+  );
+  expect(counted).toBeGreaterThan(1_000);
+}
+
 function blocks(): { blocks: number; events: number; changed: number; late: number; tokens: number } {
   using database = new Database(databaseFile(directory), { readonly: true });
   return database
@@ -196,6 +249,7 @@ describe("what is searched in digests is what a plain scan finds", () => {
     expect(blocks()).toMatchObject({ events: 1_000, changed: 0, late: 0 });
     expect(blocks().blocks).toBeGreaterThan(10);
     await expectFound(1);
+    await expectCounted(1);
   }, 60_000);
 
   test("where others came later, and some went", async () => {
@@ -207,6 +261,7 @@ describe("what is searched in digests is what a plain scan finds", () => {
     all = all.filter(({ event }) => !gone.has(event.id));
     expect(blocks()).toMatchObject({ events: 1_000, changed: 150 + gone.size, late: 150 });
     await expectFound(2);
+    await expectCounted(2);
     expectConsistent(directory);
   }, 60_000);
 
@@ -216,11 +271,14 @@ describe("what is searched in digests is what a plain scan finds", () => {
     );
     expect(verdicts).toHaveLength(400);
     await expectFound(3);
+    await expectCounted(3);
     await store.events.digest(rest, settledMs);
     await expectFound(4);
+    await expectCounted(4);
     await store.events.digest(rest, settledMs + 2 * hourMs);
     expectDigested();
     await expectFound(5);
+    await expectCounted(5);
   }, 60_000);
 
   test("where the making was interrupted", async () => {
@@ -234,9 +292,11 @@ describe("what is searched in digests is what a plain scan finds", () => {
       (error: Error) => expect(error.message).toBe("interrupted"),
     );
     await expectFound(6);
+    await expectCounted(6);
     await store.events.digest(rest, settledMs + 4 * hourMs);
     expectDigested();
     await expectFound(7);
+    await expectCounted(7);
   }, 60_000);
 
   test("events of the newest time are digested once there are enough of them", async () => {
@@ -254,6 +314,7 @@ describe("what is searched in digests is what a plain scan finds", () => {
     await store.events.digest(rest, settledMs + 20 * hours * hourMs);
     expect(blocks().blocks).toBeGreaterThan(before + 1);
     await expectFound(8);
+    await expectCounted(8);
     expectConsistent(directory);
   }, 60_000);
 });
