@@ -60,8 +60,9 @@ export function createDigestBuild(database: Database, blockEvents: number) {
 
   /** The newest range that waits to be digested, or null. */
   function* nextRange(blocks: BlockRow[], settledMs: number): Generator<null, BlockRange | null> {
-    // What was removed makes this an estimate: it is looked for a little too often, or too late.
-    const uncovered = selectTotal.get()!.events - blocks.reduce((sum, { events }) => sum + events!, 0);
+    // An estimate: what came late is in a block, and what went is not; rather too many are looked for than too few.
+    const inBlocks = blocks.reduce((sum, { events, changed }) => sum + events! - changed, 0);
+    const uncovered = selectTotal.get()!.events - inBlocks;
     const newest = blocks[0];
     if (uncovered >= blockEvents) {
       if (!newest) return yield* downward({ fromMs: 0, toMs: settledMs });
