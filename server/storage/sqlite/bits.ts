@@ -4,7 +4,7 @@
  */
 export type Bits = Uint32Array<ArrayBuffer>;
 
-export function emptyBits(size: number): Bits {
+function emptyBits(size: number): Bits {
   return new Uint32Array((size + 31) >> 5);
 }
 

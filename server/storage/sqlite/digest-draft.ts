@@ -4,7 +4,7 @@ import { Gaps, packed } from "./bits.ts";
 import { token } from "./tokens.ts";
 
 /** A token is rare in a block on fewer events than this, and not in its digest. */
-export const rareBelow = 8;
+const rareBelow = 8;
 const momentsInRow = 2_048;
 /** Texts of events that a step takes apart, and bytes that are handed over at a time. */
 const stepTexts = 1_000;
@@ -14,7 +14,7 @@ const handedBytes = 128 * 1_024;
 export type DigestRow = [ms: number, sequence: number, projectId: number, body: string];
 
 export type MomentsRow = { first: number; ms: number; gaps: Uint8Array };
-export type TokenRow = { token: string; ordinals: Uint8Array };
+type TokenRow = { token: string; ordinals: Uint8Array };
 export type DigestPart = { moments: MomentsRow[]; tokens: TokenRow[] };
 
 /** Rising ordinals; a single one without an array, since most texts of a block are on one event. */
