@@ -15,6 +15,8 @@ type Rooms = {
 
 /** Events are gone so long after their time at most, give or take the work itself. */
 const everyMs = 60_000;
+/** Under load a block of events comes in a second or two; what is in no digest yet is searched event by event. */
+const digestEveryMs = 5_000;
 /** After each step the work rests three times as long as the step took: ingest has three quarters of the writer at least. */
 const restRatio = 3;
 const restMsMax = 500;
@@ -30,7 +32,7 @@ class Stopped extends Error {}
 /** Thrown out of what is less urgent when a job was started. */
 class Interrupted extends Error {}
 
-/** Does what outlasts a request, one thing at a time: jobs, then what has expired. */
+/** Does what outlasts a request, one thing at a time: jobs, then what has expired, then what makes searches quick. */
 export class Upkeep {
   readonly #rooms: Rooms;
   readonly #work: Work;
@@ -40,6 +42,7 @@ export class Upkeep {
   #again = false;
   #closed = false;
   #stepStartedMs = 0;
+  #wokenMs = 0;
 
   constructor(rooms: Rooms) {
     this.#rooms = rooms;
@@ -52,14 +55,7 @@ export class Upkeep {
     if (this.#closed) return;
     if (this.#timer) clearTimeout(this.#timer);
     this.#again = true;
-    this.#working ??= this.#run()
-      .catch((error) => {
-        if (!(error instanceof Stopped)) this.#rooms.onError(error);
-      })
-      .finally(() => {
-        this.#working = null;
-        this.#sleep();
-      });
+    this.#begin(() => this.#run());
   }
 
   /** Resolves when there is nothing to do for now. */
@@ -81,13 +77,28 @@ export class Upkeep {
     await this.#working;
   }
 
+  #begin(work: () => Promise<void>): void {
+    if (this.#working) return;
+    this.#stepStartedMs = performance.now();
+    this.#working = work()
+      .catch((error) => {
+        if (!(error instanceof Stopped)) this.#rooms.onError(error);
+      })
+      .finally(() => {
+        this.#working = null;
+        this.#sleep();
+      });
+  }
+
   async #run(): Promise<void> {
     const { control } = this.#rooms.store;
+    this.#wokenMs = performance.now();
     while (this.#again) {
       this.#again = false;
       this.#stepStartedMs = performance.now();
       await this.#do(await openJobs(control));
       await this.#expire().catch((error) => this.#failed(error));
+      await this.#digest();
     }
   }
 
@@ -120,13 +131,28 @@ export class Upkeep {
   }
 
   async #expire(): Promise<void> {
-    const pause = async () => {
-      await this.#pause();
-      if (this.#again) throw new Interrupted();
-    };
+    const pause = () => this.#pauseOrGiveWay();
     const work = { ...this.#work, pause };
     await forgetDeletedProjects(work, this.#now());
     if ((await expire(work, this.#now())) > 0) await work.store.events.shrink(pause);
+  }
+
+  async #digest(): Promise<void> {
+    const pause = () => {
+      if (this.#isDue) this.#again = true;
+      return this.#pauseOrGiveWay();
+    };
+    await this.#work.store.events.digest(pause, this.#now()).catch((error) => this.#failed(error));
+  }
+
+  /** Whether it is time to look for what has expired. */
+  get #isDue(): boolean {
+    return performance.now() - this.#wokenMs >= everyMs;
+  }
+
+  async #pauseOrGiveWay(): Promise<void> {
+    await this.#pause();
+    if (this.#again) throw new Interrupted();
   }
 
   /** What failed is tried again the next time, and holds up nothing else. */
@@ -147,8 +173,13 @@ export class Upkeep {
     if (this.#closed) return;
     if (this.#again) this.wake();
     else {
-      this.#timer = setTimeout(() => this.wake(), everyMs);
+      this.#timer = setTimeout(() => this.#tick(), digestEveryMs);
       this.#timer.unref();
     }
+  }
+
+  #tick(): void {
+    if (this.#isDue) this.wake();
+    else this.#begin(() => this.#digest());
   }
 }

@@ -193,6 +193,8 @@ export interface EventStore {
    * @param jobId - the job whose `done` counts them, in the same commit
    */
   remove(removal: Removal | OneEvent, limit: number, jobId?: string): Promise<Removed>;
+  /** Brings what makes searches quick beside the index up to date, in small steps; the newest events first. */
+  digest(pause: Pause, nowMs: number): Promise<void>;
   /** Gives the space of what was removed back to the disk, in small steps. */
   shrink(pause: Pause): Promise<void>;
   /**

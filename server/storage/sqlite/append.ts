@@ -3,6 +3,7 @@ import { momentOfId } from "../../events/id.ts";
 import type { Verdict } from "../store.ts";
 import type { BatchEvent } from "./batch.ts";
 import type { Counting } from "./counting.ts";
+import type { DigestWrite } from "./digest-write.ts";
 import { bodyOf, eventJson, idOf } from "./event-row.ts";
 import { datedBit, lastDatedSequence, positionAt, positionSql } from "./position.ts";
 
@@ -10,7 +11,7 @@ import { datedBit, lastDatedSequence, positionAt, positionSql } from "./position
  * Makes the function that stores a batch of events with all that belongs to them: index, channels and deliveries; it tells
  * `counting` of each. It is to be called within a transaction, and gives a verdict for each event, in order.
  */
-export function createAppend(database: Database, counting: Counting) {
+export function createAppend(database: Database, counting: Counting, digests: DigestWrite) {
   const insertSentId = database.prepare(
     `INSERT INTO sent_ids (project_id, id, position)
      VALUES (?1, unhex(?2, '-'), ${positionSql("?3", "?4")}) ON CONFLICT DO NOTHING`,
@@ -70,6 +71,7 @@ export function createAppend(database: Database, counting: Counting) {
 
   return function append(events: BatchEvent[]): Verdict[] {
     const verdicts = new Array<Verdict>(events.length);
+    const digestedMs = digests.endMs();
     for (const index of inOrderOfTime(events)) {
       const event = events[index]!;
       const id = idOf(event.json);
@@ -101,6 +103,7 @@ export function createAppend(database: Database, counting: Counting) {
         insertEvent.run(createdAtMs, sequence, projectId, id, body);
       }
       insertTokens.run(createdAtMs, sequence, event.tokens);
+      if (createdAtMs < digestedMs) digests.came(createdAtMs, sequence);
       counting.add(projectId, event.channel, event.name, createdAtMs, event.arrivalMs);
       const notified = event.notifies && insertDeliveries.run(projectId, id, event.arrivalMs).changes > 0;
       verdicts[index] = notified ? createdAndNotified : created;

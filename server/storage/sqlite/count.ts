@@ -2,10 +2,12 @@ import type { Database } from "bun:sqlite";
 import { holds } from "../../events/filter.ts";
 import type { Event } from "../../wire/event.ts";
 import type { CountQuery, Counts, Split } from "../store.ts";
+import { createBlocks } from "./blocks.ts";
 import { createCounters } from "./counters.ts";
+import { type BlockCount, createCountNext } from "./digest-count.ts";
 import { eventJson, userIdIn } from "./event-row.ts";
 import { type IndexedTexts, type Term, valueIn } from "./indexed-texts.ts";
-import { type Match, matchOf } from "./match.ts";
+import { type Match, matchOf, type Query, textOf } from "./match.ts";
 import { positionAfter, positionAt } from "./position.ts";
 import { Buckets, Tally, TooManyValuesError } from "./tally.ts";
 import { Turns } from "./turns.ts";
@@ -21,6 +23,9 @@ const rowsOfLook = 100;
 /** Most values that are looked for one by one; with a filter, each look goes through all that it leaves. */
 const looksMax = 1_000;
 const looksMaxFiltered = 100;
+
+/** Milestones are no events. */
+const isEvent = "rowid & 2097151 <> 2097151";
 
 type Row = { ms: number; sequence: number; id: string; body: string };
 type Range = { fromMs: number; toMs: number };
@@ -42,12 +47,14 @@ type Work = CountQuery & {
  */
 export function createCount(database: Database, vocabulary: Vocabulary, texts: IndexedTexts) {
   const readCounters = createCounters(database);
+  const countNext = createCountNext(database, createBlocks(database));
   const selectMs = database.prepare<{ ms: number }, [string, bigint, bigint, number]>(
     `SELECT rowid >> 21 AS ms FROM events_index
-     WHERE events_index MATCH ?1 AND rowid BETWEEN ?2 AND ?3 ORDER BY rowid LIMIT ?4`,
+     WHERE events_index MATCH ?1 AND rowid BETWEEN ?2 AND ?3 AND ${isEvent} ORDER BY rowid LIMIT ?4`,
   );
   const selectCount = database.prepare<{ events: number }, [string, bigint, bigint]>(
-    "SELECT count(*) AS events FROM events_index WHERE events_index MATCH ?1 AND rowid BETWEEN ?2 AND ?3",
+    `SELECT count(*) AS events FROM events_index
+     WHERE events_index MATCH ?1 AND rowid BETWEEN ?2 AND ?3 AND ${isEvent}`,
   );
   const selectRows = database.prepare<Row, [string, bigint, bigint, number]>(
     `SELECT events.position >> 21 AS ms, events.position & 2097151 AS sequence, lower(hex(events.id)) AS id, events.body
@@ -106,14 +113,22 @@ export function createCount(database: Database, vocabulary: Vocabulary, texts: I
       all[bucket]! += events;
       found += events;
     };
-    if (match.isExact) await forEachEntry(work, textOf(match), range, add);
-    else await forEachRow(work, range, (row) => isKept(work, row) && add(buckets.of(row.ms), 1));
+    if (!match.isExact) {
+      await forEachRow(work, range, (row) => isKept(work, row) && add(buckets.of(row.ms), 1));
+      return found;
+    }
+    await forEachPart(
+      work,
+      range,
+      (count) => count.count(add),
+      (part) => forEachEntry(work, match.query, part, add),
+    );
     return found;
   }
 
   /** Tells the events of a range apart, by whichever way is cheaper for so many. */
   async function addSplit(work: Work, range: Range, split: Split, events: number): Promise<void> {
-    const { filter, match, tally, buckets } = work;
+    const { filter, match, tally, buckets, turns } = work;
     const isFiltered = Object.keys(filter).length > 0;
     const max = Math.min(isFiltered ? looksMaxFiltered : looksMax, events / rowsOfLook);
     const terms = match.isExact && max > 1 ? await termsOf(work, split) : null;
@@ -123,10 +138,48 @@ export function createCount(database: Database, vocabulary: Vocabulary, texts: I
         if (value !== undefined) tally.add(value, buckets.of(row.ms), 1);
       });
     }
-    for (const { token, text } of terms) {
-      const own = isFiltered ? `(${textOf(match)}) AND "${token}"` : `"${token}"`;
-      await forEachEntry(work, own, range, (bucket, count) => tally.add(text, bucket, count));
-      await work.turns.next();
+    // Where each is to be looked for in the index, because no digest tells.
+    const left = terms.map((): Range[] => []);
+    await forEachPart(
+      work,
+      range,
+      (count) => {
+        let rest = count.count(() => {});
+        const unknown: number[] = [];
+        for (const [index, { token, text }] of terms.entries()) {
+          const found = count.countWith(token, (bucket, events) => tally.add(text, bucket, events));
+          if (found === null) unknown.push(index);
+          else rest -= found;
+        }
+        // An event has one value at most: where all are told apart, no other value is there.
+        if (rest > 0) for (const index of unknown) extend(left[index]!, count.range);
+      },
+      async (part) => {
+        for (const ranges of left) extend(ranges, part);
+      },
+    );
+    for (const [index, { token, text }] of terms.entries()) {
+      const term: Query = { kind: "leaf", tokens: [token], isPrefix: false };
+      const query: Query = isFiltered ? { kind: "all", of: [match.query, term] } : term;
+      for (const own of left[index]!) {
+        await forEachEntry(work, query, own, (bucket, count) => tally.add(text, bucket, count));
+        await turns.next();
+      }
+    }
+  }
+
+  /** Goes through a range: blocks whose digests tell what matches, and what lies between. */
+  async function forEachPart(
+    { match, buckets, turns }: Work,
+    { fromMs, toMs }: Range,
+    inBlock: (count: BlockCount) => void,
+    between: (range: Range) => Promise<void>,
+  ): Promise<void> {
+    for (let ms = fromMs; ms < toMs; ) {
+      const { before, nextMs } = countNext(match.query, { fromMs: ms, toMs }, buckets, inBlock);
+      if (before) await between(before);
+      ms = nextMs;
+      await turns.next();
     }
   }
 
@@ -156,10 +209,11 @@ export function createCount(database: Database, vocabulary: Vocabulary, texts: I
   /** Gives what matches by bucket, from the index alone. */
   async function forEachEntry(
     { buckets, turns }: Work,
-    match: string,
+    query: Query,
     { fromMs, toMs }: Range,
     add: (bucket: number, events: number) => void,
   ): Promise<void> {
+    const match = textOf(query, { milestones: true });
     const high = positionAt(toMs) - 1n;
     let low = positionAt(fromMs);
     for (;;) {
@@ -177,10 +231,11 @@ export function createCount(database: Database, vocabulary: Vocabulary, texts: I
   }
 
   async function forEachRow(work: Work, { fromMs, toMs }: Range, take: (row: Row) => void): Promise<void> {
+    const match = textOf(work.match.query, { milestones: true });
     const high = positionAt(toMs) - 1n;
     let low = positionAt(fromMs);
     for (;;) {
-      const rows = selectRows.all(textOf(work.match), low, high, rowsOfRun);
+      const rows = selectRows.all(match, low, high, rowsOfRun);
       for (const row of rows) take(row);
       const last = rows.at(-1);
       if (!last || rows.length < rowsOfRun) return;
@@ -194,9 +249,11 @@ function eventOf({ id, body, ms }: Row): Event {
   return JSON.parse(eventJson(id, body, ms)) as Event;
 }
 
-/** Without milestones: they are no events. */
-function textOf({ query }: Match): string {
-  return query({ milestones: false });
+/** A range that goes on where the last one ended becomes one with it. */
+function extend(ranges: Range[], { fromMs, toMs }: Range): void {
+  const last = ranges.at(-1);
+  if (last?.toMs === fromMs) last.toMs = toMs;
+  else ranges.push({ fromMs, toMs });
 }
 
 function isKept({ match, filter }: Work, row: Row): boolean {

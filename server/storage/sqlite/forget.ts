@@ -2,6 +2,7 @@ import type { Database } from "bun:sqlite";
 import { momentOfId } from "../../events/id.ts";
 import type { OneEvent, Removal, Removed } from "../store.ts";
 import { type Counting, Counts } from "./counting.ts";
+import type { DigestWrite } from "./digest-write.ts";
 import { dashed } from "./event-row.ts";
 import { positionAt, positionSql } from "./position.ts";
 import { token } from "./tokens.ts";
@@ -13,7 +14,7 @@ const columns =
 const latest = 2n ** 63n - 1n;
 
 /** Makes the function that removes events with all that belongs to them. It is to be called within a transaction. */
-export function createRemove(database: Database, counting: Counting) {
+export function createRemove(database: Database, counting: Counting, digests: DigestWrite) {
   const selectFound = database.prepare<Row, [string, bigint, bigint, number]>(
     `SELECT ${columns} FROM events_index JOIN events ON events.position = events_index.rowid
      WHERE events_index MATCH ?1 AND events_index.rowid BETWEEN ?2 AND ?3 ORDER BY events_index.rowid LIMIT ?4`,
@@ -68,12 +69,14 @@ export function createRemove(database: Database, counting: Counting) {
     const counts = new Counts();
     // What is to be subtracted may not have been added yet.
     counting.settle();
+    const digestedMs = digests.endMs();
     // Written over in place first: deleting rows makes SQLite move others, and leave a copy of them where they were.
     for (const { ms, sequence } of rows) blankEvent.run(ms, sequence);
     for (const { ms, sequence, id, body } of rows) {
       deleteEvent.run(ms, sequence);
       deleteTokens.run(ms, sequence);
       deleteSentId.run(projectId, id);
+      if (ms < digestedMs) digests.went(ms);
       deleteDeliveries.run(dashed(id), projectId);
       const { channelId, name } = JSON.parse(`{${body}}`) as { channelId: string; name: string };
       counts.add(projectId, channelId, name, ms);

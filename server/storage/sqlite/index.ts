@@ -3,9 +3,10 @@ import type { Moment } from "../../events/id.ts";
 import type { ControlTables } from "../control-tables.ts";
 import type { ArrivedEvent, Counts, Cursor, EventQuery, EventStore, Page, Pause, Store } from "../store.ts";
 import { createDialect } from "./dialect.ts";
+import { blockEventsUsual } from "./digest-build.ts";
 import { databaseFile, migrate, openForReading, removeSnapshots } from "./open.ts";
 import { Reader } from "./reader.ts";
-import type { Chunk } from "./reader-thread.ts";
+import type { Chunk, DigestOn } from "./reader-thread.ts";
 import { hasRemnants } from "./remnants.ts";
 import type { ScrubStep } from "./scrub.ts";
 import { exact } from "./tokens.ts";
@@ -18,14 +19,16 @@ const chunkEvents = 2_000;
  * Opens the store in a directory, which is made where it is missing, and brings it to this program's version.
  *
  * @param onFatal - called when the storage can't go on: the process is to end, and to acknowledge nothing more
+ * @param blockEvents - events of a block that is digested
  */
 export async function openSqliteStore(
   dataDirectory: string,
   onFatal: (error: Error) => void,
+  blockEvents = blockEventsUsual,
 ): Promise<Store> {
   migrate(dataDirectory);
   const writer = await Writer.start(dataDirectory, onFatal);
-  const reader = await Reader.start(dataDirectory, onFatal);
+  const reader = await Reader.start(dataDirectory, blockEvents, onFatal);
   const reading = openForReading(databaseFile(dataDirectory));
   const control = new Kysely<ControlTables>({
     dialect: createDialect(writer, reading),
@@ -83,9 +86,19 @@ export async function openSqliteStore(
     countRemovable: (removal) => reader.ask<number>({ kind: "countRemovable", removal }),
     remove: (removal, limit, jobId) => writer.remove(removal, limit, jobId),
     shrink: (pause) => scrubAll("shrink", pause),
+    async digest(pause, nowMs) {
+      await writer.settleCounters();
+      for (let from: "the start" | "there" = "the start"; ; from = "there") {
+        const next: DigestOn = await reader.ask({ kind: "digest", from, nowMs });
+        if (!next) return;
+        if (next.step) while (await writer.digest(next.step)) await pause();
+        await pause();
+      }
+    },
     async scrub(pause, userIds = []) {
       await writer.scrub("beginMerge");
-      for (const step of ["merge", "shrink", "truncateLog"] as const) await scrubAll(step, pause);
+      for (const step of ["merge", "forgetTokens", "shrink", "truncateLog"] as const)
+        await scrubAll(step, pause);
       const forms = userIds.flatMap(formsOf);
       if (forms.length > 0 && (await hasRemnants(databaseFile(dataDirectory), forms))) {
         for (const step of ["rewrite", "truncateLog"] as const) await scrubAll(step, pause);

@@ -54,7 +54,7 @@ export function createIndexedTexts(database: Database, vocabulary: Vocabulary) {
       const prefix = token.user(project, "");
       const from = after === undefined ? undefined : behind(token.user(project, after));
       for (const part of beginningsOf(beginning)) {
-        for (const word of vocabulary.termsFrom(prefix + part, behind, from)) {
+        for (const word of vocabulary.termsFrom(prefix + part, undefined, from)) {
           const text = textOfToken(word, prefix, ({ userId }) => userId);
           if (text?.startsWith(beginning)) yield { token: word, text };
         }

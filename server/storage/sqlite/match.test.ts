@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseSearch } from "../../wire/search.ts";
-import { matchOf } from "./match.ts";
+import { matchOf, textOf } from "./match.ts";
 import { databaseFile, migrate, openForWriting } from "./open.ts";
 import { positionAt } from "./position.ts";
 import { tokensOf } from "./tokens.ts";
@@ -55,7 +55,7 @@ function nextAfterMiddle(q: string, milestones: boolean, order: "ASC" | "DESC"):
       `SELECT rowid >> 21 AS ms FROM events_index WHERE events_index MATCH ?1
          AND rowid ${order === "ASC" ? ">" : "<"} ?2 ORDER BY rowid ${order} LIMIT 1`,
     )
-    .get(query({ milestones }), positionAt(day + 5 * dayMs + 3_600_000 * 12));
+    .get(textOf(query, { milestones }), positionAt(day + 5 * dayMs + 3_600_000 * 12));
   return Math.floor((row!.ms - day) / 3_600_000);
 }
 

@@ -9,12 +9,12 @@ const prefixWordsMax = 1_000;
 /** Events up to which the index merges all that it has of a prefix, before it finds the first. */
 const prefixEventsMax = 20_000;
 
-/**
- * A query on the full-text index (https://www.sqlite.org/fts5.html#full_text_query_syntax). With milestones, it finds those as
- * well: what is asked for in a range of time then comes to the range's end, and does not look for the next event in all that lies
- * beyond it.
- */
-type Query = (options: { milestones: boolean }) => string;
+/** A query on the full-text index and on the digests of blocks (digest.ts). */
+export type Query =
+  /** What has one of these tokens, or one that begins with the only one. */
+  | { kind: "leaf"; tokens: string[]; isPrefix: boolean }
+  | { kind: "all" | "any"; of: Query[] }
+  | { kind: "but"; from: Query; not: Query };
 
 export type Match = {
   query: Query;
@@ -30,7 +30,7 @@ type Part = { needed: Query[]; excluded: Query[]; isExact: boolean };
 
 /** The query for every event of a project. */
 export function matchEvery(projectId: number): string {
-  return quoted(token.every(projectId));
+  return textOf(every(projectId), { milestones: false });
 }
 
 /** The query that finds a filter's events. The filter's times are not in it: they are a range of row ids. */
@@ -44,7 +44,7 @@ export function matchOf(projectId: number, filter: EventFilter, vocabulary: Voca
   function one(tokens: string[]): Part {
     // A token of no event stands for what can't be found.
     const texts = tokens.length === 0 ? [token.none(projectId)] : tokens;
-    return { needed: [leaf(texts.map(quoted))], excluded: [], isExact: tokens.every(isExact) };
+    return { needed: [leaf(texts)], excluded: [], isExact: tokens.every(isExact) };
   }
 
   function not(part: Part): Part {
@@ -81,7 +81,8 @@ export function matchOf(projectId: number, filter: EventFilter, vocabulary: Voca
       if (words.length === prefixWordsMax) {
         // On so many events, some are soon found by looking at them one after another.
         if (vocabulary.isOnMany(start, prefixEventsMax)) return unknown;
-        return { needed: [leaf([`${quoted(start)} *`])], excluded: [], isExact: isWhole(word) };
+        const needed: Query[] = [{ kind: "leaf", tokens: [start], isPrefix: true }];
+        return { needed, excluded: [], isExact: isWhole(word) };
       }
       words.push(term);
     }
@@ -117,10 +118,8 @@ export function matchOf(projectId: number, filter: EventFilter, vocabulary: Voca
   };
 
   function queryOf({ needed, excluded }: Part): Query {
-    const query = needed.length === 0 ? leaf([matchEvery(projectId)]) : allOf(needed);
-    if (excluded.length === 0) return query;
-    const left = anyOf(excluded)({ milestones: false });
-    return (options) => `(${query(options)} NOT ${left})`;
+    const from = needed.length === 0 ? every(projectId) : allOf(needed);
+    return excluded.length === 0 ? from : { kind: "but", from, not: anyOf(excluded) };
   }
 
   const { channel, userId, name, notify, tags = [], search } = filter;
@@ -138,25 +137,42 @@ export function matchOf(projectId: number, filter: EventFilter, vocabulary: Voca
 /** What the index knows nothing of: any event may be meant. */
 const unknown: Part = { needed: [], excluded: [], isExact: false };
 
-/** What has one of these terms. */
-function leaf(terms: string[]): Query {
-  return ({ milestones }) => joined(milestones ? [...terms, quoted(token.milestone)] : terms, "OR");
+function every(projectId: number): Query {
+  return leaf([token.every(projectId)]);
 }
 
-function allOf(queries: Query[]): Query {
-  return (options) =>
-    joined(
-      queries.map((query) => query(options)),
-      "AND",
-    );
+function leaf(tokens: string[]): Query {
+  return { kind: "leaf", tokens, isPrefix: false };
 }
 
-function anyOf(queries: Query[]): Query {
-  return (options) =>
-    joined(
-      queries.map((query) => query(options)),
-      "OR",
-    );
+function allOf(of: Query[]): Query {
+  return of.length === 1 ? of[0]! : { kind: "all", of };
+}
+
+function anyOf(of: Query[]): Query {
+  return of.length === 1 ? of[0]! : { kind: "any", of };
+}
+
+/**
+ * A query in the language of FTS5 (https://www.sqlite.org/fts5.html#full_text_query_syntax). With milestones, it finds those as
+ * well: what is asked for in a range of time then comes to the range's end, and does not look for the next event in all that lies
+ * beyond it.
+ */
+export function textOf(query: Query, { milestones }: { milestones: boolean }): string {
+  switch (query.kind) {
+    case "leaf": {
+      const terms = query.tokens.map((text) => (query.isPrefix ? `${quoted(text)} *` : quoted(text)));
+      if (milestones) terms.push(quoted(token.milestone));
+      return joined(terms, "OR");
+    }
+    case "all":
+    case "any": {
+      const texts = query.of.map((part) => textOf(part, { milestones }));
+      return joined(texts, query.kind === "all" ? "AND" : "OR");
+    }
+    case "but":
+      return `(${textOf(query.from, { milestones })} NOT ${textOf(query.not, { milestones: false })})`;
+  }
 }
 
 function joined(texts: string[], operator: "AND" | "OR"): string {

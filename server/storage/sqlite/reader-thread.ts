@@ -2,6 +2,8 @@
 import type { Moment } from "../../events/id.ts";
 import type { CountQuery, Cursor, EventQuery, KnownTexts, Removal, UserQuery } from "../store.ts";
 import { createCount } from "./count.ts";
+import { createDigestBuild } from "./digest-build.ts";
+import type { DigestStep } from "./digest-write.ts";
 import { createCountRemovable } from "./forget.ts";
 import { createIndexedTexts } from "./indexed-texts.ts";
 import { databaseFile, openForReading } from "./open.ts";
@@ -23,23 +25,40 @@ export type ReaderRequest =
   | { kind: "count"; query: CountQuery }
   | { kind: "users"; query: UserQuery; limit: number }
   | { kind: "countRemovable"; removal: Removal }
+  | { kind: "digest"; from: "the start" | "there"; nowMs: number }
   | { kind: "ping" }
   | { kind: "lastArrival" }
   | { kind: "close" };
+
+/** What is next for digests to be made: a step on the writer, or a rest; null at the end. */
+export type DigestOn = { step: DigestStep | null } | null;
 
 export type ReaderAnswer = { id: number } & ({ result: unknown } | { code: string; message: string });
 
 /** The result of `chunk`: events as UTF-8 in the query's form. */
 export type Chunk = { bytes: Uint8Array<ArrayBuffer>; next: Cursor | null };
 
-const database = openForReading(databaseFile(process.argv.at(-1)!));
+const [dataDirectory, blockEvents] = process.argv.slice(-2) as [string, string];
+const database = openForReading(databaseFile(dataDirectory));
 const vocabulary = openVocabulary(database);
 const texts = createIndexedTexts(database, vocabulary);
 const read = createRead(database, vocabulary);
 const count = createCount(database, vocabulary, texts);
 const users = createUsers(database, texts);
 const countRemovable = createCountRemovable(database);
+const digest = createDigestBuild(database, Number(blockEvents));
 const encoder = new TextEncoder();
+
+let digesting: ReturnType<typeof digest> | null = null;
+
+function digestOn(from: "the start" | "there", nowMs: number): DigestOn {
+  if (from === "the start") digesting = null;
+  digesting ??= digest(nowMs);
+  const next = digesting.next();
+  if (!next.done) return { step: next.value };
+  digesting = null;
+  return null;
+}
 
 function answer(request: ReaderRequest): unknown {
   switch (request.kind) {
@@ -61,6 +80,8 @@ function answer(request: ReaderRequest): unknown {
       return users(request.query, request.limit);
     case "countRemovable":
       return countRemovable(request.removal);
+    case "digest":
+      return digestOn(request.from, request.nowMs);
     case "ping":
       return read.ping();
     case "lastArrival":

@@ -20,8 +20,14 @@ export class Reader {
     };
   }
 
-  static async start(dataDirectory: string, onFatal: (error: Error) => void): Promise<Reader> {
-    const thread = new Worker(new URL("./reader-thread.ts", import.meta.url).href, { argv: [dataDirectory] });
+  static async start(
+    dataDirectory: string,
+    blockEvents: number,
+    onFatal: (error: Error) => void,
+  ): Promise<Reader> {
+    const thread = new Worker(new URL("./reader-thread.ts", import.meta.url).href, {
+      argv: [dataDirectory, String(blockEvents)],
+    });
     await new Promise<void>((resolve, reject) => {
       thread.onerror = (event) => reject(new Error(event.message));
       thread.onmessage = () => resolve();

@@ -1,5 +1,7 @@
 import type { Database } from "bun:sqlite";
+import type { DigestWrite } from "./digest-write.ts";
 import { busyTimeoutMs } from "./open.ts";
+import { segmentsIn } from "./segments.ts";
 
 /** Leaf pages of the full-text index that a step of merging writes. */
 const mergePages = 32;
@@ -10,7 +12,7 @@ const vacuumPages = 128;
  * Makes the steps by which what was removed leaves the file. Each is short and a commit of its own; those that have more to do
  * say so with true.
  */
-export function createScrub(database: Database) {
+export function createScrub(database: Database, digests: DigestWrite) {
   const selectStructure = database.prepare<{ block: Uint8Array }, []>(
     "SELECT block FROM events_index_data WHERE id = 10",
   );
@@ -32,6 +34,9 @@ export function createScrub(database: Database) {
       merge.run(mergePages);
       return true;
     },
+
+    /** Goes on with taking tokens that are on no event any more out of the digests. */
+    forgetTokens: database.transaction(digests.forgetTokens),
 
     /** Moves pages from the end of the file into free ones, and cuts the file off. */
     shrink(): boolean {
@@ -61,39 +66,7 @@ export function createScrub(database: Database) {
 
 export type ScrubStep = keyof ReturnType<typeof createScrub>;
 
-/**
- * Whether a segment of the index holds removed events: the structure record says how many pages of tombstones each has
- * (https://sqlite.org/src/file/ext/fts5/fts5_index.c, "Structure record").
- */
-export function hasTombstones(record: Uint8Array): boolean {
-  // A cookie of four bytes; then four more that mark the form with tombstones.
-  let at = 8;
-  const next = (): number => {
-    let value = 0;
-    for (let bytes = 1; ; bytes++) {
-      const byte = record[at++]!;
-      if (bytes === 9) return value * 256 + byte;
-      value = value * 128 + (byte & 0x7f);
-      if (byte < 0x80) return value;
-    }
-  };
-  const levels = next();
-  // How many segments there are, and how many writes there were.
-  next();
-  next();
-  for (let level = 0; level < levels; level++) {
-    // How many segments are being merged.
-    next();
-    const segments = next();
-    for (let segment = 0; segment < segments; segment++) {
-      // Its number, first and last page, and origins.
-      for (let field = 0; field < 5; field++) next();
-      const tombstonePages = next();
-      // How many of its entries are removed, and how many there are.
-      next();
-      next();
-      if (tombstonePages > 0) return true;
-    }
-  }
-  return false;
+/** Whether a segment of the index holds removed events. */
+export function hasTombstones(structure: Uint8Array): boolean {
+  return segmentsIn(structure).some(({ tombstonePages }) => tombstonePages > 0);
 }

@@ -1,6 +1,6 @@
 import type { KnownTexts } from "../store.ts";
 import { beginning, partsOfTag, textOf } from "./tokens.ts";
-import type { Vocabulary } from "./vocabulary.ts";
+import { behind, type Vocabulary } from "./vocabulary.ts";
 
 /** Terms that are looked at, for the case that of many only a hash is left. */
 const termsMax = 200;
@@ -19,7 +19,8 @@ export function startingWith(
       : beginning[texts.kind](projectId, prefix);
   const head = `${projectId}t`.length;
   // Of a key, one value is enough: "_{" comes right after all that begin with its "_z".
-  const after = texts.kind === "key" ? (term: string) => `${partsOfTag(term)[0]}_{` : undefined;
+  const afterKey = (term: string) => (vocabulary.isOnAny(term) ? `${partsOfTag(term)[0]}_{` : behind(term));
+  const after = texts.kind === "key" ? afterKey : undefined;
   const found: string[] = [];
   let seen = 0;
   for (const term of vocabulary.termsFrom(start, after)) {
@@ -30,7 +31,7 @@ export function startingWith(
           ? partsOfTag(term)[0].slice(head)
           : term.slice(head);
     const text = textOf(part);
-    if (text !== null) found.push(text);
+    if (text !== null && vocabulary.isOnAny(term)) found.push(text);
     if (found.length === limit || ++seen === termsMax) break;
   }
   return found;

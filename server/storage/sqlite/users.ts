@@ -13,7 +13,8 @@ export function createUsers(database: Database, texts: IndexedTexts) {
     const found: { userId: string; events: number }[] = [];
     const turns = new Turns();
     for (const { token, text } of texts.users(projectId, prefix, after)) {
-      found.push({ userId: text, events: selectCount.get(`"${token}"`)!.events });
+      const { events } = selectCount.get(`"${token}"`)!;
+      if (events > 0) found.push({ userId: text, events });
       if (found.length === limit) break;
       await turns.next();
     }

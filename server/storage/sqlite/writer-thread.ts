@@ -7,6 +7,7 @@ import type { OneEvent, RefusedEvent, RefusedKeeping, Removal, Removed, Tie, Ver
 import { createAppend } from "./append.ts";
 import { decodeBatch } from "./batch.ts";
 import { createCounting } from "./counting.ts";
+import { createDigestWrite, type DigestStep } from "./digest-write.ts";
 import { StatementError, storageProblem } from "./failure.ts";
 import { createRemove } from "./forget.ts";
 import { databaseFile, openForWriting } from "./open.ts";
@@ -29,6 +30,7 @@ export type WriterRequest =
   | { kind: "remove"; removal: Removal | OneEvent; limit: number; jobId: string | undefined }
   | { kind: "scrub"; step: ScrubStep }
   | { kind: "settle" }
+  | { kind: "digest"; step: DigestStep }
   | { kind: "close" };
 
 /** Events that are stored together with what is tied to them. */
@@ -49,18 +51,19 @@ export type WriterAnswer =
   | AppendAnswer
   | { kind: "executed"; result: ExecuteResult }
   | { kind: "removed"; removed: Removed }
-  | { kind: "scrubbed"; isMore: boolean }
+  | { kind: "stepped"; isMore: boolean }
   | { kind: "settled" }
   | Failed
   | { kind: "closed" };
 
 const database = openForWriting(databaseFile(process.argv.at(-1)!));
 const counting = createCounting(database);
-const append = createAppend(database, counting);
+const digests = createDigestWrite(database);
+const append = createAppend(database, counting, digests);
 const appendTied = createAppendTied(database, append);
 const keepRefused = createKeepRefused(database);
-const remove = createRemove(database, counting);
-const scrub = createScrub(database);
+const remove = createRemove(database, counting, digests);
+const scrub = createScrub(database, digests);
 const begin = database.prepare("BEGIN IMMEDIATE");
 const commit = database.prepare("COMMIT");
 const rollback = database.prepare("ROLLBACK");
@@ -153,7 +156,11 @@ function answer(request: WriterRequest): WriterAnswer {
       return { kind: "removed", removed: committed(() => remove(removal, limit, jobId)) };
     }
     case "scrub":
-      return { kind: "scrubbed", isMore: scrub[request.step]() };
+      return { kind: "stepped", isMore: scrub[request.step]() };
+    case "digest": {
+      const { step } = request;
+      return { kind: "stepped", isMore: committed(() => digests.step(step)) };
+    }
     case "settle":
       settle();
       return { kind: "settled" };

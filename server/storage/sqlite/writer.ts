@@ -9,6 +9,7 @@ import type {
   Tie,
   Verdict,
 } from "../store.ts";
+import type { DigestStep } from "./digest-write.ts";
 import { endThread } from "./end-thread.ts";
 import { isFatal, storageProblem } from "./failure.ts";
 import { WriteQueue } from "./queue.ts";
@@ -118,8 +119,17 @@ export class Writer {
 
   /** Whether the step has more to do. */
   async scrub(step: ScrubStep): Promise<boolean> {
-    const answer = await this.#between({ kind: "scrub", step });
-    return (answer as Extract<WriterAnswer, { kind: "scrubbed" }>).isMore;
+    return this.#step({ kind: "scrub", step });
+  }
+
+  /** Whether the step has more to do. */
+  async digest(step: DigestStep): Promise<boolean> {
+    return this.#step({ kind: "digest", step });
+  }
+
+  async #step(request: WriterRequest): Promise<boolean> {
+    const answer = await this.#between(request);
+    return (answer as Extract<WriterAnswer, { kind: "stepped" }>).isMore;
   }
 
   /**

@@ -77,3 +77,37 @@ CREATE TABLE uncounted (
 INSERT INTO events_index (rowid, tokens)
 WITH RECURSIVE days (day) AS (SELECT 18262 UNION ALL SELECT day + 1 FROM days WHERE day < 29219)
 SELECT ((day * 86400000) << 21) | 2097151, 'm' FROM days;
+
+-- Blocks: ranges of time whose events are digested. A digest says of each token that is not rare there which of the block's
+-- events have it, so that a query of common tokens needs not go through the index to find that they never meet.
+CREATE TABLE blocks (
+  -- Milliseconds since 1970: the first, and the one after the last.
+  from_ms INTEGER PRIMARY KEY,
+  to_ms INTEGER NOT NULL,
+  -- How many events were digested; null until all are.
+  events INTEGER,
+  -- How many came or went since the digest was begun, and when that was.
+  changed INTEGER NOT NULL DEFAULT 0,
+  begun_at INTEGER NOT NULL
+);
+
+-- When a block's events happened, some hundreds in a row; their ordinals are their places in the order of positions.
+CREATE TABLE block_moments (
+  -- The block's first millisecond, shifted left by 21 bits, and the ordinal of the first.
+  place INTEGER PRIMARY KEY,
+  -- The first's millisecond, and the gaps to the others' (bits.ts).
+  ms INTEGER NOT NULL,
+  gaps BLOB NOT NULL
+);
+
+-- The ordinals of the events that have a token (bits.ts). A key of its own, since SQLite reads all of a long row to compare keys.
+CREATE TABLE block_tokens (
+  id INTEGER PRIMARY KEY,
+  from_ms INTEGER NOT NULL,
+  token TEXT NOT NULL,
+  ordinals BLOB NOT NULL
+);
+CREATE UNIQUE INDEX block_tokens_token ON block_tokens (from_ms, token);
+
+-- Events that were stored within a block after its digest was begun.
+CREATE TABLE late_events (position INTEGER PRIMARY KEY);

@@ -1,0 +1,137 @@
+import type { Database } from "bun:sqlite";
+import { addPacked, type Bits, unpacked } from "./bits.ts";
+import { changedMax } from "./digest-build.ts";
+import type { MomentsRow } from "./digest-draft.ts";
+import { positionAt, positionSql } from "./position.ts";
+
+/** A block whose digest can be asked. */
+export type Block = {
+  fromMs: number;
+  toMs: number;
+  /** Ordinals go from 0 up to this. */
+  events: number;
+  /** Events that came or went since it was digested. */
+  changed: number;
+};
+
+/** An event's millisecond, and its place among the events of it when they were digested, where that is known. */
+export type Place = { ms: number; index: number | null };
+
+type BlockRow = Omit<Block, "events"> & { events: number | null };
+/** Milliseconds of events whose ordinals follow one another. */
+type Moments = { first: number; ms: Float64Array };
+
+const blocksAtATime = 64;
+
+/** What the reader asks of digests. */
+export type Blocks = ReturnType<typeof createBlocks>;
+
+export function createBlocks(database: Database) {
+  const select = (order: "ASC" | "DESC") =>
+    database.prepare<BlockRow, [number, number, number]>(
+      `SELECT from_ms AS fromMs, to_ms AS toMs, events, changed FROM blocks
+       WHERE from_ms < ?2 AND to_ms > ?1 ORDER BY from_ms ${order} LIMIT ?3`,
+    );
+  const selectBlocks = { asc: select("ASC"), desc: select("DESC") };
+  const selectOrdinals = database.prepare(
+    "SELECT ordinals FROM block_tokens WHERE from_ms = ?1 AND token = ?2",
+  );
+  const selectMoments = database.prepare<MomentsRow, [number, number]>(
+    `SELECT place & 2097151 AS first, ms, gaps FROM block_moments
+     WHERE place BETWEEN ${positionSql("?1", "0")} AND ${positionSql("?1", "?2")} ORDER BY place DESC LIMIT 1`,
+  );
+  const selectMomentsBefore = database.prepare<MomentsRow, [number, number]>(
+    `SELECT place & 2097151 AS first, ms, gaps FROM block_moments
+     WHERE place BETWEEN ${positionSql("?1", "0")} AND ${positionSql("?1", "2097151")} AND ms < ?2
+     ORDER BY place DESC LIMIT 1`,
+  );
+  const selectLate = database.prepare(
+    "SELECT position >> 21, position & 2097151 FROM late_events WHERE position >= ?1 AND position < ?2",
+  );
+
+  function ordinalsOf({ fromMs }: Block, token: string): Uint8Array | undefined {
+    return (selectOrdinals.values(fromMs, token)[0] as [Uint8Array] | undefined)?.[0];
+  }
+
+  return {
+    /** The blocks that overlap a range of time, whose digests are of use, in order. */
+    *between(fromMs: number, toMs: number, order: "asc" | "desc"): Generator<Block> {
+      let [low, high] = [fromMs, toMs];
+      for (;;) {
+        const blocks = selectBlocks[order].all(low, high, blocksAtATime);
+        for (const { events, ...block } of blocks) {
+          if (events !== null && block.changed <= changedMax) yield { ...block, events };
+        }
+        const last = blocks.at(-1);
+        if (!last || blocks.length < blocksAtATime) return;
+        if (order === "asc") low = last.toMs;
+        else high = last.fromMs;
+      }
+    },
+
+    /** The ordinals of events with one of some tokens, and those of the tokens that the digest does not know. */
+    withAny(block: Block, tokens: string[]): { bits: Bits | null; unknown: string[] } {
+      let bits: Bits | null = null;
+      const unknown: string[] = [];
+      for (const token of tokens) {
+        const stored = ordinalsOf(block, token);
+        if (stored === undefined) unknown.push(token);
+        else if (bits === null) bits = unpacked(stored, block.events);
+        else addPacked(bits, stored);
+      }
+      return { bits, unknown };
+    },
+
+    /** Makes the function that tells where the events of a block stand; ordinals near one another are quickest. */
+    placesOf({ fromMs }: Block): (ordinal: number) => Place {
+      let known: Moments = { first: 0, ms: new Float64Array() };
+      return (ordinal) => {
+        if (ordinal < known.first || ordinal >= known.first + known.ms.length) {
+          known = momentsIn(selectMoments.get(fromMs, ordinal)!);
+        }
+        const at = ordinal - known.first;
+        const ms = known.ms[at]!;
+        let before = at - 1;
+        while (before >= 0 && known.ms[before] === ms) before--;
+        // Where those that are known begin within the millisecond, others of it may stand before them.
+        return { ms, index: before < 0 && known.first > 0 ? null : at - before - 1 };
+      };
+    },
+
+    /** The ordinal of the first event of a block that happened at a moment or later. */
+    ordinalAt({ fromMs, events }: Block, ms: number): number {
+      const row = selectMomentsBefore.get(fromMs, ms);
+      if (!row) return 0;
+      const { first, ms: all } = momentsIn(row);
+      let [low, high] = [0, all.length];
+      while (low < high) {
+        const middle = (low + high) >> 1;
+        if (all[middle]! < ms) low = middle + 1;
+        else high = middle;
+      }
+      return Math.min(first + low, events);
+    },
+
+    /** The positions of events that were stored after a block was digested. */
+    lateIn({ fromMs, toMs, changed }: Block): [ms: number, sequence: number][] {
+      if (changed === 0) return [];
+      return selectLate.values(positionAt(fromMs), positionAt(toMs)) as [number, number][];
+    },
+  };
+}
+
+function momentsIn({ first, ms, gaps }: MomentsRow): Moments {
+  const all: number[] = [ms];
+  let last = ms;
+  for (let at = 0; at < gaps.length; ) {
+    let gap = 0;
+    for (let factor = 1; ; factor *= 0x80) {
+      const byte = gaps[at++]!;
+      gap += (byte & 0x7f) * factor;
+      if (byte < 0x80) break;
+    }
+    last += gap;
+    all.push(last);
+  }
+  return { first, ms: Float64Array.from(all) };
+}

@@ -1,0 +1,122 @@
+import { type Bits, fullBits } from "./bits.ts";
+import type { Block, Blocks } from "./blocks.ts";
+import type { Query } from "./match.ts";
+
+/**
+ * What a query finds in a block, as far as its digest tells. A token that the digest does not know may be on some events, never
+ * on many: as if it were on none, the query finds `without` it; were it on all or on none, as either suits, it could find `most`, and
+ * at `least`. Where every token is known, the three are the same.
+ */
+export type Found = {
+  without: Bits | null;
+  most: Bits | null;
+  least: Bits | null;
+  /** The unknown tokens with which an event may be found, and those without which it may be. */
+  unknown: string[];
+  unknownLeft: string[];
+  /** It asks for what no digest tells: all words with a prefix. */
+  isVague: boolean;
+};
+
+/** Evaluates a query on the digest of a block; null stands for no events. */
+export function evaluate(query: Query, block: Block, blocks: Blocks): Found {
+  switch (query.kind) {
+    case "leaf": {
+      if (query.isPrefix) {
+        return {
+          without: null,
+          most: fullBits(block.events),
+          least: null,
+          unknown: [],
+          unknownLeft: [],
+          isVague: true,
+        };
+      }
+      const { bits, unknown } = blocks.withAny(block, query.tokens);
+      const most = unknown.length > 0 ? fullBits(block.events) : bits;
+      return { without: bits, most, least: bits, unknown, unknownLeft: [], isVague: false };
+    }
+    case "all": {
+      let found: Found | null = null;
+      for (const part of query.of) {
+        const other = evaluate(part, block, blocks);
+        found = found ? combined(found, other, and) : other;
+        // Whatever the others are, nothing is left.
+        if (found.most === null) return nothing;
+      }
+      return found!;
+    }
+    case "any": {
+      let found = evaluate(query.of[0]!, block, blocks);
+      for (const part of query.of.slice(1)) found = combined(found, evaluate(part, block, blocks), or);
+      return found;
+    }
+    case "but": {
+      const from = evaluate(query.from, block, blocks);
+      if (from.most === null) return nothing;
+      const not = evaluate(query.not, block, blocks);
+      const isKnown = from.without === from.most && not.without === not.most;
+      const own = (bits: Bits | null) => (isKnown ? bits : (bits?.slice() ?? null));
+      const without = andNot(own(from.without), not.without);
+      return {
+        without,
+        most: isKnown ? without : andNot(own(from.most), not.least),
+        least: isKnown ? without : andNot(own(from.least), not.most),
+        unknown: joined(from.unknown, not.unknownLeft),
+        unknownLeft: joined(from.unknownLeft, not.unknown),
+        isVague: from.isVague || not.isVague,
+      };
+    }
+  }
+}
+
+const nothing: Found = {
+  without: null,
+  most: null,
+  least: null,
+  unknown: [],
+  unknownLeft: [],
+  isVague: false,
+};
+
+function joined(a: string[], b: string[]): string[] {
+  return b.length === 0 ? a : [...a, ...b];
+}
+
+/** Works in the first one's place. */
+type Operation = (a: Bits | null, b: Bits | null) => Bits | null;
+
+function combined(a: Found, b: Found, operation: Operation): Found {
+  const isKnown = a.without === a.most && b.without === b.most;
+  // Of one set that stands for all three, nothing is kept.
+  const own = (bits: Bits | null) => (isKnown ? bits : (bits?.slice() ?? null));
+  const without = operation(own(a.without), b.without);
+  return {
+    without,
+    most: isKnown ? without : operation(own(a.most), b.most),
+    least: isKnown ? without : operation(own(a.least), b.least),
+    unknown: joined(a.unknown, b.unknown),
+    unknownLeft: joined(a.unknownLeft, b.unknownLeft),
+    isVague: a.isVague || b.isVague,
+  };
+}
+
+export const and: Operation = (a, b) => {
+  if (a === null || b === null) return null;
+  let any = 0;
+  for (let index = 0; index < a.length; index++) any |= a[index]! &= b[index]!;
+  return any === 0 ? null : a;
+};
+
+const or: Operation = (a, b) => {
+  if (a === null || b === null) return a ?? b;
+  for (let index = 0; index < a.length; index++) a[index]! |= b[index]!;
+  return a;
+};
+
+const andNot: Operation = (a, b) => {
+  if (a === null || b === null) return a;
+  let any = 0;
+  for (let index = 0; index < a.length; index++) any |= a[index]! &= ~b[index]!;
+  return any === 0 ? null : a;
+};

@@ -1,0 +1,54 @@
+import { expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { databaseFile, migrate, openForWriting } from "./open.ts";
+import { positionAt } from "./position.ts";
+import { createReadTerms, segmentsIn } from "./segments.ts";
+
+test("the terms of the index are those that FTS5 tells, of any number of segments", () => {
+  const directory = mkdtempSync(join(tmpdir(), "tidings-segments-"));
+  migrate(directory);
+  const database = openForWriting(databaseFile(directory));
+  database.run("CREATE VIRTUAL TABLE temp.told USING fts5vocab ('main', 'events_index', 'row')");
+  const readTerms = createReadTerms(database);
+  const insert = database.prepare("INSERT INTO events_index (rowid, tokens) VALUES (?, ?)");
+  const structure = database.prepare<{ block: Uint8Array }, []>(
+    "SELECT block FROM events_index_data WHERE id = 10",
+  );
+  const segments = new Set<number>();
+  let n = 0;
+  for (let batch = 0; batch < 60; batch++) {
+    database.transaction(() => {
+      for (let row = 0; row < 1_500; row++, n++) {
+        // One that every event has, some that many have, long ones, and one of its own in any script.
+        const tokens = [
+          "1a",
+          `1c${n % 3}`,
+          `1t${"x".repeat(n % 90)}`,
+          `1u${n * 7_919}`,
+          `1w${"語é𝒳z"[n % 5] ?? ""}${n % 1_000}`,
+        ];
+        insert.run(positionAt(n + 1), tokens.join(" "));
+      }
+    })();
+    segments.add(segmentsIn(structure.get()!.block).length);
+    if (batch % 12 !== 11) continue;
+    const told = database
+      .query<{ term: string }, []>("SELECT term FROM temp.told")
+      .all()
+      .map(({ term }) => term);
+    expect(told.length).toBeGreaterThan(1_500);
+    expect(readTerms("", "", told.length + 1)).toEqual(told);
+    for (const prefix of ["1a", "1c", "1tx", "1u7", "1w語", "1w𝒳", "9"]) {
+      const expected = told.filter((term) => term.startsWith(prefix));
+      expect(readTerms(prefix, prefix, told.length)).toEqual(expected);
+      for (let from = 0; from < expected.length; from += 997) {
+        expect(readTerms(`${expected[from]}\0`, prefix, 2)).toEqual(expected.slice(from + 1, from + 3));
+      }
+    }
+  }
+  expect(segments.size).toBeGreaterThan(3);
+  database.close();
+  rmSync(directory, { recursive: true, force: true });
+}, 60_000);
