@@ -70,15 +70,17 @@ export async function serve(config: Config): Promise<Running> {
   const { channels, vapidPublicKey, close: closeChannels } = await createChannels(config, control, baseUrl);
   const sender = new Sender({ control, events: store.events, channels, onError });
   const refused = new RefusedEvents({ events: store.events, control, config, log });
-  const recorder = createRecorder({
-    events: store.events,
-    control,
-    clock,
-    live,
-    onNotified: (event) => {
+  const recorder = createRecorder({ events: store.events, control, clock });
+  await store.events.follow({
+    projects: () => live.projects(),
+    arrived(event, notified) {
+      live.publish(event);
+      if (!notified) return;
       sender.wake(event);
       ring(control, live, event).catch(onError);
     },
+    reached: (moment) => live.reached(moment),
+    skipped: (moment) => live.skipped(moment),
   });
   const upkeep = new Upkeep({ store, onRemoved: (ids) => sender.forget(ids), onError });
   const gate = new Gate({ control, auth, keys, baseUrl });

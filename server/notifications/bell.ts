@@ -1,7 +1,7 @@
 import type { Kysely } from "kysely";
 import type { LiveStreams } from "../events/live.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import type { AcceptedEvent, EventStore } from "../storage/store.ts";
+import type { Arrival, EventStore } from "../storage/store.ts";
 import type { Event } from "../wire/event.ts";
 import type { Delivery, Notification } from "../wire/notification.ts";
 
@@ -87,7 +87,7 @@ export async function markRead(control: Control, accountId: string, ids?: string
 export async function ring(
   control: Control,
   live: LiveStreams,
-  { event, projectId }: AcceptedEvent,
+  { event, projectId }: Arrival,
 ): Promise<void> {
   const rows = await control
     .selectFrom("deliveries")

@@ -1,6 +1,6 @@
 import type { Kysely, Selectable } from "kysely";
 import type { ControlTables } from "../storage/control-tables.ts";
-import type { AcceptedEvent, EventStore } from "../storage/store.ts";
+import type { Arrival, EventStore } from "../storage/store.ts";
 import type { Event } from "../wire/event.ts";
 import { removeDestination } from "./destinations.ts";
 import type { Outcome } from "./outcome.ts";
@@ -62,10 +62,10 @@ export class Sender {
   }
 
   /** Takes up what is due: an event whose deliveries were just stored, or what an earlier process left. */
-  wake(accepted?: AcceptedEvent): void {
-    if (accepted) {
+  wake(arrived?: Arrival): void {
+    if (arrived) {
       if (this.#events.size >= rememberedEventsMax) this.#events.delete(this.#events.keys().next().value!);
-      this.#events.set(accepted.event.id, accepted.event);
+      this.#events.set(arrived.event.id, arrived.event);
     }
     if (this.#closed) return;
     this.#again = true;

@@ -140,6 +140,21 @@ export type KnownTexts = { kind: "name" | "user" | "key" } | { kind: "value"; ke
 
 export type ArrivedEvent = { arrival: Moment; json: string };
 
+/** An event that arrived, on this node or on another. */
+export type Arrival = Pick<AcceptedEvent, "projectId" | "event" | "json" | "arrival">;
+
+/** Who is told of what arrives. */
+export type Follower = {
+  /** The projects whose events are to be told; of others, those alone that were notified. */
+  projects: () => Iterable<number>;
+  /** An event is durable; they come in the order of arrival, on whichever node. */
+  arrived: (event: Arrival, notified: boolean) => void;
+  /** All that arrived up to here was told. */
+  reached: (moment: Moment) => void;
+  /** So much arrived up to here that it is not told. */
+  skipped: (moment: Moment) => void;
+};
+
 /** Where events are kept. Every implementation passes `store.test.ts`. */
 export interface EventStore {
   /**
@@ -156,7 +171,8 @@ export interface EventStore {
   appendAll(events: readonly AcceptedEvent[]): Promise<(Verdict | Error)[]>;
   /**
    * Stores events of one project and what is tied to them in one transaction. Events that are all crowded out leave the tie
-   * undone. Gives null, and stores nothing, where the refused event to be replayed is not there any more.
+   * undone. Gives null, and stores nothing, where the refused event to be replayed is not there any more, or the key has been stored
+   * within its time.
    */
   appendTied(events: readonly AcceptedEvent[], tie: Tie): Promise<Verdict[] | null>;
   /**
@@ -175,6 +191,8 @@ export interface EventStore {
   find(projectId: number, id: string): Promise<string | null>;
   /** Up to `limit` events that arrived after a moment, in the order of arrival; fewer where they are long, none at the end. */
   arrivedAfter(projectId: number, moment: Moment, limit: number): Promise<ArrivedEvent[]>;
+  /** Tells of what arrives from now on, until the store is closed. There is one follower. */
+  follow(follower: Follower): Promise<void>;
   /** Counts events; null where a split has more than `limits.statsSplitValues` values. */
   count(query: CountQuery): Promise<Counts | null>;
   /** Up to `limit` users that have events, with the number of these. */

@@ -1,6 +1,6 @@
 import { expect } from "bun:test";
 import { databaseFile, openForReading } from "../storage/sqlite/open.ts";
-import { token } from "../storage/sqlite/tokens.ts";
+import { token } from "../storage/tokens.ts";
 import type { Event } from "../wire/event.ts";
 
 const hourMs = 3_600_000;

@@ -1,8 +1,8 @@
 import type { Database } from "bun:sqlite";
 import { momentOfId } from "../../events/id.ts";
+import { bodyOf, eventJson, idOf } from "../event-row.ts";
 import type { Verdict } from "../store.ts";
 import type { BatchEvent } from "./batch.ts";
-import { bodyOf, eventJson, idOf } from "./event-row.ts";
 import { datedBit, lastDatedSequence, positionAt, positionSql } from "./position.ts";
 
 const hourMs = 3_600_000;

@@ -1,13 +1,13 @@
 import type { Database } from "bun:sqlite";
 import { holds } from "../../events/filter.ts";
 import type { Event } from "../../wire/event.ts";
+import { eventJson, userIdIn } from "../event-row.ts";
 import type { CountQuery, Counts, Split } from "../store.ts";
+import { Buckets, Tally, TooManyValuesError } from "../tally.ts";
 import { createCounters } from "./counters.ts";
-import { eventJson, userIdIn } from "./event-row.ts";
 import { type IndexedTexts, type Term, valueIn } from "./indexed-texts.ts";
 import { type Match, matchOf } from "./match.ts";
 import { positionAfter, positionAt } from "./position.ts";
-import { Buckets, Tally, TooManyValuesError } from "./tally.ts";
 import { Turns } from "./turns.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 

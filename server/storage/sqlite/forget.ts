@@ -1,10 +1,10 @@
 import type { Database } from "bun:sqlite";
 import { momentOfId } from "../../events/id.ts";
+import { dashed } from "../event-row.ts";
 import type { OneEvent, Removal, Removed } from "../store.ts";
+import { token } from "../tokens.ts";
 import { Counts } from "./append.ts";
-import { dashed } from "./event-row.ts";
 import { positionAt, positionSql } from "./position.ts";
-import { token } from "./tokens.ts";
 
 type Row = { ms: number; sequence: number; id: string; body: string };
 

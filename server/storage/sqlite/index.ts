@@ -1,14 +1,24 @@
 import { CamelCasePlugin, Kysely } from "kysely";
 import type { Moment } from "../../events/id.ts";
 import type { ControlTables } from "../control-tables.ts";
-import type { ArrivedEvent, Counts, Cursor, EventQuery, EventStore, Page, Pause, Store } from "../store.ts";
+import type {
+  ArrivedEvent,
+  Counts,
+  Cursor,
+  EventQuery,
+  EventStore,
+  Follower,
+  Page,
+  Pause,
+  Store,
+} from "../store.ts";
+import { exact } from "../tokens.ts";
 import { createDialect } from "./dialect.ts";
 import { databaseFile, migrate, openForReading, removeSnapshots } from "./open.ts";
 import { Reader } from "./reader.ts";
 import type { Chunk } from "./reader-thread.ts";
 import { hasRemnants } from "./remnants.ts";
 import type { ScrubStep } from "./scrub.ts";
-import { exact } from "./tokens.ts";
 import { Writer } from "./writer.ts";
 
 /** Events that a streamed listing reads at a time: large enough to be quick, small enough for pages to slip between. */
@@ -24,7 +34,12 @@ export async function openSqliteStore(
   onFatal: (error: Error) => void,
 ): Promise<Store> {
   migrate(dataDirectory);
-  const writer = await Writer.start(dataDirectory, onFatal);
+  let follower: Follower | null = null;
+  const writer = await Writer.start(
+    dataDirectory,
+    (event, notified) => follower?.arrived(event, notified),
+    onFatal,
+  );
   const reader = await Reader.start(dataDirectory, onFatal);
   const reading = openForReading(databaseFile(dataDirectory));
   const control = new Kysely<ControlTables>({
@@ -87,6 +102,9 @@ export async function openSqliteStore(
         for (const step of ["rewrite", "truncateLog"] as const) await scrubAll(step, pause);
       }
       return { copies: removeSnapshots(dataDirectory) };
+    },
+    async follow(who) {
+      follower = who;
     },
     ping: () => reader.ask<void>({ kind: "ping" }),
     lastArrival: () => reader.ask<Moment | null>({ kind: "lastArrival" }),

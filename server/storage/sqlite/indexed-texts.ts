@@ -1,8 +1,8 @@
 import type { Database } from "bun:sqlite";
 import type { Event } from "../../wire/event.ts";
+import { eventJson } from "../event-row.ts";
 import type { Split } from "../store.ts";
-import { eventJson } from "./event-row.ts";
-import { escaped, hashedBeginning, textOf, token } from "./tokens.ts";
+import { escaped, hashedBeginning, textOf, token } from "../tokens.ts";
 import { behind, type Vocabulary } from "./vocabulary.ts";
 
 /** A token, and the text that it stands for. */

@@ -1,7 +1,6 @@
-import { wordsOf } from "../../events/words.ts";
-import type { Search } from "../../wire/search.ts";
+import { type Condition, conditionOf, matchOf as findMatch, one, unknown } from "../match.ts";
 import type { EventFilter } from "../store.ts";
-import { isExact, isWhole, token } from "./tokens.ts";
+import { isWhole, token } from "../tokens.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 
 /** Words that stand for a prefix in a query. */
@@ -22,12 +21,6 @@ export type Match = {
   isExact: boolean;
 };
 
-/**
- * What is to be found, as the index can tell: in all of `needed` (nothing needed: every event) and in none of `excluded`.
- * Where that is not exact, it is too much, never too little.
- */
-type Part = { needed: Query[]; excluded: Query[]; isExact: boolean };
-
 /** The query for every event of a project. */
 export function matchEvery(projectId: number): string {
   return quoted(token.every(projectId));
@@ -35,128 +28,37 @@ export function matchEvery(projectId: number): string {
 
 /** The query that finds a filter's events. The filter's times are not in it: they are a range of row ids. */
 export function matchOf(projectId: number, filter: EventFilter, vocabulary: Vocabulary): Match {
-  const all = (parts: Part[]): Part => ({
-    needed: parts.flatMap(({ needed }) => needed),
-    excluded: parts.flatMap(({ excluded }) => excluded),
-    isExact: parts.every((part) => part.isExact),
-  });
-
-  function one(tokens: string[]): Part {
-    // A token of no event stands for what can't be found.
-    const texts = tokens.length === 0 ? [token.none(projectId)] : tokens;
-    return { needed: [leaf(texts.map(quoted))], excluded: [], isExact: tokens.every(isExact) };
-  }
-
-  function not(part: Part): Part {
-    // What was found too much must not be left out.
-    if (!part.isExact) return unknown;
-    if (part.needed.length === 0 && part.excluded.length > 0) {
-      return { needed: [anyOf(part.excluded)], excluded: [], isExact: true };
-    }
-    return { needed: [], excluded: [queryOf(part)], isExact: true };
-  }
-
-  function any(parts: Part[]): Part {
-    const isExact = parts.every((part) => part.isExact);
-    const isNarrow = parts.every(({ needed, excluded }) => needed.length + excluded.length > 0);
-    return { needed: isNarrow ? [anyOf(parts.map(queryOf))] : [], excluded: [], isExact };
-  }
-
-  function text(text: string, isPrefix: boolean): Part {
-    const words = wordsOf(text);
-    const beginning = isPrefix ? words.pop() : undefined;
-    const parts = words.map(
-      (word): Part => ({ ...one([token.word(projectId, word)]), isExact: isWhole(word) }),
-    );
-    if (beginning !== undefined) parts.push(prefix(beginning));
-    if (parts.length === 0) return one([]);
-    // The index knows that words are there, but not where.
-    return { ...all(parts), isExact: parts.length === 1 && parts[0]!.isExact };
-  }
-
-  function prefix(word: string): Part {
-    const start = token.word(projectId, word);
+  const match = findMatch(projectId, filter, (start, word) => {
     const words: string[] = [];
     for (const term of vocabulary.termsFrom(start)) {
       if (words.length === prefixWordsMax) {
         // On so many events, some are soon found by looking at them one after another.
         if (vocabulary.isOnMany(start, prefixEventsMax)) return unknown;
-        return { needed: [leaf([`${quoted(start)} *`])], excluded: [], isExact: isWhole(word) };
+        return { needed: [{ kind: "prefix", prefix: start }], excluded: [], isExact: isWhole(word) };
       }
       words.push(term);
     }
-    return { ...one(words), isExact: isWhole(word) };
-  }
+    return { ...one(projectId, words), isExact: isWhole(word) };
+  });
+  const condition = conditionOf(projectId, match);
+  return { query: ({ milestones }) => written(condition, milestones), isExact: match.isExact };
+}
 
-  function found(search: Search): Part {
-    switch (search.kind) {
-      case "all":
-        return all(search.of.map(found));
-      case "any":
-        return any(search.of.map(found));
-      case "not":
-        return not(found(search.of));
-      case "text":
-        return text(search.text, search.isPrefix);
-      case "tag":
-        return one(search.values.map((value) => token.tag(projectId, search.key, value)));
-      case "field":
-        return any(search.values.map((value) => field[search.field](value)));
+function written(condition: Condition, milestones: boolean): string {
+  const leaf = (terms: string[]) => joined(milestones ? [...terms, quoted(token.milestone)] : terms, "OR");
+  switch (condition.kind) {
+    case "tokens":
+      return leaf(condition.tokens.map(quoted));
+    case "prefix":
+      return leaf([`${quoted(condition.prefix)} *`]);
+    case "all":
+    case "any": {
+      const parts = condition.of.map((part) => written(part, milestones));
+      return joined(parts, condition.kind === "all" ? "AND" : "OR");
     }
+    case "but":
+      return `(${written(condition.of, milestones)} NOT ${written(condition.not, false)})`;
   }
-
-  const field = {
-    channel: (value: string) => one([token.channel(projectId, value)]),
-    name: (value: string) => one([token.name(projectId, value)]),
-    // An event without a user has no token to find it by.
-    user: (value: string) => (value === "" ? unknown : one([token.user(projectId, value)])),
-    notify: (value: string) => {
-      const notifies = one([token.notifies(projectId)]);
-      return value === "true" ? notifies : not(notifies);
-    },
-  };
-
-  function queryOf({ needed, excluded }: Part): Query {
-    const query = needed.length === 0 ? leaf([matchEvery(projectId)]) : allOf(needed);
-    if (excluded.length === 0) return query;
-    const left = anyOf(excluded)({ milestones: false });
-    return (options) => `(${query(options)} NOT ${left})`;
-  }
-
-  const { channel, userId, name, notify, tags = [], search } = filter;
-  const whole = all([
-    ...(channel === undefined ? [] : [field.channel(channel)]),
-    ...(userId === undefined ? [] : [field.user(userId)]),
-    ...(name === undefined ? [] : [field.name(name)]),
-    ...(notify === undefined ? [] : [field.notify(String(notify))]),
-    ...tags.map(([key, value]) => one([token.tag(projectId, key, value)])),
-    ...(search === undefined ? [] : [found(search)]),
-  ]);
-  return { query: queryOf(whole), isExact: whole.isExact };
-}
-
-/** What the index knows nothing of: any event may be meant. */
-const unknown: Part = { needed: [], excluded: [], isExact: false };
-
-/** What has one of these terms. */
-function leaf(terms: string[]): Query {
-  return ({ milestones }) => joined(milestones ? [...terms, quoted(token.milestone)] : terms, "OR");
-}
-
-function allOf(queries: Query[]): Query {
-  return (options) =>
-    joined(
-      queries.map((query) => query(options)),
-      "AND",
-    );
-}
-
-function anyOf(queries: Query[]): Query {
-  return (options) =>
-    joined(
-      queries.map((query) => query(options)),
-      "OR",
-    );
 }
 
 function joined(texts: string[], operator: "AND" | "OR"): string {

@@ -6,8 +6,8 @@
  *
  * What must match exactly is escaped to characters that the index's `ascii` tokenizer neither folds nor splits.
  */
-import { wordsOf } from "../../events/words.ts";
-import type { Event } from "../../wire/event.ts";
+import { wordsOf } from "../events/words.ts";
+import type { Event } from "../wire/event.ts";
 
 /** Longest escaped text that stands in a token as it is; of longer ones the end is replaced by a hash. */
 const exactCharactersMax = 80;
