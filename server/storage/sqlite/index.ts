@@ -2,6 +2,7 @@ import { CamelCasePlugin, Kysely } from "kysely";
 import type { Moment } from "../../events/id.ts";
 import type { ControlTables } from "../control-tables.ts";
 import type { ArrivedEvent, Counts, Cursor, EventQuery, EventStore, Page, Pause, Store } from "../store.ts";
+import { createClaimDeliveries } from "./deliveries.ts";
 import { createDialect } from "./dialect.ts";
 import { databaseFile, migrate, openForReading, removeSnapshots } from "./open.ts";
 import { Reader } from "./reader.ts";
@@ -93,9 +94,9 @@ export async function openSqliteStore(
   };
 
   return {
-    engine: "sqlite",
     events,
     control,
+    claimDeliveries: createClaimDeliveries(control),
     async close() {
       await control.destroy();
       await writer.close();
