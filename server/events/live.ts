@@ -127,25 +127,21 @@ export class LiveStreams {
 
   /** Ends the streams of a key that was revoked. */
   cutKey(keyId: string): void {
+    this.cut((listener) => listener.keyId === keyId);
+  }
+
+  /** Ends the streams of listeners that may hear nothing more. */
+  cut(isOver: (listener: Listener) => boolean): void {
     this.#each((client) => {
-      if (client.keyId === keyId) client.close();
+      if (isOver(client)) client.close();
     });
   }
 
-  /** Ends the streams of a session that is over. */
-  cutSession(sessionId: string): void {
-    this.#each((client) => {
-      if (client.sessionId === sessionId) client.close();
-    });
-  }
-
-  /** The sessions that have a stream open. */
-  sessions(): string[] {
-    const ids = new Set<string>();
-    this.#each(({ sessionId }) => {
-      if (sessionId !== undefined) ids.add(sessionId);
-    });
-    return [...ids];
+  /** Who has a stream open. */
+  listeners(): Listener[] {
+    const listeners: Listener[] = [];
+    this.#each((client) => listeners.push(client));
+    return listeners;
   }
 
   /** Ends the streams of a project that was deleted. */

@@ -1,6 +1,6 @@
 import type { Verdict } from "../storage/store.ts";
 import type { Event } from "../wire/event.ts";
-import { addToReceipt, changeJob, type JobDetail, type JobRow } from "./jobs.ts";
+import { addToReceipt, changeJob, detailToChange, type JobDetail, type JobRow } from "./jobs.ts";
 import { removeAll, type Work } from "./work.ts";
 
 /** Rows that are looked through at a time; bodies of refused events may be long. */
@@ -38,12 +38,7 @@ export async function eraseUser(work: Work, job: JobRow): Promise<void> {
 
 async function forgetSubject({ store: { control } }: Work, id: string): Promise<void> {
   await control.transaction().execute(async (transaction) => {
-    const { detail } = await transaction
-      .selectFrom("jobs")
-      .select("detail")
-      .where("id", "=", id)
-      .executeTakeFirstOrThrow();
-    const { counts } = JSON.parse(detail) as JobDetail;
+    const { counts } = await detailToChange(transaction, id);
     await changeJob(transaction, id, { detail: JSON.stringify({ counts } satisfies JobDetail) });
   });
 }

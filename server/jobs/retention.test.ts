@@ -1,9 +1,8 @@
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
-import { openStore } from "../storage/open.ts";
 import { databaseFile } from "../storage/sqlite/open.ts";
 import { expectConsistent } from "../testing/consistency.ts";
-import { type TestApp, testApp } from "../testing/test-app.ts";
+import { openTestStore, type TestApp, testApp } from "../testing/test-app.ts";
 import { Upkeep } from "./upkeep.ts";
 
 const dayMs = 24 * 60 * 60 * 1_000;
@@ -86,7 +85,7 @@ test("an event goes when its time is over, and its space goes back to the disk",
   const before = pages();
   const removed: string[] = [];
   let nowMs = Date.now() + 29 * dayMs;
-  const store = await openStore(app.config, fail);
+  const store = await openTestStore(app.config);
   const upkeep = new Upkeep({
     store,
     onRemoved: (ids) => removed.push(...ids),

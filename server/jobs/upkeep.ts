@@ -2,7 +2,8 @@ import type { Store } from "../storage/store.ts";
 import type { Job } from "../wire/job.ts";
 import { deleteChannel, deleteProject } from "./delete.ts";
 import { eraseUser } from "./erase-user.ts";
-import { changeJob, type JobRow, openJobs } from "./jobs.ts";
+import { changeJob, type JobRow, openJob, openJobs } from "./jobs.ts";
+import { Leases, leaseMs } from "./lease.ts";
 import { expire, forgetDeletedProjects } from "./retention.ts";
 import type { Work } from "./work.ts";
 
@@ -29,22 +30,31 @@ const kinds: { [Kind in Job["kind"]]: (work: Work, job: JobRow) => Promise<void>
 class Stopped extends Error {}
 /** Thrown out of what is less urgent when a job was started. */
 class Interrupted extends Error {}
+/** Thrown out of what another node has taken over, as this one did not renew its lease. */
+class Lost extends Error {}
 
-/** Does what outlasts a request, one thing at a time: jobs, then what has expired. */
+/**
+ * Does what outlasts a request, one thing at a time: jobs, then what has expired. Of several nodes, one is at a job; where it dies,
+ * another goes on with it. The steps can be done twice: what happens if two meet all the same is nothing worse than lost time.
+ */
 export class Upkeep {
   readonly #rooms: Rooms;
-  readonly #work: Work;
+  readonly #work: Omit<Work, "pause">;
+  readonly #leases: Leases;
   readonly #now: () => number;
   #timer: Timer | null = null;
   #working: Promise<void> | null = null;
   #again = false;
   #closed = false;
   #stepStartedMs = 0;
+  /** Another node is at a job, or the storage did not answer: it is looked for again before long. */
+  #soon = false;
 
   constructor(rooms: Rooms) {
     this.#rooms = rooms;
     this.#now = rooms.now ?? Date.now;
-    this.#work = { store: rooms.store, onRemoved: rooms.onRemoved, pause: () => this.#pause() };
+    this.#leases = new Leases(rooms.store.control);
+    this.#work = { store: rooms.store, onRemoved: rooms.onRemoved };
   }
 
   /** Looks for work: at the start, after a job was started, and when what is kept for how long has changed. */
@@ -85,40 +95,53 @@ export class Upkeep {
     const { control } = this.#rooms.store;
     while (this.#again) {
       this.#again = false;
+      this.#soon = false;
       this.#stepStartedMs = performance.now();
-      for (const job of await openJobs(control)) await this.#do(job).catch((error) => this.#failed(error));
+      for (const { id } of await openJobs(control)) await this.#do(id).catch((error) => this.#failed(error));
       await this.#expire().catch((error) => this.#failed(error));
     }
   }
 
-  async #do(job: JobRow): Promise<void> {
+  async #do(id: string): Promise<void> {
     const { control } = this.#rooms.store;
-    await changeJob(control, job.id, { state: "running" });
-    await kinds[job.kind](this.#work, job);
-    await changeJob(control, job.id, { state: "done", endedAt: this.#now() });
+    const isOurs = await this.#leases.whileHeld(`job ${id}`, async (isHeld) => {
+      // Another node may just have done it.
+      const job = await openJob(control, id);
+      if (!job) return;
+      await changeJob(control, id, { state: "running" });
+      await kinds[job.kind]({ ...this.#work, pause: () => this.#pause(isHeld) }, job);
+      await changeJob(control, id, { state: "done", endedAt: this.#now() });
+    });
+    if (!isOurs) this.#soon = true;
   }
 
   async #expire(): Promise<void> {
-    const pause = async () => {
-      await this.#pause();
-      if (this.#again) throw new Interrupted();
-    };
-    const work = { ...this.#work, pause };
-    await forgetDeletedProjects(work, this.#now());
-    if ((await expire(work, this.#now())) > 0) await work.store.events.shrink(pause);
+    const { events } = this.#rooms.store;
+    await this.#leases.whileHeld("expiry", async (isHeld) => {
+      const pause = async () => {
+        await this.#pause(isHeld);
+        if (this.#again) throw new Interrupted();
+      };
+      const work = { ...this.#work, pause };
+      await forgetDeletedProjects(work, this.#now());
+      if ((await expire(work, this.#now())) > 0) await events.shrink(pause);
+    });
   }
 
   /** What failed is tried again the next time, and holds up nothing else. */
   #failed(error: unknown): void {
     if (error instanceof Stopped) throw error;
-    if (!(error instanceof Interrupted)) this.#rooms.onError(error);
+    if (error instanceof Interrupted) return;
+    this.#soon = true;
+    if (!(error instanceof Lost)) this.#rooms.onError(error);
   }
 
-  async #pause(): Promise<void> {
+  async #pause(isHeld: () => boolean): Promise<void> {
     if (this.#closed) throw new Stopped();
     const tookMs = performance.now() - this.#stepStartedMs;
     await Bun.sleep(Math.min(tookMs * restRatio, restMsMax));
     if (this.#closed) throw new Stopped();
+    if (!isHeld()) throw new Lost();
     this.#stepStartedMs = performance.now();
   }
 
@@ -126,7 +149,7 @@ export class Upkeep {
     if (this.#closed) return;
     if (this.#again) this.wake();
     else {
-      this.#timer = setTimeout(() => this.wake(), everyMs);
+      this.#timer = setTimeout(() => this.wake(), this.#soon ? leaseMs / 2 : everyMs);
       this.#timer.unref();
     }
   }

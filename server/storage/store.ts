@@ -1,4 +1,4 @@
-import type { Kysely } from "kysely";
+import type { Kysely, Selectable } from "kysely";
 import type { Moment } from "../events/id.ts";
 import type { Event } from "../wire/event.ts";
 import type { Search } from "../wire/search.ts";
@@ -226,12 +226,33 @@ export interface EventStore {
   lastArrival(): Promise<Moment | null>;
 }
 
+/**
+ * Claims up to `limit` deliveries that are due, for one process to send: nobody else has them until `untilMs`, when they are due again.
+ * Their `attempts` counts this one, and tells a claim from those after it.
+ */
+export type ClaimDeliveries = (
+  nowMs: number,
+  untilMs: number,
+  limit: number,
+) => Promise<Selectable<ControlTables["deliveries"]>[]>;
+
 /** All that is kept: events, and everything else in the control tables. */
 export interface Store {
-  /** For better-auth, which writes its dates and booleans as the engine wants them. */
-  engine: "sqlite" | "postgres";
   events: EventStore;
   control: Kysely<ControlTables>;
+  claimDeliveries: ClaimDeliveries;
   /** Finishes what was accepted and closes. */
   close(): Promise<void>;
 }
+
+/** Who is told of a store's troubles, and how long it may take to be there. */
+export type StoreWatch = {
+  /** The storage can't go on: the process is to end, and to acknowledge nothing more. */
+  onFatal: (error: Error) => void;
+  /** Something failed that nobody asked for, such as a connection in reserve. */
+  onError: (error: unknown) => void;
+  /** The storage is not there yet, for this reason, and is waited for. */
+  onWaiting: (why: string) => void;
+  /** How long it is waited for. */
+  patienceMs: number;
+};

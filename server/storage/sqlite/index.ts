@@ -13,6 +13,7 @@ import type {
   Store,
 } from "../store.ts";
 import { exact } from "../tokens.ts";
+import { createClaimDeliveries } from "./deliveries.ts";
 import { createDialect } from "./dialect.ts";
 import { databaseFile, migrate, openForReading, removeSnapshots } from "./open.ts";
 import { Reader } from "./reader.ts";
@@ -111,9 +112,9 @@ export async function openSqliteStore(
   };
 
   return {
-    engine: "sqlite",
     events,
     control,
+    claimDeliveries: createClaimDeliveries(control),
     async close() {
       await control.destroy();
       await writer.close();
