@@ -3,7 +3,8 @@ import type { ControlTables } from "../storage/control-tables.ts";
 
 /** What a node that died was doing is another's after this time. */
 export const leaseMs = 10_000;
-const renewMs = 3_000;
+/** It is renewed so often within its time: one failure is not yet its end. */
+const renewals = 3;
 
 /**
  * What one node alone does at a time, of those that share a database. The moments are those of the nodes' own clocks, which are to
@@ -11,10 +12,12 @@ const renewMs = 3_000;
  */
 export class Leases {
   readonly #control: Kysely<ControlTables>;
+  readonly #leaseMs: number;
   readonly #holder = crypto.randomUUID();
 
-  constructor(control: Kysely<ControlTables>) {
+  constructor(control: Kysely<ControlTables>, forMs = leaseMs) {
     this.#control = control;
+    this.#leaseMs = forMs;
   }
 
   /**
@@ -33,7 +36,7 @@ export class Leases {
           isHeld = isTaken;
         })
         .catch(() => {});
-    }, renewMs);
+    }, this.#leaseMs / renewals);
     try {
       await work(() => isHeld);
     } finally {
@@ -46,7 +49,7 @@ export class Leases {
 
   async #take(name: string): Promise<boolean> {
     const now = Date.now();
-    const lease = { holder: this.#holder, until: now + leaseMs };
+    const lease = { holder: this.#holder, until: now + this.#leaseMs };
     const row = await this.#control
       .insertInto("leases")
       .values({ name, ...lease })

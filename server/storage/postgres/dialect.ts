@@ -6,7 +6,7 @@ import { isLost, storageProblem } from "./failure.ts";
  * How long a statement on a control table may take, each of which is small. With the wait for a connection it stays below the
  * time that a request has, so that its caller hears of a server that does not answer.
  */
-const statementMs = 4_000;
+const statementMs = 3_000;
 
 /** Kysely over the shared pool: failures are problems, and no statement is waited for without end. */
 export function createDialect(pool: Pool): Dialect {

@@ -8,7 +8,7 @@ export type DatabaseAddress = {
 };
 
 /** How long a query waits for a connection: for one that is free, or for the server to take a new one. */
-const connectTimeoutMs = 4_000;
+const connectTimeoutMs = 3_000;
 const idleMs = 30_000;
 /** A server that is gone without a word is noticed by the system's own probes, which begin after so long a silence. */
 const keepAliveMs = 10_000;
