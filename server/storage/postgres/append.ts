@@ -90,12 +90,8 @@ export function createAppend(ask: Ask, node: string, partitions: Partitions, new
       const { unit, at } = entries[index]!;
       isCreated[index] = item[1] === "notified";
       if (item[1] === "untied") verdicts[unit] = null;
-      else {
-        verdicts[unit]![at] =
-          item[1] === "notified"
-            ? createdAndNotified
-            : { kind: "duplicate", json: jsonOf(item[2], item[3], item[4]) };
-      }
+      else if (item[1] === "notified") verdicts[unit]![at] = createdAndNotified;
+      else verdicts[unit]![at] = { kind: "duplicate", json: jsonOf(item[2]!, item[3]!, item[4]!) };
     }
     return {
       verdicts,
