@@ -88,7 +88,7 @@ export function exact(text: string): string {
 }
 
 /** A text in characters that the tokenizer neither folds nor splits; in a token a long one is shortened. */
-export function escaped(text: string): string {
+function escaped(text: string): string {
   return plain.test(text) ? text : text.replace(notPlain, escapeUnit);
 }
 
@@ -108,8 +108,16 @@ function shortened(escaped: string, whole: string): string {
 }
 
 /** How what stands for a long text begins. "_y" can't come out of an escape: a short text never looks like a shortened one. */
-export function hashedBeginning(escaped: string): string {
+function hashedBeginning(escaped: string): string {
   return `${escaped.slice(0, 16).toWellFormed()}_y`;
+}
+
+/** How what stands in the index begins, of texts that begin with this one; in order. */
+export function beginningsOf(text: string): string[] {
+  const whole = escaped(text);
+  const hashed = hashedBeginning(whole);
+  if (hashed.startsWith(whole)) return [whole];
+  return [whole, hashed].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
 }
 
 const rememberedMax = 20_000;

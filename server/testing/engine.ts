@@ -12,7 +12,7 @@ export type Engine = (typeof engines)[number];
 export const engine: Engine = readEngine() ?? "sqlite";
 
 /** The engines that the suites of the storage itself run on: all, or the one that is asked for. */
-export const storeEngines: readonly Engine[] = ["sqlite"];
+export const storeEngines: readonly Engine[] = readEngine() ? [engine] : engines;
 
 function readEngine(): Engine | undefined {
   const asked = process.env.TIDINGS_TEST_ENGINE;

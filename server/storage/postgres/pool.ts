@@ -13,14 +13,19 @@ const idleMs = 30_000;
 /** A server that is gone without a word is noticed by the system's own probes, which begin after so long a silence. */
 const keepAliveMs = 10_000;
 
-const { INT8, NUMERIC } = pg.types.builtins;
+const { INT8, NUMERIC, BYTEA } = pg.types.builtins;
+const bytesOf = pg.types.getTypeParser(BYTEA) as unknown as (text: string) => Buffer;
 
-/** All our whole numbers are below 2^53; sums of them come as NUMERIC. */
+const parsers = new Map<number, (text: string) => unknown>([
+  // All our whole numbers are below 2^53; sums of them come as NUMERIC.
+  [INT8, Number],
+  [NUMERIC, Number],
+  // What we keep as bytes is UTF-8 that may hold NUL.
+  [BYTEA, (text) => bytesOf(text).toString()],
+]);
 const types: pg.CustomTypesConfig = {
   getTypeParser: ((oid: number, format?: "text" | "binary") =>
-    oid === INT8 || oid === NUMERIC
-      ? Number
-      : pg.types.getTypeParser(oid, format as "text")) as typeof pg.types.getTypeParser,
+    parsers.get(oid) ?? pg.types.getTypeParser(oid, format as "text")) as typeof pg.types.getTypeParser,
 };
 
 /** What every connection is opened with. */

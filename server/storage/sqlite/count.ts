@@ -1,11 +1,12 @@
 import type { Database } from "bun:sqlite";
 import { holds } from "../../events/filter.ts";
 import type { Event } from "../../wire/event.ts";
+import { partsOf, type Range, valueIn } from "../counted.ts";
 import { eventJson, userIdIn } from "../event-row.ts";
 import type { CountQuery, Counts, Split } from "../store.ts";
 import { Buckets, Tally, TooManyValuesError } from "../tally.ts";
 import { createCounters } from "./counters.ts";
-import { type IndexedTexts, type Term, valueIn } from "./indexed-texts.ts";
+import type { IndexedTexts, Term } from "./indexed-texts.ts";
 import { type Match, matchOf } from "./match.ts";
 import { positionAfter, positionAt } from "./position.ts";
 import { Turns } from "./turns.ts";
@@ -23,8 +24,6 @@ const looksMax = 1_000;
 const looksMaxFiltered = 100;
 
 type Row = { ms: number; sequence: number; id: string; body: string };
-type Range = { fromMs: number; toMs: number };
-
 /** A count under way: what was asked, and what was found. */
 type Work = CountQuery & {
   match: Match;
@@ -201,26 +200,4 @@ function textOf({ query }: Match): string {
 
 function isKept({ match, filter }: Work, row: Row): boolean {
   return match.isExact || holds(filter, eventOf(row));
-}
-
-/** A count's range in parts: whole hours of buckets, where the counters hold what is asked for, and what lies between. */
-function partsOf({ filter, bounds }: CountQuery): (Range & { isCounted: boolean })[] {
-  const parts: (Range & { isCounted: boolean })[] = [];
-  const areCounted = Object.keys(filter).every((name) => name === "channel" || name === "name");
-  let doneMs = bounds[0]!;
-  for (let bucket = 0; areCounted && bucket < bounds.length - 1; bucket++) {
-    const fromMs = Math.ceil(bounds[bucket]! / hourMs) * hourMs;
-    const toMs = Math.floor(bounds[bucket + 1]! / hourMs) * hourMs;
-    if (fromMs >= toMs) continue;
-    const last = parts.at(-1);
-    if (last && last.toMs === fromMs) last.toMs = toMs;
-    else {
-      if (doneMs < fromMs) parts.push({ fromMs: doneMs, toMs: fromMs, isCounted: false });
-      parts.push({ fromMs, toMs, isCounted: true });
-    }
-    doneMs = toMs;
-  }
-  const endMs = bounds.at(-1)!;
-  if (doneMs < endMs) parts.push({ fromMs: doneMs, toMs: endMs, isCounted: false });
-  return parts;
 }

@@ -147,7 +147,8 @@ CREATE TABLE refused_events (
   project_id integer NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
   -- The key that sent it; null where a signed-in member did.
   key_id text COLLATE "C",
-  body text NOT NULL,
+  -- UTF-8: what was refused may hold NUL, and a text can't.
+  body bytea NOT NULL,
   -- The body was longer; this is its beginning.
   cut integer NOT NULL,
   -- The problem that the sender was told, as JSON.
