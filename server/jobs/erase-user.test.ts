@@ -92,10 +92,10 @@ test("refused events, stored answers and properties of the user go, and those of
   const { control } = store;
   const { id: projectId } = await control.selectFrom("projects").select("id").executeTakeFirstOrThrow();
   const refused = (body: string) =>
-    control
-      .insertInto("refusedEvents")
-      .values({ projectId, keyId: null, body, cut: 0, problem: "{}", refusedAt: 1 })
-      .execute();
+    store.events.keepRefused(
+      [{ projectId, keyId: null, body, cut: false, problem: "{}", refusedAt: Date.now() }],
+      { events: 1_000, ms: 86_400_000 },
+    );
   await refused(JSON.stringify({ userId, name: "" }));
   await refused('{"user_id":"Zo\\u00eb.Quux+77@example.com"}');
   await refused(`{"userId":"${userId}","na`);

@@ -73,6 +73,8 @@ export async function listNotifications(
 
 /** Marks notifications as read: those with the ids, or all. */
 export async function markRead(control: Control, accountId: string, ids?: string[]): Promise<void> {
+  // A list of nothing is not SQL.
+  if (ids?.length === 0) return;
   await control
     .updateTable("deliveries")
     .set({ readAt: Date.now() })
