@@ -285,15 +285,20 @@ $$;
 CREATE FUNCTION keep_refused(
   in_projects integer[], in_keys text[], in_bodies bytea[], in_cut integer[], in_problems text[], in_refused bigint[],
   events_max integer, expired_ms bigint, expired_max integer
-) RETURNS void LANGUAGE plpgsql AS $$
+) RETURNS void LANGUAGE plpgsql SET enable_seqscan = off AS $$
+DECLARE
+  project integer;
+  last bigint;
 BEGIN
+  -- Of two that keep events of one project at once, neither would count what the other adds.
+  PERFORM FROM projects WHERE projects.id = ANY (in_projects) ORDER BY projects.id FOR NO KEY UPDATE;
   INSERT INTO refused_events (project_id, key_id, body, cut, problem, refused_at)
     SELECT * FROM unnest(in_projects, in_keys, in_bodies, in_cut, in_problems, in_refused);
-  DELETE FROM refused_events USING (
-      SELECT project, (SELECT id FROM refused_events WHERE project_id = project ORDER BY id DESC LIMIT 1 OFFSET events_max) AS last
-      FROM (SELECT DISTINCT unnest(in_projects) AS project) AS projects
-    ) AS beyond
-    WHERE project_id = project AND id <= last;
+  FOR project IN SELECT DISTINCT unnest(in_projects) LOOP
+    SELECT id INTO last FROM refused_events WHERE project_id = project ORDER BY id DESC LIMIT 1 OFFSET events_max;
+    CONTINUE WHEN NOT FOUND;
+    DELETE FROM refused_events WHERE project_id = project AND id <= last;
+  END LOOP;
   DELETE FROM refused_events
     WHERE refused_at < expired_ms AND id IN (SELECT id FROM refused_events ORDER BY id LIMIT expired_max);
 END
