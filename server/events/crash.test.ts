@@ -160,7 +160,7 @@ test(
     expect(repeated).toBeGreaterThan(kills);
     expect(read).toBeGreaterThan(kills);
     await app.end("SIGTERM");
-    expect(expectConsistent(app.config.dataDirectory)).toBe(events.length);
+    expect(await expectConsistent(app.config)).toBe(events.length);
   },
   60_000 + kills * 5_000,
 );

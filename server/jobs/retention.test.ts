@@ -2,6 +2,7 @@ import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { databaseFile } from "../storage/sqlite/open.ts";
 import { expectConsistent } from "../testing/consistency.ts";
+import { engine } from "../testing/engine.ts";
 import { openTestStore, type TestApp, testApp } from "../testing/test-app.ts";
 import { Upkeep } from "./upkeep.ts";
 
@@ -33,10 +34,11 @@ async function untilListed(app: TestApp, count: number): Promise<string[]> {
   }
 }
 
-function change(app: TestApp, sql: string): void {
-  const database = new Database(databaseFile(app.config.dataDirectory));
-  database.run(sql);
-  database.close();
+/** Says for how long a channel keeps its events, and leaves it to the next look to act on it. */
+async function keepChannel(app: TestApp, name: string, retentionDays: number): Promise<void> {
+  const store = await openTestStore(app.config);
+  await store.control.updateTable("channels").set({ retentionDays }).where("name", "=", name).execute();
+  await store.close();
 }
 
 test("events are kept for their project's days, their channel's where it has its own, or for good", async () => {
@@ -44,11 +46,11 @@ test("events are kept for their project's days, their channel's where it has its
   await post(app, "audit", 400);
   for (const daysAgo of [10, 6]) for (const channel of ["logins", "debug"]) await post(app, channel, daysAgo);
   await post(app, "debug", 0);
-  change(app, "UPDATE channels SET retention_days = 3650 WHERE name = 'audit'");
-  change(app, "UPDATE channels SET retention_days = 1 WHERE name = 'debug'");
+  await keepChannel(app, "audit", 3650);
+  await keepChannel(app, "debug", 1);
   expect(await (await keep(app, 7)).json()).toMatchObject({ ok: true, project: { retentionDays: 7 } });
   expect(await untilListed(app, 3)).toEqual(["debug: 0 days", "logins: 6 days", "audit: 400 days"]);
-  expectConsistent(app.config.dataDirectory);
+  await expectConsistent(app.config);
   expect(await (await keep(app, null)).json()).toMatchObject({ project: { retentionDays: null } });
 });
 
@@ -56,7 +58,7 @@ test("of a project that keeps for good only a channel's own days count", async (
   await using app = await testApp();
   await post(app, "a", 3_000);
   await post(app, "b", 2);
-  change(app, "UPDATE channels SET retention_days = 1 WHERE name = 'b'");
+  await keepChannel(app, "b", 1);
   await keep(app, null);
   expect(await untilListed(app, 1)).toEqual(["a: 3000 days"]);
 });
@@ -77,6 +79,7 @@ test("an event goes when its time is over, and its space goes back to the disk",
   }
   await keep(app, 30);
   const pages = () => {
+    if (engine !== "sqlite") return null;
     const database = new Database(databaseFile(app.config.dataDirectory));
     const { page_count } = database.query("PRAGMA page_count").get() as { page_count: number };
     database.close();
@@ -101,9 +104,9 @@ test("an event goes when its time is over, and its space goes back to the disk",
   expect(new Set(removed).size).toBe(2_000);
   await upkeep.close();
   await store.close();
-  expect(pages()).toBeLessThan(before / 3);
+  if (before !== null) expect(pages()).toBeLessThan(before / 3);
   expect(await app.list()).toEqual([]);
-  expectConsistent(app.config.dataDirectory);
+  await expectConsistent(app.config);
 }, 60_000);
 
 function fail(error: unknown): never {

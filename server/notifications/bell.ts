@@ -73,13 +73,16 @@ export async function listNotifications(
 
 /** Marks notifications as read: those with the ids, or all. */
 export async function markRead(control: Control, accountId: string, ids?: string[]): Promise<void> {
+  // Other texts are no notification's id.
+  const numbers = ids?.filter((id) => /^\d{1,15}$/.test(id)).map(Number);
+  if (numbers?.length === 0) return;
   await control
     .updateTable("deliveries")
     .set({ readAt: Date.now() })
     .where("accountId", "=", accountId)
     .where("kind", "=", "dashboard")
     .where("readAt", "is", null)
-    .$if(ids !== undefined, (query) => query.where("id", "in", ids!.map(Number)))
+    .$if(numbers !== undefined, (query) => query.where("id", "in", numbers!))
     .execute();
 }
 

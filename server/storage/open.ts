@@ -1,11 +1,17 @@
 import type { Config } from "../config.ts";
+import { openPostgresStore } from "./postgres/index.ts";
 import { openSqliteStore } from "./sqlite/index.ts";
 import type { Store, StoreWatch } from "./store.ts";
 
-/** Opens the store that the settings name. */
+/** Opens the store that the settings name: the database server where there is one, else the file in the data directory. */
 export function openStore(
-  { dataDirectory }: Pick<Config, "dataDirectory" | "databaseUrl" | "databaseConnections">,
+  {
+    dataDirectory,
+    databaseUrl,
+    databaseConnections,
+  }: Pick<Config, "dataDirectory" | "databaseUrl" | "databaseConnections">,
   watch: StoreWatch,
 ): Promise<Store> {
-  return openSqliteStore(dataDirectory, watch.onFatal);
+  if (databaseUrl === null) return openSqliteStore(dataDirectory, watch.onFatal);
+  return openPostgresStore({ url: databaseUrl, connections: databaseConnections }, watch);
 }

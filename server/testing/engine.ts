@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Config } from "../config.ts";
+import { openPostgresStore } from "../storage/postgres/index.ts";
 import type { StoreWatch } from "../storage/store.ts";
 import { type TestDatabase, testDatabase } from "./postgres.ts";
 
@@ -39,9 +40,15 @@ const databases = new Map<string, TestDatabase>();
 export async function makePlace(on: Engine = engine): Promise<Place> {
   const dataDirectory = mkdtempSync(join(tmpdir(), "tidings-test-"));
   if (on === "sqlite") return { dataDirectory, databaseUrl: null };
-  const database = await testDatabase();
+  const database = await testDatabase(makeTables);
   databases.set(database.url, database);
   return { dataDirectory, databaseUrl: database.url };
+}
+
+/** Makes the tables once; each test's database is a copy. */
+export async function makeTables(url: string): Promise<void> {
+  const store = await openPostgresStore({ url, connections: 2 }, testWatch);
+  await store.close();
 }
 
 export async function removePlace({ dataDirectory, databaseUrl }: Place): Promise<void> {
