@@ -3,7 +3,7 @@ import { compareMoments, type Moment } from "../../events/id.ts";
 import type { Event } from "../../wire/event.ts";
 import { jsonOf } from "../event-row.ts";
 import type { Arrival, Follower } from "../store.ts";
-import type { Commit } from "./append.ts";
+import type { Commit, NoteStart } from "./append.ts";
 import { arrivalOf, momentOf, movedOn } from "./arrival.ts";
 import type { Ask } from "./ask.ts";
 
@@ -21,17 +21,8 @@ const gapEventsMax = 10_000;
 /** Own commits that wait for those before them; the others are read again. */
 const ownMax = 100;
 
-/** What a node tells of its commit (append_events). */
-type Note = {
-  node: string;
-  before: Moment;
-  last: Moment;
-  fromMs: number;
-  toMs: number;
-  /** Null stands for any. */
-  projects: number[] | null;
-  notified: boolean;
-};
+/** What a node tells of its commit. */
+type Note = NoteStart & { before: Moment; last: Moment; notified: boolean };
 
 type Row = {
   ms: number;
