@@ -4,7 +4,7 @@ import { engine } from "../testing/engine.ts";
 import { testProcess } from "../testing/server-process.ts";
 import type { Event } from "../wire/event.ts";
 
-const kills = Number(process.env.TIDINGS_TEST_KILLS ?? 25);
+const kills = Number(process.env.TIDINGS_TEST_KILLS ?? (engine === "sqlite" ? 25 : 10));
 const channels = ["payments", "logins", "errors"];
 /** A server lives for some tenths of a second, of which its first connections to a database take their part. */
 const leastForKill = engine === "sqlite" ? 100 : 10;
