@@ -215,6 +215,11 @@ export class Feed {
       if (this.#client !== client || !payload) return;
       this.#heard(client);
       const note = noteOf(payload);
+      if (note === null) {
+        this.#mustLook = true;
+        this.#wake();
+        return;
+      }
       // Of its own commits this node hears sooner in another way.
       if (note.node === this.#rooms.node) return;
       this.#notes.push(note);
@@ -251,9 +256,14 @@ export class Feed {
   }
 }
 
-function noteOf(payload: string): Note {
-  const note = JSON.parse(payload) as Omit<Note, "before" | "last"> & { before: string; last: string };
-  return { ...note, before: momentOf(note.before), last: momentOf(note.last) };
+/** Null for a text that no node wrote: whoever may connect to the database may send one. */
+function noteOf(payload: string): Note | null {
+  try {
+    const note = JSON.parse(payload) as Omit<Note, "before" | "last"> & { before: string; last: string };
+    return { ...note, before: momentOf(note.before), last: momentOf(note.last) };
+  } catch {
+    return null;
+  }
 }
 
 /** An event that was read; it is parsed where somebody asks for what it holds. */
