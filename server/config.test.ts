@@ -7,6 +7,8 @@ test("without settings there is a default for each", () => {
     port: 4242,
     host: "0.0.0.0",
     dataDirectory: resolve("data"),
+    databaseUrl: null,
+    databaseConnections: 10,
     url: null,
     smtpUrl: null,
     emailFrom: "Tidings <tidings@localhost>",
@@ -26,8 +28,8 @@ test("all mistakes are told together, each with its variable and what it is", ()
     PORT: "http",
     HOST: " ",
     TIDINGS_DATA: " ",
+    DATABASE_CONNECTIONS: "many",
     TIDINGS_URL: "example.com",
-    SMTP_URL: "mail.example.com",
     SMTP_FROM: " ",
     TIDINGS_ALLOW_PRIVATE_ADDRESSES: "yes",
     TIDINGS_LOG: "loud",
@@ -44,6 +46,34 @@ test("all mistakes are told together, each with its variable and what it is", ()
   }
 });
 
+test("a mistake in what holds a password is told without it", () => {
+  for (const [variable, value] of [
+    ["DATABASE_URL", "mysql://tidings:hush@db.example.com/tidings"],
+    ["DATABASE_URL", "postgres://tidings:hu/sh@db.example.com/tidings"],
+    ["SMTP_URL", "http://tidings:hush@mail.example.com"],
+  ] as const) {
+    let message = "";
+    try {
+      readConfig({ [variable]: value });
+    } catch (error) {
+      message = (error as Error).message;
+    }
+    expect(message).toMatch(new RegExp(`- ${variable} must be an`));
+    expect(message).not.toMatch(/hu.?sh/);
+  }
+});
+
+test("a database may be reached by its name, its address or its socket", () => {
+  for (const url of [
+    "postgres://tidings@db.example.com/tidings",
+    "postgresql://tidings:p%40ss@10.0.0.1:6432/tidings?sslmode=verify-full",
+    "postgres://[::1]/tidings",
+    "postgres:///tidings?host=/var/run/postgresql",
+  ]) {
+    expect(readConfig({ DATABASE_URL: url }).databaseUrl).toBe(url);
+  }
+});
+
 describe("a setting", () => {
   const refused: [variable: string, value: string][] = [
     ["PORT", "-1"],
@@ -53,6 +83,9 @@ describe("a setting", () => {
     ["TIDINGS_URL", "ftp://example.com"],
     ["TIDINGS_URL", "https://example.com/tidings"],
     ["TIDINGS_URL", "https://example.com/?a=b"],
+    ["DATABASE_URL", "postgres://db.example.com"],
+    ["DATABASE_URL", "postgres:///tidings"],
+    ["DATABASE_CONNECTIONS", "1"],
     ["SMTP_URL", "https://mail.example.com"],
     ["TIDINGS_ALLOW_PRIVATE_ADDRESSES", "TRUE"],
   ];

@@ -1,7 +1,14 @@
 import { resolve } from "node:path";
 
 /** How a setting is read. `parse` throws a sentence's second half: what the value must be. */
-type Setting<T> = { variable: string; help: string; fallback: string | null; parse: (text: string) => T };
+type Setting<T> = {
+  variable: string;
+  help: string;
+  fallback: string | null;
+  parse: (text: string) => T;
+  /** It holds a password: a mistake in it is told without it. */
+  isSecret: boolean;
+};
 
 function setting<T>(
   variable: string,
@@ -9,7 +16,16 @@ function setting<T>(
   help: string,
   parse: (text: string) => T,
 ): Setting<T> {
-  return { variable, help, fallback, parse };
+  return { variable, help, fallback, parse, isSecret: false };
+}
+
+function secret<T>(
+  variable: string,
+  fallback: string | null,
+  help: string,
+  parse: (text: string) => T,
+): Setting<T> {
+  return { ...setting(variable, fallback, help, parse), isSecret: true };
 }
 
 /** Every setting, once: the variable, its default, what it is for, and how it is read. */
@@ -19,13 +35,25 @@ const settings = {
   dataDirectory: setting("TIDINGS_DATA", "data", "directory that holds the database", (text) =>
     resolve(parseFilled(text)),
   ),
+  databaseUrl: secret(
+    "DATABASE_URL",
+    null,
+    "PostgreSQL database that holds everything in place of the directory, such as postgres://user:password@db.example.com/tidings",
+    parseDatabaseUrl,
+  ),
+  databaseConnections: setting(
+    "DATABASE_CONNECTIONS",
+    "10",
+    "connections to the PostgreSQL database for reading and control tables; four more store events and listen",
+    parseConnections,
+  ),
   url: setting(
     "TIDINGS_URL",
     null,
     "public address, for links; default: http://localhost and the port",
     parseUrl,
   ),
-  smtpUrl: setting(
+  smtpUrl: secret(
     "SMTP_URL",
     null,
     "mail server, such as smtps://user:password@mail.example.com",
@@ -57,6 +85,9 @@ export type Config = {
   port: number;
   host: string;
   dataDirectory: string;
+  /** Null keeps everything in the data directory. */
+  databaseUrl: string | null;
+  databaseConnections: number;
   /** Without a trailing slash; null stands for localhost and the port that was taken. */
   url: string | null;
   smtpUrl: string | null;
@@ -80,14 +111,15 @@ export class ConfigError extends Error {
 export function readConfig(environment: Record<string, string | undefined> = process.env): Config {
   const mistakes: string[] = [];
   const values: Record<string, unknown> = {};
-  for (const [name, { variable, fallback, parse }] of Object.entries(settings)) {
+  for (const [name, { variable, fallback, parse, isSecret }] of Object.entries(settings)) {
     const given = environment[variable];
     // An empty variable is one that is not set, as in most compose files.
     const text = given === undefined || given === "" ? fallback : given;
     try {
       values[name] = text === null ? null : parse(text);
     } catch (error) {
-      mistakes.push(`${variable} ${(error as Error).message}, and is ${JSON.stringify(given)}`);
+      const found = isSecret ? "" : `, and is ${JSON.stringify(given)}`;
+      mistakes.push(`${variable} ${(error as Error).message}${found}`);
     }
   }
   if (mistakes.length > 0) throw new ConfigError(mistakes);
@@ -110,6 +142,24 @@ function parseUrl(text: string): string {
     throw new Error("must be an http or https address without a path, such as https://tidings.example.com");
   }
   return url.origin;
+}
+
+function parseDatabaseUrl(text: string): string {
+  const url = URL.parse(text);
+  const isOfPostgres = url !== null && ["postgres:", "postgresql:"].includes(url.protocol);
+  // A socket's directory stands in "host".
+  const hasHost = url !== null && (url.hostname !== "" || url.searchParams.has("host"));
+  if (!isOfPostgres || !hasHost || !/^\/[^/]+$/.test(url.pathname)) {
+    throw new Error(
+      "must be an address such as postgres://user:password@db.example.com/tidings, with special characters of the password percent-encoded",
+    );
+  }
+  return text;
+}
+
+function parseConnections(text: string): number {
+  if (!/^\d{1,4}$/.test(text) || Number(text) < 2) throw new Error("must be a whole number from 2 to 9999");
+  return Number(text);
 }
 
 function parseSmtpUrl(text: string): string {

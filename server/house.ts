@@ -1,6 +1,5 @@
 import type { Logger } from "pino";
 import type { Auth } from "./accounts/auth.ts";
-import type { SessionWatch } from "./accounts/sessions.ts";
 import type { Config } from "./config.ts";
 import type { LiveStreams } from "./events/live.ts";
 import type { Recorder } from "./events/record.ts";
@@ -9,6 +8,7 @@ import type { Upkeep } from "./jobs/upkeep.ts";
 import type { KeyRing } from "./keys/key-ring.ts";
 import type { Send } from "./notifications/sender.ts";
 import type { Gate } from "./projects/access.ts";
+import type { StreamWatch } from "./projects/stream-watch.ts";
 import type { Store } from "./storage/store.ts";
 
 /** All that the routes stand on; `main.ts` puts it together. */
@@ -21,7 +21,7 @@ export type House = {
   auth: Auth;
   gate: Gate;
   keys: KeyRing;
-  sessions: SessionWatch;
+  watch: StreamWatch;
   live: LiveStreams;
   recorder: Recorder;
   refused: RefusedEvents;

@@ -1,18 +1,19 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { environmentOf, makePlace, type Place, removePlace } from "./testing/engine.ts";
 import { runTidings, startServer, testProcess } from "./testing/server-process.ts";
 import type { Event } from "./wire/event.ts";
 
-let directory: string;
-beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), "tidings-main-"));
+let place: Place;
+let environment: Record<string, string>;
+beforeEach(async () => {
+  place = await makePlace();
+  environment = environmentOf(place);
 });
-afterEach(() => rmSync(directory, { recursive: true, force: true }));
+afterEach(() => removePlace(place));
 
 test("the first start prints one set-up link that works, and a later one none", async () => {
-  const first = await startServer({ TIDINGS_DATA: directory });
+  const first = await startServer(environment);
   const links = first.stdout.match(/http:\/\/localhost:\d+\/setup\?token=\S+/g)!;
   expect(links).toHaveLength(1);
   expect(new URL(links[0]!).port).toBe(new URL(first.address).port);
@@ -27,14 +28,14 @@ test("the first start prints one set-up link that works, and a later one none", 
   });
   expect(claimed.status).toBe(201);
   expect((await first.end("SIGTERM")).code).toBe(0);
-  const second = await startServer({ TIDINGS_DATA: directory });
+  const second = await startServer(environment);
   expect(second.stdout).not.toContain("setup");
   expect(second.stdout).toContain("Dashboard: http://localhost:");
   expect(await second.end("SIGINT")).toMatchObject({ code: 0, stderr: "" });
 });
 
 test("the set-up link is of the public address where there is one", async () => {
-  const server = await startServer({ TIDINGS_DATA: directory, TIDINGS_URL: "https://tidings.example.com" });
+  const server = await startServer({ ...environment, TIDINGS_URL: "https://tidings.example.com" });
   expect(server.stdout).toContain("https://tidings.example.com/setup?token=");
   await server.end("SIGTERM");
 });
@@ -45,7 +46,7 @@ describe("a server that can't start says why and exits with 1", () => {
       PORT: "x",
       TIDINGS_URL: "y",
       SMTP_URL: "z",
-      TIDINGS_DATA: directory,
+      ...environment,
     });
     expect([code, stdout]).toEqual([1, ""]);
     for (const variable of ["PORT", "TIDINGS_URL", "SMTP_URL"])
@@ -53,12 +54,12 @@ describe("a server that can't start says why and exits with 1", () => {
   });
 
   test("where the port is taken, and names it", async () => {
-    const other = await startServer({ TIDINGS_DATA: directory });
+    const other = await startServer(environment);
     const { port } = new URL(other.address);
     const { code, stderr } = await runTidings(["serve"], {
       PORT: port,
       HOST: "127.0.0.1",
-      TIDINGS_DATA: join(directory, "b"),
+      TIDINGS_DATA: join(place.dataDirectory, "b"),
     });
     expect(code).toBe(1);
     expect(stderr).toMatch(new RegExp(`^Tidings can't start: .*port ${port}.*in use`, "i"));

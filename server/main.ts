@@ -1,7 +1,6 @@
 import { stdout } from "node:process";
 import { pino } from "pino";
 import { clientAddressHeader, createAuth } from "./accounts/auth.ts";
-import { SessionWatch } from "./accounts/sessions.ts";
 import { openSetup } from "./accounts/setup.ts";
 import { createApp } from "./app.ts";
 import { type Config, ConfigError, readConfig } from "./config.ts";
@@ -17,11 +16,13 @@ import { ring } from "./notifications/bell.ts";
 import { createChannels } from "./notifications/channels.ts";
 import { Sender } from "./notifications/sender.ts";
 import { Gate } from "./projects/access.ts";
+import { StreamWatch } from "./projects/stream-watch.ts";
 import { openStore } from "./storage/open.ts";
 import { settled } from "./storage/settings.ts";
 import { version } from "./version.ts";
 import { answerError } from "./wire/answer-error.ts";
 import { limits } from "./wire/limits.ts";
+import { problem } from "./wire/problems.ts";
 
 /** Requests that are under way at a SIGTERM have this long to end. */
 const drainTimeoutMs = 10_000;
@@ -42,43 +43,53 @@ export type Running = {
 export async function serve(config: Config): Promise<Running> {
   const log = pino({ level: config.logLevel });
   const onError = (error: unknown) => log.error({ err: error }, "a background task failed");
-  const store = await openStore(config, (error) => {
-    log.fatal({ err: error }, "the storage can't be trusted any more");
-    process.exit(1);
-  });
-  const { control } = store;
-
-  const clock = new ArrivalClock(await store.events.lastArrival());
-  const live = new LiveStreams(store.events, clock, onError);
-  const keys = new KeyRing(control, onError);
-  const sessions = new SessionWatch(control, live, onError);
-  const authSecret = await settled(control, "authSecret", () =>
-    Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64url"),
-  );
-
   const server = Bun.serve({
     port: config.port,
     hostname: config.host,
     // `reload` below does not change it.
     maxRequestBodySize: bodyBytesMax,
     idleTimeout: limits.requestSeconds,
-    fetch: () => new Response(null, { status: 503 }),
+    fetch: answerAtStart,
   });
+  const store = await openStore(config, {
+    onFatal: (error) => {
+      log.fatal({ err: error }, "the storage can't be trusted any more");
+      process.exit(1);
+    },
+    onError,
+    onWaiting: (why) => log.warn(`the storage does not answer yet and is waited for: ${why}`),
+    patienceMs: Number.POSITIVE_INFINITY,
+  }).catch(async (error) => {
+    await server.stop(true);
+    throw error;
+  });
+  const { control } = store;
+
+  const clock = new ArrivalClock(await store.events.lastArrival());
+  const live = new LiveStreams(store.events, clock, onError);
+  const keys = new KeyRing(control, onError);
+  const watch = new StreamWatch(control, live, onError);
+  const authSecret = await settled(control, "authSecret", () =>
+    Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64url"),
+  );
+
   const baseUrl = config.url ?? `http://localhost:${server.port}`;
 
-  const auth = createAuth(control, { secret: authSecret, baseUrl, engine: store.engine });
+  const auth = createAuth(control, { secret: authSecret, baseUrl });
   const { channels, vapidPublicKey, close: closeChannels } = await createChannels(config, control, baseUrl);
-  const sender = new Sender({ control, events: store.events, channels, onError });
+  const sender = new Sender({ store, channels, onError });
   const refused = new RefusedEvents({ events: store.events, control, config, log });
-  const recorder = createRecorder({
-    events: store.events,
-    control,
-    clock,
-    live,
-    onNotified: (event) => {
+  const recorder = createRecorder({ events: store.events, control, clock });
+  await store.events.follow({
+    projects: () => live.projects(),
+    arrived(event, notified) {
+      live.publish(event);
+      if (!notified) return;
       sender.wake(event);
       ring(control, live, event).catch(onError);
     },
+    reached: (moment) => live.reached(moment),
+    skipped: (moment) => live.skipped(moment),
   });
   const upkeep = new Upkeep({ store, onRemoved: (ids) => sender.forget(ids), onError });
   const gate = new Gate({ control, auth, keys, baseUrl });
@@ -90,7 +101,7 @@ export async function serve(config: Config): Promise<Running> {
     auth,
     gate,
     keys,
-    sessions,
+    watch,
     live,
     recorder,
     refused,
@@ -122,16 +133,18 @@ export async function serve(config: Config): Promise<Running> {
   sender.wake();
   upkeep.wake();
 
-  const token = await openSetup(control);
+  const setup = await openSetup(control);
   return {
     address: `http://${config.host}:${server.port}`,
     baseUrl,
-    setupLink: token && `${baseUrl}/setup?token=${token}`,
+    setupLink: setup && `${baseUrl}/setup?token=${setup.token}`,
     async stop() {
-      sessions.close();
+      watch.close();
       live.closeAll();
       await Promise.race([server.stop(), Bun.sleep(drainTimeoutMs)]);
       await server.stop(true);
+      // The database may be what is stopped first; the token then goes by its age.
+      await setup?.close().catch(onError);
       await upkeep.close();
       await sender.close();
       await closeChannels();
@@ -139,6 +152,13 @@ export async function serve(config: Config): Promise<Running> {
       await store.close();
     },
   };
+}
+
+/** Until the storage is there: the process is up, and everything else is to be asked again. */
+function answerAtStart(request: Request): Response {
+  if (new URL(request.url).pathname === "/healthz") return Response.json({ ok: true });
+  const detail = "Tidings is starting. Send it again in a moment.";
+  return problem("storage-unavailable", { detail, retryAfterSeconds: 2 }).toResponse();
 }
 
 /** Runs the service as a process: says where it is, and drains at SIGTERM and SIGINT. */

@@ -1,10 +1,10 @@
 /** The dashboard as people meet it: a real server, a real Chromium, a real push service and a real mail server. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { rmSync } from "node:fs";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { type Running, serve } from "./main.ts";
 import { expectAccessible as expectPageAccessible, openPage } from "./testing/browser-page.ts";
 import { launchChromium } from "./testing/chromium.ts";
+import { removePlace } from "./testing/engine.ts";
 import { type PushService, pushService } from "./testing/push-service.ts";
 import { type SmtpInbox, smtpInbox } from "./testing/smtp-inbox.ts";
 import { testConfig } from "./testing/test-app.ts";
@@ -18,7 +18,7 @@ let running: Running;
 let push: PushService;
 let inbox: SmtpInbox;
 let key: string;
-const config = testConfig();
+const config = await testConfig();
 let complaints: string[];
 
 beforeAll(async () => {
@@ -54,7 +54,7 @@ afterAll(async () => {
   await running?.stop();
   await inbox?.close();
   await push?.close();
-  rmSync(config.dataDirectory, { recursive: true, force: true });
+  await removePlace(config);
 });
 
 const expectAccessible = (what: string, at = page) => expectPageAccessible(what, at);

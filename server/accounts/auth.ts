@@ -12,11 +12,12 @@ const daySeconds = 24 * 60 * 60;
 /** People's accounts and sessions: better-auth on our tables. Accounts are made by `create-account.ts` alone. */
 export function createAuth(
   control: Kysely<ControlTables>,
-  { secret, baseUrl, engine }: { secret: string; baseUrl: string; engine: "sqlite" | "postgres" },
+  { secret, baseUrl }: { secret: string; baseUrl: string },
 ) {
   const isSecure = baseUrl.startsWith("https:");
   return betterAuth({
-    database: { db: control as unknown as Kysely<unknown>, type: engine, transaction: true },
+    // Whatever the engine is, our tables hold moments as texts and booleans as numbers: that is what this type stands for.
+    database: { db: control as unknown as Kysely<unknown>, type: "sqlite", transaction: true },
     secret,
     baseURL: baseUrl,
     basePath: "/api/auth",
@@ -42,6 +43,8 @@ export function createAuth(
       customRules: { "/sign-in/email": { window: 60, max: 20 } },
     },
     advanced: {
+      // The tables are ours, and made by our migrations.
+      database: { validateSchema: false },
       cookiePrefix: "tidings",
       useSecureCookies: isSecure,
       // Said outright, since better-auth leaves the checks out where NODE_ENV is "test".
@@ -59,11 +62,23 @@ export type Account = { id: string; name: string; email: string };
 
 export type Session = { id: string; account: Account };
 
-/** The session that a request's cookie names, or null. */
-export async function sessionOf(auth: Auth, headers: Headers): Promise<Session | null> {
+/** The session that a request's cookie names, or null. Throws `storage-unavailable`. */
+export async function sessionOf(
+  auth: Auth,
+  control: Kysely<ControlTables>,
+  headers: Headers,
+): Promise<Session | null> {
   if (!headers.get("cookie")?.includes("tidings")) return null;
-  const found = await auth.api.getSession({ headers });
+  const found = await auth.api.getSession({ headers }).catch(async (error) => {
+    await checkStorage(control);
+    throw error;
+  });
   if (!found) return null;
   const { id, name, email } = found.user;
   return { id: found.session.id, account: { id, name, email } };
+}
+
+/** better-auth says of any failure that it is internal. Where the storage does not answer, this throws what the storage says. */
+export async function checkStorage(control: Kysely<ControlTables>): Promise<void> {
+  await control.selectFrom("sessions").select("id").limit(1).execute();
 }

@@ -2,6 +2,7 @@ import { hashPassword } from "better-auth/crypto";
 import type { Kysely, Transaction } from "kysely";
 import { addMember, createProject } from "../projects/projects.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
+import { alone } from "../storage/settings.ts";
 import { problem } from "../wire/problems.ts";
 import type { Project } from "../wire/project.ts";
 
@@ -24,6 +25,7 @@ export async function createAccount(
   joins: { id: number } | null,
 ): Promise<CreatedAccount> {
   const address = email.toLowerCase();
+  await alone(transaction, "createAccount");
   const isFirst = !(await hasAccounts(transaction));
   const taken = await transaction
     .selectFrom("accounts")

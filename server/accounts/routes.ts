@@ -6,11 +6,12 @@ import { version } from "../version.ts";
 import { Me, Setup, SetupAnswer, SetupState } from "../wire/account.ts";
 import { readBytes } from "../wire/body.ts";
 import { limits } from "../wire/limits.ts";
+import { checkStorage } from "./auth.ts";
 import { hasAccounts } from "./create-account.ts";
 import { claimSetup } from "./setup.ts";
 
 export function addAccountRoutes(routes: Routes, house: House): void {
-  const { auth, baseUrl, channels, sessions, vapidPublicKey } = house;
+  const { auth, baseUrl, channels, watch, vapidPublicKey } = house;
   const { control } = house.store;
 
   routes.add(
@@ -77,11 +78,17 @@ export function addAccountRoutes(routes: Routes, house: House): void {
   );
 
   // Sign-in, sign-out and sessions are better-auth's own (https://www.better-auth.com/docs/basic-usage).
-  routes.app.get("/api/auth/*", ({ req }) => auth.handler(req.raw));
+  routes.app.get("/api/auth/*", ({ req }) => handled(req.raw));
   routes.app.post("/api/auth/*", async ({ req }) => {
     const body = await readBytes(req.raw, limits.requestBytes);
-    const response = await auth.handler(new Request(req.raw, { body: new Uint8Array(body) }));
-    await sessions.look();
+    const response = await handled(new Request(req.raw, { body: new Uint8Array(body) }));
+    await watch.look();
     return response;
   });
+
+  async function handled(request: Request): Promise<Response> {
+    const response = await auth.handler(request);
+    if (response.status >= 500) await checkStorage(control);
+    return response;
+  }
 }

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { rmSync } from "node:fs";
 import type { Config } from "../config.ts";
 import { type Running, serve } from "../main.ts";
+import { removePlace } from "../testing/engine.ts";
 import { testConfig } from "../testing/test-app.ts";
 import type { Me } from "../wire/account.ts";
 
@@ -10,13 +10,13 @@ let running: Running;
 let token: string;
 
 beforeEach(async () => {
-  config = testConfig();
+  config = await testConfig();
   running = await serve(config);
   token = new URL(running.setupLink!).searchParams.get("token")!;
 });
 afterEach(async () => {
   await running.stop();
-  rmSync(config.dataDirectory, { recursive: true, force: true });
+  await removePlace(config);
 });
 
 const owner = { email: "Owner@Example.com", password: "long enough password", name: "Ada" };

@@ -1,22 +1,62 @@
 import type { Kysely } from "kysely";
 import { createKey } from "../keys/keys.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
+import { alone } from "../storage/settings.ts";
 import { problem } from "../wire/problems.ts";
 import type { Project } from "../wire/project.ts";
 import { createAccount, hasAccounts, hashPassword, type NewAccount } from "./create-account.ts";
 
-const setting = "setupTokenHash";
+const setting = "setupTokens";
+/** Nodes that start together each print a link; one that a process left behind is void at a start after this time. */
+const togetherMs = 10 * 60_000;
 
-/** Makes the one-time token of the set-up link; the token of an earlier start is void. Null once an account exists. */
-export async function openSetup(control: Kysely<ControlTables>): Promise<string | null> {
+type Token = { hash: string; madeAt: number };
+
+export type OpenSetup = {
+  token: string;
+  /** Makes the token void, as the process that printed it ends. */
+  close: () => Promise<void>;
+};
+
+/** Makes a one-time token for a set-up link; that of an earlier start is void. Null once an account exists. */
+export async function openSetup(control: Kysely<ControlTables>): Promise<OpenSetup | null> {
   if (await hasAccounts(control)) return null;
   const token = Buffer.from(crypto.getRandomValues(new Uint8Array(24))).toString("base64url");
-  await control
-    .insertInto("settings")
-    .values({ name: setting, value: hashOf(token) })
-    .onConflict((conflict) => conflict.column("name").doUpdateSet({ value: hashOf(token) }))
-    .execute();
-  return token;
+  const hash = hashOf(token);
+  const now = Date.now();
+  await changeTokens(control, (tokens) => [
+    ...tokens.filter(({ madeAt }) => madeAt > now - togetherMs),
+    { hash, madeAt: now },
+  ]);
+  return {
+    token,
+    close: () => changeTokens(control, (tokens) => tokens.filter((other) => other.hash !== hash)),
+  };
+}
+
+async function changeTokens(
+  control: Kysely<ControlTables>,
+  change: (tokens: Token[]) => Token[],
+): Promise<void> {
+  await control.transaction().execute(async (transaction) => {
+    await alone(transaction, setting);
+    if (await hasAccounts(transaction)) return;
+    const value = JSON.stringify(change(await readTokens(transaction)));
+    await transaction
+      .insertInto("settings")
+      .values({ name: setting, value })
+      .onConflict((conflict) => conflict.column("name").doUpdateSet({ value }))
+      .execute();
+  });
+}
+
+async function readTokens(control: Kysely<ControlTables>): Promise<Token[]> {
+  const row = await control
+    .selectFrom("settings")
+    .select("value")
+    .where("name", "=", setting)
+    .executeTakeFirst();
+  return row ? (JSON.parse(row.value) as Token[]) : [];
 }
 
 /**
@@ -33,6 +73,7 @@ export async function claimSetup(
   await checkToken(control, token);
   const passwordHash = await hashPassword(account.password);
   return control.transaction().execute(async (transaction) => {
+    await alone(transaction, setting);
     await checkToken(transaction, token);
     const { firstProject } = await createAccount(transaction, account, passwordHash, null);
     await transaction.deleteFrom("settings").where("name", "=", setting).execute();
@@ -46,12 +87,8 @@ async function checkToken(control: Kysely<ControlTables>, token: string): Promis
   if (await hasAccounts(control)) {
     throw problem("setup-closed", { detail: "Tidings has its owner already. Sign in instead." });
   }
-  const row = await control
-    .selectFrom("settings")
-    .select("value")
-    .where("name", "=", setting)
-    .executeTakeFirst();
-  if (row?.value !== hashOf(token)) {
+  const hash = hashOf(token);
+  if (!(await readTokens(control)).some((known) => known.hash === hash)) {
     throw problem("setup-token-invalid", {
       detail:
         "This set-up link is not the newest one. Use the link that the console printed when Tidings last started.",

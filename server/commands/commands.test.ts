@@ -1,8 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { isSecret } from "../keys/secret.ts";
+import { environmentOf, makePlace, type Place, removePlace } from "../testing/engine.ts";
 import { runTidings } from "../testing/server-process.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
 
@@ -18,10 +16,12 @@ const account = (email: string, ...more: string[]) => [
 ];
 
 describe("without a server, on an empty directory", () => {
-  const directory = mkdtempSync(join(tmpdir(), "tidings-commands-"));
-  const run = (parameters: string[], stdin = "") =>
-    runTidings(parameters, { TIDINGS_DATA: directory }, stdin);
-  afterAll(() => rmSync(directory, { recursive: true, force: true }));
+  let place: Place;
+  beforeAll(async () => {
+    place = await makePlace();
+  });
+  const run = (parameters: string[], stdin = "") => runTidings(parameters, environmentOf(place), stdin);
+  afterAll(() => removePlace(place));
 
   test("a key for a project that is not there is refused, and says that there is none yet", async () => {
     expect(await run(["key", "create", "--project", "default", "--name", "n"])).toEqual({
@@ -150,8 +150,7 @@ describe("without a server, on an empty directory", () => {
 
 describe("beside a running server", () => {
   let app: TestApp;
-  const run = (parameters: string[], stdin = "") =>
-    runTidings(parameters, { TIDINGS_DATA: app.config.dataDirectory }, stdin);
+  const run = (parameters: string[], stdin = "") => runTidings(parameters, environmentOf(app.config), stdin);
   beforeAll(async () => {
     app = await testApp();
   });
@@ -192,9 +191,7 @@ describe("beside a running server", () => {
 
 test("seed fills a project with events that the dashboard can show", async () => {
   await using app = await testApp();
-  const { code, stderr } = await runTidings(["seed", "--days", "1"], {
-    TIDINGS_DATA: app.config.dataDirectory,
-  });
+  const { code, stderr } = await runTidings(["seed", "--days", "1"], environmentOf(app.config));
   expect(code).toBe(0);
   const [, count] = /Recorded ([\d,]+) events/.exec(stderr)!;
   expect((await app.list()).length).toBe(Number(count!.replace(",", "")));

@@ -1,7 +1,6 @@
 import { defineCommand } from "citty";
 import { createAccount, hasAccounts, hashPassword } from "../accounts/create-account.ts";
 import { ArrivalClock } from "../events/id.ts";
-import { LiveStreams } from "../events/live.ts";
 import { createRecorder } from "../events/record.ts";
 import { findProject } from "../projects/projects.ts";
 import { createShop } from "./shop.ts";
@@ -39,13 +38,11 @@ export const seedCommand = defineCommand({
           .execute();
       }
       const clock = new ArrivalClock(await events.lastArrival());
-      const live = new LiveStreams(events, clock, console.error);
-      const { record } = createRecorder({ events, control, clock, live, onNotified: () => {} });
+      const { record } = createRecorder({ events, control, clock });
       const sender = { projectId: id, knownChannelsOnly: false };
       for (let start = 0; start < shop.events.length; start += inFlight) {
         await Promise.all(shop.events.slice(start, start + inFlight).map((event) => record(event, sender)));
       }
-      live.closeAll();
       console.error(`Recorded ${shop.events.length.toLocaleString("en")} events in the project "${slug}".`);
     }),
 });

@@ -3,6 +3,9 @@ import { openStore } from "../storage/open.ts";
 import type { Store } from "../storage/store.ts";
 import { ProblemError } from "../wire/problems.ts";
 
+/** How long a database that does not answer is waited for. */
+const patienceMs = 10_000;
+
 /**
  * Runs a command on the store that the settings name, whether or not the server is running, and ends the process: with 0,
  * or with 1 and a sentence on standard error.
@@ -10,7 +13,12 @@ import { ProblemError } from "../wire/problems.ts";
 export async function withStore(work: (store: Store) => Promise<void>): Promise<void> {
   let code = 0;
   try {
-    const store = await openStore(readConfig(), (error) => fail(error));
+    const store = await openStore(readConfig(), {
+      onFatal: fail,
+      onError: fail,
+      onWaiting: (why) => console.error(`The database does not answer yet and is waited for: ${why}`),
+      patienceMs,
+    });
     try {
       await work(store);
     } finally {

@@ -47,9 +47,13 @@ export class Idempotency {
     this.#underWay.add(place);
     try {
       const bodyHash = new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
-      return (
-        (await this.#replay(key, bodyHash, sender)) ?? (await this.#record(key, bodyHash, bytes, sender))
-      );
+      const answer =
+        (await this.#replay(key, bodyHash, sender)) ??
+        (await this.#record(key, bodyHash, bytes, sender)) ??
+        // Another node has recorded it meanwhile.
+        (await this.#replay(key, bodyHash, sender));
+      if (answer === null) throw new Error("An Idempotency-Key was stored, and is not there.");
+      return answer;
     } finally {
       this.#underWay.delete(place);
     }
@@ -83,16 +87,21 @@ export class Idempotency {
     return batchResponse(verdicts, replayedHeaders);
   }
 
-  async #record(key: string, bodyHash: string, bytes: Uint8Array, sender: Sender): Promise<Response> {
+  /** Null where the key is there already. */
+  async #record(key: string, bodyHash: string, bytes: Uint8Array, sender: Sender): Promise<Response | null> {
     const { recorder, refused } = this.#rooms;
     const tie = (draft: string): Tie => ({ kind: "idempotency", key, bodyHash, draft });
     const body = parseJson(bytes);
-    if (!Array.isArray(body)) return eventResponse(await recorder.recordTied(body, sender, tie));
+    if (!Array.isArray(body)) {
+      const recorded = await recorder.recordTied(body, sender, tie);
+      return recorded && eventResponse(recorded);
+    }
     checkBatch(body);
     // All at once: in one transaction with the key, however long the array is.
-    const verdicts = await recorder.recordAll(body, sender, (drafted) =>
+    const verdicts = await recorder.recordAllTied(body, sender, (drafted) =>
       tie(JSON.stringify(drafted.map(draftOf))),
     );
+    if (verdicts === null) return null;
     await refused.keep(refusalsOf(verdicts, new ItemTexts(bytes)), sender);
     return batchResponse(verdicts);
   }

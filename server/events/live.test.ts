@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { openStore } from "../storage/open.ts";
 import { openStream } from "../testing/event-stream.ts";
-import { type TestApp, testApp } from "../testing/test-app.ts";
+import { openTestStore, type TestApp, testApp } from "../testing/test-app.ts";
 import type { Event } from "../wire/event.ts";
 
 let app: TestApp;
@@ -274,7 +273,7 @@ test("the streams of a session end also where it ended in another process", asyn
   const cookie = await app.signIn();
   using cut = await openStream(app, "", { cookie });
   await cut.next("ready");
-  const store = await openStore(app.config, () => {});
+  const store = await openTestStore(app.config);
   await store.control.deleteFrom("sessions").execute();
   await store.close();
   expect(await cut.next("nothing")).toBeNull();

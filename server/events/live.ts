@@ -1,4 +1,4 @@
-import type { AcceptedEvent, EventFilter, EventStore } from "../storage/store.ts";
+import type { Arrival, EventFilter, EventStore } from "../storage/store.ts";
 import type { Event } from "../wire/event.ts";
 import { holds } from "./filter.ts";
 import { type ArrivalClock, compareMoments, type Moment, momentToken } from "./id.ts";
@@ -60,7 +60,7 @@ export class LiveStreams {
   readonly #heartbeat: Timer;
   /** The arrival of the last event that was committed; commits keep the order of arrival. */
   #committed: Moment;
-  #published: AcceptedEvent[] = [];
+  #published: Arrival[] = [];
   #flushedAtMs = 0;
 
   /** @param onError - told of a failure that no client can be told of: its stream just ends */
@@ -73,12 +73,33 @@ export class LiveStreams {
   }
 
   /** Announces an event that was committed; those of one commit go out together. */
-  publish(event: AcceptedEvent): void {
+  publish(event: Arrival): void {
     this.#committed = event.arrival;
     const streams = this.#clients.get(event.projectId)?.size;
     if (streams === undefined) return;
     if (this.#published.length === 0) this.#scheduleFlush(streams * restMsPerStream);
     this.#published.push(event);
+  }
+
+  /** The projects that somebody listens to. */
+  projects(): Iterable<number> {
+    return this.#clients.keys();
+  }
+
+  /** What was committed up to here was published, as far as somebody listens to it. */
+  reached(moment: Moment): void {
+    this.#committed = moment;
+  }
+
+  /** More was committed up to here than can be published: all are told to read the listing again. */
+  skipped(moment: Moment): void {
+    this.#committed = moment;
+    this.#each((client) => {
+      // One that is catching up comes again, and is told from where it was.
+      if (client.held) client.close();
+      client.caughtUpTo = moment;
+      client.send(frameOf("reset", "{}", moment));
+    });
   }
 
   #scheduleFlush(restMs: number): void {
@@ -106,25 +127,21 @@ export class LiveStreams {
 
   /** Ends the streams of a key that was revoked. */
   cutKey(keyId: string): void {
+    this.cut((listener) => listener.keyId === keyId);
+  }
+
+  /** Ends the streams of listeners that may hear nothing more. */
+  cut(isOver: (listener: Listener) => boolean): void {
     this.#each((client) => {
-      if (client.keyId === keyId) client.close();
+      if (isOver(client)) client.close();
     });
   }
 
-  /** Ends the streams of a session that is over. */
-  cutSession(sessionId: string): void {
-    this.#each((client) => {
-      if (client.sessionId === sessionId) client.close();
-    });
-  }
-
-  /** The sessions that have a stream open. */
-  sessions(): string[] {
-    const ids = new Set<string>();
-    this.#each(({ sessionId }) => {
-      if (sessionId !== undefined) ids.add(sessionId);
-    });
-    return [...ids];
+  /** Who has a stream open. */
+  listeners(): Listener[] {
+    const listeners: Listener[] = [];
+    this.#each((client) => listeners.push(client));
+    return listeners;
   }
 
   /** Ends the streams of a project that was deleted. */
@@ -215,10 +232,10 @@ export class LiveStreams {
       // Made once and shared by all who take everything, however many they are and however far behind.
       const all = Buffer.concat(frames);
       for (const client of this.#clients.get(projectId) ?? []) {
-        const isNews = ({ arrival }: AcceptedEvent) =>
+        const isNews = ({ arrival }: Arrival) =>
           client.caughtUpTo === null || compareMoments(arrival, client.caughtUpTo) > 0;
-        const wanted = (accepted: AcceptedEvent) =>
-          isNews(accepted) && (client.isOpen || holds(client.filter, accepted.event));
+        const wanted = (arrival: Arrival) =>
+          isNews(arrival) && (client.isOpen || holds(client.filter, arrival.event));
         if (client.held) {
           events.forEach((event, index) => {
             if (!wanted(event)) return;

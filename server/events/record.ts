@@ -7,7 +7,6 @@ import { limits } from "../wire/limits.ts";
 import { ProblemError, problem } from "../wire/problems.ts";
 import { type ArrivalClock, eventIdOf } from "./id.ts";
 import { unknownChannels } from "./known-channels.ts";
-import type { LiveStreams } from "./live.ts";
 
 /** Channels that are not to be recorded in, with what to say of each. */
 type UnknownChannels = Map<string, string> | null;
@@ -17,9 +16,6 @@ type Rooms = {
   events: EventStore;
   control: Kysely<ControlTables>;
   clock: ArrivalClock;
-  live: LiveStreams;
-  /** Told of an event once its deliveries are stored. */
-  onNotified: (event: AcceptedEvent) => void;
 };
 
 /** Where an event comes from. */
@@ -33,8 +29,8 @@ export type ItemVerdict = string | ProblemError;
 
 export type Recorder = ReturnType<typeof createRecorder>;
 
-/** Makes the one way in for events: check, date, store, announce. */
-export function createRecorder({ events, control, clock, live, onNotified }: Rooms) {
+/** Makes the one way in for events: check, date, store. The store tells the live streams of them. */
+export function createRecorder({ events, control, clock }: Rooms) {
   /** An event that is to be handed to the store before anything else is: commits keep the order of arrival. */
   function accept(body: unknown, projectId: number, unknown: UnknownChannels): AcceptedEvent | ProblemError {
     const arrival = clock.next();
@@ -53,16 +49,23 @@ export function createRecorder({ events, control, clock, live, onNotified }: Roo
     return acceptedEvent(checked, projectId, arrival);
   }
 
-  function announce(event: AcceptedEvent, notified: boolean): void {
-    live.publish(event);
-    if (notified) onNotified(event);
-  }
-
   function settled(event: AcceptedEvent, verdict: Verdict): Recorded {
     if (verdict.kind === "crowded") throw crowded();
     if (verdict.kind === "duplicate") return { json: verdict.json, isNew: false };
-    announce(event, verdict.notified);
     return { json: event.json, isNew: true };
+  }
+
+  /** Accepts events, and gives the id or the problem of each. */
+  async function acceptAll(bodies: readonly unknown[], sender: Sender) {
+    const unknown = sender.knownChannelsOnly ? await unknownTo(sender, bodies) : null;
+    const accepted: AcceptedEvent[] = [];
+    const verdicts = bodies.map((body): ItemVerdict => {
+      const event = accept(body, sender.projectId, unknown);
+      if (event instanceof ProblemError) return event;
+      accepted.push(event);
+      return event.event.id;
+    });
+    return { accepted, verdicts };
   }
 
   /** Null where the project takes events for any channel. */
@@ -84,60 +87,58 @@ export function createRecorder({ events, control, clock, live, onNotified }: Roo
     },
 
     /**
-     * The same in one transaction with what is tied to the event. It throws `refused-event-unknown` as well, where the refused
-     * event that is to be replayed is not there any more.
+     * The same in one transaction with what is tied to the event; null, and nothing is recorded, where that can't be done any more:
+     * the refused event is gone, or the key is there already.
      */
-    async recordTied(body: unknown, sender: Sender, tie: (json: string) => Tie): Promise<Recorded> {
+    async recordTied(body: unknown, sender: Sender, tie: (json: string) => Tie): Promise<Recorded | null> {
       const unknown = await unknownTo(sender, [body]);
       const event = accept(body, sender.projectId, unknown);
       if (event instanceof ProblemError) throw event;
       const verdicts = await events.appendTied([event], tie(event.json));
-      if (verdicts === null) {
-        throw problem("refused-event-unknown", {
-          detail: "It was replayed or removed already, or was too old to be kept.",
-        });
-      }
-      return settled(event, verdicts[0]!);
+      return verdicts && settled(event, verdicts[0]!);
     },
 
     /**
      * Records the good ones of some events, and gives a verdict for each, in order. Where the store does not take them, that is
-     * their verdict, unless they are tied to something: then it throws.
+     * their verdict.
      */
-    async recordAll(
-      bodies: readonly unknown[],
-      sender: Sender,
-      tie?: (verdicts: ItemVerdict[]) => Tie,
-    ): Promise<ItemVerdict[]> {
-      const unknown = sender.knownChannelsOnly ? await unknownTo(sender, bodies) : null;
-      const accepted: AcceptedEvent[] = [];
-      const verdicts = bodies.map((body): ItemVerdict => {
-        const event = accept(body, sender.projectId, unknown);
-        if (event instanceof ProblemError) return event;
-        accepted.push(event);
-        return event.event.id;
-      });
+    async recordAll(bodies: readonly unknown[], sender: Sender): Promise<ItemVerdict[]> {
+      const { accepted, verdicts } = await acceptAll(bodies, sender);
       if (accepted.length === 0) return verdicts;
       let stored: (Verdict | Error)[];
       try {
-        stored = tie ? (await events.appendTied(accepted, tie(verdicts)))! : await events.appendAll(accepted);
+        stored = await events.appendAll(accepted);
       } catch (error) {
-        if (tie || !(error instanceof ProblemError)) throw error;
+        if (!(error instanceof ProblemError)) throw error;
         return verdicts.map((verdict) => (typeof verdict === "string" ? error : verdict));
       }
-      let next = 0;
-      return verdicts.map((verdict) => {
-        if (typeof verdict !== "string") return verdict;
-        const [event, outcome] = [accepted[next]!, stored[next]!];
-        next++;
-        if (outcome instanceof ProblemError) return outcome;
-        if (outcome instanceof Error) throw outcome;
-        if (outcome.kind === "crowded") return crowded();
-        if (outcome.kind === "created") announce(event, outcome.notified);
-        return verdict;
-      });
+      return settledAll(verdicts, stored);
+    },
+
+    /** The same in one transaction with what is tied to them; null as above. Where the store does not take them, it throws. */
+    async recordAllTied(
+      bodies: readonly unknown[],
+      sender: Sender,
+      tie: (verdicts: ItemVerdict[]) => Tie,
+    ): Promise<ItemVerdict[] | null> {
+      const { accepted, verdicts } = await acceptAll(bodies, sender);
+      if (accepted.length === 0) return verdicts;
+      const stored = await events.appendTied(accepted, tie(verdicts));
+      return stored && settledAll(verdicts, stored);
     },
   };
+}
+
+/** Puts what the store says of events into the places of those that were accepted. */
+function settledAll(verdicts: ItemVerdict[], stored: (Verdict | Error)[]): ItemVerdict[] {
+  let next = 0;
+  return verdicts.map((verdict) => {
+    if (typeof verdict !== "string") return verdict;
+    const outcome = stored[next++]!;
+    if (outcome instanceof ProblemError) return outcome;
+    if (outcome instanceof Error) throw outcome;
+    return outcome.kind === "crowded" ? crowded() : verdict;
+  });
 }
 
 /** Why an event is refused for which there is no place. */

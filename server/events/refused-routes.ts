@@ -64,9 +64,13 @@ export function addRefusedEventRoutes(routes: Routes, { recorder, refused }: Hou
         });
       }
       const event = parseJson(sent.length > 0 ? sent : Buffer.from(body));
-      return eventResponse(
-        await recorder.recordTied(event, sender, () => ({ kind: "replay", refusedId: id })),
-      );
+      const recorded = await recorder.recordTied(event, sender, () => ({ kind: "replay", refusedId: id }));
+      if (recorded === null) {
+        throw problem("refused-event-unknown", {
+          detail: "It was replayed or removed already, or was too old to be kept.",
+        });
+      }
+      return eventResponse(recorded);
     },
   );
 

@@ -34,11 +34,11 @@ test("a deleted event is gone, and may be sent again", async () => {
   }
   expect(await app.list()).toEqual([dated]);
   expect(await channels(app)).toEqual([{ name: "c", events: 1, lastEventAt: dated.createdAt }]);
-  expectConsistent(app.config.dataDirectory);
+  await expectConsistent(app.config);
   expect((await remove(app, `/api/events/${dated.id}`)).status).toBe(200);
   expect(await channels(app)).toEqual([{ name: "c", events: 0, lastEventAt: null }]);
   await posted(app, sent);
-  expectConsistent(app.config.dataDirectory);
+  await expectConsistent(app.config);
   for (const id of ["none", Bun.randomUUIDv7()]) {
     expect((await remove(app, `/api/events/${id}`)).status).toBe(404);
   }
@@ -54,7 +54,7 @@ test("a deleted channel goes with its events, and comes anew with the next", asy
   const job = await finished(app, await remove(app, "/api/channels/go%20away"));
   expect(job).toMatchObject({ kind: "delete-channel", total: 300, receipt: { erasedEvents: 300 } });
   expect(await channels(app)).toMatchObject([{ name: "stay", events: 150 }]);
-  expectConsistent(app.config.dataDirectory);
+  await expectConsistent(app.config);
   expect((await remove(app, "/api/channels/go%20away")).status).toBe(404);
   await posted(app, { channel: "go away", name: "n" });
   expect(await channels(app)).toMatchObject([{ name: "go away", events: 1 }, { name: "stay" }]);
@@ -93,7 +93,7 @@ test("a deleted project is nobody's at once, and its slug is free", async () => 
   });
   expect(await made.json()).toMatchObject({ project: { slug: "default" } });
   expect(await app.list("", other.secret)).toEqual([kept]);
-  expectConsistent(app.config.dataDirectory);
+  await expectConsistent(app.config);
 }, 30_000);
 
 test("only its owner can delete a project", async () => {
@@ -175,7 +175,7 @@ test("whatever is posted, deleted, erased and expires, counters, channels and in
           await keep(null);
         }
       }
-      expectConsistent(app.config.dataDirectory);
+      await expectConsistent(app.config);
     }),
     { numRuns: 15 },
   );

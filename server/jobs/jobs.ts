@@ -74,30 +74,42 @@ export function openJobs(control: Control): Promise<JobRow[]> {
   return control.selectFrom("jobs").selectAll().where("endedAt", "is", null).orderBy("createdAt").execute();
 }
 
+/** The job, if it is not done. */
+export function openJob(control: Control, id: string): Promise<JobRow | undefined> {
+  return control
+    .selectFrom("jobs")
+    .selectAll()
+    .where("id", "=", id)
+    .where("endedAt", "is", null)
+    .executeTakeFirst();
+}
+
 export async function changeJob(control: Control, id: string, change: Partial<JobRow>): Promise<void> {
   await control.updateTable("jobs").set(change).where("id", "=", id).execute();
 }
 
 /** Adds to what a job's receipt will count, in the transaction that did it. */
 export async function addToReceipt(control: Control, id: string, counts: Counts): Promise<void> {
-  const detail = await readDetail(control, id);
+  const known = await detailToChange(control, id);
   for (const name of Object.keys(counts) as (keyof Counts)[]) {
-    detail.counts[name] = (detail.counts[name] ?? 0) + counts[name]!;
+    known.counts[name] = (known.counts[name] ?? 0) + counts[name]!;
   }
-  await changeJob(control, id, { detail: JSON.stringify(detail) });
+  await changeJob(control, id, { detail: JSON.stringify(known) });
 }
 
-/** From now on the job names nobody. */
+/** From now on the job names nobody. To be called in a transaction. */
 export async function forgetSubject(control: Control, id: string): Promise<void> {
-  const { counts } = await readDetail(control, id);
+  const { counts } = await detailToChange(control, id);
   await changeJob(control, id, { detail: JSON.stringify({ counts } satisfies JobDetail) });
 }
 
-async function readDetail(control: Control, id: string): Promise<JobDetail> {
+/** A job's detail, which nobody else changes until the transaction ends. */
+export async function detailToChange(control: Control, id: string): Promise<JobDetail> {
   const { detail } = await control
-    .selectFrom("jobs")
-    .select("detail")
+    .updateTable("jobs")
+    .set((eb) => ({ detail: eb.ref("detail") }))
     .where("id", "=", id)
+    .returning("detail")
     .executeTakeFirstOrThrow();
   return JSON.parse(detail) as JobDetail;
 }

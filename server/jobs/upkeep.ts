@@ -1,8 +1,9 @@
-import type { Store } from "../storage/store.ts";
+import type { Pause, Store } from "../storage/store.ts";
 import type { Job } from "../wire/job.ts";
 import { deleteChannel, deleteProject } from "./delete.ts";
 import { eraseTraces, eraseUser } from "./erase-user.ts";
-import { changeJob, type JobRow, openJobs } from "./jobs.ts";
+import { changeJob, type JobRow, openJob, openJobs } from "./jobs.ts";
+import { Leases } from "./lease.ts";
 import { expire, forgetDeletedProjects } from "./retention.ts";
 import type { Work } from "./work.ts";
 
@@ -15,8 +16,11 @@ type Rooms = {
 
 /** Events are gone so long after their time at most, give or take the work itself. */
 const everyMs = 60_000;
-/** Under load a block of events comes in a second or two; what is in no digest yet is searched event by event. */
-const digestEveryMs = 5_000;
+/**
+ * How often it is looked for open jobs, which a node that died may have left, and for what is in no digest yet: under load, a block
+ * of events comes in a second or two.
+ */
+const lookMs = 5_000;
 /** After each step the work rests three times as long as the step took: ingest has three quarters of the writer at least. */
 const restRatio = 3;
 const restMsMax = 500;
@@ -31,27 +35,42 @@ const kinds: { [Kind in Job["kind"]]: (work: Work, job: JobRow) => Promise<void>
 class Stopped extends Error {}
 /** Thrown out of what is less urgent when a job was started. */
 class Interrupted extends Error {}
+/** Thrown out of what another node has taken over, as this one did not renew its lease. */
+class Lost extends Error {}
 
-/** Does what outlasts a request, one thing at a time: jobs, then what has expired, then what makes searches quick. */
+/**
+ * Does what outlasts a request, one thing at a time: jobs, then what has expired, then what makes searches quick. Of several nodes, one
+ * is at a job; where it dies, another goes on with it. The steps can be done twice: what happens if two meet all the same is nothing
+ * worse than lost time.
+ */
 export class Upkeep {
   readonly #rooms: Rooms;
-  readonly #work: Work;
+  readonly #work: Omit<Work, "pause">;
+  readonly #leases: Leases;
   readonly #now: () => number;
   #timer: Timer | null = null;
   #working: Promise<void> | null = null;
   #again = false;
+  #isExpiryDue = true;
+  #expiredAtMs = 0;
   #closed = false;
   #stepStartedMs = 0;
-  #wokenMs = 0;
+  #lookedAtMs = 0;
 
   constructor(rooms: Rooms) {
     this.#rooms = rooms;
     this.#now = rooms.now ?? Date.now;
-    this.#work = { store: rooms.store, onRemoved: rooms.onRemoved, pause: () => this.#pause() };
+    this.#leases = new Leases(rooms.store.control);
+    this.#work = { store: rooms.store, onRemoved: rooms.onRemoved };
   }
 
   /** Looks for work: at the start, after a job was started, and when what is kept for how long has changed. */
   wake(): void {
+    this.#isExpiryDue = true;
+    this.#start();
+  }
+
+  #start(): void {
     if (this.#closed) return;
     if (this.#timer) clearTimeout(this.#timer);
     this.#again = true;
@@ -91,95 +110,116 @@ export class Upkeep {
   }
 
   async #run(): Promise<void> {
-    const { control } = this.#rooms.store;
-    this.#wokenMs = performance.now();
     while (this.#again) {
       this.#again = false;
-      this.#stepStartedMs = performance.now();
-      await this.#do(await openJobs(control));
-      await this.#expire().catch((error) => this.#failed(error));
-      await this.#digest();
+      this.#lookedAtMs = performance.now();
+      this.#stepStartedMs = this.#lookedAtMs;
+      await this.#doJobs();
+      if (this.#isExpiryDue || this.#lookedAtMs - this.#expiredAtMs >= everyMs) {
+        this.#isExpiryDue = false;
+        this.#expiredAtMs = this.#lookedAtMs;
+        await this.#expire().catch((error) => this.#failed(error));
+      }
+      await this.#digest().catch((error) => this.#failed(error));
     }
   }
 
-  async #do(jobs: JobRow[]): Promise<void> {
-    const erasures: JobRow[] = [];
-    for (const job of jobs) {
+  async #doJobs(): Promise<void> {
+    const { control } = this.#rooms.store;
+    const jobs = await openJobs(control);
+    for (const { id, kind } of jobs) {
+      if (kind === "erase-user") continue;
+      await this.#alone(`job ${id}`, async (work) => {
+        // Another node may just have done it.
+        const job = await openJob(control, id);
+        if (!job) return;
+        await this.#do(work, job);
+        await this.#end(work, [job]);
+      }).catch((error) => this.#failed(error));
+    }
+    if (!jobs.some(({ kind }) => kind === "erase-user")) return;
+    await this.#alone("erasures", (work) => this.#erase(work)).catch((error) => this.#failed(error));
+  }
+
+  /** Cleaning the files looks at all of them, however little was erased: once for all who are to be erased. */
+  async #erase(work: Work): Promise<void> {
+    const erased: JobRow[] = [];
+    for (const job of await openJobs(this.#rooms.store.control)) {
+      if (job.kind !== "erase-user") continue;
       try {
-        await changeJob(this.#rooms.store.control, job.id, { state: "running" });
-        await kinds[job.kind](this.#work, job);
-        if (job.kind === "erase-user") erasures.push(job);
-        else await this.#end([job]);
-        await this.#pause();
+        await this.#do(work, job);
+        erased.push(job);
       } catch (error) {
         this.#failed(error);
       }
     }
-    if (erasures.length === 0) return;
-    // Cleaning the files looks at all of them, however little was erased: once for all.
-    await eraseTraces(this.#work, erasures)
-      .then(() => this.#end(erasures))
-      .catch((error) => this.#failed(error));
+    if (erased.length === 0) return;
+    await eraseTraces(work, erased);
+    await this.#end(work, erased);
   }
 
-  async #end(jobs: JobRow[]): Promise<void> {
+  async #do(work: Work, job: JobRow): Promise<void> {
+    await changeJob(this.#rooms.store.control, job.id, { state: "running" });
+    await kinds[job.kind](work, job);
+    await work.pause();
+  }
+
+  async #end(work: Work, jobs: JobRow[]): Promise<void> {
     const endedAt = this.#now();
     for (const { id } of jobs) {
       await changeJob(this.#rooms.store.control, id, { state: "done", endedAt });
-      await this.#pause();
+      await work.pause();
     }
   }
 
   async #expire(): Promise<void> {
-    const pause = () => this.#pauseOrGiveWay();
-    const work = { ...this.#work, pause };
-    await forgetDeletedProjects(work, this.#now());
-    if ((await expire(work, this.#now())) > 0) await work.store.events.shrink(pause);
+    await this.#alone("expiry", async ({ pause, ...rest }) => {
+      const work = { ...rest, pause: () => this.#orGiveWay(pause) };
+      await forgetDeletedProjects(work, this.#now());
+      if ((await expire(work, this.#now())) > 0) await work.store.events.shrink(work.pause);
+    });
   }
 
   async #digest(): Promise<void> {
     const pause = () => {
-      if (this.#isDue) this.#again = true;
-      return this.#pauseOrGiveWay();
+      // What is looked for is not to wait until a whole import is digested.
+      if (performance.now() - this.#lookedAtMs >= lookMs) this.#again = true;
+      return this.#orGiveWay(() => this.#pause(() => true));
     };
-    await this.#work.store.events.digest(pause, this.#now()).catch((error) => this.#failed(error));
+    await this.#work.store.events.digest(pause, this.#now());
   }
 
-  /** Whether it is time to look for what has expired. */
-  get #isDue(): boolean {
-    return performance.now() - this.#wokenMs >= everyMs;
+  /** Does some work where no other node is at it. */
+  async #alone(name: string, work: (work: Work) => Promise<void>): Promise<void> {
+    await this.#leases.whileHeld(name, (isHeld) => work({ ...this.#work, pause: () => this.#pause(isHeld) }));
   }
 
-  async #pauseOrGiveWay(): Promise<void> {
-    await this.#pause();
+  async #orGiveWay(pause: Pause): Promise<void> {
+    await pause();
     if (this.#again) throw new Interrupted();
   }
 
   /** What failed is tried again the next time, and holds up nothing else. */
   #failed(error: unknown): void {
     if (error instanceof Stopped) throw error;
-    if (!(error instanceof Interrupted)) this.#rooms.onError(error);
+    if (!(error instanceof Interrupted || error instanceof Lost)) this.#rooms.onError(error);
   }
 
-  async #pause(): Promise<void> {
+  async #pause(isHeld: () => boolean): Promise<void> {
     if (this.#closed) throw new Stopped();
     const tookMs = performance.now() - this.#stepStartedMs;
     await Bun.sleep(Math.min(tookMs * restRatio, restMsMax));
     if (this.#closed) throw new Stopped();
+    if (!isHeld()) throw new Lost();
     this.#stepStartedMs = performance.now();
   }
 
   #sleep(): void {
     if (this.#closed) return;
-    if (this.#again) this.wake();
+    if (this.#again) this.#start();
     else {
-      this.#timer = setTimeout(() => this.#tick(), digestEveryMs);
+      this.#timer = setTimeout(() => this.#start(), lookMs);
       this.#timer.unref();
     }
-  }
-
-  #tick(): void {
-    if (this.#isDue) this.wake();
-    else this.#begin(() => this.#digest());
   }
 }

@@ -5,8 +5,10 @@ import { hashOf, isSecret } from "./secret.ts";
 
 export type KnownKey = { keyId: string; projectId: number; knownChannelsOnly: boolean };
 
-/** How long a key is trusted without another look at the database; a command may have revoked it. */
+/** How long a key is trusted without another look at the database; a command or another node may have revoked it. */
 const trustMs = 1_000;
+/** From this age on the next look is under way while requests go on, so that those of a busy key never wait for it. */
+const freshMs = 500;
 /** `lastUsedAt` is written this often at most. */
 const noteUseMs = 60_000;
 const keysMax = 10_000;
@@ -18,6 +20,10 @@ export class KeyRing {
   readonly #control: Kysely<ControlTables>;
   /** By the key itself: a hash for each event would cost more than all the rest of this file. */
   readonly #entries = new Map<string, Entry>();
+  /** However many requests carry a key, they share one look. */
+  readonly #looks = new Map<string, { startedMs: number; entry: Promise<Entry> }>();
+  /** Counts what made keys invalid here, so that a look from before it is not kept. */
+  #forgotten = 0;
   readonly #noting: Timer;
   readonly #onError: (error: unknown) => void;
 
@@ -43,20 +49,24 @@ export class KeyRing {
     }
     const now = Date.now();
     const entry = this.#entries.get(secret);
-    if (entry && now - entry.checkedAtMs < trustMs) {
-      entry.usedAtMs = now;
-      return entry;
-    }
-    return this.#look(secret, now);
+    if (!entry || now - entry.checkedAtMs >= trustMs) return this.#look(secret, now);
+    entry.usedAtMs = now;
+    // What this look meets, the next request meets that has to wait for one.
+    if (now - entry.checkedAtMs >= freshMs) this.#look(secret, now).catch(() => {});
+    return entry;
   }
 
   /** Makes a revoked key invalid at once. */
   forget(id: string): void {
+    this.#forgotten++;
+    this.#looks.clear();
     for (const [secret, entry] of this.#entries) if (entry.keyId === id) this.#entries.delete(secret);
   }
 
   /** Makes a change of a project's settings, or that it was deleted, known at once. */
   forgetProject(projectId: number): void {
+    this.#forgotten++;
+    this.#looks.clear();
     for (const [secret, entry] of this.#entries) {
       if (entry.projectId === projectId) this.#entries.delete(secret);
     }
@@ -67,12 +77,25 @@ export class KeyRing {
     await this.#noteUse().catch(this.#onError);
   }
 
-  async #look(secret: string, now: number): Promise<KnownKey> {
+  #look(secret: string, now: number): Promise<KnownKey> {
+    const known = this.#looks.get(secret);
+    if (known && now - known.startedMs < trustMs) return known.entry;
+    const look = { startedMs: now, entry: this.#read(secret, now) };
+    this.#looks.set(secret, look);
+    const isOver = () => {
+      if (this.#looks.get(secret) === look) this.#looks.delete(secret);
+    };
+    look.entry.then(isOver, isOver);
+    return look.entry;
+  }
+
+  async #read(secret: string, now: number): Promise<Entry> {
     if (!isSecret(secret)) {
       throw problem("key-invalid", {
         detail: "This is not an API key of Tidings: a character is missing or mistyped.",
       });
     }
+    const forgotten = this.#forgotten;
     const row = await this.#control
       .selectFrom("keys")
       .innerJoin("projects", "projects.id", "keys.projectId")
@@ -95,7 +118,7 @@ export class KeyRing {
       usedAtMs: now,
       notedAtMs,
     };
-    this.#entries.set(secret, entry);
+    if (forgotten === this.#forgotten) this.#entries.set(secret, entry);
     if (notedAtMs === 0) this.#noteUse().catch(this.#onError);
     return entry;
   }
@@ -108,6 +131,8 @@ export class KeyRing {
         .updateTable("keys")
         .set({ lastUsedAt: entry.usedAtMs })
         .where("id", "=", entry.keyId)
+        // Another node may have noted a later use.
+        .where((eb) => eb.or([eb("lastUsedAt", "is", null), eb("lastUsedAt", "<", entry.usedAtMs)]))
         .execute();
     }
   }

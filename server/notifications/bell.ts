@@ -1,7 +1,7 @@
 import type { Kysely } from "kysely";
 import type { LiveStreams } from "../events/live.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import type { AcceptedEvent, EventStore } from "../storage/store.ts";
+import type { Arrival, EventStore } from "../storage/store.ts";
 import type { Event } from "../wire/event.ts";
 import type { Delivery, Notification } from "../wire/notification.ts";
 
@@ -73,13 +73,16 @@ export async function listNotifications(
 
 /** Marks notifications as read: those with the ids, or all. */
 export async function markRead(control: Control, accountId: string, ids?: string[]): Promise<void> {
+  // Other texts are no notification's id.
+  const numbers = ids?.filter((id) => /^\d{1,15}$/.test(id)).map(Number);
+  if (numbers?.length === 0) return;
   await control
     .updateTable("deliveries")
     .set({ readAt: Date.now() })
     .where("accountId", "=", accountId)
     .where("kind", "=", "dashboard")
     .where("readAt", "is", null)
-    .$if(ids !== undefined, (query) => query.where("id", "in", ids!.map(Number)))
+    .$if(numbers !== undefined, (query) => query.where("id", "in", numbers!))
     .execute();
 }
 
@@ -87,7 +90,7 @@ export async function markRead(control: Control, accountId: string, ids?: string
 export async function ring(
   control: Control,
   live: LiveStreams,
-  { event, projectId }: AcceptedEvent,
+  { event, projectId }: Arrival,
 ): Promise<void> {
   const rows = await control
     .selectFrom("deliveries")

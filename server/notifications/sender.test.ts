@@ -31,11 +31,8 @@ for (const engine of stores) {
       place = await engine.place();
       store = await place.open();
       service = pushService();
-      channels = await createChannels(
-        testConfig({ dataDirectory: "unused" }),
-        store.control,
-        "http://localhost",
-      );
+      const config = await testConfig({ dataDirectory: "unused" });
+      channels = await createChannels(config, store.control, "http://localhost");
       const passwordHash = await hashPassword("long enough password");
       const account = await store.control
         .transaction()
@@ -58,8 +55,7 @@ for (const engine of stores) {
         throw error;
       };
       const sender = new Sender({
-        control: store.control,
-        events: store.events,
+        store,
         channels: channels.channels,
         onError: fail,
         now: () => now,
@@ -188,8 +184,7 @@ for (const engine of stores) {
       // A clock that runs, and a wait of 0.1 s.
       random = 0.01;
       const sender = new Sender({
-        control: store.control,
-        events: store.events,
+        store,
         channels: channels.channels,
         onError: console.error,
         now: () => Date.now() - offset,

@@ -1,6 +1,6 @@
-import type { Kysely, Selectable } from "kysely";
+import type { Selectable } from "kysely";
 import type { ControlTables } from "../storage/control-tables.ts";
-import type { AcceptedEvent, EventStore } from "../storage/store.ts";
+import type { Arrival, Store } from "../storage/store.ts";
 import type { Event } from "../wire/event.ts";
 import { removeDestination } from "./destinations.ts";
 import type { Outcome } from "./outcome.ts";
@@ -20,8 +20,7 @@ export type Notice = {
 export type Send = (notice: Notice) => Promise<Outcome>;
 
 type Rooms = {
-  control: Kysely<ControlTables>;
-  events: EventStore;
+  store: Store;
   /** How each kind of destination is reached; one that is missing here is not configured. */
   channels: { browser: Send; email?: Send | undefined };
   onError: (error: unknown) => void;
@@ -33,11 +32,15 @@ type Rooms = {
 const claimMax = 16;
 /** A claimed delivery is another's again after this: the process that held it has died. */
 const leaseMs = 60_000;
+/** For so long it is tried to write down how a delivery went: with the sending itself, less than the lease. */
+const settleMs = 10_000;
 const backoffBaseMs = 5_000;
 const backoffCapMs = 4 * 60 * 60 * 1_000;
 /** A delivery that did not come through within a day is dead. */
 const giveUpMs = 24 * 60 * 60 * 1_000;
 const idleMs = 60_000;
+/** Until it is tried again what the storage did not take. */
+const troubleMs = 2_000;
 const rememberedEventsMax = 1_000;
 
 /**
@@ -48,8 +51,8 @@ export class Sender {
   readonly #rooms: Rooms;
   readonly #now: () => number;
   readonly #random: () => number;
-  /** Events of this process, passed along; those from before a restart are read again. */
-  readonly #events = new Map<string, Event>();
+  /** Events of this process, passed along; those from before a restart or of another node are read again. */
+  readonly #events = new Map<string, { event: Event; arrivalMs: number }>();
   #timer: Timer | null = null;
   #working: Promise<void> | null = null;
   #again = false;
@@ -62,15 +65,18 @@ export class Sender {
   }
 
   /** Takes up what is due: an event whose deliveries were just stored, or what an earlier process left. */
-  wake(accepted?: AcceptedEvent): void {
-    if (accepted) {
+  wake(arrived?: Arrival): void {
+    if (arrived) {
       if (this.#events.size >= rememberedEventsMax) this.#events.delete(this.#events.keys().next().value!);
-      this.#events.set(accepted.event.id, accepted.event);
+      this.#events.set(arrived.event.id, { event: arrived.event, arrivalMs: arrived.arrival.ms });
     }
     if (this.#closed) return;
     this.#again = true;
     this.#working ??= this.#work()
-      .catch(this.#rooms.onError)
+      .catch((error) => {
+        this.#rooms.onError(error);
+        this.#wakeIn(troubleMs);
+      })
       .finally(() => {
         this.#working = null;
         if (this.#again) this.wake();
@@ -97,29 +103,12 @@ export class Sender {
   async #work(): Promise<void> {
     while (!this.#closed) {
       this.#again = false;
-      const claimed = await this.#claim();
+      const now = this.#now();
+      const claimed = await this.#rooms.store.claimDeliveries(now, now + leaseMs, claimMax);
       if (claimed.length === 0) break;
       await Promise.all(claimed.map((delivery) => this.#deliver(delivery)));
     }
     if (!this.#closed) await this.#sleep();
-  }
-
-  async #claim(): Promise<Delivery[]> {
-    const { control } = this.#rooms;
-    const now = this.#now();
-    const due = control
-      .selectFrom("deliveries")
-      .select("id")
-      .where("state", "=", "waiting")
-      .where("nextAttemptAt", "<=", now)
-      .orderBy("nextAttemptAt")
-      .limit(claimMax);
-    return control
-      .updateTable("deliveries")
-      .set((eb) => ({ attempts: eb("attempts", "+", 1), nextAttemptAt: now + leaseMs }))
-      .where("id", "in", due)
-      .returningAll()
-      .execute();
   }
 
   async #deliver(delivery: Delivery): Promise<void> {
@@ -130,11 +119,21 @@ export class Sender {
       this.#rooms.onError(error);
       outcome = { kind: "retry", detail: `Tidings failed at it: ${(error as Error).message}` };
     }
-    await this.#settle(delivery, outcome);
+    // What was sent is to be known as sent before it is due again; the storage may be away for a moment.
+    const untilMs = this.#now() + settleMs;
+    for (;;) {
+      try {
+        return await this.#settle(delivery, outcome);
+      } catch (error) {
+        if (this.#closed || this.#now() > untilMs) throw error;
+        await Bun.sleep(troubleMs);
+      }
+    }
   }
 
   async #send(delivery: Delivery): Promise<Outcome> {
-    const { control, channels } = this.#rooms;
+    const { channels, store } = this.#rooms;
+    const { control } = store;
     const send = delivery.kind === "dashboard" ? undefined : channels[delivery.kind];
     if (!send)
       return {
@@ -157,15 +156,16 @@ export class Sender {
     return send({ event, project, ...destination });
   }
 
-  async #event({ eventId, projectId }: Delivery): Promise<Event | null> {
+  async #event({ eventId, projectId, createdAt }: Delivery): Promise<Event | null> {
     const known = this.#events.get(eventId);
-    if (known) return known;
-    const json = await this.#rooms.events.find(projectId, eventId);
+    // An event that was removed by another node may have come anew, under the same id.
+    if (known?.arrivalMs === createdAt) return known.event;
+    const json = await this.#rooms.store.events.find(projectId, eventId);
     return json === null ? null : (JSON.parse(json) as Event);
   }
 
   async #settle(delivery: Delivery, outcome: Outcome): Promise<void> {
-    const { control } = this.#rooms;
+    const { control } = this.#rooms.store;
     const now = this.#now();
     const { detail } = outcome;
     const update = (change: Partial<Delivery>) =>
@@ -173,8 +173,10 @@ export class Sender {
         .updateTable("deliveries")
         .set({ detail, nextAttemptAt: null, ...change })
         .where("id", "=", delivery.id)
-        // One that was cancelled meanwhile stays so, unless it came through.
-        .$if(outcome.kind !== "delivered", (query) => query.where("state", "=", "waiting"))
+        // One that was cancelled or claimed again meanwhile is left alone, unless it came through.
+        .$if(outcome.kind !== "delivered", (query) =>
+          query.where("state", "=", "waiting").where("attempts", "=", delivery.attempts),
+        )
         .execute();
     switch (outcome.kind) {
       case "delivered":
@@ -198,7 +200,7 @@ export class Sender {
   }
 
   async #sleep(): Promise<void> {
-    const next = await this.#rooms.control
+    const next = await this.#rooms.store.control
       .selectFrom("deliveries")
       .select("nextAttemptAt")
       .where("state", "=", "waiting")
@@ -206,6 +208,11 @@ export class Sender {
       .limit(1)
       .executeTakeFirst();
     const waitMs = next ? Math.min(Math.max(next.nextAttemptAt! - this.#now(), 10), idleMs) : idleMs;
+    this.#wakeIn(waitMs);
+  }
+
+  #wakeIn(waitMs: number): void {
+    if (this.#closed) return;
     if (this.#timer) clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.wake(), waitMs);
     this.#timer.unref();

@@ -13,13 +13,7 @@ export async function createProject(
   name: string,
   ownerId: string | null,
 ): Promise<{ id: number; project: Project }> {
-  const now = Date.now();
-  const slug = await freeSlug(control, name);
-  const row = await control
-    .insertInto("projects")
-    .values({ slug, name, createdAt: now })
-    .returningAll()
-    .executeTakeFirstOrThrow();
+  const row = await insertProject(control, name);
   if (ownerId !== null) await addMember(control, row.id, ownerId, "owner");
   return { id: row.id, project: projectOf({ ...row, role: "owner" }) };
 }
@@ -128,7 +122,7 @@ function projectOf(row: Selectable<ControlTables["projects"]> & { role: Project[
   };
 }
 
-async function freeSlug(control: Control, name: string): Promise<string> {
+async function insertProject(control: Control, name: string): Promise<Selectable<ControlTables["projects"]>> {
   const base =
     name
       .normalize("NFKD")
@@ -138,12 +132,13 @@ async function freeSlug(control: Control, name: string): Promise<string> {
       .slice(0, slugCharactersMax)
       .replace(/^-+|-+$/g, "") || "project";
   for (let number = 1; ; number++) {
-    const slug = number === 1 ? base : `${base}-${number}`;
-    const taken = await control
-      .selectFrom("projects")
-      .select("id")
-      .where("slug", "=", slug)
+    // By the insert itself it is found out whether the slug is free: another node may take it at this moment.
+    const row = await control
+      .insertInto("projects")
+      .values({ slug: number === 1 ? base : `${base}-${number}`, name, createdAt: Date.now() })
+      .onConflict((conflict) => conflict.column("slug").doNothing())
+      .returningAll()
       .executeTakeFirst();
-    if (!taken) return slug;
+    if (row) return row;
   }
 }

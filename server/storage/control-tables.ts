@@ -103,6 +103,8 @@ export type ControlTables = {
     createdAt: number;
     endedAt: number | null;
   };
+  /** What one process alone does at a time, and until when the others leave it to it. */
+  leases: { name: string; holder: string; until: number };
   destinations: {
     id: string;
     accountId: string;

@@ -1,8 +1,17 @@
 import type { Config } from "../config.ts";
+import { openPostgresStore } from "./postgres/index.ts";
 import { openSqliteStore } from "./sqlite/index.ts";
-import type { Store } from "./store.ts";
+import type { Store, StoreWatch } from "./store.ts";
 
-/** Opens the store that the settings name. */
-export function openStore(config: Config, onFatal: (error: Error) => void): Promise<Store> {
-  return openSqliteStore(config.dataDirectory, onFatal);
+/** Opens the store that the settings name: the database server where there is one, else the file in the data directory. */
+export function openStore(
+  {
+    dataDirectory,
+    databaseUrl,
+    databaseConnections,
+  }: Pick<Config, "dataDirectory" | "databaseUrl" | "databaseConnections">,
+  watch: StoreWatch,
+): Promise<Store> {
+  if (databaseUrl === null) return openSqliteStore(dataDirectory, watch.onFatal);
+  return openPostgresStore({ url: databaseUrl, connections: databaseConnections }, watch);
 }

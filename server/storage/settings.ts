@@ -1,4 +1,4 @@
-import type { Kysely } from "kysely";
+import type { Kysely, Transaction } from "kysely";
 import type { ControlTables } from "./control-tables.ts";
 
 /** A value that is made once for an installation and kept, such as its secret; the first one made stays. */
@@ -17,4 +17,16 @@ export async function settled(
     .onConflict((conflict) => conflict.doNothing())
     .execute();
   return (await find())!.value;
+}
+
+/**
+ * Waits until no other transaction is alone under this name, also on another node, and keeps others out until this one ends: for what
+ * is decided by what is there.
+ */
+export async function alone(transaction: Transaction<ControlTables>, name: string): Promise<void> {
+  await transaction
+    .insertInto("settings")
+    .values({ name: `alone: ${name}`, value: "" })
+    .onConflict((conflict) => conflict.column("name").doUpdateSet({ value: "" }))
+    .execute();
 }

@@ -6,7 +6,7 @@ import { createProject } from "../projects/projects.ts";
 import { stores } from "../testing/stores.ts";
 import type { Event } from "../wire/event.ts";
 import { parseSearch } from "../wire/search.ts";
-import type { AcceptedEvent, CountQuery, EventQuery, KnownTexts, Store } from "./store.ts";
+import type { AcceptedEvent, Arrival, CountQuery, EventQuery, KnownTexts, Store } from "./store.ts";
 
 const day = Date.UTC(2026, 0, 31);
 const hour = 3_600_000;
@@ -305,8 +305,23 @@ for (const engine of stores) {
         await store.control.updateTable("idempotencyKeys").set({ createdAt: 0 }).execute();
         await store.events.appendTied([make(projectId)], { ...idempotency("new"), key: "l" });
         expect(await keysOf(projectId)).toMatchObject([{ key: "l" }]);
+        await store.control.updateTable("idempotencyKeys").set({ createdAt: 0 }).execute();
         await store.events.appendTied([make(projectId)], { ...idempotency("newer"), key: "l" });
         expect(await keysOf(projectId)).toMatchObject([{ key: "l", draft: "newer" }]);
+      });
+
+      test("an Idempotency-Key that is there already is left alone, and nothing is stored with it", async () => {
+        const projectId = await newProject();
+        const verdicts = await Promise.all(
+          ["a", "b", "c"].map((draft) =>
+            store.events.appendTied([make(projectId), make(projectId)], idempotency(draft)),
+          ),
+        );
+        expect(verdicts.filter((verdict) => verdict !== null)).toHaveLength(1);
+        expect(await store.events.appendTied([make(projectId)], idempotency("d"))).toBeNull();
+        const draft = ["a", "b", "c"][verdicts.findIndex((verdict) => verdict !== null)];
+        expect(await keysOf(projectId)).toMatchObject([{ draft }]);
+        expect(await streamed(all(projectId))).toHaveLength(2);
       });
 
       test("a refused event goes as it is replayed, once, and in its own project alone", async () => {
@@ -447,6 +462,41 @@ for (const engine of stores) {
           expect(await store.events.arrivedAfter(projectId, { ms, sequence: 1_048_575 }, 10)).toEqual([]);
         }
       });
+    });
+
+    test("what arrives is told once it is durable, in the order of arrival, and nothing else is", async () => {
+      const projectId = await newProject();
+      const known = await append(projectId, { id: Bun.randomUUIDv7() });
+      const told: (Arrival & { notified: boolean })[] = [];
+      await store.events.follow({
+        projects: () => [projectId],
+        arrived: ({ projectId, event, json, arrival }, notified) =>
+          told.push({ projectId, event, json, arrival, notified }),
+        reached() {},
+        skipped() {},
+      });
+      const events = [
+        make(projectId),
+        make(projectId, { id: known.event.id }),
+        make(projectId, { createdAtMs: day }),
+        make(projectId, { tags: { b: "1", a: "2" } }),
+      ];
+      await Promise.all(events.map((event) => store.events.append(event)));
+      const tied = [make(projectId), make(projectId)];
+      await store.events.appendTied(tied, { kind: "idempotency", key: "f", bodyHash: "", draft: "[]" });
+      await store.events.appendAll([make(999_999)]);
+      const expected = [...events.filter(({ event }) => event.id !== known.event.id), ...tied];
+      for (const until = Date.now() + 5_000; told.length < expected.length && Date.now() < until; )
+        await Bun.sleep(5);
+      expect(told).toEqual(
+        expected.map(({ projectId, event, json, arrival }) => ({
+          projectId,
+          event,
+          json,
+          arrival,
+          notified: false,
+        })),
+      );
     });
 
     test("channels are made with their first event and count their events", async () => {

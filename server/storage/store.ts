@@ -1,4 +1,4 @@
-import type { Kysely } from "kysely";
+import type { Kysely, Selectable } from "kysely";
 import type { Moment } from "../events/id.ts";
 import type { Event } from "../wire/event.ts";
 import type { Search } from "../wire/search.ts";
@@ -140,6 +140,21 @@ export type KnownTexts = { kind: "name" | "user" | "key" } | { kind: "value"; ke
 
 export type ArrivedEvent = { arrival: Moment; json: string };
 
+/** An event that arrived, on this node or on another. */
+export type Arrival = Pick<AcceptedEvent, "projectId" | "event" | "json" | "arrival">;
+
+/** Who is told of what arrives. */
+export type Follower = {
+  /** The projects whose events are to be told; of others, those alone that were notified. */
+  projects: () => Iterable<number>;
+  /** An event is durable; they come in the order of arrival, on whichever node. */
+  arrived: (event: Arrival, notified: boolean) => void;
+  /** All that arrived up to here was told. */
+  reached: (moment: Moment) => void;
+  /** So much arrived up to here that it is not told. */
+  skipped: (moment: Moment) => void;
+};
+
 /** Where events are kept. Every implementation passes `store.test.ts`. */
 export interface EventStore {
   /**
@@ -156,7 +171,8 @@ export interface EventStore {
   appendAll(events: readonly AcceptedEvent[]): Promise<(Verdict | Error)[]>;
   /**
    * Stores events of one project and what is tied to them in one transaction. Events that are all crowded out leave the tie
-   * undone. Gives null, and stores nothing, where the refused event to be replayed is not there any more.
+   * undone. Gives null, and stores nothing, where the refused event to be replayed is not there any more, or the key has been stored
+   * within its time.
    */
   appendTied(events: readonly AcceptedEvent[], tie: Tie): Promise<Verdict[] | null>;
   /**
@@ -175,13 +191,15 @@ export interface EventStore {
   find(projectId: number, id: string): Promise<string | null>;
   /** Up to `limit` events that arrived after a moment, in the order of arrival; fewer where they are long, none at the end. */
   arrivedAfter(projectId: number, moment: Moment, limit: number): Promise<ArrivedEvent[]>;
+  /** Tells of what arrives from now on, until the store is closed. There is one follower. */
+  follow(follower: Follower): Promise<void>;
   /** Counts events; null where a split has more than `limits.statsSplitValues` values. */
   count(query: CountQuery): Promise<Counts | null>;
   /** Up to `limit` users that have events, with the number of these. */
   users(query: UserQuery, limit: number): Promise<{ userId: string; events: number }[]>;
   /**
    * Up to `limit` different texts that begin so, in the order of their characters' codes. Quick however many events there are;
-   * for that, very long texts may be missing.
+   * for that, very long texts may be missing, and values of a key that has tens of thousands.
    */
   startingWith(projectId: number, texts: KnownTexts, prefix: string, limit: number): Promise<string[]>;
   /** How many events a removal holds for. */
@@ -210,12 +228,33 @@ export interface EventStore {
   lastArrival(): Promise<Moment | null>;
 }
 
+/**
+ * Claims up to `limit` deliveries that are due, for one process to send: nobody else has them until `untilMs`, when they are due again.
+ * Their `attempts` counts this one, and tells a claim from those after it.
+ */
+export type ClaimDeliveries = (
+  nowMs: number,
+  untilMs: number,
+  limit: number,
+) => Promise<Selectable<ControlTables["deliveries"]>[]>;
+
 /** All that is kept: events, and everything else in the control tables. */
 export interface Store {
-  /** For better-auth, which writes its dates and booleans as the engine wants them. */
-  engine: "sqlite" | "postgres";
   events: EventStore;
   control: Kysely<ControlTables>;
+  claimDeliveries: ClaimDeliveries;
   /** Finishes what was accepted and closes. */
   close(): Promise<void>;
 }
+
+/** Who is told of a store's troubles, and how long it may take to be there. */
+export type StoreWatch = {
+  /** The storage can't go on: the process is to end, and to acknowledge nothing more. */
+  onFatal: (error: Error) => void;
+  /** Something failed that nobody asked for, such as a connection in reserve. */
+  onError: (error: unknown) => void;
+  /** The storage is not there yet, for this reason, and is waited for. */
+  onWaiting: (why: string) => void;
+  /** How long it is waited for. */
+  patienceMs: number;
+};

@@ -1,6 +1,6 @@
-import { rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Config } from "../config.ts";
+import { environmentOf, removePlace } from "./engine.ts";
 import { prepare, testConfig } from "./test-app.ts";
 
 const server = join(import.meta.dir, "..");
@@ -62,8 +62,8 @@ type ServerProcess = Awaited<ReturnType<typeof startServer>>;
 
 /** Like `testApp`, with the server as a process of its own: to be killed, and to be measured alone. */
 export async function testProcess(change: Partial<Config> = {}) {
-  const config = testConfig(change);
-  const environment = { TIDINGS_DATA: config.dataDirectory };
+  const config = await testConfig(change);
+  const environment = environmentOf(config);
   const { secret } = await prepare(config, "owner@example.com");
   let server: ServerProcess | null = await startServer(environment);
   /** Rejects while the server is down. */
@@ -128,7 +128,7 @@ export async function testProcess(change: Partial<Config> = {}) {
     },
     async [Symbol.asyncDispose](): Promise<void> {
       await server?.end("SIGTERM");
-      rmSync(config.dataDirectory, { recursive: true, force: true });
+      await removePlace(config);
     },
   };
 }

@@ -1,8 +1,6 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { openSqliteStore } from "../storage/sqlite/index.ts";
+import { openStore } from "../storage/open.ts";
 import type { Store } from "../storage/store.ts";
+import { makePlace, removePlace, storeEngines, testWatch } from "./engine.ts";
 
 /** An engine to run the store's suite on: a place of its own, opened as often as a test wants. */
 export type StoreEngine = {
@@ -11,19 +9,13 @@ export type StoreEngine = {
   place: () => Promise<{ open: () => Promise<Store>; remove: () => Promise<void> }>;
 };
 
-export const stores: StoreEngine[] = [
-  {
-    name: "sqlite",
-    place: async () => {
-      const directory = mkdtempSync(join(tmpdir(), "tidings-store-"));
-      return {
-        open: () => openSqliteStore(directory, fail),
-        remove: async () => rmSync(directory, { recursive: true, force: true }),
-      };
-    },
+export const stores: StoreEngine[] = storeEngines.map((name) => ({
+  name,
+  place: async () => {
+    const place = await makePlace(name);
+    return {
+      open: () => openStore({ ...place, databaseConnections: 5 }, testWatch),
+      remove: () => removePlace(place),
+    };
   },
-];
-
-function fail(error: Error): never {
-  throw error;
-}
+}));

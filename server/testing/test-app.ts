@@ -1,19 +1,18 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { createAccount, hashPassword } from "../accounts/create-account.ts";
 import { type Config, readConfig } from "../config.ts";
 import { createKey } from "../keys/keys.ts";
 import { type Running, serve } from "../main.ts";
 import { createProject } from "../projects/projects.ts";
 import { openStore } from "../storage/open.ts";
+import type { Store } from "../storage/store.ts";
 import type { Event } from "../wire/event.ts";
+import { makePlace, removePlace, testWatch } from "./engine.ts";
 
 export const testPassword = "correct horse battery";
 
-/** Settings of a server for a test: a free port, a directory of its own, a quiet log. */
-export function testConfig(change: Partial<Config> = {}): Config {
-  const dataDirectory = change.dataDirectory ?? mkdtempSync(join(tmpdir(), "tidings-test-"));
+/** Settings of a server for a test: a free port, a place of its own, a quiet log. `removePlace` clears it away. */
+export async function testConfig(change: Partial<Config> = {}): Promise<Config> {
+  const place = change.dataDirectory === undefined ? await makePlace() : {};
   return {
     ...readConfig({
       PORT: "0",
@@ -21,9 +20,14 @@ export function testConfig(change: Partial<Config> = {}): Config {
       TIDINGS_LOG: "error",
       TIDINGS_ALLOW_PRIVATE_ADDRESSES: "true",
     }),
+    ...place,
     ...change,
-    dataDirectory,
   };
+}
+
+/** Opens the store of a server beside it, as another process would. */
+export function openTestStore(config: Config): Promise<Store> {
+  return openStore(config, testWatch);
 }
 
 export type TestApp = Awaited<ReturnType<typeof testApp>>;
@@ -36,7 +40,7 @@ export type TestApp = Awaited<ReturnType<typeof testApp>>;
  * const response = await app.post({ channel: "payments", name: "Payment received" });
  */
 export async function testApp(change: Partial<Config> = {}) {
-  const config = testConfig(change);
+  const config = await testConfig(change);
   const owner = "owner@example.com";
   const first = await prepare(config, owner);
   let running: Running = await serve(config);
@@ -93,7 +97,7 @@ export async function testApp(change: Partial<Config> = {}) {
     },
     /** Makes another project with a member of its own and a key, beside the running server, as a command would. */
     async another(name: string, email: string): Promise<{ slug: string; secret: string }> {
-      const store = await openStore(config, fail);
+      const store = await openTestStore(config);
       try {
         const passwordHash = await hashPassword(testPassword);
         const { id, project } = await store.control.transaction().execute(async (transaction) => {
@@ -114,14 +118,14 @@ export async function testApp(change: Partial<Config> = {}) {
     },
     async [Symbol.asyncDispose](): Promise<void> {
       await running.stop();
-      rmSync(config.dataDirectory, { recursive: true, force: true });
+      await removePlace(config);
     },
   };
 }
 
-/** Fills a data directory with an owner, the project "default" and a key. */
+/** Fills an empty place with an owner, the project "default" and a key. */
 export async function prepare(config: Config, email: string): Promise<{ secret: string }> {
-  const store = await openStore(config, fail);
+  const store = await openTestStore(config);
   try {
     const passwordHash = await hashPassword(testPassword);
     const { firstProject } = await store.control
@@ -133,8 +137,4 @@ export async function prepare(config: Config, email: string): Promise<{ secret: 
   } finally {
     await store.close();
   }
-}
-
-function fail(error: Error): never {
-  throw error;
 }

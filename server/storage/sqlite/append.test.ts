@@ -22,7 +22,7 @@ test("counters, channels and index say the same as the rows, whatever came at on
       ),
     ),
   );
-  expect(expectConsistent(app.config.dataDirectory)).toBe(600 - 60 + 1);
+  expect(await expectConsistent(app.config)).toBe(600 - 60 + 1);
   using database = openForReading(databaseFile(app.config.dataDirectory));
   // One entry for the one id that a client made; ids of the server need none.
   expect(database.query("SELECT project_id, lower(hex(id)) AS id FROM sent_ids").all()).toEqual([

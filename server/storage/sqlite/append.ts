@@ -1,10 +1,10 @@
 import type { Database } from "bun:sqlite";
 import { momentOfId } from "../../events/id.ts";
+import { bodyOf, eventJson, idOf } from "../event-row.ts";
 import type { Verdict } from "../store.ts";
 import type { BatchEvent } from "./batch.ts";
 import type { Counting } from "./counting.ts";
 import type { DigestWrite } from "./digest-write.ts";
-import { bodyOf, eventJson, idOf } from "./event-row.ts";
 import { datedBit, lastDatedSequence, positionAt, positionSql } from "./position.ts";
 
 /**

@@ -1,15 +1,17 @@
 import type { Database } from "bun:sqlite";
 import { holds } from "../../events/filter.ts";
 import type { Event } from "../../wire/event.ts";
+import { partsOf, type Range, valueIn } from "../counted.ts";
+import { eventJson, userIdIn } from "../event-row.ts";
+import type { Condition } from "../match.ts";
 import type { CountQuery, Counts, Split } from "../store.ts";
+import { Buckets, Tally, TooManyValuesError } from "../tally.ts";
 import { createBlocks } from "./blocks.ts";
 import { createCounters } from "./counters.ts";
 import { type BlockCount, createCountNext } from "./digest-count.ts";
-import { eventJson, userIdIn } from "./event-row.ts";
-import { type IndexedTexts, type Term, valueIn } from "./indexed-texts.ts";
-import { type Match, matchOf, type Query, textOf } from "./match.ts";
+import type { IndexedTexts, Term } from "./indexed-texts.ts";
+import { type Match, matchOf, textOf } from "./match.ts";
 import { positionAfter, positionAt } from "./position.ts";
-import { Buckets, Tally, TooManyValuesError } from "./tally.ts";
 import { Turns } from "./turns.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 
@@ -28,8 +30,6 @@ const looksMaxFiltered = 100;
 const isEvent = "rowid & 2097151 <> 2097151";
 
 type Row = { ms: number; sequence: number; id: string; body: string };
-type Range = { fromMs: number; toMs: number };
-
 /** A count under way: what was asked, and what was found. */
 type Work = CountQuery & {
   match: Match;
@@ -159,8 +159,8 @@ export function createCount(database: Database, vocabulary: Vocabulary, texts: I
       },
     );
     for (const [index, { token, text }] of terms.entries()) {
-      const term: Query = { kind: "leaf", tokens: [token], isPrefix: false };
-      const query: Query = isFiltered ? { kind: "all", of: [match.query, term] } : term;
+      const term: Condition = { kind: "tokens", tokens: [token] };
+      const query: Condition = isFiltered ? { kind: "all", of: [match.query, term] } : term;
       for (const own of left[index]!) {
         await forEachEntry(work, query, own, (bucket, count) => tally.add(text, bucket, count));
         await turns.next();
@@ -209,7 +209,7 @@ export function createCount(database: Database, vocabulary: Vocabulary, texts: I
   /** Gives what matches by bucket, from the index alone. */
   async function forEachEntry(
     { buckets, turns }: Work,
-    query: Query,
+    query: Condition,
     { fromMs, toMs }: Range,
     add: (bucket: number, events: number) => void,
   ): Promise<void> {
@@ -258,26 +258,4 @@ function extend(ranges: Range[], { fromMs, toMs }: Range): void {
 
 function isKept({ match, filter }: Work, row: Row): boolean {
   return match.isExact || holds(filter, eventOf(row));
-}
-
-/** A count's range in parts: whole hours of buckets, where the counters hold what is asked for, and what lies between. */
-function partsOf({ filter, bounds }: CountQuery): (Range & { isCounted: boolean })[] {
-  const parts: (Range & { isCounted: boolean })[] = [];
-  const areCounted = Object.keys(filter).every((name) => name === "channel" || name === "name");
-  let doneMs = bounds[0]!;
-  for (let bucket = 0; areCounted && bucket < bounds.length - 1; bucket++) {
-    const fromMs = Math.ceil(bounds[bucket]! / hourMs) * hourMs;
-    const toMs = Math.floor(bounds[bucket + 1]! / hourMs) * hourMs;
-    if (fromMs >= toMs) continue;
-    const last = parts.at(-1);
-    if (last && last.toMs === fromMs) last.toMs = toMs;
-    else {
-      if (doneMs < fromMs) parts.push({ fromMs: doneMs, toMs: fromMs, isCounted: false });
-      parts.push({ fromMs, toMs, isCounted: true });
-    }
-    doneMs = toMs;
-  }
-  const endMs = bounds.at(-1)!;
-  if (doneMs < endMs) parts.push({ fromMs: doneMs, toMs: endMs, isCounted: false });
-  return parts;
 }

@@ -1,10 +1,10 @@
 import type { Database } from "bun:sqlite";
+import type { Condition } from "../match.ts";
+import type { Buckets } from "../tally.ts";
 import { type Bits, countBits } from "./bits.ts";
 import type { Block, Blocks } from "./blocks.ts";
 import { and, evaluate } from "./evaluate.ts";
-import type { Query } from "./match.ts";
 import type { MsRange } from "./narrow.ts";
-import type { Buckets } from "./tally.ts";
 
 /** Adds events to a bucket. */
 type Add = (bucket: number, events: number) => void;
@@ -60,7 +60,7 @@ export function createCountNext(database: Database, blocks: Blocks) {
    */
   return database.transaction(
     (
-      query: Query,
+      query: Condition,
       range: MsRange,
       buckets: Buckets,
       take: (count: BlockCount) => void,

@@ -1,7 +1,7 @@
 import { wordsOf } from "../../events/words.ts";
 import type { Event } from "../../wire/event.ts";
+import { token } from "../tokens.ts";
 import { Gaps, packed } from "./bits.ts";
-import { token } from "./tokens.ts";
 
 /** A token is rare in a block on fewer events than this, and not in its digest. */
 const rareBelow = 8;

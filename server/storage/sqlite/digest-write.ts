@@ -1,8 +1,8 @@
 import type { Database } from "bun:sqlite";
+import { token } from "../tokens.ts";
 import { type BlockRange, changedMax } from "./digest-build.ts";
 import type { DigestPart } from "./digest-draft.ts";
 import { positionAt, positionSql } from "./position.ts";
-import { token } from "./tokens.ts";
 
 /** Tokens that a step looks for in the index, and those whose ordinals it deletes. */
 const soughtTokens = 200;

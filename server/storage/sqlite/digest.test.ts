@@ -7,12 +7,12 @@ import fc from "fast-check";
 import { holds } from "../../events/filter.ts";
 import { ArrivalClock, eventIdOf } from "../../events/id.ts";
 import { createProject } from "../../projects/projects.ts";
-import { expectConsistent } from "../../testing/consistency.ts";
+import { expectSqliteConsistent } from "../../testing/consistency-sqlite.ts";
 import type { Event } from "../../wire/event.ts";
 import type { Search } from "../../wire/search.ts";
+import { valueIn } from "../counted.ts";
 import type { AcceptedEvent, Cursor, EventFilter, Split, Store } from "../store.ts";
 import { openSqliteStore } from "./index.ts";
-import { valueIn } from "./indexed-texts.ts";
 import { databaseFile } from "./open.ts";
 
 const blockEvents = 60;
@@ -262,7 +262,7 @@ describe("what is searched in digests is what a plain scan finds", () => {
     expect(blocks()).toMatchObject({ events: 1_000, changed: 150 + gone.size, late: 150 });
     await expectFound(2);
     await expectCounted(2);
-    expectConsistent(directory);
+    expectSqliteConsistent(directory);
   }, 60_000);
 
   test("where so many came that a digest is of no use, and when it was made anew", async () => {
@@ -315,7 +315,7 @@ describe("what is searched in digests is what a plain scan finds", () => {
     expect(blocks().blocks).toBeGreaterThan(before + 1);
     await expectFound(8);
     await expectCounted(8);
-    expectConsistent(directory);
+    expectSqliteConsistent(directory);
   }, 60_000);
 });
 

@@ -1,6 +1,6 @@
+import type { Condition } from "../match.ts";
 import { type Bits, fullBits } from "./bits.ts";
 import type { Block, Blocks } from "./blocks.ts";
-import type { Query } from "./match.ts";
 
 /**
  * What a query finds in a block, as far as its digest tells. A token that the digest does not know may be on some events, never
@@ -19,19 +19,18 @@ export type Found = {
 };
 
 /** Evaluates a query on the digest of a block; null stands for no events. */
-export function evaluate(query: Query, block: Block, blocks: Blocks): Found {
+export function evaluate(query: Condition, block: Block, blocks: Blocks): Found {
   switch (query.kind) {
-    case "leaf": {
-      if (query.isPrefix) {
-        return {
-          without: null,
-          most: fullBits(block.events),
-          least: null,
-          unknown: [],
-          unknownLeft: [],
-          isVague: true,
-        };
-      }
+    case "prefix":
+      return {
+        without: null,
+        most: fullBits(block.events),
+        least: null,
+        unknown: [],
+        unknownLeft: [],
+        isVague: true,
+      };
+    case "tokens": {
       const { bits, unknown } = blocks.withAny(block, query.tokens);
       const most = unknown.length > 0 ? fullBits(block.events) : bits;
       return { without: bits, most, least: bits, unknown, unknownLeft: [], isVague: false };
@@ -52,7 +51,7 @@ export function evaluate(query: Query, block: Block, blocks: Blocks): Found {
       return found;
     }
     case "but": {
-      const from = evaluate(query.from, block, blocks);
+      const from = evaluate(query.of, block, blocks);
       if (from.most === null) return nothing;
       const not = evaluate(query.not, block, blocks);
       const isKnown = from.without === from.most && not.without === not.most;

@@ -1,11 +1,12 @@
 import type { Database } from "bun:sqlite";
 import { momentOfId } from "../../events/id.ts";
+import { Counts } from "../counts.ts";
+import { dashed } from "../event-row.ts";
 import type { OneEvent, Removal, Removed } from "../store.ts";
-import { type Counting, Counts } from "./counting.ts";
+import { token } from "../tokens.ts";
+import type { Counting } from "./counting.ts";
 import type { DigestWrite } from "./digest-write.ts";
-import { dashed } from "./event-row.ts";
 import { positionAt, positionSql } from "./position.ts";
-import { token } from "./tokens.ts";
 
 type Row = { ms: number; sequence: number; id: string; body: string };
 

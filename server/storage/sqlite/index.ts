@@ -1,7 +1,19 @@
 import { CamelCasePlugin, Kysely } from "kysely";
 import type { Moment } from "../../events/id.ts";
 import type { ControlTables } from "../control-tables.ts";
-import type { ArrivedEvent, Counts, Cursor, EventQuery, EventStore, Page, Pause, Store } from "../store.ts";
+import type {
+  ArrivedEvent,
+  Counts,
+  Cursor,
+  EventQuery,
+  EventStore,
+  Follower,
+  Page,
+  Pause,
+  Store,
+} from "../store.ts";
+import { exact } from "../tokens.ts";
+import { createClaimDeliveries } from "./deliveries.ts";
 import { createDialect } from "./dialect.ts";
 import { blockEventsUsual } from "./digest-build.ts";
 import { databaseFile, migrate, openForReading, removeSnapshots } from "./open.ts";
@@ -9,7 +21,6 @@ import { Reader } from "./reader.ts";
 import type { Chunk, DigestOn } from "./reader-thread.ts";
 import { hasRemnants } from "./remnants.ts";
 import type { ScrubStep } from "./scrub.ts";
-import { exact } from "./tokens.ts";
 import { Writer } from "./writer.ts";
 
 /** Events that a streamed listing reads at a time: large enough to be quick, small enough for pages to slip between. */
@@ -27,7 +38,12 @@ export async function openSqliteStore(
   blockEvents = blockEventsUsual,
 ): Promise<Store> {
   migrate(dataDirectory);
-  const writer = await Writer.start(dataDirectory, onFatal);
+  let follower: Follower | null = null;
+  const writer = await Writer.start(
+    dataDirectory,
+    (event, notified) => follower?.arrived(event, notified),
+    onFatal,
+  );
   const reader = await Reader.start(dataDirectory, blockEvents, onFatal);
   const reading = openForReading(databaseFile(dataDirectory));
   const control = new Kysely<ControlTables>({
@@ -105,14 +121,17 @@ export async function openSqliteStore(
       }
       return { copies: removeSnapshots(dataDirectory) };
     },
+    async follow(who) {
+      follower = who;
+    },
     ping: () => reader.ask<void>({ kind: "ping" }),
     lastArrival: () => reader.ask<Moment | null>({ kind: "lastArrival" }),
   };
 
   return {
-    engine: "sqlite",
     events,
     control,
+    claimDeliveries: createClaimDeliveries(control),
     async close() {
       await control.destroy();
       await writer.close();

@@ -1,8 +1,9 @@
 import type { Database } from "bun:sqlite";
 import type { Event } from "../../wire/event.ts";
+import { valueIn } from "../counted.ts";
+import { eventJson } from "../event-row.ts";
 import type { Split } from "../store.ts";
-import { eventJson } from "./event-row.ts";
-import { escaped, hashedBeginning, textOf, token } from "./tokens.ts";
+import { beginningsOf, textOf, token } from "../tokens.ts";
 import { behind, type Vocabulary } from "./vocabulary.ts";
 
 /** A token, and the text that it stands for. */
@@ -61,24 +62,4 @@ export function createIndexedTexts(database: Database, vocabulary: Vocabulary) {
       }
     },
   };
-}
-
-/** How what stands in the index begins, of texts that begin with this one; in order. */
-function beginningsOf(text: string): string[] {
-  const whole = escaped(text);
-  const hashed = hashedBeginning(whole);
-  if (hashed.startsWith(whole)) return [whole];
-  return [whole, hashed].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
-}
-
-/** What a split tells an event apart by; nothing where the event does not have the tag. */
-export function valueIn(event: Event, split: Split): string | undefined {
-  switch (split.by) {
-    case "channel":
-      return event.channelId;
-    case "name":
-      return event.name;
-    case "tag":
-      return Object.hasOwn(event.tags, split.key) ? event.tags[split.key] : undefined;
-  }
 }

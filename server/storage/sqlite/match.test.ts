@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseSearch } from "../../wire/search.ts";
+import { tokensOf } from "../tokens.ts";
 import { matchOf, textOf } from "./match.ts";
 import { databaseFile, migrate, openForWriting } from "./open.ts";
 import { positionAt } from "./position.ts";
-import { tokensOf } from "./tokens.ts";
 import { openVocabulary } from "./vocabulary.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "tidings-match-"));

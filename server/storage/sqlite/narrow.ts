@@ -1,8 +1,8 @@
 import type { Database } from "bun:sqlite";
+import type { Condition } from "../match.ts";
 import { type Bits, countBits, ordinalsOf } from "./bits.ts";
 import type { Block, Blocks } from "./blocks.ts";
 import { evaluate } from "./evaluate.ts";
-import type { Query } from "./match.ts";
 import { positionAt } from "./position.ts";
 
 /** Milliseconds since 1970, the first inclusive and the second not. */
@@ -34,7 +34,7 @@ export function createNarrow(database: Database, blocks: Blocks) {
   type Order = keyof typeof selectEntries;
 
   /** Gives the parts in order, each only when the one before did not suffice. */
-  return function* narrow(query: Query, range: MsRange, order: Order): Generator<Part> {
+  return function* narrow(query: Condition, range: MsRange, order: Order): Generator<Part> {
     const ascending = order === "asc";
     // What the index is to be asked about, from where the parts before ended.
     const open = ascending
@@ -89,14 +89,14 @@ export function createNarrow(database: Database, blocks: Blocks) {
   /** All entries from a block on of a rare token that what is asked for must have; null where none is so rare. */
   function fewIn(
     block: Block,
-    query: Query,
+    query: Condition,
     order: Order,
     rare: Map<string, Ahead>,
     range: MsRange,
   ): Entry[] | null {
-    for (const part of query.kind === "all" ? query.of : [query.kind === "but" ? query.from : query]) {
+    for (const part of query.kind === "all" ? query.of : [query.kind === "but" ? query.of : query]) {
       if (part.kind === "all") return fewIn(block, part, order, rare, range);
-      if (part.kind !== "leaf" || part.isPrefix || part.tokens.length > unknownMax) continue;
+      if (part.kind !== "tokens" || part.tokens.length > unknownMax) continue;
       if (blocks.withAny(block, part.tokens).bits !== null) continue;
       const few = aheadOf(part.tokens, order, rare).all(block, order, range);
       if (few) return few;
@@ -107,7 +107,7 @@ export function createNarrow(database: Database, blocks: Blocks) {
   /** When what is asked for may have happened in a block; null where the index tells it better. */
   function momentsIn(
     block: Block,
-    query: Query,
+    query: Condition,
     order: Order,
     rare: Map<string, Ahead>,
     range: MsRange,

@@ -1,9 +1,9 @@
 import type { Database } from "bun:sqlite";
 import { holds } from "../../events/filter.ts";
 import type { Event } from "../../wire/event.ts";
+import { dashed, eventJson } from "../event-row.ts";
 import type { Cursor, EventQuery } from "../store.ts";
 import { createBlocks } from "./blocks.ts";
-import { dashed, eventJson } from "./event-row.ts";
 import { matchOf, textOf } from "./match.ts";
 import { createNarrow, type Moment, type MsRange, type Part } from "./narrow.ts";
 import { positionAfter, positionAt, positionSql } from "./position.ts";

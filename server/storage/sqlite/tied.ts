@@ -19,6 +19,9 @@ export function createAppendTied(database: Database, append: (events: BatchEvent
     `DELETE FROM idempotency_keys WHERE (project_id, key) IN
        (SELECT project_id, key FROM idempotency_keys WHERE created_at < ?1 ORDER BY created_at LIMIT ?2)`,
   );
+  const selectKey = database.prepare<{ createdAt: number }, [number, string, number]>(
+    "SELECT created_at AS createdAt FROM idempotency_keys WHERE project_id = ?1 AND key = ?2 AND created_at >= ?3",
+  );
   const selectRefused = database.prepare<{ id: number }, [number, number]>(
     "SELECT id FROM refused_events WHERE id = ?1 AND project_id = ?2",
   );
@@ -28,12 +31,14 @@ export function createAppendTied(database: Database, append: (events: BatchEvent
     const events = decodeBatch(batch);
     const { projectId, arrivalMs: now } = events[0]!;
     if (tie.kind === "replay" && selectRefused.get(tie.refusedId, projectId) === null) return null;
+    const expiredMs = now - limits.idempotencyMs;
+    if (tie.kind === "idempotency" && selectKey.get(projectId, tie.key, expiredMs) !== null) return null;
     const verdicts = append(events);
     if (verdicts.every(({ kind }) => kind === "crowded")) return verdicts;
     if (tie.kind === "replay") dropRefused.run(tie.refusedId);
     else {
       insertKey.run(projectId, tie.key, tie.bodyHash, tie.draft, JSON.stringify(verdicts), now);
-      dropExpiredKeys.run(now - limits.idempotencyMs, expiredAtATime);
+      dropExpiredKeys.run(expiredMs, expiredAtATime);
     }
     return verdicts;
   };

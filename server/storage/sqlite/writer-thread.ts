@@ -3,6 +3,7 @@
  * tables, one at a time, and answers each after its commit's fsync.
  */
 import type { SQLQueryBindings } from "bun:sqlite";
+import type { BatchAnswer, BatchNews, Failed } from "../queue.ts";
 import type { OneEvent, RefusedEvent, RefusedKeeping, Removal, Removed, Tie, Verdict } from "../store.ts";
 import { createAppend } from "./append.ts";
 import { decodeBatch } from "./batch.ts";
@@ -36,15 +37,9 @@ export type WriterRequest =
 /** Events that are stored together with what is tied to them. */
 export type TiedBatch = { batch: string; tie: Tie };
 
-/** Why something was not stored; `code` is SQLite's own. */
-export type Failed = { kind: "failed"; code: string; message: string };
-
-/** Verdicts of a batch that hold news; the others are plain `created`. */
-export type BatchNews = [index: number, verdict: Verdict | Failed][];
-
 export type ExecuteResult = { rows: unknown[]; changes: number; lastInsertRowid: number | bigint };
 
-export type AppendAnswer = { kind: "appended"; news: BatchNews; tied: (Verdict[] | null | Failed)[] };
+export type AppendAnswer = { kind: "appended" } & BatchAnswer;
 
 export type WriterAnswer =
   | { kind: "ready" }

@@ -1,4 +1,5 @@
 import { ProblemError } from "../../wire/problems.ts";
+import { type Batch, type Failed, type OnCreated, WriteQueue } from "../queue.ts";
 import type {
   AcceptedEvent,
   OneEvent,
@@ -9,12 +10,18 @@ import type {
   Tie,
   Verdict,
 } from "../store.ts";
+import { encodeBatch } from "./batch.ts";
 import type { DigestStep } from "./digest-write.ts";
 import { endThread } from "./end-thread.ts";
 import { isFatal, storageProblem } from "./failure.ts";
-import { WriteQueue } from "./queue.ts";
 import type { ScrubStep } from "./scrub.ts";
-import type { AppendAnswer, ExecuteResult, Failed, WriterAnswer, WriterRequest } from "./writer-thread.ts";
+import type {
+  AppendAnswer,
+  AppendRequest,
+  ExecuteResult,
+  WriterAnswer,
+  WriterRequest,
+} from "./writer-thread.ts";
 
 /** Batches that the writer has at a time: one that it commits, and the next, so that it never waits for this thread. */
 const batchesMax = 2;
@@ -32,7 +39,7 @@ const canStayAwake = navigator.hardwareConcurrency > 1;
 export class Writer {
   readonly #thread: Worker;
   readonly #onFatal: (error: Error) => void;
-  readonly #queue = new WriteQueue();
+  readonly #queue: WriteQueue;
   #outstanding: ((answer: WriterAnswer) => void)[] = [];
   #flushScheduled = false;
   #eventsUnderWay = 0;
@@ -44,15 +51,23 @@ export class Writer {
   #idle: (() => void)[] = [];
   #control: Promise<unknown> = Promise.resolve();
 
-  private constructor(thread: Worker, onFatal: (error: Error) => void) {
+  private constructor(thread: Worker, onCreated: OnCreated, onFatal: (error: Error) => void) {
     this.#thread = thread;
+    this.#queue = new WriteQueue(onCreated);
     this.#onFatal = onFatal;
   }
 
-  /** @param onFatal - called when the disk can't be trusted any more: nothing may be acknowledged after it. */
-  static async start(dataDirectory: string, onFatal: (error: Error) => void): Promise<Writer> {
+  /**
+   * @param onCreated - told of each event that was stored, before the one who waits for it
+   * @param onFatal - called when the disk can't be trusted any more: nothing may be acknowledged after it
+   */
+  static async start(
+    dataDirectory: string,
+    onCreated: OnCreated,
+    onFatal: (error: Error) => void,
+  ): Promise<Writer> {
     const thread = new Worker(new URL("./writer-thread.ts", import.meta.url).href, { argv: [dataDirectory] });
-    const writer = new Writer(thread, onFatal);
+    const writer = new Writer(thread, onCreated, onFatal);
     await new Promise<void>((resolve, reject) => {
       thread.onerror = (event) => reject(new Error(event.message));
       thread.onmessage = () => resolve();
@@ -192,11 +207,12 @@ export class Writer {
   #flush(): void {
     if (this.#isHeld) return;
     const batch = this.#queue.take();
+    const waiting = batch.events.length + batch.tied.length;
     this.#countersAreBehind = true;
-    this.#eventsUnderWay += batch.events;
+    this.#eventsUnderWay += waiting;
     this.#stayAwake();
-    this.#ask(batch.request, (answer) => {
-      this.#eventsUnderWay -= batch.events;
+    this.#ask(requestOf(batch), (answer) => {
+      this.#eventsUnderWay -= waiting;
       if (answer.kind !== "failed") {
         batch.settle(answer as AppendAnswer, (failed) => this.#failure(failed));
         return;
@@ -239,4 +255,15 @@ export class Writer {
     if (isFatal(code)) this.#onFatal(error);
     return error;
   }
+}
+
+function requestOf({ events, tied, refused }: Batch): AppendRequest {
+  return {
+    kind: "append",
+    batch: encodeBatch(events),
+    ...(tied.length > 0 && {
+      tied: tied.map(({ events, tie }) => ({ batch: encodeBatch(events), tie })),
+    }),
+    ...(refused && { refused }),
+  };
 }

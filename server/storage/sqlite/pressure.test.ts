@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
-import { canMount, smallDisk, thinDisk } from "../testing/disks.ts";
-import { rawRequest } from "../testing/raw-request.ts";
-import { testProcess } from "../testing/server-process.ts";
-import type { Event } from "../wire/event.ts";
-import { busyTimeoutMs, databaseFile, openForWriting } from "./sqlite/open.ts";
+import { canMount, smallDisk, thinDisk } from "../../testing/disks.ts";
+import { rawRequest } from "../../testing/raw-request.ts";
+import { testProcess } from "../../testing/server-process.ts";
+import type { Event } from "../../wire/event.ts";
+import { busyTimeoutMs, databaseFile, openForWriting } from "./open.ts";
 
 if (!canMount)
   console.log("The tests of failing disks are left out: they need root on Linux, to mount some.");

@@ -1,7 +1,5 @@
-import { problem } from "../../wire/problems.ts";
-import type { AcceptedEvent, RefusedEvent, RefusedKeeping, Tie, Verdict } from "../store.ts";
-import { encodeBatch } from "./batch.ts";
-import type { AppendAnswer, AppendRequest, Failed, TiedBatch } from "./writer-thread.ts";
+import { problem } from "../wire/problems.ts";
+import type { AcceptedEvent, RefusedEvent, RefusedKeeping, Tie, Verdict } from "./store.ts";
 
 /** Most events that wait for the writer; more are refused with 503, so that memory stays bounded. */
 const eventsMax = 50_000;
@@ -9,17 +7,17 @@ const charactersMax = 24 * 1_024 * 1_024;
 /** Most refused events that wait to be kept; what comes beyond is not. */
 const refusedMax = 2_000;
 const refusedCharactersMax = 16 * 1_024 * 1_024;
-/** Most events in one commit, and most of their JSON: a batch is copied on its way to the thread. */
+/** Most events in one commit, and most of their JSON: a batch is copied on its way to the database. */
 const batchEventsMax = 5_000;
 const batchCharactersMax = 8 * 1_024 * 1_024;
 
 type Waiting = (
-  | { event: AcceptedEvent; tied: null; resolve: (verdict: Verdict) => void }
-  | { event: null; tied: Tied; resolve: (verdicts: Verdict[] | null) => void }
-) & { events: number; characters: number; reject: (error: Error) => void };
+  | { event: AcceptedEvent; tied: null; at: number; resolve: (verdict: Verdict, at: number) => void }
+  | { event: null; tied: TiedEvents; at: 0; resolve: (verdicts: Verdict[] | null) => void }
+) & { events: number; characters: number; reject: (error: Error, at: number) => void };
 
 /** Events that are stored together, and what is stored with them. */
-type Tied = { events: readonly AcceptedEvent[]; tie: Tie };
+export type TiedEvents = { events: readonly AcceptedEvent[]; tie: Tie };
 
 type WaitingRefused = {
   refused: readonly RefusedEvent[];
@@ -28,24 +26,42 @@ type WaitingRefused = {
   reject: (error: Error) => void;
 };
 
-/** What shares a commit: the request that the writer is sent, and those who wait for its answer. */
+/** Why something was not stored; `code` is the database's own. */
+export type Failed = { kind: "failed"; code: string; message: string };
+
+/** Verdicts of events that hold news, by the events' places; the others are plain `created`. */
+export type BatchNews = [index: number, verdict: Verdict | Failed][];
+
+/** What became of a batch: of the events, and of each that are tied. */
+export type BatchAnswer = { news: BatchNews; tied: (Verdict[] | null | Failed)[] };
+
+/** What shares a commit, and how those who wait for it are told. */
 export type Batch = {
-  request: AppendRequest;
-  events: number;
-  settle: (answer: AppendAnswer, errorOf: (failed: Failed) => Error) => void;
+  events: AcceptedEvent[];
+  tied: TiedEvents[];
+  refused: { events: RefusedEvent[]; keeping: RefusedKeeping } | null;
+  settle: (answer: BatchAnswer, errorOf: (failed: Failed) => Error) => void;
   fail: (error: Error) => void;
 };
+
+export type OnCreated = (event: AcceptedEvent, notified: boolean) => void;
 
 const created: Verdict = { kind: "created", notified: false };
 
 /** What waits for the next commit. */
 export class WriteQueue {
+  readonly #onCreated: OnCreated;
   #waiting: Waiting[] = [];
   #events = 0;
   #characters = 0;
   #refused: WaitingRefused[] = [];
   #refusedEvents = 0;
   #refusedCharacters = 0;
+
+  /** @param onCreated - told of each event that was stored, before the one who waits for it */
+  constructor(onCreated: OnCreated) {
+    this.#onCreated = onCreated;
+  }
 
   get isEmpty(): boolean {
     return this.#waiting.length === 0 && this.#refused.length === 0;
@@ -56,7 +72,7 @@ export class WriteQueue {
     this.#refuseWhenFull();
     return new Promise((resolve, reject) => {
       const characters = event.json.length;
-      this.#push({ event, tied: null, events: 1, characters, resolve, reject });
+      this.#push({ event, tied: null, at: 0, events: 1, characters, resolve, reject });
     });
   }
 
@@ -64,14 +80,16 @@ export class WriteQueue {
   addAll(events: readonly AcceptedEvent[]): Promise<(Verdict | Error)[]> {
     this.#refuseWhenFull();
     return new Promise((allSettled) => {
-      const verdicts: (Verdict | Error)[] = [];
-      // Commits keep the order of the queue, so the verdicts come in the order of the events.
-      const settle = (verdict: Verdict | Error) => {
-        if (verdicts.push(verdict) === events.length) allSettled(verdicts);
+      const verdicts = new Array<Verdict | Error>(events.length);
+      let settled = 0;
+      const settle = (verdict: Verdict | Error, at: number) => {
+        verdicts[at] = verdict;
+        if (++settled === events.length) allSettled(verdicts);
       };
-      for (const event of events) {
+      for (let at = 0; at < events.length; at++) {
+        const event = events[at]!;
         const characters = event.json.length;
-        this.#push({ event, tied: null, events: 1, characters, resolve: settle, reject: settle });
+        this.#push({ event, tied: null, at, events: 1, characters, resolve: settle, reject: settle });
       }
     });
   }
@@ -82,7 +100,7 @@ export class WriteQueue {
     return new Promise((resolve, reject) => {
       const characters = events.reduce((sum, { json }) => sum + json.length, 0);
       const tied = { events, tie };
-      this.#push({ event: null, tied, events: events.length, characters, resolve, reject });
+      this.#push({ event: null, tied, at: 0, events: events.length, characters, resolve, reject });
     });
   }
 
@@ -105,27 +123,25 @@ export class WriteQueue {
     this.#refusedEvents = 0;
     this.#refusedCharacters = 0;
     const events: AcceptedEvent[] = [];
-    const tied: TiedBatch[] = [];
+    const tied: TiedEvents[] = [];
     for (const each of waiting) {
       if (each.tied === null) events.push(each.event);
-      else tied.push({ batch: encodeBatch(each.tied.events), tie: each.tied.tie });
+      else tied.push(each.tied);
     }
+    const settle = (answer: BatchAnswer, errorOf: (failed: Failed) => Error) => {
+      settleAll(waiting, answer, errorOf, this.#onCreated);
+      for (const { resolve } of refused) resolve();
+    };
     return {
-      request: {
-        kind: "append",
-        batch: encodeBatch(events),
-        ...(tied.length > 0 && { tied }),
-        ...(refused.length > 0 && {
-          refused: { events: refused.flatMap((each) => each.refused), keeping: refused[0]!.keeping },
-        }),
-      },
-      events: waiting.length,
-      settle(answer, errorOf) {
-        settle(waiting, answer, errorOf);
-        for (const { resolve } of refused) resolve();
-      },
+      events,
+      tied,
+      refused:
+        refused.length === 0
+          ? null
+          : { events: refused.flatMap((each) => each.refused), keeping: refused[0]!.keeping },
+      settle,
       fail(error) {
-        for (const { reject } of waiting) reject(error);
+        for (const { reject, at } of waiting) reject(error, at);
         for (const { reject } of refused) reject(error);
       },
     };
@@ -173,21 +189,35 @@ export class WriteQueue {
   }
 }
 
-function settle(batch: Waiting[], { news, tied }: AppendAnswer, errorOf: (failed: Failed) => Error): void {
+function settleAll(
+  batch: Waiting[],
+  { news, tied }: BatchAnswer,
+  errorOf: (failed: Failed) => Error,
+  onCreated: OnCreated,
+): void {
   let index = 0;
   let nextNews = 0;
   let nextTied = 0;
   for (const waiting of batch) {
     if (waiting.tied !== null) {
       const verdicts = tied[nextTied++]!;
-      if (verdicts !== null && "kind" in verdicts) waiting.reject(errorOf(verdicts));
-      else waiting.resolve(verdicts);
+      if (verdicts !== null && "kind" in verdicts) {
+        waiting.reject(errorOf(verdicts), 0);
+        continue;
+      }
+      verdicts?.forEach((verdict, at) => {
+        if (verdict.kind === "created") onCreated(waiting.tied.events[at]!, verdict.notified);
+      });
+      waiting.resolve(verdicts);
       continue;
     }
     const isNews = nextNews < news.length && news[nextNews]![0] === index;
     const verdict = isNews ? news[nextNews++]![1] : created;
-    if (verdict.kind === "failed") waiting.reject(errorOf(verdict));
-    else waiting.resolve(verdict);
+    if (verdict.kind === "failed") waiting.reject(errorOf(verdict), waiting.at);
+    else {
+      if (verdict.kind === "created") onCreated(waiting.event, verdict.notified);
+      waiting.resolve(verdict, waiting.at);
+    }
     index++;
   }
 }

@@ -32,7 +32,11 @@ function isEscaped(text: string, index: number): boolean {
 
 /** @param hexId - 32 lower-case hexadecimal digits */
 export function eventJson(hexId: string, body: string, createdAtMs: number): string {
-  return `{"id":"${dashed(hexId)}",${body},"createdAt":"${new Date(createdAtMs).toISOString()}"}`;
+  return jsonOf(dashed(hexId), body, createdAtMs);
+}
+
+export function jsonOf(id: string, body: string, createdAtMs: number): string {
+  return `{"id":"${id}",${body},"createdAt":"${new Date(createdAtMs).toISOString()}"}`;
 }
 
 export function dashed(hex: string): string {

@@ -6,8 +6,8 @@
  *
  * What must match exactly is escaped to characters that the index's `ascii` tokenizer neither folds nor splits.
  */
-import { wordsOf } from "../../events/words.ts";
-import type { Event } from "../../wire/event.ts";
+import { wordsOf } from "../events/words.ts";
+import type { Event } from "../wire/event.ts";
 
 /** Longest escaped text that stands in a token as it is; of longer ones the end is replaced by a hash. */
 const exactCharactersMax = 80;
@@ -85,7 +85,7 @@ export function exact(text: string): string {
 }
 
 /** A text in characters that the tokenizer neither folds nor splits; in a token a long one is shortened. */
-export function escaped(text: string): string {
+function escaped(text: string): string {
   let escaped = "";
   let from = 0;
   for (let at = 0; at < text.length; at++) {
@@ -109,8 +109,16 @@ function shortened(escaped: string, whole: string): string {
 }
 
 /** How what stands for a long text begins. "_y" can't come out of an escape: a short text never looks like a shortened one. */
-export function hashedBeginning(escaped: string): string {
+function hashedBeginning(escaped: string): string {
   return `${escaped.slice(0, 16).toWellFormed()}_y`;
+}
+
+/** How what stands in the index begins, of texts that begin with this one; in order. */
+export function beginningsOf(text: string): string[] {
+  const whole = escaped(text);
+  const hashed = hashedBeginning(whole);
+  if (hashed.startsWith(whole)) return [whole];
+  return [whole, hashed].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
 }
 
 const rememberedMax = 20_000;

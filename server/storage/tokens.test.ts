@@ -1,7 +1,7 @@
 import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import type { Event } from "../../wire/event.ts";
+import type { Event } from "../wire/event.ts";
 import { token, tokensOf } from "./tokens.ts";
 
 const texts = fc.oneof(

@@ -1,0 +1,85 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import type { Store } from "../storage/store.ts";
+import { stores } from "../testing/stores.ts";
+import { Leases } from "./lease.ts";
+
+for (const engine of stores) {
+  describe(`a lease on ${engine.name}`, () => {
+    let place: Awaited<ReturnType<typeof engine.place>>;
+    let store: Store;
+    beforeEach(async () => {
+      place = await engine.place();
+      store = await place.open();
+    });
+    afterEach(async () => {
+      await store.close();
+      await place.remove();
+    });
+
+    test("is one node's at a time, and the next one's when the work is done", async () => {
+      const nodes = Array.from({ length: 10 }, () => new Leases(store.control));
+      let working = 0;
+      let worked = 0;
+      const outcomes = await Promise.all(
+        nodes.map((leases) =>
+          leases.whileHeld("work", async (isHeld) => {
+            expect([++working, isHeld()]).toEqual([1, true]);
+            await Bun.sleep(300);
+            working--;
+            worked++;
+          }),
+        ),
+      );
+      expect([worked, outcomes.filter((isDone) => isDone).length]).toEqual([1, 1]);
+      expect(await nodes[1]!.whileHeld("work", async () => {})).toBe(true);
+      expect(await store.control.selectFrom("leases").selectAll().execute()).toEqual([]);
+    });
+
+    test("of one name holds up nothing of another", async () => {
+      const [one, other] = [new Leases(store.control), new Leases(store.control)];
+      const both = one.whileHeld("a", async () => {
+        expect(await other.whileHeld("b", async () => {})).toBe(true);
+        expect(await other.whileHeld("a", async () => {})).toBe(false);
+      });
+      expect(await both).toBe(true);
+    });
+
+    test("of a node that died is another's after its time, and not before", async () => {
+      const leaveBehind = (until: number) =>
+        store.control
+          .insertInto("leases")
+          .values({ name: "work", holder: "a dead node", until })
+          .onConflict((conflict) => conflict.column("name").doUpdateSet({ until }))
+          .execute();
+      const leases = new Leases(store.control);
+      await leaveBehind(Date.now() + 1_000);
+      expect(await leases.whileHeld("work", async () => {})).toBe(false);
+      await leaveBehind(Date.now());
+      expect(await leases.whileHeld("work", async () => {})).toBe(true);
+    });
+
+    test("is kept for longer than its time where the work takes longer, and is known to be lost where it was taken", async () => {
+      const [leases, other] = [new Leases(store.control, 600), new Leases(store.control)];
+      await leases.whileHeld("work", async (isHeld) => {
+        await Bun.sleep(1_500);
+        expect(isHeld()).toBe(true);
+        expect(await other.whileHeld("work", async () => {})).toBe(false);
+        await store.control.updateTable("leases").set({ holder: "another" }).execute();
+        while (isHeld()) await Bun.sleep(50);
+      });
+      // What another holds is not given up in its name.
+      expect(await store.control.selectFrom("leases").select("holder").execute()).toEqual([
+        { holder: "another" },
+      ]);
+    });
+
+    test("is given up where the work fails", async () => {
+      const leases = new Leases(store.control);
+      const failing = leases.whileHeld("work", async () => {
+        throw new Error("on purpose");
+      });
+      expect(await failing.catch((error) => error.message)).toBe("on purpose");
+      expect(await new Leases(store.control).whileHeld("work", async () => {})).toBe(true);
+    });
+  });
+}

@@ -1,0 +1,352 @@
+/** Several nodes on one database: what happens on one takes effect on the others. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { createAccount, hashPassword } from "./accounts/create-account.ts";
+import { addBrowser } from "./notifications/destinations.ts";
+import type { PushSubscription } from "./notifications/push.ts";
+import { createProject } from "./projects/projects.ts";
+import type { Store } from "./storage/store.ts";
+import { expectConsistent } from "./testing/consistency.ts";
+import { environmentOf, makePlace, type Place, removePlace, storeEngines } from "./testing/engine.ts";
+import { openStream } from "./testing/event-stream.ts";
+import { pushService } from "./testing/push-service.ts";
+import { startServer } from "./testing/server-process.ts";
+import { openTestStore, prepare, testConfig, testPassword } from "./testing/test-app.ts";
+import type { Job } from "./wire/job.ts";
+
+type Node = Awaited<ReturnType<typeof startServer>>;
+
+/** What is done on one node is known on the others within this time, with some for a busy machine. */
+const soonMs = 1_500;
+
+describe.if(storeEngines.includes("postgres"))("nodes on one database", () => {
+  let place: Place;
+  let nodes: Node[];
+  let key: string;
+  let cookie: string;
+
+  beforeAll(async () => {
+    place = await makePlace("postgres");
+    const config = await testConfig(place);
+    ({ secret: key } = await prepare(config, "owner@example.com"));
+    nodes = await Promise.all([startNode(), startNode()]);
+    cookie = await signIn(nodes[0]!, "owner@example.com");
+  }, 60_000);
+  afterAll(async () => {
+    for (const node of nodes) await node.end("SIGTERM");
+    await removePlace(place);
+  }, 30_000);
+
+  const startNode = () => startServer({ ...environmentOf(place), TIDINGS_ALLOW_PRIVATE_ADDRESSES: "true" });
+
+  function request(node: Node, path: string, init: RequestInit = {}, secret?: string): Promise<Response> {
+    const headers = new Headers(init.headers);
+    if (secret !== undefined) headers.set("x-api-key", secret);
+    return fetch(node.address + path, { ...init, headers });
+  }
+  const asKey = (node: Node, secret: string) => ({
+    request: (path: string, init: RequestInit = {}) => request(node, path, init, secret),
+  });
+  const asSession = (node: Node, session: string) => ({
+    request: (path: string, { headers, ...init }: RequestInit = {}) =>
+      request(node, path, {
+        ...init,
+        headers: { ...(headers as object), cookie: session, origin: node.address },
+      }),
+  });
+  const send = (node: Node, session: string, method: string, path: string, body?: unknown) =>
+    asSession(node, session).request(path, {
+      method,
+      ...(body !== undefined && {
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(body),
+      }),
+    });
+
+  async function signIn(node: Node, email: string): Promise<string> {
+    const response = await fetch(`${node.address}/api/auth/sign-in/email`, {
+      method: "POST",
+      headers: { "content-type": "application/json", origin: node.address },
+      body: JSON.stringify({ email, password: testPassword }),
+    });
+    return response.headers.getSetCookie()[0]!.split(";")[0]!;
+  }
+
+  /** Another project with a member of its own. */
+  async function another(name: string, email: string): Promise<{ slug: string; session: string }> {
+    const store = await openTestStore(await testConfig(place));
+    const passwordHash = await hashPassword(testPassword);
+    const { slug } = await store.control.transaction().execute(async (transaction) => {
+      const account = await createAccount(transaction, { email, password: testPassword }, passwordHash, null);
+      return (await createProject(transaction, name, account.id)).project;
+    });
+    await store.close();
+    return { slug, session: await signIn(nodes[0]!, email) };
+  }
+
+  /** Resolves at the stream's end; throws where it does not come soon. */
+  async function endsSoon(stream: Awaited<ReturnType<typeof openStream>>): Promise<void> {
+    const ended = await Promise.race([
+      (async () => {
+        while ((await stream.next()) !== null);
+        return true;
+      })(),
+      Bun.sleep(soonMs).then(() => false),
+    ]);
+    expect(ended).toBe(true);
+  }
+
+  /** Resolves when a node refuses a key; throws where that takes more than a second. */
+  async function refusedSoon(node: Node, secret: string, sinceMs = performance.now()): Promise<void> {
+    while ((await asKey(node, secret).request("/api/channels")).status === 200) await Bun.sleep(20);
+    expect(performance.now() - sinceMs).toBeLessThan(1_100);
+  }
+
+  async function newKey(): Promise<{ id: string; secret: string }> {
+    const response = await send(nodes[0]!, cookie, "POST", "/api/keys", { name: "n" });
+    const { key, secret } = (await response.json()) as { key: { id: string }; secret: string };
+    return { id: key.id, secret };
+  }
+
+  test("a session is good on each", async () => {
+    for (const node of nodes) {
+      expect((await asSession(node, cookie).request("/api/me")).status).toBe(200);
+    }
+  });
+
+  test("a key that is revoked on one is refused by the other, and its streams end, within a second", async () => {
+    const [one, other] = nodes as [Node, Node];
+    const { id, secret } = await newKey();
+    using stream = await openStream(asKey(other, secret));
+    using mine = await openStream(asKey(other, key));
+    expect((await stream.next())?.type).toBe("ready");
+    expect((await send(one, cookie, "DELETE", `/api/keys/${id}`)).status).toBe(200);
+    const revokedMs = performance.now();
+    await refusedSoon(other, secret, revokedMs);
+    await endsSoon(stream);
+    // Nobody else's stream ends.
+    expect((await mine.next())?.type).toBe("ready");
+    expect(await Promise.race([mine.next(), Bun.sleep(soonMs).then(() => "open")])).toBe("open");
+  });
+
+  test("a busy key is refused as soon", async () => {
+    const [one, other] = nodes as [Node, Node];
+    const { id, secret } = await newKey();
+    let isOver = false;
+    let lastGoodMs = 0;
+    const clients = Promise.all(
+      Array.from({ length: 8 }, async () => {
+        while (!isOver) {
+          const startMs = performance.now();
+          const { status } = await asKey(other, secret).request("/api/channels");
+          if (status === 200) lastGoodMs = Math.max(lastGoodMs, startMs);
+        }
+      }),
+    );
+    await Bun.sleep(1_500);
+    await send(one, cookie, "DELETE", `/api/keys/${id}`);
+    const revokedMs = performance.now();
+    await Bun.sleep(1_500);
+    isOver = true;
+    await clients;
+    expect(lastGoodMs).toBeGreaterThan(revokedMs - 500);
+    expect(lastGoodMs - revokedMs).toBeLessThan(1_050);
+  });
+
+  test("signing out on one ends the session's streams on the other", async () => {
+    const [one, other] = nodes as [Node, Node];
+    const session = await signIn(one, "owner@example.com");
+    using stream = await openStream(asSession(other, session));
+    expect((await send(one, session, "POST", "/api/auth/sign-out", {})).status).toBe(200);
+    await endsSoon(stream);
+    expect((await asSession(other, session).request("/api/me")).status).toBe(401);
+  });
+
+  test("a project that is deleted on one is gone from the other, with its streams", async () => {
+    const [one, other] = nodes as [Node, Node];
+    const { slug, session } = await another("Doomed", "doomed@example.com");
+    const path = `?project=${slug}`;
+    const made = await send(one, session, "POST", `/api/keys${path}`, { name: "n" });
+    const { secret } = (await made.json()) as { secret: string };
+    using ofKey = await openStream(asKey(other, secret));
+    using ofMember = await openStream(asSession(other, session), path);
+    const gone = await send(one, session, "DELETE", `/api/projects/${slug}?confirm=${slug}`);
+    expect(gone.status).toBe(202);
+    await Promise.all([refusedSoon(other, secret), endsSoon(ofKey), endsSoon(ofMember)]);
+    expect((await asSession(other, session).request(`/api/channels${path}`)).status).toBe(404);
+  });
+});
+
+describe.if(storeEngines.includes("postgres"))("nodes that share work", () => {
+  let place: Place;
+  let key: string;
+  let nodes: Node[] = [];
+  const settings = { TIDINGS_ALLOW_PRIVATE_ADDRESSES: "true" };
+
+  beforeEach(async () => {
+    place = await makePlace("postgres");
+    ({ secret: key } = await prepare(await testConfig(place), "owner@example.com"));
+  });
+  afterEach(async () => {
+    for (const node of nodes) await node.end("SIGTERM");
+    nodes = [];
+    await removePlace(place);
+  }, 30_000);
+
+  async function start(): Promise<Node> {
+    const node = await startServer({ ...environmentOf(place), ...settings });
+    nodes.push(node);
+    return node;
+  }
+  async function kill(node: Node): Promise<void> {
+    await node.end("SIGKILL");
+    nodes = nodes.filter((other) => other !== node);
+  }
+
+  async function withStore<Result>(work: (store: Store) => Promise<Result>): Promise<Result> {
+    const store = await openTestStore(await testConfig(place));
+    try {
+      return await work(store);
+    } finally {
+      await store.close();
+    }
+  }
+  /** Lets the owner's browser be told. */
+  const addOwnersBrowser = (subscription: PushSubscription) =>
+    withStore(async ({ control }) => {
+      const { id } = await control.selectFrom("accounts").select("id").executeTakeFirstOrThrow();
+      await addBrowser(control, id, { kind: "browser", label: "b", subscription });
+    });
+  const deliveries = () =>
+    withStore(({ control }) =>
+      control.selectFrom("deliveries").selectAll().where("kind", "=", "browser").execute(),
+    );
+
+  const post = (node: Node, body: unknown) =>
+    fetch(`${node.address}/api/events`, {
+      method: "POST",
+      headers: { "content-type": "application/json", "x-api-key": key },
+      body: JSON.stringify(body),
+    });
+
+  test("send each notification once", async () => {
+    await using service = pushService();
+    await addOwnersBrowser(service.subscribe());
+    const both = [await start(), await start(), await start()];
+    const count = 60;
+    const posted = await Promise.all(
+      Array.from({ length: count }, (_, n) =>
+        post(both[n % both.length]!, { channel: "c", name: `n${n}`, notify: true }),
+      ),
+    );
+    expect(new Set(posted.map(({ status }) => status))).toEqual(new Set([201]));
+    const titles = new Set<string>();
+    for (let n = 0; n < count; n++) {
+      const { payload } = await service.next();
+      titles.add((payload as { title: string }).title);
+    }
+    expect(titles.size).toBe(count);
+    let rows = await deliveries();
+    while (rows.some(({ state }) => state === "waiting")) {
+      await Bun.sleep(50);
+      rows = await deliveries();
+    }
+    expect(rows.map(({ state, attempts }) => `${state} ${attempts}`)).toEqual(
+      Array(count).fill("delivered 1"),
+    );
+  }, 40_000);
+
+  test("send what a node that was killed was sending", async () => {
+    // It takes a message and never says that it has it.
+    let asked = () => {};
+    const isAsked = new Promise<void>((resolve) => {
+      asked = resolve;
+    });
+    let isDeaf = true;
+    await using service = pushService();
+    const subscription = service.subscribe();
+    const { pathname } = new URL(subscription.endpoint);
+    const before = Bun.serve({
+      port: 0,
+      hostname: "127.0.0.1",
+      async fetch() {
+        asked();
+        if (isDeaf) await new Promise(() => {});
+        return new Response(null, { status: 201 });
+      },
+    });
+    await addOwnersBrowser({ ...subscription, endpoint: `${before.url.origin}${pathname}` });
+    const first = await start();
+    expect((await post(first, { channel: "c", name: "n", notify: true })).status).toBe(201);
+    await isAsked;
+    await kill(first);
+    const [claimed] = await deliveries();
+    expect(claimed).toMatchObject({ state: "waiting", attempts: 1 });
+    expect(claimed!.nextAttemptAt).toBeGreaterThan(Date.now());
+    // As if its lease were over.
+    await withStore(({ control }) =>
+      control
+        .updateTable("deliveries")
+        .set({ nextAttemptAt: Date.now() })
+        .where("id", "=", claimed!.id)
+        .execute(),
+    );
+    isDeaf = false;
+    await start();
+    let [row] = await deliveries();
+    while (row!.state === "waiting") {
+      await Bun.sleep(50);
+      [row] = await deliveries();
+    }
+    expect(row).toMatchObject({ state: "delivered", attempts: 2 });
+    await before.stop(true);
+  }, 40_000);
+
+  test("go on with the job of a node that was killed, and count what it did", async () => {
+    const [first, second] = [await start(), await start()];
+    const total = 4_000;
+    for (let n = 0; n < total; n += 1_000) {
+      const events = Array.from({ length: 1_000 }, () => ({ channel: "c", name: "n", userId: "u1" }));
+      expect((await post(first, events)).status).toBe(201);
+    }
+    const erasing = await fetch(`${first.address}/api/users/u1`, {
+      method: "DELETE",
+      headers: { "x-api-key": key },
+    });
+    const { job } = (await erasing.json()) as { job: Job };
+    const look = async (node: Node) => {
+      const response = await fetch(`${node.address}/api/jobs/${job.id}`, { headers: { "x-api-key": key } });
+      return ((await response.json()) as { job: Job }).job;
+    };
+    while ((await look(second)).done === 0) await Bun.sleep(5);
+    await kill(first);
+    const left = await look(second);
+    expect(left).toMatchObject({ state: "running", total });
+    expect(left.done).toBeLessThan(total);
+    const killedMs = performance.now();
+    while ((await look(second)).state !== "done") await Bun.sleep(100);
+    expect(performance.now() - killedMs).toBeLessThan(45_000);
+    expect((await look(second)).receipt).toMatchObject({ erasedEvents: total });
+    await expectConsistent(place);
+  }, 90_000);
+});
+
+describe.if(storeEngines.includes("postgres"))("nodes on an empty database", () => {
+  test("that start together print links that all work, until one is used", async () => {
+    const place = await makePlace("postgres");
+    const nodes = await Promise.all(Array.from({ length: 3 }, () => startServer(environmentOf(place))));
+    const claim = (node: Node, on: Node) => {
+      const token = new URL(/http\S+setup\?token=\S+/.exec(node.stdout)![0]).searchParams.get("token");
+      return fetch(`${on.address}/api/setup`, {
+        method: "POST",
+        headers: { "content-type": "application/json", origin: on.address },
+        body: JSON.stringify({ token, email: `${crypto.randomUUID()}@example.com`, password: testPassword }),
+      });
+    };
+    await nodes[0]!.end("SIGTERM");
+    expect((await claim(nodes[0]!, nodes[1]!)).status).toBe(403);
+    const claims = await Promise.all([claim(nodes[1]!, nodes[2]!), claim(nodes[2]!, nodes[1]!)]);
+    expect(claims.map(({ status }) => status).sort()).toEqual([201, 409]);
+    for (const node of nodes.slice(1)) await node.end("SIGTERM");
+    await removePlace(place);
+  }, 30_000);
+});

@@ -1,0 +1,40 @@
+import type { Event } from "../wire/event.ts";
+import type { CountQuery, Split } from "./store.ts";
+
+const hourMs = 3_600_000;
+
+export type Range = { fromMs: number; toMs: number };
+
+/** A count's range in parts: whole hours of buckets, where the counters hold what is asked for, and what lies between. */
+export function partsOf({ filter, bounds }: CountQuery): (Range & { isCounted: boolean })[] {
+  const parts: (Range & { isCounted: boolean })[] = [];
+  const areCounted = Object.keys(filter).every((name) => name === "channel" || name === "name");
+  let doneMs = bounds[0]!;
+  for (let bucket = 0; areCounted && bucket < bounds.length - 1; bucket++) {
+    const fromMs = Math.ceil(bounds[bucket]! / hourMs) * hourMs;
+    const toMs = Math.floor(bounds[bucket + 1]! / hourMs) * hourMs;
+    if (fromMs >= toMs) continue;
+    const last = parts.at(-1);
+    if (last && last.toMs === fromMs) last.toMs = toMs;
+    else {
+      if (doneMs < fromMs) parts.push({ fromMs: doneMs, toMs: fromMs, isCounted: false });
+      parts.push({ fromMs, toMs, isCounted: true });
+    }
+    doneMs = toMs;
+  }
+  const endMs = bounds.at(-1)!;
+  if (doneMs < endMs) parts.push({ fromMs: doneMs, toMs: endMs, isCounted: false });
+  return parts;
+}
+
+/** What a split tells an event apart by; nothing where the event does not have the tag. */
+export function valueIn(event: Event, split: Split): string | undefined {
+  switch (split.by) {
+    case "channel":
+      return event.channelId;
+    case "name":
+      return event.name;
+    case "tag":
+      return Object.hasOwn(event.tags, split.key) ? event.tags[split.key] : undefined;
+  }
+}

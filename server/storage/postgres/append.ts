@@ -1,0 +1,172 @@
+import { compareMoments, type Moment, momentOfId } from "../../events/id.ts";
+import { limits } from "../../wire/limits.ts";
+import { Counts } from "../counts.ts";
+import { bodyOf, jsonOf } from "../event-row.ts";
+import type { TiedEvents } from "../queue.ts";
+import type { AcceptedEvent, Verdict } from "../store.ts";
+import { tokensOf } from "../tokens.ts";
+import { arrivals, bigints, integers, texts, uuids } from "./arrays.ts";
+import { movedOn } from "./arrival.ts";
+import type { Ask } from "./ask.ts";
+import type { Partitions } from "./partitions.ts";
+import type { NewTexts } from "./vocabulary.ts";
+
+/** Longest that a batch may take, with its wait for those of other nodes; whether it was stored is not known then. */
+const appendMs = 5_000;
+
+/** Events that are stored in one transaction: of some, all or none. */
+export type Unit = { events: readonly AcceptedEvent[]; tied: TiedEvents | null };
+
+/** What was committed, between the arrival before it and its own last one, and by how many places its arrivals were moved on. */
+export type Commit = {
+  before: Moment;
+  last: Moment;
+  shift: number;
+  created: { event: AcceptedEvent; notified: boolean }[];
+};
+
+/** What other nodes are told of a commit, with what the database adds: where it is, and whether anybody was notified. */
+export type NoteStart = {
+  node: string;
+  /** When its events happened, both inclusive. */
+  fromMs: number;
+  toMs: number;
+  /** Null stands for any. */
+  projects: number[] | null;
+};
+
+/** As many projects' numbers as a notification has room for (8,000 bytes). */
+const noteProjectsMax = 500;
+
+type Row = {
+  before_ms: number;
+  before_sequence: number;
+  shift: number;
+  cuts: number;
+  news:
+    | (
+        | [place: number, kind: "notified" | "untied"]
+        | [place: number, kind: "duplicate", id: string, body: string, createdAtMs: number]
+      )[]
+    | null;
+};
+
+const created: Verdict = { kind: "created", notified: false };
+const createdAndNotified: Verdict = { kind: "created", notified: true };
+
+/**
+ * Makes the function that stores units in one transaction. It gives the verdicts of each, or null for one whose tie could not be
+ * made, and what was committed.
+ *
+ * @param node - who this is, among those that are told of the commit
+ */
+export function createAppend(ask: Ask, node: string, partitions: Partitions, newTexts: NewTexts) {
+  return async function append(
+    units: readonly Unit[],
+  ): Promise<{ verdicts: (Verdict[] | null)[]; commit: Commit }> {
+    const entries = inOrderOfArrival(units);
+    const missing = entries.filter(({ event }) => !partitions.holds(event.createdAtMs));
+    if (missing.length > 0) await partitions.make(missing.map(({ event }) => event.createdAtMs));
+
+    const events = entries.map(({ event }) => event);
+    const tokens = events.map((event) => tokensOf(event.projectId, event.event));
+    const fresh = newTexts.among(events);
+    const counts = new Counts();
+    let allFlags = 0;
+    const projects = new Set<number>();
+    let [fromMs, toMs] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+    for (const event of events) {
+      const { projectId, createdAtMs } = event;
+      counts.add(projectId, event.event.channelId, event.event.name, createdAtMs);
+      allFlags |= flagsOf(event);
+      projects.add(projectId);
+      if (createdAtMs < fromMs) fromMs = createdAtMs;
+      if (createdAtMs > toMs) toMs = createdAtMs;
+    }
+    const sums = [...counts.byHour()];
+    const note: NoteStart = {
+      node,
+      fromMs,
+      toMs,
+      projects: projects.size > noteProjectsMax ? null : [...projects],
+    };
+    const [row] = await ask<Row>(
+      `SELECT * FROM append_events($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)`,
+      [
+        integers(events.map(({ projectId }) => projectId)),
+        bigints(events.map(({ createdAtMs }) => createdAtMs)),
+        arrivals(events.map(({ arrival }) => arrival)),
+        uuids(events.map(({ event }) => event.id)),
+        texts(events.map(({ json }) => bodyOf(json))),
+        texts(tokens),
+        integers(events.map(flagsOf)),
+        bigints(events.map(({ idSent, event }) => (idSent ? momentOfId(event.id).ms : 0))),
+        allFlags,
+        integers(entries.map(({ tieOf }) => tieOf)),
+        tiesOf(units),
+        integers(sums.map(({ projectId }) => projectId)),
+        texts(sums.map(({ channel }) => channel)),
+        texts(sums.map(({ name }) => name)),
+        integers(sums.map(({ hour }) => hour)),
+        integers(sums.map(({ events }) => events)),
+        bigints(sums.map(({ lastMs }) => lastMs)),
+        texts(fresh.tokens),
+        fresh.cuts,
+        JSON.stringify(note).slice(1, -1),
+      ],
+      appendMs,
+    );
+    const { before_ms, before_sequence, shift, cuts, news } = row!;
+    newTexts.stored(fresh, cuts);
+
+    const verdicts = units.map(({ events }): Verdict[] | null =>
+      new Array<Verdict>(events.length).fill(created),
+    );
+    const isCreated = new Array<boolean>(entries.length).fill(true);
+    for (const item of news ?? []) {
+      const index = item[0] - 1;
+      const { unit, at } = entries[index]!;
+      isCreated[index] = item[1] === "notified";
+      if (item[1] === "untied") verdicts[unit] = null;
+      else if (item[1] === "notified") verdicts[unit]![at] = createdAndNotified;
+      else verdicts[unit]![at] = { kind: "duplicate", json: jsonOf(item[2]!, item[3]!, item[4]!) };
+    }
+    return {
+      verdicts,
+      commit: {
+        before: { ms: before_ms, sequence: before_sequence },
+        last: movedOn(events.at(-1)!.arrival, shift),
+        shift,
+        created: entries.flatMap(({ event, unit, at }, index) =>
+          isCreated[index] ? [{ event, notified: verdicts[unit]![at] === createdAndNotified }] : [],
+        ),
+      },
+    };
+  };
+}
+
+type Entry = { event: AcceptedEvent; unit: number; at: number; tieOf: number };
+
+function inOrderOfArrival(units: readonly Unit[]): Entry[] {
+  const entries: Entry[] = [];
+  let ties = 0;
+  units.forEach(({ events, tied }, unit) => {
+    const tieOf = tied ? ++ties : 0;
+    for (let at = 0; at < events.length; at++) entries.push({ event: events[at]!, unit, at, tieOf });
+  });
+  return entries.sort((a, b) => compareMoments(a.event.arrival, b.event.arrival));
+}
+
+function flagsOf({ idSent, dated, notifies }: AcceptedEvent): number {
+  return (idSent ? 1 : 0) | (dated ? 2 : 0) | (notifies ? 4 : 0);
+}
+
+/** What is tied to the units, as JSON. */
+function tiesOf(units: readonly Unit[]): string | null {
+  const ties = units.flatMap(({ tied }) => {
+    if (!tied) return [];
+    const { projectId, arrival } = tied.events[0]!;
+    return [{ ...tied.tie, projectId, expiredMs: arrival.ms - limits.idempotencyMs }];
+  });
+  return ties.length === 0 ? null : JSON.stringify(ties);
+}

@@ -1,0 +1,83 @@
+import pg from "pg";
+import type { EventStore } from "../store.ts";
+import { createAsk } from "./ask.ts";
+import { createCount } from "./count.ts";
+import { Feed } from "./feed.ts";
+import { createForget } from "./forget.ts";
+import { createKnownTexts } from "./known-texts.ts";
+import { Partitions } from "./partitions.ts";
+import { connectionSettings, type DatabaseAddress, openPool } from "./pool.ts";
+import { createRead } from "./read.ts";
+import { createScrub } from "./scrub.ts";
+import { batchesMax, Writer } from "./writer.ts";
+
+/** Longest that a read may take by default. */
+const readMs = 10_000;
+
+type Options = {
+  /** For reading; what stores events has connections of its own, so that no reading holds it up. */
+  pool: pg.Pool;
+  address: DatabaseAddress;
+  onError: (error: unknown) => void;
+};
+
+/** The events' half of the store, in a database that is up to date. */
+export async function createPostgresEvents({
+  pool,
+  address,
+  onError,
+}: Options): Promise<EventStore & { close: () => Promise<void> }> {
+  const node = crypto.randomUUID();
+  const writing = openPool({ ...address, connections: batchesMax + 1 }, onError);
+  const ask = createAsk(pool, readMs);
+  const askWriting = createAsk(writing, readMs);
+  const read = createRead(ask);
+  const texts = createKnownTexts(ask);
+  const forget = createForget(ask, read);
+  const scrub = createScrub(ask, read);
+  const feed = new Feed({
+    ask,
+    connect: () => new pg.Client(connectionSettings(address)),
+    node,
+    lastArrival: read.lastArrival,
+    onError,
+  });
+  const writer = new Writer(
+    askWriting,
+    node,
+    new Partitions(askWriting),
+    (commit) => feed.committed(commit),
+    onError,
+  );
+
+  return {
+    append: (event) => writer.append(event),
+    appendAll: (events) => writer.appendAll(events),
+    appendTied: (events, tie) => writer.appendTied(events, tie),
+    keepRefused: (refused, keeping) => writer.keepRefused(refused, keeping),
+    page: read.page,
+    stream: read.stream,
+    find: read.find,
+    arrivedAfter: read.arrivedAfter,
+    follow: (follower) => feed.follow(follower),
+    count: createCount(ask, read),
+    users: texts.users,
+    startingWith: texts.startingWith,
+    countRemovable: forget.countRemovable,
+    remove: forget.remove,
+    shrink: scrub.shrink,
+    // Its own indexes find what this would help to find.
+    digest: async () => {},
+    async scrub(pause, userIds = []) {
+      await scrub.scrub(pause, userIds.length > 0);
+      return { copies: 0 };
+    },
+    ping: read.ping,
+    lastArrival: read.lastArrival,
+    async close() {
+      await writer.close();
+      await feed.close();
+      await writing.end();
+    },
+  };
+}

@@ -1,0 +1,286 @@
+import type pg from "pg";
+import { compareMoments, type Moment } from "../../events/id.ts";
+import type { Event } from "../../wire/event.ts";
+import { jsonOf } from "../event-row.ts";
+import type { Arrival, Follower } from "../store.ts";
+import type { Commit, NoteStart } from "./append.ts";
+import { arrivalOf, momentOf, movedOn } from "./arrival.ts";
+import type { Ask } from "./ask.ts";
+
+/** How often it is looked whether a notification was missed. */
+const lookMs = 1_000;
+/** Between two attempts to connect. */
+const firstWaitMs = 100;
+const longestWaitMs = 5_000;
+/** A connection that does not answer so long is dead, though nobody said so. */
+const silenceMs = 10_000;
+/** Events that are read at a time. */
+const pageEvents = 500;
+/** Most that are told after a gap; streams are to begin anew where there are more. */
+const gapEventsMax = 10_000;
+/** Own commits that wait for those before them; the others are read again. */
+const ownMax = 100;
+
+/** What a node tells of its commit. */
+type Note = NoteStart & { before: Moment; last: Moment; notified: boolean };
+
+type Row = {
+  ms: number;
+  id: string;
+  body: string;
+  projectId: number;
+  arrivalMs: number;
+  sequence: number;
+  notified: boolean;
+};
+
+type Rooms = {
+  ask: Ask;
+  /** Makes a connection of its own that listens; a pooler between would not do. */
+  connect: () => pg.Client;
+  node: string;
+  lastArrival: () => Promise<Moment | null>;
+  onError: (error: unknown) => void;
+};
+
+/**
+ * Tells of what is committed, by this node or another, in the order of arrival. Commits come one after another (append_events), so who has
+ * told of an arrival has told of all before it: what is missing is what comes behind it, in whatever way this is heard of.
+ */
+export class Feed {
+  readonly #rooms: Rooms;
+  #follower: Follower | null = null;
+  /** All that arrived up to here was told. */
+  #reached: Moment = { ms: 0, sequence: 0 };
+  #own: Commit[] = [];
+  #notes: Note[] = [];
+  #mustLook = false;
+  #working: Promise<void> | null = null;
+  #client: pg.Client | null = null;
+  #timer: Timer | null = null;
+  #reconnecting: Timer | null = null;
+  #heardAtMs = 0;
+  #waitMs = firstWaitMs;
+  #isClosed = false;
+
+  constructor(rooms: Rooms) {
+    this.#rooms = rooms;
+  }
+
+  /** Tells of what arrives from now on. */
+  async follow(follower: Follower): Promise<void> {
+    if (this.#follower === null) await this.#listen();
+    this.#reached = (await this.#rooms.lastArrival()) ?? this.#reached;
+    this.#follower = follower;
+    follower.reached(this.#reached);
+    this.#timer ??= setInterval(() => this.#look(), lookMs);
+    this.#timer.unref();
+  }
+
+  /** What this node has committed. */
+  committed(commit: Commit): void {
+    if (!this.#follower) return;
+    if (this.#own.push(commit) > ownMax) this.#own.shift();
+    this.#wake();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#follower = null;
+    if (this.#timer) clearInterval(this.#timer);
+    if (this.#reconnecting) clearTimeout(this.#reconnecting);
+    await this.#working;
+    const client = this.#client;
+    this.#client = null;
+    await client?.end().catch(() => {});
+  }
+
+  #look(): void {
+    const client = this.#client;
+    if (client && performance.now() - this.#heardAtMs > silenceMs) {
+      this.#lost(client, new Error("The connection that listens does not answer."));
+    } else if (client) {
+      client.query("SELECT").then(
+        () => this.#heard(client),
+        (error) => this.#lost(client, error),
+      );
+    }
+    this.#mustLook = true;
+    this.#wake();
+  }
+
+  #wake(): void {
+    this.#working ??= this.#work()
+      .catch((error) => {
+        // It is looked again in a second.
+        if (!this.#isClosed) this.#rooms.onError(error);
+      })
+      .finally(() => {
+        this.#working = null;
+        if (this.#follower && this.#isNext(this.#own[0])) this.#wake();
+      });
+  }
+
+  #isNext(commit: Commit | undefined): boolean {
+    return commit !== undefined && compareMoments(commit.before, this.#reached) === 0;
+  }
+
+  async #work(): Promise<void> {
+    while (this.#follower) {
+      const isNews = ({ last }: { last: Moment }) => compareMoments(last, this.#reached) > 0;
+      this.#own = this.#own.filter(isNews).sort((a, b) => compareMoments(a.last, b.last));
+      this.#notes = this.#notes.filter(isNews);
+      const own = this.#own[0];
+      if (own && this.#isNext(own)) {
+        this.#tellOwn(own);
+        continue;
+      }
+      const note = this.#notes[0];
+      if (note && compareMoments(note.before, this.#reached) === 0 && !this.#concerns(note)) {
+        this.#reach(note.last);
+        continue;
+      }
+      if (own && (!note || compareMoments(own.before, note.last) <= 0)) await this.#readUpTo(own.before);
+      else if (note) await this.#readUpTo(note.last, note);
+      else if (this.#mustLook) {
+        this.#mustLook = false;
+        const last = await this.#rooms.lastArrival();
+        if (last && compareMoments(last, this.#reached) > 0) await this.#readUpTo(last);
+      } else return;
+    }
+  }
+
+  #concerns({ projects, notified }: Note): boolean {
+    if (notified || projects === null) return true;
+    const followed = new Set(this.#follower!.projects());
+    return projects.some((project) => followed.has(project));
+  }
+
+  #reach(moment: Moment): void {
+    this.#reached = moment;
+    this.#follower?.reached(moment);
+  }
+
+  #tellOwn({ created, shift, last }: Commit): void {
+    for (const { event, notified } of created) {
+      const { projectId, json, arrival } = event;
+      this.#follower?.arrived(
+        shift === 0 ? event : { projectId, event: event.event, json, arrival: movedOn(arrival, shift) },
+        notified,
+      );
+    }
+    this.#reach(last);
+  }
+
+  /** Reads what was committed up to an arrival, and tells of it. */
+  async #readUpTo(goal: Moment, note?: Note): Promise<void> {
+    // Where it is all of one note, the note says in which partitions it is.
+    const isWhole = note && compareMoments(note.before, this.#reached) === 0;
+    for (let told = 0; this.#follower && compareMoments(this.#reached, goal) < 0; ) {
+      const projects = [...this.#follower.projects()];
+      const rows = await this.#rooms.ask<Row>(
+        `SELECT created_at AS ms, id, body, project_id AS "projectId", arrival >> 20 AS "arrivalMs",
+           (arrival & 1048575)::integer AS sequence, notified
+         FROM events WHERE arrival > $1 AND arrival <= $2 AND (project_id = ANY ($3::integer[]) OR notified)
+           ${isWhole ? "AND created_at BETWEEN $5 AND $6" : ""}
+         ORDER BY arrival LIMIT $4`,
+        [
+          arrivalOf(this.#reached),
+          arrivalOf(goal),
+          projects,
+          pageEvents,
+          ...(isWhole ? [note.fromMs, note.toMs] : []),
+        ],
+      );
+      if (!this.#follower) return;
+      const asked = new Set(projects);
+      // Somebody began to listen to another project meanwhile, and knows of nothing behind what was reached.
+      if ([...this.#follower.projects()].some((project) => !asked.has(project))) continue;
+      for (const row of rows) this.#follower?.arrived(new StoredArrival(row), row.notified);
+      const last = rows.at(-1);
+      this.#reach(rows.length < pageEvents ? goal : { ms: last!.arrivalMs, sequence: last!.sequence });
+      told += rows.length;
+      if (told >= gapEventsMax && compareMoments(this.#reached, goal) < 0) {
+        this.#reached = goal;
+        this.#follower?.skipped(goal);
+      }
+    }
+  }
+
+  async #listen(): Promise<void> {
+    const client = this.#rooms.connect();
+    client.on("error", (error) => this.#lost(client, error));
+    client.on("end", () => this.#lost(client, new Error("The connection that listens was closed.")));
+    client.on("notification", ({ payload }) => {
+      if (this.#client !== client || !payload) return;
+      this.#heard(client);
+      const note = noteOf(payload);
+      if (note === null) {
+        this.#mustLook = true;
+        this.#wake();
+        return;
+      }
+      // Of its own commits this node hears sooner in another way.
+      if (note.node === this.#rooms.node) return;
+      this.#notes.push(note);
+      this.#wake();
+    });
+    this.#client = client;
+    try {
+      await client.connect();
+      const { rows } = await client.query<{ channel: string }>("SELECT arrivals_channel() AS channel");
+      await client.query(`LISTEN ${client.escapeIdentifier(rows[0]!.channel)}`);
+    } catch (error) {
+      this.#lost(client, error);
+      return;
+    }
+    this.#heard(client);
+    // What was committed before it listened is looked for.
+    this.#mustLook = true;
+    this.#wake();
+  }
+
+  #heard(client: pg.Client): void {
+    if (this.#client !== client) return;
+    this.#heardAtMs = performance.now();
+    this.#waitMs = firstWaitMs;
+  }
+
+  #lost(client: pg.Client, error: unknown): void {
+    if (this.#client !== client || this.#isClosed) return;
+    this.#client = null;
+    this.#rooms.onError(error);
+    client.end().catch(() => {});
+    this.#reconnecting = setTimeout(() => void this.#listen(), this.#waitMs);
+    this.#waitMs = Math.min(this.#waitMs * 2, longestWaitMs);
+  }
+}
+
+/** Null for a text that no node wrote: whoever may connect to the database may send one. */
+function noteOf(payload: string): Note | null {
+  try {
+    const note = JSON.parse(payload) as Omit<Note, "before" | "last"> & { before: string; last: string };
+    return { ...note, before: momentOf(note.before), last: momentOf(note.last) };
+  } catch {
+    return null;
+  }
+}
+
+/** An event that was read; it is parsed where somebody asks for what it holds. */
+class StoredArrival implements Arrival {
+  readonly projectId: number;
+  readonly json: string;
+  readonly arrival: Moment;
+  #event: Event | null = null;
+
+  constructor({ projectId, id, body, ms, arrivalMs, sequence }: Row) {
+    this.projectId = projectId;
+    this.json = jsonOf(id, body, ms);
+    this.arrival = { ms: arrivalMs, sequence };
+  }
+
+  get event(): Event {
+    this.#event ??= JSON.parse(this.json) as Event;
+    return this.#event;
+  }
+}

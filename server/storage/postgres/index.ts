@@ -1,0 +1,56 @@
+import { CamelCasePlugin, Kysely } from "kysely";
+import type { Pool } from "pg";
+import type { ControlTables } from "../control-tables.ts";
+import type { Store, StoreWatch } from "../store.ts";
+import { createClaimDeliveries } from "./deliveries.ts";
+import { createDialect } from "./dialect.ts";
+import { createPostgresEvents } from "./events.ts";
+import { isPassing } from "./failure.ts";
+import { migrate } from "./migrate.ts";
+import { type DatabaseAddress, openPool } from "./pool.ts";
+
+/** Between two looks for a server that does not answer yet. */
+const firstWaitMs = 250;
+const longestWaitMs = 5_000;
+
+/**
+ * Opens the store in a database, and brings that to this program's version. A server that does not answer is waited for, as it may
+ * be starting too.
+ */
+export async function openPostgresStore(address: DatabaseAddress, watch: StoreWatch): Promise<Store> {
+  const pool = openPool(address, watch.onError);
+  try {
+    await comeUp(pool, watch);
+    const events = await createPostgresEvents({ pool, address, onError: watch.onError });
+    const control = new Kysely<ControlTables>({
+      dialect: createDialect(pool),
+      plugins: [new CamelCasePlugin()],
+    });
+    return {
+      events,
+      control,
+      claimDeliveries: createClaimDeliveries(control),
+      async close() {
+        await events.close();
+        await control.destroy();
+        await pool.end();
+      },
+    };
+  } catch (error) {
+    await pool.end();
+    throw error;
+  }
+}
+
+async function comeUp(pool: Pool, { onWaiting, patienceMs }: StoreWatch): Promise<void> {
+  const until = Date.now() + patienceMs;
+  for (let waitMs = firstWaitMs; ; waitMs = Math.min(waitMs * 2, longestWaitMs)) {
+    try {
+      return await migrate(pool);
+    } catch (error) {
+      if (!isPassing(error) || Date.now() + waitMs > until) throw error;
+      onWaiting((error as Error).message);
+      await Bun.sleep(waitMs);
+    }
+  }
+}

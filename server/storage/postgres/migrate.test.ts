@@ -1,0 +1,91 @@
+import { afterAll, expect, test } from "bun:test";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import pg from "pg";
+import { testWatch } from "../../testing/engine.ts";
+import { type TestDatabase, testDatabase } from "../../testing/postgres.ts";
+import { openPostgresStore } from "./index.ts";
+
+const databases: TestDatabase[] = [];
+afterAll(async () => {
+  for (const database of databases) await database.drop();
+});
+
+async function emptyDatabase(): Promise<string> {
+  const database = await testDatabase();
+  databases.push(database);
+  return database.url;
+}
+
+async function ask(url: string, sql: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+const open = (url: string) => openPostgresStore({ url, connections: 3 }, testWatch);
+const messageOf = (opening: Promise<{ close: () => Promise<void> }>) =>
+  opening.then(
+    async (store) => {
+      await store.close();
+      return "It opened.";
+    },
+    (error: Error) => error.message,
+  );
+
+test("ten nodes that start at once make the tables once", async () => {
+  const url = await emptyDatabase();
+  const opened = await Promise.all(Array.from({ length: 10 }, () => open(url)));
+  for (const { control } of opened)
+    expect(await control.selectFrom("projects").selectAll().execute()).toEqual([]);
+  for (const store of opened) await store.close();
+  const files = readdirSync(join(import.meta.dir, "migrations")).sort();
+  const run = await ask(url, "SELECT number, name FROM tidings_migrations ORDER BY number");
+  expect(run).toEqual(files.map((name, index) => ({ number: index + 1, name })));
+});
+
+test("a role that owns its schema and nothing else is enough", async () => {
+  const url = await emptyDatabase();
+  await (await open(url)).close();
+  const [role] = await ask(
+    url,
+    `SELECT rolsuper OR rolcreatedb OR rolcreaterole OR rolreplication OR rolbypassrls AS is_mighty,
+            has_database_privilege(current_database(), 'CREATE') AS makes_schemas
+     FROM pg_roles WHERE rolname = current_user`,
+  );
+  expect(role).toEqual({ is_mighty: false, makes_schemas: false });
+  const elsewhere = `SELECT DISTINCT schemaname FROM pg_tables WHERE tableowner = current_user`;
+  expect(await ask(url, elsewhere)).toEqual([{ schemaname: "tidings" }]);
+  expect(await ask(url, "SELECT extname FROM pg_extension")).toEqual([{ extname: "plpgsql" }]);
+});
+
+test("a role without a place for tables is told how to get one", async () => {
+  const url = new URL(await emptyDatabase());
+  // As if the role had no schema of its own.
+  url.searchParams.set("options", "-c search_path=public");
+  expect(await messageOf(open(url.href))).toMatch(/may not make its tables.*CREATE SCHEMA tidings/);
+  url.searchParams.set("options", "-c search_path=nowhere");
+  expect(await messageOf(open(url.href))).toMatch(/may not make its tables.*CREATE SCHEMA tidings/);
+});
+
+test("a database of a newer program is refused, and left as it is", async () => {
+  const url = await emptyDatabase();
+  await (await open(url)).close();
+  await ask(url, "INSERT INTO tidings_migrations (number, name) VALUES (9999, '9999-later.sql')");
+  expect(await messageOf(open(url))).toMatch(
+    /^The database was written by a newer Tidings \(its schema is 9999,/,
+  );
+});
+
+test("what waiting does not mend is told at once", async () => {
+  const url = new URL(await emptyDatabase());
+  const startMs = performance.now();
+  const wrong = (change: Partial<URL>) => messageOf(open(Object.assign(new URL(url), change).href));
+  expect(await wrong({ password: "wrong" })).toContain("password authentication failed");
+  expect(await wrong({ pathname: "/nowhere" })).toContain('database "nowhere" does not exist');
+  expect(performance.now() - startMs).toBeLessThan(3_000);
+});

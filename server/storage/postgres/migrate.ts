@@ -1,0 +1,79 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { ClientBase, Pool } from "pg";
+import { UnfitDatabase } from "./failure.ts";
+
+type Migration = { number: number; name: string; sql: string };
+
+const directory = join(import.meta.dir, "migrations");
+/** Any number does, as long as it stays: "tidings" on a telephone's keys. */
+const lockNumber = 8_434_647;
+
+/**
+ * Brings the database to this program's version: runs the migrations that it lacks, in one transaction. Of processes that start
+ * at the same time one does it, and the others wait for it; the lock is the transaction's, so a pooler may stand between.
+ *
+ * Throws where the database is newer than the program, and where the role may not make tables.
+ */
+export async function migrate(pool: Pool): Promise<void> {
+  const migrations = readMigrations();
+  const newest = migrations.at(-1)!.number;
+  const client = await pool.connect();
+  let failed = true;
+  try {
+    const table = await client.query("SELECT to_regclass('tidings_migrations') IS NOT NULL AS is_there");
+    if (!table.rows[0].is_there || (await versionOf(client, newest)) !== newest) {
+      await client.query("BEGIN");
+      await client.query("SELECT pg_advisory_xact_lock($1)", [lockNumber]);
+      await client.query(firstTable);
+      const version = await versionOf(client, newest);
+      for (const { number, name, sql } of migrations) {
+        if (number <= version) continue;
+        await client.query(sql);
+        await client.query("INSERT INTO tidings_migrations (number, name) VALUES ($1, $2)", [number, name]);
+      }
+      await client.query("COMMIT");
+    }
+    failed = false;
+  } catch (error) {
+    throw explained(error as Error & { code?: string });
+  } finally {
+    // A connection whose transaction is not over goes, and the transaction with it.
+    client.release(failed);
+  }
+}
+
+const firstTable = `CREATE TABLE IF NOT EXISTS tidings_migrations (
+  number integer PRIMARY KEY, name text NOT NULL, run_at timestamptz NOT NULL DEFAULT now())`;
+
+/** The number of the last migration that was run, or 0. */
+async function versionOf(client: ClientBase, newest: number): Promise<number> {
+  const { rows } = await client.query("SELECT coalesce(max(number), 0) AS number FROM tidings_migrations");
+  const version = rows[0].number as number;
+  if (version > newest) {
+    throw new UnfitDatabase(
+      `The database was written by a newer Tidings (its schema is ${version}, this program knows ${newest}). Start that version, or restore a backup from before it.`,
+    );
+  }
+  return version;
+}
+
+function readMigrations(): Migration[] {
+  return readdirSync(directory)
+    .filter((name) => name.endsWith(".sql"))
+    .sort()
+    .map((name) => ({
+      number: Number.parseInt(name, 10),
+      name,
+      sql: readFileSync(join(directory, name), "utf8"),
+    }));
+}
+
+/** The two ways in which a role has no place for its tables, with what to do about it. */
+function explained(error: Error & { code?: string }): Error {
+  if (error.code !== "42501" && error.code !== "3F000") return error;
+  return new UnfitDatabase(
+    `Tidings may not make its tables in this database: ${error.message}. Give its role a schema of its own: CREATE SCHEMA tidings AUTHORIZATION tidings; ALTER ROLE tidings SET search_path = tidings.`,
+    { cause: error },
+  );
+}

@@ -1,0 +1,176 @@
+/** A database that is away, slow, full of others or read-only: what its callers are told, and that it passes by itself. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pg from "pg";
+import { makeTables } from "../../testing/engine.ts";
+import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
+import { startServer } from "../../testing/server-process.ts";
+import { prepare, testConfig, testPassword } from "../../testing/test-app.ts";
+
+/** A caller hears of it within this time, which is less than a request may take. */
+const answerMs = 9_500;
+
+let postgres: TestPostgres;
+let url: string;
+let database: string;
+let directory: string;
+let key: string;
+let server: Awaited<ReturnType<typeof startServer>>;
+let cookie: string;
+
+beforeAll(async () => {
+  postgres = await startPostgres({ durable: true });
+  ({ url } = await postgres.database(makeTables));
+  database = new URL(url).pathname.slice(1);
+  directory = mkdtempSync(join(tmpdir(), "tidings-outage-"));
+  const config = await testConfig({ dataDirectory: directory, databaseUrl: url });
+  ({ secret: key } = await prepare(config, "owner@example.com"));
+  server = await startServer({ TIDINGS_DATA: directory, DATABASE_URL: url, DATABASE_CONNECTIONS: "4" });
+  cookie = await signIn();
+}, 60_000);
+afterAll(async () => {
+  await server?.end("SIGTERM");
+  await postgres?.remove();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+const get = (path: string, headers: Record<string, string> = { cookie }) =>
+  fetch(server.address + path, { headers });
+
+async function signIn(): Promise<string> {
+  const response = await fetch(`${server.address}/api/auth/sign-in/email`, {
+    method: "POST",
+    headers: { "content-type": "application/json", origin: server.address },
+    body: JSON.stringify({ email: "owner@example.com", password: testPassword }),
+  });
+  if (!response.ok) throw new Error(`Signing in answered ${response.status}: ${await response.text()}`);
+  return response.headers.getSetCookie()[0]!.split(";")[0]!;
+}
+
+async function asAdmin<Result>(work: (client: pg.Client) => Promise<Result>): Promise<Result> {
+  const client = new pg.Client({ connectionString: postgres.adminUrl(database) });
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** Ends every connection of the server's, as a database that starts anew does. */
+const disconnect = (client: pg.Client) =>
+  client.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'tidings'");
+
+/** Everything that needs the database is answered with 503 and when to come again, in time. */
+async function expectUnavailable(paths = ["/api/me", "/api/keys", "/api/projects", "/api/auth/get-session"]) {
+  const startMs = performance.now();
+  const answers = await Promise.all([
+    ...paths.map((path) => get(path)),
+    get("/api/channels", { "x-api-key": key }),
+  ]);
+  expect(performance.now() - startMs).toBeLessThan(answerMs);
+  for (const response of answers) {
+    expect([response.url, response.status]).toEqual([response.url, 503]);
+    expect(Number(response.headers.get("retry-after"))).toBeGreaterThan(0);
+    expect(await response.json()).toMatchObject({ ok: false, type: "/problems/storage-unavailable" });
+  }
+  expect((await get("/healthz")).status).toBe(200);
+}
+
+async function untilWell(withinMs = 8_000): Promise<void> {
+  const until = Date.now() + withinMs;
+  for (;;) {
+    const statuses = await Promise.all([
+      get("/api/me"),
+      get("/readyz"),
+      get("/api/channels", { "x-api-key": key }),
+    ]);
+    if (statuses.every(({ status }) => status === 200)) return;
+    if (Date.now() > until) throw new Error(`Still ${statuses.map(({ status }) => status).join(", ")}`);
+    await Bun.sleep(100);
+  }
+}
+
+describe("the server stays up and recovers by itself", () => {
+  test("where the database is killed and started again", async () => {
+    await untilWell();
+    await postgres.stop("immediate");
+    // The key is no longer trusted then.
+    await Bun.sleep(1_100);
+    await expectUnavailable();
+    expect((await get("/readyz")).status).toBe(503);
+    await postgres.start();
+    await untilWell();
+  }, 60_000);
+
+  test("where every connection is ended", async () => {
+    await asAdmin(disconnect);
+    await untilWell();
+  }, 20_000);
+
+  test("where no connection is left", async () => {
+    await asAdmin(async (client) => {
+      await client.query("ALTER ROLE tidings CONNECTION LIMIT 0");
+      await disconnect(client);
+    });
+    await Bun.sleep(1_100);
+    await expectUnavailable();
+    await asAdmin((client) => client.query("ALTER ROLE tidings CONNECTION LIMIT -1"));
+    await untilWell();
+  }, 30_000);
+
+  test("where statements do not end", async () => {
+    await asAdmin(async (client) => {
+      await client.query("BEGIN");
+      await client.query(
+        "LOCK TABLE tidings.sessions, tidings.keys, tidings.members IN ACCESS EXCLUSIVE MODE",
+      );
+      await Bun.sleep(1_100);
+      await expectUnavailable();
+      await client.query("ROLLBACK");
+    });
+    await untilWell();
+  }, 40_000);
+
+  test("where it is a standby for a while", async () => {
+    const set = (value: "on" | "off") =>
+      asAdmin(async (client) => {
+        await client.query(`ALTER ROLE tidings SET default_transaction_read_only = ${value}`);
+        await disconnect(client);
+      });
+    await set("on");
+    const make = () =>
+      fetch(`${server.address}/api/keys`, {
+        method: "POST",
+        headers: { cookie, origin: server.address, "content-type": "application/json" },
+        body: JSON.stringify({ name: "n" }),
+      });
+    let refused = await make();
+    // The first ones may meet connections that are just being ended.
+    for (let n = 0; n < 5; n++) refused = await make();
+    expect(refused.status).toBe(503);
+    await set("off");
+    await untilWell();
+    expect((await make()).status).toBe(201);
+  }, 30_000);
+});
+
+test("a server that starts before its database waits for it, and says so", async () => {
+  await postgres.stop("fast");
+  const starting = startServer({
+    TIDINGS_DATA: directory,
+    DATABASE_URL: url,
+    PORT: "0",
+    TIDINGS_LOG: "warn",
+  });
+  await Bun.sleep(1_500);
+  await postgres.start();
+  const other = await starting;
+  expect((await fetch(`${other.address}/readyz`)).status).toBe(200);
+  expect(other.stdout).toContain("the storage does not answer yet and is waited for: connect ECONNREFUSED");
+  expect(other.stdout).not.toContain(new URL(url).password);
+  expect((await other.end("SIGTERM")).code).toBe(0);
+  await untilWell();
+}, 60_000);

@@ -1,0 +1,64 @@
+import type { Ask } from "./ask.ts";
+
+/**
+ * The partitions of the events: one for each month (in UTC), and one for all before the first month. A month's is made before its
+ * first event is stored.
+ */
+export class Partitions {
+  readonly #ask: Ask;
+  #names: Set<string> | null = null;
+  #firstMs = 0;
+  /** The month that was needed last, as a rule the one that is needed next. */
+  #month = { fromMs: 0, toMs: 0 };
+
+  constructor(ask: Ask) {
+    this.#ask = ask;
+  }
+
+  /** Whether there is surely a partition for a moment; quick, as it is asked for each event. */
+  holds(ms: number): boolean {
+    if (ms >= this.#month.fromMs && ms < this.#month.toMs) return true;
+    if (this.#names === null || !(ms < this.#firstMs || this.#names.has(suffixOf(ms)))) return false;
+    if (ms >= this.#firstMs) this.#month = monthOf(ms);
+    return true;
+  }
+
+  /** Makes what is missing for events of these moments. */
+  async make(moments: Iterable<number>): Promise<void> {
+    if (this.#names === null) await this.#read();
+    const missing = new Map<string, number>();
+    for (const ms of moments) if (!this.holds(ms)) missing.set(suffixOf(ms), ms);
+    for (const [suffix, ms] of missing) {
+      const { fromMs, toMs } = monthOf(ms);
+      await this.#ask("SELECT make_partition($1, $2, $3)", [suffix, fromMs, toMs]);
+      this.#names!.add(suffix);
+    }
+  }
+
+  /** What is there is looked up anew: another node may have dropped some. */
+  forget(): void {
+    this.#names = null;
+    this.#month = { fromMs: 0, toMs: 0 };
+  }
+
+  async #read(): Promise<void> {
+    const rows = await this.#ask<{ name: string; bound: string }>(
+      `SELECT relname AS name, pg_get_expr(relpartbound, oid) AS bound FROM pg_inherits JOIN pg_class ON oid = inhrelid
+       WHERE inhparent = 'events'::regclass AND NOT inhdetachpending`,
+    );
+    const first = rows.find(({ bound }) => bound.includes("MINVALUE"));
+    this.#firstMs = Number(/TO \('(\d+)'\)/.exec(first!.bound)![1]);
+    this.#names = new Set(rows.map(({ name }) => name.slice("events_".length)));
+  }
+}
+
+/** Such as `2026_01`. */
+function suffixOf(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 7).replace("-", "_");
+}
+
+function monthOf(ms: number): { fromMs: number; toMs: number } {
+  const date = new Date(ms);
+  const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()];
+  return { fromMs: Date.UTC(year, month), toMs: Date.UTC(year, month + 1) };
+}

@@ -1,0 +1,188 @@
+import { ProblemError } from "../../wire/problems.ts";
+import { type Batch, type BatchAnswer, type Failed, WriteQueue } from "../queue.ts";
+import type { AcceptedEvent, RefusedEvent, RefusedKeeping, Tie, Verdict } from "../store.ts";
+import { type Commit, createAppend, type Unit } from "./append.ts";
+import { bigints, integers, texts } from "./arrays.ts";
+import type { Ask } from "./ask.ts";
+import type { Partitions } from "./partitions.ts";
+import { NewTexts } from "./vocabulary.ts";
+
+/** Batches that are under way at a time: one that the database commits, and the next, which then need not travel first. */
+export const batchesMax = 2;
+/** Refused events that go for their age whenever some are kept: more than came, and few enough to hold nobody up. */
+const expiredAtATime = 20;
+
+type Append = ReturnType<typeof createAppend>;
+/** What became of a unit: its verdicts, null where its tie could not be made, or why it was not stored. */
+type Outcome = Verdict[] | null | Error;
+
+/** Stores what comes, in batches: events that come while two are under way wait and share the next one (group commit). */
+export class Writer {
+  readonly #ask: Ask;
+  readonly #partitions: Partitions;
+  readonly #append: Append;
+  readonly #onCommit: (commit: Commit) => void;
+  readonly #onError: (error: unknown) => void;
+  // What was stored is told in the order of arrival, by the feed.
+  readonly #queue = new WriteQueue(() => {});
+  #underWay = 0;
+  #flushScheduled = false;
+  #idle: (() => void)[] = [];
+
+  constructor(
+    ask: Ask,
+    node: string,
+    partitions: Partitions,
+    onCommit: (commit: Commit) => void,
+    onError: (error: unknown) => void,
+  ) {
+    this.#ask = ask;
+    this.#onError = onError;
+    this.#partitions = partitions;
+    this.#append = createAppend(ask, node, partitions, new NewTexts());
+    this.#onCommit = onCommit;
+  }
+
+  append(event: AcceptedEvent): Promise<Verdict> {
+    const verdict = this.#queue.add(event);
+    this.#scheduleFlush();
+    return verdict;
+  }
+
+  appendAll(events: readonly AcceptedEvent[]): Promise<(Verdict | Error)[]> {
+    const verdicts = this.#queue.addAll(events);
+    this.#scheduleFlush();
+    return verdicts;
+  }
+
+  appendTied(events: readonly AcceptedEvent[], tie: Tie): Promise<Verdict[] | null> {
+    const verdicts = this.#queue.addTied(events, tie);
+    this.#scheduleFlush();
+    return verdicts;
+  }
+
+  keepRefused(refused: readonly RefusedEvent[], keeping: RefusedKeeping): Promise<void> {
+    const kept = this.#queue.addRefused(refused, keeping);
+    this.#scheduleFlush();
+    return kept;
+  }
+
+  /** Stores what waits. */
+  async close(): Promise<void> {
+    while (this.#underWay > 0 || !this.#queue.isEmpty) {
+      await new Promise<void>((resolve) => this.#idle.push(resolve));
+    }
+  }
+
+  get #isHeld(): boolean {
+    return this.#underWay >= batchesMax || this.#queue.isEmpty;
+  }
+
+  // Requests that were read in one turn of the event loop are to share a commit: it starts after them.
+  #scheduleFlush(): void {
+    if (this.#flushScheduled || this.#isHeld) return;
+    this.#flushScheduled = true;
+    setImmediate(() => {
+      this.#flushScheduled = false;
+      this.#flush();
+    });
+  }
+
+  #flush(): void {
+    if (this.#isHeld) return;
+    const batch = this.#queue.take();
+    this.#underWay++;
+    this.#store(batch)
+      .catch((error: Error) => {
+        batch.fail(error);
+        // What waits would meet the same, each batch after a wait of its own; told now, its client can come again.
+        if (error instanceof ProblemError) this.#queue.refuseAll(error);
+      })
+      .finally(() => {
+        this.#underWay--;
+        this.#flush();
+        if (this.#underWay === 0) for (const resolve of this.#idle.splice(0)) resolve();
+      });
+  }
+
+  async #store(batch: Batch): Promise<void> {
+    const { events, tied, refused } = batch;
+    const units: Unit[] = events.map((event) => ({ events: [event], tied: null }));
+    for (const each of tied) units.push({ events: each.events, tied: each });
+    const [outcomes] = await Promise.all([
+      units.length === 0 ? [] : this.#storeUnits(units),
+      // Who sent them is told of the refusal all the same.
+      refused && this.#keepRefused(refused.events, refused.keeping).catch(this.#onError),
+    ]);
+    const errors: Error[] = [];
+    batch.settle(answerOf(outcomes, events.length, errors), ({ code }) => errors[Number(code)]!);
+  }
+
+  /**
+   * Stores units in one transaction. Where one can't be stored, such as an event of a project that is gone, it is not to refuse those that
+   * share its transaction: then in two, and so on.
+   */
+  async #storeUnits(units: Unit[]): Promise<Outcome[]> {
+    try {
+      return await this.#storeTogether(units);
+    } catch (error) {
+      if (error instanceof ProblemError) throw error;
+      if (units.length === 1) return [error as Error];
+      const half = units.length >> 1;
+      return [
+        ...(await this.#storeUnits(units.slice(0, half))),
+        ...(await this.#storeUnits(units.slice(half))),
+      ];
+    }
+  }
+
+  async #storeTogether(units: Unit[]): Promise<Outcome[]> {
+    let stored: Awaited<ReturnType<Append>>;
+    try {
+      stored = await this.#append(units);
+    } catch (error) {
+      // No partition holds an event: another node has dropped it meanwhile.
+      if ((error as { code?: string }).code !== "23514") throw error;
+      this.#partitions.forget();
+      stored = await this.#append(units);
+    }
+    this.#onCommit(stored.commit);
+    return stored.verdicts;
+  }
+
+  async #keepRefused(refused: readonly RefusedEvent[], keeping: RefusedKeeping): Promise<void> {
+    await this.#ask("SELECT keep_refused($1, $2, $3, $4, $5, $6, $7, $8, $9)", [
+      integers(refused.map(({ projectId }) => projectId)),
+      texts(refused.map(({ keyId }) => keyId)),
+      texts(
+        refused.map(({ body }) => body),
+        "bytea",
+      ),
+      integers(refused.map(({ cut }) => (cut ? 1 : 0))),
+      texts(refused.map(({ problem }) => problem)),
+      bigints(refused.map(({ refusedAt }) => refusedAt)),
+      keeping.events,
+      refused.at(-1)!.refusedAt - keeping.ms,
+      refused.length + expiredAtATime,
+    ]);
+  }
+}
+
+/** The outcomes as the queue takes them; a failure's code is its place among `errors`. */
+function answerOf(outcomes: Outcome[], events: number, errors: Error[]): BatchAnswer {
+  const failed = (error: Error): Failed => ({
+    kind: "failed",
+    code: String(errors.push(error) - 1),
+    message: error.message,
+  });
+  const news: BatchAnswer["news"] = [];
+  for (let index = 0; index < events; index++) {
+    const outcome = outcomes[index]!;
+    const verdict = outcome instanceof Error ? failed(outcome) : outcome![0]!;
+    if (verdict.kind !== "created" || verdict.notified) news.push([index, verdict]);
+  }
+  const tied = outcomes
+    .slice(events)
+    .map((outcome) => (outcome instanceof Error ? failed(outcome) : outcome));
+  return { news, tied };
+}

@@ -1,0 +1,28 @@
+import { Database } from "bun:sqlite";
+import { expect, test } from "bun:test";
+import { expectConsistent } from "../../testing/consistency.ts";
+import { finished } from "../../testing/jobs.ts";
+import { testApp } from "../../testing/test-app.ts";
+import { tracesOf } from "../../testing/traces.ts";
+import { databaseFile } from "./open.ts";
+
+const userId = "Zoë.Quux+77@example.com";
+
+test("what SQLite left in unallocated space is gone as well", async () => {
+  await using app = await testApp();
+  for (let n = 0; n < 40; n++) {
+    const sent = await app.post({ channel: "c", name: "n", userId: n % 2 ? userId : "other" });
+    expect(sent.status).toBe(201);
+  }
+  const database = new Database(databaseFile(app.config.dataDirectory));
+  // Deleted without being zeroed, as a row's copy stays where it was when SQLite moves the row to another page.
+  database.run("PRAGMA secure_delete = OFF");
+  database.run("INSERT INTO users VALUES (1, 'another', ?, 1)", [userId]);
+  database.run("DELETE FROM users");
+  database.close();
+  const erasing = await app.request(`/api/users/${encodeURIComponent(userId)}`, { method: "DELETE" });
+  expect((await finished(app, erasing)).done).toBe(20);
+  for (const trace of [userId, "Quux", "51uux"]) expect(await tracesOf(app.config, trace)).toBe("");
+  expect(await app.list()).toHaveLength(20);
+  await expectConsistent(app.config);
+}, 60_000);

@@ -1,0 +1,61 @@
+import { expect } from "bun:test";
+import pg from "pg";
+import { tokensOf } from "../storage/tokens.ts";
+import type { Event } from "../wire/event.ts";
+
+const hourMs = 3_600_000;
+
+/** What `expectConsistent` expects of a database. */
+export async function expectPostgresConsistent(url: string): Promise<number> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  const all = async (sql: string) => (await client.query({ text: sql, rowMode: "array" })).rows;
+  try {
+    // One moment for all, whatever goes on meanwhile.
+    await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+    const rows = `SELECT project_id, ('{' || body || '}')::json ->> 'channelId' COLLATE "C" AS channel,
+                         ('{' || body || '}')::json ->> 'name' COLLATE "C" AS name, created_at, created_at / ${hourMs} AS hour
+                  FROM events`;
+    expect(
+      await all("SELECT project_id, channel, name, hour::bigint, events FROM counters ORDER BY 1, 2, 3, 4"),
+    ).toEqual(
+      await all(
+        `SELECT project_id, channel, name, hour, count(*) FROM (${rows}) AS r GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4`,
+      ),
+    );
+    expect(
+      await all("SELECT project_id, channel, hour::bigint, events FROM channel_counters ORDER BY 1, 2, 3"),
+    ).toEqual(
+      await all(
+        `SELECT project_id, channel, hour, count(*) FROM (${rows}) AS r GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`,
+      ),
+    );
+    expect(
+      await all(
+        "SELECT project_id, name, events, last_event_at FROM channels WHERE events <> 0 ORDER BY 1, 2",
+      ),
+    ).toEqual(
+      await all(
+        `SELECT project_id, channel, count(*), max(created_at) FROM (${rows}) AS r GROUP BY 1, 2 ORDER BY 1, 2`,
+      ),
+    );
+    expect(await all("SELECT name FROM channels WHERE events = 0 AND last_event_at IS NOT NULL")).toEqual([]);
+    expect(
+      await all(
+        `SELECT id FROM sent_ids WHERE NOT EXISTS (SELECT FROM events WHERE events.project_id = sent_ids.project_id
+           AND events.created_at = sent_ids.created_at AND events.id = sent_ids.id)`,
+      ),
+    ).toEqual([]);
+    const { rows: events } = await client.query<{ project: number; body: string; tokens: string[] }>(
+      "SELECT project_id AS project, body, tsvector_to_array(tokens) AS tokens FROM events",
+    );
+    const wrong = events.filter(({ project, body, tokens }) => {
+      const wanted = new Set(tokensOf(project, JSON.parse(`{${body}}`) as Event).split(" "));
+      return tokens.length !== wanted.size || !tokens.every((token) => wanted.has(token));
+    });
+    expect(wrong).toEqual([]);
+    return events.length;
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,83 @@
+import { expect } from "bun:test";
+import { databaseFile, openForReading } from "../storage/sqlite/open.ts";
+import { token } from "../storage/tokens.ts";
+import type { Event } from "../wire/event.ts";
+
+const hourMs = 3_600_000;
+
+/** What `expectConsistent` expects of a data directory. */
+export function expectSqliteConsistent(dataDirectory: string): number {
+  using database = openForReading(databaseFile(dataDirectory));
+  const all = (sql: string) => database.query(sql).all();
+  const rows = `SELECT project_id, json_extract('{' || body || '}', '$.channelId') AS channel, position,
+                       json_extract('{' || body || '}', '$.name') AS name, (position >> 21) / ${hourMs} AS hour FROM events`;
+  const uncounted = `SELECT value ->> 0 AS project_id, value ->> 1 AS channel, value ->> 2 AS name, value ->> 3 AS hour,
+                            value ->> 4 AS events, value ->> 5 AS last_event_at FROM uncounted, json_each(counts)`;
+  const counters = `SELECT project_id, channel, name, hour, sum(events) AS events FROM (
+      SELECT project_id, channel, name, hour, events FROM counters
+      UNION ALL SELECT project_id, channel, name, hour, events FROM (${uncounted})) GROUP BY 1, 2, 3, 4`;
+  expect(all(`${counters} ORDER BY 1, 2, 3, 4`)).toEqual(
+    all(
+      `SELECT project_id, channel, name, hour, count(*) AS events FROM (${rows}) GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4`,
+    ),
+  );
+  expect(all("SELECT * FROM channel_counters ORDER BY 1, 2, 3")).toEqual(
+    all(
+      "SELECT project_id, channel, hour, sum(events) AS events FROM counters GROUP BY 1, 2, 3 ORDER BY 1, 2, 3",
+    ),
+  );
+  expect(
+    all(
+      `SELECT project_id, name, sum(events) AS events, max(last_event_at) AS last_event_at FROM (
+         SELECT project_id, name, events, last_event_at FROM channels
+         UNION ALL SELECT project_id, channel, events, last_event_at FROM (${uncounted}))
+       GROUP BY 1, 2 HAVING sum(events) <> 0 ORDER BY 1, 2`,
+    ),
+  ).toEqual(
+    all(
+      `SELECT project_id, channel AS name, count(*) AS events, max(position >> 21) AS last_event_at FROM (${rows}) GROUP BY 1, 2 ORDER BY 1, 2`,
+    ),
+  );
+  expect(all("SELECT name FROM channels WHERE events = 0 AND last_event_at IS NOT NULL")).toEqual([]);
+  expect(all("SELECT position FROM sent_ids WHERE position NOT IN (SELECT position FROM events)")).toEqual(
+    [],
+  );
+  const byToken = new Map<string, string[]>();
+  const events = database
+    .query<{ project: number; body: string; position: string }, []>(
+      "SELECT project_id AS project, body, CAST(position AS TEXT) AS position FROM events ORDER BY events.position",
+    )
+    .all();
+  for (const { project, body, position } of events) {
+    const event = JSON.parse(`{${body}}`) as Event;
+    const tokens = [
+      token.every(project),
+      token.channel(project, event.channelId),
+      token.name(project, event.name),
+      ...(event.userId === "" ? [] : [token.user(project, event.userId)]),
+      ...Object.entries(event.tags).map(([key, value]) => token.tag(project, key, value)),
+    ];
+    for (const text of tokens) {
+      const positions = byToken.get(text);
+      if (positions) positions.push(position);
+      else byToken.set(text, [position]);
+    }
+  }
+  const found = database.query<{ position: string }, [string]>(
+    "SELECT CAST(rowid AS TEXT) AS position FROM events_index WHERE events_index MATCH ?1 ORDER BY rowid",
+  );
+  const wrong = [...byToken].filter(
+    ([text, expected]) =>
+      !Bun.deepEquals(
+        found.all(`"${text}"`).map(({ position }) => position),
+        expected,
+      ),
+  );
+  expect(wrong).toEqual([]);
+  // Milestones stand in the index alone.
+  expect(all("SELECT count(*) AS n FROM events_index_docsize WHERE id & 2097151 <> 2097151")).toEqual(
+    all("SELECT count(*) AS n FROM events"),
+  );
+  expect(all("PRAGMA integrity_check")).toEqual([{ integrity_check: "ok" }]);
+  return events.length;
+}
