@@ -125,43 +125,35 @@ export class Upkeep {
   }
 
   async #doJobs(): Promise<void> {
-    const { control } = this.#rooms.store;
-    const jobs = await openJobs(control);
-    for (const { id, kind } of jobs) {
-      if (kind === "erase-user") continue;
-      await this.#alone(`job ${id}`, async (work) => {
-        // Another node may just have done it.
-        const job = await openJob(control, id);
-        if (!job) return;
-        await this.#do(work, job);
-        await this.#end(work, [job]);
-      }).catch((error) => this.#failed(error));
-    }
-    if (!jobs.some(({ kind }) => kind === "erase-user")) return;
-    await this.#alone("erasures", (work) => this.#erase(work)).catch((error) => this.#failed(error));
+    const jobs = await openJobs(this.#rooms.store.control);
+    const others = jobs.filter(({ kind }) => kind !== "erase-user");
+    const isErasing =
+      others.length < jobs.length && (await this.#alone("erasures", (work) => this.#doInOrder(jobs, work)));
+    if (!isErasing) await this.#doInOrder(others);
   }
 
-  /** Cleaning the files looks at all of them, however little was erased: once for all who are to be erased. */
-  async #erase(work: Work): Promise<void> {
+  /** @param erasing - what erasures are done with: they end together, as cleaning the files looks at all of them, however little was erased */
+  async #doInOrder(jobs: JobRow[], erasing?: Work): Promise<void> {
     const erased: JobRow[] = [];
-    for (const job of await openJobs(this.#rooms.store.control)) {
-      if (job.kind !== "erase-user") continue;
-      try {
-        await this.#do(work, job);
-        erased.push(job);
-      } catch (error) {
-        this.#failed(error);
-      }
+    for (const { id, kind } of jobs) {
+      const work = async (work: Work) => {
+        // Another node may just have done it.
+        const job = await openJob(this.#rooms.store.control, id);
+        if (!job) return;
+        await changeJob(this.#rooms.store.control, id, { state: "running" });
+        await kinds[kind](work, job);
+        if (work === erasing) erased.push(job);
+        else await this.#end(work, [job]);
+        await work.pause();
+      };
+      await (erasing && kind === "erase-user" ? work(erasing) : this.#alone(`job ${id}`, work)).catch(
+        (error) => this.#failed(error),
+      );
     }
-    if (erased.length === 0) return;
-    await eraseTraces(work, erased);
-    await this.#end(work, erased);
-  }
-
-  async #do(work: Work, job: JobRow): Promise<void> {
-    await changeJob(this.#rooms.store.control, job.id, { state: "running" });
-    await kinds[job.kind](work, job);
-    await work.pause();
+    if (!erasing || erased.length === 0) return;
+    await eraseTraces(erasing, erased)
+      .then(() => this.#end(erasing, erased))
+      .catch((error) => this.#failed(error));
   }
 
   async #end(work: Work, jobs: JobRow[]): Promise<void> {
@@ -189,9 +181,11 @@ export class Upkeep {
     await this.#work.store.events.digest(pause, this.#now());
   }
 
-  /** Does some work where no other node is at it. */
-  async #alone(name: string, work: (work: Work) => Promise<void>): Promise<void> {
-    await this.#leases.whileHeld(name, (isHeld) => work({ ...this.#work, pause: () => this.#pause(isHeld) }));
+  /** Does some work and gives true, or gives false where another node is at it. */
+  #alone(name: string, work: (work: Work) => Promise<void>): Promise<boolean> {
+    return this.#leases.whileHeld(name, (isHeld) =>
+      work({ ...this.#work, pause: () => this.#pause(isHeld) }),
+    );
   }
 
   async #orGiveWay(pause: Pause): Promise<void> {

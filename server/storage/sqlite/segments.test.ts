@@ -20,7 +20,7 @@ test("the terms of the index are those that FTS5 tells, of any number of segment
   let n = 0;
   for (let batch = 0; batch < 60; batch++) {
     database.transaction(() => {
-      for (let row = 0; row < 1_500; row++, n++) {
+      for (let row = 0; row < 400; row++, n++) {
         // One that every event has, some that many have, long ones, and one of its own in any script.
         const tokens = [
           "1a",
@@ -38,12 +38,12 @@ test("the terms of the index are those that FTS5 tells, of any number of segment
       .query<{ term: string }, []>("SELECT term FROM temp.told")
       .all()
       .map(({ term }) => term);
-    expect(told.length).toBeGreaterThan(1_500);
+    expect(told.length).toBeGreaterThan(400);
     expect(readTerms("", "", told.length + 1)).toEqual(told);
     for (const prefix of ["1a", "1c", "1tx", "1u7", "1w語", "1w𝒳", "9"]) {
       const expected = told.filter((term) => term.startsWith(prefix));
       expect(readTerms(prefix, prefix, told.length)).toEqual(expected);
-      for (let from = 0; from < expected.length; from += 997) {
+      for (let from = 0; from < expected.length; from += 397) {
         expect(readTerms(`${expected[from]}\0`, prefix, 2)).toEqual(expected.slice(from + 1, from + 3));
       }
     }
