@@ -281,7 +281,7 @@ BEGIN
 
   IF cardinality(left_out) < size THEN
     PERFORM pg_notify(arrivals_channel(), format('{%s,"before":"%s","last":"%s","notified":%s}',
-      in_note, before, in_arrivals[size] + shift, cardinality(notified_at) > 0));
+      in_note, before, in_arrivals[size] + shift, (cardinality(notified_at) > 0)::text));
   END IF;
 END
 $$;
