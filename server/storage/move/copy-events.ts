@@ -5,7 +5,7 @@ import type { Source } from "./source.ts";
 import type { StoredEvent } from "./stored-event.ts";
 import type { Target } from "./target.ts";
 
-const batchEvents = 2_000;
+const batchEvents = 1_000;
 const batchCharacters = 2 * 1_048_576;
 
 /**
