@@ -7,7 +7,7 @@ import { migrate } from "../postgres/migrate.ts";
 import { moving, movingSetting } from "../postgres/moving.ts";
 import { Partitions } from "../postgres/partitions.ts";
 import { openPool } from "../postgres/pool.ts";
-import { NewTokens } from "../postgres/vocabulary.ts";
+import { NewTexts } from "../postgres/vocabulary.ts";
 import type { AcceptedEvent } from "../store.ts";
 import { MoveRefused } from "./refused.ts";
 import { type EventRow, type StoredEvent, storedEvent } from "./stored-event.ts";
@@ -38,7 +38,7 @@ export class Target {
       rows.catch(() => {});
       return rows as never;
     };
-    this.#append = createAppend(askInOrder, crypto.randomUUID(), this.#partitions, new NewTokens());
+    this.#append = createAppend(askInOrder, crypto.randomUUID(), this.#partitions, new NewTexts());
   }
 
   /** Brings the database to this program's version. */
