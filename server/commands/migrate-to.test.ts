@@ -283,6 +283,35 @@ test("killed at any moment, it is completed by another run", async () => {
   await expectPostgresConsistent(url);
 }, 60_000);
 
+test("cut off from its database, and stopped from the keyboard, it says how to go on", async () => {
+  const url = await newDatabase();
+  const child = spawnTidings(["migrate-to", url], { TIDINGS_DATA: filled.directory }, "");
+  const stderr = new Response(child.stderr).text();
+  const count = "SELECT count(*)::integer AS events FROM events";
+  for (;;) {
+    const rows = await asked<{ events: number }>(url, count).catch(() => []);
+    if (rows[0] && rows[0].events > 0) break;
+  }
+  await asked(
+    url,
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+     WHERE application_name = 'tidings' AND datname = current_database()`,
+  );
+  expect([await child.exited, await stderr]).toEqual([
+    1,
+    expect.stringContaining("Run the same command again: it goes on where this one ended."),
+  ]);
+  expect(await stderr).not.toContain("    at ");
+
+  const second = spawnTidings(["migrate-to", url], { TIDINGS_DATA: filled.directory }, "");
+  const told = new Response(second.stderr).text();
+  await Bun.sleep(400);
+  second.kill("SIGINT");
+  expect([await second.exited, await told]).toEqual([130, expect.stringContaining("Stopped. Run the same")]);
+  await expectMoved(url, filled.directory);
+  await expectPostgresConsistent(url);
+}, 30_000);
+
 test("a second run picks up what came and went since the first", async () => {
   const [url, directory] = [await newDatabase(), copyOfFilled()];
   await expectMoved(url, directory);

@@ -76,12 +76,9 @@ function nameOf(url: string): string {
   return `${host || searchParams.get("host")}${pathname}`;
 }
 
-function toldOf(error: Error & { code?: string }): string {
-  if (error instanceof ConfigError || error instanceof UsageError || error instanceof MoveRefused) {
-    return error.message;
-  }
-  // Where several addresses were tried, the error of all has a code and no message.
-  return `The move was cut short: ${error.message || error.code}. ${again}`;
+function toldOf(error: Error): string {
+  const isRefusal = [ConfigError, UsageError, MoveRefused].some((kind) => error instanceof kind);
+  return isRefusal ? error.message : `The move was cut short: ${error.message}. ${again}`;
 }
 
 function tableOf(compared: Compared[]): string {

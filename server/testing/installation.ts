@@ -57,9 +57,13 @@ export async function fillInstallation(app: TestApp, events: number): Promise<{ 
 
   await finished(app, await app.request("/api/users/erased", { method: "DELETE" }));
   await send("/api/projects", "POST", { name: "Gone" }, owner);
-  await finished(app, await app.request("/api/projects/gone?confirm=gone", { method: "DELETE", headers: owner }), {
-    headers: owner,
-  });
+  await finished(
+    app,
+    await app.request("/api/projects/gone?confirm=gone", { method: "DELETE", headers: owner }),
+    {
+      headers: owner,
+    },
+  );
   return { otherKey };
 }
 

@@ -31,8 +31,7 @@ export class Source {
     if (!existsSync(file)) {
       throw new MoveRefused(`There is no ${file}. TIDINGS_DATA names the directory that is to be moved.`);
     }
-    migrate(dataDirectory);
-    this.#database = openAlone(file);
+    this.#database = openAlone(file, dataDirectory);
     const columns = this.#database.query<{ name: string; type: string }, [string]>(
       "SELECT name, type FROM pragma_table_info(?1) ORDER BY name",
     );
@@ -152,19 +151,26 @@ export class Source {
 const arrivalColumns =
   "coalesce(arrival, position) >> 21 AS arrivalMs, coalesce(arrival, position) & 2097151 AS sequence";
 
-/** Opens the database so that nobody else can. */
-function openAlone(file: string): Database {
-  const database = new Database(file, { readwrite: true, create: false, strict: true });
+/** Brings the database to this program's version, and opens it so that nobody else can. */
+function openAlone(file: string, dataDirectory: string): Database {
   try {
-    database.run(`PRAGMA busy_timeout = ${busyMs}`);
-    database.run("PRAGMA locking_mode = EXCLUSIVE");
-    database.run("PRAGMA query_only = ON");
-    database.run(`PRAGMA cache_size = -${cacheKib}`);
-    database.query("SELECT count(*) FROM settings").get();
-    return database;
+    migrate(dataDirectory);
+    const database = new Database(file, { readwrite: true, create: false, strict: true });
+    try {
+      database.run(`PRAGMA busy_timeout = ${busyMs}`);
+      database.run("PRAGMA locking_mode = EXCLUSIVE");
+      database.run("PRAGMA query_only = ON");
+      database.run(`PRAGMA cache_size = -${cacheKib}`);
+      // The lock is taken by the first statement that reads.
+      database.query("SELECT count(*) FROM settings").get();
+      return database;
+    } catch (error) {
+      database.close();
+      throw error;
+    }
   } catch (error) {
-    database.close();
-    if ((error as SQLiteError).code !== "SQLITE_BUSY") throw error;
+    const { code, message } = error as Partial<SQLiteError> & { message: string };
+    if (!code?.startsWith("SQLITE_BUSY")) throw new MoveRefused(message);
     throw new MoveRefused(
       `Something works on ${file}, as a server does. Stop it first: what it takes from now on would not be moved.`,
     );

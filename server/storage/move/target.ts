@@ -41,7 +41,7 @@ export class Target {
     this.#append = createAppend(askInOrder, crypto.randomUUID(), this.#partitions, new NewTexts());
   }
 
-  /** Brings the database to this program's version. */
+  /** Brings the database to this program's version. Throws where it can't be reached, or is none to work on. */
   static async open(url: string, onError: (error: Error) => void): Promise<Target> {
     const pool = openPool({ url, connections }, onError);
     try {
@@ -49,7 +49,9 @@ export class Target {
       return new Target(pool);
     } catch (error) {
       await pool.end();
-      throw error;
+      const { message, code } = error as Error & { code?: string };
+      // Where several addresses were tried, the error of all has a code and no message.
+      throw new MoveRefused(`That database can't be used: ${message || code}`);
     }
   }
 

@@ -104,9 +104,9 @@ $$;
 -- Stores events with all that belongs to them, in one statement and so in one transaction, whose last wait is the commit's own: nobody
 -- holds the lock between two messages. Each array has a place for each event, in the order of the node's arrivals.
 --
--- flags: 1 the client made the id, 2 the client dated it, 4 it notifies, 8 its deliveries are there; all_flags has those that any event
--- has. id_ms: the moment in an id that a client made. ties: what is tied to the events whose tie_of is its place, from 1 on. The arrays of sums have a place for each
--- channel, name and hour of the events. new_tokens: what the node does not know to be in the vocabulary, as it was after so many
+-- flags: 1 the client made the id, 2 the client dated it, 4 it notifies, 8 its deliveries are there; all_flags has those that any
+-- event has. id_ms: the moment in an id that a client made. ties: what is tied to the events whose tie_of is its place, from 1 on. The
+-- arrays of sums have a place for each channel, name and hour of the events. new_tokens: what the node does not know to be in the vocabulary, as it was after so many
 -- cuts. note: what the others are told, as the members of a JSON object.
 --
 -- news: what became of events whose verdict is not a plain "created", by their place: [place, "notified"], [place, "untied"],
