@@ -1,8 +1,8 @@
 import { defineCommand } from "citty";
 import { ConfigError, parseDatabaseUrl, readConfig } from "../config.ts";
-import { move } from "../storage/move/move.ts";
-import { agrees, type Compared } from "../storage/move/proof.ts";
-import { MoveRefused } from "../storage/move/refused.ts";
+import { move } from "../storage/postgres/move/move.ts";
+import { agrees, type Compared } from "../storage/postgres/move/proof.ts";
+import { MoveRefused } from "../storage/postgres/move/refused.ts";
 import { Progress } from "./progress.ts";
 import { UsageError } from "./with-store.ts";
 

@@ -6,8 +6,8 @@ import type { TestApp } from "./test-app.ts";
 const json = { "content-type": "application/json" };
 const hourMs = 3_600_000;
 
-/** Fills a server with something of everything that is kept, by its own ways; gives a second project's key. */
-export async function fillInstallation(app: TestApp, events: number): Promise<{ otherKey: string }> {
+/** Fills a server with something of everything that is kept, by its own ways. */
+export async function fillInstallation(app: TestApp, events: number): Promise<void> {
   const { secret: otherKey } = await app.another("Käthe's 💰", "other@example.com");
   const send = async (path: string, method: string, body: unknown, headers: Record<string, string> = {}) => {
     const text = typeof body === "string" ? body : JSON.stringify(body);
@@ -64,7 +64,6 @@ export async function fillInstallation(app: TestApp, events: number): Promise<{ 
       headers: owner,
     },
   );
-  return { otherKey };
 }
 
 /** A push subscription that nobody answers. */

@@ -7,7 +7,7 @@ import { createDialect } from "./dialect.ts";
 import { createPostgresEvents } from "./events.ts";
 import { isPassing } from "./failure.ts";
 import { migrate } from "./migrate.ts";
-import { takeOver } from "./moving.ts";
+import { takeOver } from "./move/taken-over.ts";
 import { type DatabaseAddress, openPool } from "./pool.ts";
 
 /** Between two looks for a server that does not answer yet. */

@@ -1,6 +1,6 @@
-import { compareMoments, momentOfId } from "../../events/id.ts";
-import type { Event } from "../../wire/event.ts";
-import type { AcceptedEvent } from "../store.ts";
+import { compareMoments, momentOfId } from "../../../events/id.ts";
+import type { Event } from "../../../wire/event.ts";
+import type { AcceptedEvent } from "../../store.ts";
 import type { Source } from "./source.ts";
 import type { StoredEvent } from "./stored-event.ts";
 import type { Target } from "./target.ts";

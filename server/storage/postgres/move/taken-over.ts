@@ -1,7 +1,7 @@
 import type { Pool } from "pg";
-import { UnfitDatabase } from "./failure.ts";
+import { UnfitDatabase } from "../failure.ts";
 
-/** The setting of a database into which a data directory is moved (storage/move/), until somebody works on it. */
+/** The setting of a database into which a data directory is moved (move.ts), until somebody works on it. */
 export const movingSetting = "move";
 export const moving = { underWay: "under way", done: "done" } as const;
 

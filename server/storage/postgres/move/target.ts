@@ -1,24 +1,22 @@
 import type { Pool, QueryConfig, QueryResultRow } from "pg";
-import type { Moment } from "../../events/id.ts";
-import { createAppend } from "../postgres/append.ts";
-import { bigints, uuids } from "../postgres/arrays.ts";
-import type { Ask } from "../postgres/ask.ts";
-import { migrate } from "../postgres/migrate.ts";
-import { moving, movingSetting } from "../postgres/moving.ts";
-import { Partitions } from "../postgres/partitions.ts";
-import { openPool } from "../postgres/pool.ts";
-import { NewTexts } from "../postgres/vocabulary.ts";
-import type { AcceptedEvent } from "../store.ts";
+import type { Moment } from "../../../events/id.ts";
+import type { AcceptedEvent } from "../../store.ts";
+import { createAppend } from "../append.ts";
+import { bigints, uuids } from "../arrays.ts";
+import type { Ask } from "../ask.ts";
+import { migrate } from "../migrate.ts";
+import { Partitions } from "../partitions.ts";
+import { openPool } from "../pool.ts";
+import { NewTexts } from "../vocabulary.ts";
+import { pagesOf } from "./pages.ts";
 import { MoveRefused } from "./refused.ts";
 import { type EventRow, type StoredEvent, storedEvent } from "./stored-event.ts";
 import { type Entry, type Table, type TableRow, tableRow, tables, type Value } from "./tables.ts";
+import { moving, movingSetting } from "./taken-over.ts";
 
 const connections = 3;
 /** Nothing that is asked of it takes so long, but for statistics of very large tables. */
 const statementMs = 10 * 60_000;
-/** Rows of a page at most, and bytes after which it is large enough. */
-const pageRows = 2_000;
-const pageBytes = 1_048_576;
 
 /** The database into which is moved. Nobody else works on it meanwhile. */
 export class Target {
@@ -117,7 +115,8 @@ export class Target {
       .filter(({ isText }) => isText)
       .map(({ name }) => `coalesce(octet_length(${name}), 0)`);
     const isOwn = table.name === "settings" ? `name <> '${movingSetting}'` : "true";
-    const pages = this.#pages<Record<string, Value>>(
+    const pages = pagesOf<Record<string, Value>>(
+      this.#ask,
       `SELECT ${selected.join(", ")}, ${bytes.join(" + ") || "0"} AS page_bytes FROM ${table.name}`,
       isOwn,
       table.key,
@@ -128,7 +127,8 @@ export class Target {
 
   /** A project's events in the order of `createdAt`, then id, in pages. */
   async *eventsOf(projectId: number): AsyncGenerator<StoredEvent[]> {
-    const pages = this.#pages<EventRow & { notified: boolean; created_at: number }>(
+    const pages = pagesOf<EventRow & { notified: boolean }>(
+      this.#ask,
       `SELECT project_id AS "projectId", id, created_at, created_at AS ms, body, arrival >> 20 AS "arrivalMs",
          (arrival & 1048575)::integer AS sequence, notified, octet_length(body) AS page_bytes
        FROM events`,
@@ -137,40 +137,6 @@ export class Target {
       ({ ms, id }) => [ms, id],
     );
     for await (const page of pages) yield page.map((row) => storedEvent(row, row.notified));
-  }
-
-  /**
-   * The rows of a query in the order of a key, in pages of some bytes; the next one is under way while one is looked at.
-   *
-   * @param query - up to `FROM`; its column `page_bytes` is how large a row is
-   */
-  async *#pages<Row extends object>(
-    query: string,
-    condition: string,
-    key: readonly string[],
-    keyOf: (row: Row) => unknown[],
-  ): AsyncGenerator<Row[]> {
-    const order = key.join(", ");
-    const read = (after: unknown[] | null): Promise<Row[]> => {
-      const places = key.map((_, index) => `$${index + 1}`).join(", ");
-      // The first column once more, as partitions are chosen by it.
-      const behind = after ? `AND ${key[0]} >= $1 AND (${order}) > (${places})` : "";
-      const rows = this.#ask(
-        `SELECT * FROM (
-           SELECT *, sum(page_bytes) OVER (ORDER BY ${order}) AS page_sum, row_number() OVER (ORDER BY ${order}) AS page_number
-           FROM (${query} WHERE ${condition} ${behind} ORDER BY ${order} LIMIT ${pageRows}) AS rows) AS measured
-         WHERE page_sum <= ${pageBytes} OR page_number = 1 ORDER BY page_number`,
-        after ?? [],
-      ) as Promise<unknown> as Promise<Row[]>;
-      rows.catch(() => {});
-      return rows;
-    };
-    for (let next = read(null); ; ) {
-      const rows = await next;
-      if (rows.length === 0) return;
-      next = read(keyOf(rows.at(-1)!));
-      yield rows;
-    }
   }
 
   /** Stores rows as they are, whether or not there are some of these keys. */

@@ -1,9 +1,9 @@
 import { Database, type SQLiteError } from "bun:sqlite";
 import { existsSync } from "node:fs";
-import { compareMoments, type Moment } from "../../events/id.ts";
-import { dashed } from "../event-row.ts";
-import { databaseFile, migrate } from "../sqlite/open.ts";
-import { positionOf } from "../sqlite/position.ts";
+import { compareMoments, type Moment } from "../../../events/id.ts";
+import { dashed } from "../../event-row.ts";
+import { databaseFile, migrate } from "../../sqlite/open.ts";
+import { positionOf } from "../../sqlite/position.ts";
 import { MoveRefused } from "./refused.ts";
 import { type EventRow, type StoredEvent, storedEvent } from "./stored-event.ts";
 import { type Table, type TableRow, tableRow, tables, type Value } from "./tables.ts";
@@ -177,7 +177,7 @@ function openAlone(file: string, dataDirectory: string): Database {
   }
 }
 
-/** As the control tables have it on PostgreSQL (postgres/dialect.ts), whose texts hold no NUL. */
+/** As the control tables have it on PostgreSQL (../dialect.ts), whose texts hold no NUL. */
 function withoutNul(value: Value): Value {
   return typeof value === "string" && value.includes("\0") ? value.replaceAll("\0", "\uFFFD") : value;
 }

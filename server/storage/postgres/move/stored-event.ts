@@ -1,5 +1,5 @@
-import { type Moment, momentToken } from "../../events/id.ts";
-import { jsonOf } from "../event-row.ts";
+import { type Moment, momentToken } from "../../../events/id.ts";
+import { jsonOf } from "../../event-row.ts";
 import type { Entry } from "./tables.ts";
 
 /** An event as it is kept, in a form that is the same for both databases. */
