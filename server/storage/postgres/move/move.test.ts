@@ -1,5 +1,6 @@
 import type { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { eventIdOf } from "../../../events/id.ts";
 import { expectPostgresConsistent } from "../../../testing/consistency-postgres.ts";
 import { testWatch } from "../../../testing/engine.ts";
 import {
@@ -12,11 +13,13 @@ import {
   newDirectory,
 } from "../../../testing/moves.ts";
 import { startServer } from "../../../testing/server-process.ts";
+import { prepare, testConfig } from "../../../testing/test-app.ts";
+import type { Event } from "../../../wire/event.ts";
 import type { RefusedEvent } from "../../../wire/refused-event.ts";
 import type { User } from "../../../wire/user.ts";
 import { openStore } from "../../open.ts";
 import { databaseFile, openForReading } from "../../sqlite/open.ts";
-import type { EventStore } from "../../store.ts";
+import type { AcceptedEvent, EventStore } from "../../store.ts";
 import { tables } from "./tables.ts";
 
 /** Enough for all that is different to be there. */
@@ -199,6 +202,35 @@ test("a database where a server was started and nobody did anything is taken for
   const url = await newDatabase();
   await (await startServer({ DATABASE_URL: url, TIDINGS_DATA: newDirectory() })).end("SIGTERM");
   await expectMoved(url, filled.directory);
+}, 30_000);
+
+test("events that two processes gave the same arrival are moved, more of them than a batch has", async () => {
+  const place = { dataDirectory: newDirectory(), databaseUrl: null };
+  await prepare(await testConfig(place), "owner@example.com");
+  const store = await openStore({ ...place, databaseConnections: 1 }, testWatch);
+  const startMs = Date.now() - 10_000;
+  const events = Array.from({ length: 4_000 }, (_, n): AcceptedEvent => {
+    const isShared = n >= 500 && n < 3_000;
+    const arrival = { ms: startMs + (isShared ? 500 : n), sequence: 0 };
+    const createdAtMs = startMs - 1_000_000 + n;
+    const event: Event = {
+      id: eventIdOf({ ms: createdAtMs, sequence: n }),
+      name: "n",
+      channelId: "c",
+      userId: "",
+      notify: false,
+      tags: {},
+      createdAt: new Date(createdAtMs).toISOString(),
+    };
+    const json = JSON.stringify(event);
+    return { projectId: 1, event, json, idSent: false, createdAtMs, dated: true, arrival, notifies: false };
+  });
+  for (const verdict of await store.events.appendAll(events))
+    expect(verdict).toMatchObject({ kind: "created" });
+  await store.close();
+  const url = await newDatabase();
+  await expectMoved(url, place.dataDirectory);
+  expect(await expectPostgresConsistent(url)).toBe(4_000);
 }, 30_000);
 
 test("no table of the source is forgotten", () => {
