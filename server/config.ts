@@ -144,7 +144,8 @@ function parseUrl(text: string): string {
   return url.origin;
 }
 
-function parseDatabaseUrl(text: string): string {
+/** Throws a sentence's second half, without the password: what the address must be. */
+export function parseDatabaseUrl(text: string): string {
   const url = URL.parse(text);
   const isOfPostgres = url !== null && ["postgres:", "postgresql:"].includes(url.protocol);
   // A socket's directory stands in "host".

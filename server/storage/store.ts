@@ -19,6 +19,8 @@ export type AcceptedEvent = {
   arrival: Moment;
   /** Deliveries are to be made for it. */
   notifies: boolean;
+  /** Its deliveries were made elsewhere, and are moved together with it. */
+  wasNotified?: true;
 };
 
 /** What became of an event. Of a duplicate, the JSON of the event that was there before. */

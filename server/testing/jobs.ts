@@ -2,7 +2,11 @@ import type { Job } from "../wire/job.ts";
 import type { TestApp } from "./test-app.ts";
 
 /** The job that a request started, once it is done. */
-export async function finished(app: TestApp, response: Response, init: RequestInit = {}): Promise<Job> {
+export async function finished(
+  app: Pick<TestApp, "request">,
+  response: Response,
+  init: RequestInit = {},
+): Promise<Job> {
   if (response.status !== 202) throw new Error(`Answered ${response.status}: ${await response.text()}`);
   let { job } = (await response.json()) as { job: Job };
   while (job.state !== "done") {

@@ -13,7 +13,7 @@ export async function runTidings(
   environment: Record<string, string>,
   stdin = "",
 ): Promise<Ended> {
-  const child = spawn(parameters, environment, stdin);
+  const child = spawnTidings(parameters, environment, stdin);
   const [stdout, stderr] = await Promise.all([
     new Response(child.stdout).text(),
     new Response(child.stderr).text(),
@@ -23,7 +23,11 @@ export async function runTidings(
 
 /** Starts a server as a process of its own, and waits until it listens. */
 export async function startServer(environment: Record<string, string>) {
-  const child = spawn(["serve"], { HOST: "127.0.0.1", PORT: "0", TIDINGS_LOG: "error", ...environment }, "");
+  const child = spawnTidings(
+    ["serve"],
+    { HOST: "127.0.0.1", PORT: "0", TIDINGS_LOG: "error", ...environment },
+    "",
+  );
   const stderr = new Response(child.stderr).text();
   let stdout = "";
   const decoder = new TextDecoder();
@@ -133,7 +137,8 @@ export async function testProcess(change: Partial<Config> = {}) {
   };
 }
 
-function spawn(parameters: string[], environment: Record<string, string>, stdin: string) {
+/** Starts a command of `tidings` as a process of its own. */
+export function spawnTidings(parameters: string[], environment: Record<string, string>, stdin: string) {
   // Nothing of the machine's own settings reaches the process.
   const { PATH = "", HOME = "", TMPDIR } = process.env;
   return Bun.spawn([process.execPath, join(server, "commands/tidings.ts"), ...parameters], {

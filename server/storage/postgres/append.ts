@@ -161,8 +161,8 @@ function inOrderOfArrival(units: readonly Unit[]): Entry[] {
   return entries.sort((a, b) => compareMoments(a.event.arrival, b.event.arrival));
 }
 
-function flagsOf({ idSent, dated, notifies }: AcceptedEvent): number {
-  return (idSent ? 1 : 0) | (dated ? 2 : 0) | (notifies ? 4 : 0);
+function flagsOf({ idSent, dated, notifies, wasNotified }: AcceptedEvent): number {
+  return (idSent ? 1 : 0) | (dated ? 2 : 0) | (notifies ? 4 : 0) | (wasNotified ? 8 : 0);
 }
 
 /** What is tied to the units, as JSON. */

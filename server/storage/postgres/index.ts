@@ -7,6 +7,7 @@ import { createDialect } from "./dialect.ts";
 import { createPostgresEvents } from "./events.ts";
 import { isPassing } from "./failure.ts";
 import { migrate } from "./migrate.ts";
+import { takeOver } from "./move/taken-over.ts";
 import { type DatabaseAddress, openPool } from "./pool.ts";
 
 /** Between two looks for a server that does not answer yet. */
@@ -21,6 +22,7 @@ export async function openPostgresStore(address: DatabaseAddress, watch: StoreWa
   const pool = openPool(address, watch.onError);
   try {
     await comeUp(pool, watch);
+    await takeOver(pool);
     const events = await createPostgresEvents({ pool, address, onError: watch.onError });
     const control = new Kysely<ControlTables>({
       dialect: createDialect(pool),

@@ -104,9 +104,9 @@ $$;
 -- Stores events with all that belongs to them, in one statement and so in one transaction, whose last wait is the commit's own: nobody
 -- holds the lock between two messages. Each array has a place for each event, in the order of the node's arrivals.
 --
--- flags: 1 the client made the id, 2 the client dated it, 4 it notifies; all_flags has those that any event has. id_ms: the moment in
--- an id that a client made. ties: what is tied to the events whose tie_of is its place, from 1 on. The arrays of sums have a place for each
--- channel, name and hour of the events. new_tokens: what the node does not know to be in the vocabulary, as it was after so many
+-- flags: 1 the client made the id, 2 the client dated it, 4 it notifies, 8 its deliveries are there; all_flags has those that any
+-- event has. id_ms: the moment in an id that a client made. ties: what is tied to the events whose tie_of is its place, from 1 on. The
+-- arrays of sums have a place for each channel, name and hour of the events. new_tokens: what the node does not know to be in the vocabulary, as it was after so many
 -- cuts. note: what the others are told, as the members of a JSON object.
 --
 -- news: what became of events whose verdict is not a plain "created", by their place: [place, "notified"], [place, "untied"],
@@ -209,10 +209,10 @@ BEGIN
   END IF;
 
   INSERT INTO events (created_at, arrival, id, project_id, notified, body, tokens)
-    SELECT created_at, arrival + shift, id, project_id, n = ANY (notified_at), body,
+    SELECT created_at, arrival + shift, id, project_id, flag & 8 = 8 OR n = ANY (notified_at), body,
            array_to_tsvector(string_to_array(token_list, ' '))
-    FROM unnest(in_created, in_arrivals, in_ids, in_projects, in_bodies, in_tokens)
-      WITH ORDINALITY AS t (created_at, arrival, id, project_id, body, token_list, n)
+    FROM unnest(in_created, in_arrivals, in_ids, in_projects, in_flags, in_bodies, in_tokens)
+      WITH ORDINALITY AS t (created_at, arrival, id, project_id, flag, body, token_list, n)
     WHERE n <> ALL (left_out);
   IF in_all_flags & 3 <> 0 THEN
     INSERT INTO sent_ids (project_id, id, created_at)

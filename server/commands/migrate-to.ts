@@ -1,0 +1,106 @@
+import { defineCommand } from "citty";
+import { ConfigError, parseDatabaseUrl, readConfig } from "../config.ts";
+import { move } from "../storage/postgres/move/move.ts";
+import { agrees, type Compared } from "../storage/postgres/move/proof.ts";
+import { MoveRefused } from "../storage/postgres/move/refused.ts";
+import { Progress } from "./progress.ts";
+import { UsageError } from "./with-store.ts";
+
+const again = "Run the same command again: it goes on where this one ended.";
+
+export const migrateToCommand = defineCommand({
+  meta: {
+    name: "migrate-to",
+    description: "Move a data directory into a PostgreSQL database, and prove that both hold the same",
+  },
+  args: {
+    address: {
+      type: "positional",
+      required: true,
+      description: "The database, empty, such as postgres://user:password@db.example.com/tidings",
+      valueHint: "postgres://…",
+    },
+  },
+  async run({ args }) {
+    process.exit(await migrateTo(args.address));
+  },
+});
+
+/** Moves, and gives the process's exit code: 0 where everything agrees. */
+async function migrateTo(address: string): Promise<0 | 1> {
+  const progress = new Progress();
+  process.once("SIGINT", () => {
+    progress.end();
+    console.error(`Stopped. ${again}`);
+    process.exit(130);
+  });
+  try {
+    const { dataDirectory } = readConfig();
+    const url = checked(address);
+    console.error(`Moving ${dataDirectory} to ${nameOf(url)}`);
+    const compared = await move(dataDirectory, url, {
+      begun: (stage) => progress.begin(stage),
+      done: (count) => progress.add(count),
+      ended: () => progress.end(),
+      onError: () => {},
+    });
+    process.stdout.write(tableOf(compared));
+    const different = compared.filter((each) => !agrees(each));
+    if (different.length === 0) {
+      console.error(
+        `Everything agrees. Start the server with this address in DATABASE_URL. ${dataDirectory} is as it was: keep it until you are content, then delete it.`,
+      );
+      return 0;
+    }
+    for (const { what, named } of different) for (const name of named) console.error(`${what}: ${name}`);
+    console.error("They do not agree, and no server starts on that database. Empty it, and move again.");
+    return 1;
+  } catch (error) {
+    progress.end();
+    console.error(toldOf(error as Error));
+    return 1;
+  }
+}
+
+function checked(address: string): string {
+  try {
+    return parseDatabaseUrl(address);
+  } catch (error) {
+    throw new UsageError(`The address ${(error as Error).message}.`);
+  }
+}
+
+/** The database's host and name; its password is nobody's business. */
+function nameOf(url: string): string {
+  const { host, pathname, searchParams } = new URL(url);
+  return `${host || searchParams.get("host")}${pathname}`;
+}
+
+function toldOf(error: Error): string {
+  const isRefusal = [ConfigError, UsageError, MoveRefused].some((kind) => error instanceof kind);
+  return isRefusal ? error.message : `The move was cut short: ${error.message}. ${again}`;
+}
+
+function tableOf(compared: Compared[]): string {
+  const head = ["", "rows", "checksum", "in PostgreSQL"];
+  const lines = compared.map((each) => {
+    const { what, here, there } = each;
+    const found = agrees(each) ? "the same" : `${numberOf(there.rows)} rows, ${there.checksum}`;
+    return [what, numberOf(here.rows), here.checksum, found];
+  });
+  const all = [head, ...lines];
+  const widths = head.map((_, column) => Math.max(...all.map((line) => line[column]!.length)));
+  return all
+    .map((line) =>
+      line
+        .map((text, column) => (column === 1 ? text.padStart(widths[1]!) : text.padEnd(widths[column]!)))
+        .join("  ")
+        .trimEnd(),
+    )
+    .map((line) => `${line}\n`)
+    .join("");
+}
+
+function numberOf(count: number): string {
+  return count.toLocaleString("en");
+}

@@ -1,0 +1,99 @@
+import { copyEvents } from "./copy-events.ts";
+import { copyTables } from "./copy-tables.ts";
+import { agrees, type Compared, prove } from "./proof.ts";
+import { MoveRefused } from "./refused.ts";
+import { Source } from "./source.ts";
+import type { StoredEvent } from "./stored-event.ts";
+import { differences, tables } from "./tables.ts";
+import { Target } from "./target.ts";
+
+/** Events that are removed at a time. */
+const removedEvents = 1_000;
+
+/** What is being done: how much of it there is, and how much of that was done before. */
+export type Stage = { name: "tables" | "events" | "proof"; total: number; before: number };
+
+/** Who is told how far it is. */
+export type MoveWatch = {
+  begun: (stage: Stage) => void;
+  /** So much more of the stage is done. */
+  done: (count: number) => void;
+  ended: () => void;
+  onError: (error: Error) => void;
+};
+
+/**
+ * Moves a data directory into a PostgreSQL database, and gives what both hold. What an earlier call moved is not moved again. The
+ * directory stays as it is.
+ *
+ * Throws `MoveRefused` where the two are not what may be moved.
+ */
+export async function move(dataDirectory: string, url: string, watch: MoveWatch): Promise<Compared[]> {
+  const source = new Source(dataDirectory);
+  try {
+    const target = await Target.open(url, watch.onError);
+    try {
+      return await moveAll(source, target, watch);
+    } finally {
+      await target.close();
+    }
+  } finally {
+    source.close();
+  }
+}
+
+async function moveAll(source: Source, target: Target, watch: MoveWatch): Promise<Compared[]> {
+  await refuseOther(source, target);
+  await target.begin();
+  const rows = tables.reduce((sum, table) => sum + source.countRows(table), 0);
+  const events = source.countEvents();
+  const during = async <Result>(stage: Stage, work: () => Promise<Result>): Promise<Result> => {
+    watch.begun(stage);
+    const result = await work();
+    watch.ended();
+    return result;
+  };
+
+  await during({ name: "tables", total: rows, before: 0 }, () => copyTables(source, target, watch.done));
+  await during({ name: "events", total: events, before: await target.countEvents() }, () =>
+    copyEvents(source, target, watch.done),
+  );
+  await target.analyze();
+  const proof = () =>
+    during({ name: "proof", total: rows + events, before: 0 }, () => prove(source, target, watch.done));
+  let compared = await proof();
+  // Events may have gone from the directory since an earlier call moved them.
+  if (await removeGone(source, target, compared)) compared = await proof();
+  if (compared.every(agrees)) await target.finish();
+  return compared;
+}
+
+/** The secret is an installation's own, and is never changed. */
+async function refuseOther(source: Source, target: Target): Promise<void> {
+  const [here, there] = [source.setting("authSecret"), await target.setting("authSecret")];
+  if (there !== null && there !== here && (await target.isBegun())) {
+    throw new MoveRefused(
+      "Another data directory is being moved to that database. Give the address of an empty one.",
+    );
+  }
+}
+
+/** Removes events that the source has no more; gives whether there were any. */
+async function removeGone(source: Source, target: Target, compared: Compared[]): Promise<boolean> {
+  let isAny = false;
+  for (const { projectId, ...sums } of compared) {
+    if (projectId === null || agrees(sums)) continue;
+    const gone: StoredEvent[] = [];
+    const remove = async () => {
+      isAny = true;
+      await target.removeEvents(projectId, gone.splice(0));
+    };
+    for await (const difference of differences(source.eventsOf(projectId), target.eventsOf(projectId))) {
+      if (difference.kind !== "extra") continue;
+      gone.push(difference.there);
+      if (gone.length === removedEvents) await remove();
+    }
+    if (gone.length > 0) await remove();
+  }
+  return isAny;
+}

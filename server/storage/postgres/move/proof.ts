@@ -1,0 +1,152 @@
+import type { Source } from "./source.ts";
+import { type Difference, differences, type Entry, tables } from "./tables.ts";
+import type { Target } from "./target.ts";
+
+/** Differences that are named of each table and project. */
+const namedMax = 5;
+/** Source events that are read before the target's have their turn. */
+const turnEvents = 500;
+
+/** How many there are, and a sum over all that they hold. */
+export type Sum = { rows: number; checksum: string };
+
+/** What was compared: the events of a project, or a control table. */
+export type Compared = {
+  what: string;
+  projectId: number | null;
+  here: Sum;
+  there: Sum;
+  /** Some of what differs. */
+  named: string[];
+};
+
+export function agrees({ here, there }: Pick<Compared, "here" | "there">): boolean {
+  return here.rows === there.rows && here.checksum === there.checksum;
+}
+
+/**
+ * The first 16 bytes of each entry's SHA-256, as a number, added up modulo 2^128: the same in whatever order they come. Of an event the hash
+ * is over its JSON as the API shows it, its arrival, and whether it was notified; of a row over its values.
+ */
+class Checksum {
+  #rows = 0;
+  #sum = 0n;
+
+  add({ text }: Entry): void {
+    const hash = Bun.SHA256.hash(text) as Uint8Array;
+    const bytes = new DataView(hash.buffer, hash.byteOffset);
+    this.#sum += (bytes.getBigUint64(0) << 64n) | bytes.getBigUint64(8);
+    this.#rows++;
+  }
+
+  get sum(): Sum {
+    const checksum = BigInt.asUintN(128, this.#sum).toString(16).padStart(32, "0");
+    return { rows: this.#rows, checksum };
+  }
+}
+
+/** Reads everything in both databases, and compares; `onRead` is told how many entries were read in the target. */
+export async function prove(
+  source: Source,
+  target: Target,
+  onRead: (entries: number) => void,
+): Promise<Compared[]> {
+  return [...(await proveEvents(source, target, onRead)), ...(await proveTables(source, target, onRead))];
+}
+
+async function proveTables(
+  source: Source,
+  target: Target,
+  onRead: (entries: number) => void,
+): Promise<Compared[]> {
+  const compared: Compared[] = [];
+  for (const table of tables) {
+    const here = new Checksum();
+    for (const row of source.rowsOf(table)) here.add(row);
+    const columns = source.columnsOf(table);
+    const there = await sumOf(target.rowsOf(table, columns), onRead);
+    const sums = { here: here.sum, there };
+    compared.push({
+      what: table.name.replaceAll("_", " "),
+      projectId: null,
+      ...sums,
+      named: agrees(sums) ? [] : await some(differences(source.rowsOf(table), target.rowsOf(table, columns))),
+    });
+  }
+  return compared;
+}
+
+async function proveEvents(
+  source: Source,
+  target: Target,
+  onRead: (entries: number) => void,
+): Promise<Compared[]> {
+  const slugs = new Map(source.projects().map(({ id, slug }) => [id, slug]));
+  const projects = [...new Set([...slugs.keys(), ...(await target.projectsOfEvents())])];
+  const there = new Map<number, Sum>();
+  const reading = (async () => {
+    for (const id of projects) there.set(id, await sumOf(target.eventsOf(id), onRead));
+  })();
+  const here = await sumsByProject(source);
+  await reading;
+  const compared: Compared[] = [];
+  for (const projectId of new Set([...projects, ...here.keys()])) {
+    const sums = {
+      here: here.get(projectId)?.sum ?? new Checksum().sum,
+      there: there.get(projectId) ?? new Checksum().sum,
+    };
+    compared.push({
+      what: `events of ${slugs.get(projectId) ?? `project ${projectId}`}`,
+      projectId,
+      ...sums,
+      named: agrees(sums)
+        ? []
+        : await some(differences(source.eventsOf(projectId), target.eventsOf(projectId))),
+    });
+  }
+  return compared;
+}
+
+async function sumsByProject(source: Source): Promise<Map<number, Checksum>> {
+  const sums = new Map<number, Checksum>();
+  let untilTurn = turnEvents;
+  for (const event of source.events()) {
+    let sum = sums.get(event.projectId);
+    if (!sum) {
+      sum = new Checksum();
+      sums.set(event.projectId, sum);
+    }
+    sum.add(event);
+    if (--untilTurn === 0) {
+      untilTurn = turnEvents;
+      await new Promise(setImmediate);
+    }
+  }
+  return sums;
+}
+
+async function sumOf(pages: AsyncIterable<Entry[]>, onRead: (entries: number) => void): Promise<Sum> {
+  const sum = new Checksum();
+  for await (const page of pages) {
+    for (const entry of page) sum.add(entry);
+    onRead(page.length);
+  }
+  return sum.sum;
+}
+
+/** Names the first differences: by their keys alone, as rows hold secrets. */
+async function some(all: AsyncIterable<Difference<Entry, Entry>>): Promise<string[]> {
+  const named: string[] = [];
+  for await (const difference of all) {
+    if (named.length === namedMax) return [...named, "and more"];
+    const { key } = difference.kind === "extra" ? difference.there : difference.here;
+    named.push(`${key.map((part) => JSON.stringify(part)).join(" ")} ${said[difference.kind]}`);
+  }
+  return named;
+}
+
+const said = {
+  missing: "is not in PostgreSQL",
+  other: "is another in PostgreSQL",
+  extra: "is in PostgreSQL alone",
+} as const;

@@ -1,0 +1,74 @@
+import { expect } from "bun:test";
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pg from "pg";
+import { fillInstallation } from "./installation.ts";
+import { type TestDatabase, testDatabase } from "./postgres.ts";
+import { runTidings } from "./server-process.ts";
+import { testApp } from "./test-app.ts";
+
+const directories: string[] = [];
+const databases: TestDatabase[] = [];
+
+/** Removes all that was made here. */
+export async function clearMoves(): Promise<void> {
+  for (const directory of directories.splice(0)) rmSync(directory, { recursive: true, force: true });
+  for (const database of databases.splice(0)) await database.drop();
+}
+
+/** Makes a data directory with something of everything, and many events; with the owner's session and a key. */
+export async function fill(events: number) {
+  const directory = newDirectory();
+  const app = await testApp({ dataDirectory: directory, databaseUrl: null });
+  await fillInstallation(app, events);
+  const cookie = await app.signIn();
+  await app.running.stop();
+  return { directory, key: app.key, cookie };
+}
+
+export function newDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), "tidings-move-"));
+  directories.push(directory);
+  return directory;
+}
+
+export async function newDatabase(): Promise<string> {
+  const database = await testDatabase();
+  databases.push(database);
+  return database.url;
+}
+
+/** Runs the command, which never says the password. */
+export async function migrateTo(url: string, directory: string) {
+  const ended = await runTidings(["migrate-to", url], { TIDINGS_DATA: directory });
+  for (const text of [ended.stdout, ended.stderr]) expect(text).not.toContain(passwordOf(url) || "://");
+  return ended;
+}
+
+/** Runs the command, which is to find that everything agrees. */
+export async function expectMoved(url: string, directory: string): Promise<void> {
+  const { code, stdout, stderr } = await migrateTo(url, directory);
+  expect(`${code} ${code === 0 ? "" : stderr}`).toBe("0 ");
+  for (const line of stdout.trimEnd().split("\n").slice(1)) expect(line).toEndWith("  the same");
+}
+
+function passwordOf(url: string): string {
+  return URL.parse(url)?.password ?? "";
+}
+
+export async function asked<Row extends object>(url: string, sql: string): Promise<Row[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<Row>(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+export function copyOf(directory: string): string {
+  const copy = newDirectory();
+  cpSync(directory, copy, { recursive: true });
+  return copy;
+}
