@@ -4,14 +4,13 @@ import { Counts } from "../counts.ts";
 import { bodyOf, jsonOf } from "../event-row.ts";
 import type { TiedEvents } from "../queue.ts";
 import type { AcceptedEvent, Verdict } from "../store.ts";
-import { token, tokensOf } from "../tokens.ts";
 import { arrivals, bigints, integers, texts, uuids } from "./arrays.ts";
 import { movedOn } from "./arrival.ts";
 import type { Ask } from "./ask.ts";
 import type { Partitions } from "./partitions.ts";
+import { timedTokensOf } from "./tokens.ts";
 import type { NewTexts } from "./vocabulary.ts";
 
-const hourMs = 3_600_000;
 /** Longest that a batch may take, with its wait for those of other nodes; whether it was stored is not known then. */
 const appendMs = 5_000;
 
@@ -70,10 +69,9 @@ export function createAppend(ask: Ask, node: string, partitions: Partitions, new
     if (missing.length > 0) await partitions.make(missing.map(({ event }) => event.createdAtMs));
 
     const events = entries.map(({ event }) => event);
-    const tokens = events.map(({ projectId, event, createdAtMs }) => {
-      const hour = Math.floor(createdAtMs / hourMs);
-      return `${tokensOf(projectId, event)} ${token.hour(projectId, hour)} ${token.day(projectId, Math.floor(hour / 24))}`;
-    });
+    const tokens = events.map(({ projectId, event, createdAtMs }) =>
+      timedTokensOf(projectId, event, createdAtMs),
+    );
     const fresh = newTexts.among(events);
     const counts = new Counts();
     let allFlags = 0;

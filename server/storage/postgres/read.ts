@@ -8,6 +8,7 @@ import { token } from "../tokens.ts";
 import { arrivalOf } from "./arrival.ts";
 import type { Ask } from "./ask.ts";
 import { type Match, matchOf, queryOfTokens } from "./match.ts";
+import { dayMs, hourMs } from "./tokens.ts";
 
 export type Row = { ms: number; id: string; body: string };
 
@@ -17,8 +18,6 @@ const rowsMin = 50;
 const scannedRows = 500;
 /** Most that are looked at so; the index has more to do for a page that is among fewer. */
 const scannedMax = 2_000;
-const hourMs = 3_600_000;
-const dayMs = 24 * hourMs;
 /** Hours or days that a window names. */
 const spansMax = 48;
 /** By how much a window in time grows over the one before it, at least and at most. */

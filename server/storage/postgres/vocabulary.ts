@@ -108,6 +108,16 @@ export async function* tokensFrom(
   }
 }
 
+/** The first text behind all that begin with a prefix, in the order of code points. */
+function endOf(prefix: string): string {
+  const points = [...prefix].map((character) => character.codePointAt(0)!);
+  while (points.at(-1) === 0x10ffff) points.pop();
+  const last = points.pop()!;
+  // Between these two are the surrogates, which are no characters.
+  points.push(last === 0xd7ff ? 0xe000 : last + 1);
+  return String.fromCodePoint(...points);
+}
+
 /** The place right behind a token: none has control characters. */
 export function behind(token: string): string {
   return `${token}\u0001`;
