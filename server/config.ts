@@ -44,7 +44,7 @@ const settings = {
   databaseConnections: setting(
     "DATABASE_CONNECTIONS",
     "10",
-    "connections to the PostgreSQL database at most; one more listens for events of other nodes",
+    "connections to the PostgreSQL database for reading and control tables; four more store events and listen",
     parseConnections,
   ),
   url: setting(

@@ -1,11 +1,17 @@
 /** Several nodes on one database: what happens on one takes effect on the others. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { createAccount, hashPassword } from "./accounts/create-account.ts";
+import { addBrowser } from "./notifications/destinations.ts";
+import type { PushSubscription } from "./notifications/push.ts";
 import { createProject } from "./projects/projects.ts";
+import type { Store } from "./storage/store.ts";
+import { expectConsistent } from "./testing/consistency.ts";
 import { environmentOf, makePlace, type Place, removePlace, storeEngines } from "./testing/engine.ts";
 import { openStream } from "./testing/event-stream.ts";
+import { pushService } from "./testing/push-service.ts";
 import { startServer } from "./testing/server-process.ts";
 import { openTestStore, prepare, testConfig, testPassword } from "./testing/test-app.ts";
+import type { Job } from "./wire/job.ts";
 
 type Node = Awaited<ReturnType<typeof startServer>>;
 
@@ -168,6 +174,160 @@ describe.if(storeEngines.includes("postgres"))("nodes on one database", () => {
     await Promise.all([refusedSoon(other, secret), endsSoon(ofKey), endsSoon(ofMember)]);
     expect((await asSession(other, session).request(`/api/channels${path}`)).status).toBe(404);
   });
+});
+
+describe.if(storeEngines.includes("postgres"))("nodes that share work", () => {
+  let place: Place;
+  let key: string;
+  let nodes: Node[] = [];
+  const settings = { TIDINGS_ALLOW_PRIVATE_ADDRESSES: "true" };
+
+  beforeEach(async () => {
+    place = await makePlace("postgres");
+    ({ secret: key } = await prepare(await testConfig(place), "owner@example.com"));
+  });
+  afterEach(async () => {
+    for (const node of nodes) await node.end("SIGTERM");
+    nodes = [];
+    await removePlace(place);
+  }, 30_000);
+
+  async function start(): Promise<Node> {
+    const node = await startServer({ ...environmentOf(place), ...settings });
+    nodes.push(node);
+    return node;
+  }
+  async function kill(node: Node): Promise<void> {
+    await node.end("SIGKILL");
+    nodes = nodes.filter((other) => other !== node);
+  }
+
+  async function withStore<Result>(work: (store: Store) => Promise<Result>): Promise<Result> {
+    const store = await openTestStore(await testConfig(place));
+    try {
+      return await work(store);
+    } finally {
+      await store.close();
+    }
+  }
+  /** Lets the owner's browser be told. */
+  const addOwnersBrowser = (subscription: PushSubscription) =>
+    withStore(async ({ control }) => {
+      const { id } = await control.selectFrom("accounts").select("id").executeTakeFirstOrThrow();
+      await addBrowser(control, id, { kind: "browser", label: "b", subscription });
+    });
+  const deliveries = () =>
+    withStore(({ control }) =>
+      control.selectFrom("deliveries").selectAll().where("kind", "=", "browser").execute(),
+    );
+
+  const post = (node: Node, body: unknown) =>
+    fetch(`${node.address}/api/events`, {
+      method: "POST",
+      headers: { "content-type": "application/json", "x-api-key": key },
+      body: JSON.stringify(body),
+    });
+
+  test("send each notification once", async () => {
+    await using service = pushService();
+    await addOwnersBrowser(service.subscribe());
+    const both = [await start(), await start(), await start()];
+    const count = 60;
+    const posted = await Promise.all(
+      Array.from({ length: count }, (_, n) =>
+        post(both[n % both.length]!, { channel: "c", name: `n${n}`, notify: true }),
+      ),
+    );
+    expect(new Set(posted.map(({ status }) => status))).toEqual(new Set([201]));
+    const titles = new Set<string>();
+    for (let n = 0; n < count; n++) {
+      const { payload } = await service.next();
+      titles.add((payload as { title: string }).title);
+    }
+    expect(titles.size).toBe(count);
+    let rows = await deliveries();
+    while (rows.some(({ state }) => state === "waiting")) {
+      await Bun.sleep(50);
+      rows = await deliveries();
+    }
+    expect(rows.map(({ state, attempts }) => `${state} ${attempts}`)).toEqual(
+      Array(count).fill("delivered 1"),
+    );
+  }, 40_000);
+
+  test("send what a node that was killed was sending", async () => {
+    // It takes a message and never says that it has it.
+    let asked = () => {};
+    const isAsked = new Promise<void>((resolve) => {
+      asked = resolve;
+    });
+    let isDeaf = true;
+    await using service = pushService();
+    const subscription = service.subscribe();
+    const { pathname } = new URL(subscription.endpoint);
+    const before = Bun.serve({
+      port: 0,
+      hostname: "127.0.0.1",
+      async fetch() {
+        asked();
+        if (isDeaf) await new Promise(() => {});
+        return new Response(null, { status: 201 });
+      },
+    });
+    await addOwnersBrowser({ ...subscription, endpoint: `${before.url.origin}${pathname}` });
+    const first = await start();
+    expect((await post(first, { channel: "c", name: "n", notify: true })).status).toBe(201);
+    await isAsked;
+    await kill(first);
+    const [claimed] = await deliveries();
+    expect(claimed).toMatchObject({ state: "waiting", attempts: 1 });
+    expect(claimed!.nextAttemptAt).toBeGreaterThan(Date.now());
+    // As if its lease were over.
+    await withStore(({ control }) =>
+      control
+        .updateTable("deliveries")
+        .set({ nextAttemptAt: Date.now() })
+        .where("id", "=", claimed!.id)
+        .execute(),
+    );
+    isDeaf = false;
+    await start();
+    let [row] = await deliveries();
+    while (row!.state === "waiting") {
+      await Bun.sleep(50);
+      [row] = await deliveries();
+    }
+    expect(row).toMatchObject({ state: "delivered", attempts: 2 });
+    await before.stop(true);
+  }, 40_000);
+
+  test("go on with the job of a node that was killed, and count what it did", async () => {
+    const [first, second] = [await start(), await start()];
+    const total = 4_000;
+    for (let n = 0; n < total; n += 1_000) {
+      const events = Array.from({ length: 1_000 }, () => ({ channel: "c", name: "n", userId: "u1" }));
+      expect((await post(first, events)).status).toBe(201);
+    }
+    const erasing = await fetch(`${first.address}/api/users/u1`, {
+      method: "DELETE",
+      headers: { "x-api-key": key },
+    });
+    const { job } = (await erasing.json()) as { job: Job };
+    const look = async (node: Node) => {
+      const response = await fetch(`${node.address}/api/jobs/${job.id}`, { headers: { "x-api-key": key } });
+      return ((await response.json()) as { job: Job }).job;
+    };
+    while ((await look(second)).done === 0) await Bun.sleep(5);
+    await kill(first);
+    const left = await look(second);
+    expect(left).toMatchObject({ state: "running", total });
+    expect(left.done).toBeLessThan(total);
+    const killedMs = performance.now();
+    while ((await look(second)).state !== "done") await Bun.sleep(100);
+    expect(performance.now() - killedMs).toBeLessThan(45_000);
+    expect((await look(second)).receipt).toMatchObject({ erasedEvents: total });
+    await expectConsistent(place);
+  }, 90_000);
 });
 
 describe.if(storeEngines.includes("postgres"))("nodes on an empty database", () => {

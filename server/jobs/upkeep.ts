@@ -16,6 +16,8 @@ type Rooms = {
 
 /** Events are gone so long after their time at most, give or take the work itself. */
 const everyMs = 60_000;
+/** How often open jobs are looked for: one may be left by a node that died. */
+const lookMs = 10_000;
 /** After each step the work rests three times as long as the step took: ingest has three quarters of the writer at least. */
 const restRatio = 3;
 const restMsMax = 500;
@@ -45,6 +47,8 @@ export class Upkeep {
   #timer: Timer | null = null;
   #working: Promise<void> | null = null;
   #again = false;
+  #isExpiryDue = true;
+  #expiredAtMs = 0;
   #closed = false;
   #stepStartedMs = 0;
   /** Another node is at a job, or the storage did not answer: it is looked for again before long. */
@@ -59,6 +63,11 @@ export class Upkeep {
 
   /** Looks for work: at the start, after a job was started, and when what is kept for how long has changed. */
   wake(): void {
+    this.#isExpiryDue = true;
+    this.#start();
+  }
+
+  #start(): void {
     if (this.#closed) return;
     if (this.#timer) clearTimeout(this.#timer);
     this.#again = true;
@@ -98,6 +107,9 @@ export class Upkeep {
       this.#soon = false;
       this.#stepStartedMs = performance.now();
       for (const { id } of await openJobs(control)) await this.#do(id).catch((error) => this.#failed(error));
+      if (!this.#isExpiryDue && performance.now() - this.#expiredAtMs < everyMs) continue;
+      this.#isExpiryDue = false;
+      this.#expiredAtMs = performance.now();
       await this.#expire().catch((error) => this.#failed(error));
     }
   }
@@ -147,9 +159,9 @@ export class Upkeep {
 
   #sleep(): void {
     if (this.#closed) return;
-    if (this.#again) this.wake();
+    if (this.#again) this.#start();
     else {
-      this.#timer = setTimeout(() => this.wake(), this.#soon ? leaseMs / 2 : everyMs);
+      this.#timer = setTimeout(() => this.#start(), this.#soon ? leaseMs / 2 : lookMs);
       this.#timer.unref();
     }
   }

@@ -199,7 +199,7 @@ export interface EventStore {
   users(query: UserQuery, limit: number): Promise<{ userId: string; events: number }[]>;
   /**
    * Up to `limit` different texts that begin so, in the order of their characters' codes. Quick however many events there are;
-   * for that, very long texts may be missing.
+   * for that, very long texts may be missing, and values of a key that has tens of thousands.
    */
   startingWith(projectId: number, texts: KnownTexts, prefix: string, limit: number): Promise<string[]>;
   /** How many events a removal holds for. */

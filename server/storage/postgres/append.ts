@@ -1,5 +1,6 @@
 import { compareMoments, type Moment, momentOfId } from "../../events/id.ts";
 import { limits } from "../../wire/limits.ts";
+import { Counts } from "../counts.ts";
 import { bodyOf, jsonOf } from "../event-row.ts";
 import type { TiedEvents } from "../queue.ts";
 import type { AcceptedEvent, Verdict } from "../store.ts";
@@ -8,7 +9,7 @@ import { arrivals, bigints, integers, texts, uuids } from "./arrays.ts";
 import { movedOn } from "./arrival.ts";
 import type { Ask } from "./ask.ts";
 import type { Partitions } from "./partitions.ts";
-import type { NewTokens } from "./vocabulary.ts";
+import type { NewTexts } from "./vocabulary.ts";
 
 /** Longest that a batch may take, with its wait for those of other nodes; whether it was stored is not known then. */
 const appendMs = 5_000;
@@ -23,6 +24,19 @@ export type Commit = {
   shift: number;
   created: { event: AcceptedEvent; notified: boolean }[];
 };
+
+/** What other nodes are told of a commit, with what the database adds: where it is, and whether anybody was notified. */
+export type NoteStart = {
+  node: string;
+  /** When its events happened, both inclusive. */
+  fromMs: number;
+  toMs: number;
+  /** Null stands for any. */
+  projects: number[] | null;
+};
+
+/** As many projects' numbers as a notification has room for (8,000 bytes). */
+const noteProjectsMax = 500;
 
 type Row = {
   before_ms: number;
@@ -46,7 +60,7 @@ const createdAndNotified: Verdict = { kind: "created", notified: true };
  *
  * @param node - who this is, among those that are told of the commit
  */
-export function createAppend(ask: Ask, node: string, partitions: Partitions, newTokens: NewTokens) {
+export function createAppend(ask: Ask, node: string, partitions: Partitions, newTexts: NewTexts) {
   return async function append(
     units: readonly Unit[],
   ): Promise<{ verdicts: (Verdict[] | null)[]; commit: Commit }> {
@@ -56,30 +70,54 @@ export function createAppend(ask: Ask, node: string, partitions: Partitions, new
 
     const events = entries.map(({ event }) => event);
     const tokens = events.map((event) => tokensOf(event.projectId, event.event));
-    const fresh = newTokens.among(tokens);
+    const fresh = newTexts.among(events);
+    const counts = new Counts();
+    let allFlags = 0;
+    const projects = new Set<number>();
+    let [fromMs, toMs] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+    for (const event of events) {
+      const { projectId, createdAtMs } = event;
+      counts.add(projectId, event.event.channelId, event.event.name, createdAtMs);
+      allFlags |= flagsOf(event);
+      projects.add(projectId);
+      if (createdAtMs < fromMs) fromMs = createdAtMs;
+      if (createdAtMs > toMs) toMs = createdAtMs;
+    }
+    const sums = [...counts.byHour()];
+    const note: NoteStart = {
+      node,
+      fromMs,
+      toMs,
+      projects: projects.size > noteProjectsMax ? null : [...projects],
+    };
     const [row] = await ask<Row>(
-      "SELECT * FROM append_events($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)",
+      `SELECT * FROM append_events($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)`,
       [
         integers(events.map(({ projectId }) => projectId)),
         bigints(events.map(({ createdAtMs }) => createdAtMs)),
         arrivals(events.map(({ arrival }) => arrival)),
         uuids(events.map(({ event }) => event.id)),
-        bigints(events.map(({ idSent, event }) => (idSent ? momentOfId(event.id).ms : 0))),
-        integers(events.map(flagsOf)),
-        integers(entries.map(({ tieOf }) => tieOf)),
-        texts(events.map(({ event }) => event.channelId)),
-        texts(events.map(({ event }) => event.name)),
         texts(events.map(({ json }) => bodyOf(json))),
         texts(tokens),
+        integers(events.map(flagsOf)),
+        bigints(events.map(({ idSent, event }) => (idSent ? momentOfId(event.id).ms : 0))),
+        allFlags,
+        integers(entries.map(({ tieOf }) => tieOf)),
         tiesOf(units),
+        integers(sums.map(({ projectId }) => projectId)),
+        texts(sums.map(({ channel }) => channel)),
+        texts(sums.map(({ name }) => name)),
+        integers(sums.map(({ hour }) => hour)),
+        integers(sums.map(({ events }) => events)),
+        bigints(sums.map(({ lastMs }) => lastMs)),
         texts(fresh.tokens),
         fresh.cuts,
-        node,
+        JSON.stringify(note).slice(1, -1),
       ],
       appendMs,
     );
     const { before_ms, before_sequence, shift, cuts, news } = row!;
-    newTokens.stored(fresh, cuts);
+    newTexts.stored(fresh, cuts);
 
     const verdicts = units.map(({ events }): Verdict[] | null =>
       new Array<Verdict>(events.length).fill(created),

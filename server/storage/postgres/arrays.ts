@@ -10,7 +10,7 @@ const headBytes = 20;
 function arrayOf(type: keyof typeof oids, count: number, bytes: number): Buffer {
   const array = Buffer.allocUnsafe(headBytes + bytes);
   // One dimension, without nulls; the elements' type, how many there are, and the number of the first.
-  [1, 0, oids[type], count, 1].forEach((value, index) => array.writeInt32BE(value, index * 4));
+  for (const [index, value] of [1, 0, oids[type], count, 1].entries()) array.writeInt32BE(value, index * 4);
   return array;
 }
 

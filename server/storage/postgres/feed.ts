@@ -3,7 +3,7 @@ import { compareMoments, type Moment } from "../../events/id.ts";
 import type { Event } from "../../wire/event.ts";
 import { jsonOf } from "../event-row.ts";
 import type { Arrival, Follower } from "../store.ts";
-import type { Commit } from "./append.ts";
+import type { Commit, NoteStart } from "./append.ts";
 import { arrivalOf, momentOf, movedOn } from "./arrival.ts";
 import type { Ask } from "./ask.ts";
 
@@ -21,17 +21,8 @@ const gapEventsMax = 10_000;
 /** Own commits that wait for those before them; the others are read again. */
 const ownMax = 100;
 
-/** What a node tells of its commit (append_events). */
-type Note = {
-  node: string;
-  before: Moment;
-  last: Moment;
-  fromMs: number;
-  toMs: number;
-  /** Null stands for any. */
-  projects: number[] | null;
-  notified: boolean;
-};
+/** What a node tells of its commit. */
+type Note = NoteStart & { before: Moment; last: Moment; notified: boolean };
 
 type Row = {
   ms: number;
@@ -224,6 +215,11 @@ export class Feed {
       if (this.#client !== client || !payload) return;
       this.#heard(client);
       const note = noteOf(payload);
+      if (note === null) {
+        this.#mustLook = true;
+        this.#wake();
+        return;
+      }
       // Of its own commits this node hears sooner in another way.
       if (note.node === this.#rooms.node) return;
       this.#notes.push(note);
@@ -260,9 +256,14 @@ export class Feed {
   }
 }
 
-function noteOf(payload: string): Note {
-  const note = JSON.parse(payload) as Omit<Note, "before" | "last"> & { before: string; last: string };
-  return { ...note, before: momentOf(note.before), last: momentOf(note.last) };
+/** Null for a text that no node wrote: whoever may connect to the database may send one. */
+function noteOf(payload: string): Note | null {
+  try {
+    const note = JSON.parse(payload) as Omit<Note, "before" | "last"> & { before: string; last: string };
+    return { ...note, before: momentOf(note.before), last: momentOf(note.last) };
+  } catch {
+    return null;
+  }
 }
 
 /** An event that was read; it is parsed where somebody asks for what it holds. */

@@ -3,7 +3,7 @@ import pg from "pg";
 export type DatabaseAddress = {
   /** `postgres://user:password@host/database`, with libpq's parameters. */
   url: string;
-  /** Connections at most; one more listens. */
+  /** Connections of a pool at most. */
   connections: number;
 };
 

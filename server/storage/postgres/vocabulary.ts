@@ -1,43 +1,83 @@
+import type { AcceptedEvent } from "../store.ts";
+import { token } from "../tokens.ts";
 import type { Ask } from "./ask.ts";
 
-/** Tokens that a node remembers to have stored; a quarter of a kilobyte each at most. */
-const rememberedMax = 100_000;
+/** Texts that a node remembers to have stored, at least those that it saw last; a kilobyte each at most. */
+const rememberedMax = 200_000;
+/**
+ * Values of one key that a node puts into the vocabulary. A key with more has values that are different on every event, and looking for each in
+ * the vocabulary would cost more than storing the event.
+ */
+const valuesMax = 20_000;
+const keysMax = 10_000;
 
-/** Tokens of names, users and tags that may be missing from the vocabulary, which was cut so often when they were looked for. */
-export type Fresh = { tokens: string[]; cuts: number };
+/** What may be missing from the vocabulary, which was cut so often when it was looked for. */
+export type Fresh = { texts: string[]; tokens: string[]; cuts: number };
 
-/** Knows which tokens need not be put into the vocabulary, as this node has done so and none were taken out of it since. */
-export class NewTokens {
-  readonly #known = new Set<string>();
+/**
+ * Knows which names, users and tags need not be put into the vocabulary, as this node has done so and none were taken out of it since. It knows
+ * them as they are: making their tokens only to find them known would cost as much as all the rest of storing an event.
+ */
+export class NewTexts {
+  #known = new Set<string>();
+  #knownBefore = new Set<string>();
+  readonly #valuesOf = new Map<string, number>();
   #cuts = -1;
 
-  /** @param lists - the tokens of events, with spaces between */
-  among(lists: readonly string[]): Fresh {
-    const tokens = new Set<string>();
-    for (const list of lists) {
-      for (const token of list.split(" ")) {
-        if (!this.#known.has(token) && isKept(token)) tokens.add(token);
+  /** Finds those of some events that are not known. */
+  among(events: readonly Pick<AcceptedEvent, "projectId" | "event">[]): Fresh {
+    const fresh = new Map<string, string>();
+    for (const { projectId, event } of events) {
+      const { name, userId, tags } = event;
+      const ofName = `${projectId}e${name}`;
+      if (!this.#known.has(ofName) && this.#isNew(ofName)) fresh.set(ofName, token.name(projectId, name));
+      if (userId !== "") {
+        const ofUser = `${projectId}u${userId}`;
+        if (!this.#known.has(ofUser) && this.#isNew(ofUser)) fresh.set(ofUser, token.user(projectId, userId));
+      }
+      for (const key in tags) {
+        const value = tags[key]!;
+        const ofTag = `${projectId}t${key}\0${value}`;
+        if (this.#known.has(ofTag) || fresh.has(ofTag) || !this.#isNew(ofTag)) continue;
+        if (this.#takesValue(`${projectId}${key}`)) fresh.set(ofTag, token.tag(projectId, key, value));
       }
     }
-    return { tokens: [...tokens], cuts: this.#cuts };
+    return { texts: [...fresh.keys()], tokens: [...fresh.values()], cuts: this.#cuts };
   }
 
   /** They are in the vocabulary, and so are all others of their events where it was cut meanwhile. */
-  stored({ tokens }: Fresh, cuts: number): void {
+  stored({ texts }: Fresh, cuts: number): void {
     if (cuts !== this.#cuts) {
       if (cuts < this.#cuts) return;
       this.#known.clear();
+      this.#knownBefore.clear();
+      this.#valuesOf.clear();
       this.#cuts = cuts;
     }
-    if (this.#known.size + tokens.length > rememberedMax) this.#known.clear();
-    for (const token of tokens) this.#known.add(token);
+    for (const text of texts) this.#remember(text);
   }
-}
 
-const kept = /^\d+[eut]/;
+  #isNew(text: string): boolean {
+    if (!this.#knownBefore.has(text)) return true;
+    this.#remember(text);
+    return false;
+  }
 
-function isKept(token: string): boolean {
-  return kept.test(token);
+  #takesValue(key: string): boolean {
+    const values = this.#valuesOf.get(key) ?? 0;
+    if (values === valuesMax) return false;
+    if (this.#valuesOf.size >= keysMax) this.#valuesOf.clear();
+    this.#valuesOf.set(key, values + 1);
+    return true;
+  }
+
+  #remember(text: string): void {
+    if (this.#known.size >= rememberedMax / 2) {
+      this.#knownBefore = this.#known;
+      this.#known = new Set();
+    }
+    this.#known.add(text);
+  }
 }
 
 /** Tokens that one look gives. */
@@ -55,11 +95,11 @@ export async function* tokensFrom(
   { after, from = prefix }: { after?: (token: string) => string; from?: string } = {},
 ): AsyncGenerator<string> {
   const limit = after ? 1 : lookTokens;
-  let next = from > prefix ? from : prefix;
+  let next = from;
   for (;;) {
     const rows = await ask<{ token: string }>(
-      "SELECT token FROM vocabulary WHERE token >= $1 AND token < $2 ORDER BY token LIMIT $3",
-      [next, `${prefix}\u{10ffff}`, limit],
+      "SELECT token FROM vocabulary WHERE token >= $1 AND token ^@ $2 ORDER BY token LIMIT $3",
+      [next, prefix, limit],
     );
     for (const { token } of rows) yield token;
     const last = rows.at(-1)?.token;

@@ -5,7 +5,7 @@ import { type Commit, createAppend, type Unit } from "./append.ts";
 import { bigints, integers, texts } from "./arrays.ts";
 import type { Ask } from "./ask.ts";
 import type { Partitions } from "./partitions.ts";
-import { NewTokens } from "./vocabulary.ts";
+import { NewTexts } from "./vocabulary.ts";
 
 /** Batches that are under way at a time: one that the database commits, and the next, which then need not travel first. */
 export const batchesMax = 2;
@@ -39,7 +39,7 @@ export class Writer {
     this.#ask = ask;
     this.#onError = onError;
     this.#partitions = partitions;
-    this.#append = createAppend(ask, node, partitions, new NewTokens());
+    this.#append = createAppend(ask, node, partitions, new NewTexts());
     this.#onCommit = onCommit;
   }
 

@@ -1,9 +1,9 @@
 import type { Database } from "bun:sqlite";
 import { momentOfId } from "../../events/id.ts";
+import { Counts } from "../counts.ts";
 import { dashed } from "../event-row.ts";
 import type { OneEvent, Removal, Removed } from "../store.ts";
 import { token } from "../tokens.ts";
-import { Counts } from "./append.ts";
 import { positionAt, positionSql } from "./position.ts";
 
 type Row = { ms: number; sequence: number; id: string; body: string };

@@ -104,16 +104,18 @@ $$;
 -- Stores events with all that belongs to them, in one statement and so in one transaction, whose last wait is the commit's own: nobody
 -- holds the lock between two messages. Each array has a place for each event, in the order of the node's arrivals.
 --
--- flags: 1 the client made the id, 2 the client dated it, 4 it notifies. id_ms: the moment in an id that a client made. ties: what is
--- tied to the events whose tie_of is its place, from 1 on. new_tokens: what the node does not know to be in the vocabulary, as it was
--- after so many cuts. node: who is storing, for the others to know.
+-- flags: 1 the client made the id, 2 the client dated it, 4 it notifies; all_flags has those that any event has. id_ms: the moment in
+-- an id that a client made. ties: what is tied to the events whose tie_of is its place, from 1 on. The arrays of sums have a place for each
+-- channel, name and hour of the events. new_tokens: what the node does not know to be in the vocabulary, as it was after so many
+-- cuts. note: what the others are told, as the members of a JSON object.
 --
 -- news: what became of events whose verdict is not a plain "created", by their place: [place, "notified"], [place, "untied"],
 -- [place, "duplicate", id, body, createdAt].
 CREATE FUNCTION append_events(
-  in_projects integer[], in_created bigint[], in_arrivals bigint[], in_ids uuid[], in_id_ms bigint[], in_flags integer[],
-  in_tie_of integer[], in_channels text[], in_names text[], in_bodies text[], in_tokens text[],
-  in_ties jsonb, in_new_tokens text[], in_cuts bigint, in_node text,
+  in_projects integer[], in_created bigint[], in_arrivals bigint[], in_ids uuid[], in_bodies text[], in_tokens text[],
+  in_flags integer[], in_id_ms bigint[], in_all_flags integer, in_tie_of integer[], in_ties jsonb,
+  sum_projects integer[], sum_channels text[], sum_names text[], sum_hours integer[], sum_events integer[], sum_last bigint[],
+  in_new_tokens text[], in_cuts bigint, in_note text,
   OUT before_ms bigint, OUT before_sequence integer, OUT shift bigint, OUT cuts bigint, OUT news jsonb
 ) LANGUAGE plpgsql SET enable_seqscan = off AS $$
 DECLARE
@@ -158,7 +160,7 @@ BEGIN
     END LOOP;
   END IF;
 
-  IF EXISTS (SELECT FROM unnest(in_flags) AS flag WHERE flag & 1 = 1) THEN
+  IF in_all_flags & 1 <> 0 THEN
     WITH sent AS MATERIALIZED (
       SELECT n, project_id, sent.id, id_ms,
         row_number() OVER (PARTITION BY project_id, sent.id ORDER BY n) AS nth,
@@ -186,7 +188,7 @@ BEGIN
     notified_at := '{}';
   END IF;
 
-  IF EXISTS (SELECT FROM unnest(in_flags) AS flag WHERE flag & 4 = 4) THEN
+  IF in_all_flags & 4 <> 0 THEN
     WITH notifying AS MATERIALIZED (
       SELECT n, project_id, id::text AS event_id, (arrival + shift) >> 20 AS arrival_ms
       FROM unnest(in_projects, in_ids, in_arrivals, in_flags) WITH ORDINALITY AS t (project_id, id, arrival, flag, n)
@@ -212,27 +214,35 @@ BEGIN
     FROM unnest(in_created, in_arrivals, in_ids, in_projects, in_bodies, in_tokens)
       WITH ORDINALITY AS t (created_at, arrival, id, project_id, body, token_list, n)
     WHERE n <> ALL (left_out);
-  IF EXISTS (SELECT FROM unnest(in_flags) AS flag WHERE flag & 3 <> 0) THEN
+  IF in_all_flags & 3 <> 0 THEN
     INSERT INTO sent_ids (project_id, id, created_at)
       SELECT project_id, id, created_at
       FROM unnest(in_projects, in_ids, in_created, in_flags) WITH ORDINALITY AS t (project_id, id, created_at, flag, n)
       WHERE flag & 3 <> 0 AND n <> ALL (left_out);
   END IF;
 
+  IF cardinality(left_out) > 0 THEN
+    SELECT array_agg(project_id), array_agg(channel), array_agg(name), array_agg(hour), array_agg(events), array_agg(last_ms)
+      INTO sum_projects, sum_channels, sum_names, sum_hours, sum_events, sum_last
+      FROM (
+        SELECT project_id, event ->> 'channelId' AS channel, event ->> 'name' AS name, (created_at / 3600000)::integer AS hour,
+          count(*)::integer AS events, max(created_at) AS last_ms
+        FROM (
+          SELECT project_id, created_at, ('{' || body || '}')::json AS event
+          FROM unnest(in_projects, in_created, in_bodies) WITH ORDINALITY AS t (project_id, created_at, body, n)
+          WHERE n <> ALL (left_out)) AS stored
+        GROUP BY 1, 2, 3, 4) AS sums;
+  END IF;
   INSERT INTO counters AS known (project_id, channel, name, hour, events)
-    SELECT project_id, channel, name, created_at / 3600000, count(*)
-    FROM unnest(in_projects, in_channels, in_names, in_created) WITH ORDINALITY AS t (project_id, channel, name, created_at, n)
-    WHERE n <> ALL (left_out) GROUP BY 1, 2, 3, 4
+    SELECT * FROM unnest(sum_projects, sum_channels, sum_names, sum_hours, sum_events)
     ON CONFLICT (project_id, channel, hour, name) DO UPDATE SET events = known.events + excluded.events;
   INSERT INTO channel_counters AS known (project_id, channel, hour, events)
-    SELECT project_id, channel, created_at / 3600000, count(*)
-    FROM unnest(in_projects, in_channels, in_created) WITH ORDINALITY AS t (project_id, channel, created_at, n)
-    WHERE n <> ALL (left_out) GROUP BY 1, 2, 3
+    SELECT project_id, channel, hour, sum(events)
+    FROM unnest(sum_projects, sum_channels, sum_hours, sum_events) AS t (project_id, channel, hour, events) GROUP BY 1, 2, 3
     ON CONFLICT (project_id, channel, hour) DO UPDATE SET events = known.events + excluded.events;
   INSERT INTO channels AS known (project_id, name, events, last_event_at, created_at)
-    SELECT project_id, channel, count(*), max(created_at), now_ms
-    FROM unnest(in_projects, in_channels, in_created) WITH ORDINALITY AS t (project_id, channel, created_at, n)
-    WHERE n <> ALL (left_out) GROUP BY 1, 2
+    SELECT project_id, channel, sum(events), max(last_ms), now_ms
+    FROM unnest(sum_projects, sum_channels, sum_events, sum_last) AS t (project_id, channel, events, last_ms) GROUP BY 1, 2
     ON CONFLICT (project_id, name) DO UPDATE SET events = known.events + excluded.events,
       last_event_at = greatest(known.last_event_at, excluded.last_event_at);
 
@@ -243,7 +253,7 @@ BEGIN
       SELECT DISTINCT token FROM unnest(in_tokens) AS list, string_to_table(list, ' ') AS token WHERE token ~ '^[0-9]+[eut]');
   END IF;
   IF cardinality(in_new_tokens) > 0 THEN
-    INSERT INTO vocabulary (token) SELECT DISTINCT unnest(in_new_tokens) ON CONFLICT DO NOTHING;
+    INSERT INTO vocabulary (token) SELECT unnest(in_new_tokens) ON CONFLICT DO NOTHING;
   END IF;
 
   IF in_ties IS NOT NULL THEN
@@ -270,13 +280,8 @@ BEGIN
   IF news = '[]' THEN news := NULL; END IF;
 
   IF cardinality(left_out) < size THEN
-    PERFORM pg_notify(arrivals_channel(), json_build_object('node', in_node,
-      'before', before::text, 'last', (in_arrivals[size] + shift)::text,
-      'fromMs', (SELECT min(ms) FROM unnest(in_created) AS ms), 'toMs', (SELECT max(ms) FROM unnest(in_created) AS ms),
-      -- As many as a notification can hold for certain; null stands for any.
-      'projects', (SELECT CASE WHEN count(DISTINCT project) <= 100 THEN array_agg(DISTINCT project) END
-                   FROM unnest(in_projects) AS project),
-      'notified', cardinality(notified_at) > 0)::text);
+    PERFORM pg_notify(arrivals_channel(), format('{%s,"before":"%s","last":"%s","notified":%s}',
+      in_note, before, in_arrivals[size] + shift, (cardinality(notified_at) > 0)::text));
   END IF;
 END
 $$;
@@ -285,15 +290,20 @@ $$;
 CREATE FUNCTION keep_refused(
   in_projects integer[], in_keys text[], in_bodies bytea[], in_cut integer[], in_problems text[], in_refused bigint[],
   events_max integer, expired_ms bigint, expired_max integer
-) RETURNS void LANGUAGE plpgsql AS $$
+) RETURNS void LANGUAGE plpgsql SET enable_seqscan = off AS $$
+DECLARE
+  project integer;
+  last bigint;
 BEGIN
+  -- Of two that keep events of one project at once, neither would count what the other adds.
+  PERFORM FROM projects WHERE projects.id = ANY (in_projects) ORDER BY projects.id FOR NO KEY UPDATE;
   INSERT INTO refused_events (project_id, key_id, body, cut, problem, refused_at)
     SELECT * FROM unnest(in_projects, in_keys, in_bodies, in_cut, in_problems, in_refused);
-  DELETE FROM refused_events USING (
-      SELECT project, (SELECT id FROM refused_events WHERE project_id = project ORDER BY id DESC LIMIT 1 OFFSET events_max) AS last
-      FROM (SELECT DISTINCT unnest(in_projects) AS project) AS projects
-    ) AS beyond
-    WHERE project_id = project AND id <= last;
+  FOR project IN SELECT DISTINCT unnest(in_projects) LOOP
+    SELECT id INTO last FROM refused_events WHERE project_id = project ORDER BY id DESC LIMIT 1 OFFSET events_max;
+    CONTINUE WHEN NOT FOUND;
+    DELETE FROM refused_events WHERE project_id = project AND id <= last;
+  END LOOP;
   DELETE FROM refused_events
     WHERE refused_at < expired_ms AND id IN (SELECT id FROM refused_events ORDER BY id LIMIT expired_max);
 END
