@@ -23,6 +23,11 @@ export type TestPostgres = {
   database: (prepare?: (url: string) => Promise<void>) => Promise<TestDatabase>;
   /** Connects as the one who may do everything, to a database. */
   adminUrl: (database: string) => string;
+  /** The directory of its own, whose `data` it keeps; another server of the same programs may be put beside that (`postgres-standby.ts`). */
+  directory: string;
+  server: (files: string, port: number, settings?: Record<string, string>) => Pick<TestPostgres, "start" | "stop">;
+  /** Runs a command as the user that owns the files. */
+  run: (...command: string[]) => Promise<void>;
   start: () => Promise<void>;
   stop: (ending: Ending) => Promise<void>;
   /** Ends the server and removes its files. */
@@ -72,19 +77,24 @@ export async function startPostgres({ durable = false } = {}): Promise<TestPostg
   );
   rmSync(passwordFile);
 
-  const control = (...parameters: string[]) =>
-    run([join(binaries, "pg_ctl"), ...parameters, "-w", "-t", `${patienceS}`, "-D", files], user);
   const settings = {
-    port,
     listen_addresses: "127.0.0.1",
     unix_socket_directories: "''",
-    max_connections: 300,
+    max_connections: "300",
     log_min_messages: "fatal",
     ...(!durable && { fsync: "off", synchronous_commit: "off", full_page_writes: "off" }),
   };
-  const flags = Object.entries(settings).map(([name, value]) => `-c ${name}=${value}`);
-  const start = () => control("start", "-l", join(directory, "log"), "-o", flags.join(" "));
-  const stop = (ending: Ending) => control("stop", "-m", ending);
+  const server: TestPostgres["server"] = (files, port, more = {}) => {
+    const control = (...parameters: string[]) =>
+      run([join(binaries, "pg_ctl"), ...parameters, "-w", "-t", `${patienceS}`, "-D", files], user);
+    const all = { ...settings, ...more, port };
+    const flags = Object.entries(all).map(([name, value]) => `-c ${name}=${value}`);
+    return {
+      start: () => control("start", "-l", `${files}.log`, "-o", flags.join(" ")),
+      stop: (ending) => control("stop", "-m", ending),
+    };
+  };
+  const { start, stop } = server(files, port);
 
   await start();
   await asked(adminUrl("postgres"), `CREATE ROLE tidings LOGIN PASSWORD '${password}'`);
@@ -92,6 +102,9 @@ export async function startPostgres({ durable = false } = {}): Promise<TestPostg
   return {
     database: databasesOf(adminUrl("postgres"), urlAs("tidings")("postgres")),
     adminUrl,
+    directory,
+    server,
+    run: (...command) => run(command, user),
     start,
     stop,
     async remove() {
@@ -105,7 +118,9 @@ export async function startPostgres({ durable = false } = {}): Promise<TestPostg
 const keeping = `
 trap '' INT TERM HUP
 while [ -d "$1" ] && kill -0 "$2"; do sleep 0.5; done
-pid=$(head -n 1 "$1/data/postmaster.pid") && kill -QUIT "$pid" && while kill -0 "$pid"; do sleep 0.1; done
+for file in "$1"/*/postmaster.pid; do
+  pid=$(head -n 1 "$file") && kill -QUIT "$pid" && while kill -0 "$pid"; do sleep 0.1; done
+done
 rm -rf "$1"`;
 
 /** Makes the function that makes databases: in the name of `admin`, for the role of `url`. */
@@ -184,7 +199,8 @@ async function asked(url: string, sql: string): Promise<void> {
   }
 }
 
-function freePort(): Promise<number> {
+/** A port that nothing listens on at this moment. */
+export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer().on("error", reject);
     probe.listen(0, "127.0.0.1", () => {

@@ -38,12 +38,20 @@ export function pushService() {
   const browsers = new Map<string, Browser>();
   const arrivals = new Arrivals<ReceivedPush>();
   const failures: { status: number; headers: Record<string, string> }[] = [];
+  const held: ((gone: Promise<void>) => void)[] = [];
 
   const server = Bun.serve({
     port: 0,
     hostname: "127.0.0.1",
     async fetch(request): Promise<Response> {
       const body = Buffer.from(await request.arrayBuffer());
+      const hold = held.shift();
+      if (hold) {
+        const gone = new Promise<void>((resolve) => request.signal.addEventListener("abort", () => resolve()));
+        hold(gone);
+        await gone;
+        return new Response(null, { status: 503 });
+      }
       const failure = failures.shift();
       if (failure) return new Response("On purpose.", failure);
       try {
@@ -107,6 +115,10 @@ export function pushService() {
     /** The next request that has no answer yet fails, whatever it says; called several times, so many do. */
     answerNext(status: number, headers: Record<string, string> = {}): void {
       failures.push({ status, headers });
+    },
+    /** The next request gets no answer. Resolves when it is there, with a function that waits for its sender to go away. */
+    holdNext(): Promise<() => Promise<void>> {
+      return new Promise((resolve) => held.push((gone) => resolve(() => gone)));
     },
     close: () => server.stop(true),
     [Symbol.asyncDispose]: () => server.stop(true),

@@ -1,0 +1,120 @@
+/** Two nodes on one database, under load, and what they stand on taken away: nothing acknowledged is lost, nothing is there twice. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startAddress } from "../../testing/address.ts";
+import { expectConsistent } from "../../testing/consistency.ts";
+import { makeTables, storeEngines } from "../../testing/engine.ts";
+import { expectToldEvents, startLoad } from "../../testing/mixed-load.ts";
+import { type Node, startNodes, watchReadiness } from "../../testing/nodes.ts";
+import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
+import { startStandby } from "../../testing/postgres-standby.ts";
+import { watchStream } from "../../testing/stream-watch.ts";
+import { testConfig } from "../../testing/test-app.ts";
+
+/** Rounds of each kind; the setting counts those of kills of one server alone, of which there are far more. */
+const rounds = Math.max(2, Math.round(Number(process.env.TIDINGS_TEST_KILLS ?? 25) / 8));
+const clients = { id: 12, anonymous: 4, batch: 2, idempotent: 6 };
+/** A caller hears of it within this time, which is less than a request may take. */
+const answerMs = 9_500;
+/** From the database's return, until a node says that it is ready. */
+const recoveryMs = 6_000;
+
+describe.if(storeEngines.includes("postgres"))("two nodes under load, with live streams on both", () => {
+  let postgres: TestPostgres;
+  beforeAll(async () => {
+    postgres = await startPostgres({ durable: true });
+  }, 60_000);
+  afterAll(() => postgres?.remove());
+
+  test(
+    `one is killed and started again, ${rounds} times`,
+    async () =>
+      survive((await postgres.database(makeTables)).url, async ({ nodes, load }) => {
+        for (let n = 0; n < rounds; n++) {
+          const node = nodes[n % nodes.length]!;
+          await load.untilMore(200);
+          await node.end("SIGKILL");
+          // The other one takes over.
+          await load.untilMore(100);
+          await node.start();
+        }
+        return { mayRefuse: false };
+      }),
+    60_000 + rounds * 5_000,
+  );
+
+  test(
+    `the database is killed and started again, ${rounds} times`,
+    async () =>
+      survive((await postgres.database(makeTables)).url, async ({ nodes, load }) => {
+        for (let n = 0; n < rounds; n++) {
+          await load.untilMore(200);
+          const readiness = watchReadiness(nodes);
+          await postgres.stop("immediate");
+          await load.during(n === 0 ? 3_000 : 300);
+          await postgres.start();
+          await readiness.isBack(recoveryMs);
+        }
+        return { mayRefuse: true };
+      }),
+    60_000 + rounds * 20_000,
+  );
+
+  test("the primary is lost without a word, and its standby promoted", async () => {
+    const address = await startAddress(Number(new URL(postgres.adminUrl("postgres")).port));
+    const database = await postgres.database(makeTables);
+    const standby = await startStandby(postgres);
+    await survive(at(database.url, address.port), async ({ nodes, load }) => {
+      await load.untilMore(300);
+      const readiness = watchReadiness(nodes);
+      address.goSilent();
+      await postgres.stop("immediate");
+      await load.during(3_000);
+      // Where it leads now nothing can be written yet.
+      address.leadTo(standby.port);
+      await load.during(1_000);
+      await standby.promote();
+      await readiness.isBack(recoveryMs);
+      return { mayRefuse: true };
+    });
+    address.close();
+    await standby.remove();
+  }, 120_000);
+});
+
+function at(url: string, port: number): string {
+  return Object.assign(new URL(url), { port }).href;
+}
+
+type Scene = { nodes: Node[]; load: ReturnType<typeof startLoad> };
+
+/** Runs a load and live streams on two nodes, and looks afterwards at what everybody was told. */
+async function survive(
+  databaseUrl: string,
+  disaster: (scene: Scene) => Promise<{ mayRefuse: boolean }>,
+): Promise<void> {
+  const directory = mkdtempSync(join(tmpdir(), "tidings-nodes-"));
+  const config = await testConfig({ dataDirectory: directory, databaseUrl });
+  const nodes = await startNodes(config, 2);
+  try {
+    const streams = await Promise.all([0, 0, 1, 1].map((first) => watchStream(nodes, first)));
+    const load = startLoad(nodes, clients, { isAwayAllowed: true });
+    const { mayRefuse } = await disaster({ nodes, load });
+    await load.untilMore(100);
+    const told = await load.stop();
+
+    const events = await expectToldEvents(nodes[0]!, told);
+    for (const stream of streams) await stream.expectTold(events);
+    expect(told.repeated).toBeGreaterThan(5);
+    expect(told.slowestMs).toBeLessThan(answerMs);
+    expect(told.refused > 0).toBe(mayRefuse);
+    if (process.env.TIDINGS_DBG) console.log({ ...told, acknowledged: told.acknowledged.size, unknown: told.unknown.size, resumed: streams.map(s=>s.resumed) });
+    for (const node of nodes) expect((await node.end("SIGTERM")).code).toBe(0);
+    expect(await expectConsistent(config)).toBe(events.length);
+  } finally {
+    for (const node of nodes) await node.end("SIGKILL");
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
