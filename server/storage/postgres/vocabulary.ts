@@ -95,11 +95,11 @@ export async function* tokensFrom(
   { after, from = prefix }: { after?: (token: string) => string; from?: string } = {},
 ): AsyncGenerator<string> {
   const limit = after ? 1 : lookTokens;
-  let next = from;
+  let next = from > prefix ? from : prefix;
   for (;;) {
     const rows = await ask<{ token: string }>(
-      "SELECT token FROM vocabulary WHERE token >= $1 AND token ^@ $2 ORDER BY token LIMIT $3",
-      [next, prefix, limit],
+      "SELECT token FROM vocabulary WHERE token >= $1 AND token < $2 ORDER BY token LIMIT $3",
+      [next, endOf(prefix), limit],
     );
     for (const { token } of rows) yield token;
     const last = rows.at(-1)?.token;
