@@ -104,7 +104,7 @@ export async function forgetSubject(control: Control, id: string): Promise<void>
 }
 
 /** A job's detail, which nobody else changes until the transaction ends. */
-export async function detailToChange(control: Control, id: string): Promise<JobDetail> {
+async function detailToChange(control: Control, id: string): Promise<JobDetail> {
   const { detail } = await control
     .updateTable("jobs")
     .set((eb) => ({ detail: eb.ref("detail") }))

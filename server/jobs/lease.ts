@@ -2,7 +2,7 @@ import type { Kysely } from "kysely";
 import type { ControlTables } from "../storage/control-tables.ts";
 
 /** What a node that died was doing is another's after this time. */
-export const leaseMs = 10_000;
+const leaseMs = 10_000;
 /** It is renewed so often within its time: one failure is not yet its end. */
 const renewals = 3;
 

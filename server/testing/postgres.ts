@@ -25,7 +25,11 @@ export type TestPostgres = {
   adminUrl: (database: string) => string;
   /** The directory of its own, whose `data` it keeps; another server of the same programs may be put beside that (`postgres-standby.ts`). */
   directory: string;
-  server: (files: string, port: number, settings?: Record<string, string>) => Pick<TestPostgres, "start" | "stop">;
+  server: (
+    files: string,
+    port: number,
+    settings?: Record<string, string>,
+  ) => Pick<TestPostgres, "start" | "stop">;
   /** Runs a command as the user that owns the files. */
   run: (...command: string[]) => Promise<void>;
   start: () => Promise<void>;
