@@ -8,7 +8,7 @@ const namedMax = 5;
 const turnEvents = 500;
 
 /** How many there are, and a sum over all that they hold. */
-export type Sum = { rows: number; checksum: string };
+type Sum = { rows: number; checksum: string };
 
 /** What was compared: the events of a project, or a control table. */
 export type Compared = {

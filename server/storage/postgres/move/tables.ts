@@ -55,7 +55,7 @@ export function tableRow(table: Table, columns: readonly string[], values: Recor
 }
 
 /** The order of keys in both databases: numbers by size, texts by their bytes in UTF-8. */
-export function compareKeys(a: Entry["key"], b: Entry["key"]): number {
+function compareKeys(a: Entry["key"], b: Entry["key"]): number {
   for (const [index, part] of a.entries()) {
     const other = b[index]!;
     const order =
