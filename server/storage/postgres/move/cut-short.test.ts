@@ -1,8 +1,17 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { serve } from "../../../main.ts";
 import { expectPostgresConsistent } from "../../../testing/consistency-postgres.ts";
+import { makeTables } from "../../../testing/engine.ts";
 import { finished } from "../../../testing/jobs.ts";
-import { asked, clearMoves, expectMoved, fill, newDatabase, newDirectory } from "../../../testing/moves.ts";
+import {
+  asked,
+  clearMoves,
+  expectMoved,
+  fill,
+  migrateTo,
+  newDatabase,
+  newDirectory,
+} from "../../../testing/moves.ts";
 import { runTidings, spawnTidings } from "../../../testing/server-process.ts";
 import { testConfig } from "../../../testing/test-app.ts";
 
@@ -51,6 +60,25 @@ test("killed at any moment, it is completed by another run", async () => {
   await expectMoved(url, directory);
   await expectPostgresConsistent(url);
 }, 60_000);
+
+test("a batch that the database does not take leaves nothing behind that the next run would stumble over", async () => {
+  const url = await newDatabase();
+  await makeTables(url);
+  await asked(
+    url,
+    `CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS
+       $$ BEGIN IF (SELECT count(*) FROM events) >= 3000 THEN RAISE 'no room'; END IF; RETURN NEW; END $$;
+     CREATE TRIGGER fail BEFORE INSERT ON events FOR EACH ROW EXECUTE FUNCTION fail()`,
+  );
+  const { code, stderr } = await migrateTo(url, directory);
+  expect([code, stderr.split("\n").at(-2)]).toEqual([
+    1,
+    "The move was cut short: no room. Run the same command again: it goes on where this one ended.",
+  ]);
+  await asked(url, "DROP TRIGGER fail ON events");
+  await expectMoved(url, directory);
+  await expectPostgresConsistent(url);
+}, 30_000);
 
 test("cut off from its database, and stopped from the keyboard, it says how to go on", async () => {
   const url = await newDatabase();

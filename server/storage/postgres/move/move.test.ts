@@ -12,7 +12,7 @@ import {
   newDatabase,
   newDirectory,
 } from "../../../testing/moves.ts";
-import { startServer } from "../../../testing/server-process.ts";
+import { runTidings, startServer } from "../../../testing/server-process.ts";
 import { prepare, testConfig } from "../../../testing/test-app.ts";
 import type { Event } from "../../../wire/event.ts";
 import type { RefusedEvent } from "../../../wire/refused-event.ts";
@@ -202,6 +202,15 @@ test("a database where a server was started and nobody did anything is taken for
   const url = await newDatabase();
   await (await startServer({ DATABASE_URL: url, TIDINGS_DATA: newDirectory() })).end("SIGTERM");
   await expectMoved(url, filled.directory);
+}, 30_000);
+
+test("the password may come from the environment", async () => {
+  const address = new URL(await newDatabase());
+  const { password } = address;
+  address.password = "";
+  const environment = { TIDINGS_DATA: filled.directory, PGPASSWORD: decodeURIComponent(password) };
+  const { code, stderr } = await runTidings(["migrate-to", address.href], environment);
+  expect([code, stderr]).toEqual([0, expect.not.stringContaining(password)]);
 }, 30_000);
 
 test("events that two processes gave the same arrival are moved, more of them than a batch has", async () => {

@@ -68,10 +68,12 @@ async function moveAll(source: Source, target: Target, watch: MoveWatch): Promis
   return compared;
 }
 
-/** The secret is an installation's own, and is never changed. */
+/** Refuses a database to which another installation is being moved: its secret is its own and stays, and so do its accounts. */
 async function refuseOther(source: Source, target: Target): Promise<void> {
+  if (!(await target.isBegun())) return;
   const [here, there] = [source.setting("authSecret"), await target.setting("authSecret")];
-  if (there !== null && there !== here && (await target.isBegun())) {
+  const isOther = there !== null && there !== here;
+  if (isOther || (await target.hasOtherAccounts(source.accountIds()))) {
     throw new MoveRefused(
       "Another data directory is being moved to that database. Give the address of an empty one.",
     );

@@ -10,7 +10,7 @@ import {
   newDirectory,
 } from "../../../testing/moves.ts";
 import { runTidings, spawnTidings, startServer } from "../../../testing/server-process.ts";
-import { testApp } from "../../../testing/test-app.ts";
+import { prepare, testApp, testConfig } from "../../../testing/test-app.ts";
 import { databaseFile, openForWriting } from "../../sqlite/open.ts";
 
 const events = 200;
@@ -135,12 +135,16 @@ describe("it refuses, and says why", () => {
 
     const url = await newDatabase();
     await expectMoved(url, filled.directory);
-    const other = newDirectory();
-    await (await testApp({ dataDirectory: other, databaseUrl: null })).running.stop();
-    const second = await migrateTo(url, other);
-    expect([second.code, second.stderr]).toEqual([
-      1,
-      expect.stringContaining("Another data directory is being moved to that database."),
-    ]);
+    const served = newDirectory();
+    await (await testApp({ dataDirectory: served, databaseUrl: null })).running.stop();
+    const unserved = newDirectory();
+    await prepare(await testConfig({ dataDirectory: unserved, databaseUrl: null }), "a@example.com");
+    for (const other of [served, unserved]) {
+      const second = await migrateTo(url, other);
+      expect([second.code, second.stderr]).toEqual([
+        1,
+        expect.stringContaining("Another data directory is being moved to that database."),
+      ]);
+    }
   }, 30_000);
 });

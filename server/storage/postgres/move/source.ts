@@ -83,6 +83,13 @@ export class Source {
     return row?.value ?? null;
   }
 
+  accountIds(): string[] {
+    return this.#database
+      .query<{ id: string }, []>("SELECT id FROM accounts")
+      .all()
+      .map(({ id }) => id);
+  }
+
   projects(): { id: number; slug: string }[] {
     return this.#database
       .query<{ id: number; slug: string }, []>("SELECT id, slug FROM projects ORDER BY id")

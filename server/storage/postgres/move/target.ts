@@ -102,6 +102,15 @@ export class Target {
     return row?.value ?? null;
   }
 
+  /** There are accounts, and none of these is among them. */
+  async hasOtherAccounts(ids: readonly string[]): Promise<boolean> {
+    const [row] = await this.#ask<{ isOther: boolean }>(
+      `SELECT EXISTS (SELECT FROM accounts) AND NOT EXISTS (SELECT FROM accounts WHERE id = ANY ($1::text[])) AS "isOther"`,
+      [ids],
+    );
+    return row!.isOther;
+  }
+
   /** The rows of a table in the order of its key, in pages. */
   async *rowsOf(
     table: Table,
