@@ -1,5 +1,6 @@
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
+import { SQL } from "bun";
 import { databaseFile } from "../storage/sqlite/open.ts";
 import { expectConsistent } from "../testing/consistency.ts";
 import { engine } from "../testing/engine.ts";
@@ -47,6 +48,19 @@ test("events are kept for their project's days, their channel's where it has its
   expect(await untilLeft(app, 3)).toEqual(["debug: 0 days", "logins: 6 days", "audit: 400 days"]);
   await expectConsistent(app.config);
   expect(await (await keep(app, null)).json()).toMatchObject({ project: { retentionDays: null } });
+});
+
+test.if(engine === "postgres")("a month that has no event any more is dropped as a whole", async () => {
+  await using app = await testApp();
+  await post(app, "a", 100);
+  await post(app, "a", 0);
+  const database = new SQL(app.config.databaseUrl!);
+  const months = () => database`SELECT relname FROM pg_class WHERE relname ~ '^events_[0-9]{4}_[0-9]{2}$'`;
+  expect(await months()).toHaveLength(2);
+  await keep(app, 7);
+  expect(await untilLeft(app, 1)).toEqual(["a: 0 days"]);
+  while ((await months()).length > 1) await Bun.sleep(20);
+  await database.close();
 });
 
 test("of a project that keeps for good only a channel's own days count", async () => {

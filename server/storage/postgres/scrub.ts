@@ -73,6 +73,12 @@ export function createScrub(ask: Ask, { readPage }: ReturnType<typeof createRead
     /** Autovacuum has the space of removed events used again; a month that has none left is dropped as a whole. */
     async shrink(pause: Pause): Promise<void> {
       await settleDoubts(pause);
+      for (const name of await partitions()) {
+        const month = /^events_(\d{4}_\d{2})$/.exec(name)?.[1];
+        if (month === undefined) continue;
+        await ask("SELECT drop_empty_partition($1)", [month]);
+        await pause();
+      }
     },
 
     /**

@@ -85,6 +85,23 @@ BEGIN
 END
 $$;
 
+-- Drops a month that has no event; not now where somebody reads, who would have to be waited for, and others behind.
+CREATE FUNCTION drop_empty_partition(suffix text) RETURNS void LANGUAGE plpgsql SET lock_timeout = '200ms' AS $$
+DECLARE
+  partition text := 'events_' || suffix;
+  is_empty boolean;
+BEGIN
+  EXECUTE format('SELECT NOT EXISTS (SELECT FROM %I)', partition) INTO is_empty;
+  IF NOT is_empty THEN RETURN; END IF;
+  PERFORM lock_events();
+  EXECUTE format('SELECT NOT EXISTS (SELECT FROM %I)', partition) INTO is_empty;
+  IF is_empty THEN EXECUTE format('DROP TABLE %I', partition); END IF;
+-- Locked, or dropped by another node meanwhile.
+EXCEPTION WHEN lock_not_available OR undefined_table THEN
+  RETURN;
+END
+$$;
+
 -- The first month that has a partition: three years back, so that nobody makes thousands of partitions by dating events back.
 DO $$
 DECLARE
