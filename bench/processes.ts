@@ -55,7 +55,7 @@ export async function startServer(
   const errors = new Response(server.stderr).text();
   const deadline = performance.now() + readyTimeoutMs;
   while (performance.now() < deadline && server.exitCode === null) {
-    const answers = await fetch(`http://127.0.0.1:${port}/healthz`).then(
+    const answers = await fetch(`http://127.0.0.1:${port}/readyz`).then(
       ({ status }) => status !== 503,
       () => false,
     );

@@ -47,7 +47,9 @@ export function pushService() {
       const body = Buffer.from(await request.arrayBuffer());
       const hold = held.shift();
       if (hold) {
-        const gone = new Promise<void>((resolve) => request.signal.addEventListener("abort", () => resolve()));
+        const gone = new Promise<void>((resolve) =>
+          request.signal.addEventListener("abort", () => resolve()),
+        );
         hold(gone);
         await gone;
         return new Response(null, { status: 503 });

@@ -66,7 +66,9 @@ export async function watchStream(targets: readonly Target[], first: number) {
       const doubled = ids.length - known.size;
       const strange = ids.filter((id) => !wanted.has(id)).length;
       const moments = told.map(({ arrival }) => parseMomentToken(arrival)!);
-      const late = moments.filter((moment, n) => n > 0 && compareMoments(moments[n - 1]!, moment) >= 0).length;
+      const late = moments.filter(
+        (moment, n) => n > 0 && compareMoments(moments[n - 1]!, moment) >= 0,
+      ).length;
       expect({ missing, doubled, strange, late }).toEqual({ missing: 0, doubled: 0, strange: 0, late: 0 });
     },
   };

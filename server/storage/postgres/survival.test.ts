@@ -110,7 +110,13 @@ async function survive(
     expect(told.repeated).toBeGreaterThan(5);
     expect(told.slowestMs).toBeLessThan(answerMs);
     expect(told.refused > 0).toBe(mayRefuse);
-    if (process.env.TIDINGS_DBG) console.log({ ...told, acknowledged: told.acknowledged.size, unknown: told.unknown.size, resumed: streams.map(s=>s.resumed) });
+    if (process.env.TIDINGS_DBG)
+      console.log({
+        ...told,
+        acknowledged: told.acknowledged.size,
+        unknown: told.unknown.size,
+        resumed: streams.map((s) => s.resumed),
+      });
     for (const node of nodes) expect((await node.end("SIGTERM")).code).toBe(0);
     expect(await expectConsistent(config)).toBe(events.length);
   } finally {
