@@ -27,7 +27,7 @@ test("events are counted however the listing is cut", () => {
 
 test("one listing is read to its end", async () => {
   const port = serve(() => new Response(listingOf(1_000)));
-  const result = await drain({ port, apiKey: "k", readers: 1, durationMs: null });
+  const result = await drain({ ports: [port], apiKey: "k", readers: 1, durationMs: null });
   expect(result.events).toBe(1_000);
   expect(result.bytes).toBe(listingOf(1_000).length);
 });
@@ -38,7 +38,7 @@ test("readers begin again until the time is over", async () => {
     listings++;
     return new Response(listingOf(10));
   });
-  const { events } = await drain({ port, apiKey: "k", readers: 2, durationMs: 50 });
+  const { events } = await drain({ ports: [port], apiKey: "k", readers: 2, durationMs: 50 });
   expect(listings).toBeGreaterThanOrEqual(2);
   expect(events).toBe(listings * 10);
 });
@@ -46,7 +46,7 @@ test("readers begin again until the time is over", async () => {
 test("a listing that is refused, or not whole, ends the run", async () => {
   const job = { apiKey: "k", readers: 1, durationMs: null };
   const refused = serve(() => new Response("no such key", { status: 401 }));
-  await expect(drain({ port: refused, ...job })).rejects.toThrow("no such key");
+  await expect(drain({ ports: [refused], ...job })).rejects.toThrow("no such key");
   const cut = serve(() => new Response(listingOf(10).slice(0, -1)));
-  await expect(drain({ port: cut, ...job })).rejects.toThrow("before it was whole");
+  await expect(drain({ ports: [cut], ...job })).rejects.toThrow("before it was whole");
 });

@@ -4,7 +4,8 @@
  */
 
 export type DrainJob = {
-  port: number;
+  /** Of one server, or of several, among which readers are dealt out in turn. */
+  ports: number[];
   apiKey: string;
   /** Listings that stream at the same time. */
   readers: number;
@@ -19,12 +20,12 @@ const mark = Buffer.from('"createdAt":"');
 const borderBytes = mark.length - 1;
 
 /** Runs the job in this process. Rejects when a listing is refused, or ends before it is whole. */
-export async function drain({ port, apiKey, readers, durationMs }: DrainJob): Promise<DrainResult> {
+export async function drain({ ports, apiKey, readers, durationMs }: DrainJob): Promise<DrainResult> {
   const result: DrainResult = { events: 0, bytes: 0, seconds: 0 };
   const startedAt = performance.now();
   const isOver = () => durationMs !== null && performance.now() - startedAt >= durationMs;
 
-  async function readListing(): Promise<void> {
+  async function readListing(port: number): Promise<void> {
     const answer = await fetch(`http://127.0.0.1:${port}/api/events`, { headers: { "x-api-key": apiKey } });
     if (answer.status !== 200)
       throw new Error(`the listing answered ${answer.status}: ${await answer.text()}`);
@@ -45,8 +46,8 @@ export async function drain({ port, apiKey, readers, durationMs }: DrainJob): Pr
   }
 
   await Promise.all(
-    Array.from({ length: readers }, async () => {
-      do await readListing();
+    Array.from({ length: readers }, async (_, number) => {
+      do await readListing(ports[number % ports.length]!);
       while (durationMs !== null && !isOver());
     }),
   );

@@ -2,6 +2,7 @@ import type { DrainJob, DrainResult } from "./drain.ts";
 import { get } from "./events.ts";
 import type { LoadJob, LoadResult } from "./load.ts";
 import { run } from "./processes.ts";
+import type { RawPostgresJob } from "./raw-postgres.ts";
 import type { RawJob, RawResult } from "./raw-sqlite.ts";
 import type { Server } from "./servers.ts";
 import type { SteadyJob, SteadyResult } from "./steady.ts";
@@ -15,16 +16,17 @@ export const runDrain = (job: DrainJob) => runScript<DrainResult>("bench/drain.t
 /** Events posted at a steady rate, and their arrival at live streams. */
 export const runSteady = (job: SteadyJob) => runScript<SteadyResult>("bench/steady.ts", job);
 
-/** Rows inserted straight into SQLite. */
+/** Rows inserted straight into SQLite, or into PostgreSQL. */
 export const runRawSqlite = (job: RawJob) => runScript<RawResult>("bench/raw-sqlite.ts", job);
+export const runRawPostgres = (job: RawPostgresJob) => runScript<RawResult>("bench/raw-postgres.ts", job);
 
 /** A closed loop of reads; the paths are asked for in turn. */
 export function runReads(
-  { port, apiKey }: Server,
+  { ports, apiKey }: Server,
   paths: string[],
   times: { connections: number; warmupMs: number; durationMs: number },
 ): Promise<LoadResult> {
-  return runLoad({ port, ...times, expectedStatus: 200, requests: paths.map((path) => get(path, apiKey)) });
+  return runLoad({ ports, ...times, expectedStatus: 200, requests: paths.map((path) => get(path, apiKey)) });
 }
 
 async function runScript<Result>(script: string, job: object): Promise<Result> {

@@ -6,6 +6,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import Database from "better-sqlite3";
 import fastify from "fastify";
+import { answer, body } from "./hand-written-schema.mjs";
 
 const { PORT, DATABASE, API_KEY } = process.env;
 
@@ -35,35 +36,6 @@ database.prepare("INSERT INTO api_keys (hash, project) VALUES (?, 1)").run(sha25
 
 const findKey = database.prepare("SELECT project FROM api_keys WHERE hash = ?");
 const insertEvent = database.prepare("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)");
-
-const text = (maxLength, minLength = 0) => ({ type: "string", minLength, maxLength });
-const body = {
-  type: "object",
-  additionalProperties: false,
-  required: ["channel", "name"],
-  properties: {
-    channel: text(64, 1),
-    name: text(200, 1),
-    userId: text(200),
-    icon: text(64),
-    notify: { type: "boolean" },
-    tags: { type: "object", maxProperties: 50, additionalProperties: text(1_000) },
-  },
-};
-const event = {
-  type: "object",
-  properties: {
-    id: { type: "string" },
-    name: { type: "string" },
-    channelId: { type: "string" },
-    userId: { type: "string" },
-    icon: { type: "string" },
-    notify: { type: "boolean" },
-    tags: { type: "object", additionalProperties: { type: "string" } },
-    createdAt: { type: "string" },
-  },
-};
-const answer = { type: "object", properties: { ok: { type: "boolean" }, event } };
 
 const app = fastify({ logger: false });
 

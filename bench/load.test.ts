@@ -7,9 +7,9 @@ afterEach(() => {
   for (const stop of stops.splice(0)) stop();
 });
 
-function job(port: number, changes: Partial<LoadJob> = {}): LoadJob {
+function job(port: number | number[], changes: Partial<LoadJob> = {}): LoadJob {
   return {
-    port,
+    ports: [port].flat(),
     connections: 8,
     warmupMs: 50,
     durationMs: 200,
@@ -59,6 +59,20 @@ test("acknowledges exactly what the server answered", async () => {
   expect(seen.size).toBe(Math.min(answered, 500));
   expect(result.perSecond).toBeGreaterThan(0);
   expect(result.p50Ms).toBeLessThanOrEqual(result.p99Ms);
+});
+
+test("deals connections out among several servers", async () => {
+  const answered = [0, 0, 0];
+  const ports = answered.map((_, index) =>
+    serve(async (request) => {
+      await request.text();
+      answered[index]!++;
+      return new Response("ok", { status: 201 });
+    }),
+  );
+  const result = await load(job(ports, { connections: 6 }));
+  expect(answered.every((count) => count > 0)).toBe(true);
+  expect(answered.reduce((sum, count) => sum + count)).toBe(result.acknowledged);
 });
 
 test("puts answers together that come in pieces", async () => {

@@ -8,7 +8,8 @@
 import { Latencies } from "./latencies.ts";
 
 export type LoadJob = {
-  port: number;
+  /** Of one server, or of several, among which connections are dealt out in turn. */
+  ports: number[];
   /** Kept-alive connections, each with one request in flight. */
   connections: number;
   /** Answered but not counted, until the server has compiled its code and filled its caches. */
@@ -141,10 +142,10 @@ export async function load(job: LoadJob): Promise<LoadResult> {
   };
 
   const cpuBefore = process.cpuUsage();
-  const connections = Array.from({ length: job.connections }, () =>
+  const connections = Array.from({ length: job.connections }, (_, number) =>
     Bun.connect({
       hostname: "127.0.0.1",
-      port: job.port,
+      port: job.ports[number % job.ports.length]!,
       socket: handlers,
       data: { sentAt: 0, missing: 0, head: undefined },
     }),

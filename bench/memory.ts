@@ -3,8 +3,12 @@ import { run } from "./processes.ts";
 
 const sampleMs = 50;
 
-/** Bytes of memory that a process has resident. */
-export async function residentBytes(pid: number): Promise<number> {
+/** Bytes of memory that a process has resident; of several, the one that has most. */
+export async function residentBytes(pids: number[]): Promise<number> {
+  return Math.max(...(await Promise.all(pids.map(bytesOf))));
+}
+
+async function bytesOf(pid: number): Promise<number> {
   if (process.platform !== "linux") {
     return Number(await run({ command: ["ps", "-o", "rss=", "-p", String(pid)] })) * 1_024;
   }
@@ -12,17 +16,17 @@ export async function residentBytes(pid: number): Promise<number> {
   return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))![1]) * 1_024;
 }
 
-/** Runs something while a process is watched, and gives the most memory that it had resident, looked at 20 times a second. */
+/** Runs something while processes are watched, and gives the most memory that one had resident, looked at 20 times a second. */
 export async function peakBytesDuring<Result>(
-  pid: number,
+  pids: number[],
   work: () => Promise<Result>,
 ): Promise<{ result: Result; peakBytes: number }> {
-  let peakBytes = await residentBytes(pid);
+  let peakBytes = await residentBytes(pids);
   let isOver = false;
   const watching = (async () => {
     while (!isOver) {
       await Bun.sleep(sampleMs);
-      peakBytes = Math.max(peakBytes, await residentBytes(pid));
+      peakBytes = Math.max(peakBytes, await residentBytes(pids));
     }
   })();
   try {

@@ -1,7 +1,6 @@
-import { Database } from "bun:sqlite";
 import { eventOf } from "./events.ts";
 import { runReads } from "./generators.ts";
-import { startTidings, type Tidings } from "./servers.ts";
+import type { Tidings } from "./servers.ts";
 import { count, type RowOptions } from "./table.ts";
 
 export const dayMs = 86_400_000;
@@ -28,8 +27,8 @@ export type Month = { server: Tidings; startMs: number; endMs: number; growth: G
 
 /** Loads a month of events through the API, in batches, and verifies that the server holds exactly those. */
 export async function loadMonth(options: Omit<RowOptions, "month">): Promise<Month> {
-  const { events, say } = options;
-  const server = await startTidings();
+  const { events, tidings, say } = options;
+  const server = await tidings();
   try {
     const endMs = Math.floor(Date.now() / dayMs) * dayMs;
     const startMs = endMs - monthDays * dayMs;
@@ -49,7 +48,7 @@ export async function loadMonth(options: Omit<RowOptions, "month">): Promise<Mon
       growth.push({
         events: size,
         perSecond: (size - since) / seconds,
-        bytesPerEvent: fileBytes(server.databaseFile) / size,
+        bytesPerEvent: (await server.diskBytes()) / size,
         page: await measurePage(server, options),
       });
       say(`the month holds exactly the ${count(size)} events that were sent`);
@@ -89,11 +88,12 @@ function batchesOf(numbers: number[], month: { startMs: number; events: number }
 }
 
 /** Posts them, a few at a time, and gives the seconds that it took. */
-async function postBatches({ port, apiKey }: Tidings, bodies: string[]): Promise<number> {
+async function postBatches({ ports, apiKey }: Tidings, bodies: string[]): Promise<number> {
   const waiting = bodies.values();
   const startedAt = performance.now();
   await Promise.all(
-    Array.from({ length: posters }, async () => {
+    Array.from({ length: posters }, async (_, number) => {
+      const port = ports[number % ports.length]!;
       for (const body of waiting) {
         const answer = await fetch(`http://127.0.0.1:${port}/api/events`, {
           method: "POST",
@@ -118,15 +118,4 @@ async function measurePage(server: Tidings, { seconds, quick }: Omit<RowOptions,
     durationMs: (seconds * 1_000) / 4,
   });
   return { p50Ms, p99Ms };
-}
-
-/** The size of the database's pages, those that still stand in the WAL as well. */
-function fileBytes(file: string): number {
-  using database = new Database(file, { readonly: true });
-  const { bytes } = database
-    .query<{ bytes: number }, []>(
-      "SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size",
-    )
-    .get()!;
-  return bytes;
 }

@@ -34,6 +34,17 @@ test("every row runs, and the page stays as it is", async () => {
   expect(code).toBe(0);
 });
 
+test("rows run on PostgreSQL with one node and with two, beside SQLite", async () => {
+  const { code, output } = await bench("--postgres", "--quick", "--rows", "single-posts,batches,stats");
+  expect(output.match(/.*\| failed .*/g)).toBeNull();
+  expect(output).toMatch(/\| what +\| SQLite +\| PostgreSQL, one node +\| PostgreSQL, two nodes +\| bar +\|/);
+  for (const what of ["single durable POSTs", "batches of 1,000", "stats: a month by name"]) {
+    expect(output).toMatch(new RegExp(`\\| ${what}[^|]+\\|[^|]*\\d[^|]*\\|[^|]*\\d[^|]*\\|[^|]*\\d`));
+  }
+  expect(output).toMatch(/PostgreSQL 18\.\d+ with fsync/);
+  expect(code).toBe(0);
+});
+
 test("a row that fails is told, and the others are measured", async () => {
   // So few events have no second page for a cursor to stand behind.
   const { code, output } = await bench("--quick", "--events", "20", "--rows", "pages,listing");

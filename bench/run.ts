@@ -2,6 +2,7 @@
  * Measures Tidings against what stands beside it, one at a time, on this machine.
  *
  *   npm run bench                             the whole table, and docs/benchmarks.md anew
+ *   npm run bench -- --postgres               the same on PostgreSQL, with one node and with two, beside SQLite
  *   npm run bench -- --events 10000000        the same with another number of events to read
  *   npm run bench -- --rows pages,stats       only these rows; docs/benchmarks.md stays as it is
  *   npm run bench -- --seconds 2 --rounds 1   a quick look; docs/benchmarks.md stays as it is
@@ -9,35 +10,15 @@
  */
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { describeMachine, measureBusyShare } from "./machine.ts";
-import { loadMonth, type Month } from "./month.ts";
+import { measureBusyShare } from "./machine.ts";
+import { removePostgres } from "./postgres.ts";
 import { cleanUp, cleanUpOnSignals, root, run } from "./processes.ts";
-import { batches } from "./rows/batches.ts";
-import { growth } from "./rows/growth.ts";
-import { ingestWhileListing } from "./rows/ingest-while-listing.ts";
-import { listing } from "./rows/listing.ts";
-import { liveStreams } from "./rows/live-streams.ts";
-import { memory } from "./rows/memory.ts";
-import { pages } from "./rows/pages.ts";
-import { singlePosts } from "./rows/single-posts.ts";
-import { stats } from "./rows/stats.ts";
-import { count, failed, failedLine, formatResults, type Line, placeResults, type Row } from "./table.ts";
-
-/** In the order of the table; those that read the month come before the one that adds to it. */
-const rows: Record<string, Row> = {
-  "single-posts": singlePosts,
-  batches,
-  growth,
-  pages,
-  stats,
-  listing,
-  "ingest-while-listing": ingestWhileListing,
-  "live-streams": liveStreams,
-  memory,
-};
+import { count, placeResults } from "./table.ts";
+import { type BaseOptions, postgresTable, sqliteTable } from "./tables.ts";
 
 const { values } = parseArgs({
   options: {
+    postgres: { type: "boolean", default: false },
     events: { type: "string" },
     rows: { type: "string" },
     seconds: { type: "string" },
@@ -45,10 +26,11 @@ const { values } = parseArgs({
     quick: { type: "boolean", default: false },
   },
 });
-const wanted = values.rows?.split(",") ?? Object.keys(rows);
-const unknown = wanted.filter((name) => !(name in rows));
+const table = values.postgres ? postgresTable : sqliteTable;
+const wanted = values.rows?.split(",") ?? table.names;
+const unknown = wanted.filter((name) => !table.names.includes(name));
 if (unknown.length > 0) {
-  console.error(`There is no row ${unknown.join(", ")}; there is ${Object.keys(rows).join(", ")}.`);
+  console.error(`There is no row ${unknown.join(", ")}; there is ${table.names.join(", ")}.`);
   process.exit(1);
 }
 const { quick } = values;
@@ -58,9 +40,7 @@ const rounds = positiveNumber("rounds", values.rounds ?? (quick ? "1" : "3"));
 const isWhole = !values.rows && !quick && events >= 1_000_000 && seconds >= 8 && rounds >= 3;
 
 const say = (sentence: string) => console.error(sentence);
-const lines: Line[] = [];
 let failures = 0;
-let loading: Promise<Month> | undefined;
 
 cleanUpOnSignals();
 try {
@@ -68,30 +48,16 @@ try {
   const busy = quick ? 0 : await measureBusyShare();
   if (busy > 0.1)
     say(`Something else takes ${Math.round(busy * 100)}% of the processor: the figures will be off.`);
-  const options = { seconds, warmupMs: quick ? 50 : 1_500, rounds, events, quick, say };
-  const month = () => {
-    loading ??= loadMonth(options);
-    return loading;
-  };
-  for (const [name, measure] of Object.entries(rows)) {
-    if (!wanted.includes(name)) continue;
-    try {
-      lines.push(...(await measure({ ...options, month })));
-    } catch (error) {
-      say(`${name} failed: ${(error as Error).message}`);
-      lines.push({ ...failedLine(name, error), bar: "", aim: "" });
-    }
-  }
-  failures = lines.filter(({ measured }) => measured === failed).length;
-  const machine = await describeMachine();
-  const results = formatResults(lines);
+  const options: BaseOptions = { seconds, warmupMs: quick ? 50 : 1_500, rounds, events, quick, say };
+  const { results, failed, machine } = await table.measure(wanted, options);
+  failures = failed;
   console.log(`\n${results}\n\n${machine}`);
   if (isWhole && failures === 0) {
     const method = `Median of ${rounds} rounds of ${seconds} s, lowest and highest in brackets; where there are none, one round. The rows that read do so from ${count(events)} events.`;
     const page = await Bun.file(join(root, "bench/page.md")).text();
-    await Bun.write(
-      join(root, "docs/benchmarks.md"),
-      placeResults(page, `${results}\n\n${method}\n${machine}.`),
+    const written = Bun.file(join(root, "docs/benchmarks.md"));
+    await written.write(
+      placeResults(page, await written.text(), table.place, `${results}\n\n${method}\n${machine}.`),
     );
     console.log("\nWritten to docs/benchmarks.md.");
   } else {
@@ -99,6 +65,7 @@ try {
   }
 } finally {
   await cleanUp();
+  await removePostgres();
 }
 process.exit(failures > 0 ? 1 : 0);
 

@@ -1,21 +1,28 @@
 import { Database } from "bun:sqlite";
 import { cp } from "node:fs/promises";
 import { join } from "node:path";
+import { copyDatabase, type Database as PostgresDatabase } from "./postgres.ts";
 import { deleteFolder, freePort, makeFolder, root, run, startServer, stop } from "./processes.ts";
 
-/** A server under load, on loopback, with data of its own that goes with it. */
+/** A server under load, on loopback, with data of its own that goes with it; or several on the same data. */
 export type Server = {
-  port: number;
+  ports: number[];
   apiKey: string;
   /** How many events it holds, or null where it keeps none. */
   countEvents(): Promise<number | null>;
   stop(): Promise<void>;
 };
 
-/** Tidings itself, whose process and file are measured too. */
-export type Tidings = Server & { pid: number; databaseFile: string; countEvents(): Promise<number> };
+/** Tidings itself, whose processes and data are measured too. */
+export type Tidings = Server & {
+  pids: number[];
+  diskBytes(): Promise<number>;
+  countEvents(): Promise<number>;
+};
 
 const bun = process.execPath;
+/** Of a server that is told which key it knows. */
+const madeUpKey = "tdg_sk_0123456789abcdefghijABCDEFGHIJabcdef";
 
 /** `Bun.serve` that parses JSON and answers it: the ceiling. */
 export async function startEcho(): Promise<Server> {
@@ -25,8 +32,8 @@ export async function startEcho(): Promise<Server> {
     env: { PORT: String(port) },
   });
   return {
-    port,
-    apiKey: "tdg_sk_0123456789abcdefghijABCDEFGHIJabcdef",
+    ports: [port],
+    apiKey: madeUpKey,
     countEvents: async () => null,
     stop: () => stop(server),
   };
@@ -36,15 +43,14 @@ export async function startEcho(): Promise<Server> {
 export async function startHandWritten(): Promise<Server> {
   const port = freePort();
   const folder = await makeFolder();
-  const apiKey = "tdg_sk_0123456789abcdefghijABCDEFGHIJabcdef";
   const file = join(folder, "events.db");
   const server = await startServer(port, {
     command: ["node", "bench/hand-written.mjs"],
-    env: { PORT: String(port), DATABASE: file, API_KEY: apiKey, NODE_ENV: "production" },
+    env: { PORT: String(port), DATABASE: file, API_KEY: madeUpKey, NODE_ENV: "production" },
   });
   return {
-    port,
-    apiKey,
+    ports: [port],
+    apiKey: madeUpKey,
     countEvents: async () => {
       using database = new Database(file, { readonly: true });
       return database.query<{ count: number }, []>("SELECT count(*) AS count FROM events").get()!.count;
@@ -56,12 +62,27 @@ export async function startHandWritten(): Promise<Server> {
   };
 }
 
-let installation: Promise<{ folder: string; apiKey: string }> | undefined;
+/** Fastify and `pg` under Node, a commit for each request. */
+export async function startHandWrittenPostgres(): Promise<Server> {
+  const port = freePort();
+  const database = await copyDatabase(null);
+  const server = await startServer(port, {
+    command: ["node", "bench/hand-written-postgres.mjs"],
+    env: { PORT: String(port), DATABASE_URL: database.url, API_KEY: madeUpKey, NODE_ENV: "production" },
+  });
+  return {
+    ports: [port],
+    apiKey: madeUpKey,
+    countEvents: () => database.number("SELECT count(*) FROM events"),
+    stop: async () => {
+      await stop(server);
+      await database.drop();
+    },
+  };
+}
 
-/** A data directory with an account and a key, made once by the program's own commands. */
-async function install(): Promise<{ folder: string; apiKey: string }> {
-  const folder = await makeFolder();
-  const env = { TIDINGS_DATA: folder };
+/** Makes an account and a key in an empty place, by the program's own commands, and gives the key. */
+async function install(env: Record<string, string>): Promise<string> {
   const tidings = [bun, "server/commands/tidings.ts"];
   await run({
     command: [...tidings, "account", "create", "--email", "bench@example.com", "--password-stdin"],
@@ -72,34 +93,89 @@ async function install(): Promise<{ folder: string; apiKey: string }> {
     command: [...tidings, "key", "create", "--project", "default", "--name", "bench"],
     env,
   });
-  return { folder, apiKey: created.trim() };
+  return created.trim();
+}
+
+let installed: Promise<{ folder: string; apiKey: string }> | undefined;
+
+async function installOnce(): Promise<{ folder: string; apiKey: string }> {
+  const folder = await makeFolder();
+  return { folder, apiKey: await install({ TIDINGS_DATA: folder }) };
 }
 
 /** The whole program, as a person would start it, on a copy of an installation without events. */
 export async function startTidings(): Promise<Tidings> {
-  installation ??= install();
-  const { folder: installed, apiKey } = await installation;
-  const port = freePort();
+  installed ??= installOnce();
+  const { folder: template, apiKey } = await installed;
   const folder = await makeFolder();
-  await cp(installed, folder, { recursive: true });
-  const env = { TIDINGS_DATA: folder, HOST: "127.0.0.1", PORT: String(port), NODE_ENV: "production" };
-  const server = await startServer(port, { command: [bun, "server/main.ts"], cwd: root, env });
+  await cp(template, folder, { recursive: true });
+  const node = await startNode({ TIDINGS_DATA: folder });
   return {
-    port,
+    ports: [node.port],
     apiKey,
-    pid: server.pid,
-    databaseFile: join(folder, "tidings.db"),
-    countEvents: async () => {
-      const answer = await fetch(`http://127.0.0.1:${port}/api/channels`, {
-        headers: { "x-api-key": apiKey },
-      });
-      if (!answer.ok) throw new Error(`GET /api/channels answered ${answer.status}: ${await answer.text()}`);
-      const { channels } = (await answer.json()) as { channels: { events: number }[] };
-      return channels.reduce((sum, channel) => sum + channel.events, 0);
+    pids: [node.pid],
+    diskBytes: async () => {
+      using database = new Database(join(folder, "tidings.db"), { readonly: true });
+      // Those pages that still stand in the WAL as well.
+      return database
+        .query<{ bytes: number }, []>(
+          "SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size",
+        )
+        .get()!.bytes;
     },
+    countEvents: () => countEvents(node.port, apiKey),
     stop: async () => {
-      await stop(server);
+      await node.stop();
       await deleteFolder(folder);
     },
   };
+}
+
+type TidingsOnPostgres = Tidings & { database: PostgresDatabase };
+
+let postgresKey = "";
+
+/** The same on PostgreSQL, with several nodes. */
+export async function startTidingsOnPostgres(nodes: number): Promise<TidingsOnPostgres> {
+  const database = await copyDatabase(async (url) => {
+    postgresKey = await install({ DATABASE_URL: url });
+  });
+  return startNodes(nodes, database, () => database.drop());
+}
+
+/** More nodes, so many, on the database of others. */
+export async function startNodes(
+  count: number,
+  database: PostgresDatabase,
+  drop: () => Promise<void> = async () => {},
+): Promise<TidingsOnPostgres> {
+  const env = { DATABASE_URL: database.url };
+  const nodes = await Promise.all(Array.from({ length: count }, () => startNode(env)));
+  const ports = nodes.map(({ port }) => port);
+  return {
+    ports,
+    apiKey: postgresKey,
+    pids: nodes.map(({ pid }) => pid),
+    database,
+    diskBytes: () => database.number("SELECT pg_database_size(current_database())"),
+    countEvents: () => countEvents(ports[0]!, postgresKey),
+    stop: async () => {
+      for (const node of nodes) await node.stop();
+      await drop();
+    },
+  };
+}
+
+async function startNode(place: Record<string, string>) {
+  const port = freePort();
+  const env = { ...place, HOST: "127.0.0.1", PORT: String(port), NODE_ENV: "production" };
+  const server = await startServer(port, { command: [bun, "server/main.ts"], cwd: root, env });
+  return { port, pid: server.pid, stop: () => stop(server) };
+}
+
+async function countEvents(port: number, apiKey: string): Promise<number> {
+  const answer = await fetch(`http://127.0.0.1:${port}/api/channels`, { headers: { "x-api-key": apiKey } });
+  if (!answer.ok) throw new Error(`GET /api/channels answered ${answer.status}: ${await answer.text()}`);
+  const { channels } = (await answer.json()) as { channels: { events: number }[] };
+  return channels.reduce((sum, channel) => sum + channel.events, 0);
 }

@@ -38,7 +38,7 @@ function serveStreams() {
   return { port: server.port!, posted: () => posted, streams };
 }
 
-const job: Omit<SteadyJob, "port"> = {
+const job: Omit<SteadyJob, "ports"> = {
   apiKey: "k",
   perSecond: 200,
   warmupMs: 50,
@@ -49,7 +49,7 @@ const job: Omit<SteadyJob, "port"> = {
 
 test("every event that is due is posted, and arrives at the streams that are watched", async () => {
   const { port, posted, streams } = serveStreams();
-  const result = await steady({ port, ...job });
+  const result = await steady({ ports: [port], ...job });
   expect(result.posted).toBe(50);
   expect(posted()).toBe(50);
   expect(streams.size).toBe(12);
@@ -74,7 +74,7 @@ test("numbers are read however the stream is cut", () => {
 
 test("without streams only the answers are measured", async () => {
   const { port } = serveStreams();
-  const result = await steady({ port, ...job, streams: 0, watchedStreams: 0 });
+  const result = await steady({ ports: [port], ...job, streams: 0, watchedStreams: 0 });
   expect(result.answers.count).toBe(40);
   expect(result.arrivals.count).toBe(0);
 });
@@ -87,6 +87,8 @@ test("a post or a stream that is refused ends the run", async () => {
   });
   stops.push(() => server.stop(true));
   const port = server.port!;
-  await expect(steady({ port, ...job })).rejects.toThrow("a live stream was refused");
-  await expect(steady({ port, ...job, streams: 0 })).rejects.toThrow("a post was answered 503: overloaded");
+  await expect(steady({ ports: [port], ...job })).rejects.toThrow("a live stream was refused");
+  await expect(steady({ ports: [port], ...job, streams: 0 })).rejects.toThrow(
+    "a post was answered 503: overloaded",
+  );
 });

@@ -7,7 +7,8 @@ import { eventOf } from "./events.ts";
 import { Latencies } from "./latencies.ts";
 
 export type SteadyJob = {
-  port: number;
+  /** Of one server, or of several, among which posts and streams are dealt out in turn. */
+  ports: number[];
   apiKey: string;
   perSecond: number;
   /** Posted but not counted. */
@@ -61,6 +62,7 @@ export async function steady(job: SteadyJob): Promise<SteadyResult> {
   let startedAt = 0;
   let isOver = false;
 
+  const portOf = (number: number) => job.ports[number % job.ports.length]!;
   const dueAt = (number: number) => startedAt + number * intervalMs;
   const isCounted = (number: number) => number * intervalMs >= job.warmupMs;
 
@@ -98,10 +100,13 @@ export async function steady(job: SteadyJob): Promise<SteadyResult> {
     while (streams.length < job.streams) {
       const opening: Promise<Bun.Socket<Stream>>[] = [];
       while (opening.length < openingMax && streams.length < job.streams) {
-        const read = streams.length % watchedEvery === 0 ? createNumberReader() : null;
+        const number = streams.length;
+        const read = number % watchedEvery === 0 ? createNumberReader() : null;
+        // Each server has its part of those that are watched.
+        const port = portOf(number + Math.floor(number / watchedEvery));
         const data: Stream = { isReady: false, bytes: 0, read, events: 0 };
         streams.push(data);
-        opening.push(Bun.connect({ hostname: "127.0.0.1", port: job.port, socket: handlers, data }));
+        opening.push(Bun.connect({ hostname: "127.0.0.1", port, socket: handlers, data }));
       }
       sockets.push(...(await Promise.all(opening)));
     }
@@ -111,7 +116,7 @@ export async function steady(job: SteadyJob): Promise<SteadyResult> {
   async function postEvent(number: number): Promise<void> {
     const event = eventOf(number);
     const tags = { ...event.tags, number: String(number).padStart(digits, "0") };
-    const answer = await fetch(`http://127.0.0.1:${job.port}/api/events`, {
+    const answer = await fetch(`http://127.0.0.1:${portOf(number)}/api/events`, {
       method: "POST",
       headers: { "content-type": "application/json", "x-api-key": job.apiKey },
       body: JSON.stringify({ ...event, tags }),

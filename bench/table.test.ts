@@ -34,8 +34,14 @@ test("what has no bar stands in a table of its own", () => {
   expect(second).not.toContain("bar");
 });
 
-test("results go into their place, and the text around it stays", () => {
-  const page = "before\n<!-- bench:results -->\nafter\n";
-  expect(placeResults(page, "a $& new")).toBe("before\na $& new\nafter\n");
-  expect(() => placeResults("no place", "new")).toThrow("place");
+test("results go into their place, those in the other stay, and so does the text around", () => {
+  const page =
+    "before\n<!-- bench:sqlite -->\n<!-- /bench:sqlite -->\nbetween\n<!-- bench:postgres -->\n<!-- /bench:postgres -->\nafter\n";
+  const first = placeResults(page, "", "sqlite", "a $& new");
+  expect(first).toBe(
+    "before\n<!-- bench:sqlite -->\na $& new\n<!-- /bench:sqlite -->\nbetween\n<!-- bench:postgres -->\nNot measured yet.\n<!-- /bench:postgres -->\nafter\n",
+  );
+  const second = placeResults(page.replace("after", "changed"), first, "postgres", "more");
+  expect(second).toBe(first.replace("Not measured yet.", "more").replace("after", "changed"));
+  expect(() => placeResults("no place", "", "sqlite", "new")).toThrow("place");
 });

@@ -1,4 +1,5 @@
 import type { Month } from "./month.ts";
+import type { Tidings } from "./servers.ts";
 
 export type RowOptions = {
   /** How long a server is under load in each round, and how long before that without being counted. */
@@ -9,6 +10,8 @@ export type RowOptions = {
   events: number;
   /** Only whether a row runs is wanted, and no figure. */
   quick: boolean;
+  /** Starts the Tidings that is measured, on an empty database. */
+  tidings(): Promise<Tidings>;
   /** The database that the reading rows share; the first row that asks loads it. */
   month(): Promise<Month>;
   /** Tells the person at the terminal how far it is. */
@@ -29,13 +32,21 @@ export function failedLine(what: string, error: unknown): Line {
 
 export const failed = "failed";
 
-/** The lines as a Markdown table, which reads well on a terminal too. */
+/** The lines as a Markdown table. */
 export function formatTable(lines: Line[]): string {
   const hasBars = lines.some(({ bar }) => bar !== undefined);
   const columns = hasBars
     ? (["what", "measured", "bar", "aim", "figures"] as const)
     : (["what", "measured", "figures"] as const);
-  const cells = lines.map((line) => columns.map((column) => cellOf(line[column] ?? "")));
+  return formatColumns(
+    columns,
+    lines.map((line) => columns.map((column) => line[column] ?? "")),
+  );
+}
+
+/** Rows of cells as a Markdown table, which reads well on a terminal too. */
+export function formatColumns(columns: readonly string[], rows: string[][]): string {
+  const cells = rows.map((row) => row.map(cellOf));
   const widths = columns.map((column, index) =>
     Math.max(column.length, ...cells.map((row) => row[index]!.length)),
   );
@@ -52,12 +63,20 @@ function cellOf(text: string): string {
 
 /** All that was measured: what there is a bar for, and then the rest. */
 export function formatResults(lines: Line[]): string {
+  return twoTables(lines, formatTable);
+}
+
+/** What there is a bar for as one table, and the rest as another. */
+export function twoTables<OneLine extends { bar?: string }>(
+  lines: OneLine[],
+  format: (lines: OneLine[]) => string,
+): string {
   const [barred, further] = [true, false].map((wanted) =>
     lines.filter(({ bar }) => (bar !== undefined) === wanted),
-  ) as [Line[], Line[]];
+  ) as [OneLine[], OneLine[]];
   const tables: string[] = [];
-  if (barred.length > 0) tables.push(formatTable(barred));
-  if (further.length > 0) tables.push(`### Further figures\n\n${formatTable(further)}`);
+  if (barred.length > 0) tables.push(format(barred));
+  if (further.length > 0) tables.push(`### Further figures\n\n${format(further)}`);
   return tables.join("\n\n");
 }
 
@@ -95,10 +114,27 @@ export function median(values: number[]): number {
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 }
 
-const place = "<!-- bench:results -->";
+const places = { sqlite: "bench:sqlite", postgres: "bench:postgres" };
 
-/** The page with the results in their place. */
-export function placeResults(page: string, results: string): string {
-  if (!page.includes(place)) throw new Error(`The page needs the place ${place}.`);
-  return page.replace(place, () => results);
+/**
+ * The page with results in one of its places.
+ *
+ * @param written - the page as it was written before, whose results stay in the other places
+ */
+export function placeResults(
+  page: string,
+  written: string,
+  place: keyof typeof places,
+  results: string,
+): string {
+  let placed = page;
+  for (const [name, mark] of Object.entries(places)) {
+    const start = `<!-- ${mark} -->`;
+    const end = `<!-- /${mark} -->`;
+    if (!page.includes(`${start}\n${end}`)) throw new Error(`The page needs the place ${start}.`);
+    const before = written.split(start)[1]?.split(end)[0] ?? "\nNot measured yet.\n";
+    const text = name === place ? `\n${results}\n` : before;
+    placed = placed.replace(`${start}\n${end}`, () => start + text + end);
+  }
+  return placed;
 }

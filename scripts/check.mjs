@@ -1,4 +1,4 @@
-/** The quick checks, side by side: types, lint and format, generated files, unused code. */
+/** The quick checks, side by side: types, lint and format, generated files, engines kept apart, unused code. */
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
@@ -11,6 +11,7 @@ const checks = {
   "lint and format": ["biome", "check", "--error-on-warnings"],
   "generated files": ["bun", "server/generate.ts", "--check"],
   "generated types": ["bun", "client/generate.ts", "--check"],
+  "engines kept apart": ["node", "scripts/engines.mjs"],
   "unused code": ["knip"],
 };
 

@@ -1,14 +1,14 @@
 import { eventOf, post } from "../events.ts";
 import { runLoad, runRawSqlite } from "../generators.ts";
 import { deleteFolder, makeFolder } from "../processes.ts";
-import { startTidings } from "../servers.ts";
+import { startTidings, type Tidings } from "../servers.ts";
 import { count, type Line, median, milliseconds, perSecond, type RowOptions, ratio } from "../table.ts";
 
-const connections = 4;
-const sizes = [1_000, 1, 100, 10_000];
-const barredSize = 1_000;
+export const connections = 4;
+export const sizes = [1_000, 1, 100, 10_000];
+export const barredSize = 1_000;
 /** Different events on both sides, sent in turn; of small batches there are as many as fit. */
-const differentEvents = 50_000;
+export const differentEvents = 50_000;
 const requestsMax = 500;
 
 type Round = { tidings: number; raw: number; p99Ms: number };
@@ -21,7 +21,7 @@ export async function batches(options: RowOptions): Promise<Line[]> {
     const rounds = size === barredSize ? options.rounds : 1;
     const results: Round[] = [];
     for (let round = 1; round <= rounds; round++) {
-      const { tidings, p99Ms } = await measureTidings(size, options);
+      const { perSecond: tidings, p99Ms } = await measureBatches(startTidings, size, options);
       const raw = await measureRaw(size, options);
       results.push({ tidings, raw, p99Ms });
       options.say(
@@ -42,8 +42,13 @@ export async function batches(options: RowOptions): Promise<Line[]> {
   return lines;
 }
 
-async function measureTidings(size: number, { seconds, warmupMs, quick }: RowOptions) {
-  const server = await startTidings();
+/** Events a second in batches of a size, on an empty database that must then hold what was acknowledged. */
+export async function measureBatches(
+  start: () => Promise<Tidings>,
+  size: number,
+  { seconds, warmupMs, quick }: RowOptions,
+): Promise<{ perSecond: number; p99Ms: number }> {
+  const server = await start();
   try {
     const different = quick ? size : differentEvents;
     const requests: string[] = [];
@@ -52,7 +57,7 @@ async function measureTidings(size: number, { seconds, warmupMs, quick }: RowOpt
       requests.push(post(JSON.stringify(events), server.apiKey));
     }
     const { acknowledged, p99Ms, ...load } = await runLoad({
-      port: server.port,
+      ports: server.ports,
       connections,
       warmupMs,
       durationMs: seconds * 1_000,
@@ -63,7 +68,7 @@ async function measureTidings(size: number, { seconds, warmupMs, quick }: RowOpt
     if (held !== acknowledged * size) {
       throw new Error(`${acknowledged} batches of ${size} were acknowledged, and ${held} events are there.`);
     }
-    return { tidings: load.perSecond * size, p99Ms };
+    return { perSecond: load.perSecond * size, p99Ms };
   } finally {
     await server.stop();
   }

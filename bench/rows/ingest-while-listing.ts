@@ -7,14 +7,14 @@ const listings = 2;
 export async function ingestWhileListing(options: RowOptions): Promise<Line[]> {
   const { seconds, warmupMs, rounds, quick, month, say } = options;
   const { server } = await month();
-  const { port, apiKey } = server;
+  const { ports, apiKey } = server;
   const eventsPerSecond = quick ? 100 : 1_000;
   const durationMs = seconds * 1_000;
   // The listings begin so long before the generator of posts is started, and go on for several times that after the last.
   const marginMs = quick ? 100 : 500;
   const post = () =>
     runSteady({
-      port,
+      ports,
       apiKey,
       perSecond: eventsPerSecond,
       warmupMs,
@@ -28,7 +28,7 @@ export async function ingestWhileListing(options: RowOptions): Promise<Line[]> {
   for (let round = 1; round <= rounds; round++) {
     alone.push((await post()).answers.p99Ms);
     const draining = runDrain({
-      port,
+      ports,
       apiKey,
       readers: listings,
       durationMs: warmupMs + durationMs + 4 * marginMs,

@@ -5,13 +5,13 @@ import { count, type Line, median, megabytes, perSecond, type RowOptions, spread
 /** The complete listing, streamed to one reader that forgets it. */
 export async function listing({ rounds, events, month, say }: RowOptions): Promise<Line[]> {
   const { server } = await month();
-  const before = await residentBytes(server.pid);
+  const before = await residentBytes(server.pids);
   const rates: number[] = [];
   const byteRates: number[] = [];
   const peaks: number[] = [];
   for (let round = 1; round <= rounds; round++) {
-    const { result, peakBytes } = await peakBytesDuring(server.pid, () =>
-      runDrain({ port: server.port, apiKey: server.apiKey, readers: 1, durationMs: null }),
+    const { result, peakBytes } = await peakBytesDuring(server.pids, () =>
+      runDrain({ ports: server.ports, apiKey: server.apiKey, readers: 1, durationMs: null }),
     );
     // Rows that ran before may have recorded more.
     if (result.events < events)

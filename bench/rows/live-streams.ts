@@ -1,19 +1,19 @@
 import { runSteady } from "../generators.ts";
 import { peakBytesDuring } from "../memory.ts";
-import { startTidings } from "../servers.ts";
 import { count, type Line, megabytes, milliseconds, type RowOptions, spread } from "../table.ts";
 
 /** From a POST that is accepted to its event at the live streams. */
-export async function liveStreams({ seconds, warmupMs, rounds, quick, say }: RowOptions): Promise<Line[]> {
+export async function liveStreams(options: RowOptions): Promise<Line[]> {
+  const { seconds, warmupMs, rounds, quick, tidings, say } = options;
   const [streams, watchedStreams, eventsPerSecond] = quick ? [20, 5, 100] : [1_000, 50, 1_000];
   const p99s: number[] = [];
   const figures: string[] = [];
   for (let round = 1; round <= rounds; round++) {
-    const server = await startTidings();
+    const server = await tidings();
     try {
-      const { result, peakBytes } = await peakBytesDuring(server.pid, () =>
+      const { result, peakBytes } = await peakBytesDuring(server.pids, () =>
         runSteady({
-          port: server.port,
+          ports: server.ports,
           apiKey: server.apiKey,
           perSecond: eventsPerSecond,
           warmupMs,

@@ -1,30 +1,29 @@
 import { eventBodies, eventOf, post } from "../events.ts";
 import { runDrain, runLoad } from "../generators.ts";
 import { peakBytesDuring, residentBytes } from "../memory.ts";
-import { startTidings } from "../servers.ts";
 import { type Line, megabytes, perSecond, type RowOptions } from "../table.ts";
 
 const listings = 2;
 
 /** Resident memory: after the start, and under all that clients can do at once. */
-export async function memory({ seconds, warmupMs, quick, say }: RowOptions): Promise<Line[]> {
-  const server = await startTidings();
+export async function memory({ seconds, warmupMs, quick, tidings, say }: RowOptions): Promise<Line[]> {
+  const server = await tidings();
   try {
     const idleSeconds = quick ? 0.1 : 3;
     await Bun.sleep(idleSeconds * 1_000);
-    const idle = await residentBytes(server.pid);
-    const { port, apiKey } = server;
-    const load = { port, warmupMs, durationMs: seconds * 1_000, expectedStatus: 201 };
+    const idle = await residentBytes(server.pids);
+    const { ports, apiKey } = server;
+    const load = { ports, warmupMs, durationMs: seconds * 1_000, expectedStatus: 201 };
     const listing = () =>
-      runDrain({ port, apiKey, readers: listings, durationMs: warmupMs + seconds * 1_000 });
+      runDrain({ ports, apiKey, readers: listings, durationMs: warmupMs + seconds * 1_000 });
 
-    const singles = await peakBytesDuring(server.pid, async () => {
+    const singles = await peakBytesDuring(server.pids, async () => {
       const requests = eventBodies.map((body) => post(body, apiKey));
       const [result] = await Promise.all([runLoad({ ...load, connections: 128, requests }), listing()]);
       return result;
     });
     say(`single posts and listings: at most ${megabytes(singles.peakBytes)}`);
-    const batches = await peakBytesDuring(server.pid, async () => {
+    const batches = await peakBytesDuring(server.pids, async () => {
       const requests = Array.from({ length: quick ? 1 : 50 }, (_, number) => {
         const sent = Array.from({ length: 1_000 }, (_, index) => eventOf(number * 1_000 + index));
         return post(JSON.stringify(sent), apiKey);

@@ -122,8 +122,8 @@ async function measure(
   }
 }
 
-async function readPage({ port, apiKey }: Tidings, query: string) {
-  const answer = await fetch(`http://127.0.0.1:${port}/api/events?limit=50${query && `&${query}`}`, {
+async function readPage({ ports, apiKey }: Tidings, query: string) {
+  const answer = await fetch(`http://127.0.0.1:${ports[0]}/api/events?limit=50${query && `&${query}`}`, {
     headers: { "x-api-key": apiKey },
   });
   if (answer.status !== 200)

@@ -4,8 +4,8 @@ import type { LoadResult } from "../load.ts";
 import { type Server, startEcho, startHandWritten, startTidings } from "../servers.ts";
 import { count, type Line, median, milliseconds, perSecond, type RowOptions, ratio } from "../table.ts";
 
-const barredConnections = 128;
-const otherConnections = [1, 32, 512];
+export const barredConnections = 128;
+export const otherConnections = [1, 32, 512];
 const servers = { echo: startEcho, tidings: startTidings, "hand-written": startHandWritten };
 type Name = keyof typeof servers;
 
@@ -26,9 +26,8 @@ async function againstBoth(options: RowOptions): Promise<Line[]> {
   // Interleaved, so that a machine that is slower for a minute is slower for all three.
   for (let round = 1; round <= options.rounds; round++) {
     for (const name of names) {
-      const { result, held } = await measure(name, barredConnections, options);
+      const { result, held } = await measurePosts(name, servers[name], barredConnections, options);
       results[name].push(result);
-      options.say(`round ${round}, ${name}: ${describe(result)}`);
       if (name === "tidings") verified += held ?? 0;
     }
   }
@@ -61,10 +60,8 @@ async function againstBoth(options: RowOptions): Promise<Line[]> {
 
 /** With more clients or fewer, in one round. */
 async function againstEcho(connections: number, options: RowOptions): Promise<Line> {
-  const { result: echo } = await measure("echo", connections, options);
-  const { result: tidings } = await measure("tidings", connections, options);
-  options.say(`${connections} connections, echo: ${describe(echo)}`);
-  options.say(`${connections} connections, tidings: ${describe(tidings)}`);
+  const { result: echo } = await measurePosts("echo", startEcho, connections, options);
+  const { result: tidings } = await measurePosts("tidings", startTidings, connections, options);
   return {
     what: `single durable POSTs, ${connections} ${connections === 1 ? "connection" : "connections"}, against the echo`,
     measured: ratio([tidings.perSecond / echo.perSecond], ""),
@@ -73,17 +70,23 @@ async function againstEcho(connections: number, options: RowOptions): Promise<Li
 }
 
 /** Loads a server of its own, and verifies that it holds exactly what it acknowledged. */
-async function measure(name: Name, connections: number, { seconds, warmupMs, say }: RowOptions) {
-  const server: Server = await servers[name]();
+export async function measurePosts(
+  name: string,
+  start: () => Promise<Server>,
+  connections: number,
+  { seconds, warmupMs, say }: RowOptions,
+): Promise<{ result: LoadResult; held: number | null }> {
+  const server = await start();
   try {
     const result = await runLoad({
-      port: server.port,
+      ports: server.ports,
       connections,
       warmupMs,
       durationMs: seconds * 1_000,
       expectedStatus: 201,
       requests: eventBodies.map((body) => post(body, server.apiKey)),
     });
+    say(`${connections} connections, ${name}: ${describe(result)}`);
     const held = await server.countEvents();
     if (held !== null) {
       if (held !== result.acknowledged) {

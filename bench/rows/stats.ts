@@ -37,7 +37,7 @@ export async function stats({ seconds, events, quick, month, say }: RowOptions):
 
 /** The counts must be those of the month's events that have a `createdAt`. */
 async function checkTotal({ server }: Month, path: string, expected: number): Promise<void> {
-  const answer = await fetch(`http://127.0.0.1:${server.port}${path}`, {
+  const answer = await fetch(`http://127.0.0.1:${server.ports[0]}${path}`, {
     headers: { "x-api-key": server.apiKey },
   });
   if (answer.status !== 200) throw new Error(`GET ${path} answered ${answer.status}: ${await answer.text()}`);

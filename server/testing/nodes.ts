@@ -6,14 +6,14 @@ import { prepare } from "./test-app.ts";
 /** A server process that may be killed and started again, beside others on the same database. */
 export type Node = Awaited<ReturnType<typeof startNode>>;
 
-/** Fills an empty place, as `testApp` does, and starts several servers on it. */
-export async function startNodes(
-  config: Config,
-  count: number,
-  settings: Record<string, string> = {},
-): Promise<Node[]> {
-  const { secret } = await prepare(config, "owner@example.com");
-  const environment = { ...environmentOf(config), TIDINGS_ALLOW_PRIVATE_ADDRESSES: "true", ...settings };
+/**
+ * Starts several servers on a place.
+ *
+ * @param key - the key of a place that was filled before; an empty one is filled first, as `testApp` does
+ */
+export async function startNodes(config: Config, count: number, key?: string): Promise<Node[]> {
+  const secret = key ?? (await prepare(config, "owner@example.com")).secret;
+  const environment = { ...environmentOf(config), TIDINGS_ALLOW_PRIVATE_ADDRESSES: "true" };
   return Promise.all(Array.from({ length: count }, () => startNode(environment, secret)));
 }
 

@@ -56,8 +56,12 @@ export async function testDatabase(prepare?: (url: string) => Promise<void>): Pr
  * Starts a server of its own.
  *
  * @param durable - it keeps what it committed when it is killed; slower
+ * @param more - settings of PostgreSQL
  */
-export async function startPostgres({ durable = false } = {}): Promise<TestPostgres> {
+export async function startPostgres({
+  durable = false,
+  settings: more = {} as Record<string, string>,
+} = {}): Promise<TestPostgres> {
   const directory = mkdtempSync(join(tmpdir(), "tidings-postgres-"));
   // In the background of a shell that ends at once: `bun test` kills what it started itself when a test takes too long.
   await run(["sh", "-c", `(${keeping}) >/dev/null 2>&1 &`, "keeper", directory, `${process.pid}`], {});
@@ -87,11 +91,12 @@ export async function startPostgres({ durable = false } = {}): Promise<TestPostg
     max_connections: "300",
     log_min_messages: "fatal",
     ...(!durable && { fsync: "off", synchronous_commit: "off", full_page_writes: "off" }),
+    ...more,
   };
-  const server: TestPostgres["server"] = (files, port, more = {}) => {
+  const server: TestPostgres["server"] = (files, port, others = {}) => {
     const control = (...parameters: string[]) =>
       run([join(binaries, "pg_ctl"), ...parameters, "-w", "-t", `${patienceS}`, "-D", files], user);
-    const all = { ...settings, ...more, port };
+    const all = { ...settings, ...others, port };
     const flags = Object.entries(all).map(([name, value]) => `-c ${name}=${value}`);
     return {
       start: () => control("start", "-l", `${files}.log`, "-o", flags.join(" ")),

@@ -8,6 +8,7 @@ import { expectConsistent } from "../../testing/consistency.ts";
 import { makeTables, storeEngines } from "../../testing/engine.ts";
 import { expectToldEvents, startLoad } from "../../testing/mixed-load.ts";
 import { type Node, startNodes, watchReadiness } from "../../testing/nodes.ts";
+import { hasPgbouncer, startPgbouncer } from "../../testing/pgbouncer.ts";
 import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
 import { startStandby } from "../../testing/postgres-standby.ts";
 import { watchStream } from "../../testing/stream-watch.ts";
@@ -62,6 +63,25 @@ describe.if(storeEngines.includes("postgres"))("two nodes under load, with live 
     60_000 + rounds * 20_000,
   );
 
+  // The machine brings it or not.
+  test.if(hasPgbouncer)(
+    "through pgbouncer in transaction mode, which is killed and started again",
+    async () => {
+      const pgbouncer = await startPgbouncer((await postgres.database(makeTables)).url);
+      await survive(pgbouncer.url, async ({ nodes, load }) => {
+        await load.untilMore(200);
+        const readiness = watchReadiness(nodes);
+        await pgbouncer.stop();
+        await load.during(1_000);
+        await pgbouncer.start();
+        await readiness.isBack(recoveryMs);
+        return { mayRefuse: true };
+      });
+      await pgbouncer.remove();
+    },
+    60_000,
+  );
+
   test("the primary is lost without a word, and its standby promoted", async () => {
     const address = await startAddress(Number(new URL(postgres.adminUrl("postgres")).port));
     const database = await postgres.database(makeTables);
@@ -110,13 +130,6 @@ async function survive(
     expect(told.repeated).toBeGreaterThan(5);
     expect(told.slowestMs).toBeLessThan(answerMs);
     expect(told.refused > 0).toBe(mayRefuse);
-    if (process.env.TIDINGS_DBG)
-      console.log({
-        ...told,
-        acknowledged: told.acknowledged.size,
-        unknown: told.unknown.size,
-        resumed: streams.map((s) => s.resumed),
-      });
     for (const node of nodes) expect((await node.end("SIGTERM")).code).toBe(0);
     expect(await expectConsistent(config)).toBe(events.length);
   } finally {

@@ -1,0 +1,29 @@
+/** What the servers that are written by hand take and answer, as JSON schemas. */
+const text = (maxLength, minLength = 0) => ({ type: "string", minLength, maxLength });
+export const body = {
+  type: "object",
+  additionalProperties: false,
+  required: ["channel", "name"],
+  properties: {
+    channel: text(64, 1),
+    name: text(200, 1),
+    userId: text(200),
+    icon: text(64),
+    notify: { type: "boolean" },
+    tags: { type: "object", maxProperties: 50, additionalProperties: text(1_000) },
+  },
+};
+const event = {
+  type: "object",
+  properties: {
+    id: { type: "string" },
+    name: { type: "string" },
+    channelId: { type: "string" },
+    userId: { type: "string" },
+    icon: { type: "string" },
+    notify: { type: "boolean" },
+    tags: { type: "object", additionalProperties: { type: "string" } },
+    createdAt: { type: "string" },
+  },
+};
+export const answer = { type: "object", properties: { ok: { type: "boolean" }, event } };

@@ -1,0 +1,46 @@
+import pg from "pg";
+import { startPostgres, type TestPostgres } from "../server/testing/postgres.ts";
+
+/** A database that is measured, and what it is asked beside that. */
+export type Database = {
+  url: string;
+  /** The one number that a query gives. */
+  number(sql: string): Promise<number>;
+  drop(): Promise<void>;
+};
+
+/** Beside what PostgreSQL sets by itself; above all, fsync is on. They are for a machine with some gigabytes of memory. */
+const settings = { shared_buffers: "1GB", max_wal_size: "4GB" };
+
+let server: Promise<TestPostgres> | undefined;
+
+/** An empty database, or a copy of one that `prepare` has filled once, on a server that is started for it. */
+export async function copyDatabase(prepare: ((url: string) => Promise<void>) | null): Promise<Database> {
+  server ??= startPostgres({ durable: true, settings });
+  const { url, drop } = await (await server).database(prepare ?? undefined);
+  return {
+    url,
+    drop,
+    async number(sql) {
+      const client = new pg.Client({ connectionString: url });
+      await client.connect();
+      const { rows } = await client.query({ text: sql, rowMode: "array" });
+      await client.end();
+      return Number(rows[0]![0]);
+    },
+  };
+}
+
+/** Ends the server, if there is one, and removes its files. */
+export async function removePostgres(): Promise<void> {
+  await (await server)?.remove();
+}
+
+/** What the figures were taken with. */
+export async function describePostgres(): Promise<string> {
+  const database = await copyDatabase(null);
+  const version = (await database.number("SHOW server_version_num")) / 10_000;
+  await database.drop();
+  const set = Object.entries(settings).map(([name, value]) => `${name} ${value}`);
+  return `PostgreSQL ${Math.floor(version)}.${Math.round((version % 1) * 10_000)} with fsync and synchronous_commit on, ${set.join(", ")}, and its own defaults for the rest`;
+}

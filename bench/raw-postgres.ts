@@ -1,0 +1,82 @@
+/**
+ * What batches on PostgreSQL are held against: the same rows put into the same table with its indexes, `INSERT … SELECT FROM unnest` and a
+ * commit for each batch, on one connection of a process of its own. Rows and tokens are made beforehand by the program's own code; here is
+ * no HTTP, no check, no counter and no verdict. It reads a `RawPostgresJob` as JSON on stdin and prints a `RawResult` as JSON on stdout.
+ */
+import pg from "pg";
+import { bodyOf } from "../server/storage/event-row.ts";
+import { arrivals, bigints, texts, uuids } from "../server/storage/postgres/arrays.ts";
+import { migrate } from "../server/storage/postgres/migrate.ts";
+import { Partitions } from "../server/storage/postgres/partitions.ts";
+import { tokensOf } from "../server/storage/tokens.ts";
+import { eventOf } from "./events.ts";
+import type { RawResult } from "./raw-sqlite.ts";
+
+export type RawPostgresJob = {
+  url: string;
+  /** Different events, inserted in turn. */
+  events: number;
+  /** Events in a transaction. */
+  batch: number;
+  warmupMs: number;
+  durationMs: number;
+};
+
+const projectId = 1;
+
+function rowOf(number: number): { body: string; tokens: string } {
+  const { channel, ...sent } = eventOf(number);
+  const createdAt = new Date().toISOString();
+  const event = { ...sent, id: Bun.randomUUIDv7(), channelId: channel, createdAt };
+  const { id, name, channelId, userId, icon, notify, tags } = event;
+  const json = JSON.stringify({ id, name, channelId, userId, icon, notify, tags, createdAt });
+  return { body: bodyOf(json), tokens: tokensOf(projectId, event) };
+}
+
+/** Runs the job in this process. */
+async function insertRaw({ url, events, batch, warmupMs, durationMs }: RawPostgresJob): Promise<RawResult> {
+  const rows = Array.from({ length: events }, (_, number) => rowOf(number));
+  const pool = new pg.Pool({ connectionString: url, max: 1 });
+  await migrate(pool);
+  const ask = async <Row extends pg.QueryResultRow>(sql: string, parameters: readonly unknown[] = []) =>
+    (await pool.query<Row>(sql, parameters as unknown[])).rows;
+  await new Partitions(ask).make([Date.now(), Date.now() + warmupMs + durationMs]);
+
+  let inserted = 0;
+  let lastMs = 0;
+  const insertBatch = async () => {
+    const some = Array.from({ length: batch }, (_, index) => rows[(inserted + index) % rows.length]!);
+    // A batch has a millisecond of its own, as of arrivals.
+    lastMs = Math.max(Date.now(), lastMs + 1);
+    const ms = new Array<number>(batch).fill(lastMs);
+    await pool.query({
+      name: "insert-batch",
+      text: `INSERT INTO events (created_at, arrival, id, project_id, notified, body, tokens)
+             SELECT created_at, arrival, id, ${projectId}, false, body, array_to_tsvector(string_to_array(tokens, ' '))
+             FROM unnest($1::bigint[], $2::bigint[], $3::uuid[], $4::text[], $5::text[])
+               AS t (created_at, arrival, id, body, tokens)`,
+      values: [
+        bigints(ms),
+        arrivals(ms.map((each, sequence) => ({ ms: each, sequence }))),
+        uuids(ms.map(() => Bun.randomUUIDv7())),
+        texts(some.map(({ body }) => body)),
+        texts(some.map(({ tokens }) => tokens)),
+      ],
+    });
+    inserted += batch;
+  };
+
+  const startedAt = performance.now();
+  while (performance.now() < startedAt + warmupMs) await insertBatch();
+  const countedFrom = performance.now();
+  const insertedBefore = inserted;
+  while (performance.now() < countedFrom + durationMs) await insertBatch();
+  const seconds = (performance.now() - countedFrom) / 1_000;
+  await pool.end();
+  return { perSecond: (inserted - insertedBefore) / seconds, inserted };
+}
+
+if (import.meta.main) {
+  const job = (await Bun.stdin.json()) as RawPostgresJob;
+  process.stdout.write(JSON.stringify(await insertRaw(job)));
+}

@@ -1,0 +1,78 @@
+/** Live streams of several nodes on one database: what one records is on those of the other before anybody asks for it. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { makePlace, type Place, removePlace, storeEngines } from "../testing/engine.ts";
+import { openStream } from "../testing/event-stream.ts";
+import { type Node, startNodes } from "../testing/nodes.ts";
+import { hasPgbouncer, startPgbouncer } from "../testing/pgbouncer.ts";
+import { testConfig } from "../testing/test-app.ts";
+
+/** A node that was told nothing looks for itself so often (storage/postgres/feed.ts): a median below it is that of what is told. */
+const lookMs = 1_000;
+const events = 300;
+/** Far below what nodes can do, as tests run on busy machines; `npm run bench -- --postgres` measures it at 1,000 a second. */
+const everyMs = 5;
+
+describe.if(storeEngines.includes("postgres"))("what one of two nodes records", () => {
+  let place: Place;
+  let nodes: Node[] = [];
+  beforeAll(async () => {
+    place = await makePlace("postgres");
+    nodes = await startNodes(await testConfig(place), 2);
+  }, 60_000);
+  afterAll(async () => {
+    for (const node of nodes) await node.end("SIGTERM");
+    await removePlace(place);
+  }, 30_000);
+
+  test("is on the other's live streams within a moment", async () => {
+    const { median, slowest } = await delays(nodes);
+    expect(median).toBeLessThan(100);
+    expect(slowest).toBeLessThan(2 * lookMs);
+  }, 30_000);
+
+  // Notifications do not come through it in this mode: a node finds what is new when it looks.
+  test.if(hasPgbouncer)(
+    "is there within a second or so where pgbouncer is between",
+    async () => {
+      const pgbouncer = await startPgbouncer(place.databaseUrl!);
+      const config = await testConfig({ ...place, databaseUrl: pgbouncer.url });
+      const others = await startNodes(config, 2, nodes[0]!.key);
+      const { slowest } = await delays(others);
+      expect(slowest).toBeLessThan(3 * lookMs);
+      for (const node of others) await node.end("SIGTERM");
+      await pgbouncer.remove();
+    },
+    30_000,
+  );
+});
+
+/** Records events on the first node, at a steady rate, and sees how long they take to a stream of the second. */
+async function delays([one, other]: Node[]): Promise<{ median: number; slowest: number }> {
+  using stream = await openStream(other!);
+  const sentAtMs = new Map<string, number>();
+  const found: number[] = [];
+  const listening = (async () => {
+    while (found.length < events) {
+      const [event] = await stream.events(1);
+      const sentMs = sentAtMs.get(event!.name);
+      if (sentMs !== undefined) found.push(performance.now() - sentMs);
+    }
+  })();
+  const posts: Promise<Response>[] = [];
+  for (let n = 0; n < events; n++) {
+    const name = `${crypto.randomUUID()}`;
+    sentAtMs.set(name, performance.now());
+    posts.push(
+      one!.request("/api/events", {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ channel: "c", name }),
+      }),
+    );
+    await Bun.sleep(everyMs);
+  }
+  for (const response of await Promise.all(posts)) expect(response.status).toBe(201);
+  await listening;
+  found.sort((a, b) => a - b);
+  return { median: found[found.length >> 1]!, slowest: found.at(-1)! };
+}
