@@ -6,6 +6,10 @@ import { createProject } from "../../projects/projects.ts";
 import { makePlace, type Place, removePlace, testWatch } from "../../testing/engine.ts";
 import { openStore } from "../open.ts";
 import type { AcceptedEvent, Arrival, Store } from "../store.ts";
+import { createAsk } from "./ask.ts";
+import { Feed } from "./feed.ts";
+import { connectionSettings, openPool } from "./pool.ts";
+import { createRead } from "./read.ts";
 
 type Told = { id: string; arrival: Moment; atMs: number };
 type Node = Awaited<ReturnType<typeof openNode>>;
@@ -205,4 +209,32 @@ test("of a key and of a refused event that two nodes have at once, one stores wh
       expect(verdicts.filter((verdict) => verdict !== null)).toHaveLength(1);
     }
   }
+});
+
+test("a commit of which the beginning was read before it was heard of is told to its end", async () => {
+  const pool = openPool({ url: place.databaseUrl!, connections: 2 }, testWatch.onError);
+  const ask = createAsk(pool, 10_000);
+  const reached: Moment[] = [];
+  const feed = new Feed({
+    ask,
+    connect: () => new pg.Client(connectionSettings({ url: place.databaseUrl!, connections: 2 })),
+    node: "this",
+    lastArrival: createRead(ask).lastArrival,
+    onError: testWatch.onError,
+  });
+  const [node] = nodes;
+  await node!.store.events.append(node!.make());
+  await feed.follow({
+    projects: () => [],
+    arrived() {},
+    reached: (moment) => reached.push(moment),
+    skipped() {},
+  });
+  const { ms, sequence } = reached[0]!;
+  // As of a batch whose last events were here before: nothing is stored at its last arrivals.
+  const last = { ms: ms + 1, sequence };
+  feed.committed({ before: { ms: ms - 1, sequence }, last, shift: 0, created: [] });
+  await until(() => compareMoments(reached.at(-1)!, last) === 0);
+  await feed.close();
+  await pool.end();
 });

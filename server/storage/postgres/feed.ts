@@ -137,6 +137,11 @@ export class Feed {
         this.#tellOwn(own);
         continue;
       }
+      // Its beginning was read before this was heard of.
+      if (own && compareMoments(own.before, this.#reached) < 0) {
+        await this.#readUpTo(own.last);
+        continue;
+      }
       const first = this.#notes[0];
       if (first && compareMoments(first.before, this.#reached) === 0 && !this.#concerns(first)) {
         this.#reach(first.last);
