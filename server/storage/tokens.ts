@@ -25,6 +25,9 @@ export const token = {
   // "_z" can't come out of an escape, so a key and a value never run into each other.
   tag: (project: number, key: string, value: string) => `${project}t${exact(key)}_z${exact(value)}`,
   notifies: (project: number) => `${project}n`,
+  /** Of when an event happened, in the engine whose index knows no order: the hour and the day since 1970. */
+  hour: (project: number, hour: number) => `${project}h${hour}`,
+  day: (project: number, day: number) => `${project}d${day}`,
   word: (project: number, word: string) => `${project}w${word.slice(0, wordCharactersMax)}`,
 };
 

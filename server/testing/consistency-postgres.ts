@@ -1,6 +1,6 @@
 import { expect } from "bun:test";
 import pg from "pg";
-import { tokensOf } from "../storage/tokens.ts";
+import { timedTokensOf } from "../storage/postgres/tokens.ts";
 import type { Event } from "../wire/event.ts";
 
 const hourMs = 3_600_000;
@@ -46,11 +46,16 @@ export async function expectPostgresConsistent(url: string): Promise<number> {
            AND events.created_at = sent_ids.created_at AND events.id = sent_ids.id)`,
       ),
     ).toEqual([]);
-    const { rows: events } = await client.query<{ project: number; body: string; tokens: string[] }>(
-      "SELECT project_id AS project, body, tsvector_to_array(tokens) AS tokens FROM events",
+    const { rows: events } = await client.query<{
+      project: number;
+      body: string;
+      ms: string;
+      tokens: string[];
+    }>(
+      "SELECT project_id AS project, body, created_at AS ms, tsvector_to_array(tokens) AS tokens FROM events",
     );
-    const wrong = events.filter(({ project, body, tokens }) => {
-      const wanted = new Set(tokensOf(project, JSON.parse(`{${body}}`) as Event).split(" "));
+    const wrong = events.filter(({ project, body, ms, tokens }) => {
+      const wanted = new Set(timedTokensOf(project, JSON.parse(`{${body}}`) as Event, Number(ms)).split(" "));
       return tokens.length !== wanted.size || !tokens.every((token) => wanted.has(token));
     });
     expect(wrong).toEqual([]);

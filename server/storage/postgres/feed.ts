@@ -20,6 +20,8 @@ const pageEvents = 500;
 const gapEventsMax = 10_000;
 /** Own commits that wait for those before them; the others are read again. */
 const ownMax = 100;
+/** Notes of others that wait to be read of; beyond that it is looked what is there. */
+const notesMax = 10_000;
 
 /** What a node tells of its commit. */
 type Note = NoteStart & { before: Moment; last: Moment; notified: boolean };
@@ -135,11 +137,12 @@ export class Feed {
         this.#tellOwn(own);
         continue;
       }
-      const note = this.#notes[0];
-      if (note && compareMoments(note.before, this.#reached) === 0 && !this.#concerns(note)) {
-        this.#reach(note.last);
+      const first = this.#notes[0];
+      if (first && compareMoments(first.before, this.#reached) === 0 && !this.#concerns(first)) {
+        this.#reach(first.last);
         continue;
       }
+      const note = first && this.#notes.reduce(joined);
       if (own && (!note || compareMoments(own.before, note.last) <= 0)) await this.#readUpTo(own.before);
       else if (note) await this.#readUpTo(note.last, note);
       else if (this.#mustLook) {
@@ -215,14 +218,14 @@ export class Feed {
       if (this.#client !== client || !payload) return;
       this.#heard(client);
       const note = noteOf(payload);
-      if (note === null) {
-        this.#mustLook = true;
-        this.#wake();
-        return;
-      }
       // Of its own commits this node hears sooner in another way.
-      if (note.node === this.#rooms.node) return;
-      this.#notes.push(note);
+      if (note?.node === this.#rooms.node) return;
+      if (note) this.#notes.push(note);
+      else this.#mustLook = true;
+      if (this.#notes.length > notesMax) {
+        this.#notes = [];
+        this.#mustLook = true;
+      }
       this.#wake();
     });
     this.#client = client;
@@ -256,7 +259,7 @@ export class Feed {
   }
 }
 
-/** Null for a text that no node wrote: whoever may connect to the database may send one. */
+/** Null for a text that no node of this version sends. */
 function noteOf(payload: string): Note | null {
   try {
     const note = JSON.parse(payload) as Omit<Note, "before" | "last"> & { before: string; last: string };
@@ -264,6 +267,18 @@ function noteOf(payload: string): Note | null {
   } catch {
     return null;
   }
+}
+
+/** What two notes say, of which the second is the later one. */
+function joined(first: Note, second: Note): Note {
+  // Where something is between them, nobody knows when it happened.
+  const isGap = compareMoments(first.last, second.before) !== 0;
+  return {
+    ...second,
+    before: first.before,
+    fromMs: isGap ? Number.MIN_SAFE_INTEGER : Math.min(first.fromMs, second.fromMs),
+    toMs: isGap ? Number.MAX_SAFE_INTEGER : Math.max(first.toMs, second.toMs),
+  };
 }
 
 /** An event that was read; it is parsed where somebody asks for what it holds. */

@@ -4,9 +4,11 @@ import { type Moment, momentOfId } from "../../events/id.ts";
 import type { Event } from "../../wire/event.ts";
 import { jsonOf } from "../event-row.ts";
 import type { ArrivedEvent, Cursor, EventForm, EventQuery, Page } from "../store.ts";
+import { token } from "../tokens.ts";
 import { arrivalOf } from "./arrival.ts";
 import type { Ask } from "./ask.ts";
-import { type Match, matchOf } from "./match.ts";
+import { type Match, matchOf, queryOfTokens } from "./match.ts";
+import { dayMs, hourMs } from "./tokens.ts";
 
 export type Row = { ms: number; id: string; body: string };
 
@@ -14,6 +16,10 @@ export type Row = { ms: number; id: string; body: string };
 const rowsMin = 50;
 /** Rows that are looked at one after another before the index is asked: of many filters, a page is among them. */
 const scannedRows = 500;
+/** Most that are looked at so; the index has more to do for a page that is among fewer. */
+const scannedMax = 2_000;
+/** Hours or days that a window names. */
+const spansMax = 48;
 /** By how much a window in time grows over the one before it, at least and at most. */
 const growthMin = 2;
 const growthMax = 16;
@@ -113,9 +119,10 @@ export function createRead(ask: Ask) {
 }
 
 /**
- * Finds the events that a query asks for, in its order, some at a time. First the next rows are looked at one after another; where
- * too few of them match, the index is asked for windows in time, each larger than the one before: it knows nothing of time, and would
- * give all that it has of a common token. So whichever way the database takes through a window, it is soon done.
+ * Finds the events that a query asks for, in its order, some at a time. The database can't do that well by itself: its search index has no
+ * order, and would give all that it has of a common token; and a look at one row after another may find a rare one never. So first the
+ * next rows are looked at, which tells how many match. As long as a page is among few rows, more are looked at. Else the index is asked for
+ * windows in time, each larger than the one before; that it knows of time at all is through a token for each hour and day.
  *
  * @param wanted - how many are still needed
  */
@@ -132,49 +139,57 @@ async function* runs(
     if (!isExact) limitMin = Math.min(limitMin * 2, chunkEvents);
     return Math.max(wanted(), limitMin);
   };
-  async function* windowRuns(condition: string, parameters: unknown[]): AsyncGenerator<Row[]> {
+  if (text === null) {
     for (;;) {
       const limit = nextLimit();
-      const rows = await ask<Row>(place.sql(rowColumns, condition), [
-        ...place.parameters,
-        limit,
-        ...parameters,
-      ]);
+      const rows = await ask<Row>(place.sql(rowColumns, "", "$6"), [...place.parameters, limit]);
       yield rows;
       if (rows.length < limit) return;
       place.moveTo(rows.at(-1)!);
     }
   }
 
-  if (text === null) return yield* windowRuns("", []);
+  let seen = 0;
+  let found = 0;
+  let perMs = 0;
+  for (let next = Math.max(scannedRows, wanted() * 2); seen === 0 || next <= scannedMax; ) {
+    const looked = await ask<Row & { isHit: boolean; number: number }>(
+      `SELECT ms, id, CASE WHEN "isHit" THEN body END AS body, "isHit", number FROM (
+         SELECT ms, id, body, tokens @@ $7::tsquery AS "isHit", row_number() OVER ${place.window} AS number,
+           count(*) OVER () AS total
+         FROM (${place.sql(`${rowColumns}, tokens`, "", "$6")}) AS scanned) AS looked
+       WHERE "isHit" OR number = total ORDER BY number`,
+      [...place.parameters, next, text],
+    );
+    const last = looked.at(-1);
+    if (!last) return;
+    const hits = looked.filter(({ isHit }) => isHit);
+    yield hits;
+    if (last.number < next) return;
+    perMs = next / Math.max(Math.abs(last.ms - place.startMs(looked[0]!.ms)), 1);
+    place.moveTo(last);
+    seen += next;
+    found += hits.length;
+    next = Math.ceil(Math.max(scannedRows, (1.5 * wanted() * seen) / (found + 0.5)));
+  }
 
-  const scanned = Math.max(scannedRows, wanted() * 2);
-  const looked = await ask<Row & { isHit: boolean; number: number }>(
-    `SELECT ms, id, CASE WHEN "isHit" THEN body END AS body, "isHit", number FROM (
-       SELECT ms, id, body, tokens @@ $7::tsquery AS "isHit", row_number() OVER ${place.window} AS number,
-         count(*) OVER () AS total
-       FROM (${place.sql(`${rowColumns}, tokens`, "")}) AS scanned) AS looked
-     WHERE "isHit" OR number = total ORDER BY number`,
-    [...place.parameters, scanned, text],
-  );
-  const last = looked.at(-1);
-  if (!last) return;
-  const hits = looked.filter(({ isHit }) => isHit);
-  yield hits;
-  if (last.number < scanned) return;
-
-  const perMs = scanned / Math.max(Math.abs(last.ms - place.startMs(looked[0]!.ms)), 1);
-  place.moveTo(last);
-  let seen = scanned;
-  let found = hits.length;
-  for (let width = scanned; ; ) {
+  for (let width = seen; ; ) {
     // As many rows as should hold twice of what is needed.
     const aim = (2 * wanted() * seen) / (found + 0.5);
     width = Math.min(Math.max(aim, width * growthMin), width * growthMax);
-    const isLast = place.openWindow(width / perMs);
-    for await (const rows of windowRuns("AND tokens @@ $7::tsquery", [text])) {
+    const { isLast, within } = place.openWindow(width / perMs);
+    for (;;) {
+      const limit = nextLimit();
+      // Apart from its order and end, so that the database does not go through the rows in their order in the hope of coming to the end.
+      const rows = await ask<Row>(
+        `SELECT * FROM (${place.sql(rowColumns, "AND tokens @@ $7::tsquery", "ALL OFFSET 0")}) AS found
+         ORDER BY ${place.order} LIMIT $6`,
+        [...place.parameters, limit, within === null ? text : `${text} & ${within}`],
+      );
       found += rows.length;
       yield rows;
+      if (rows.length < limit) break;
+      place.moveTo(rows.at(-1)!);
     }
     if (isLast) return;
     seen += width;
@@ -204,20 +219,25 @@ class Place {
     if (after) this.moveTo(after);
   }
 
-  get window(): string {
+  get order(): string {
     const direction = this.#isRising ? "ASC" : "DESC";
-    return `(ORDER BY ms ${direction}, id ${direction})`;
+    return `ms ${direction}, id ${direction}`;
   }
 
-  /** The next rows of the window, in order; `$6` is how many. */
-  sql(columns: string, condition: string): string {
+  get window(): string {
+    return `(ORDER BY ${this.order})`;
+  }
+
+  /** The next rows of the window, in order. */
+  sql(columns: string, condition: string, limit: string): string {
     const direction = this.#isRising ? "ASC" : "DESC";
     const after = this.#after
       ? `(created_at, id) ${this.#isRising ? ">" : "<"} ($4::bigint, $5::uuid)`
       : "$4::bigint IS NULL AND $5::uuid IS NULL";
+    const order = condition === "" ? `ORDER BY created_at ${direction}, id ${direction}` : "";
     return `SELECT ${columns} FROM events
       WHERE project_id = $1 AND created_at >= $2 AND created_at < $3 AND ${after} ${condition}
-      ORDER BY created_at ${direction}, id ${direction} LIMIT $6`;
+      ${order} LIMIT ${limit}`;
   }
 
   get parameters(): unknown[] {
@@ -237,17 +257,27 @@ class Place {
     else this.#toMs = Math.min(this.#toMs, row.ms + 1);
   }
 
-  /** Looks no further than so many milliseconds; gives whether that is all there is. */
-  openWindow(ms: number): boolean {
+  /**
+   * Looks no further than so many milliseconds, and on to the end of an hour or a day. Gives whether that is all there is, and the query for
+   * the tokens of its hours or days; null where they are too many.
+   */
+  openWindow(ms: number): { isLast: boolean; within: string | null } {
+    const unitMs = ms <= spansMax * hourMs ? hourMs : dayMs;
     const length = Math.ceil(ms);
     if (this.#isRising) {
-      this.#toMs = Math.min(this.#highest, this.#fromMs + length);
-      if (this.#toMs > Date.now() + futureMs) this.#toMs = this.#highest;
-      return this.#toMs === this.#highest;
+      const end = Math.ceil((this.#fromMs + length) / unitMs) * unitMs;
+      this.#toMs = end > Date.now() + futureMs ? this.#highest : Math.min(this.#highest, end);
+    } else {
+      const start = Math.floor((this.#toMs - length) / unitMs) * unitMs;
+      this.#fromMs = start < 0 ? this.#lowest : Math.max(this.#lowest, start);
     }
-    this.#fromMs = Math.max(this.#lowest, this.#toMs - length);
-    if (this.#fromMs < 0) this.#fromMs = this.#lowest;
-    return this.#fromMs === this.#lowest;
+    const isLast = this.#isRising ? this.#toMs === this.#highest : this.#fromMs === this.#lowest;
+    const first = Math.floor(this.#fromMs / unitMs);
+    const last = Math.floor((this.#toMs - 1) / unitMs);
+    if (last - first > spansMax + 1) return { isLast, within: null };
+    const tokenOf = unitMs === hourMs ? token.hour : token.day;
+    const spans = Array.from({ length: last - first + 1 }, (_, at) => tokenOf(this.#projectId, first + at));
+    return { isLast, within: queryOfTokens(spans) };
   }
 
   /** Goes on where the window ended. */

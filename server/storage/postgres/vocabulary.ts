@@ -95,17 +95,27 @@ export async function* tokensFrom(
   { after, from = prefix }: { after?: (token: string) => string; from?: string } = {},
 ): AsyncGenerator<string> {
   const limit = after ? 1 : lookTokens;
-  let next = from;
+  let next = from > prefix ? from : prefix;
   for (;;) {
     const rows = await ask<{ token: string }>(
-      "SELECT token FROM vocabulary WHERE token >= $1 AND token ^@ $2 ORDER BY token LIMIT $3",
-      [next, prefix, limit],
+      "SELECT token FROM vocabulary WHERE token >= $1 AND token < $2 ORDER BY token LIMIT $3",
+      [next, endOf(prefix), limit],
     );
     for (const { token } of rows) yield token;
     const last = rows.at(-1)?.token;
     if (last === undefined || rows.length < limit) return;
     next = after ? after(last) : behind(last);
   }
+}
+
+/** The first text behind all that begin with a prefix, in the order of code points. */
+function endOf(prefix: string): string {
+  const points = [...prefix].map((character) => character.codePointAt(0)!);
+  while (points.at(-1) === 0x10ffff) points.pop();
+  const last = points.pop()!;
+  // Between these two are the surrogates, which are no characters.
+  points.push(last === 0xd7ff ? 0xe000 : last + 1);
+  return String.fromCodePoint(...points);
 }
 
 /** The place right behind a token: none has control characters. */

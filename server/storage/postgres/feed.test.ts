@@ -1,0 +1,208 @@
+/** Two nodes on one database: each is told of what either stores, in one order. */
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import pg from "pg";
+import { ArrivalClock, compareMoments, eventIdOf, type Moment } from "../../events/id.ts";
+import { createProject } from "../../projects/projects.ts";
+import { makePlace, type Place, removePlace, testWatch } from "../../testing/engine.ts";
+import { openStore } from "../open.ts";
+import type { AcceptedEvent, Arrival, Store } from "../store.ts";
+
+type Told = { id: string; arrival: Moment; atMs: number };
+type Node = Awaited<ReturnType<typeof openNode>>;
+
+let place: Place;
+let nodes: Node[];
+let projectId: number;
+
+beforeEach(async () => {
+  place = await makePlace("postgres");
+  nodes = [await openNode(0), await openNode(-5_000), await openNode(0)];
+  projectId = (await createProject(nodes[0]!.store.control, "Test", null)).id;
+  for (const node of nodes) await node.follow();
+});
+afterEach(async () => {
+  for (const { store } of nodes) await store.close();
+  await removePlace(place);
+});
+
+/** @param skewMs - by how much its clock is wrong */
+async function openNode(skewMs: number) {
+  const store: Store = await openStore({ ...place, databaseConnections: 5 }, testWatch);
+  const clock = new ArrivalClock(null, () => Date.now() + skewMs);
+  const told: Told[] = [];
+  const skipped: Moment[] = [];
+  let heard: () => number[] = () => [projectId];
+  return {
+    store,
+    told,
+    skipped,
+    hear(projects: () => number[]) {
+      heard = projects;
+    },
+    follow: () =>
+      store.events.follow({
+        projects: () => heard(),
+        arrived: ({ event, arrival }: Arrival) =>
+          told.push({ id: event.id, arrival, atMs: performance.now() }),
+        reached() {},
+        skipped: (moment) => skipped.push(moment),
+      }),
+    make(more: { id?: string; createdAtMs?: number; projectId?: number } = {}): AcceptedEvent {
+      const arrival = clock.next();
+      const { id = eventIdOf(arrival), createdAtMs = arrival.ms } = more;
+      const createdAt = new Date(createdAtMs).toISOString();
+      const event = { id, name: "n", channelId: "c", userId: "", notify: false, tags: {}, createdAt };
+      return {
+        projectId: more.projectId ?? projectId,
+        event,
+        json: JSON.stringify(event),
+        idSent: more.id !== undefined,
+        createdAtMs,
+        dated: more.createdAtMs !== undefined,
+        arrival,
+        notifies: false,
+      };
+    },
+  };
+}
+
+async function until(holds: () => boolean, ms = 10_000): Promise<void> {
+  for (const end = Date.now() + ms; !holds(); await Bun.sleep(5)) {
+    if (Date.now() > end) throw new Error("It did not come to this.");
+  }
+}
+
+const idsOf = (told: Told[]) => told.map(({ id }) => id);
+
+/** Stores events from two nodes at once, one after another in each of some clients. */
+async function storeMany(clients: number, each: number): Promise<string[]> {
+  const ids: string[] = [];
+  await Promise.all(
+    Array.from({ length: clients }, async (_, client) => {
+      const { store, make } = nodes[client % 2]!;
+      for (let n = 0; n < each; n++) {
+        const event = make(n % 7 === 0 ? { createdAtMs: Date.now() - n * 86_400_000 } : {});
+        if ((await store.events.append(event)).kind === "created") ids.push(event.event.id);
+      }
+    }),
+  );
+  return ids;
+}
+
+test("every node is told of all that any stores, once, in the order of arrival", async () => {
+  const stored = await storeMany(16, 30);
+  await until(() => nodes.every(({ told }) => told.length >= stored.length));
+  for (const { told } of nodes) {
+    expect(idsOf(told)).toEqual(idsOf(nodes[0]!.told));
+    for (let n = 1; n < told.length; n++)
+      expect(compareMoments(told[n - 1]!.arrival, told[n]!.arrival)).toBeLessThan(0);
+  }
+  expect(idsOf(nodes[0]!.told).toSorted()).toEqual(stored.toSorted());
+  // What a stream that comes again is sent is the same, in the same order.
+  const arrived: string[] = [];
+  for (let after: Moment = { ms: 0, sequence: 0 }; ; ) {
+    const page = await nodes[2]!.store.events.arrivedAfter(projectId, after, 50);
+    if (page.length === 0) break;
+    arrived.push(...page.map(({ json }) => (JSON.parse(json) as { id: string }).id));
+    after = page.at(-1)!.arrival;
+  }
+  expect(arrived).toEqual(idsOf(nodes[0]!.told));
+});
+
+test("a node is told of what another stores within 100 ms", async () => {
+  const latencies: number[] = [];
+  for (let n = 0; n < 20; n++) {
+    const event = nodes[0]!.make();
+    await nodes[0]!.store.events.append(event);
+    const startMs = performance.now();
+    await until(() => nodes[2]!.told.length > n);
+    latencies.push(nodes[2]!.told[n]!.atMs - startMs);
+    await Bun.sleep(20);
+  }
+  // One may meet a busy machine.
+  expect(latencies.toSorted((a, b) => a - b)[17]!).toBeLessThan(100);
+});
+
+test("connections that are lost leave no gap", async () => {
+  const admin = new pg.Client({ connectionString: place.databaseUrl! });
+  await admin.connect();
+  let isStoring = true;
+  const killing = (async () => {
+    while (isStoring) {
+      await admin.query(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+         WHERE datname = current_database() AND query LIKE 'LISTEN%' AND pid <> pg_backend_pid()`,
+      );
+      await Bun.sleep(50);
+    }
+  })();
+  const stored = await storeMany(8, 60);
+  isStoring = false;
+  await killing;
+  await admin.end();
+  await until(() => nodes.every(({ told }) => told.length >= stored.length));
+  for (const { told } of nodes) expect(idsOf(told)).toEqual(idsOf(nodes[0]!.told));
+  expect(idsOf(nodes[0]!.told).toSorted()).toEqual(stored.toSorted());
+});
+
+test("a node is told of a project's events from the moment on that somebody listens to it", async () => {
+  const follower = nodes[2]!;
+  follower.hear(() => []);
+  await storeMany(4, 10);
+  await until(() => nodes[0]!.told.length === 40);
+  await Bun.sleep(200);
+  expect(follower.told).toEqual([]);
+  follower.hear(() => [projectId]);
+  const event = nodes[0]!.make();
+  await nodes[0]!.store.events.append(event);
+  await until(() => follower.told.length > 0);
+  expect(idsOf(follower.told)).toEqual([event.event.id]);
+});
+
+test("so much that nobody could take it is skipped", async () => {
+  const { store, make } = nodes[0]!;
+  const follower = nodes[2]!;
+  follower.hear(() => {
+    throw new Error("It can't be told now.");
+  });
+  await store.events.appendAll(Array.from({ length: 25_000 }, () => make()));
+  follower.hear(() => [projectId]);
+  await until(() => follower.skipped.length > 0);
+  expect(follower.told.length).toBeLessThan(25_000);
+  const event = make();
+  await store.events.append(event);
+  await until(() => follower.told.at(-1)?.id === event.event.id);
+});
+
+test("of an id that two nodes are sent at once, one stores the event, and both tell of the same", async () => {
+  for (let n = 0; n < 20; n++) {
+    const id = Bun.randomUUIDv7();
+    const events = nodes.map(({ make }) => make({ id }));
+    const verdicts = await Promise.all(nodes.map(({ store }, at) => store.events.append(events[at]!)));
+    const winner = verdicts.findIndex(({ kind }) => kind === "created");
+    expect(verdicts.toSpliced(winner, 1)).toEqual([
+      { kind: "duplicate", json: events[winner]!.json },
+      { kind: "duplicate", json: events[winner]!.json },
+    ]);
+  }
+});
+
+test("of a key and of a refused event that two nodes have at once, one stores what is tied to it", async () => {
+  for (let n = 0; n < 10; n++) {
+    const { events, control } = { ...nodes[0]!.store, events: nodes[0]!.store.events };
+    await events.keepRefused(
+      [{ projectId, keyId: null, body: "{}", cut: false, problem: "{}", refusedAt: Date.now() }],
+      { events: 10, ms: 60_000 },
+    );
+    const { id } = await control.selectFrom("refusedEvents").select("id").executeTakeFirstOrThrow();
+    for (const tie of [
+      { kind: "replay", refusedId: id } as const,
+      { kind: "idempotency", key: `${n}`, bodyHash: "", draft: "[]" } as const,
+    ]) {
+      const verdicts = await Promise.all(
+        nodes.map(({ store, make }) => store.events.appendTied([make()], tie)),
+      );
+      expect(verdicts.filter((verdict) => verdict !== null)).toHaveLength(1);
+    }
+  }
+});
