@@ -6,6 +6,9 @@ import { createProject } from "../../projects/projects.ts";
 import { makePlace, type Place, removePlace, testWatch } from "../../testing/engine.ts";
 import { openStore } from "../open.ts";
 import type { AcceptedEvent, Arrival, Store } from "../store.ts";
+import { createAsk } from "./ask.ts";
+import { Feed } from "./feed.ts";
+import { connectionSettings, openPool } from "./pool.ts";
 
 type Told = { id: string; arrival: Moment; atMs: number };
 type Node = Awaited<ReturnType<typeof openNode>>;
@@ -143,6 +146,46 @@ test("connections that are lost leave no gap", async () => {
   await until(() => nodes.every(({ told }) => told.length >= stored.length));
   for (const { told } of nodes) expect(idsOf(told)).toEqual(idsOf(nodes[0]!.told));
   expect(idsOf(nodes[0]!.told).toSorted()).toEqual(stored.toSorted());
+});
+
+test("of its own commit a node tells once, also where it was read in part before the commit's answer came", async () => {
+  const address = { url: place.databaseUrl!, connections: 2 };
+  const pool = openPool(address, () => {});
+  const told: string[] = [];
+  let reached: Moment = { ms: 0, sequence: 0 };
+  const feed = new Feed({
+    ask: createAsk(pool, 5_000),
+    connect: () => new pg.Client(connectionSettings(address)),
+    node: "alone",
+    lastArrival: () => nodes[0]!.store.events.lastArrival(),
+    onError: () => {},
+  });
+  const first = nodes[0]!.make();
+  await nodes[0]!.store.events.append(first);
+  await feed.follow({
+    projects: () => [projectId],
+    arrived: ({ event }) => told.push(event.id),
+    reached: (moment) => {
+      reached = moment;
+    },
+    skipped() {},
+  });
+  // The commit ends behind its last event that was stored, as where one behind that was a duplicate.
+  const last = { ms: first.arrival.ms, sequence: first.arrival.sequence + 1 };
+  feed.committed({
+    before: { ms: 1, sequence: 0 },
+    last,
+    shift: 0,
+    created: [{ event: first, notified: false }],
+  });
+  await until(() => compareMoments(reached, last) === 0);
+  await Bun.sleep(5);
+  const second = nodes[0]!.make();
+  await nodes[0]!.store.events.append(second);
+  await until(() => told.length > 0);
+  expect(told).toEqual([second.event.id]);
+  await feed.close();
+  await pool.end();
 });
 
 test("a node is told of a project's events from the moment on that somebody listens to it", async () => {
