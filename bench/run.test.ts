@@ -35,9 +35,15 @@ test("every row runs, and the page stays as it is", async () => {
 });
 
 test("rows run on PostgreSQL with one node and with two, beside SQLite", async () => {
-  const { code, output } = await bench("--postgres", "--quick", "--rows", "single-posts,batches,stats");
+  const { code, output } = await bench(
+    "--postgres",
+    "--quick",
+    "--rows",
+    "single-posts,batches,across-nodes,stats",
+  );
   expect(output.match(/.*\| failed .*/g)).toBeNull();
   expect(output).toMatch(/\| what +\| SQLite +\| PostgreSQL, one node +\| PostgreSQL, two nodes +\| bar +\|/);
+  expect(output).toMatch(/live streams of the other, p99 at 100 events\/s +\| – +\| – +\| \d/);
   for (const what of ["single durable POSTs", "batches of 1,000", "stats: a month by name"]) {
     expect(output).toMatch(new RegExp(`\\| ${what}[^|]+\\|[^|]*\\d[^|]*\\|[^|]*\\d[^|]*\\|[^|]*\\d`));
   }

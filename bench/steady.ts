@@ -9,6 +9,8 @@ import { Latencies } from "./latencies.ts";
 export type SteadyJob = {
   /** Of one server, or of several, among which posts and streams are dealt out in turn. */
   ports: number[];
+  /** Where streams are opened, if not at the same. */
+  streamPorts?: number[];
   apiKey: string;
   perSecond: number;
   /** Posted but not counted. */
@@ -62,7 +64,7 @@ export async function steady(job: SteadyJob): Promise<SteadyResult> {
   let startedAt = 0;
   let isOver = false;
 
-  const portOf = (number: number) => job.ports[number % job.ports.length]!;
+  const { ports, streamPorts = ports } = job;
   const dueAt = (number: number) => startedAt + number * intervalMs;
   const isCounted = (number: number) => number * intervalMs >= job.warmupMs;
 
@@ -103,7 +105,7 @@ export async function steady(job: SteadyJob): Promise<SteadyResult> {
         const number = streams.length;
         const read = number % watchedEvery === 0 ? createNumberReader() : null;
         // Each server has its part of those that are watched.
-        const port = portOf(number + Math.floor(number / watchedEvery));
+        const port = streamPorts[(number + Math.floor(number / watchedEvery)) % streamPorts.length]!;
         const data: Stream = { isReady: false, bytes: 0, read, events: 0 };
         streams.push(data);
         opening.push(Bun.connect({ hostname: "127.0.0.1", port, socket: handlers, data }));
@@ -116,7 +118,7 @@ export async function steady(job: SteadyJob): Promise<SteadyResult> {
   async function postEvent(number: number): Promise<void> {
     const event = eventOf(number);
     const tags = { ...event.tags, number: String(number).padStart(digits, "0") };
-    const answer = await fetch(`http://127.0.0.1:${portOf(number)}/api/events`, {
+    const answer = await fetch(`http://127.0.0.1:${ports[number % ports.length]}/api/events`, {
       method: "POST",
       headers: { "content-type": "application/json", "x-api-key": job.apiKey },
       body: JSON.stringify({ ...event, tags }),

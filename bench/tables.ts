@@ -2,6 +2,7 @@ import { beside, type Comparison, formatComparisons, type SubjectOptions } from 
 import { describeMachine } from "./machine.ts";
 import { loadMonth, type Month } from "./month.ts";
 import { type Database, describePostgres } from "./postgres.ts";
+import { acrossNodes } from "./rows/across-nodes.ts";
 import { batches } from "./rows/batches.ts";
 import { batchesOnPostgres } from "./rows/batches-on-postgres.ts";
 import { growth } from "./rows/growth.ts";
@@ -71,7 +72,8 @@ const postgresRows: Record<string, (options: SubjectOptions) => Promise<Comparis
   stats: beside(stats),
   listing: beside(listing),
   "ingest-while-listing": beside(ingestWhileListing),
-  "live-streams": beside(liveStreams, "100 ms"),
+  "live-streams": beside(liveStreams),
+  "across-nodes": acrossNodes,
   memory: beside(memory),
 };
 

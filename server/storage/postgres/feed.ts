@@ -137,18 +137,15 @@ export class Feed {
         this.#tellOwn(own);
         continue;
       }
-      // Its beginning was read before this was heard of.
-      if (own && compareMoments(own.before, this.#reached) < 0) {
-        await this.#readUpTo(own.last);
-        continue;
-      }
       const first = this.#notes[0];
       if (first && compareMoments(first.before, this.#reached) === 0 && !this.#concerns(first)) {
         this.#reach(first.last);
         continue;
       }
       const note = first && this.#notes.reduce(joined);
-      if (own && (!note || compareMoments(own.before, note.last) <= 0)) await this.#readUpTo(own.before);
+      // A look has read of it before its answer came: up to the last event that was stored, or as far as the connection held.
+      if (own && compareMoments(own.before, this.#reached) < 0) await this.#readUpTo(own.last);
+      else if (own && (!note || compareMoments(own.before, note.last) <= 0)) await this.#readUpTo(own.before);
       else if (note) await this.#readUpTo(note.last, note);
       else if (this.#mustLook) {
         this.#mustLook = false;
