@@ -1,8 +1,6 @@
-import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
-import { databaseFile } from "../storage/sqlite/open.ts";
 import { finished } from "../testing/jobs.ts";
-import { type TestApp, testApp } from "../testing/test-app.ts";
+import { openTestStore, type TestApp, testApp } from "../testing/test-app.ts";
 import type { Job } from "../wire/job.ts";
 import { limits } from "../wire/limits.ts";
 
@@ -60,16 +58,22 @@ test("an erasure that has begun is not joined: what came since then goes too", a
 test("a project's jobs that are not done are limited, and hold up no other project's", async () => {
   await using app = await testApp();
   const other = await app.another("Other", "other@example.com");
-  const database = new Database(databaseFile(app.config.dataDirectory));
-  const insert = database.prepare(
-    "INSERT INTO jobs (id, project_id, kind, state, detail, created_at) VALUES (?, 1, 'erase-user', 'waiting', ?, 1)",
-  );
-  database.transaction(() => {
-    for (let n = 0; n < limits.openJobs; n++) {
-      insert.run(Bun.randomUUIDv7(), JSON.stringify({ subject: `user ${n}`, counts: {} }));
-    }
-  })();
-  database.close();
+  const store = await openTestStore(app.config);
+  const { id: projectId } = await store.control
+    .selectFrom("projects")
+    .select("id")
+    .where("slug", "=", "default")
+    .executeTakeFirstOrThrow();
+  const waiting = Array.from({ length: limits.openJobs }, (_, n) => ({
+    id: Bun.randomUUIDv7(),
+    projectId,
+    kind: "erase-user" as const,
+    state: "waiting" as const,
+    detail: JSON.stringify({ subject: `user ${n}`, counts: {} }),
+    createdAt: 1,
+  }));
+  await store.control.insertInto("jobs").values(waiting).execute();
+  await store.close();
   const refused = await remove(app, "/api/users/one-more");
   expect([refused.status, refused.headers.get("retry-after")]).toEqual([409, "60"]);
   expect(await refused.text()).toContain("/problems/limit-reached");

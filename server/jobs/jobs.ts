@@ -22,6 +22,12 @@ type Order = { projectId: number; kind: Job["kind"]; subject?: string; accountId
  */
 export async function joinOrStartJob(control: Kysely<ControlTables>, order: Order): Promise<Job> {
   return control.transaction().execute(async (transaction) => {
+    // Orders of one project come one after another, also from several nodes: the row is theirs until the transaction ends.
+    await transaction
+      .updateTable("projects")
+      .set((eb) => ({ slug: eb.ref("slug") }))
+      .where("id", "=", order.projectId)
+      .execute();
     const open = transaction
       .selectFrom("jobs")
       .where("endedAt", "is", null)
