@@ -45,6 +45,7 @@ export async function loadMonth(options: Omit<RowOptions, "month">): Promise<Mon
       const held = await server.countEvents();
       if (held !== size)
         throw new Error(`${size} events were sent in batches, and the server holds ${held}.`);
+      await server.settle();
       growth.push({
         events: size,
         perSecond: (size - since) / seconds,

@@ -6,6 +6,7 @@ export type Database = {
   url: string;
   /** The one number that a query gives. */
   number(sql: string): Promise<number>;
+  run(sql: string): Promise<void>;
   drop(): Promise<void>;
 };
 
@@ -18,16 +19,20 @@ let server: Promise<TestPostgres> | undefined;
 export async function copyDatabase(prepare: ((url: string) => Promise<void>) | null): Promise<Database> {
   server ??= startPostgres({ durable: true, settings });
   const { url, drop } = await (await server).database(prepare ?? undefined);
+  async function ask(sql: string): Promise<unknown[][]> {
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    try {
+      return (await client.query<unknown[]>({ text: sql, rowMode: "array" })).rows;
+    } finally {
+      await client.end();
+    }
+  }
   return {
     url,
     drop,
-    async number(sql) {
-      const client = new pg.Client({ connectionString: url });
-      await client.connect();
-      const { rows } = await client.query({ text: sql, rowMode: "array" });
-      await client.end();
-      return Number(rows[0]![0]);
-    },
+    number: async (sql) => Number((await ask(sql))[0]![0]),
+    run: async (sql) => void (await ask(sql)),
   };
 }
 

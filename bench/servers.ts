@@ -17,6 +17,8 @@ export type Server = {
 export type Tidings = Server & {
   pids: number[];
   diskBytes(): Promise<number>;
+  /** Does at once what the database does by itself within a minute or two after many events. */
+  settle(): Promise<void>;
   countEvents(): Promise<number>;
 };
 
@@ -123,6 +125,7 @@ export async function startTidings(): Promise<Tidings> {
         )
         .get()!.bytes;
     },
+    settle: async () => {},
     countEvents: () => countEvents(node.port, apiKey),
     stop: async () => {
       await node.stop();
@@ -158,6 +161,7 @@ export async function startNodes(
     pids: nodes.map(({ pid }) => pid),
     database,
     diskBytes: () => database.number("SELECT pg_database_size(current_database())"),
+    settle: () => database.run("VACUUM (ANALYZE)"),
     countEvents: () => countEvents(ports[0]!, postgresKey),
     stop: async () => {
       for (const node of nodes) await node.stop();
