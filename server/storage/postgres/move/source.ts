@@ -2,6 +2,7 @@ import { Database, type SQLiteError } from "bun:sqlite";
 import { existsSync } from "node:fs";
 import { compareMoments, type Moment } from "../../../events/id.ts";
 import { dashed } from "../../event-row.ts";
+import { createCounting } from "../../sqlite/counting.ts";
 import { databaseFile, migrate } from "../../sqlite/open.ts";
 import { positionOf } from "../../sqlite/position.ts";
 import { MoveRefused } from "./refused.ts";
@@ -166,10 +167,12 @@ function openAlone(file: string, dataDirectory: string): Database {
     try {
       database.run(`PRAGMA busy_timeout = ${busyMs}`);
       database.run("PRAGMA locking_mode = EXCLUSIVE");
-      database.run("PRAGMA query_only = ON");
       database.run(`PRAGMA cache_size = -${cacheKib}`);
       // The lock is taken by the first statement that reads.
       database.query("SELECT count(*) FROM settings").get();
+      // A server that was killed has left counts that are to be added up: nothing else is written here.
+      database.transaction(createCounting(database).settle)();
+      database.run("PRAGMA query_only = ON");
       return database;
     } catch (error) {
       database.close();
