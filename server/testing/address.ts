@@ -1,8 +1,6 @@
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-/** A TCP address that leads to a server, and can be made to lead to another: a floating IP, or a load balancer. */
-export type TestAddress = Awaited<ReturnType<typeof startAddress>>;
-
+/** Opens a TCP address that leads to a server, and can be made to lead to another: a floating IP, or a load balancer. */
 export async function startAddress(toPort: number) {
   /** Null where the machine behind it is gone, without a word to those that are connected. */
   let port: number | null = toPort;

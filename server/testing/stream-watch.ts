@@ -9,9 +9,6 @@ const retryMs = 20;
 /** How long a stream may take to tell what is stored already. */
 const patienceMs = 15_000;
 
-/** A live stream that goes on, from the last event that it told, wherever one can be had. */
-export type WatchedStream = Awaited<ReturnType<typeof watchStream>>;
-
 /** Opens a live stream as a browser does: where it ends, it is opened again, at the next of the servers, with `Last-Event-ID`. */
 export async function watchStream(targets: readonly Target[], first: number) {
   /** What it told, in order: the events' ids and their arrivals. */
