@@ -1,6 +1,7 @@
 import { Database } from "bun:sqlite";
 import { cp } from "node:fs/promises";
 import { join } from "node:path";
+import { blockEventsUsual } from "../server/storage/sqlite/digest-build.ts";
 import { copyDatabase, type Database as PostgresDatabase } from "./postgres.ts";
 import { deleteFolder, freePort, makeFolder, root, run, startServer, stop } from "./processes.ts";
 
@@ -17,12 +18,14 @@ export type Server = {
 export type Tidings = Server & {
   pids: number[];
   diskBytes(): Promise<number>;
-  /** Does at once what the database does by itself within a minute or two after many events. */
+  /** Does at once, or waits for, what is done by itself within a minute or two after many events. */
   settle(): Promise<void>;
   countEvents(): Promise<number>;
 };
 
 const bun = process.execPath;
+/** Ten million events take some ten minutes. */
+const digestedMsMax = 1_800_000;
 /** Of a server that is told which key it knows. */
 const madeUpKey = "tdg_sk_0123456789abcdefghijABCDEFGHIJabcdef";
 
@@ -112,12 +115,13 @@ export async function startTidings(): Promise<Tidings> {
   const folder = await makeFolder();
   await cp(template, folder, { recursive: true });
   const node = await startNode({ TIDINGS_DATA: folder });
+  const file = join(folder, "tidings.db");
   return {
     ports: [node.port],
     apiKey,
     pids: [node.pid],
     diskBytes: async () => {
-      using database = new Database(join(folder, "tidings.db"), { readonly: true });
+      using database = new Database(file, { readonly: true });
       // Those pages that still stand in the WAL as well.
       return database
         .query<{ bytes: number }, []>(
@@ -125,13 +129,29 @@ export async function startTidings(): Promise<Tidings> {
         )
         .get()!.bytes;
     },
-    settle: async () => {},
+    settle: () => untilDigested(file),
     countEvents: () => countEvents(node.port, apiKey),
     stop: async () => {
       await node.stop();
       await deleteFolder(folder);
     },
   };
+}
+
+/** Waits until the upkeep has made digests of all but the newest events. */
+async function untilDigested(file: string): Promise<void> {
+  using database = new Database(file, { readonly: true });
+  const left = database.query<{ events: number }, []>(
+    `SELECT (SELECT coalesce(sum(events), 0) FROM channels) - coalesce(sum(events - changed), 0) AS events FROM blocks`,
+  );
+  const deadline = performance.now() + digestedMsMax;
+  for (;;) {
+    const { events } = left.get()!;
+    if (events < blockEventsUsual) return;
+    if (performance.now() > deadline)
+      throw new Error(`${events} events are not digested after ${digestedMsMax / 60_000} minutes.`);
+    await Bun.sleep(500);
+  }
 }
 
 type TidingsOnPostgres = Tidings & { database: PostgresDatabase };
