@@ -24,6 +24,7 @@ test("every row runs, and the page stays as it is", async () => {
     "stats: a month by channel",
     "the complete listing of 5,000 events",
     "ingest p99 while 2 complete listings stream",
+    "ingest p99 while retention removes events",
     "accepted POST to its arrival",
     "resident memory, idle",
     "at 5,000 events: loading",

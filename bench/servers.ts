@@ -15,7 +15,7 @@ export type Server = {
 };
 
 /** Tidings itself, whose processes and data are measured too. */
-export type Tidings = Server & {
+export type Tidings = Omit<Server, "countEvents"> & {
   pids: number[];
   diskBytes(): Promise<number>;
   /** Does at once, or waits for, what is done by itself within a minute or two after many events. */

@@ -6,6 +6,7 @@ import { acrossNodes } from "./rows/across-nodes.ts";
 import { batches } from "./rows/batches.ts";
 import { batchesOnPostgres } from "./rows/batches-on-postgres.ts";
 import { growth } from "./rows/growth.ts";
+import { ingestWhileExpiring } from "./rows/ingest-while-expiring.ts";
 import { ingestWhileListing } from "./rows/ingest-while-listing.ts";
 import { listing } from "./rows/listing.ts";
 import { liveStreams } from "./rows/live-streams.ts";
@@ -28,7 +29,7 @@ export type Table = {
   measure: (wanted: string[], options: BaseOptions) => Promise<Measured>;
 };
 
-/** In the order of the table; those that read the month come before the one that adds to it. */
+/** In the order of the table; those that read the month come before those that add to it, and the one that removes it is the last. */
 const sqliteRows: Record<string, Row> = {
   "single-posts": singlePosts,
   batches,
@@ -39,6 +40,7 @@ const sqliteRows: Record<string, Row> = {
   "ingest-while-listing": ingestWhileListing,
   "live-streams": liveStreams,
   memory,
+  "ingest-while-expiring": ingestWhileExpiring,
 };
 
 export const sqliteTable: Table = {
