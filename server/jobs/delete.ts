@@ -9,7 +9,7 @@ export async function deleteChannel(work: Work, job: JobRow): Promise<void> {
   const { control, events } = work.store;
   const projectId = job.projectId!;
   const channel = (JSON.parse(job.detail) as JobDetail).subject!;
-  const removal = { projectId, channel };
+  const removal = { projectId, channels: [channel] };
   if (job.total === null) await changeJob(control, job.id, { total: await events.countRemovable(removal) });
   await removeAll(work, removal, job.id);
   await control

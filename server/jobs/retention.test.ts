@@ -50,6 +50,36 @@ test("events are kept for their project's days, their channel's where it has its
   expect(await (await keep(app, null)).json()).toMatchObject({ project: { retentionDays: null } });
 });
 
+test("of many channels each keeps its own days, and those that have none their project's", async () => {
+  await using app = await testApp();
+  const channels = Array.from({ length: 45 }, (_, n) => `c${n}`);
+  const kept = (n: number) => [1, 5, 5, null][n % 4]!;
+  await app.post(
+    channels.flatMap((channel) =>
+      [0, 3, 7, 20].map((daysAgo) => ({
+        channel,
+        name: `${daysAgo}`,
+        createdAt: Date.now() - daysAgo * dayMs - 1_000,
+      })),
+    ),
+  );
+  const store = await openTestStore(app.config);
+  for (const [n, name] of channels.entries()) {
+    await store.control
+      .updateTable("channels")
+      .set({ retentionDays: kept(n) })
+      .where("name", "=", name)
+      .execute();
+  }
+  await store.close();
+  await keep(app, 10);
+  const left = channels.flatMap((channel, n) =>
+    [0, 3, 7].filter((daysAgo) => daysAgo < (kept(n) ?? 10)).map((daysAgo) => `${channel}: ${daysAgo}`),
+  );
+  expect((await untilLeft(app, left.length)).sort()).toEqual(left.sort());
+  await expectConsistent(app.config);
+});
+
 test.if(engine === "postgres")("a month that has no event any more is dropped as a whole", async () => {
   await using app = await testApp();
   await post(app, "a", 100);

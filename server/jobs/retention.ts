@@ -1,5 +1,6 @@
 import type { Kysely } from "kysely";
 import type { ControlTables } from "../storage/control-tables.ts";
+import type { EventFilter } from "../storage/store.ts";
 import type { Event } from "../wire/event.ts";
 import { removeAll, type Work } from "./work.ts";
 
@@ -7,32 +8,58 @@ const dayMs = 24 * 60 * 60 * 1_000;
 /** A request that came before its project was deleted has ended after this time, and its event was stored. */
 const lateMs = 60 * 60 * 1_000;
 
+/**
+ * Channels of one project that are gone through together, so that what lies side by side in the database is written once. Of more, the search
+ * index would have too many lists to go through at each step.
+ */
+const channelsAtATime = 20;
+
+/** Channels whose events up to a number of days ago go. */
+type Sweep = { projectId: number; channels: string[]; days: number };
+
 /** Removes the events that are older than their channel, or else their project, keeps them; gives how many. */
 export async function expire(work: Work, nowMs: number): Promise<number> {
   const { control, events } = work.store;
   let count = 0;
-  for (const { projectId, channel, days } of await keptForDays(control)) {
+  for (const { projectId, channels, days } of sweepsOf(await keptForDays(control))) {
     const toMs = nowMs - days * dayMs;
     // Asked of the reader, which may take its time, so that the writer starts at the right place.
-    const { events: oldest } = await events.page({ projectId, filter: { channel, toMs }, order: "asc" }, 1);
+    const filter: EventFilter = { search: { kind: "field", field: "channel", values: channels }, toMs };
+    const { events: oldest } = await events.page({ projectId, filter, order: "asc" }, 1);
     if (oldest.length === 0) continue;
     const fromMs = Date.parse((JSON.parse(oldest[0]!) as Event).createdAt);
-    count += await removeAll(work, { projectId, channel, fromMs, toMs });
+    count += await removeAll(work, { projectId, channels, fromMs, toMs });
     await work.pause();
   }
   return count;
 }
 
+/** Of some channels of a project, first what is too old for those that keep longest, of all of them; then what is too old for the next. */
+function sweepsOf(kept: Kept[]): Sweep[] {
+  const sweeps: Sweep[] = [];
+  for (const [projectId, all] of Map.groupBy(kept, (channel) => channel.projectId)) {
+    all.sort((a, b) => a.days - b.days);
+    for (let at = 0; at < all.length; at += channelsAtATime) {
+      const some = all.slice(at, at + channelsAtATime);
+      for (const days of new Set(some.map((channel) => channel.days).reverse())) {
+        const channels = some.flatMap((channel) => (channel.days <= days ? [channel.name] : []));
+        sweeps.push({ projectId, channels, days });
+      }
+    }
+  }
+  return sweeps;
+}
+
+type Kept = { projectId: number; name: string; days: number };
+
 /** The channels that hold events and do not keep them for good. */
-async function keptForDays(
-  control: Kysely<ControlTables>,
-): Promise<{ projectId: number; channel: string; days: number }[]> {
+async function keptForDays(control: Kysely<ControlTables>): Promise<Kept[]> {
   const rows = await control
     .selectFrom("channels")
     .innerJoin("projects", "projects.id", "channels.projectId")
     .select((eb) => [
       "channels.projectId",
-      "channels.name as channel",
+      "channels.name",
       eb.fn.coalesce("channels.retentionDays", "projects.retentionDays").as("days"),
     ])
     .where("channels.events", ">", 0)

@@ -9,8 +9,11 @@ export type Work = {
   onRemoved: (eventIds: string[]) => void;
 };
 
-/** Events that a step removes: their commit takes a few milliseconds, which is what an event that arrives may have to wait. */
-const stepEvents = 100;
+/**
+ * Events that a step removes: their commit takes a few milliseconds, which is what an event that arrives may have to wait. After every 64
+ * that go, FTS5 merges some hundreds of pages of its index; a step is to meet that once at most.
+ */
+const stepEvents = 50;
 
 /** Removes all events that a removal holds for, oldest first, and gives how many there were. */
 export async function removeAll(work: Work, removal: Removal, jobId?: string): Promise<number> {

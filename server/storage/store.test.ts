@@ -151,9 +151,9 @@ for (const engine of stores) {
         lastMs: day + 1,
         isLast: false,
       });
-      const rest = await store.events.remove({ ...removal, channel: "c", toMs: day + 4 }, 10);
+      const rest = await store.events.remove({ ...removal, channels: ["c"], toMs: day + 4 }, 10);
       expect(rest).toEqual({ ids: mine.slice(2, 4).map(idOf), lastMs: day + 3, isLast: true });
-      expect(await store.events.remove({ projectId, channel: "none" }, 10)).toEqual({
+      expect(await store.events.remove({ projectId, channels: ["none"] }, 10)).toEqual({
         ids: [],
         lastMs: null,
         isLast: true,

@@ -112,7 +112,8 @@ export type Counts = {
 /** Events that are to be removed: all that what is given holds for. */
 export type Removal = {
   projectId: number;
-  channel?: string;
+  /** Those of any of them. */
+  channels?: string[];
   userId?: string;
   /** Milliseconds since 1970, inclusive. */
   fromMs?: number;

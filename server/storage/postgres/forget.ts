@@ -57,9 +57,9 @@ export function createForget(ask: Ask, { readPage }: ReturnType<typeof createRea
   };
 }
 
-function filterOf({ channel, userId, fromMs, toMs }: Removal): EventFilter {
+function filterOf({ channels, userId, fromMs, toMs }: Removal): EventFilter {
   return {
-    ...(channel !== undefined && { channel }),
+    ...(channels && { search: { kind: "field", field: "channel", values: channels } }),
     ...(userId !== undefined && { userId }),
     ...(fromMs !== undefined && { fromMs }),
     ...(toMs !== undefined && { toMs }),

@@ -255,7 +255,7 @@ describe("what is searched in digests is what a plain scan finds", () => {
   test("where others came later, and some went", async () => {
     await append(150, 2);
     const { ids } = await store.events.remove({ projectId: projects[0], userId: "u3" }, 1_000);
-    const more = await store.events.remove({ projectId: projects[0], channel: "c" }, 40);
+    const more = await store.events.remove({ projectId: projects[0], channels: ["c"] }, 40);
     const gone = new Set([...ids, ...more.ids]);
     expect(gone.size).toBeGreaterThan(40);
     all = all.filter(({ event }) => !gone.has(event.id));

@@ -50,8 +50,13 @@ export function createRemove(database: Database, counting: Counting, digests: Di
     `UPDATE channels SET events = events - ?3 WHERE project_id = ?1 AND name = ?2
      RETURNING coalesce(last_event_at, 0) AS lastMs`,
   );
-  const selectNewest = database.prepare<{ ms: number }, [string]>(
-    "SELECT rowid >> 21 AS ms FROM events_index WHERE events_index MATCH ?1 ORDER BY rowid DESC LIMIT 1",
+  // The newest of the last hour that has any: without that, all that the index still has of events which are gone would be gone through.
+  const selectNewest = database.prepare<{ ms: number }, [string, number, string]>(
+    `SELECT rowid >> 21 AS ms FROM events_index
+     WHERE events_index MATCH ?1 AND rowid >= ${positionSql(
+       "(SELECT max(hour) * 3600000 FROM channel_counters WHERE project_id = ?2 AND channel = ?3)",
+       "0",
+     )} ORDER BY rowid DESC LIMIT 1`,
   );
   const updateLastEvent = database.prepare(
     "UPDATE channels SET last_event_at = ?3 WHERE project_id = ?1 AND name = ?2",
@@ -93,7 +98,7 @@ export function createRemove(database: Database, counting: Counting, digests: Di
     for (const { channel, events, lastMs } of counts.byChannel()) {
       const known = subtractFromChannel.get(projectId, channel, events);
       if (!known || known.lastMs > lastMs) continue;
-      const newest = selectNewest.get(`"${token.channel(projectId, channel)}"`);
+      const newest = selectNewest.get(`"${token.channel(projectId, channel)}"`, projectId, channel);
       updateLastEvent.run(projectId, channel, newest?.ms ?? null);
     }
     if (jobId !== undefined) addToJob.run(jobId, rows.length);
@@ -113,12 +118,14 @@ export function createCountRemovable(database: Database) {
   return (removal: Removal): number => count.get(matchOf(removal), ...boundsOf(removal))!.events;
 }
 
-function matchOf({ projectId, channel, userId }: Removal): string {
-  const tokens: string[] = [];
-  if (channel !== undefined) tokens.push(token.channel(projectId, channel));
-  if (userId !== undefined) tokens.push(token.user(projectId, userId));
-  if (tokens.length === 0) tokens.push(token.every(projectId));
-  return tokens.map((text) => `"${text}"`).join(" AND ");
+function matchOf({ projectId, channels, userId }: Removal): string {
+  const conditions: string[] = [];
+  if (channels) {
+    conditions.push(`(${channels.map((channel) => `"${token.channel(projectId, channel)}"`).join(" OR ")})`);
+  }
+  if (userId !== undefined) conditions.push(`"${token.user(projectId, userId)}"`);
+  if (conditions.length === 0) conditions.push(`"${token.every(projectId)}"`);
+  return conditions.join(" AND ");
 }
 
 function boundsOf({ fromMs, toMs }: Removal): [low: bigint, high: bigint] {
