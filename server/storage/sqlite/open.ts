@@ -18,8 +18,11 @@ export const busyTimeoutMs = 4_000;
  */
 const writerCacheKib = 8 * 1_024;
 const readerCacheKib = 16 * 1_024;
-/** Pages in the WAL before they are moved into the database: 32 MB, so that bursts are not held up. */
-const checkpointPages = 8_192;
+/**
+ * Pages in the WAL before the writer itself moves what is left of them into the database, and begins the WAL anew (64 MB). The
+ * checkpointer has moved nearly all of them by then.
+ */
+const checkpointPages = 16_384;
 
 export function openForWriting(file: string): Database {
   const database = new Database(file, { create: true, readwrite: true, strict: true });
@@ -33,6 +36,13 @@ export function openForWriting(file: string): Database {
   database.run("PRAGMA foreign_keys = ON");
   database.run(`PRAGMA cache_size = -${writerCacheKib}`);
   database.run(`PRAGMA wal_autocheckpoint = ${checkpointPages}`);
+  return database;
+}
+
+export function openForCheckpoints(file: string): Database {
+  const database = new Database(file, { readwrite: true, strict: true });
+  database.run("PRAGMA synchronous = FULL");
+  database.run("PRAGMA cache_size = 0");
   return database;
 }
 

@@ -11,6 +11,7 @@ import type {
   Verdict,
 } from "../store.ts";
 import { encodeBatch } from "./batch.ts";
+import { Checkpoints } from "./checkpoints.ts";
 import type { DigestStep } from "./digest-write.ts";
 import { endThread } from "./end-thread.ts";
 import { isFatal, storageProblem } from "./failure.ts";
@@ -38,6 +39,7 @@ const canStayAwake = navigator.hardwareConcurrency > 1;
  */
 export class Writer {
   readonly #thread: Worker;
+  readonly #checkpoints: Checkpoints;
   readonly #onFatal: (error: Error) => void;
   readonly #queue: WriteQueue;
   #outstanding: ((answer: WriterAnswer) => void)[] = [];
@@ -51,8 +53,14 @@ export class Writer {
   #idle: (() => void)[] = [];
   #control: Promise<unknown> = Promise.resolve();
 
-  private constructor(thread: Worker, onCreated: OnCreated, onFatal: (error: Error) => void) {
+  private constructor(
+    thread: Worker,
+    checkpoints: Checkpoints,
+    onCreated: OnCreated,
+    onFatal: (error: Error) => void,
+  ) {
     this.#thread = thread;
+    this.#checkpoints = checkpoints;
     this.#queue = new WriteQueue(onCreated);
     this.#onFatal = onFatal;
   }
@@ -67,11 +75,12 @@ export class Writer {
     onFatal: (error: Error) => void,
   ): Promise<Writer> {
     const thread = new Worker(new URL("./writer-thread.ts", import.meta.url).href, { argv: [dataDirectory] });
-    const writer = new Writer(thread, onCreated, onFatal);
     await new Promise<void>((resolve, reject) => {
       thread.onerror = (event) => reject(new Error(event.message));
       thread.onmessage = () => resolve();
     });
+    const checkpoints = await Checkpoints.start(dataDirectory, onFatal);
+    const writer = new Writer(thread, checkpoints, onCreated, onFatal);
     thread.onerror = (event) => onFatal(new Error(`The writer thread failed: ${event.message}`));
     thread.onmessage = ({ data }: MessageEvent<WriterAnswer>) => writer.#answered(data);
     return writer;
@@ -168,6 +177,7 @@ export class Writer {
     while (this.#outstanding.length > 0 || !this.#queue.isEmpty) {
       await new Promise<void>((resolve) => this.#idle.push(resolve));
     }
+    await this.#checkpoints.close();
     await this.#ask({ kind: "close" });
     await endThread(this.#thread);
   }
@@ -244,6 +254,7 @@ export class Writer {
 
   #answered(answer: WriterAnswer): void {
     const done = this.#outstanding.shift()!;
+    this.#checkpoints.committed();
     // The next batch is under way before this one's answers are written.
     this.#flush();
     done(answer);

@@ -1,0 +1,68 @@
+import type { CheckpointAnswer, CheckpointRequest } from "./checkpoint-thread.ts";
+import { endThread } from "./end-thread.ts";
+import { isFatal, storageProblem } from "./failure.ts";
+
+/** A checkpoint follows after so many commits, which write some 20 pages each, and after a pause. */
+const commitsMin = 100;
+const pauseMs = 250;
+
+/** The HTTP thread's end of the checkpointer. */
+export class Checkpoints {
+  readonly #thread: Worker;
+  readonly #onFatal: (error: Error) => void;
+  #commits = 0;
+  /** One is under way, or was just now. */
+  #isBusy = false;
+
+  private constructor(thread: Worker, onFatal: (error: Error) => void) {
+    this.#thread = thread;
+    this.#onFatal = onFatal;
+  }
+
+  /** @param onFatal - called when the disk can't be trusted any more */
+  static async start(dataDirectory: string, onFatal: (error: Error) => void): Promise<Checkpoints> {
+    const thread = new Worker(new URL("./checkpoint-thread.ts", import.meta.url).href, {
+      argv: [dataDirectory],
+      smol: true,
+    });
+    await new Promise<void>((resolve, reject) => {
+      thread.onerror = (event) => reject(new Error(event.message));
+      thread.onmessage = () => resolve();
+    });
+    thread.onerror = (event) => onFatal(new Error(`The checkpoint thread failed: ${event.message}`));
+    return new Checkpoints(thread, onFatal);
+  }
+
+  /** To be told of each commit. */
+  committed(): void {
+    this.#commits++;
+    if (this.#isBusy || this.#commits < commitsMin) return;
+    this.#commits = 0;
+    this.#isBusy = true;
+    void this.#ask("checkpoint").then(() => {
+      setTimeout(() => {
+        this.#isBusy = false;
+      }, pauseMs).unref();
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#ask("close");
+    await endThread(this.#thread);
+  }
+
+  #ask(request: CheckpointRequest): Promise<void> {
+    return new Promise((resolve) => {
+      this.#thread.addEventListener(
+        "message",
+        ({ data }: MessageEvent<CheckpointAnswer>) => {
+          // Any other failure, such as a full disk, leaves what was committed in the log; the writer meets it as well.
+          if (data && isFatal(data.code)) this.#onFatal(storageProblem(data.code, data.message));
+          resolve();
+        },
+        { once: true },
+      );
+      this.#thread.postMessage(request);
+    });
+  }
+}
