@@ -74,7 +74,12 @@ test("however many segments there are, each leaf is read about once", () => {
     prepare(sql: string) {
       const statement = prepare(sql);
       if (!sql.includes("id = ?1")) return statement;
-      return { get: (...values: never[]) => (reads++, statement.get(...values)) };
+      return {
+        get(...values: never[]) {
+          reads++;
+          return statement.get(...values);
+        },
+      };
     },
   }) as typeof database;
   expect(createReadTerms(counting)("1wo", "1wo", 10_000)).toHaveLength(10_000);
