@@ -349,7 +349,8 @@ describe("keys and sessions", () => {
       expect(await phone.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(390);
     }
     await other.close();
-  });
+    // Five pages are looked through for what hinders people, which takes a while on a busy machine.
+  }, 20_000);
 });
 
 test("the client library sends events from a page of another site", async () => {

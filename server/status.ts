@@ -44,7 +44,12 @@ export function addStatusRoutes(routes: Routes, { store }: House): void {
     },
   );
 
-  routes.app.get("/openapi.json", ({ json }) => json(describeApi(routes)));
+  // Made when it is first asked for: it takes the time of a thousand events, and anybody may ask.
+  let description: string | undefined;
+  routes.app.get("/openapi.json", ({ body }) => {
+    description ??= JSON.stringify(describeApi(routes));
+    return body(description, { headers: { "content-type": "application/json" } });
+  });
 }
 
 /** The API's description, as OpenAPI 3.1. */

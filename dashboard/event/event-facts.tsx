@@ -89,8 +89,8 @@ export function EventFacts({ event, project }: { event: Event; project: string }
 
 function Fact({ name, children }: { name: string; children: ReactNode }) {
   return (
-    <div className="flex min-h-7 items-baseline gap-3 py-1 text-sm">
-      <dt className="w-24 shrink-0 text-muted">{name}</dt>
+    <div className="flex min-h-7 items-baseline py-1 text-sm">
+      <dt className="w-27 shrink-0 pr-3 text-muted md:w-[34%]">{name}</dt>
       <dd className="min-w-0 flex-1">{children}</dd>
     </div>
   );

@@ -30,8 +30,8 @@ export function KeysPage() {
           <div className="flex flex-wrap items-center justify-between gap-4">
             <p className="max-w-lg text-muted text-sm">
               An application sends its events with a key, in the header{" "}
-              <code className="font-mono text-ink text-xs">X-API-KEY</code>. A key can send and read the
-              events of this project.
+              <code className="whitespace-nowrap font-mono text-ink text-xs">X-API-KEY</code>. A key can send
+              and read the events of this project.
             </p>
             {keys && keys.length > 0 && newKey}
           </div>

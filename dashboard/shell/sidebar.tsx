@@ -36,7 +36,7 @@ export function Sidebar() {
           className={navItemClass}
           activeProps={{ "data-active": true }}
         >
-          <KeyRound aria-hidden className="size-4 text-faint" />
+          <KeyRound aria-hidden className="mx-0.5 size-4 shrink-0 text-faint" />
           API keys
         </Link>
         <Link
@@ -45,7 +45,7 @@ export function Sidebar() {
           className={navItemClass}
           activeProps={{ "data-active": true }}
         >
-          <CircleSlash aria-hidden className="size-4 text-faint" />
+          <CircleSlash aria-hidden className="mx-0.5 size-4 shrink-0 text-faint" />
           Refused events
         </Link>
         <Link
@@ -54,14 +54,14 @@ export function Sidebar() {
           className={navItemClass}
           activeProps={{ "data-active": true }}
         >
-          <Settings2 aria-hidden className="size-4 text-faint" />
+          <Settings2 aria-hidden className="mx-0.5 size-4 shrink-0 text-faint" />
           Settings
         </Link>
       </nav>
       <div className="border-line border-t p-2">
         <LazyMenu
           menu={AccountMenu}
-          className="flex h-10 w-full min-w-0 items-center gap-2 rounded-md px-2 text-left hover:bg-hover data-[state=open]:bg-hover"
+          className="flex h-10 w-full min-w-0 items-center gap-1.5 rounded-md px-2 text-left hover:bg-hover data-[state=open]:bg-hover"
         >
           <span
             aria-hidden

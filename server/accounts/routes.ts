@@ -77,14 +77,26 @@ export function addAccountRoutes(routes: Routes, house: House): void {
     },
   );
 
-  // Sign-in, sign-out and sessions are better-auth's own (https://www.better-auth.com/docs/basic-usage).
-  routes.app.get("/api/auth/*", ({ req }) => handled(req.raw));
-  routes.app.post("/api/auth/*", async ({ req }) => {
-    const body = await readBytes(req.raw, limits.requestBytes);
-    const response = await handled(new Request(req.raw, { body: new Uint8Array(body) }));
-    await watch.look();
-    return response;
-  });
+  // Sign-in, sign-out, the password and sessions are better-auth's own (https://www.better-auth.com/docs/basic-usage). Of its other
+  // pages nothing is used here, and some take what our own limits do not allow.
+  for (const path of ["get-session", "list-sessions"]) {
+    routes.app.get(`/api/auth/${path}`, ({ req }) => handled(req.raw));
+  }
+  for (const path of [
+    "sign-in/email",
+    "sign-out",
+    "change-password",
+    "revoke-session",
+    "revoke-sessions",
+    "revoke-other-sessions",
+  ]) {
+    routes.app.post(`/api/auth/${path}`, async ({ req }) => {
+      const body = await readBytes(req.raw, limits.requestBytes);
+      const response = await handled(new Request(req.raw, { body: new Uint8Array(body) }));
+      await watch.look();
+      return response;
+    });
+  }
 
   async function handled(request: Request): Promise<Response> {
     const response = await auth.handler(request);

@@ -87,6 +87,37 @@ describe("signing in is refused", () => {
   }, 15_000);
 });
 
+test("of better-auth's pages there are those alone that are used", async () => {
+  const cookie = await app.signIn();
+  for (const path of ["error?error=x", "ok", "account-info"]) {
+    expect((await fetch(`${app.address}/api/auth/${path}`, { headers: { cookie } })).status).toBe(404);
+  }
+  for (const [path, body] of [
+    ["update-user", { name: "\u0000".repeat(50_000) }],
+    ["link-social", { provider: "google" }],
+    ["sign-in/social", { provider: "google" }],
+  ] as const) {
+    expect((await post(`/api/auth/${path}`, body, { cookie })).status).toBe(404);
+  }
+});
+
+test("a changed password ends the other sessions, and signs in", async () => {
+  await using own = await testApp();
+  const [cookie, other] = [await own.signIn(), await own.signIn()];
+  const change = await fetch(`${own.address}/api/auth/change-password`, {
+    method: "POST",
+    headers: { "content-type": "application/json", origin: own.address, cookie },
+    body: JSON.stringify({
+      currentPassword: testPassword,
+      newPassword: "another long one",
+      revokeOtherSessions: true,
+    }),
+  });
+  expect(change.status).toBe(200);
+  expect((await fetch(`${own.address}/api/me`, { headers: { cookie: other } })).status).toBe(401);
+  expect(await own.signIn(own.owner, "another long one")).toContain("tidings.session_token");
+});
+
 test("nobody can make an account over HTTP but with the set-up link", async () => {
   const response = await post("/api/auth/sign-up/email", {
     email: "new@example.com",

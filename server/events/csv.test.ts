@@ -29,10 +29,30 @@ test("every event is a row that is read back equal, but for what looks like a fo
         const cell = rows[0]![index]!;
         const value = event[column as keyof Event] ?? "";
         if (column === "tags") expect(JSON.parse(cell)).toEqual(value);
-        else if (/^[=+\-@\t\r]/.test(String(value))) expect(cell).toBe(`'${value}`);
+        else if (/^[=+\-@\t\r\n＝＋－＠]/.test(String(value))) expect(cell).toBe(`'${value}`);
         else expect(cell).toBe(String(value));
-        expect(cell).not.toMatch(/^[=+\-@\t\r]/);
+        expect(cell).not.toMatch(/^[=+\-@\t\r\n＝＋－＠]/);
       }
     }),
   );
 });
+
+test.each(["=1", "+1", "-1", "@a", "\t=1", "\r=1", "\n=1", "＝1", "＋1", "－1", "＠a"])(
+  "%j is no formula in any column",
+  (text) => {
+    const event: Event = {
+      id: "i",
+      createdAt: "2026",
+      channelId: text,
+      name: text,
+      userId: text,
+      icon: text,
+      event: text,
+      description: text,
+      notify: false,
+      tags: {},
+    };
+    const [row] = read(csvRow(event)) as [string[]];
+    expect(row.filter((cell) => cell === `'${text}`)).toHaveLength(6);
+  },
+);

@@ -12,10 +12,10 @@ export function csvRow(event: Event): string {
 }
 
 /**
- * A text as a cell. Spreadsheets run what looks like a formula, and the texts are strangers': an apostrophe before it makes it
- * a text (https://owasp.org/www-community/attacks/CSV_Injection).
+ * A text as a cell. Spreadsheets run what looks like a formula, some also in full-width characters, and the texts are strangers': an
+ * apostrophe before it makes it a text (https://owasp.org/www-community/attacks/CSV_Injection).
  */
 function cellOf(text: string): string {
-  const guarded = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  const guarded = /^[=+\-@\t\r\n＝＋－＠]/.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(guarded) ? `"${guarded.replaceAll('"', '""')}"` : guarded;
 }

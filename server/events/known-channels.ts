@@ -3,6 +3,9 @@ import type { ControlTables } from "../storage/control-tables.ts";
 import { nearest } from "../wire/nearest.ts";
 import { clipped } from "../wire/problems.ts";
 
+/** Channels for which the one that is meant is sought, of those that come at a time: it is compared with each that there is. */
+const soughtMax = 20;
+
 /** The channels of some events that their project does not have, each with what to say of it. */
 export async function unknownChannels(
   control: Kysely<ControlTables>,
@@ -23,7 +26,7 @@ export async function unknownChannels(
   const details = new Map<string, string>();
   for (const name of named) {
     if (known.has(name)) continue;
-    const meant = nearest(name, known);
+    const meant = details.size < soughtMax ? nearest(name, known) : null;
     const remedy = meant === null ? "Make it first, or name another." : `Did you mean "${clipped(meant)}"?`;
     details.set(
       name,

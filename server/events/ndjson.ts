@@ -11,7 +11,7 @@ import type { RefusedEvents } from "./refused.ts";
 type Line = { number: number; bytes: Uint8Array } & ({ body: unknown } | { problem: ProblemError });
 
 /** Bytes of lines that are recorded at a time, where the lines are long. */
-const chunkBytes = 1_048_576;
+const chunkBytes = 196_608;
 const lineEnd = "\n".charCodeAt(0);
 
 /** Records events as they come, a line for each, in constant memory: what is sent faster than the disk takes it is not read yet. */

@@ -251,6 +251,13 @@ describe("a project that takes events for known channels alone", () => {
     expect((await app.post({ channel: "paymnets", name: "n" }, key)).status).toBe(201);
   });
 
+  test("names the nearest for some of many: each is compared with all channels that there are", async () => {
+    const items = Array.from({ length: 60 }, (_, n) => ({ channel: `payment${n}`, name: "n" }));
+    const { results } = (await (await app.post(items, key)).json()) as { results: { detail: string }[] };
+    expect(results.filter(({ detail }) => detail.includes("Did you mean"))).toHaveLength(20);
+    expect(results.filter(({ detail }) => detail.includes("name another"))).toHaveLength(40);
+  });
+
   test("does so for each item, each line, and each session", async () => {
     const items = [{ channel: "payments", name: "n" }, { channel: "nowhere", name: "n" }, { channel: 7 }];
     expect(await (await app.post(items, key)).json()).toMatchObject({

@@ -66,7 +66,7 @@ export function addEventRoutes(routes: Routes, house: House): void {
         ...(query.cursor !== undefined && { after: decodeCursor(query.cursor) }),
       };
       if (query.limit === undefined) return new Response(streamList(store.events, listing), { headers });
-      const { events, next } = await store.events.page(listing, query.limit);
+      const { events, next } = await store.events.page(listing, query.limit, request.signal);
       const nextCursor = next && encodeCursor(next);
       if (nextCursor !== null && form !== "json") headers.set("x-next-cursor", nextCursor);
       return new Response(pageText(form, events, nextCursor), { headers });

@@ -167,6 +167,15 @@ test("a refused body names the user that it is about", () => {
     expect(names(body, "u1")).toBe(true);
   }
   expect(names('{"userId":7}', "7")).toBe(true);
+  for (const body of [
+    '{"user":"u1"}',
+    '{"userid":"u1"}',
+    '{"user":{"ids":[0,"u1"]}}',
+    '{"__proto__":"u1"}',
+  ]) {
+    expect(names(body, "u1")).toBe(true);
+  }
+  expect(names('{"tags":{"friend":"u1"}}', "u1")).toBe(false);
   expect(names('{"userId":"a\\"b', 'a"b')).toBe(true);
   for (const body of ['{"name":"u1"}', '{"userId":"u11"}', "null", "[]", '"u1"', '{"userId":"u']) {
     expect(names(body, "u1")).toBe(false);

@@ -1,5 +1,5 @@
 import type { Verdict } from "../storage/store.ts";
-import type { Event } from "../wire/event.ts";
+import { type Event, NewEvent } from "../wire/event.ts";
 import { addToReceipt, changeJob, forgetSubject, type JobDetail, type JobRow } from "./jobs.ts";
 import { removeAll, type Work } from "./work.ts";
 
@@ -73,7 +73,10 @@ async function eraseRefusedEvents(work: Work, job: JobRow, userId: string): Prom
   }
 }
 
-/** Whether a body that was refused is about a user; of one that can't be read, whether it holds the id at all. */
+/**
+ * Whether a body that was refused is about a user: it names them as an event does, or within a member that no event has, such as
+ * `user`, for which it may have been refused. Of one that can't be read, whether it holds the id at all.
+ */
 export function names(body: string, userId: string): boolean {
   let event: unknown;
   try {
@@ -81,8 +84,23 @@ export function names(body: string, userId: string): boolean {
   } catch {
     return body.includes(userId) || body.includes(escaped(userId));
   }
-  const { userId: own, user_id: other } = (event ?? {}) as { userId?: unknown; user_id?: unknown };
-  return String(own) === userId || String(other) === userId;
+  if (typeof event !== "object" || event === null || Array.isArray(event)) return false;
+  return Object.entries(event).some(([member, value]) =>
+    member === "userId" || member === "user_id"
+      ? String(value) === userId
+      : !Object.hasOwn(NewEvent.shape, member) && isWithin(value, userId),
+  );
+}
+
+/** Whether a value is a text, or holds it however deep. */
+function isWithin(value: unknown, text: string): boolean {
+  const open = [value];
+  while (open.length > 0) {
+    const next = open.pop();
+    if (typeof next === "object" && next !== null) open.push(...Object.values(next));
+    else if (String(next) === text) return true;
+  }
+  return false;
 }
 
 async function eraseAnswers(work: Work, job: JobRow, userId: string): Promise<void> {

@@ -311,6 +311,12 @@ scenarios(
       status: 400,
       says: ["tag.KEY"],
     },
+    {
+      name: "a split by a tag that no event can have is refused",
+      path: path("split=tag.a%00"),
+      status: 400,
+      says: ["tag"],
+    },
     { name: "a split by no tag is refused", path: path("split=tag."), status: 400, says: ["tag.KEY"] },
     { name: "a limit of 0 is refused", path: path("split=name&limit=0"), status: 400, says: ["at least 1"] },
     {

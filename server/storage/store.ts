@@ -183,8 +183,8 @@ export interface EventStore {
    * those who sent them are told of the refusal all the same.
    */
   keepRefused(refused: readonly RefusedEvent[], keeping: RefusedKeeping): Promise<void>;
-  /** Up to `limit` events in the order of `createdAt`, then id. */
-  page(query: EventQuery, limit: number): Promise<Page>;
+  /** Up to `limit` events in the order of `createdAt`, then id. With a signal, a long search ends where nobody waits for it any longer. */
+  page(query: EventQuery, limit: number, signal?: AbortSignal): Promise<Page>;
   /**
    * The whole listing in UTF-8, in chunks, some of which may be empty, in constant memory. Between JSON texts of one chunk are commas; lines and rows
    * have their ends.

@@ -47,7 +47,7 @@ async function bundled() {
   const env = {
     ...process.env,
     LD_LIBRARY_PATH: join(directory, "al2023", "lib"),
-    FONTCONFIG_FILE: join(directory, "fonts.conf"),
+    FONTCONFIG_FILE: await writeFontConfiguration(directory),
   };
   return { executablePath: join(directory, "chromium"), env };
 }
@@ -71,7 +71,6 @@ async function unpacked(): Promise<string> {
     read("chromium.br").then((bytes) => writeFile(executable, bytes)),
     unpack("al2023"),
     unpack("fonts"),
-    writeFile(join(unfinished, "fonts.conf"), fontConfiguration(directory)),
   ]);
   await chmod(executable, 0o755);
   await rename(unfinished, directory).catch(async (error: NodeJS.ErrnoException) => {
@@ -80,6 +79,18 @@ async function unpacked(): Promise<string> {
     await rm(unfinished, { recursive: true });
   });
   return directory;
+}
+
+/** Writes the configuration for this checkout's fonts, whichever checkout unpacked the browser, and gives the file. */
+async function writeFontConfiguration(directory: string): Promise<string> {
+  const text = fontConfiguration(directory);
+  const file = join(directory, `fonts-${Bun.hash(text).toString(36)}.conf`);
+  if (!existsSync(file)) {
+    const unfinished = `${file}-${process.pid}`;
+    await writeFile(unfinished, text);
+    await rename(unfinished, file);
+  }
+  return file;
 }
 
 /**

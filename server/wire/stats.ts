@@ -1,6 +1,8 @@
 import { z } from "@hono/zod-openapi";
+import { eventTexts } from "./event.ts";
 import { filterParameters, projectParameter } from "./event-query.ts";
 import { limits } from "./limits.ts";
+import { faultInText } from "./text.ts";
 
 export const StatsQuery = z.strictObject({
   by: z
@@ -14,6 +16,10 @@ export const StatsQuery = z.strictObject({
   split: z
     .string()
     .regex(/^(channel|name|tag\..+)$/, 'must be "channel", "name" or "tag.KEY"')
+    .refine(
+      (split) => !split.startsWith("tag.") || faultInText(split.slice(4), eventTexts.tagKey) === null,
+      "must name a tag that an event can have",
+    )
     .optional()
     .openapi({
       description: "A series for each channel, name, or value of a tag: `channel`, `name`, `tag.KEY`.",

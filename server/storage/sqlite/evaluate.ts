@@ -53,18 +53,7 @@ export function evaluate(query: Condition, block: Block, blocks: Blocks): Found 
     case "but": {
       const from = evaluate(query.of, block, blocks);
       if (from.most === null) return nothing;
-      const not = evaluate(query.not, block, blocks);
-      const isKnown = from.without === from.most && not.without === not.most;
-      const own = (bits: Bits | null) => (isKnown ? bits : (bits?.slice() ?? null));
-      const without = andNot(own(from.without), not.without);
-      return {
-        without,
-        most: isKnown ? without : andNot(own(from.most), not.least),
-        least: isKnown ? without : andNot(own(from.least), not.most),
-        unknown: joined(from.unknown, not.unknownLeft),
-        unknownLeft: joined(from.unknownLeft, not.unknown),
-        isVague: from.isVague || not.isVague,
-      };
+      return combined(from, mirrored(evaluate(query.not, block, blocks)), andNot);
     }
   }
 }
@@ -82,11 +71,16 @@ function joined(a: string[], b: string[]): string[] {
   return b.length === 0 ? a : [...a, ...b];
 }
 
+/** What is left out: most is left of a set where least is taken from it. */
+function mirrored({ without, most, least, unknown, unknownLeft, isVague }: Found): Found {
+  return { without, most: least, least: most, unknown: unknownLeft, unknownLeft: unknown, isVague };
+}
+
 /** Works in the first one's place. */
 type Operation = (a: Bits | null, b: Bits | null) => Bits | null;
 
 function combined(a: Found, b: Found, operation: Operation): Found {
-  const isKnown = a.without === a.most && b.without === b.most;
+  const isKnown = [a, b].every(({ without, most, least }) => without === most && without === least);
   // Of one set that stands for all three, nothing is kept.
   const own = (bits: Bits | null) => (isKnown ? bits : (bits?.slice() ?? null));
   const without = operation(own(a.without), b.without);

@@ -64,9 +64,10 @@ export async function openSqliteStore(
     }
   }
 
-  async function page(query: EventQuery, limit: number): Promise<Page> {
+  async function page(query: EventQuery, limit: number, signal?: AbortSignal): Promise<Page> {
     const events: string[] = [];
     for (let after = query.after; ; ) {
+      signal?.throwIfAborted();
       const part: Page = await reader.ask({
         kind: "page",
         query: { ...query, ...(after && { after }) },

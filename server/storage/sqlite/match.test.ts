@@ -76,3 +76,19 @@ describe("a query that finds nothing near comes to the next milestone", () => {
     });
   }
 });
+
+test("however many prefixes a search has, few words stand for them", () => {
+  const plenty = {
+    ...vocabulary,
+    *termsFrom(prefix: string) {
+      for (let n = 100; n < 1_000; n++) yield prefix + n;
+    },
+  };
+  const wordsFor = (count: number) => {
+    const prefixes = Array.from({ length: count }, (_, n) => `w${n}*`);
+    const { query } = matchOf(1, { search: parseSearch(prefixes.join(" "))! }, plenty);
+    return textOf(query, { milestones: false }).split(" OR ").length;
+  };
+  expect(wordsFor(2)).toBeGreaterThan(1_700);
+  expect(wordsFor(100)).toBeLessThan(5_000);
+});

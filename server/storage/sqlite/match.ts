@@ -5,6 +5,8 @@ import type { Vocabulary } from "./vocabulary.ts";
 
 /** Words that stand for a prefix in a query. */
 const prefixWordsMax = 1_000;
+/** Words that stand for all of a query's prefixes: the index reads the list of each, however few events it finds. */
+const queryWordsMax = 4 * prefixWordsMax;
 /** Events up to which the index merges all that it has of a prefix, before it finds the first. */
 const prefixEventsMax = 20_000;
 
@@ -21,9 +23,12 @@ export function matchEvery(projectId: number): string {
 
 /** The query that finds a filter's events. The filter's times are not in it: they are a range of row ids. */
 export function matchOf(projectId: number, filter: EventFilter, vocabulary: Vocabulary): Match {
+  let wordsLeft = queryWordsMax;
   const match = findMatch(projectId, filter, (start, word) => {
     const words: string[] = [];
     for (const term of vocabulary.termsFrom(start)) {
+      // For what is beyond that, events are looked at one after another, between which others have their turn.
+      if (wordsLeft-- <= 0) return unknown;
       if (words.length === prefixWordsMax) {
         // On so many events, some are soon found by looking at them one after another.
         if (vocabulary.isOnMany(start, prefixEventsMax)) return unknown;

@@ -52,3 +52,38 @@ test("the terms of the index are those that FTS5 tells, of any number of segment
   database.close();
   rmSync(directory, { recursive: true, force: true });
 }, 60_000);
+
+test("however many segments there are, each leaf is read about once", () => {
+  const directory = mkdtempSync(join(tmpdir(), "tidings-leaves-"));
+  migrate(directory);
+  const database = openForWriting(databaseFile(directory));
+  const insert = database.prepare("INSERT INTO events_index (rowid, tokens) VALUES (?, ?)");
+  // Numbers that grow are each in one segment alone: all others have what lies before and behind.
+  let n = 0;
+  for (let batch = 0; batch < 15; batch++) {
+    database.transaction(() => {
+      for (let row = 0; row < 1_000; row++, n++) insert.run(positionAt(n + 1), `1wo${100_000 + n} 1wz${n}`);
+    })();
+  }
+  let reads = 0;
+  const prepare = database.prepare.bind(database) as (sql: string) => {
+    get: (...values: never[]) => unknown;
+  };
+  const counting = Object.assign(Object.create(database), {
+    transaction: database.transaction.bind(database),
+    prepare(sql: string) {
+      const statement = prepare(sql);
+      if (!sql.includes("id = ?1")) return statement;
+      return {
+        get(...values: never[]) {
+          reads++;
+          return statement.get(...values);
+        },
+      };
+    },
+  }) as typeof database;
+  expect(createReadTerms(counting)("1wo", "1wo", 10_000)).toHaveLength(10_000);
+  expect(reads).toBeLessThan(1_000);
+  database.close();
+  rmSync(directory, { recursive: true, force: true });
+});

@@ -26,8 +26,11 @@ export function createReadTerms(database: Database) {
     "SELECT block FROM events_index_data WHERE id = ?1",
   );
   let structure: Uint8Array = new Uint8Array();
-  /** The terms of the leaf that was read last, of each segment: the next that is sought is on it, mostly. */
-  let leaves: { segment: number; terms: Uint8Array[] }[] = [];
+  /**
+   * The terms of the leaf that was read last, of each segment: the next that is sought is on it, mostly. Before them, the segment has
+   * none from the one that was sought then.
+   */
+  let leaves: { segment: number; sought: Uint8Array | null; terms: Uint8Array[] }[] = [];
 
   function termsOf(segment: number, leaf: { leaf: number } | null): Uint8Array[] {
     const row = leaf && selectLeaf.get(segment * leafShift + leaf.leaf);
@@ -37,11 +40,17 @@ export function createReadTerms(database: Database) {
   /** The first term of a segment that is a given one or stands behind it; null where there is none. */
   function firstFrom(read: (typeof leaves)[number], sought: Uint8Array): Uint8Array | null {
     const { segment, terms } = read;
-    if (terms.length === 0 || Buffer.compare(terms[0]!, sought) > 0 || isBehind(terms, sought)) {
+    const isKnown = [terms[0], read.sought].some((from) => from && Buffer.compare(from, sought) <= 0);
+    if (!isKnown || (terms.length > 0 && isBehind(terms, sought))) {
       read.terms = termsOf(segment, selectLeafOf.get(segment, sought));
+      let isEnd = false;
       if (isBehind(read.terms, sought)) {
-        read.terms = termsOf(segment, selectLeafBehind.get(segment, sought));
+        const behind = selectLeafBehind.get(segment, sought);
+        read.terms = termsOf(segment, behind);
+        isEnd = behind === null;
       }
+      // Of a segment that is being merged, the first leaves are gone, while the index still names them.
+      read.sought = isEnd || read.terms.length > 0 ? sought : null;
     }
     let [low, high] = [0, read.terms.length];
     while (low < high) {
@@ -67,7 +76,7 @@ export function createReadTerms(database: Database) {
     const { block } = selectStructure.get()!;
     if (Buffer.compare(block, structure) !== 0) {
       structure = block;
-      leaves = segmentsIn(block).map(({ number }) => ({ segment: number, terms: [] }));
+      leaves = segmentsIn(block).map(({ number }) => ({ segment: number, sought: null, terms: [] }));
     }
     const terms: string[] = [];
     for (let sought: Uint8Array = Buffer.from(mainPrefix + from); terms.length < count; ) {
