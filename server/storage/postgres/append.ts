@@ -5,7 +5,7 @@ import { bodyOf, jsonOf } from "../event-row.ts";
 import type { TiedEvents } from "../queue.ts";
 import type { AcceptedEvent, Verdict } from "../store.ts";
 import { arrivals, bigints, integers, texts, uuids } from "./arrays.ts";
-import { movedOn } from "./arrival.ts";
+import { arrivalOf, movedOn } from "./arrival.ts";
 import type { Ask } from "./ask.ts";
 import type { Partitions } from "./partitions.ts";
 import { timedTokensOf } from "./tokens.ts";
@@ -23,6 +23,17 @@ export type Commit = {
   last: Moment;
   shift: number;
   created: { event: AcceptedEvent; notified: boolean }[];
+};
+
+/** A commit that was made. */
+export type Appended = {
+  /** Of each unit; null for one whose tie could not be made. */
+  verdicts: (Verdict[] | null)[];
+  commit: Commit;
+  /** What other nodes are still to be told. */
+  note: string | null;
+  /** To be called once it is durable. */
+  learn: () => void;
 };
 
 /** What other nodes are told of a commit, with what the database adds: where it is, and whether anybody was notified. */
@@ -55,15 +66,13 @@ const created: Verdict = { kind: "created", notified: false };
 const createdAndNotified: Verdict = { kind: "created", notified: true };
 
 /**
- * Makes the function that stores units in one transaction. It gives the verdicts of each, or null for one whose tie could not be
- * made, and what was committed.
+ * Makes the function that stores units in one transaction. Where it does not wait for the database's log, the caller has to before
+ * anybody is told (log.ts).
  *
  * @param node - who this is, among those that are told of the commit
  */
 export function createAppend(ask: Ask, node: string, partitions: Partitions, newTexts: NewTexts) {
-  return async function append(
-    units: readonly Unit[],
-  ): Promise<{ verdicts: (Verdict[] | null)[]; commit: Commit }> {
+  return async function append(units: readonly Unit[], { waits }: { waits: boolean }): Promise<Appended> {
     const entries = inOrderOfArrival(units);
     const missing = entries.filter(({ event }) => !partitions.holds(event.createdAtMs));
     if (missing.length > 0) await partitions.make(missing.map(({ event }) => event.createdAtMs));
@@ -86,14 +95,15 @@ export function createAppend(ask: Ask, node: string, partitions: Partitions, new
       if (createdAtMs > toMs) toMs = createdAtMs;
     }
     const sums = [...counts.byHour()];
-    const note: NoteStart = {
+    const noteStart: NoteStart = {
       node,
       fromMs,
       toMs,
       projects: projects.size > noteProjectsMax ? null : [...projects],
     };
+    const note = JSON.stringify(noteStart).slice(1, -1);
     const [row] = await ask<Row>(
-      `SELECT * FROM append_events($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)`,
+      `SELECT * FROM append_events($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)`,
       [
         integers(events.map(({ projectId }) => projectId)),
         bigints(events.map(({ createdAtMs }) => createdAtMs)),
@@ -114,13 +124,12 @@ export function createAppend(ask: Ask, node: string, partitions: Partitions, new
         bigints(sums.map(({ lastMs }) => lastMs)),
         texts(fresh.tokens),
         fresh.cuts,
-        JSON.stringify(note).slice(1, -1),
+        note,
+        waits,
       ],
       appendMs,
     );
     const { before_ms, before_sequence, shift, cuts, news } = row!;
-    newTexts.stored(fresh, cuts);
-
     const verdicts = units.map(({ events }): Verdict[] | null =>
       new Array<Verdict>(events.length).fill(created),
     );
@@ -133,16 +142,20 @@ export function createAppend(ask: Ask, node: string, partitions: Partitions, new
       else if (item[1] === "notified") verdicts[unit]![at] = createdAndNotified;
       else verdicts[unit]![at] = { kind: "duplicate", json: jsonOf(item[2]!, item[3]!, item[4]!) };
     }
+    const stored = entries.flatMap(({ event, unit, at }, index) =>
+      isCreated[index] ? [{ event, notified: verdicts[unit]![at] === createdAndNotified }] : [],
+    );
+    const before = { ms: before_ms, sequence: before_sequence };
+    const last = movedOn(events.at(-1)!.arrival, shift);
+    const notified = stored.some((each) => each.notified);
     return {
       verdicts,
-      commit: {
-        before: { ms: before_ms, sequence: before_sequence },
-        last: movedOn(events.at(-1)!.arrival, shift),
-        shift,
-        created: entries.flatMap(({ event, unit, at }, index) =>
-          isCreated[index] ? [{ event, notified: verdicts[unit]![at] === createdAndNotified }] : [],
-        ),
-      },
+      commit: { before, last, shift, created: stored },
+      note:
+        waits || stored.length === 0
+          ? null
+          : `{${note},"before":"${arrivalOf(before)}","last":"${arrivalOf(last)}","notified":${notified}}`,
+      learn: () => newTexts.stored(fresh, cuts),
     };
   };
 }

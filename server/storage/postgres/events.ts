@@ -5,6 +5,7 @@ import { createCount } from "./count.ts";
 import { Feed } from "./feed.ts";
 import { createForget } from "./forget.ts";
 import { createKnownTexts } from "./known-texts.ts";
+import { Log } from "./log.ts";
 import { Partitions } from "./partitions.ts";
 import { connectionSettings, type DatabaseAddress, openPool } from "./pool.ts";
 import { createRead } from "./read.ts";
@@ -28,22 +29,24 @@ export async function createPostgresEvents({
   onError,
 }: Options): Promise<EventStore & { close: () => Promise<void> }> {
   const node = crypto.randomUUID();
-  const writing = openPool({ ...address, connections: batchesMax + 1 }, onError);
+  const writing = openPool({ ...address, connections: batchesMax + 2 }, onError);
   const ask = createAsk(pool, readMs);
   const askWriting = createAsk(writing, readMs);
   const read = createRead(ask);
   const texts = createKnownTexts(ask);
   const forget = createForget(ask, read);
   const scrub = createScrub(ask, read);
-  const feed = new Feed({
+  const log = new Log(askWriting);
+  const feed: Feed = new Feed({
     ask,
     connect: () => new pg.Client(connectionSettings(address)),
     node,
-    lastArrival: read.lastArrival,
+    lastArrival: () => log.settled(read.lastArrival, (last) => last !== null && !feed.hasReached(last)),
     onError,
   });
   const writer = new Writer(
     askWriting,
+    log,
     node,
     new Partitions(askWriting),
     (commit) => feed.committed(commit),
@@ -58,7 +61,11 @@ export async function createPostgresEvents({
     page: read.page,
     stream: read.stream,
     find: read.find,
-    arrivedAfter: read.arrivedAfter,
+    arrivedAfter: (...asked) =>
+      log.settled(
+        () => read.arrivedAfter(...asked),
+        (arrived) => arrived.length > 0 && !feed.hasReached(arrived.at(-1)!.arrival),
+      ),
     follow: (follower) => feed.follow(follower),
     count: createCount(ask, read),
     users: texts.users,

@@ -41,6 +41,7 @@ type Rooms = {
   /** Makes a connection of its own that listens; a pooler between would not do. */
   connect: () => pg.Client;
   node: string;
+  /** Gives what is durable, as are all before it. */
   lastArrival: () => Promise<Moment | null>;
   onError: (error: unknown) => void;
 };
@@ -84,6 +85,11 @@ export class Feed {
     if (!this.#follower) return;
     if (this.#own.push(commit) > ownMax) this.#own.shift();
     this.#wake();
+  }
+
+  /** Whether an arrival was told of, and so is durable. */
+  hasReached(moment: Moment): boolean {
+    return compareMoments(moment, this.#reached) <= 0;
   }
 
   async close(): Promise<void> {

@@ -66,6 +66,30 @@ CREATE FUNCTION arrivals_channel() RETURNS text LANGUAGE sql STABLE AS $$
   SELECT 'tidings_' || ('last_arrival'::regclass::oid)::text
 $$;
 
+-- A name for the database since its last crash. No log holds this table, so recovery from a crash empties it, and on a standby that is promoted
+-- it was always empty.
+CREATE UNLOGGED TABLE lives (is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only), id uuid NOT NULL);
+
+-- A commit waits for the log where its transaction has written to it; this is something to write.
+CREATE SEQUENCE waits_for_log;
+
+-- Its own commit waits until the log up to there is durable, and so is all that was committed before: with a standby that is waited for, there as well. It
+-- tells the others what they can rely on now. Gives the name of the database's life; nothing was waited for or told if that is not the one of
+-- which it was asked, as what was committed then may be lost.
+CREATE FUNCTION wait_for_log(in_life uuid, in_notes text[], OUT life uuid) LANGUAGE plpgsql AS $$
+BEGIN
+  SELECT id INTO life FROM lives;
+  IF NOT FOUND THEN
+    INSERT INTO lives (id) VALUES (gen_random_uuid()) ON CONFLICT DO NOTHING;
+    SELECT id INTO life FROM lives;
+  END IF;
+  IF life = in_life THEN
+    PERFORM setval('waits_for_log', 1);
+    PERFORM pg_notify(arrivals_channel(), note) FROM unnest(in_notes) AS note;
+  END IF;
+END
+$$;
+
 -- Makes the partition for the events from one moment to another, if it is not there.
 CREATE FUNCTION make_partition(suffix text, from_ms bigint, to_ms bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
@@ -119,7 +143,8 @@ CREATE FUNCTION event_json(id uuid, body text, created_at bigint) RETURNS text L
 $$;
 
 -- Stores events with all that belongs to them, in one statement and so in one transaction, whose last wait is the commit's own: nobody
--- holds the lock between two messages. Each array has a place for each event, in the order of the node's arrivals.
+-- holds the lock between two messages. Where it does not wait for the log, the next comes as soon as this is committed; the caller has to
+-- (wait_for_log) before it tells anybody, and the others are told there. Each array has a place for each event, in the order of the node's arrivals.
 --
 -- flags: 1 the client made the id, 2 the client dated it, 4 it notifies, 8 its deliveries are there; all_flags has those that any
 -- event has. id_ms: the moment in an id that a client made. ties: what is tied to the events whose tie_of is its place, from 1 on. The
@@ -132,7 +157,7 @@ CREATE FUNCTION append_events(
   in_projects integer[], in_created bigint[], in_arrivals bigint[], in_ids uuid[], in_bodies text[], in_tokens text[],
   in_flags integer[], in_id_ms bigint[], in_all_flags integer, in_tie_of integer[], in_ties jsonb,
   sum_projects integer[], sum_channels text[], sum_names text[], sum_hours integer[], sum_events integer[], sum_last bigint[],
-  in_new_tokens text[], in_cuts bigint, in_note text,
+  in_new_tokens text[], in_cuts bigint, in_note text, in_waits boolean,
   OUT before_ms bigint, OUT before_sequence integer, OUT shift bigint, OUT cuts bigint, OUT news jsonb
 ) LANGUAGE plpgsql SET enable_seqscan = off AS $$
 DECLARE
@@ -146,6 +171,7 @@ DECLARE
   place integer;
   found_news jsonb;
 BEGIN
+  IF NOT in_waits THEN PERFORM set_config('synchronous_commit', 'off', true); END IF;
   PERFORM lock_events();
   SELECT last_value INTO before FROM last_arrival;
   -- Arrivals are the node's own, moved on where another node's clock is ahead.
@@ -296,7 +322,7 @@ BEGIN
   END IF;
   IF news = '[]' THEN news := NULL; END IF;
 
-  IF cardinality(left_out) < size THEN
+  IF in_waits AND cardinality(left_out) < size THEN
     PERFORM pg_notify(arrivals_channel(), format('{%s,"before":"%s","last":"%s","notified":%s}',
       in_note, before, in_arrivals[size] + shift, (cardinality(notified_at) > 0)::text));
   END IF;
