@@ -7,6 +7,7 @@ import type { AcceptedEvent, Verdict } from "../store.ts";
 import { arrivals, bigints, integers, texts, uuids } from "./arrays.ts";
 import { arrivalOf, movedOn } from "./arrival.ts";
 import type { Ask } from "./ask.ts";
+import type { Life } from "./log.ts";
 import type { Partitions } from "./partitions.ts";
 import { timedTokensOf } from "./tokens.ts";
 import type { NewTexts } from "./vocabulary.ts";
@@ -30,7 +31,8 @@ export type Appended = {
   /** Of each unit; null for one whose tie could not be made. */
   verdicts: (Verdict[] | null)[];
   commit: Commit;
-  /** What other nodes are still to be told. */
+  /** Where it did not wait for the log: the database's life, and what other nodes are still to be told. */
+  life: Life | null;
   note: string | null;
   /** To be called once it is durable. */
   learn: () => void;
@@ -54,6 +56,7 @@ type Row = {
   before_sequence: number;
   shift: number;
   cuts: number;
+  life: Life | null;
   news:
     | (
         | [place: number, kind: "notified" | "untied"]
@@ -129,7 +132,7 @@ export function createAppend(ask: Ask, node: string, partitions: Partitions, new
       ],
       appendMs,
     );
-    const { before_ms, before_sequence, shift, cuts, news } = row!;
+    const { before_ms, before_sequence, shift, cuts, life, news } = row!;
     const verdicts = units.map(({ events }): Verdict[] | null =>
       new Array<Verdict>(events.length).fill(created),
     );
@@ -151,6 +154,7 @@ export function createAppend(ask: Ask, node: string, partitions: Partitions, new
     return {
       verdicts,
       commit: { before, last, shift, created: stored },
+      life,
       note:
         waits || stored.length === 0
           ? null

@@ -8,7 +8,7 @@ const waitMs = 4_000;
 /** The time between two crashes of the database; a failover is one as well. */
 export type Life = string;
 
-type Waiting = { life: Life; notes: string[]; resolve: () => void; reject: (error: unknown) => void };
+type Waiting = { life: Life; note: string | null; resolve: () => void; reject: (error: unknown) => void };
 
 /**
  * Waits until the database's log is durable, on behalf of commits that did not: all that wait at a time share one commit, whose place in
@@ -24,31 +24,34 @@ export class Log {
     this.#ask = ask;
   }
 
-  /** The life that the database has now; to be asked for before a commit that `reached` is asked about. */
-  async life(): Promise<Life> {
-    this.#life ??= await this.#wait(null, []);
-    return this.#life;
-  }
-
   /**
    * Resolves once all that was committed in a life so far is durable. Rejects with `storage-unavailable` where nobody knows whether it is, or
    * will be.
    *
-   * @param notes - what other nodes are told with it
+   * @param note - what other nodes are told with it
    */
-  reached(life: Life, notes: string[] = []): Promise<void> {
+  reached(life: Life, note: string | null = null): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    this.#waiting.push({ life, notes, resolve, reject });
+    this.#waiting.push({ life, note, resolve, reject });
     this.#waitOn();
     return promise;
   }
 
-  /** Gives what was read once all that it holds is durable. */
+  /** Gives what was read, once all of it is durable if some may not be. */
   async settled<T>(read: () => Promise<T>, mayBeNews: (read: T) => boolean): Promise<T> {
-    const life = await this.life();
-    const result = await read();
-    if (mayBeNews(result)) await this.reached(life);
-    return result;
+    for (;;) {
+      this.#life ??= await this.#wait(null, []);
+      const life = this.#life;
+      const result = await read();
+      if (!mayBeNews(result)) return result;
+      try {
+        await this.reached(life);
+        return result;
+      } catch (error) {
+        // The life that was known had been over before it was read.
+        if (this.#life === null || this.#life === life) throw error;
+      }
+    }
   }
 
   #waitOn(): void {
@@ -69,7 +72,7 @@ export class Log {
     try {
       this.#life = await this.#wait(
         life,
-        inLife.flatMap(({ notes }) => notes),
+        inLife.flatMap(({ note }) => note ?? []),
       );
       for (const each of waiting) {
         if (each.life === life && life === this.#life) each.resolve();

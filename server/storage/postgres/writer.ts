@@ -138,22 +138,15 @@ export class Writer {
     // Alone, it is the quickest to wait in the commit. A key that is stored with its answer is read, and answered with, as soon as it is committed.
     const waits = this.#unanswered === 1 || units.some(({ tied }) => tied !== null);
     let outcomes: Outcome[];
-    let life = "";
     try {
       if (units.length === 0) return [];
-      if (!waits) life = await this.#log.life();
       outcomes = await this.#storeUnits(units, { waits, appended });
     } finally {
       this.#underWay--;
       // The next one is under way while this one waits.
       this.#flush();
     }
-    if (!waits) {
-      await this.#log.reached(
-        life,
-        appended.flatMap(({ note }) => note ?? []),
-      );
-    }
+    await Promise.all(appended.map(({ life, note }) => life && this.#log.reached(life, note)));
     for (const { commit, learn } of appended) {
       learn();
       this.#onCommit(commit);

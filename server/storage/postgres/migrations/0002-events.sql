@@ -73,18 +73,27 @@ CREATE UNLOGGED TABLE lives (is_only boolean PRIMARY KEY DEFAULT true CHECK (is_
 -- A commit waits for the log where its transaction has written to it; this is something to write.
 CREATE SEQUENCE waits_for_log;
 
--- Its own commit waits until the log up to there is durable, and so is all that was committed before: with a standby that is waited for, there as well. It
--- tells the others what they can rely on now. Gives the name of the database's life; nothing was waited for or told if that is not the one of
--- which it was asked, as what was committed then may be lost.
-CREATE FUNCTION wait_for_log(in_life uuid, in_notes text[], OUT life uuid) LANGUAGE plpgsql AS $$
+CREATE FUNCTION current_life() RETURNS uuid LANGUAGE plpgsql AS $$
+DECLARE
+  life uuid;
 BEGIN
   SELECT id INTO life FROM lives;
   IF NOT FOUND THEN
     INSERT INTO lives (id) VALUES (gen_random_uuid()) ON CONFLICT DO NOTHING;
     SELECT id INTO life FROM lives;
   END IF;
+  RETURN life;
+END
+$$;
+
+-- Its own commit waits until the log up to there is durable, and so is all that was committed before: with a standby that is waited for, there as well. Gives
+-- the database's life; where that is not the one of which it was asked, what was committed in that one may be lost, and the others are not
+-- told that they can rely on it.
+CREATE FUNCTION wait_for_log(in_life uuid, in_notes text[], OUT life uuid) LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM setval('waits_for_log', 1);
+  life := current_life();
   IF life = in_life THEN
-    PERFORM setval('waits_for_log', 1);
     PERFORM pg_notify(arrivals_channel(), note) FROM unnest(in_notes) AS note;
   END IF;
 END
@@ -158,7 +167,7 @@ CREATE FUNCTION append_events(
   in_flags integer[], in_id_ms bigint[], in_all_flags integer, in_tie_of integer[], in_ties jsonb,
   sum_projects integer[], sum_channels text[], sum_names text[], sum_hours integer[], sum_events integer[], sum_last bigint[],
   in_new_tokens text[], in_cuts bigint, in_note text, in_waits boolean,
-  OUT before_ms bigint, OUT before_sequence integer, OUT shift bigint, OUT cuts bigint, OUT news jsonb
+  OUT before_ms bigint, OUT before_sequence integer, OUT shift bigint, OUT cuts bigint, OUT news jsonb, OUT life uuid
 ) LANGUAGE plpgsql SET enable_seqscan = off AS $$
 DECLARE
   size integer := cardinality(in_created);
@@ -322,7 +331,9 @@ BEGIN
   END IF;
   IF news = '[]' THEN news := NULL; END IF;
 
-  IF in_waits AND cardinality(left_out) < size THEN
+  IF NOT in_waits THEN
+    life := current_life();
+  ELSIF cardinality(left_out) < size THEN
     PERFORM pg_notify(arrivals_channel(), format('{%s,"before":"%s","last":"%s","notified":%s}',
       in_note, before, in_arrivals[size] + shift, (cardinality(notified_at) > 0)::text));
   END IF;
