@@ -5,9 +5,8 @@ import { bodyOf, jsonOf } from "../event-row.ts";
 import type { TiedEvents } from "../queue.ts";
 import type { AcceptedEvent, Verdict } from "../store.ts";
 import { arrivals, bigints, integers, texts, uuids } from "./arrays.ts";
-import { arrivalOf, movedOn } from "./arrival.ts";
+import { movedOn } from "./arrival.ts";
 import type { Ask } from "./ask.ts";
-import type { Life } from "./log.ts";
 import type { Partitions } from "./partitions.ts";
 import { timedTokensOf } from "./tokens.ts";
 import type { NewTexts } from "./vocabulary.ts";
@@ -24,18 +23,6 @@ export type Commit = {
   last: Moment;
   shift: number;
   created: { event: AcceptedEvent; notified: boolean }[];
-};
-
-/** A commit that was made. */
-export type Appended = {
-  /** Of each unit; null for one whose tie could not be made. */
-  verdicts: (Verdict[] | null)[];
-  commit: Commit;
-  /** Where it did not wait for the log: the database's life, and what other nodes are still to be told. */
-  life: Life | null;
-  note: string | null;
-  /** To be called once it is durable. */
-  learn: () => void;
 };
 
 /** What other nodes are told of a commit, with what the database adds: where it is, and whether anybody was notified. */
@@ -56,7 +43,6 @@ type Row = {
   before_sequence: number;
   shift: number;
   cuts: number;
-  life: Life | null;
   news:
     | (
         | [place: number, kind: "notified" | "untied"]
@@ -69,13 +55,15 @@ const created: Verdict = { kind: "created", notified: false };
 const createdAndNotified: Verdict = { kind: "created", notified: true };
 
 /**
- * Makes the function that stores units in one transaction. Where it does not wait for the database's log, the caller has to before
- * anybody is told (log.ts).
+ * Makes the function that stores units in one transaction, and waits until it is durable. It gives the verdicts of each, or null for one whose tie could not be
+ * made, and what was committed.
  *
  * @param node - who this is, among those that are told of the commit
  */
 export function createAppend(ask: Ask, node: string, partitions: Partitions, newTexts: NewTexts) {
-  return async function append(units: readonly Unit[], { waits }: { waits: boolean }): Promise<Appended> {
+  return async function append(
+    units: readonly Unit[],
+  ): Promise<{ verdicts: (Verdict[] | null)[]; commit: Commit }> {
     const entries = inOrderOfArrival(units);
     const missing = entries.filter(({ event }) => !partitions.holds(event.createdAtMs));
     if (missing.length > 0) await partitions.make(missing.map(({ event }) => event.createdAtMs));
@@ -98,15 +86,14 @@ export function createAppend(ask: Ask, node: string, partitions: Partitions, new
       if (createdAtMs > toMs) toMs = createdAtMs;
     }
     const sums = [...counts.byHour()];
-    const noteStart: NoteStart = {
+    const note: NoteStart = {
       node,
       fromMs,
       toMs,
       projects: projects.size > noteProjectsMax ? null : [...projects],
     };
-    const note = JSON.stringify(noteStart).slice(1, -1);
     const [row] = await ask<Row>(
-      `SELECT * FROM append_events($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)`,
+      `CALL append_events($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, NULL, NULL, NULL, NULL, NULL)`,
       [
         integers(events.map(({ projectId }) => projectId)),
         bigints(events.map(({ createdAtMs }) => createdAtMs)),
@@ -127,12 +114,13 @@ export function createAppend(ask: Ask, node: string, partitions: Partitions, new
         bigints(sums.map(({ lastMs }) => lastMs)),
         texts(fresh.tokens),
         fresh.cuts,
-        note,
-        waits,
+        JSON.stringify(note).slice(1, -1),
       ],
       appendMs,
     );
-    const { before_ms, before_sequence, shift, cuts, life, news } = row!;
+    const { before_ms, before_sequence, shift, cuts, news } = row!;
+    newTexts.stored(fresh, cuts);
+
     const verdicts = units.map(({ events }): Verdict[] | null =>
       new Array<Verdict>(events.length).fill(created),
     );
@@ -145,21 +133,16 @@ export function createAppend(ask: Ask, node: string, partitions: Partitions, new
       else if (item[1] === "notified") verdicts[unit]![at] = createdAndNotified;
       else verdicts[unit]![at] = { kind: "duplicate", json: jsonOf(item[2]!, item[3]!, item[4]!) };
     }
-    const stored = entries.flatMap(({ event, unit, at }, index) =>
-      isCreated[index] ? [{ event, notified: verdicts[unit]![at] === createdAndNotified }] : [],
-    );
-    const before = { ms: before_ms, sequence: before_sequence };
-    const last = movedOn(events.at(-1)!.arrival, shift);
-    const notified = stored.some((each) => each.notified);
     return {
       verdicts,
-      commit: { before, last, shift, created: stored },
-      life,
-      note:
-        waits || stored.length === 0
-          ? null
-          : `{${note},"before":"${arrivalOf(before)}","last":"${arrivalOf(last)}","notified":${notified}}`,
-      learn: () => newTexts.stored(fresh, cuts),
+      commit: {
+        before: { ms: before_ms, sequence: before_sequence },
+        last: movedOn(events.at(-1)!.arrival, shift),
+        shift,
+        created: entries.flatMap(({ event, unit, at }, index) =>
+          isCreated[index] ? [{ event, notified: verdicts[unit]![at] === createdAndNotified }] : [],
+        ),
+      },
     };
   };
 }

@@ -5,7 +5,6 @@ import { createCount } from "./count.ts";
 import { Feed } from "./feed.ts";
 import { createForget } from "./forget.ts";
 import { createKnownTexts } from "./known-texts.ts";
-import { Log } from "./log.ts";
 import { Partitions } from "./partitions.ts";
 import { connectionSettings, type DatabaseAddress, openPool } from "./pool.ts";
 import { createRead } from "./read.ts";
@@ -29,24 +28,22 @@ export async function createPostgresEvents({
   onError,
 }: Options): Promise<EventStore & { close: () => Promise<void> }> {
   const node = crypto.randomUUID();
-  const writing = openPool({ ...address, connections: batchesMax + 2 }, onError);
+  const writing = openPool({ ...address, connections: batchesMax + 1 }, onError);
   const ask = createAsk(pool, readMs);
   const askWriting = createAsk(writing, readMs);
   const read = createRead(ask);
   const texts = createKnownTexts(ask);
   const forget = createForget(ask, read);
   const scrub = createScrub(ask, read);
-  const log = new Log(askWriting);
-  const feed: Feed = new Feed({
+  const feed = new Feed({
     ask,
     connect: () => new pg.Client(connectionSettings(address)),
     node,
-    lastArrival: () => log.settled(read.lastArrival, (last) => last !== null && !feed.hasReached(last)),
+    durableArrival: read.durableArrival,
     onError,
   });
   const writer = new Writer(
     askWriting,
-    log,
     node,
     new Partitions(askWriting),
     (commit) => feed.committed(commit),
@@ -61,11 +58,7 @@ export async function createPostgresEvents({
     page: read.page,
     stream: read.stream,
     find: read.find,
-    arrivedAfter: (...asked) =>
-      log.settled(
-        () => read.arrivedAfter(...asked),
-        (arrived) => arrived.length > 0 && !feed.hasReached(arrived.at(-1)!.arrival),
-      ),
+    arrivedAfter: read.arrivedAfter,
     follow: (follower) => feed.follow(follower),
     count: createCount(ask, read),
     users: texts.users,

@@ -41,8 +41,8 @@ type Rooms = {
   /** Makes a connection of its own that listens; a pooler between would not do. */
   connect: () => pg.Client;
   node: string;
-  /** Gives what is durable, as are all before it. */
-  lastArrival: () => Promise<Moment | null>;
+  /** Gives the newest arrival behind a moment, once it is durable. */
+  durableArrival: (after: Moment) => Promise<Moment | null>;
   onError: (error: unknown) => void;
 };
 
@@ -73,7 +73,7 @@ export class Feed {
   /** Tells of what arrives from now on. */
   async follow(follower: Follower): Promise<void> {
     if (this.#follower === null) await this.#listen();
-    this.#reached = (await this.#rooms.lastArrival()) ?? this.#reached;
+    this.#reached = (await this.#rooms.durableArrival(this.#reached)) ?? this.#reached;
     this.#follower = follower;
     follower.reached(this.#reached);
     this.#timer ??= setInterval(() => this.#look(), lookMs);
@@ -85,11 +85,6 @@ export class Feed {
     if (!this.#follower) return;
     if (this.#own.push(commit) > ownMax) this.#own.shift();
     this.#wake();
-  }
-
-  /** Whether an arrival was told of, and so is durable. */
-  hasReached(moment: Moment): boolean {
-    return compareMoments(moment, this.#reached) <= 0;
   }
 
   async close(): Promise<void> {
@@ -155,7 +150,7 @@ export class Feed {
       else if (note) await this.#readUpTo(note.last, note);
       else if (this.#mustLook) {
         this.#mustLook = false;
-        const last = await this.#rooms.lastArrival();
+        const last = await this.#rooms.durableArrival(this.#reached);
         if (last && compareMoments(last, this.#reached) > 0) await this.#readUpTo(last);
       } else return;
     }

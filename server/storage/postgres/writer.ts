@@ -1,56 +1,42 @@
 import { ProblemError } from "../../wire/problems.ts";
 import { type Batch, type BatchAnswer, type Failed, WriteQueue } from "../queue.ts";
 import type { AcceptedEvent, RefusedEvent, RefusedKeeping, Tie, Verdict } from "../store.ts";
-import { type Appended, type Commit, createAppend, type Unit } from "./append.ts";
+import { type Commit, createAppend, type Unit } from "./append.ts";
 import { bigints, integers, texts } from "./arrays.ts";
 import type { Ask } from "./ask.ts";
-import type { Log } from "./log.ts";
 import type { Partitions } from "./partitions.ts";
 import { NewTexts } from "./vocabulary.ts";
 
 /** Batches that are under way at a time: one that the database commits, and the next, which then need not travel first. */
 export const batchesMax = 2;
-/** Batches that are stored and wait for the log, beside those under way: more are as little use as one. */
-const waitingMax = 8;
 /** Refused events that go for their age whenever some are kept: more than came, and few enough to hold nobody up. */
 const expiredAtATime = 20;
 
 type Append = ReturnType<typeof createAppend>;
-/** What the units of a batch are stored with. */
-type Storing = { waits: boolean; appended: Appended[] };
 /** What became of a unit: its verdicts, null where its tie could not be made, or why it was not stored. */
 type Outcome = Verdict[] | null | Error;
 
-/**
- * Stores what comes, in batches: events that come while two are under way wait and share the next one (group commit). Under load the lock on
- * the order of events is not held while the disk is waited for: batches are committed one after another, and are told of together, when the log
- * that holds them is durable.
- */
+/** Stores what comes, in batches: events that come while two are under way wait and share the next one (group commit). */
 export class Writer {
   readonly #ask: Ask;
   readonly #partitions: Partitions;
   readonly #append: Append;
-  readonly #log: Log;
   readonly #onCommit: (commit: Commit) => void;
   readonly #onError: (error: unknown) => void;
   // What was stored is told in the order of arrival, by the feed.
   readonly #queue = new WriteQueue(() => {});
   #underWay = 0;
-  /** Batches whose callers were not answered yet. */
-  #unanswered = 0;
   #flushScheduled = false;
   #idle: (() => void)[] = [];
 
   constructor(
     ask: Ask,
-    log: Log,
     node: string,
     partitions: Partitions,
     onCommit: (commit: Commit) => void,
     onError: (error: unknown) => void,
   ) {
     this.#ask = ask;
-    this.#log = log;
     this.#onError = onError;
     this.#partitions = partitions;
     this.#append = createAppend(ask, node, partitions, new NewTexts());
@@ -83,13 +69,13 @@ export class Writer {
 
   /** Stores what waits. */
   async close(): Promise<void> {
-    while (this.#unanswered > 0 || !this.#queue.isEmpty) {
+    while (this.#underWay > 0 || !this.#queue.isEmpty) {
       await new Promise<void>((resolve) => this.#idle.push(resolve));
     }
   }
 
   get #isHeld(): boolean {
-    return this.#underWay >= batchesMax || this.#unanswered >= batchesMax + waitingMax || this.#queue.isEmpty;
+    return this.#underWay >= batchesMax || this.#queue.isEmpty;
   }
 
   // Requests that were read in one turn of the event loop are to share a commit: it starts after them.
@@ -106,7 +92,6 @@ export class Writer {
     if (this.#isHeld) return;
     const batch = this.#queue.take();
     this.#underWay++;
-    this.#unanswered++;
     this.#store(batch)
       .catch((error: Error) => {
         batch.fail(error);
@@ -114,9 +99,9 @@ export class Writer {
         if (error instanceof ProblemError) this.#queue.refuseAll(error);
       })
       .finally(() => {
-        this.#unanswered--;
+        this.#underWay--;
         this.#flush();
-        if (this.#unanswered === 0) for (const resolve of this.#idle.splice(0)) resolve();
+        if (this.#underWay === 0) for (const resolve of this.#idle.splice(0)) resolve();
       });
   }
 
@@ -125,7 +110,7 @@ export class Writer {
     const units: Unit[] = events.map((event) => ({ events: [event], tied: null }));
     for (const each of tied) units.push({ events: each.events, tied: each });
     const [outcomes] = await Promise.all([
-      this.#storeDurably(units),
+      units.length === 0 ? [] : this.#storeUnits(units),
       // Who sent them is told of the refusal all the same.
       refused && this.#keepRefused(refused.events, refused.keeping).catch(this.#onError),
     ]);
@@ -133,56 +118,35 @@ export class Writer {
     batch.settle(answerOf(outcomes, events.length, errors), ({ code }) => errors[Number(code)]!);
   }
 
-  async #storeDurably(units: Unit[]): Promise<Outcome[]> {
-    const appended: Appended[] = [];
-    // Alone, it is the quickest to wait in the commit. A key that is stored with its answer is read, and answered with, as soon as it is committed.
-    const waits = this.#unanswered === 1 || units.some(({ tied }) => tied !== null);
-    let outcomes: Outcome[];
-    try {
-      if (units.length === 0) return [];
-      outcomes = await this.#storeUnits(units, { waits, appended });
-    } finally {
-      this.#underWay--;
-      // The next one is under way while this one waits.
-      this.#flush();
-    }
-    await Promise.all(appended.map(({ life, note }) => life && this.#log.reached(life, note)));
-    for (const { commit, learn } of appended) {
-      learn();
-      this.#onCommit(commit);
-    }
-    return outcomes;
-  }
-
   /**
    * Stores units in one transaction. Where one can't be stored, such as an event of a project that is gone, it is not to refuse those that
    * share its transaction: then in two, and so on.
    */
-  async #storeUnits(units: Unit[], storing: Storing): Promise<Outcome[]> {
+  async #storeUnits(units: Unit[]): Promise<Outcome[]> {
     try {
-      return await this.#storeTogether(units, storing);
+      return await this.#storeTogether(units);
     } catch (error) {
       if (error instanceof ProblemError) throw error;
       if (units.length === 1) return [error as Error];
       const half = units.length >> 1;
       return [
-        ...(await this.#storeUnits(units.slice(0, half), storing)),
-        ...(await this.#storeUnits(units.slice(half), storing)),
+        ...(await this.#storeUnits(units.slice(0, half))),
+        ...(await this.#storeUnits(units.slice(half))),
       ];
     }
   }
 
-  async #storeTogether(units: Unit[], { waits, appended }: Storing): Promise<Outcome[]> {
-    let stored: Appended;
+  async #storeTogether(units: Unit[]): Promise<Outcome[]> {
+    let stored: Awaited<ReturnType<Append>>;
     try {
-      stored = await this.#append(units, { waits });
+      stored = await this.#append(units);
     } catch (error) {
       // No partition holds an event: another node has dropped it meanwhile.
       if ((error as { code?: string }).code !== "23514") throw error;
       this.#partitions.forget();
-      stored = await this.#append(units, { waits });
+      stored = await this.#append(units);
     }
-    appended.push(stored);
+    this.#onCommit(stored.commit);
     return stored.verdicts;
   }
 

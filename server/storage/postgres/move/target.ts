@@ -210,8 +210,7 @@ export class Target {
     const missing = events.filter(({ createdAtMs }) => !this.#partitions.holds(createdAtMs));
     if (missing.length > 0) await this.#partitions.make(missing.map(({ createdAtMs }) => createdAtMs));
     const units = events.map((event) => ({ events: [event], tied: null }));
-    const stored = this.#append(units, { waits: true }).then(({ commit, learn }) => {
-      learn();
+    const stored = this.#append(units).then(({ commit }) => {
       if (commit.shift > 0 || commit.created.length < events.length) {
         throw new Error("Somebody else stores events in that database");
       }
