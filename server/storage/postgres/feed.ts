@@ -223,7 +223,7 @@ export class Feed {
       const note = noteOf(payload);
       // Of its own commits this node hears sooner in another way.
       if (note?.node === this.#rooms.node) return;
-      if (note) this.#notes.push(note);
+      if (note) this.#heardOf(note);
       else this.#mustLook = true;
       if (this.#notes.length > notesMax) {
         this.#notes = [];
@@ -244,6 +244,12 @@ export class Feed {
     // What was committed before it listened is looked for.
     this.#mustLook = true;
     this.#wake();
+  }
+
+  /** Batches that wait for the log at the same time tell of themselves in any order. */
+  #heardOf(note: Note): void {
+    const at = this.#notes.findLastIndex(({ last }) => compareMoments(last, note.last) < 0);
+    this.#notes.splice(at + 1, 0, note);
   }
 
   #heard(client: pg.Client): void {
