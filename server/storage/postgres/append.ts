@@ -55,8 +55,8 @@ const created: Verdict = { kind: "created", notified: false };
 const createdAndNotified: Verdict = { kind: "created", notified: true };
 
 /**
- * Makes the function that stores units in one transaction, and waits until it is durable. It gives the verdicts of each, or null for one whose tie could not be
- * made, and what was committed.
+ * Makes the function that stores units in one transaction, and waits until that is durable. It gives the verdicts of each, or null for
+ * one whose tie could not be made, and what was committed.
  *
  * @param node - who this is, among those that are told of the commit
  */
