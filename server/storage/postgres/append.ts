@@ -55,8 +55,8 @@ const created: Verdict = { kind: "created", notified: false };
 const createdAndNotified: Verdict = { kind: "created", notified: true };
 
 /**
- * Makes the function that stores units in one transaction. It gives the verdicts of each, or null for one whose tie could not be
- * made, and what was committed.
+ * Makes the function that stores units in one transaction, and waits until that is durable. It gives the verdicts of each, or null for
+ * one whose tie could not be made, and what was committed.
  *
  * @param node - who this is, among those that are told of the commit
  */
@@ -93,7 +93,7 @@ export function createAppend(ask: Ask, node: string, partitions: Partitions, new
       projects: projects.size > noteProjectsMax ? null : [...projects],
     };
     const [row] = await ask<Row>(
-      `SELECT * FROM append_events($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)`,
+      `CALL append_events($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, NULL, NULL, NULL, NULL, NULL)`,
       [
         integers(events.map(({ projectId }) => projectId)),
         bigints(events.map(({ createdAtMs }) => createdAtMs)),

@@ -39,7 +39,7 @@ export async function createPostgresEvents({
     ask,
     connect: () => new pg.Client(connectionSettings(address)),
     node,
-    lastArrival: read.lastArrival,
+    durableArrival: read.durableArrival,
     onError,
   });
   const writer = new Writer(

@@ -157,7 +157,7 @@ test("of its own commit a node tells once, also where it was read in part before
     ask: createAsk(pool, 5_000),
     connect: () => new pg.Client(connectionSettings(address)),
     node: "alone",
-    lastArrival: () => nodes[0]!.store.events.lastArrival(),
+    durableArrival: () => nodes[0]!.store.events.lastArrival(),
     onError: () => {},
   });
   const first = nodes[0]!.make();

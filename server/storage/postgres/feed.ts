@@ -41,7 +41,8 @@ type Rooms = {
   /** Makes a connection of its own that listens; a pooler between would not do. */
   connect: () => pg.Client;
   node: string;
-  lastArrival: () => Promise<Moment | null>;
+  /** Gives the newest arrival behind a moment, once it is durable. */
+  durableArrival: (after: Moment) => Promise<Moment | null>;
   onError: (error: unknown) => void;
 };
 
@@ -72,7 +73,7 @@ export class Feed {
   /** Tells of what arrives from now on. */
   async follow(follower: Follower): Promise<void> {
     if (this.#follower === null) await this.#listen();
-    this.#reached = (await this.#rooms.lastArrival()) ?? this.#reached;
+    this.#reached = (await this.#rooms.durableArrival(this.#reached)) ?? this.#reached;
     this.#follower = follower;
     follower.reached(this.#reached);
     this.#timer ??= setInterval(() => this.#look(), lookMs);
@@ -149,7 +150,7 @@ export class Feed {
       else if (note) await this.#readUpTo(note.last, note);
       else if (this.#mustLook) {
         this.#mustLook = false;
-        const last = await this.#rooms.lastArrival();
+        const last = await this.#rooms.durableArrival(this.#reached);
         if (last && compareMoments(last, this.#reached) > 0) await this.#readUpTo(last);
       } else return;
     }
@@ -222,7 +223,7 @@ export class Feed {
       const note = noteOf(payload);
       // Of its own commits this node hears sooner in another way.
       if (note?.node === this.#rooms.node) return;
-      if (note) this.#notes.push(note);
+      if (note) this.#heardOf(note);
       else this.#mustLook = true;
       if (this.#notes.length > notesMax) {
         this.#notes = [];
@@ -243,6 +244,12 @@ export class Feed {
     // What was committed before it listened is looked for.
     this.#mustLook = true;
     this.#wake();
+  }
+
+  /** Batches that wait for the log at the same time tell of themselves in any order. */
+  #heardOf(note: Note): void {
+    const at = this.#notes.findLastIndex(({ last }) => compareMoments(last, note.last) < 0);
+    this.#notes.splice(at + 1, 0, note);
   }
 
   #heard(client: pg.Client): void {

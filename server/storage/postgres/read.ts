@@ -31,6 +31,12 @@ const chunkEvents = 2_000;
 const earliest = -(2 ** 53);
 const latest = 2 ** 53;
 
+/**
+ * A column of a query whose events somebody is told of: they may be committed and not durable yet, and its own commit waits until they are. What
+ * a standby has is in its log.
+ */
+const untilDurable = "CASE WHEN NOT pg_is_in_recovery() THEN setval('waits_for_log', 1) END AS waited";
+
 /** The queries on events. */
 export function createRead(ask: Ask) {
   /** Up to `limit` events that are asked for, and where to go on. */
@@ -90,7 +96,7 @@ export function createRead(ask: Ask) {
       // No clock goes beyond this one.
       const after = moment.ms > 2 ** 42 ? { ms: 2 ** 42, sequence: 0 } : moment;
       const rows = await ask<Row & { arrivalMs: number; sequence: number }>(
-        `SELECT created_at AS ms, id, body, "arrivalMs", sequence FROM (
+        `SELECT created_at AS ms, id, body, "arrivalMs", sequence, ${untilDurable} FROM (
            SELECT *, arrival >> 20 AS "arrivalMs", (arrival & 1048575)::integer AS sequence,
              sum(length(body)) OVER (ORDER BY arrival) AS characters, row_number() OVER (ORDER BY arrival) AS number
            FROM (
@@ -114,6 +120,16 @@ export function createRead(ask: Ask) {
         `SELECT arrival >> 20 AS ms, (arrival & 1048575)::integer AS sequence FROM events ORDER BY arrival DESC LIMIT 1`,
       );
       return row ?? null;
+    },
+
+    /** The newest arrival behind a moment, durable as all before it. */
+    async durableArrival(after: Moment): Promise<Moment | null> {
+      const [row] = await ask<Moment>(
+        `SELECT arrival >> 20 AS ms, (arrival & 1048575)::integer AS sequence, ${untilDurable}
+         FROM events WHERE arrival > $1 ORDER BY arrival DESC LIMIT 1`,
+        [arrivalOf(after)],
+      );
+      return row ? { ms: row.ms, sequence: row.sequence } : null;
     },
   };
 }

@@ -7,7 +7,7 @@ import type { Ask } from "./ask.ts";
 import type { Partitions } from "./partitions.ts";
 import { NewTexts } from "./vocabulary.ts";
 
-/** Batches that are under way at a time: one that the database commits, and the next, which then need not travel first. */
+/** Batches that are under way at a time: one waits for the disk, or has its answer under way, while the database stores the other. */
 export const batchesMax = 2;
 /** Refused events that go for their age whenever some are kept: more than came, and few enough to hold nobody up. */
 const expiredAtATime = 20;

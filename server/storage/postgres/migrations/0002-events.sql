@@ -66,6 +66,9 @@ CREATE FUNCTION arrivals_channel() RETURNS text LANGUAGE sql STABLE AS $$
   SELECT 'tidings_' || ('last_arrival'::regclass::oid)::text
 $$;
 
+-- A commit waits until the log is durable where its transaction has written to it; this is something to write.
+CREATE SEQUENCE waits_for_log;
+
 -- Makes the partition for the events from one moment to another, if it is not there.
 CREATE FUNCTION make_partition(suffix text, from_ms bigint, to_ms bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
@@ -118,8 +121,13 @@ CREATE FUNCTION event_json(id uuid, body text, created_at bigint) RETURNS text L
     || '.' || lpad((created_at % 1000)::text, 3, '0') || 'Z"}'
 $$;
 
--- Stores events with all that belongs to them, in one statement and so in one transaction, whose last wait is the commit's own: nobody
--- holds the lock between two messages. Each array has a place for each event, in the order of the node's arrivals.
+-- Stores events with all that belongs to them, in one transaction, and ends once it is durable. All is one statement: nobody holds the lock
+-- between two messages, and whoever gets an answer knows that the database has not crashed meanwhile.
+--
+-- That transaction does not wait for the log: the next events are stored meanwhile. A second one waits, whose place in the log is behind
+-- it, and tells the others. What reads events to tell somebody of them before that has to wait as well (waits_for_log).
+--
+-- Each array has a place for each event, in the order of the node's arrivals.
 --
 -- flags: 1 the client made the id, 2 the client dated it, 4 it notifies, 8 its deliveries are there; all_flags has those that any
 -- event has. id_ms: the moment in an id that a client made. ties: what is tied to the events whose tie_of is its place, from 1 on. The
@@ -128,13 +136,13 @@ $$;
 --
 -- news: what became of events whose verdict is not a plain "created", by their place: [place, "notified"], [place, "untied"],
 -- [place, "duplicate", id, body, createdAt].
-CREATE FUNCTION append_events(
+CREATE PROCEDURE append_events(
   in_projects integer[], in_created bigint[], in_arrivals bigint[], in_ids uuid[], in_bodies text[], in_tokens text[],
   in_flags integer[], in_id_ms bigint[], in_all_flags integer, in_tie_of integer[], in_ties jsonb,
   sum_projects integer[], sum_channels text[], sum_names text[], sum_hours integer[], sum_events integer[], sum_last bigint[],
   in_new_tokens text[], in_cuts bigint, in_note text,
   OUT before_ms bigint, OUT before_sequence integer, OUT shift bigint, OUT cuts bigint, OUT news jsonb
-) LANGUAGE plpgsql SET enable_seqscan = off AS $$
+) LANGUAGE plpgsql AS $$
 DECLARE
   size integer := cardinality(in_created);
   before bigint;
@@ -146,6 +154,7 @@ DECLARE
   place integer;
   found_news jsonb;
 BEGIN
+  PERFORM set_config('enable_seqscan', 'off', true);
   PERFORM lock_events();
   SELECT last_value INTO before FROM last_arrival;
   -- Arrivals are the node's own, moved on where another node's clock is ahead.
@@ -296,6 +305,12 @@ BEGIN
   END IF;
   IF news = '[]' THEN news := NULL; END IF;
 
+  -- A key that is stored with its answer is answered with as soon as it can be read.
+  IF in_ties IS NULL THEN
+    PERFORM set_config('synchronous_commit', 'off', true);
+    COMMIT;
+    PERFORM setval('waits_for_log', 1);
+  END IF;
   IF cardinality(left_out) < size THEN
     PERFORM pg_notify(arrivals_channel(), format('{%s,"before":"%s","last":"%s","notified":%s}',
       in_note, before, in_arrivals[size] + shift, (cardinality(notified_at) > 0)::text));

@@ -1,0 +1,197 @@
+/** A database that is killed between a commit that did not wait for the log and the wait for it: nothing is acknowledged or told that it lost. */
+import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
+import pg from "pg";
+import { ArrivalClock, eventIdOf } from "../../events/id.ts";
+import { createProject } from "../../projects/projects.ts";
+import { makeTables, testWatch } from "../../testing/engine.ts";
+import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
+import type { ProblemError } from "../../wire/problems.ts";
+import { openStore } from "../open.ts";
+import type { AcceptedEvent, Store } from "../store.ts";
+
+let postgres: TestPostgres;
+let url: string;
+let projectId: number;
+const clock = new ArrivalClock(null);
+
+beforeAll(async () => {
+  // By itself, the log gets to the disk after longer than a test takes.
+  postgres = await startPostgres({ durable: true, settings: { wal_writer_delay: "10s" } });
+}, 60_000);
+afterAll(() => postgres?.remove());
+
+beforeEach(async () => {
+  ({ url } = await postgres.database(makeTables));
+  const store = await openStore({ databaseUrl: url, dataDirectory: "", databaseConnections: 2 }, testWatch);
+  projectId = (await createProject(store.control, "Test", null)).id;
+  await store.close();
+});
+
+/** As a power cut has it; then it comes back. */
+async function crash(): Promise<void> {
+  await postgres.stop("immediate");
+  await postgres.start();
+}
+
+function make(): AcceptedEvent {
+  const arrival = clock.next();
+  const id = eventIdOf(arrival);
+  const createdAt = new Date(arrival.ms).toISOString();
+  const event = { id, name: "n", channelId: "c", userId: "", notify: false, tags: {}, createdAt };
+  const json = JSON.stringify(event);
+  return {
+    projectId,
+    event,
+    json,
+    idSent: false,
+    createdAtMs: arrival.ms,
+    dated: false,
+    arrival,
+    notifies: false,
+  };
+}
+
+function openNode(): Promise<Store> {
+  return openStore({ databaseUrl: url, dataDirectory: "", databaseConnections: 3 }, testWatch);
+}
+
+/** What a node tells of from now on. */
+async function follow({ events }: Store): Promise<string[]> {
+  const told: string[] = [];
+  await events.follow({
+    projects: () => [projectId],
+    arrived: ({ event }) => told.push(event.id),
+    reached() {},
+    skipped() {},
+  });
+  return told;
+}
+
+async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  for (const end = Date.now() + 10_000; !(await holds()); await Bun.sleep(5)) {
+    if (Date.now() > end) throw new Error("It did not come to this.");
+  }
+}
+
+/** Asks on a connection of its own. */
+async function ask(sql: string, values: unknown[] = []): Promise<number> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query(sql, values)).rowCount!;
+  } finally {
+    await client.end();
+  }
+}
+
+const isThere = async (id: string) => (await ask("SELECT FROM events WHERE id = $1", [id])) === 1;
+
+/** Holds up whoever waits for the log, until it is told to let them go or the database crashes. */
+async function holdWaits(): Promise<() => Promise<void>> {
+  const client = new pg.Client({ connectionString: url });
+  client.on("error", () => {});
+  await client.connect();
+  await client.query("BEGIN");
+  // Conflicts with what writes to it.
+  await client.query("ALTER SEQUENCE waits_for_log NO CYCLE");
+  return async () => {
+    await client.query("ROLLBACK");
+    await client.end();
+  };
+}
+
+/** Leaves an event that is committed, and whose node died before it waited for the log. */
+async function leave(node: Store): Promise<string> {
+  const letGo = await holdWaits();
+  const event = make();
+  const append = node.events.append(event).catch(() => {});
+  await until(() => isThere(event.event.id));
+  await ask("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'CALL append_events%'");
+  await append;
+  await letGo();
+  return event.event.id;
+}
+
+test("what was acknowledged is there after a crash at once", async () => {
+  const node = await openNode();
+  const acknowledged: string[] = [];
+  await Promise.all(
+    Array.from({ length: 16 }, async () => {
+      for (let n = 0; n < 20; n++) {
+        const event = make();
+        await node.events.append(event);
+        acknowledged.push(event.event.id);
+      }
+    }),
+  );
+  await crash();
+  expect(await ask("SELECT FROM events WHERE id = ANY ($1::uuid[])", [acknowledged])).toBe(320);
+  await node.close();
+}, 30_000);
+
+test("what a crash took before the log was durable is neither acknowledged nor told, and may be sent again", async () => {
+  const nodes = [await openNode(), await openNode()];
+  const told = await Promise.all(nodes.map(follow));
+  const first = make();
+  await nodes[0]!.events.append(first);
+  await until(() => told.every(({ length }) => length === 1));
+
+  await holdWaits();
+  const events = [make(), make()];
+  const codes: unknown[] = [];
+  const answers = events.map(async (event, at) => {
+    // Of two, none holds up the other.
+    if (at > 0) await until(() => isThere(events[0]!.event.id));
+    await nodes[at]!.events.append(event).catch((error: ProblemError) => codes.push(error.code));
+  });
+  await until(async () => (await isThere(events[0]!.event.id)) && isThere(events[1]!.event.id));
+  // Longer than between two looks for what others stored.
+  await Bun.sleep(1_500);
+  await crash();
+  await Promise.all(answers);
+  expect(codes).toEqual(["storage-unavailable", "storage-unavailable"]);
+  for (const { event } of events) expect(await isThere(event.id)).toBe(false);
+
+  for (const [at, event] of events.entries()) {
+    expect(await nodes[at]!.events.append(event)).toEqual({ kind: "created", notified: false });
+  }
+  const ids = [first, ...events].map(({ event }) => event.id);
+  await until(() => told.every(({ length }) => length === 3));
+  expect(told).toEqual([ids, ids]);
+  for (const node of nodes) await node.close();
+}, 30_000);
+
+test("what a node left others tell of once it is durable, and give to streams that come again", async () => {
+  const [dying, other] = [await openNode(), await openNode()];
+  // Or else this test would show nothing.
+  const lost = await leave(dying);
+  await crash();
+  expect(await isThere(lost)).toBe(false);
+
+  const told = await follow(other);
+  const left = await leave(dying);
+  await until(() => told.includes(left));
+  await crash();
+  expect(await isThere(left)).toBe(true);
+  await other.close();
+
+  const later = await leave(dying);
+  const arrived = await dying.events.arrivedAfter(projectId, { ms: 0, sequence: 0 }, 10);
+  expect(arrived.map(({ json }) => JSON.parse(json).id)).toEqual([left, later]);
+  await crash();
+  expect(await isThere(later)).toBe(true);
+  await dying.close();
+}, 40_000);
+
+test("an answer that is kept under a key is durable as soon as it can be read", async () => {
+  const node = await openNode();
+  await node.events.append(make());
+  const letGo = await holdWaits();
+  const tie = { kind: "idempotency", key: "k", bodyHash: "", draft: "[]" } as const;
+  await node.events.appendTied([make()], tie);
+  expect(await ask("SELECT FROM idempotency_keys WHERE key = 'k'")).toBe(1);
+  await crash();
+  expect(await ask("SELECT FROM idempotency_keys WHERE key = 'k'")).toBe(1);
+  await letGo().catch(() => {});
+  await node.close();
+}, 30_000);
