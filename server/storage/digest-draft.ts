@@ -6,7 +6,7 @@ import { token } from "./tokens.ts";
 
 /** A token is rare in a block on fewer events than this, and not in its digest. */
 const rareBelow = 8;
-const momentsInRow = 2_048;
+export const momentsInRow = 2_048;
 /** Texts of events that a step takes apart, and bytes that are handed over at a time. */
 const stepTexts = 1_000;
 const handedBytes = 128 * 1_024;

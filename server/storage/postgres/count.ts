@@ -7,7 +7,8 @@ import type { CountQuery, Counts, Split } from "../store.ts";
 import { Buckets, Tally, TooManyValuesError } from "../tally.ts";
 import type { Ask } from "./ask.ts";
 import { type Match, matchOf } from "./match.ts";
-import type { createRead, Row } from "./read.ts";
+import type { Row } from "./page.ts";
+import type { createRead } from "./read.ts";
 
 const hourMs = 3_600_000;
 /** A count of millions of events that no counter holds takes a while. */

@@ -3,7 +3,8 @@ import type { EventFilter, OneEvent, Removal, Removed } from "../store.ts";
 import { bigints, uuids } from "./arrays.ts";
 import type { Ask } from "./ask.ts";
 import { matchOf } from "./match.ts";
-import type { createRead, Row } from "./read.ts";
+import type { Row } from "./page.ts";
+import type { createRead } from "./read.ts";
 
 /** A count of millions takes a while. */
 const countMs = 60_000;
