@@ -11,10 +11,12 @@ import {
 import { momentsInRow } from "../digest-draft.ts";
 import { bigints, integers, texts } from "./arrays.ts";
 import type { Ask } from "./ask.ts";
-import { Kept } from "./kept.ts";
+import { entryBytes, Kept } from "./kept.ts";
 import type { MsRange } from "./place.ts";
 
 export type StoredBlock = Block & { id: number };
+
+type BlockFields = [id: number, fromMs: number, toMs: number, events: number, changed: number];
 
 /** An event of a block, by its place in the order of listings. */
 export type Entry = { block: StoredBlock; ordinal: number };
@@ -29,7 +31,7 @@ export type Blocks = ReturnType<typeof createBlocks>;
 
 export function createBlocks(ask: Ask) {
   // A block's id stands for no other, and its digest does not change: what was read once holds for as long as the block is there.
-  const keptTokens = new Kept<Uint8Array | null>(keptBytes);
+  const keptTokens = new Kept<Map<number, Uint8Array | null>>(keptBytes);
   const keptMoments = new Kept<Moments>(keptBytes / 4);
 
   /** The blocks that overlap a range of time, whose digests are of use, in order, some at a time. */
@@ -40,12 +42,21 @@ export function createBlocks(ask: Ask) {
   ): AsyncGenerator<StoredBlock[]> {
     let { fromMs, toMs } = range;
     for (;;) {
-      const blocks = await ask<StoredBlock>(
-        `SELECT id, from_ms AS "fromMs", to_ms AS "toMs", events, changed FROM blocks
-         WHERE project_id = $1 AND from_ms < $3 AND to_ms > $2 AND events IS NOT NULL AND changed <= $4
-         ORDER BY from_ms ${order === "asc" ? "ASC" : "DESC"} LIMIT $5`,
+      // As one value: a row for each would take longer to be read here than to be found there.
+      const [row] = await ask<{ blocks: BlockFields[] }>(
+        `SELECT coalesce(json_agg(json_build_array(id, from_ms, to_ms, events, changed)), '[]') AS blocks FROM (
+           SELECT id, from_ms, to_ms, events, changed FROM blocks
+           WHERE project_id = $1 AND from_ms < $3 AND to_ms > $2 AND events IS NOT NULL AND changed <= $4
+           ORDER BY from_ms ${order === "asc" ? "ASC" : "DESC"} LIMIT $5) AS listed`,
         [projectId, fromMs, toMs, changedMax, listedMax],
       );
+      const blocks = row!.blocks.map(([id, fromMs, toMs, events, changed]) => ({
+        id,
+        fromMs,
+        toMs,
+        events,
+        changed,
+      }));
       if (blocks.length > 0) yield blocks;
       const last = blocks.at(-1);
       if (!last || blocks.length < listedMax) return;
@@ -59,37 +70,28 @@ export function createBlocks(ask: Ask) {
     blocks: StoredBlock[],
     tokens: string[],
   ): Promise<Pick<Digests<StoredBlock>, "withAny">> {
-    const found = new Map<string, Uint8Array | null>();
-    const missing: StoredBlock[] = [];
-    for (const block of blocks) {
-      let isMissing = false;
-      for (const token of tokens) {
-        const key = `${block.id} ${token}`;
-        const kept = keptTokens.get(key);
-        if (kept === undefined) isMissing = true;
-        else found.set(key, kept);
-      }
-      if (isMissing) missing.push(block);
-    }
+    const known = new Map(
+      tokens.map((token) => [token, keptTokens.get(token) ?? new Map<number, Uint8Array | null>()]),
+    );
+    const missing = blocks.filter(({ id }) => tokens.some((token) => !known.get(token)!.has(id)));
     if (missing.length > 0) {
       const rows = await ask<{ block: number; token: string; ordinals: string }>(
         `SELECT block, token, encode(ordinals, 'hex') AS ordinals FROM block_tokens
          WHERE block = ANY ($1) AND token = ANY ($2)`,
         [bigints(missing.map(({ id }) => id)), texts(tokens)],
       );
-      for (const { id } of missing) for (const token of tokens) found.set(`${id} ${token}`, null);
-      for (const { block, token, ordinals } of rows) found.set(`${block} ${token}`, bytesOf(ordinals));
-      for (const { id } of missing) {
-        for (const token of tokens) {
-          const ordinals = found.get(`${id} ${token}`)!;
-          keptTokens.set(`${id} ${token}`, ordinals, ordinals?.length ?? 0);
-        }
+      const bytes = new Map(tokens.map((token) => [token, missing.length * entryBytes]));
+      for (const ofBlocks of known.values()) for (const { id } of missing) ofBlocks.set(id, null);
+      for (const { block, token, ordinals } of rows) {
+        known.get(token)!.set(block, bytesOf(ordinals));
+        bytes.set(token, bytes.get(token)! + ordinals.length / 2);
       }
+      for (const [token, ofBlocks] of known) keptTokens.add(token, ofBlocks, bytes.get(token)!);
     }
     return {
       withAny: ({ id, events }, tokens) =>
         // What is kept is not to be computed in.
-        withAny(tokens, events, (token) => found.get(`${id} ${token}`)?.slice()),
+        withAny(tokens, events, (token) => known.get(token)!.get(id)?.slice()),
     };
   }
 
@@ -116,7 +118,7 @@ export function createBlocks(ask: Ask) {
 
   function keep({ block, gaps, ...row }: StoredMoments): Moments {
     const moments = momentsIn({ ...row, gaps: bytesOf(gaps) });
-    keptMoments.set(`${block} ${row.first}`, moments, moments.ms.byteLength);
+    keptMoments.add(`${block} ${row.first}`, moments, moments.ms.byteLength);
     return moments;
   }
 

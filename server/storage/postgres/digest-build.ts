@@ -49,9 +49,11 @@ export function createDigest(ask: Ask, blockEvents: number) {
     const [gap] = await ask<BlockRange>(
       `SELECT project_id AS "projectId", before_ms AS "fromMs", from_ms AS "toMs" FROM (
          SELECT project_id, from_ms, coalesce(lag(to_ms) OVER (PARTITION BY project_id ORDER BY from_ms), $1) AS before_ms FROM blocks) AS gaps
-       WHERE before_ms < from_ms AND EXISTS (
-         SELECT FROM events
-         WHERE events.project_id = gaps.project_id AND created_at >= before_ms AND created_at < from_ms)
+       CROSS JOIN LATERAL (
+         SELECT created_at FROM events
+         WHERE events.project_id = gaps.project_id AND created_at >= before_ms AND created_at < from_ms
+         ORDER BY created_at DESC LIMIT 1) AS newest
+       WHERE before_ms < from_ms
        ORDER BY from_ms DESC LIMIT 1`,
       [earliest],
     );

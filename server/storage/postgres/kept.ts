@@ -1,5 +1,5 @@
-/** Beside what is kept itself, for its key and its place. */
-const entryBytes = 150;
+/** Beside what is kept itself, for its place. */
+export const entryBytes = 100;
 
 /** Keeps what was used last, up to a number of bytes. */
 export class Kept<Value> {
@@ -19,12 +19,13 @@ export class Kept<Value> {
     return known.value;
   }
 
-  set(key: string, value: Value, bytes: number): void {
+  /** @param bytes - by which a value has grown, or that a new one takes */
+  add(key: string, value: Value, bytes: number): void {
     const known = this.#values.get(key);
-    if (known) this.#bytes -= known.bytes;
+    const all = entryBytes + bytes + (known?.value === value ? known.bytes : 0);
+    this.#bytes += all - (known?.bytes ?? 0);
     this.#values.delete(key);
-    this.#values.set(key, { value, bytes: bytes + entryBytes });
-    this.#bytes += bytes + entryBytes;
+    this.#values.set(key, { value, bytes: all });
     for (const [oldest, { bytes }] of this.#values) {
       if (this.#bytes <= this.#bytesMax) return;
       this.#values.delete(oldest);
