@@ -126,6 +126,7 @@ export function createBlocks(ask: Ask) {
   async function readOrdinals(
     sought: { block: StoredBlock; ms: number }[],
   ): Promise<Digests<StoredBlock>["ordinalAt"] | null> {
+    if (sought.length === 0) return () => 0;
     const rows = await ask<StoredMoments & { sought: number }>(
       `SELECT sought.ms AS sought, found.block, found.first, found.ms, encode(found.gaps, 'hex') AS gaps
        FROM unnest($1::bigint[], $2::bigint[]) AS sought (block, ms)

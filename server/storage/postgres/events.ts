@@ -37,7 +37,8 @@ export async function createPostgresEvents({
   const writing = openPool({ ...address, connections: batchesMax + 1 }, onError);
   const ask = createAsk(pool, readMs);
   const askWriting = createAsk(writing, readMs);
-  const read = createRead(ask, createBlocks(ask), Math.min(scannedRowsUsual, blockEvents));
+  const blocks = createBlocks(ask);
+  const read = createRead(ask, blocks, Math.min(scannedRowsUsual, blockEvents));
   const texts = createKnownTexts(ask);
   const forget = createForget(ask, read);
   const scrub = createScrub(ask, read);
@@ -66,7 +67,7 @@ export async function createPostgresEvents({
     find: read.find,
     arrivedAfter: read.arrivedAfter,
     follow: (follower) => feed.follow(follower),
-    count: createCount(ask, read),
+    count: createCount(ask, read, blocks),
     users: texts.users,
     startingWith: texts.startingWith,
     countRemovable: forget.countRemovable,

@@ -244,7 +244,8 @@ function far({ fromMs, toMs }: StoredBlock, ascending: boolean): number {
   return ascending ? toMs : fromMs;
 }
 
-function tokensOf(condition: Condition): Set<string> {
+/** All tokens that a condition names. */
+export function tokensOf(condition: Condition): Set<string> {
   switch (condition.kind) {
     case "tokens":
       return new Set(condition.tokens);
