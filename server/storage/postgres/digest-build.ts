@@ -81,7 +81,7 @@ export function createDigest(ask: Ask, blockEvents: number) {
     return row?.ms ?? null;
   }
 
-  /** Gives false where another node digests as well, and this one leaves off. */
+  /** Gives false where another node digests as well, or where events come into the block too quickly: to be tried again later. */
   async function digest(
     { projectId, fromMs, toMs }: BlockRange,
     nowMs: number,

@@ -1,5 +1,6 @@
 import pg from "pg";
 import type { EventStore } from "../store.ts";
+import { createAnalyze } from "./analyze.ts";
 import { createAsk } from "./ask.ts";
 import { createBlocks } from "./blocks.ts";
 import { createCount } from "./count.ts";
@@ -40,6 +41,8 @@ export async function createPostgresEvents({
   const blocks = createBlocks(ask);
   const read = createRead(ask, blocks, Math.min(scannedRowsUsual, blockEvents));
   const texts = createKnownTexts(ask);
+  const analyze = createAnalyze(ask);
+  const digest = createDigest(ask, blockEvents);
   const forget = createForget(ask, read);
   const scrub = createScrub(ask, read);
   const feed = new Feed({
@@ -73,7 +76,10 @@ export async function createPostgresEvents({
     countRemovable: forget.countRemovable,
     remove: forget.remove,
     shrink: scrub.shrink,
-    digest: createDigest(ask, blockEvents),
+    async digest(pause, nowMs) {
+      await analyze();
+      await digest(pause, nowMs);
+    },
     async scrub(pause, userIds = []) {
       await scrub.scrub(pause, userIds.length > 0);
       return { copies: 0 };

@@ -98,12 +98,13 @@ BEGIN
 END
 $$;
 
--- Adds to a digest; false where its maker was thought to be gone, and the block with it.
+-- Adds to a digest; false where its maker was thought to be gone, and the block with it, or where so much changed meanwhile that it
+-- would be of no use (storage/block.ts).
 CREATE FUNCTION keep_digest(
   in_block bigint, in_maker uuid, in_firsts integer[], in_ms bigint[], in_gaps bytea[], in_tokens text[], in_ordinals bytea[]
 ) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
-  UPDATE blocks SET stepped_at = now() WHERE id = in_block AND maker = in_maker;
+  UPDATE blocks SET stepped_at = now() WHERE id = in_block AND maker = in_maker AND changed <= 256;
   IF NOT FOUND THEN RETURN false; END IF;
   INSERT INTO block_moments (block, first, ms, gaps) SELECT in_block, * FROM unnest(in_firsts, in_ms, in_gaps);
   INSERT INTO block_tokens (block, token, ordinals) SELECT in_block, * FROM unnest(in_tokens, in_ordinals);
