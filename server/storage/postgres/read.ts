@@ -11,6 +11,8 @@ import { matchOf } from "./match.ts";
 import { createNarrow } from "./narrow.ts";
 import { chunkEvents, createRuns, type Row, rowsMin, scannedRowsUsual } from "./page.ts";
 
+/** Rows that are held against the filter here before a page ends without being full; the next one goes on from there. */
+const comparedRowsMax = 5_000;
 /** A chunk is long enough with so many characters. */
 const chunkCharacters = 1_048_576;
 
@@ -22,7 +24,7 @@ const chunkCharacters = 1_048_576;
 export function createRead(ask: Ask, blocks: Blocks, scannedRows = scannedRowsUsual) {
   const runs = createRuns(ask, createNarrow(ask, blocks), scannedRows);
 
-  /** Up to `limit` events that are asked for, and where to go on. */
+  /** Up to `limit` events that are asked for, fewer also where many were looked at in vain, and where to go on. */
   async function readPage(
     query: EventQuery,
     limit: number,
@@ -31,12 +33,16 @@ export function createRead(ask: Ask, blocks: Blocks, scannedRows = scannedRowsUs
     const { filter } = query;
     const isWanted = (row: Row) => match.isExact || holds(filter, JSON.parse(jsonOfRow(row)) as Event);
     const rows: Row[] = [];
+    let compared = 0;
     for await (const found of runs(query, match, () => limit + 1 - rows.length)) {
       for (const row of found) if (isWanted(row)) rows.push(row);
       if (rows.length > limit) {
         rows.length = limit;
         return { rows, next: cursorOf(rows.at(-1)!) };
       }
+      const last = found.at(-1);
+      compared += found.length;
+      if (!match.isExact && last && compared >= comparedRowsMax) return { rows, next: cursorOf(last) };
     }
     return { rows, next: null };
   }
