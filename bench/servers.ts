@@ -1,7 +1,10 @@
 import { Database } from "bun:sqlite";
 import { cp } from "node:fs/promises";
 import { join } from "node:path";
-import { blockEventsUsual as blockEventsOnPostgres } from "../server/storage/postgres/digest-build.ts";
+import {
+  blockEventsUsual as blockEventsOnPostgres,
+  partsOfBlock,
+} from "../server/storage/postgres/digest-build.ts";
 import { blockEventsUsual } from "../server/storage/sqlite/digest-build.ts";
 import { copyDatabase, type Database as PostgresDatabase } from "./postgres.ts";
 import { deleteFolder, freePort, makeFolder, root, run, startServer, stop } from "./processes.ts";
@@ -147,12 +150,12 @@ export async function startTidings(): Promise<Tidings> {
 const undigested =
   "SELECT (SELECT coalesce(sum(events), 0) FROM channels) - coalesce(sum(events - changed), 0) AS events FROM blocks";
 
-/** Waits until the upkeep has made digests of all but the newest events, which are fewer than a block's. */
-async function untilDigested(blockEvents: number, countLeft: () => Promise<number>): Promise<void> {
+/** Waits until the upkeep has made digests of all but the newest events, which are fewer than these. */
+async function untilDigested(eventsMax: number, countLeft: () => Promise<number>): Promise<void> {
   const deadline = performance.now() + digestedMsMax;
   for (;;) {
     const events = await countLeft();
-    if (events < blockEvents) return;
+    if (events < eventsMax) return;
     if (performance.now() > deadline)
       throw new Error(`${events} events are not digested after ${digestedMsMax / 60_000} minutes.`);
     await Bun.sleep(500);
@@ -187,7 +190,7 @@ export async function startNodes(
     database,
     diskBytes: () => database.number("SELECT pg_database_size(current_database())"),
     settle: async () => {
-      await untilDigested(blockEventsOnPostgres, () => database.number(undigested));
+      await untilDigested(blockEventsOnPostgres / partsOfBlock, () => database.number(undigested));
       await database.run("VACUUM (ANALYZE)");
     },
     countEvents: () => countEvents(ports[0]!, postgresKey),

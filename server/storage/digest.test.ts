@@ -337,7 +337,7 @@ describe.each([...storeEngines])("digests on %s", (engine) => {
             .sample(made, { numRuns: count, seed })
             .map((one) => accepted({ ...one, minute: one.minute + 10 * hours * 60 })),
         );
-      await later(10, 5);
+      await later(4, 5);
       await store.events.digest(rest, settledMs + 20 * hours * hourMs);
       expect((await blocks()).blocks).toBe(before);
       await later(2 * blockEvents, 6);

@@ -7,6 +7,8 @@ import { earliest, type MsRange } from "./place.ts";
 
 /** Events of a block; a few more where many happened in the same millisecond. The bits of a common token fit twice on a page of 8 kB. */
 export const blockEventsUsual = 30_720;
+/** The newest events are digested in so many parts of a block, which become one in the end: in the index they take the longest to be found. */
+export const partsOfBlock = 8;
 /** Events that a step reads: a few milliseconds of this process's time. */
 const readEvents = 500;
 /** A node that did no step for so long is gone, and what it was at is begun anew. */
@@ -17,6 +19,7 @@ type BlockRange = MsRange & { projectId: number };
 /** Makes the function that digests blocks: the newest first, until all is done that there is to do. Of several nodes one is at it. */
 export function createDigest(ask: Ask, blockEvents: number) {
   const maker = crypto.randomUUID();
+  const partEvents = Math.ceil(blockEvents / partsOfBlock);
 
   async function retire(block: number, pause: Pause): Promise<void> {
     await ask("SELECT empty_block($1)", [block]);
@@ -33,8 +36,9 @@ export function createDigest(ask: Ask, blockEvents: number) {
        FROM (SELECT project_id, sum(events) AS events FROM channels GROUP BY 1) AS stored
        LEFT JOIN (SELECT project_id, sum(events - changed) AS digested, max(to_ms) AS newest_ms FROM blocks GROUP BY 1) AS known
          USING (project_id)
-       WHERE events - coalesce(digested, 0) >= $1 ORDER BY project_id`,
-      [blockEvents],
+       WHERE events - coalesce(digested, 0) >= CASE WHEN newest_ms IS NULL THEN $1::integer ELSE $2::integer END
+       ORDER BY project_id`,
+      [blockEvents, partEvents],
     );
     for (const { projectId, newestMs } of projects) {
       if (newestMs === null) {
@@ -45,6 +49,7 @@ export function createDigest(ask: Ask, blockEvents: number) {
       const range = { projectId, fromMs: newestMs, toMs: settledMs };
       const last = await nth(range, "ASC", blockEvents);
       if (last !== null) return { ...range, toMs: last + 1 };
+      if ((await nth(range, "ASC", partEvents)) !== null) return range;
     }
     const [gap] = await ask<BlockRange>(
       `SELECT project_id AS "projectId", before_ms AS "fromMs", from_ms AS "toMs" FROM (
@@ -58,6 +63,19 @@ export function createDigest(ask: Ask, blockEvents: number) {
       [earliest],
     );
     return gap ? downward(gap) : null;
+  }
+
+  /** The newest blocks of a project that are parts, as soon as there are enough of them for a whole one. */
+  async function parts(): Promise<number[]> {
+    const [found] = await ask<{ ids: number[] }>(
+      `SELECT json_agg(id) AS ids FROM (
+         SELECT id, project_id, events,
+           bool_and(events < $1::integer / 2) OVER (PARTITION BY project_id ORDER BY from_ms DESC) AS is_part
+         FROM blocks) AS newest
+       WHERE is_part GROUP BY project_id HAVING count(*) > 1 AND sum(events) >= $1 LIMIT 1`,
+      [blockEvents],
+    );
+    return found?.ids ?? [];
   }
 
   /** The last events of a range, or all of it where there are not many more than a block's; null where there are none. */
@@ -160,6 +178,9 @@ export function createDigest(ask: Ask, blockEvents: number) {
         if (!(await digest(range, nowMs, pause))) return;
         continue;
       }
+      const joined = await parts();
+      for (const id of joined) await retire(id, pause);
+      if (joined.length > 0) continue;
       const [changed] = await ask<{ id: number }>(
         "SELECT id FROM blocks WHERE changed > 0 AND begun_at < $1 ORDER BY from_ms DESC LIMIT 1",
         [nowMs - changedMsMax],

@@ -42,10 +42,10 @@ describe.if(storeEngines.includes("postgres"))("digests of several nodes", () =>
   const unfinished = () => number("SELECT count(*) AS number FROM blocks WHERE events IS NULL");
   const finished = () => number("SELECT count(*) AS number FROM blocks WHERE events IS NOT NULL");
 
-  async function append(count: number, secondsApart = 1): Promise<void> {
+  async function append(count: number, secondsApart = 1, minute = 0): Promise<void> {
     const events = Array.from({ length: count }, (_, index): AcceptedEvent => {
       const arrival = clock.next();
-      const createdAtMs = startMs + index * secondsApart * 1_000;
+      const createdAtMs = startMs + minute * 60_000 + index * secondsApart * 1_000;
       const event = {
         id: eventIdOf(arrival),
         channelId: "a",
@@ -162,6 +162,24 @@ describe.if(storeEngines.includes("postgres"))("digests of several nodes", () =>
     await one.events.digest(rest, laterMs);
     expect(await found(one, {})).toBe(200);
     expect(await found(one, { userId: "goes" })).toBe(0);
+  });
+
+  test("the newest events are digested in parts, which become one block", async () => {
+    const [one] = nodes as [Store, Store];
+    const later = async (minute: number) => {
+      await append(20, 1, minute);
+      await one.events.digest(rest, startMs + (minute + 1) * 60_000);
+    };
+    await append(60);
+    await one.events.digest(rest, startMs + 80_000);
+    expect(await finished()).toBe(1);
+    await later(10);
+    await later(20);
+    expect(await finished()).toBe(3);
+    await later(30);
+    expect(await finished()).toBe(2);
+    expect(await number("SELECT sum(events) AS number FROM blocks")).toBe(120);
+    expect(await found(one, { userId: "goes" })).toBe(41);
   });
 
   test("a month that has no statistics gets them", async () => {
