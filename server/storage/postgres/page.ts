@@ -15,6 +15,8 @@ export const chunkEvents = 2_000;
 export const scannedRowsUsual = 500;
 /** Most that are looked at so, compared with the first look; digests and the index have more to do for a page that is among fewer. */
 const scannedGrowth = 4;
+/** The same in time that is in no digest, before the index is asked. */
+const undigestedGrowth = 8;
 /** By how much a window in time grows over the one before it, at least and at most. */
 const growthMin = 2;
 const growthMax = 16;
@@ -64,7 +66,14 @@ export function createRuns(ask: Ask, narrow: ReturnType<typeof createNarrow>, sc
       place.enter(range);
       if (moments) yield* atMoments(place, text, moments, nextLimit);
       else if (isRare) yield* indexed(withinOf(projectId, range));
-      else yield* windows(place, density, wanted, indexed);
+      else {
+        // What is in no digest yet is mostly no more than this, and its hours may hold a million others.
+        const { hits, last } = await look(place, text, scannedRows * undigestedGrowth);
+        yield hits;
+        if (!last) continue;
+        place.moveTo(last);
+        yield* windows(place, density, wanted, indexed);
+      }
     }
   };
 
@@ -88,6 +97,28 @@ export function createRuns(ask: Ask, narrow: ReturnType<typeof createNarrow>, sc
     );
   }
 
+  /** Looks at the next rows, so many; gives those that match, and the last of all where there may be more. */
+  async function look(
+    place: Place,
+    text: string,
+    count: number,
+  ): Promise<{ hits: Row[]; first: Row | undefined; last: Row | null }> {
+    const looked = await ask<Row & { isHit: boolean; number: number }>(
+      `SELECT ms, id, CASE WHEN "isHit" THEN body END AS body, "isHit", number FROM (
+         SELECT ms, id, body, tokens @@ $7::tsquery AS "isHit", row_number() OVER ${place.window} AS number,
+           count(*) OVER () AS total
+         FROM (${place.sql(`${rowColumns}, tokens`, "", "$6")}) AS scanned) AS looked
+       WHERE "isHit" OR number = total ORDER BY number`,
+      [...place.parameters, count, text],
+    );
+    const last = looked.at(-1);
+    return {
+      hits: looked.filter(({ isHit }) => isHit),
+      first: looked[0],
+      last: last && last.number === count ? last : null,
+    };
+  }
+
   /** Looks at the next rows; gives null where these were all. */
   async function* scanned(
     place: Place,
@@ -101,20 +132,10 @@ export function createRuns(ask: Ask, narrow: ReturnType<typeof createNarrow>, sc
       let next = Math.max(scannedRows, wanted() * 2);
       seen === 0 || next <= scannedRows * scannedGrowth;
     ) {
-      const looked = await ask<Row & { isHit: boolean; number: number }>(
-        `SELECT ms, id, CASE WHEN "isHit" THEN body END AS body, "isHit", number FROM (
-           SELECT ms, id, body, tokens @@ $7::tsquery AS "isHit", row_number() OVER ${place.window} AS number,
-             count(*) OVER () AS total
-           FROM (${place.sql(`${rowColumns}, tokens`, "", "$6")}) AS scanned) AS looked
-         WHERE "isHit" OR number = total ORDER BY number`,
-        [...place.parameters, next, text],
-      );
-      const last = looked.at(-1);
-      if (!last) return null;
-      const hits = looked.filter(({ isHit }) => isHit);
+      const { hits, first, last } = await look(place, text, next);
       yield hits;
-      if (last.number < next) return null;
-      perMs = next / Math.max(Math.abs(last.ms - place.startMs(looked[0]!.ms)), 1);
+      if (!first || !last) return null;
+      perMs = next / Math.max(Math.abs(last.ms - place.startMs(first.ms)), 1);
       place.moveTo(last);
       seen += next;
       found += hits.length;
