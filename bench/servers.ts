@@ -1,10 +1,7 @@
 import { Database } from "bun:sqlite";
 import { cp } from "node:fs/promises";
 import { join } from "node:path";
-import {
-  blockEventsUsual as blockEventsOnPostgres,
-  partsOfBlock,
-} from "../server/storage/postgres/digest-build.ts";
+import { blockEventsUsual as blockEventsOnPostgres } from "../server/storage/postgres/digest-build.ts";
 import { blockEventsUsual } from "../server/storage/sqlite/digest-build.ts";
 import { copyDatabase, type Database as PostgresDatabase } from "./postgres.ts";
 import { deleteFolder, freePort, makeFolder, root, run, startServer, stop } from "./processes.ts";
@@ -190,7 +187,8 @@ export async function startNodes(
     database,
     diskBytes: () => database.number("SELECT pg_database_size(current_database())"),
     settle: async () => {
-      await untilDigested(blockEventsOnPostgres / partsOfBlock, () => database.number(undigested));
+      // The newest are digested in eighths of a block.
+      await untilDigested(blockEventsOnPostgres / 8, () => database.number(undigested));
       await database.run("VACUUM (ANALYZE)");
     },
     countEvents: () => countEvents(ports[0]!, postgresKey),

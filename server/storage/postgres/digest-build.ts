@@ -8,7 +8,7 @@ import { earliest, type MsRange } from "./place.ts";
 /** Events of a block; a few more where many happened in the same millisecond. The bits of a common token fit twice on a page of 8 kB. */
 export const blockEventsUsual = 30_720;
 /** The newest events are digested in so many parts of a block, which become one in the end: in the index they take the longest to be found. */
-export const partsOfBlock = 8;
+const partsOfBlock = 8;
 /** Events that a step reads: a few milliseconds of this process's time. */
 const readEvents = 500;
 /** A node that did no step for so long is gone, and what it was at is begun anew. */
