@@ -1,6 +1,7 @@
 import { Database } from "bun:sqlite";
 import { cp } from "node:fs/promises";
 import { join } from "node:path";
+import { blockEventsUsual as blockEventsOnPostgres } from "../server/storage/postgres/digest-build.ts";
 import { blockEventsUsual } from "../server/storage/sqlite/digest-build.ts";
 import { copyDatabase, type Database as PostgresDatabase } from "./postgres.ts";
 import { deleteFolder, freePort, makeFolder, root, run, startServer, stop } from "./processes.ts";
@@ -129,7 +130,11 @@ export async function startTidings(): Promise<Tidings> {
         )
         .get()!.bytes;
     },
-    settle: () => untilDigested(file),
+    settle: async () => {
+      using database = new Database(file, { readonly: true });
+      const left = database.query<{ events: number }, []>(undigested);
+      await untilDigested(blockEventsUsual, async () => left.get()!.events);
+    },
     countEvents: () => countEvents(node.port, apiKey),
     stop: async () => {
       await node.stop();
@@ -138,16 +143,16 @@ export async function startTidings(): Promise<Tidings> {
   };
 }
 
-/** Waits until the upkeep has made digests of all but the newest events. */
-async function untilDigested(file: string): Promise<void> {
-  using database = new Database(file, { readonly: true });
-  const left = database.query<{ events: number }, []>(
-    `SELECT (SELECT coalesce(sum(events), 0) FROM channels) - coalesce(sum(events - changed), 0) AS events FROM blocks`,
-  );
+/** In no block's digest. */
+const undigested =
+  "SELECT (SELECT coalesce(sum(events), 0) FROM channels) - coalesce(sum(events - changed), 0) AS events FROM blocks";
+
+/** Waits until the upkeep has made digests of all but the newest events, which are fewer than these. */
+async function untilDigested(eventsMax: number, countLeft: () => Promise<number>): Promise<void> {
   const deadline = performance.now() + digestedMsMax;
   for (;;) {
-    const { events } = left.get()!;
-    if (events < blockEventsUsual) return;
+    const events = await countLeft();
+    if (events < eventsMax) return;
     if (performance.now() > deadline)
       throw new Error(`${events} events are not digested after ${digestedMsMax / 60_000} minutes.`);
     await Bun.sleep(500);
@@ -181,7 +186,11 @@ export async function startNodes(
     pids: nodes.map(({ pid }) => pid),
     database,
     diskBytes: () => database.number("SELECT pg_database_size(current_database())"),
-    settle: () => database.run("VACUUM (ANALYZE)"),
+    settle: async () => {
+      // The newest are digested in eighths of a block.
+      await untilDigested(blockEventsOnPostgres / 8, () => database.number(undigested));
+      await database.run("VACUUM (ANALYZE)");
+    },
     countEvents: () => countEvents(ports[0]!, postgresKey),
     stop: async () => {
       for (const node of nodes) await node.stop();

@@ -61,6 +61,22 @@ export function uuids(values: readonly string[]): Buffer {
   return array;
 }
 
+/** `bytea[]` */
+export function bytes(values: readonly Uint8Array[]): Buffer {
+  const array = arrayOf(
+    "bytea",
+    values.length,
+    values.reduce((sum, { length }) => sum + 4 + length, 0),
+  );
+  let at = headBytes;
+  for (const value of values) {
+    array.writeInt32BE(value.length, at);
+    array.set(value, at + 4);
+    at += 4 + value.length;
+  }
+  return array;
+}
+
 /** `text[]`, or `bytea[]` of the texts in UTF-8; null stands for null */
 export function texts(values: readonly (string | null)[], type: "text" | "bytea" = "text"): Buffer {
   let bytes = 0;

@@ -5,23 +5,33 @@ import { partsOf, type Range, valueIn } from "../counted.ts";
 import { jsonOf, userIdIn } from "../event-row.ts";
 import type { CountQuery, Counts, Split } from "../store.ts";
 import { Buckets, Tally, TooManyValuesError } from "../tally.ts";
+import { textOf, token } from "../tokens.ts";
 import type { Ask } from "./ask.ts";
-import { type Match, matchOf } from "./match.ts";
-import type { createRead, Row } from "./read.ts";
+import type { Blocks } from "./blocks.ts";
+import { createCountDigested } from "./digest-count.ts";
+import { type Match, matchOf, queryOfTokens } from "./match.ts";
+import type { Row } from "./page.ts";
+import { withinOf } from "./place.ts";
+import type { createRead } from "./read.ts";
+import { tokensFrom } from "./vocabulary.ts";
 
 const hourMs = 3_600_000;
 /** A count of millions of events that no counter holds takes a while. */
 const countMs = 60_000;
 const rowsOfRun = 2_000;
+/** Values that are counted one by one in digests; the events tell more of them apart sooner. */
+const termsMax = 1_000;
 
 /** A count under way: what was asked, and what was found. */
 type Work = CountQuery & { match: Match; buckets: Buckets; all: number[]; tally: Tally };
 
 /**
  * Makes the function that counts events. What the counters hold is not counted again: they serve for whole hours of channels
- * and names.
+ * and names. Else digests do, and in time that is in none the database groups the events themselves.
  */
-export function createCount(ask: Ask, { readPage }: ReturnType<typeof createRead>) {
+export function createCount(ask: Ask, { readPage }: ReturnType<typeof createRead>, blocks: Blocks) {
+  const countDigested = createCountDigested(blocks);
+
   return async function count(query: CountQuery): Promise<Counts | null> {
     const buckets = new Buckets(query.bounds);
     const all = new Array<number>(buckets.length).fill(0);
@@ -35,7 +45,7 @@ export function createCount(ask: Ask, { readPage }: ReturnType<typeof createRead
     try {
       for (const part of partsOf(query)) {
         if (part.isCounted && query.split?.by !== "tag") await addCounted(work, part);
-        else if (work.match.isExact) await addGrouped(work, part);
+        else if (work.match.isExact) await addDigested(work, part);
         else await addRows(work, part);
       }
     } catch (error) {
@@ -83,6 +93,78 @@ export function createCount(ask: Ask, { readPage }: ReturnType<typeof createRead
       countMs,
     );
     for (const { value, bucket, events } of rows) add(work, value, bucket, events);
+  }
+
+  /** Adds the events of a range: what the digests tell, and the rest as the database groups it. */
+  async function addDigested(work: Work, range: Range): Promise<void> {
+    const { projectId, match, buckets, all, tally, split } = work;
+    const terms = split ? await termsOf(projectId, split) : [];
+    if (terms === null) return addGrouped(work, range);
+    const { condition } = match;
+    const tokens = terms.map(({ token }) => token);
+    // When each is to be looked for in the index, because no digest tells.
+    const left = terms.map((): Range[] => []);
+    for await (const { count, range: between } of countDigested(
+      { projectId, condition, tokens, buckets },
+      range,
+    )) {
+      if (between) {
+        await addGrouped(work, between);
+        continue;
+      }
+      let rest = count.count((bucket, events) => {
+        all[bucket]! += events;
+      });
+      const unknown: number[] = [];
+      for (const [index, { token, text }] of terms.entries()) {
+        const found = count.countWith(token, (bucket, events) => tally.add(text, bucket, events));
+        if (found === null) unknown.push(index);
+        else rest -= found;
+      }
+      // An event has one value at most: where all are told apart, no other value is there.
+      if (rest > 0) for (const index of unknown) extend(left[index]!, count.range);
+    }
+    for (const [index, { token, text }] of terms.entries()) {
+      for (const range of left[index]!) await addTerm(work, token, text, range);
+    }
+  }
+
+  /** Adds to a split the events of a range that have a token; they are few. */
+  async function addTerm(
+    { projectId, match, bounds, tally }: Work,
+    token: string,
+    text: string,
+    range: Range,
+  ): Promise<void> {
+    const terms = [queryOfTokens([token]), match.query, withinOf(projectId, range)];
+    const rows = await ask<{ bucket: number; events: number }>(
+      `SELECT width_bucket(created_at, $4::bigint[]) - 1 AS bucket, count(*) AS events FROM events
+       WHERE project_id = $1 AND created_at >= $2 AND created_at < $3 AND tokens @@ $5::tsquery GROUP BY 1`,
+      [projectId, range.fromMs, range.toMs, bounds, terms.filter((term) => term !== null).join(" & ")],
+      countMs,
+    );
+    for (const { bucket, events } of rows) tally.add(text, bucket, events);
+  }
+
+  /** The values that a project's events are split into, with their tokens; null where they are many, or where a hash is all that is known of one. */
+  async function termsOf(projectId: number, split: Split): Promise<{ token: string; text: string }[] | null> {
+    if (split.by === "channel") {
+      const rows = await ask<{ name: string }>("SELECT name FROM channels WHERE project_id = $1 LIMIT $2", [
+        projectId,
+        termsMax + 1,
+      ]);
+      return rows.length > termsMax
+        ? null
+        : rows.map(({ name }) => ({ token: token.channel(projectId, name), text: name }));
+    }
+    const prefix = split.by === "name" ? token.name(projectId, "") : token.tag(projectId, split.key, "");
+    const terms: { token: string; text: string }[] = [];
+    for await (const word of tokensFrom(ask, prefix)) {
+      const text = textOf(word.slice(prefix.length));
+      if (text === null || terms.length === termsMax) return null;
+      terms.push({ token: word, text });
+    }
+    return terms;
   }
 
   /** Adds the events of a range, grouped by the database. */
@@ -137,6 +219,13 @@ export function createCount(ask: Ask, { readPage }: ReturnType<typeof createRead
       after = next;
     }
   }
+}
+
+/** A range that goes on where the last one ended becomes one with it. */
+function extend(ranges: Range[], { fromMs, toMs }: Range): void {
+  const last = ranges.at(-1);
+  if (last?.toMs === fromMs) last.toMs = toMs;
+  else ranges.push({ fromMs, toMs });
 }
 
 /** More groups than these have more values than a split may tell apart. */

@@ -1,10 +1,14 @@
 import pg from "pg";
 import type { EventStore } from "../store.ts";
+import { createAnalyze } from "./analyze.ts";
 import { createAsk } from "./ask.ts";
+import { createBlocks } from "./blocks.ts";
 import { createCount } from "./count.ts";
+import { createDigest } from "./digest-build.ts";
 import { Feed } from "./feed.ts";
 import { createForget } from "./forget.ts";
 import { createKnownTexts } from "./known-texts.ts";
+import { scannedRowsUsual } from "./page.ts";
 import { Partitions } from "./partitions.ts";
 import { connectionSettings, type DatabaseAddress, openPool } from "./pool.ts";
 import { createRead } from "./read.ts";
@@ -19,6 +23,8 @@ type Options = {
   pool: pg.Pool;
   address: DatabaseAddress;
   onError: (error: unknown) => void;
+  /** Events of a block that is digested. */
+  blockEvents: number;
 };
 
 /** The events' half of the store, in a database that is up to date. */
@@ -26,13 +32,17 @@ export async function createPostgresEvents({
   pool,
   address,
   onError,
+  blockEvents,
 }: Options): Promise<EventStore & { close: () => Promise<void> }> {
   const node = crypto.randomUUID();
   const writing = openPool({ ...address, connections: batchesMax + 1 }, onError);
   const ask = createAsk(pool, readMs);
   const askWriting = createAsk(writing, readMs);
-  const read = createRead(ask);
+  const blocks = createBlocks(ask);
+  const read = createRead(ask, blocks, Math.min(scannedRowsUsual, blockEvents));
   const texts = createKnownTexts(ask);
+  const analyze = createAnalyze(ask);
+  const digest = createDigest(ask, blockEvents);
   const forget = createForget(ask, read);
   const scrub = createScrub(ask, read);
   const feed = new Feed({
@@ -60,14 +70,16 @@ export async function createPostgresEvents({
     find: read.find,
     arrivedAfter: read.arrivedAfter,
     follow: (follower) => feed.follow(follower),
-    count: createCount(ask, read),
+    count: createCount(ask, read, blocks),
     users: texts.users,
     startingWith: texts.startingWith,
     countRemovable: forget.countRemovable,
     remove: forget.remove,
     shrink: scrub.shrink,
-    // Its own indexes find what this would help to find.
-    digest: async () => {},
+    async digest(pause, nowMs) {
+      await analyze();
+      await digest(pause, nowMs);
+    },
     async scrub(pause, userIds = []) {
       await scrub.scrub(pause, userIds.length > 0);
       return { copies: 0 };

@@ -3,13 +3,14 @@ import type { EventFilter, OneEvent, Removal, Removed } from "../store.ts";
 import { bigints, uuids } from "./arrays.ts";
 import type { Ask } from "./ask.ts";
 import { matchOf } from "./match.ts";
-import type { createRead, Row } from "./read.ts";
+import type { Row } from "./page.ts";
+import type { createRead } from "./read.ts";
 
 /** A count of millions takes a while. */
 const countMs = 60_000;
 
 /** Makes the functions that remove events. What is to go is looked for before the lock is taken. */
-export function createForget(ask: Ask, { readPage }: ReturnType<typeof createRead>) {
+export function createForget(ask: Ask, { readFullPage }: ReturnType<typeof createRead>) {
   async function find(removal: Removal | OneEvent, limit: number): Promise<{ rows: Row[]; isLast: boolean }> {
     const { projectId } = removal;
     if ("id" in removal) {
@@ -21,7 +22,7 @@ export function createForget(ask: Ask, { readPage }: ReturnType<typeof createRea
       );
       return { rows, isLast: true };
     }
-    const { rows, next } = await readPage({ projectId, filter: filterOf(removal), order: "asc" }, limit);
+    const { rows, next } = await readFullPage({ projectId, filter: filterOf(removal), order: "asc" }, limit);
     return { rows, isLast: next === null };
   }
 

@@ -4,6 +4,7 @@ import type { ControlTables } from "../control-tables.ts";
 import type { Store, StoreWatch } from "../store.ts";
 import { createClaimDeliveries } from "./deliveries.ts";
 import { createDialect } from "./dialect.ts";
+import { blockEventsUsual } from "./digest-build.ts";
 import { createPostgresEvents } from "./events.ts";
 import { isPassing } from "./failure.ts";
 import { migrate } from "./migrate.ts";
@@ -17,13 +18,19 @@ const longestWaitMs = 5_000;
 /**
  * Opens the store in a database, and brings that to this program's version. A server that does not answer is waited for, as it may
  * be starting too.
+ *
+ * @param blockEvents - events of a block that is digested
  */
-export async function openPostgresStore(address: DatabaseAddress, watch: StoreWatch): Promise<Store> {
+export async function openPostgresStore(
+  address: DatabaseAddress,
+  watch: StoreWatch,
+  blockEvents = blockEventsUsual,
+): Promise<Store> {
   const pool = openPool(address, watch.onError);
   try {
     await comeUp(pool, watch);
     await takeOver(pool);
-    const events = await createPostgresEvents({ pool, address, onError: watch.onError });
+    const events = await createPostgresEvents({ pool, address, onError: watch.onError, blockEvents });
     const control = new Kysely<ControlTables>({
       dialect: createDialect(pool),
       plugins: [new CamelCasePlugin()],

@@ -4,7 +4,7 @@ import type { KnownTexts, UserQuery } from "../store.ts";
 import { beginning, beginningsOf, partsOfTag, textOf, token } from "../tokens.ts";
 import type { Ask } from "./ask.ts";
 import { queryOfTokens } from "./match.ts";
-import type { Row } from "./read.ts";
+import type { Row } from "./page.ts";
 import { behind, tokensFrom } from "./vocabulary.ts";
 
 /** Tokens that are looked at, for the case that of many only a hash is left. */

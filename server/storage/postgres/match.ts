@@ -3,6 +3,7 @@ import type { EventFilter } from "../store.ts";
 import { isWhole } from "../tokens.ts";
 
 export type Match = {
+  condition: Condition;
   /** A `tsquery` (https://www.postgresql.org/docs/current/datatype-textsearch.html); null finds every event. */
   query: string | null;
   /** It finds what the filter asks for and nothing else; otherwise it finds more, and the events are to be looked at. */
@@ -17,7 +18,8 @@ export function matchOf(projectId: number, filter: EventFilter): Match {
     isExact: isWhole(word),
   }));
   const findsAll = match.needed.length === 0 && match.excluded.length === 0;
-  return { query: findsAll ? null : written(conditionOf(projectId, match)), isExact: match.isExact };
+  const condition = conditionOf(projectId, match);
+  return { condition, query: findsAll ? null : written(condition), isExact: match.isExact };
 }
 
 /** The query for what has one of some tokens. */

@@ -1,4 +1,5 @@
 import type { Pause } from "../store.ts";
+import { texts } from "./arrays.ts";
 import type { Ask } from "./ask.ts";
 import { queryOfTokens } from "./match.ts";
 import type { createRead } from "./read.ts";
@@ -23,6 +24,10 @@ const tables = [
   "idempotency_keys",
   "users",
   "jobs",
+  "blocks",
+  "block_moments",
+  "block_tokens",
+  "late_events",
 ];
 
 /** Makes the functions that clear away what removed events left. */
@@ -30,8 +35,55 @@ export function createScrub(ask: Ask, { readPage }: ReturnType<typeof createRead
   async function isUsed(word: string): Promise<boolean> {
     const projectId = Number.parseInt(word, 10);
     const query = { projectId, filter: {}, order: "desc" as const };
-    const { rows } = await readPage(query, 1, { query: queryOfTokens([word]), isExact: true });
+    const { rows } = await readPage(query, 1, {
+      condition: { kind: "tokens", tokens: [word] },
+      query: queryOfTokens([word]),
+      isExact: true,
+    });
     return rows.length > 0;
+  }
+
+  /** Those of some tokens that no event has any more. */
+  async function goneAmong(words: string[]): Promise<string[]> {
+    const used = new Set(
+      (
+        await ask<{ token: string }>(
+          `SELECT DISTINCT token FROM (SELECT DISTINCT substring(word FROM '^[0-9]+')::integer AS project_id FROM unnest($1::text[]) AS word) AS projects,
+             LATERAL (SELECT tokens FROM events WHERE events.project_id = projects.project_id
+               ORDER BY created_at DESC, id DESC LIMIT $2) AS newest,
+             LATERAL unnest(tsvector_to_array(tokens)) AS token
+           WHERE token = ANY ($1::text[])`,
+          [words, sampleEvents],
+        )
+      ).map(({ token }) => token),
+    );
+    const gone: string[] = [];
+    for (const word of words) if (!used.has(word) && !(await isUsed(word))) gone.push(word);
+    return gone;
+  }
+
+  /** Takes tokens that no event has any more out of digests whose events went. */
+  async function forgetTokens(pause: Pause): Promise<void> {
+    // What is being digested was read before: its node finds that the block is gone, and begins anew.
+    await ask("SELECT empty_block(id), retire_block(id) FROM blocks WHERE events IS NULL AND changed > 0");
+    const blocks = await ask<{ id: number }>("SELECT id FROM blocks WHERE changed > 0 ORDER BY id");
+    const known = new Set<string>();
+    for (const { id } of blocks) {
+      const rows = await ask<{ token: string }>("SELECT token FROM block_tokens WHERE block = $1", [id]);
+      const words = rows.flatMap(({ token }) => (known.has(token) ? [] : [token]));
+      for (let at = 0; at < words.length; at += stepTokens) {
+        const step = words.slice(at, at + stepTokens);
+        const gone = await goneAmong(step);
+        if (gone.length > 0) {
+          await ask(
+            "DELETE FROM block_tokens WHERE block IN (SELECT id FROM blocks WHERE changed > 0) AND token = ANY ($1)",
+            [texts(gone)],
+          );
+        }
+        for (const word of step) known.add(word);
+        await pause();
+      }
+    }
   }
 
   /** Takes tokens that no event has any more out of the vocabulary. */
@@ -42,20 +94,7 @@ export function createScrub(ask: Ask, { readPage }: ReturnType<typeof createRead
       ]);
       if (doubted.length === 0) return;
       const words = doubted.map(({ token }) => token);
-      const used = new Set(
-        (
-          await ask<{ token: string }>(
-            `SELECT DISTINCT token FROM (SELECT DISTINCT substring(word FROM '^[0-9]+')::integer AS project_id FROM unnest($1::text[]) AS word) AS projects,
-               LATERAL (SELECT tokens FROM events WHERE events.project_id = projects.project_id
-                 ORDER BY created_at DESC, id DESC LIMIT $2) AS newest,
-               LATERAL unnest(tsvector_to_array(tokens)) AS token
-             WHERE token = ANY ($1::text[])`,
-            [words, sampleEvents],
-          )
-        ).map(({ token }) => token),
-      );
-      const gone: string[] = [];
-      for (const word of words) if (!used.has(word) && !(await isUsed(word))) gone.push(word);
+      const gone = await goneAmong(words);
       await ask("SELECT settle_doubts($1, $2)", [words, gone]);
       await pause();
     }
@@ -89,6 +128,7 @@ export function createScrub(ask: Ask, { readPage }: ReturnType<typeof createRead
      */
     async scrub(pause: Pause, rebuilds: boolean): Promise<void> {
       await settleDoubts(pause);
+      await forgetTokens(pause);
       for (const name of [...(await partitions()), ...tables]) {
         await ask(`VACUUM (SKIP_LOCKED) ${name}`, [], cleaningMs);
         await pause();

@@ -1,25 +1,20 @@
 import type { Database } from "bun:sqlite";
-import { addPacked, type Bits, unpacked } from "./bits.ts";
-import { changedMax } from "./digest-build.ts";
-import type { MomentsRow } from "./digest-draft.ts";
+import {
+  type Block,
+  changedMax,
+  type Moments,
+  type MomentsRow,
+  momentsIn,
+  ordinalFrom,
+  type WithAny,
+  withAny,
+} from "../block.ts";
 import { positionAt, positionSql } from "./position.ts";
-
-/** A block whose digest can be asked. */
-export type Block = {
-  fromMs: number;
-  toMs: number;
-  /** Ordinals go from 0 up to this. */
-  events: number;
-  /** Events that came or went since it was digested. */
-  changed: number;
-};
 
 /** An event's millisecond, and its place among the events of it when they were digested, where that is known. */
 export type Place = { ms: number; index: number | null };
 
 type BlockRow = Omit<Block, "events"> & { events: number | null };
-/** Milliseconds of events whose ordinals follow one another. */
-type Moments = { first: number; ms: Float64Array };
 
 const blocksAtATime = 64;
 
@@ -70,17 +65,8 @@ export function createBlocks(database: Database) {
     },
 
     /** The ordinals of events with one of some tokens, and those of the tokens that the digest does not know. */
-    withAny(block: Block, tokens: string[]): { bits: Bits | null; unknown: string[] } {
-      let bits: Bits | null = null;
-      const unknown: string[] = [];
-      for (const token of tokens) {
-        const stored = ordinalsOf(block, token);
-        if (stored === undefined) unknown.push(token);
-        else if (bits === null) bits = unpacked(stored, block.events);
-        else addPacked(bits, stored);
-      }
-      return { bits, unknown };
-    },
+    withAny: (block: Block, tokens: string[]): WithAny =>
+      withAny(tokens, block.events, (token) => ordinalsOf(block, token)),
 
     /** Makes the function that tells where the events of a block stand; ordinals near one another are quickest. */
     placesOf({ fromMs }: Block): (ordinal: number) => Place {
@@ -102,14 +88,7 @@ export function createBlocks(database: Database) {
     ordinalAt({ fromMs, events }: Block, ms: number): number {
       const row = selectMomentsBefore.get(fromMs, ms);
       if (!row) return 0;
-      const { first, ms: all } = momentsIn(row);
-      let [low, high] = [0, all.length];
-      while (low < high) {
-        const middle = (low + high) >> 1;
-        if (all[middle]! < ms) low = middle + 1;
-        else high = middle;
-      }
-      return Math.min(first + low, events);
+      return Math.min(ordinalFrom(momentsIn(row), ms), events);
     },
 
     /** The positions of events that were stored after a block was digested. */
@@ -118,20 +97,4 @@ export function createBlocks(database: Database) {
       return selectLate.values(positionAt(fromMs), positionAt(toMs)) as [number, number][];
     },
   };
-}
-
-function momentsIn({ first, ms, gaps }: MomentsRow): Moments {
-  const all: number[] = [ms];
-  let last = ms;
-  for (let at = 0; at < gaps.length; ) {
-    let gap = 0;
-    for (let factor = 1; ; factor *= 0x80) {
-      const byte = gaps[at++]!;
-      gap += (byte & 0x7f) * factor;
-      if (byte < 0x80) break;
-    }
-    last += gap;
-    all.push(last);
-  }
-  return { first, ms: Float64Array.from(all) };
 }

@@ -1,15 +1,11 @@
 import type { Database } from "bun:sqlite";
-import { DigestDraft, type DigestRow } from "./digest-draft.ts";
+import { changedMax, changedMsMax, unsettledMs } from "../block.ts";
+import { DigestDraft, type DigestRow } from "../digest-draft.ts";
 import type { DigestStep } from "./digest-write.ts";
 import { positionAt } from "./position.ts";
 
 /** Events of a block; a few more where many happened in the same millisecond. */
 export const blockEventsUsual = 65_536;
-/** A digest is of no use after so many events of its block came or went, and made anew then; after this time where any did. */
-export const changedMax = 256;
-const changedMsMax = 3_600_000;
-/** What happened so lately may still be joined by what was sent meanwhile, dated by its client. */
-const unsettledMs = 10_000;
 /** Events that a step reads, and that a step only counts: a few milliseconds of the reader's time. */
 const readEvents = 500;
 const countedEvents = 4_000;

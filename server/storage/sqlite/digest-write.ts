@@ -1,7 +1,8 @@
 import type { Database } from "bun:sqlite";
+import { changedMax } from "../block.ts";
+import type { DigestPart } from "../digest-draft.ts";
 import { token } from "../tokens.ts";
-import { type BlockRange, changedMax } from "./digest-build.ts";
-import type { DigestPart } from "./digest-draft.ts";
+import type { BlockRange } from "./digest-build.ts";
 import { positionAt, positionSql } from "./position.ts";
 
 /** Tokens that a step looks for in the index, and those whose ordinals it deletes. */

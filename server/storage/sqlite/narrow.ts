@@ -1,8 +1,9 @@
 import type { Database } from "bun:sqlite";
+import { type Bits, countBits, ordinalsOf } from "../bits.ts";
+import type { Block } from "../block.ts";
+import { evaluate } from "../evaluate.ts";
 import type { Condition } from "../match.ts";
-import { type Bits, countBits, ordinalsOf } from "./bits.ts";
-import type { Block, Blocks } from "./blocks.ts";
-import { evaluate } from "./evaluate.ts";
+import type { Blocks } from "./blocks.ts";
 import { positionAt } from "./position.ts";
 
 /** Milliseconds since 1970, the first inclusive and the second not. */

@@ -240,6 +240,7 @@ BEGIN
     FROM unnest(in_created, in_arrivals, in_ids, in_projects, in_flags, in_bodies, in_tokens)
       WITH ORDINALITY AS t (created_at, arrival, id, project_id, flag, body, token_list, n)
     WHERE n <> ALL (left_out);
+  PERFORM note_late_events(in_projects, in_created, left_out);
   IF in_all_flags & 3 <> 0 THEN
     INSERT INTO sent_ids (project_id, id, created_at)
       SELECT project_id, id, created_at
@@ -361,6 +362,7 @@ BEGIN
          coalesce(array_agg(event ->> 'name'), '{}'),
          coalesce(array_agg(array_to_string(tsvector_to_array(tokens), ' ')), '{}')
     INTO gone_ids, gone_created, gone_channels, gone_names, gone_tokens FROM gone;
+  PERFORM note_gone_events(in_project, gone_created);
   DELETE FROM sent_ids WHERE project_id = in_project AND id = ANY (gone_ids);
   DELETE FROM deliveries WHERE event_id = ANY (gone_ids::text[]) AND project_id = in_project;
 

@@ -1,11 +1,12 @@
-import { wordsOf } from "../../events/words.ts";
-import type { Event } from "../../wire/event.ts";
-import { token } from "../tokens.ts";
+import { wordsOf } from "../events/words.ts";
+import type { Event } from "../wire/event.ts";
 import { Gaps, packed } from "./bits.ts";
+import type { MomentsRow } from "./block.ts";
+import { token } from "./tokens.ts";
 
 /** A token is rare in a block on fewer events than this, and not in its digest. */
 const rareBelow = 8;
-const momentsInRow = 2_048;
+export const momentsInRow = 2_048;
 /** Texts of events that a step takes apart, and bytes that are handed over at a time. */
 const stepTexts = 1_000;
 const handedBytes = 128 * 1_024;
@@ -13,7 +14,6 @@ const handedBytes = 128 * 1_024;
 /** An event's millisecond and the rest of its position, its project, and its body. */
 export type DigestRow = [ms: number, sequence: number, projectId: number, body: string];
 
-export type MomentsRow = { first: number; ms: number; gaps: Uint8Array };
 type TokenRow = { token: string; ordinals: Uint8Array };
 export type DigestPart = { moments: MomentsRow[]; tokens: TokenRow[] };
 

@@ -1,6 +1,6 @@
-import type { Condition } from "../match.ts";
 import { type Bits, fullBits } from "./bits.ts";
-import type { Block, Blocks } from "./blocks.ts";
+import type { Block, Digests } from "./block.ts";
+import type { Condition } from "./match.ts";
 
 /**
  * What a query finds in a block, as far as its digest tells. A token that the digest does not know may be on some events, never
@@ -19,7 +19,11 @@ export type Found = {
 };
 
 /** Evaluates a query on the digest of a block; null stands for no events. */
-export function evaluate(query: Condition, block: Block, blocks: Blocks): Found {
+export function evaluate<Of extends Block>(
+  query: Condition,
+  block: Of,
+  blocks: Pick<Digests<Of>, "withAny">,
+): Found {
   switch (query.kind) {
     case "prefix":
       return {
