@@ -34,11 +34,13 @@ async function openNode(skewMs: number) {
   const clock = new ArrivalClock(null, () => Date.now() + skewMs);
   const told: Told[] = [];
   const skipped: Moment[] = [];
+  let reached: Moment = { ms: 0, sequence: 0 };
   let heard: () => number[] = () => [projectId];
   return {
     store,
     told,
     skipped,
+    reached: () => reached,
     hear(projects: () => number[]) {
       heard = projects;
     },
@@ -47,7 +49,9 @@ async function openNode(skewMs: number) {
         projects: () => heard(),
         arrived: ({ event, arrival }: Arrival) =>
           told.push({ id: event.id, arrival, atMs: performance.now() }),
-        reached() {},
+        reached: (moment) => {
+          reached = moment;
+        },
         skipped: (moment) => skipped.push(moment),
       }),
     make(more: { id?: string; createdAtMs?: number; projectId?: number } = {}): AcceptedEvent {
@@ -193,7 +197,8 @@ test("a node is told of a project's events from the moment on that somebody list
   follower.hear(() => []);
   await storeMany(4, 10);
   await until(() => nodes[0]!.told.length === 40);
-  await Bun.sleep(200);
+  const { arrival } = nodes[0]!.told.at(-1)!;
+  await until(() => compareMoments(follower.reached(), arrival) >= 0);
   expect(follower.told).toEqual([]);
   follower.hear(() => [projectId]);
   const event = nodes[0]!.make();
