@@ -37,7 +37,8 @@ const { quick } = values;
 const events = Math.ceil(positiveNumber("events", values.events ?? (quick ? "5000" : "1000000")));
 const seconds = positiveNumber("seconds", values.seconds ?? (quick ? "0.1" : "8"));
 const rounds = positiveNumber("rounds", values.rounds ?? (quick ? "1" : "3"));
-const isWhole = !values.rows && !quick && events >= 1_000_000 && seconds >= 8 && rounds >= 3;
+/** What is written down: how long and how often it was measured stands beside it. */
+const isWhole = !values.rows && !quick && events >= 1_000_000 && seconds >= 5 && rounds >= 2;
 
 const say = (sentence: string) => console.error(sentence);
 let failures = 0;
