@@ -6,6 +6,7 @@ import type { RawPostgresJob } from "./raw-postgres.ts";
 import type { RawJob, RawResult } from "./raw-sqlite.ts";
 import type { Server } from "./servers.ts";
 import type { SteadyJob, SteadyResult } from "./steady.ts";
+import type { RowOptions } from "./table.ts";
 
 /** A closed loop of requests. */
 export const runLoad = (job: LoadJob) => runScript<LoadResult>("bench/load.ts", job);
@@ -15,6 +16,18 @@ export const runDrain = (job: DrainJob) => runScript<DrainResult>("bench/drain.t
 
 /** Events posted at a steady rate, and their arrival at live streams. */
 export const runSteady = (job: SteadyJob) => runScript<SteadyResult>("bench/steady.ts", job);
+
+/** The same at a rate that is far from the most, with nobody who listens. */
+export function runSteadyPosts(
+  { ports, apiKey }: Pick<Server, "ports" | "apiKey">,
+  { seconds, warmupMs, quick }: Pick<RowOptions, "seconds" | "warmupMs" | "quick">,
+): Promise<SteadyResult> {
+  const perSecond = steadyPostsPerSecond(quick);
+  const times = { warmupMs, durationMs: seconds * 1_000 };
+  return runSteady({ ports, apiKey, perSecond, ...times, streams: 0, watchedStreams: 0 });
+}
+
+export const steadyPostsPerSecond = (quick: boolean): number => (quick ? 100 : 1_000);
 
 /** Rows inserted straight into SQLite, or into PostgreSQL. */
 export const runRawSqlite = (job: RawJob) => runScript<RawResult>("bench/raw-sqlite.ts", job);

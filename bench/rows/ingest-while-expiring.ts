@@ -1,5 +1,5 @@
 import { channelCount } from "../events.ts";
-import { runSteady } from "../generators.ts";
+import { runSteadyPosts, steadyPostsPerSecond } from "../generators.ts";
 import type { Tidings } from "../servers.ts";
 import { count, type Line, median, milliseconds, perSecond, type RowOptions } from "../table.ts";
 
@@ -8,21 +8,9 @@ import { count, type Line, median, milliseconds, perSecond, type RowOptions } fr
  * before there is anything to remove and meanwhile. It leaves little of the month behind.
  */
 export async function ingestWhileExpiring(options: RowOptions): Promise<Line[]> {
-  const { seconds, warmupMs, rounds, quick, month, say } = options;
+  const { rounds, quick, month, say } = options;
   const { server } = await month();
-  const { ports, apiKey } = server;
-  const eventsPerSecond = quick ? 100 : 1_000;
-  const post = () =>
-    runSteady({
-      ports,
-      apiKey,
-      perSecond: eventsPerSecond,
-      warmupMs,
-      durationMs: seconds * 1_000,
-      streams: 0,
-      watchedStreams: 0,
-    });
-
+  const post = () => runSteadyPosts(server, options);
   const alone: number[] = [];
   for (let round = 1; round <= rounds; round++) alone.push((await post()).answers.p99Ms);
   await keepForADay(server);
@@ -44,7 +32,7 @@ export async function ingestWhileExpiring(options: RowOptions): Promise<Line[]> 
     {
       what: "ingest p99 while retention removes events, against without",
       measured: `${(median(beside) / median(alone)).toFixed(1)}x`,
-      figures: `${milliseconds(median(beside))} (${list(beside)}) to ${milliseconds(median(alone))} (${list(alone)}) at ${count(eventsPerSecond)} POSTs/s; ${perSecond(median(removed))} were removed meanwhile`,
+      figures: `${milliseconds(median(beside))} (${list(beside)}) to ${milliseconds(median(alone))} (${list(alone)}) at ${count(steadyPostsPerSecond(quick))} POSTs/s; ${perSecond(median(removed))} were removed meanwhile`,
     },
   ];
 }

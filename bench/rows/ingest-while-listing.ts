@@ -1,4 +1,4 @@
-import { runDrain, runSteady } from "../generators.ts";
+import { runDrain, runSteadyPosts, steadyPostsPerSecond } from "../generators.ts";
 import { count, type Line, median, milliseconds, type RowOptions, ratio } from "../table.ts";
 
 const listings = 2;
@@ -8,20 +8,10 @@ export async function ingestWhileListing(options: RowOptions): Promise<Line[]> {
   const { seconds, warmupMs, rounds, quick, month, say } = options;
   const { server } = await month();
   const { ports, apiKey } = server;
-  const eventsPerSecond = quick ? 100 : 1_000;
   const durationMs = seconds * 1_000;
   // The listings begin so long before the generator of posts is started, and go on for several times that after the last.
   const marginMs = quick ? 100 : 500;
-  const post = () =>
-    runSteady({
-      ports,
-      apiKey,
-      perSecond: eventsPerSecond,
-      warmupMs,
-      durationMs,
-      streams: 0,
-      watchedStreams: 0,
-    });
+  const post = () => runSteadyPosts(server, options);
   const alone: number[] = [];
   const beside: number[] = [];
   const listed: number[] = [];
@@ -52,7 +42,7 @@ export async function ingestWhileListing(options: RowOptions): Promise<Line[]> {
       ),
       bar: "2x",
       aim: "1.2x",
-      figures: `${milliseconds(median(beside))} to ${milliseconds(median(alone))} at ${count(eventsPerSecond)} POSTs/s; the listings gave ${count(median(listed))} events/s meanwhile`,
+      figures: `${milliseconds(median(beside))} to ${milliseconds(median(alone))} at ${count(steadyPostsPerSecond(quick))} POSTs/s; the listings gave ${count(median(listed))} events/s meanwhile`,
     },
   ];
 }

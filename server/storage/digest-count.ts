@@ -3,7 +3,8 @@ import type { Block, Digests } from "./block.ts";
 import type { Range } from "./counted.ts";
 import { and, evaluate } from "./evaluate.ts";
 import type { Condition } from "./match.ts";
-import type { Buckets } from "./tally.ts";
+import type { Buckets, Tally } from "./tally.ts";
+import type { Term } from "./tokens.ts";
 
 /** Adds events to a bucket. */
 type Add = (bucket: number, events: number) => void;
@@ -37,6 +38,19 @@ export class BlockCount<Of extends Block = Block> {
   countWith(token: string, add: Add): number | null {
     const { bits } = this.#blocks.withAny(this.#block, [token]);
     return bits === null ? null : this.#count(and(bits, this.#found), add);
+  }
+
+  /** Counts them all, and those of each term, of which an event has one at most; gives the places of the terms that are still to be sought. */
+  split(terms: readonly Term[], tally: Tally, add: Add): number[] {
+    let rest = this.count(add);
+    const unknown: number[] = [];
+    for (const [index, { token, text }] of terms.entries()) {
+      const found = this.countWith(token, (bucket, events) => tally.add(text, bucket, events));
+      if (found === null) unknown.push(index);
+      else rest -= found;
+    }
+    // Where all are told apart, no other term is there.
+    return rest > 0 ? unknown : [];
   }
 
   #count(bits: Bits | null, add: Add): number {

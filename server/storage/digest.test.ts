@@ -3,8 +3,10 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import pg from "pg";
 import { holds } from "../events/filter.ts";
-import { ArrivalClock, eventIdOf } from "../events/id.ts";
+import { ArrivalClock } from "../events/id.ts";
 import { createProject } from "../projects/projects.ts";
+import { acceptedEvent } from "../testing/accepted-event.ts";
+import { searchesOf } from "../testing/arbitraries.ts";
 import { expectConsistent } from "../testing/consistency.ts";
 import { makePlace, type Place, removePlace, storeEngines, testWatch } from "../testing/engine.ts";
 import type { Event } from "../wire/event.ts";
@@ -13,7 +15,7 @@ import { valueIn } from "./counted.ts";
 import { openPostgresStore } from "./postgres/index.ts";
 import { openSqliteStore } from "./sqlite/index.ts";
 import { databaseFile } from "./sqlite/open.ts";
-import type { AcceptedEvent, Cursor, EventFilter, Split, Store } from "./store.ts";
+import type { Cursor, EventFilter, Split, Store } from "./store.ts";
 
 const blockEvents = 60;
 const startMs = Date.UTC(2026, 0, 31);
@@ -91,22 +93,16 @@ describe.each([...storeEngines])("digests on %s", (engine) => {
     minute,
     ...body
   }: typeof made extends fc.Arbitrary<infer Made> ? Made : never) {
-    const arrival = clock.next();
-    const createdAtMs = startMs + minute * minuteMs;
     // Two tags that are common and never meet.
     const tags = { ...body.tags, side: body.tags.plan === "pro" ? "left" : "right" };
-    const event = { id: eventIdOf(arrival), ...body, tags, createdAt: new Date(createdAtMs).toISOString() };
-    all.push({ projectId: projects[project]!, event });
-    return {
+    const event = acceptedEvent({
       projectId: projects[project]!,
-      event,
-      json: JSON.stringify(event),
-      idSent: false,
-      createdAtMs,
-      dated: true,
-      arrival,
-      notifies: false,
-    } satisfies AcceptedEvent;
+      arrival: clock.next(),
+      event: { ...body, tags },
+      createdAtMs: startMs + minute * minuteMs,
+    });
+    all.push(event);
+    return event;
   }
 
   const append = async (count: number, seed: number) => {
@@ -141,17 +137,7 @@ describe.each([...storeEngines])("digests on %s", (engine) => {
       .constantFrom("true", "false")
       .map((value): Search => ({ kind: "field", field: "notify", values: [value] })),
   );
-  const search = fc.letrec<{ search: Search }>((tie) => ({
-    search: fc.oneof(
-      { maxDepth: 3, depthSize: "small" },
-      leaf,
-      fc.record({
-        kind: fc.constantFrom("all" as const, "any" as const),
-        of: fc.array(tie("search"), { minLength: 2, maxLength: 3 }),
-      }),
-      fc.record({ kind: fc.constant("not" as const), of: tie("search") }),
-    ),
-  })).search;
+  const search = searchesOf(leaf, 3);
   const moment = fc.nat({ max: hours * 60 }).map((minute) => startMs + minute * minuteMs);
   const filter: fc.Arbitrary<EventFilter> = fc.record(
     { search, channel: fc.constantFrom("a", "b"), fromMs: moment, toMs: moment },
@@ -349,7 +335,7 @@ describe.each([...storeEngines])("digests on %s", (engine) => {
     }, 60_000);
   });
 
-  test("a token that is on no event any more leaves the digests with the scrub", async () => {
+  test("a token that is on no event leaves the digests with the scrub", async () => {
     const tokens = () =>
       engines[engine].number(
         place,

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { csvRow } from "../events/csv.ts";
-import { ArrivalClock, compareMoments, eventIdOf, type Moment } from "../events/id.ts";
+import { ArrivalClock, compareMoments, type Moment } from "../events/id.ts";
 import { createProject } from "../projects/projects.ts";
+import { acceptedEvent } from "../testing/accepted-event.ts";
 import { stores } from "../testing/stores.ts";
 import type { Event } from "../wire/event.ts";
 import { parseSearch } from "../wire/search.ts";
@@ -44,22 +45,15 @@ for (const engine of stores) {
     };
 
     function make(projectId: number, made: Made = {}): AcceptedEvent {
-      const arrival = clock.next();
-      const id = made.id ?? eventIdOf(arrival);
-      const createdAtMs = made.createdAtMs ?? arrival.ms;
-      const createdAt = new Date(createdAtMs).toISOString();
-      const { channel = "c", name = "n", userId = "", notify = false, tags = {} } = made;
-      const event = { id, name, channelId: channel, userId, notify, tags, createdAt };
-      return {
+      const { channel = "c", createdAtMs, notifies = false, ...event } = made;
+      return acceptedEvent({
         projectId,
-        event,
-        json: JSON.stringify(event),
-        idSent: made.id !== undefined,
+        arrival: clock.next(),
+        event: { ...event, channelId: channel },
         createdAtMs,
-        dated: made.createdAtMs !== undefined,
-        arrival,
-        notifies: made.notifies ?? false,
-      };
+        idSent: event.id !== undefined,
+        notifies,
+      });
     }
 
     async function append(projectId: number, made: Made = {}): Promise<AcceptedEvent> {

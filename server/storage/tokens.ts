@@ -13,6 +13,9 @@ import type { Event } from "../wire/event.ts";
 const exactCharactersMax = 80;
 const wordCharactersMax = 64;
 
+/** A token, and the text that it stands for. */
+export type Term = { token: string; text: string };
+
 export const token = {
   /** Of the rows that stand for no event, one a day (migrations/0002-engine.sql). */
   milestone: "m",

@@ -5,7 +5,7 @@ import { partsOf, type Range, valueIn } from "../counted.ts";
 import { jsonOf, userIdIn } from "../event-row.ts";
 import type { CountQuery, Counts, Split } from "../store.ts";
 import { Buckets, Tally, TooManyValuesError } from "../tally.ts";
-import { textOf, token } from "../tokens.ts";
+import { type Term, textOf, token } from "../tokens.ts";
 import type { Ask } from "./ask.ts";
 import type { Blocks } from "./blocks.ts";
 import { createCountDigested } from "./digest-count.ts";
@@ -112,17 +112,10 @@ export function createCount(ask: Ask, { readPage }: ReturnType<typeof createRead
         await addGrouped(work, between);
         continue;
       }
-      let rest = count.count((bucket, events) => {
+      const unknown = count.split(terms, tally, (bucket, events) => {
         all[bucket]! += events;
       });
-      const unknown: number[] = [];
-      for (const [index, { token, text }] of terms.entries()) {
-        const found = count.countWith(token, (bucket, events) => tally.add(text, bucket, events));
-        if (found === null) unknown.push(index);
-        else rest -= found;
-      }
-      // An event has one value at most: where all are told apart, no other value is there.
-      if (rest > 0) for (const index of unknown) extend(left[index]!, count.range);
+      for (const index of unknown) extend(left[index]!, count.range);
     }
     for (const [index, { token, text }] of terms.entries()) {
       for (const range of left[index]!) await addTerm(work, token, text, range);
@@ -147,7 +140,7 @@ export function createCount(ask: Ask, { readPage }: ReturnType<typeof createRead
   }
 
   /** The values that a project's events are split into, with their tokens; null where they are many, or where a hash is all that is known of one. */
-  async function termsOf(projectId: number, split: Split): Promise<{ token: string; text: string }[] | null> {
+  async function termsOf(projectId: number, split: Split): Promise<Term[] | null> {
     if (split.by === "channel") {
       const rows = await ask<{ name: string }>("SELECT name FROM channels WHERE project_id = $1 LIMIT $2", [
         projectId,
@@ -158,7 +151,7 @@ export function createCount(ask: Ask, { readPage }: ReturnType<typeof createRead
         : rows.map(({ name }) => ({ token: token.channel(projectId, name), text: name }));
     }
     const prefix = split.by === "name" ? token.name(projectId, "") : token.tag(projectId, split.key, "");
-    const terms: { token: string; text: string }[] = [];
+    const terms: Term[] = [];
     for await (const word of tokensFrom(ask, prefix)) {
       const text = textOf(word.slice(prefix.length));
       if (text === null || terms.length === termsMax) return null;

@@ -1,8 +1,10 @@
 /** A database that is killed between a commit that did not wait for the log and the wait for it: nothing is acknowledged or told that it lost. */
+
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import pg from "pg";
-import { ArrivalClock, eventIdOf } from "../../events/id.ts";
+import { ArrivalClock } from "../../events/id.ts";
 import { createProject } from "../../projects/projects.ts";
+import { acceptedEvent } from "../../testing/accepted-event.ts";
 import { makeTables, testWatch } from "../../testing/engine.ts";
 import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
 import type { ProblemError } from "../../wire/problems.ts";
@@ -34,21 +36,7 @@ async function crash(): Promise<void> {
 }
 
 function make(): AcceptedEvent {
-  const arrival = clock.next();
-  const id = eventIdOf(arrival);
-  const createdAt = new Date(arrival.ms).toISOString();
-  const event = { id, name: "n", channelId: "c", userId: "", notify: false, tags: {}, createdAt };
-  const json = JSON.stringify(event);
-  return {
-    projectId,
-    event,
-    json,
-    idSent: false,
-    createdAtMs: arrival.ms,
-    dated: false,
-    arrival,
-    notifies: false,
-  };
+  return acceptedEvent({ projectId, arrival: clock.next() });
 }
 
 function openNode(): Promise<Store> {

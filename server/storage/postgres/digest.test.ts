@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import pg from "pg";
-import { ArrivalClock, eventIdOf } from "../../events/id.ts";
+import { ArrivalClock } from "../../events/id.ts";
 import { createProject } from "../../projects/projects.ts";
+import { acceptedEvent } from "../../testing/accepted-event.ts";
 import { makePlace, type Place, removePlace, storeEngines, testWatch } from "../../testing/engine.ts";
-import type { AcceptedEvent, EventFilter, Pause, Store } from "../store.ts";
+import type { EventFilter, Pause, Store } from "../store.ts";
 import { openPostgresStore } from "./index.ts";
 
 const blockEvents = 60;
@@ -43,30 +44,19 @@ describe.if(storeEngines.includes("postgres"))("digests of several nodes", () =>
   const finished = () => number("SELECT count(*) AS number FROM blocks WHERE events IS NOT NULL");
 
   async function append(count: number, secondsApart = 1, minute = 0): Promise<void> {
-    const events = Array.from({ length: count }, (_, index): AcceptedEvent => {
-      const arrival = clock.next();
-      const createdAtMs = startMs + minute * 60_000 + index * secondsApart * 1_000;
-      const event = {
-        id: eventIdOf(arrival),
-        channelId: "a",
-        name: "Paid",
-        userId: index % 3 === 0 ? "goes" : "stays",
-        notify: false,
-        tags: { side: index % 2 === 0 ? "left" : "right", odd: String(index % 2) },
-        createdAt: new Date(createdAtMs).toISOString(),
-      };
-      const json = JSON.stringify(event);
-      return {
+    const events = Array.from({ length: count }, (_, index) =>
+      acceptedEvent({
         projectId,
-        event,
-        json,
-        idSent: false,
-        createdAtMs,
-        dated: true,
-        arrival,
-        notifies: false,
-      };
-    });
+        arrival: clock.next(),
+        event: {
+          channelId: "a",
+          name: "Paid",
+          userId: index % 3 === 0 ? "goes" : "stays",
+          tags: { side: index % 2 === 0 ? "left" : "right", odd: String(index % 2) },
+        },
+        createdAtMs: startMs + minute * 60_000 + index * secondsApart * 1_000,
+      }),
+    );
     await nodes[0]!.events.appendAll(events);
   }
 

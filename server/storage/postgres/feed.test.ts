@@ -1,8 +1,9 @@
 /** Two nodes on one database: each is told of what either stores, in one order. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import pg from "pg";
-import { ArrivalClock, compareMoments, eventIdOf, type Moment } from "../../events/id.ts";
+import { ArrivalClock, compareMoments, type Moment } from "../../events/id.ts";
 import { createProject } from "../../projects/projects.ts";
+import { acceptedEvent } from "../../testing/accepted-event.ts";
 import { makePlace, type Place, removePlace, testWatch } from "../../testing/engine.ts";
 import { openStore } from "../open.ts";
 import type { AcceptedEvent, Arrival, Store } from "../store.ts";
@@ -55,20 +56,14 @@ async function openNode(skewMs: number) {
         skipped: (moment) => skipped.push(moment),
       }),
     make(more: { id?: string; createdAtMs?: number; projectId?: number } = {}): AcceptedEvent {
-      const arrival = clock.next();
-      const { id = eventIdOf(arrival), createdAtMs = arrival.ms } = more;
-      const createdAt = new Date(createdAtMs).toISOString();
-      const event = { id, name: "n", channelId: "c", userId: "", notify: false, tags: {}, createdAt };
-      return {
+      const { id, createdAtMs } = more;
+      return acceptedEvent({
         projectId: more.projectId ?? projectId,
-        event,
-        json: JSON.stringify(event),
-        idSent: more.id !== undefined,
+        arrival: clock.next(),
+        event: id === undefined ? {} : { id },
         createdAtMs,
-        dated: more.createdAtMs !== undefined,
-        arrival,
-        notifies: false,
-      };
+        idSent: id !== undefined,
+      });
     },
   };
 }

@@ -43,7 +43,7 @@ export function createScrub(ask: Ask, { readPage }: ReturnType<typeof createRead
     return rows.length > 0;
   }
 
-  /** Those of some tokens that no event has any more. */
+  /** Those of some tokens that are on no event. */
   async function goneAmong(words: string[]): Promise<string[]> {
     const used = new Set(
       (
@@ -62,7 +62,7 @@ export function createScrub(ask: Ask, { readPage }: ReturnType<typeof createRead
     return gone;
   }
 
-  /** Takes tokens that no event has any more out of digests whose events went. */
+  /** Takes tokens that are on no event out of digests whose events went. */
   async function forgetTokens(pause: Pause): Promise<void> {
     // What is being digested was read before: its node finds that the block is gone, and begins anew.
     await ask("SELECT empty_block(id), retire_block(id) FROM blocks WHERE events IS NULL AND changed > 0");
@@ -86,7 +86,7 @@ export function createScrub(ask: Ask, { readPage }: ReturnType<typeof createRead
     }
   }
 
-  /** Takes tokens that no event has any more out of the vocabulary. */
+  /** Takes tokens that are on no event out of the vocabulary. */
   async function settleDoubts(pause: Pause): Promise<void> {
     for (;;) {
       const doubted = await ask<{ token: string }>("SELECT token FROM vocabulary_doubts LIMIT $1", [
@@ -124,7 +124,7 @@ export function createScrub(ask: Ask, { readPage }: ReturnType<typeof createRead
      * Removes dead rows from the tables, and what they left from the indexes. What PostgreSQL can't promise: bytes stay in its log, in its standbys'
      * and in backups until those are gone, and in the free space of pages until it is written over.
      *
-     * @param rebuilds - builds the search index anew: it keeps tokens that no event has any more
+     * @param rebuilds - builds the search index anew: it keeps the tokens of removed events
      */
     async scrub(pause: Pause, rebuilds: boolean): Promise<void> {
       await settleDoubts(pause);

@@ -7,10 +7,11 @@ import { eventJson, userIdIn } from "../event-row.ts";
 import type { Condition } from "../match.ts";
 import type { CountQuery, Counts, Split } from "../store.ts";
 import { Buckets, Tally, TooManyValuesError } from "../tally.ts";
+import type { Term } from "../tokens.ts";
 import { createBlocks } from "./blocks.ts";
 import { createCounters } from "./counters.ts";
 import { createCountNext } from "./digest-count.ts";
-import type { IndexedTexts, Term } from "./indexed-texts.ts";
+import type { IndexedTexts } from "./indexed-texts.ts";
 import { type Match, matchOf, textOf } from "./match.ts";
 import { positionAfter, positionAt } from "./position.ts";
 import { Turns } from "./turns.ts";
@@ -145,15 +146,9 @@ export function createCount(database: Database, vocabulary: Vocabulary, texts: I
       work,
       range,
       (count) => {
-        let rest = count.count(() => {});
-        const unknown: number[] = [];
-        for (const [index, { token, text }] of terms.entries()) {
-          const found = count.countWith(token, (bucket, events) => tally.add(text, bucket, events));
-          if (found === null) unknown.push(index);
-          else rest -= found;
-        }
-        // An event has one value at most: where all are told apart, no other value is there.
-        if (rest > 0) for (const index of unknown) extend(left[index]!, count.range);
+        // All of them were counted before.
+        const unknown = count.split(terms, tally, () => {});
+        for (const index of unknown) extend(left[index]!, count.range);
       },
       async (part) => {
         for (const ranges of left) extend(ranges, part);

@@ -114,7 +114,7 @@ export function createDigestWrite(database: Database) {
 
     went: (ms: number): void => changedAt(ms),
 
-    /** Takes tokens that are on no event any more out of digests whose events went, some at a time; whether there are more. */
+    /** Takes tokens that are on no event out of digests whose events went, some at a time; whether there are more. */
     forgetTokens(): boolean {
       const block = selectChanged.get(sought.fromMs);
       if (!block) {

@@ -50,7 +50,7 @@ export function createRemove(database: Database, counting: Counting, digests: Di
     `UPDATE channels SET events = events - ?3 WHERE project_id = ?1 AND name = ?2
      RETURNING coalesce(last_event_at, 0) AS lastMs`,
   );
-  // The newest of the last hour that has any: without that, all that the index still has of events which are gone would be gone through.
+  // From the last hour on in which the channel has events: the index goes through the entries of removed ones, too, however many.
   const selectNewest = database.prepare<{ ms: number }, [string, number, string]>(
     `SELECT rowid >> 21 AS ms FROM events_index
      WHERE events_index MATCH ?1 AND rowid >= ${positionSql(

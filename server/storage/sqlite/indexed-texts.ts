@@ -3,11 +3,8 @@ import type { Event } from "../../wire/event.ts";
 import { valueIn } from "../counted.ts";
 import { eventJson } from "../event-row.ts";
 import type { Split } from "../store.ts";
-import { beginningsOf, textOf, token } from "../tokens.ts";
+import { beginningsOf, type Term, textOf, token } from "../tokens.ts";
 import { behind, type Vocabulary } from "./vocabulary.ts";
-
-/** A token, and the text that it stands for. */
-export type Term = { token: string; text: string };
 
 /** The texts that stand in the full-text index, each with its token; of one that holds a hash it is read from an event. */
 export type IndexedTexts = ReturnType<typeof createIndexedTexts>;

@@ -35,7 +35,7 @@ export function createScrub(database: Database, digests: DigestWrite) {
       return true;
     },
 
-    /** Goes on with taking tokens that are on no event any more out of the digests. */
+    /** Goes on with taking tokens that are on no event out of the digests. */
     forgetTokens: database.transaction(digests.forgetTokens),
 
     /** Moves pages from the end of the file into free ones, and cuts the file off. */

@@ -61,7 +61,7 @@ BEGIN
     CROSS JOIN LATERAL (
       SELECT id, to_ms, changed FROM blocks
       WHERE blocks.project_id = t.project_id AND from_ms <= t.created_at ORDER BY from_ms DESC LIMIT 1) AS block
-    -- Of one with more changes than these, the digest is of no use any more (storage/block.ts).
+    -- Of one with more changes than these, the digest is of no use (storage/block.ts).
     WHERE created_at < block.to_ms AND block.changed <= 256 AND n <> ALL (left_out)
   ), noted AS (
     INSERT INTO late_events (block, created_at) SELECT DISTINCT id, created_at FROM late ON CONFLICT DO NOTHING

@@ -1,6 +1,7 @@
 import type { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { eventIdOf } from "../../../events/id.ts";
+import { acceptedEvent } from "../../../testing/accepted-event.ts";
 import { expectPostgresConsistent } from "../../../testing/consistency-postgres.ts";
 import { testWatch } from "../../../testing/engine.ts";
 import {
@@ -14,7 +15,6 @@ import {
 } from "../../../testing/moves.ts";
 import { runTidings, startServer } from "../../../testing/server-process.ts";
 import { prepare, testConfig } from "../../../testing/test-app.ts";
-import type { Event } from "../../../wire/event.ts";
 import type { RefusedEvent } from "../../../wire/refused-event.ts";
 import type { User } from "../../../wire/user.ts";
 import { openStore } from "../../open.ts";
@@ -222,17 +222,8 @@ test("events that two processes gave the same arrival are moved, more of them th
     const isShared = n >= 500 && n < 3_000;
     const arrival = { ms: startMs + (isShared ? 500 : n), sequence: 0 };
     const createdAtMs = startMs - 1_000_000 + n;
-    const event: Event = {
-      id: eventIdOf({ ms: createdAtMs, sequence: n }),
-      name: "n",
-      channelId: "c",
-      userId: "",
-      notify: false,
-      tags: {},
-      createdAt: new Date(createdAtMs).toISOString(),
-    };
-    const json = JSON.stringify(event);
-    return { projectId: 1, event, json, idSent: false, createdAtMs, dated: true, arrival, notifies: false };
+    const event = { id: eventIdOf({ ms: createdAtMs, sequence: n }) };
+    return acceptedEvent({ projectId: 1, arrival, event, createdAtMs });
   });
   for (const verdict of await store.events.appendAll(events))
     expect(verdict).toMatchObject({ kind: "created" });
