@@ -86,6 +86,15 @@ for (const engine of stores) {
       expect(await streamed(all(projectId))).toEqual(parse([event.json]));
     });
 
+    test("a page that nobody waits for any longer is not read", async () => {
+      const projectId = await newProject();
+      await append(projectId);
+      const outcome = await store.events
+        .page(all(projectId), 10, AbortSignal.abort())
+        .catch((error: Error) => error.name);
+      expect(outcome).toBe("AbortError");
+    });
+
     test("events are found by a search, and written as lines and rows", async () => {
       const projectId = await newProject();
       const [paid] = [await append(projectId, { name: "Payment received" }), await append(projectId)];
