@@ -52,7 +52,7 @@ export function EventFacts({ event, project }: { event: Event; project: string }
         <Section title="Tags">
           <table className="w-full table-fixed text-sm">
             <colgroup>
-              <col className="w-[34%]" />
+              <col className="w-27 md:w-[34%]" />
               <col />
             </colgroup>
             <thead className="sr-only">
