@@ -162,6 +162,8 @@ test("a refused body names the user that it is about", () => {
     '{"userId":"u1"}',
     '{"user_id":"u1"}',
     '{"userId":"u1","user_id":2}',
+    '{"userId":"u1","userId":"u2"}',
+    '{"userId" : "u1", "userId":7}',
     '{"userId":"u1',
   ]) {
     expect(names(body, "u1")).toBe(true);

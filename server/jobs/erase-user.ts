@@ -6,6 +6,7 @@ import { removeAll, type Work } from "./work.ts";
 /** Rows that are looked through at a time; bodies of refused events may be long. */
 const refusedRows = 20;
 const answerRows = 500;
+const userMembers = /"user(?:Id|_id)"\s*:\s*("(?:[^"\\]|\\.)*")/g;
 
 /** Erases a user of a project: every event, and each other place that names them. Then `eraseTraces` has the files to clean. */
 export async function eraseUser(work: Work, job: JobRow): Promise<void> {
@@ -78,6 +79,8 @@ async function eraseRefusedEvents(work: Work, job: JobRow, userId: string): Prom
  * `user`, for which it may have been refused. Of one that can't be read, whether it holds the id at all.
  */
 export function names(body: string, userId: string): boolean {
+  // Of a member that stands there twice, JSON.parse tells the last.
+  for (const [, member] of body.matchAll(userMembers)) if (member === `"${escaped(userId)}"`) return true;
   let event: unknown;
   try {
     event = JSON.parse(body);
