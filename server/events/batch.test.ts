@@ -8,6 +8,7 @@ import type { BatchAnswer, LinesAnswer } from "../wire/batch.ts";
 import type { Channel } from "../wire/channel.ts";
 import type { Event } from "../wire/event.ts";
 import { limits } from "../wire/limits.ts";
+import type { Problem } from "../wire/problems.ts";
 
 let app: TestApp;
 beforeAll(async () => {
@@ -80,6 +81,14 @@ describe("an array of events", () => {
       { name: "without a key is refused", body: [ok], key: null, status: 401 },
     ],
   );
+
+  test("with an event that is wrong in many places lists some of them, and counts all", async () => {
+    const tags = Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`tag${n}`, n]));
+    const { results } = await postBatch([{ ...ok, tags }, ok]);
+    const refused = results[0] as Problem;
+    expect(refused.errors).toHaveLength(limits.itemFaults);
+    expect(refused.detail).toContain("(and 49 more)");
+  });
 
   test("of which all are refused is answered with 422, and a verdict for each", async () => {
     const answer = await postBatch([bad, bad]);

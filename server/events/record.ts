@@ -32,12 +32,20 @@ export type Recorder = ReturnType<typeof createRecorder>;
 /** Makes the one way in for events: check, date, store. The store tells the live streams of them. */
 export function createRecorder({ events, control, clock }: Rooms) {
   /** An event that is to be handed to the store before anything else is: commits keep the order of arrival. */
-  function accept(body: unknown, projectId: number, unknown: UnknownChannels): AcceptedEvent | ProblemError {
+  function accept(
+    body: unknown,
+    projectId: number,
+    unknown: UnknownChannels,
+    faultsMax = Infinity,
+  ): AcceptedEvent | ProblemError {
     const arrival = clock.next();
     const checked = checkEvent(body, arrival.ms);
     if (Array.isArray(checked)) {
       const more = checked.length > 1 ? ` (and ${checked.length - 1} more)` : "";
-      return problem("body-invalid", { detail: `${checked[0]!.detail}${more}`, errors: checked });
+      return problem("body-invalid", {
+        detail: `${checked[0]!.detail}${more}`,
+        errors: checked.slice(0, faultsMax),
+      });
     }
     const strange = unknown?.get(checked.channel);
     if (strange !== undefined) {
@@ -60,7 +68,7 @@ export function createRecorder({ events, control, clock }: Rooms) {
     const unknown = sender.knownChannelsOnly ? await unknownTo(sender, bodies) : null;
     const accepted: AcceptedEvent[] = [];
     const verdicts = bodies.map((body): ItemVerdict => {
-      const event = accept(body, sender.projectId, unknown);
+      const event = accept(body, sender.projectId, unknown, limits.itemFaults);
       if (event instanceof ProblemError) return event;
       accepted.push(event);
       return event.event.id;

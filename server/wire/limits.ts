@@ -19,6 +19,8 @@ export const limits = {
   linesPauseSeconds: 120,
   /** An array of events may take so long to come. */
   batchSeconds: 120,
+  /** Faults that are listed of each event of a batch, so that the answer is not many times as long as the batch; all are counted. */
+  itemFaults: 5,
   /** Refusals that the answer to NDJSON lists; all are counted. */
   listedRefusals: 1_000,
   idempotencyKeyCharacters: 255,
