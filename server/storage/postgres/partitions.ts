@@ -1,5 +1,21 @@
 import type { Ask } from "./ask.ts";
 
+/** A partition of the events, by the end of its name; the oldest has no beginning. */
+export type Partition = { suffix: string; fromMs: number | null; toMs: number };
+
+/** The partitions that there are, the oldest first. */
+export async function readPartitions(ask: Ask): Promise<Partition[]> {
+  const rows = await ask<{ suffix: string; bound: string }>(
+    `SELECT substr(relname, length('events_') + 1) AS suffix, pg_get_expr(relpartbound, oid) AS bound
+     FROM pg_inherits JOIN pg_class ON oid = inhrelid WHERE inhparent = 'events'::regclass AND NOT inhdetachpending`,
+  );
+  const partitions = rows.map(({ suffix, bound }) => {
+    const [, from, to] = /FROM \((?:MINVALUE|'(-?\d+)')\) TO \('(-?\d+)'\)/.exec(bound)!;
+    return { suffix, fromMs: from === undefined ? null : Number(from), toMs: Number(to) };
+  });
+  return partitions.sort((a, b) => a.toMs - b.toMs);
+}
+
 /**
  * The partitions of the events: one for each month (in UTC), and one for all before the first month. A month's is made before its
  * first event is stored.
@@ -42,13 +58,9 @@ export class Partitions {
   }
 
   async #read(): Promise<void> {
-    const rows = await this.#ask<{ name: string; bound: string }>(
-      `SELECT relname AS name, pg_get_expr(relpartbound, oid) AS bound FROM pg_inherits JOIN pg_class ON oid = inhrelid
-       WHERE inhparent = 'events'::regclass AND NOT inhdetachpending`,
-    );
-    const first = rows.find(({ bound }) => bound.includes("MINVALUE"));
-    this.#firstMs = Number(/TO \('(\d+)'\)/.exec(first!.bound)![1]);
-    this.#names = new Set(rows.map(({ name }) => name.slice("events_".length)));
+    const partitions = await readPartitions(this.#ask);
+    this.#firstMs = partitions[0]!.toMs;
+    this.#names = new Set(partitions.map(({ suffix }) => suffix));
   }
 }
 
