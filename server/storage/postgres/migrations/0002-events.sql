@@ -342,6 +342,20 @@ BEGIN
 END
 $$;
 
+-- When the newest event of a channel happened, which is in the last hour that has any; null where there is none.
+CREATE FUNCTION newest_event(in_project integer, in_channel text) RETURNS bigint LANGUAGE plpgsql SET enable_seqscan = off AS $$
+DECLARE
+  last_ms bigint;
+BEGIN
+  SELECT max(hour)::bigint * 3600000 INTO last_ms FROM channel_counters WHERE project_id = in_project AND channel = in_channel;
+  IF last_ms IS NULL THEN RETURN NULL; END IF;
+  RETURN (
+    SELECT max(created_at) FROM events
+    WHERE project_id = in_project AND ('{' || body || '}')::json ->> 'channelId' = in_channel
+      AND created_at >= last_ms AND created_at < last_ms + 3600000);
+END
+$$;
+
 -- Removes events by their places, with all that belongs to them; gives the ids of those that were still there.
 CREATE FUNCTION remove_events(in_project integer, in_created bigint[], in_ids uuid[], in_job text) RETURNS uuid[]
 LANGUAGE plpgsql SET enable_seqscan = off AS $$
@@ -388,15 +402,9 @@ BEGIN
     WHERE project_id = in_project AND channel_counters.channel = hours.channel AND channel_counters.hour = hours.hour AND events <= 0;
 
   UPDATE channels SET events = events - removed,
-      last_event_at = CASE WHEN last_event_at > last_removed THEN last_event_at ELSE (
-        -- The newest of the last hour that has any.
-        SELECT max(newest.created_at) FROM events AS newest
-        WHERE newest.project_id = in_project AND ('{' || newest.body || '}')::json ->> 'channelId' = channels.name
-          AND newest.created_at >= last_hour * 3600000 AND newest.created_at < (last_hour + 1) * 3600000) END
+      last_event_at = CASE WHEN last_event_at > last_removed THEN last_event_at ELSE newest_event(in_project, name) END
     FROM (
-      SELECT channel, count(*) AS removed, max(created_at) AS last_removed, (
-          SELECT max(hour)::bigint FROM channel_counters WHERE project_id = in_project AND channel_counters.channel = t.channel
-        ) AS last_hour
+      SELECT channel, count(*) AS removed, max(created_at) AS last_removed
       FROM unnest(gone_channels, gone_created) AS t (channel, created_at) GROUP BY channel
     ) AS sums
     WHERE project_id = in_project AND channels.name = sums.channel;
