@@ -214,6 +214,13 @@ export interface EventStore {
    * @param jobId - the job whose `done` counts them, in the same commit
    */
   remove(removal: Removal | OneEvent, limit: number, jobId?: string): Promise<Removed>;
+  /**
+   * Removes of the events that are older than their channel, or else their project, keeps them what the engine can remove many at a time,
+   * and gives how many went; the others are for `remove`.
+   *
+   * @param onRemoved - told of their ids, some at a time
+   */
+  removeExpired(nowMs: number, pause: Pause, onRemoved: (ids: string[]) => void): Promise<number>;
   /** Brings what makes searches quick beside the index up to date, in small steps; the newest events first. */
   digest(pause: Pause, nowMs: number): Promise<void>;
   /** Gives the space of what was removed back to the disk, in small steps. */

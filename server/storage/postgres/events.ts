@@ -8,6 +8,7 @@ import { createDigest } from "./digest-build.ts";
 import { Feed } from "./feed.ts";
 import { createForget } from "./forget.ts";
 import { createKnownTexts } from "./known-texts.ts";
+import { createMonths } from "./months.ts";
 import { scannedRowsUsual } from "./page.ts";
 import { Partitions } from "./partitions.ts";
 import { connectionSettings, type DatabaseAddress, openPool } from "./pool.ts";
@@ -44,6 +45,7 @@ export async function createPostgresEvents({
   const analyze = createAnalyze(ask);
   const digest = createDigest(ask, blockEvents);
   const forget = createForget(ask, read);
+  const months = createMonths(ask);
   const scrub = createScrub(ask, read);
   const feed = new Feed({
     ask,
@@ -75,12 +77,15 @@ export async function createPostgresEvents({
     startingWith: texts.startingWith,
     countRemovable: forget.countRemovable,
     remove: forget.remove,
+    removeExpired: months.removeExpired,
     shrink: scrub.shrink,
     async digest(pause, nowMs) {
       await analyze();
       await digest(pause, nowMs);
     },
     async scrub(pause, userIds = []) {
+      // What was taken out and is not cleared yet still holds what is to vanish.
+      await months.clear(pause);
       await scrub.scrub(pause, userIds.length > 0);
       return { copies: 0 };
     },

@@ -102,6 +102,8 @@ export async function openSqliteStore(
     users: (query, limit) => reader.ask({ kind: "users", query, limit }),
     countRemovable: (removal) => reader.ask<number>({ kind: "countRemovable", removal }),
     remove: (removal, limit, jobId) => writer.remove(removal, limit, jobId),
+    // The events of a file lie side by side, and go one after another.
+    removeExpired: async () => 0,
     shrink: (pause) => scrubAll("shrink", pause),
     async digest(pause, nowMs) {
       await writer.settleCounters();

@@ -45,6 +45,8 @@ CREATE TABLE channel_counters (
   events bigint NOT NULL,
   PRIMARY KEY (project_id, channel, hour)
 ) WITH (fillfactor = 70);
+-- A row comes with a channel's first event in an hour: that is all there is to add here.
+CREATE INDEX channel_counters_hour ON channel_counters (hour);
 
 -- The tokens of names, users and tags that events have, to be looked up by how they begin.
 CREATE TABLE vocabulary (token text COLLATE "C" PRIMARY KEY);
@@ -245,7 +247,9 @@ BEGIN
     INSERT INTO sent_ids (project_id, id, created_at)
       SELECT project_id, id, created_at
       FROM unnest(in_projects, in_ids, in_created, in_flags) WITH ORDINALITY AS t (project_id, id, created_at, flag, n)
-      WHERE flag & 3 <> 0 AND n <> ALL (left_out);
+      WHERE flag & 3 <> 0 AND n <> ALL (left_out)
+      -- That of an event which went with its whole month, and is not cleared away yet (clear_taken).
+      ON CONFLICT (project_id, id) DO UPDATE SET created_at = excluded.created_at;
   END IF;
 
   IF cardinality(left_out) > 0 THEN

@@ -1,0 +1,193 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import { createAccount } from "../accounts/create-account.ts";
+import { ArrivalClock } from "../events/id.ts";
+import { expire } from "../jobs/retention.ts";
+import { createProject } from "../projects/projects.ts";
+import { acceptedEvent } from "../testing/accepted-event.ts";
+import { expectConsistent } from "../testing/consistency.ts";
+import {
+  type Engine,
+  makePlace,
+  type Place,
+  removePlace,
+  storeEngines,
+  testWatch,
+} from "../testing/engine.ts";
+import { openStore } from "./open.ts";
+import type { AcceptedEvent, EventQuery, Store } from "./store.ts";
+
+const nowMs = Date.now();
+const dayMs = 86_400_000;
+const now = new Date(nowMs);
+/** The beginning of the month (UTC) so many months ago. */
+const monthsAgo = (months: number) => Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - months);
+const noPause = async () => {};
+
+type Opened = { store: Store; place: Place; projectId: number };
+
+for (const engine of storeEngines) {
+  describe(`what is too old on ${engine}`, () => {
+    const opened: Opened[] = [];
+    const open = async () => {
+      opened.push(await openPlace(engine));
+      return opened.at(-1)!;
+    };
+    afterEach(async () => {
+      for (const { store, place } of opened.splice(0)) {
+        await store.close();
+        await removePlace(place);
+      }
+    });
+
+    test("is gone afterwards in whatever way it went, with all that belonged to it", async () => {
+      const [one, other] = [await open(), await open()];
+      const events = history(one.projectId);
+      for (const { store, projectId } of [one, other]) {
+        expect(projectId).toBe(one.projectId);
+        const verdicts = await store.events.appendAll(events);
+        expect(verdicts.filter((verdict) => verdict instanceof Error || verdict.kind !== "created")).toEqual(
+          [],
+        );
+        await keep(store, { projects: 30, audit: 3_650 });
+        await store.events.digest(noPause, nowMs);
+      }
+      const removed: string[][] = [[], []];
+      const counts = [
+        await expire(
+          { store: one.store, pause: noPause, onRemoved: (ids) => removed[0]!.push(...ids) },
+          nowMs,
+        ),
+        await expire(
+          {
+            store: { ...other.store, events: { ...other.store.events, removeExpired: async () => 0 } },
+            pause: noPause,
+            onRemoved: (ids) => removed[1]!.push(...ids),
+          },
+          nowMs,
+        ),
+      ];
+      const old = events.filter(
+        ({ createdAtMs, event }) => createdAtMs < nowMs - 30 * dayMs && event.channelId !== "audit",
+      );
+      expect(counts).toEqual([old.length, old.length]);
+      expect(removed[0]!.toSorted()).toEqual(removed[1]!.toSorted());
+      const snapshots = [];
+      for (const { store, place, projectId } of [one, other]) {
+        await store.events.shrink(noPause);
+        expect(await expectConsistent(place)).toBe(events.length - old.length);
+        snapshots.push(await snapshot(store, projectId, events));
+      }
+      expect(snapshots[0]).toEqual(snapshots[1]!);
+      expect(snapshots[0]!.deliveries.length).toBeGreaterThan(0);
+      expect(snapshots[0]!.texts).not.toContain("old 0");
+      // Its id is free again, and what belongs to the new event stays.
+      const again = old.find(({ idSent, notifies }) => idSent && notifies)!;
+      const { store } = one;
+      expect(await store.events.append(again)).toEqual({ kind: "created", notified: true });
+      expect(await store.events.find(one.projectId, again.event.id)).toBe(again.json);
+    }, 60_000);
+  });
+}
+
+async function openPlace(engine: Engine): Promise<Opened> {
+  const place = await makePlace(engine);
+  const store = await openStore({ ...place, databaseConnections: 5 }, testWatch);
+  const projectId = await store.control.transaction().execute(async (transaction) => {
+    const { id } = await createProject(transaction, "Shop", null);
+    await createAccount(transaction, { email: "a@example.com", password: "" }, "", { id });
+    return id;
+  });
+  return { store, place, projectId };
+}
+
+async function keep(store: Store, days: { projects: number; audit: number }): Promise<void> {
+  await store.control.updateTable("projects").set({ retentionDays: days.projects }).execute();
+  await store.control
+    .updateTable("channels")
+    .set({ retentionDays: days.audit })
+    .where("name", "=", "audit")
+    .execute();
+}
+
+/** Months that are wholly too old, one that is but for a channel's last event, and what is new. */
+function history(projectId: number): AcceptedEvent[] {
+  const clock = new ArrivalClock(null);
+  const events: AcceptedEvent[] = [];
+  const add = (count: number, fromMs: number, channels: string[], note: string) => {
+    for (let n = 0; n < count; n++) {
+      const idSent = n % 5 === 0;
+      events.push(
+        acceptedEvent({
+          projectId,
+          arrival: clock.next(),
+          event: {
+            channelId: channels[n % channels.length]!,
+            name: `${note} ${n % 7}`,
+            userId: n % 3 === 0 ? `${note}-${n % 40}` : `u${n % 20}`,
+            tags: { plan: n % 2 ? "pro" : "free", [note]: `${n % 11}` },
+            ...(idSent && { id: Bun.randomUUIDv7() }),
+          },
+          createdAtMs: fromMs + n * 600_000,
+          idSent,
+          notifies: n % 7 === 0,
+        }),
+      );
+    }
+  };
+  add(1_100, monthsAgo(80), ["a", "ancient"], "ancient");
+  add(100, monthsAgo(6), ["a"], "few");
+  add(1_200, monthsAgo(5), ["a", "b", "closed"], "old");
+  add(1_100, monthsAgo(4), ["a", "b"], "kept");
+  add(1, monthsAgo(4) + 5 * dayMs, ["audit"], "audit");
+  add(50, nowMs - 50 * 600_000, ["a", "b"], "new");
+  return events;
+}
+
+/** All that can be asked about a project's events. */
+async function snapshot({ events, control }: Store, projectId: number, sought: AcceptedEvent[]) {
+  const query: EventQuery = { projectId, filter: {}, order: "asc" };
+  const listed: string[] = [];
+  for await (const chunk of events.stream(query)) listed.push(new TextDecoder().decode(chunk));
+  const bounds = Array.from({ length: 9 }, (_, index) => monthsAgo(7 - index));
+  const counts = [];
+  for (const split of [{ by: "channel" }, { by: "name" }, { by: "tag", key: "plan" }] as const) {
+    for (const filter of [{}, { userId: "u1" }]) {
+      counts.push(await events.count({ projectId, filter, bounds, split, series: 20, users: true }));
+    }
+  }
+  const texts: string[] = [];
+  for (const known of [
+    { kind: "name" },
+    { kind: "user" },
+    { kind: "key" },
+    { kind: "value", key: "plan" },
+  ] as const) {
+    texts.push(...(await events.startingWith(projectId, known, "", 100)));
+  }
+  const found = [];
+  for (const { event } of sought.filter((_, index) => index % 10 === 0))
+    found.push(await events.find(projectId, event.id));
+  const pages = [];
+  for (const filter of [
+    { channel: "a" },
+    { userId: "u1" },
+    { tags: [["plan", "pro"]] as [string, string][] },
+  ])
+    pages.push(await events.page({ ...query, filter }, 1_000));
+  return {
+    listed: listed.join(),
+    counts,
+    texts: texts.toSorted(),
+    found,
+    pages,
+    users: (await events.users({ projectId, prefix: "" }, 100)).toSorted((a, b) =>
+      a.userId < b.userId ? -1 : 1,
+    ),
+    channels: await control
+      .selectFrom("channels")
+      .select(["name", "events", "lastEventAt"])
+      .orderBy("name")
+      .execute(),
+    deliveries: await control.selectFrom("deliveries").select("eventId").orderBy("eventId").execute(),
+  };
+}
