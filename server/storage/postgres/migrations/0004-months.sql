@@ -1,6 +1,7 @@
 -- Removes at once what would take hours event by event: a partition all of whose events are too old. It is taken out of the events in one short
 -- transaction, which makes counters and channels right as well, and becomes a table by itself. What else belonged to its events is cleared away from
--- there, a little at a time, and the table is dropped at last. It is not dropped before, so whoever comes after a crash finds what is left to do.
+-- there, a little at a time, and the table is dropped at last. It is not dropped before, so whoever comes after a crash finds what is left to do. Until
+-- then a delivery is one of an event that is not found: it is neither listed nor sent, and only the number of what is unread may count it.
 
 -- Whether all events before a moment are too old in each of some channels.
 CREATE FUNCTION are_expired(in_projects integer[], in_channels text[], in_to bigint, now_ms bigint) RETURNS boolean
