@@ -139,8 +139,11 @@ test("an event goes when its time is over, and its space goes back to the disk",
   await upkeep.idle();
   expect(removed).toEqual([]);
   nowMs += 2 * dayMs;
-  upkeep.wake();
-  await upkeep.idle();
+  // The server's own upkeep may just be looking, and one looks at a time.
+  while (removed.length === 0) {
+    upkeep.wake();
+    await upkeep.idle();
+  }
   expect(new Set(removed).size).toBe(2_000);
   await upkeep.close();
   await store.close();

@@ -37,6 +37,8 @@ export function createMonths(ask: Ask) {
           [suffix, fromMs, toMs, nowMs, eventsMin],
           takeMs,
         );
+        // Nothing was done that others would have to be let in after.
+        if (row!.taken === 0) break;
         await pause();
         if (row!.taken !== null) break;
       }
