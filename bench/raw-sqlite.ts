@@ -42,6 +42,8 @@ function insertRaw({ folder, events, batch, warmupMs, durationMs }: RawJob): Raw
   migrate(folder);
   // The writer's own settings: WAL, synchronous = FULL, the same cache.
   const database = openForWriting(databaseFile(folder));
+  // SQLite merges its index by itself, as it does for everybody.
+  database.run("INSERT INTO events_index (events_index, rank) VALUES ('automerge', 4)");
   const insertEvent = database.prepare(
     `INSERT INTO events (position, project_id, id, arrival, body)
      VALUES (${positionSql("?1", "?2")}, ?3, unhex(?4, '-'), NULL, ?5)`,

@@ -10,8 +10,8 @@ export type Work = {
 };
 
 /**
- * Events that a step removes: their commit takes a few milliseconds, which is what an event that arrives may have to wait. After every 64
- * that go, FTS5 merges some hundreds of pages of its index; a step is to meet that once at most.
+ * Events that a step removes: their commit, with what is merged of the search index for it, takes some milliseconds, which is what an event
+ * that arrives may have to wait.
  */
 const stepEvents = 50;
 

@@ -5,13 +5,14 @@ import type { Verdict } from "../store.ts";
 import type { BatchEvent } from "./batch.ts";
 import type { Counting } from "./counting.ts";
 import type { DigestWrite } from "./digest-write.ts";
+import type { Merging } from "./merging.ts";
 import { datedBit, lastDatedSequence, positionAt, positionSql } from "./position.ts";
 
 /**
  * Makes the function that stores a batch of events with all that belongs to them: index, channels and deliveries; it tells
- * `counting` of each. It is to be called within a transaction, and gives a verdict for each event, in order.
+ * `counting` and `merging` of each. It is to be called within a transaction, and gives a verdict for each event, in order.
  */
-export function createAppend(database: Database, counting: Counting, digests: DigestWrite) {
+export function createAppend(database: Database, counting: Counting, merging: Merging, digests: DigestWrite) {
   const insertSentId = database.prepare(
     `INSERT INTO sent_ids (project_id, id, position)
      VALUES (?1, unhex(?2, '-'), ${positionSql("?3", "?4")}) ON CONFLICT DO NOTHING`,
@@ -103,6 +104,7 @@ export function createAppend(database: Database, counting: Counting, digests: Di
         insertEvent.run(createdAtMs, sequence, projectId, id, body);
       }
       insertTokens.run(createdAtMs, sequence, event.tokens);
+      merging.added(event.tokens);
       if (createdAtMs < digestedMs) digests.came(createdAtMs, sequence);
       counting.add(projectId, event.channel, event.name, createdAtMs, event.arrivalMs);
       const notified = event.notifies && insertDeliveries.run(projectId, id, event.arrivalMs).changes > 0;

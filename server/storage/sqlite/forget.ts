@@ -6,6 +6,7 @@ import type { OneEvent, Removal, Removed } from "../store.ts";
 import { token } from "../tokens.ts";
 import type { Counting } from "./counting.ts";
 import type { DigestWrite } from "./digest-write.ts";
+import type { Merging } from "./merging.ts";
 import { positionAt, positionSql } from "./position.ts";
 
 type Row = { ms: number; sequence: number; id: string; body: string };
@@ -15,7 +16,7 @@ const columns =
 const latest = 2n ** 63n - 1n;
 
 /** Makes the function that removes events with all that belongs to them. It is to be called within a transaction. */
-export function createRemove(database: Database, counting: Counting, digests: DigestWrite) {
+export function createRemove(database: Database, counting: Counting, merging: Merging, digests: DigestWrite) {
   const selectFound = database.prepare<Row, [string, bigint, bigint, number]>(
     `SELECT ${columns} FROM events_index JOIN events ON events.position = events_index.rowid
      WHERE events_index MATCH ?1 AND events_index.rowid BETWEEN ?2 AND ?3 ORDER BY events_index.rowid LIMIT ?4`,
@@ -81,6 +82,7 @@ export function createRemove(database: Database, counting: Counting, digests: Di
     for (const { ms, sequence, id, body } of rows) {
       deleteEvent.run(ms, sequence);
       deleteTokens.run(ms, sequence);
+      merging.removed();
       deleteSentId.run(projectId, id);
       if (ms < digestedMs) digests.went(ms);
       deleteDeliveries.run(dashed(id), projectId);

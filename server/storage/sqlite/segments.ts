@@ -2,6 +2,8 @@ import type { Database } from "bun:sqlite";
 
 /** How FTS5 begins the terms of its main index. */
 const mainPrefix = "0";
+/** Behind a cookie of four bytes, and four more that mark the form with tombstones, a structure record begins with how many levels there are. */
+const levelsAt = 8;
 /** A leaf's row is the number of its segment, shifted left, and its own. */
 const leafShift = 2 ** 37;
 
@@ -116,12 +118,16 @@ function* termsOn(leaf: Uint8Array): Generator<Uint8Array> {
   }
 }
 
+/** How many levels of segments the index has. */
+export function levelsIn(record: Uint8Array): number {
+  return new Varints(record, levelsAt).next();
+}
+
 export type Segment = { number: number; tombstonePages: number };
 
 /** The segments of the index, as its structure record tells ("Structure record" in the same file). */
 export function segmentsIn(record: Uint8Array): Segment[] {
-  // A cookie of four bytes; then four more that mark the form with tombstones.
-  const varints = new Varints(record, 8);
+  const varints = new Varints(record, levelsAt);
   const next = () => varints.next();
   const segments: Segment[] = [];
   const levels = next();

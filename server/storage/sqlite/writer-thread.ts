@@ -11,6 +11,7 @@ import { createCounting } from "./counting.ts";
 import { createDigestWrite, type DigestStep } from "./digest-write.ts";
 import { StatementError, storageProblem } from "./failure.ts";
 import { createRemove } from "./forget.ts";
+import { createMerging } from "./merging.ts";
 import { databaseFile, openForWriting } from "./open.ts";
 import { createKeepRefused } from "./refused.ts";
 import { createScrub, type ScrubStep } from "./scrub.ts";
@@ -53,11 +54,12 @@ export type WriterAnswer =
 
 const database = openForWriting(databaseFile(process.argv.at(-1)!));
 const counting = createCounting(database);
+const merging = createMerging(database);
 const digests = createDigestWrite(database);
-const append = createAppend(database, counting, digests);
+const append = createAppend(database, counting, merging, digests);
 const appendTied = createAppendTied(database, append);
 const keepRefused = createKeepRefused(database);
-const remove = createRemove(database, counting, digests);
+const remove = createRemove(database, counting, merging, digests);
 const scrub = createScrub(database, digests);
 const begin = database.prepare("BEGIN IMMEDIATE");
 const commit = database.prepare("COMMIT");
@@ -68,6 +70,7 @@ function committed<Result>(work: () => Result): Result {
   try {
     const result = work();
     counting.write();
+    merging.step();
     commit.run();
     return result;
   } catch (error) {

@@ -1,0 +1,50 @@
+import { expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createMerging } from "./merging.ts";
+import { databaseFile, migrate, openForWriting } from "./open.ts";
+import { positionAt } from "./position.ts";
+import { levelsIn, segmentsIn } from "./segments.ts";
+
+const commits = 3_000;
+const commitEvents = 10;
+
+test("the index is merged all along, in small steps, and as far as it has to be", () => {
+  const directory = mkdtempSync(join(tmpdir(), "tidings-merging-"));
+  migrate(directory);
+  const database = openForWriting(databaseFile(directory));
+  database.run("PRAGMA synchronous = OFF");
+  database.run("PRAGMA wal_autocheckpoint = 0");
+  const merging = createMerging(database);
+  const insert = database.prepare("INSERT INTO events_index (rowid, tokens) VALUES (?, ?)");
+  const structure = () =>
+    database.query<{ block: Uint8Array }, []>("SELECT block FROM events_index_data WHERE id = 10").get()!
+      .block;
+  /** Pages that were ever written to the log. */
+  const pagesWritten = () => (database.query("PRAGMA wal_checkpoint(PASSIVE)").get() as { log: number }).log;
+  let before = pagesWritten();
+  let mostPages = 0;
+  let mostSegments = 0;
+  for (let n = 0; n < commits * commitEvents; ) {
+    database.transaction(() => {
+      for (const end = n + commitEvents; n < end; n++) {
+        const tokens = `1a 1c${n % 20} 1u${(n * 7_919) % 100_003} 1tx=${n} 1ty=${n * 31} 1w${n % 1_000} 1wpayment`;
+        insert.run(positionAt(n + 1), tokens);
+        merging.added(tokens);
+      }
+      merging.step();
+    })();
+    const pages = pagesWritten();
+    // The log begins anew behind what was moved into the database.
+    mostPages = Math.max(mostPages, pages < before ? pages : pages - before);
+    before = pages;
+    mostSegments = Math.max(mostSegments, segmentsIn(structure()).length);
+  }
+  expect(levelsIn(structure())).toBeGreaterThan(3);
+  expect(mostPages).toBeLessThan(200);
+  expect(mostSegments).toBeLessThan(64);
+  database.run("INSERT INTO events_index (events_index) VALUES ('integrity-check')");
+  database.close();
+  rmSync(directory, { recursive: true });
+});
