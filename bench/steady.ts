@@ -27,6 +27,8 @@ type Summary = { count: number; p50Ms: number; p99Ms: number; maxMs: number };
 export type SteadyResult = {
   /** From the moment that an event was due to its answer. */
   answers: Summary;
+  /** The p99 of the answers to events that were due in each whole second; of a run that is shorter, of what there is. */
+  secondsP99Ms: number[];
   /** From the same moment to its arrival at a stream. */
   arrivals: Summary;
   posted: number;
@@ -55,6 +57,7 @@ type Stream = {
 /** Runs the job in this process. Rejects when a post is refused, a stream breaks, or an event does not arrive. */
 export async function steady(job: SteadyJob): Promise<SteadyResult> {
   const answers = new Latencies();
+  const seconds: number[][] = [];
   const arrivals = new Latencies();
   const { promise: broken, reject: fail } = Promise.withResolvers<never>();
   const streams: Stream[] = [];
@@ -125,7 +128,12 @@ export async function steady(job: SteadyJob): Promise<SteadyResult> {
     });
     const text = await answer.text();
     if (answer.status !== 201) throw new Error(`a post was answered ${answer.status}: ${text}`);
-    if (isCounted(number)) answers.add(performance.now() - dueAt(number));
+    if (!isCounted(number)) return;
+    const latencyMs = performance.now() - dueAt(number);
+    answers.add(latencyMs);
+    const second = Math.floor((number * intervalMs - job.warmupMs) / 1_000);
+    seconds[second] ??= [];
+    seconds[second].push(latencyMs);
   }
 
   async function postEvents(): Promise<void> {
@@ -158,15 +166,16 @@ export async function steady(job: SteadyJob): Promise<SteadyResult> {
   const cpuBefore = process.cpuUsage();
   await Promise.race([postEvents().then(awaitArrivals), broken]);
   const cpu = process.cpuUsage(cpuBefore);
-  const seconds = (performance.now() - startedAt) / 1_000;
+  const tookSeconds = (performance.now() - startedAt) / 1_000;
   isOver = true;
   for (const socket of sockets) socket.end();
   return {
     answers: summaryOf(answers),
+    secondsP99Ms: seconds.slice(0, Math.max(1, Math.floor(job.durationMs / 1_000))).map(p99Of),
     arrivals: summaryOf(arrivals),
     posted: total,
-    bytesPerSecond: streams.reduce((sum, { bytes }) => sum + bytes, 0) / seconds,
-    generatorCpuShare: (cpu.user + cpu.system) / 1_000_000 / seconds,
+    bytesPerSecond: streams.reduce((sum, { bytes }) => sum + bytes, 0) / tookSeconds,
+    generatorCpuShare: (cpu.user + cpu.system) / 1_000_000 / tookSeconds,
   };
 }
 
@@ -187,6 +196,10 @@ export function createNumberReader(): (chunk: Buffer) => number[] {
     rest = Buffer.from(bytes.subarray(at >= 0 ? at : Math.max(from, bytes.length - mark.length + 1)));
     return numbers;
   };
+}
+
+function p99Of(latencies: number[]): number {
+  return latencies.toSorted((a, b) => a - b)[Math.ceil(latencies.length * 0.99) - 1]!;
 }
 
 function summaryOf(latencies: Latencies): Summary {

@@ -2,39 +2,40 @@ import { runDrain, runSteadyPosts, steadyPostsPerSecond } from "../generators.ts
 import { count, type Line, median, milliseconds, type RowOptions, ratio } from "../table.ts";
 
 const listings = 2;
-/** A pause of the disk or of the machine falls into some rounds, on either side: more and shorter ones, so that their median is of the others. */
-const moreRounds = 3;
 
 /** What recording costs while complete listings stream: the same steady load, without them and beside them. */
 export async function ingestWhileListing(options: RowOptions): Promise<Line[]> {
-  const { warmupMs, quick, month, say } = options;
-  const rounds = options.rounds * moreRounds;
-  const seconds = options.seconds / 2;
+  const { seconds, warmupMs, rounds, quick, month, say } = options;
   const { server } = await month();
   const { ports, apiKey } = server;
   const durationMs = seconds * 1_000;
   // The listings begin so long before the generator of posts is started, and go on for several times that after the last.
   const marginMs = quick ? 100 : 500;
-  const post = () => runSteadyPosts(server, { ...options, seconds });
+  const post = () => runSteadyPosts(server, options);
   const alone: number[] = [];
   const beside: number[] = [];
+  const wholeAlone: number[] = [];
+  const wholeBeside: number[] = [];
   const listed: number[] = [];
   for (let round = 1; round <= rounds; round++) {
-    alone.push((await post()).answers.p99Ms);
+    const before = await post();
+    alone.push(median(before.secondsP99Ms));
+    wholeAlone.push(before.answers.p99Ms);
     const draining = runDrain({
       ports,
       apiKey,
       readers: listings,
       durationMs: warmupMs + durationMs + 4 * marginMs,
     });
-    const [{ answers }, { events, seconds: drained }] = await Promise.all([
+    const [{ answers, secondsP99Ms }, { events, seconds: drained }] = await Promise.all([
       Bun.sleep(marginMs).then(post),
       draining,
     ]);
-    beside.push(answers.p99Ms);
+    beside.push(median(secondsP99Ms));
+    wholeBeside.push(answers.p99Ms);
     listed.push(events / drained);
     say(
-      `round ${round}, ingest: p99 ${milliseconds(alone.at(-1)!)} alone, ${milliseconds(answers.p99Ms)} beside listings`,
+      `round ${round}, ingest: p99 ${milliseconds(alone.at(-1)!)} alone, ${milliseconds(beside.at(-1)!)} beside listings`,
     );
   }
   return [
@@ -46,7 +47,7 @@ export async function ingestWhileListing(options: RowOptions): Promise<Line[]> {
       ),
       bar: "2x",
       aim: "1.2x",
-      figures: `${milliseconds(median(beside))} to ${milliseconds(median(alone))} at ${count(steadyPostsPerSecond(quick))} POSTs/s in ${rounds} rounds of ${seconds} s; the listings gave ${count(median(listed))} events/s meanwhile`,
+      figures: `${milliseconds(median(beside))} to ${milliseconds(median(alone))} at ${count(steadyPostsPerSecond(quick))} POSTs/s, of whole rounds ${milliseconds(median(wholeBeside))} to ${milliseconds(median(wholeAlone))}; the listings gave ${count(median(listed))} events/s meanwhile`,
     },
   ];
 }
