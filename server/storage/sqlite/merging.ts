@@ -45,11 +45,13 @@ export function createMerging(database: Database) {
       if (characters === 0 && removals === 0) return;
       // Each commit that adds something writes one page at least; and each page is merged once on its way through each level.
       const written = characters === 0 ? 0 : Math.max(1, characters / pageCharacters);
-      owed = Math.min(owed + (written + removals / pageRemovals) * levels, owedPagesMax);
+      const due = (written + removals / pageRemovals) * levels;
+      owed = Math.min(owed + due, owedPagesMax);
       characters = 0;
       removals = 0;
       if (owed < stepPages) return;
-      const pages = Math.min(Math.floor(owed), stepPagesMax);
+      // What an import has left is made up for little by little, so that the single events behind it don't wait for that.
+      const pages = Math.floor(Math.min(owed, Math.max(stepPages, 2 * due), stepPagesMax));
       merge.run(pages);
       owed -= pages;
       levels = Math.max(1, levelsIn(selectStructure.get()!.block));
