@@ -43,7 +43,7 @@ test("the index is merged all along, in small steps, and as far as it has to be"
   }
   expect(levelsIn(structure())).toBeGreaterThan(3);
   expect(mostPages).toBeLessThan(200);
-  expect(mostSegments).toBeLessThan(64);
+  expect(mostSegments).toBeLessThan(32);
   database.run("INSERT INTO events_index (events_index) VALUES ('integrity-check')");
   database.close();
   rmSync(directory, { recursive: true });
