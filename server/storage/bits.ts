@@ -1,11 +1,15 @@
 /**
- * Sets of ordinals, as they are computed with: a bit for each. As they are stored, they are either just these bits or, where that is
+ * Sets of ordinals, as they are computed with: a bit for each. They are not changed once they are made, as they may be kept elsewhere. As they are stored, they are either just these bits or, where that is
  * shorter, the gaps from one to the next; their length tells which.
  */
 export type Bits = Uint32Array<ArrayBuffer>;
 
+function wordsFor(size: number): number {
+  return (size + 31) >> 5;
+}
+
 function emptyBits(size: number): Bits {
-  return new Uint32Array((size + 31) >> 5);
+  return new Uint32Array(wordsFor(size));
 }
 
 /** All ordinals below a size. */
@@ -17,8 +21,7 @@ export function fullBits(size: number): Bits {
 
 /** @param ordinals - rising, none twice */
 export function packed(ordinals: readonly number[], size: number): Uint8Array {
-  const words = (size + 31) >> 5;
-  const gaps = new Gaps(words * 4);
+  const gaps = new Gaps(wordsFor(size) * 4);
   let last = -1;
   for (const ordinal of ordinals) {
     if (!gaps.add(ordinal - last - 1)) return whole(ordinals, size);
@@ -33,9 +36,18 @@ function whole(ordinals: readonly number[], size: number): Uint8Array {
   return new Uint8Array(bits.buffer);
 }
 
-/** Adds a stored set to one that is computed with. */
-export function addPacked(bits: Bits, stored: Uint8Array): void {
-  if (stored.length === bits.length * 4) {
+/** What is in any of some stored sets, to be computed with; null where there are none. It may share a stored one's memory. */
+export function united(sets: readonly Uint8Array[], size: number): Bits | null {
+  const [first] = sets;
+  if (first === undefined) return null;
+  if (sets.length === 1 && isWhole(first, size)) return bitsIn(first);
+  const bits = emptyBits(size);
+  for (const stored of sets) addPacked(bits, stored, size);
+  return bits;
+}
+
+function addPacked(bits: Bits, stored: Uint8Array, size: number): void {
+  if (isWhole(stored, size)) {
     const other = bitsIn(stored);
     for (let index = 0; index < bits.length; index++) bits[index]! |= other[index]!;
     return;
@@ -56,12 +68,8 @@ export function addPacked(bits: Bits, stored: Uint8Array): void {
   }
 }
 
-/** A stored set, to be computed with; it may share the stored one's memory. */
-export function unpacked(stored: Uint8Array, size: number): Bits {
-  if (stored.length === ((size + 31) >> 5) * 4) return bitsIn(stored);
-  const bits = emptyBits(size);
-  addPacked(bits, stored);
-  return bits;
+function isWhole(stored: Uint8Array, size: number): boolean {
+  return stored.length === wordsFor(size) * 4;
 }
 
 function bitsIn(stored: Uint8Array): Bits {

@@ -1,4 +1,4 @@
-import { addPacked, type Bits, unpacked } from "./bits.ts";
+import { type Bits, united } from "./bits.ts";
 
 /** A digest is of no use after so many events of its block came or went, and made anew then; after this time where any did. */
 export const changedMax = 256;
@@ -32,15 +32,14 @@ export function withAny(
   events: number,
   storedOf: (token: string) => Uint8Array | undefined,
 ): WithAny {
-  let bits: Bits | null = null;
+  const sets: Uint8Array[] = [];
   const unknown: string[] = [];
   for (const token of tokens) {
     const stored = storedOf(token);
     if (stored === undefined) unknown.push(token);
-    else if (bits === null) bits = unpacked(stored, events);
-    else addPacked(bits, stored);
+    else sets.push(stored);
   }
-  return { bits, unknown };
+  return { bits: united(sets, events), unknown };
 }
 
 /** As they are stored: the ordinal of the first and its millisecond, and the gaps to the others'. */

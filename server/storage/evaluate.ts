@@ -80,40 +80,38 @@ function mirrored({ without, most, least, unknown, unknownLeft, isVague }: Found
   return { without, most: least, least: most, unknown: unknownLeft, unknownLeft: unknown, isVague };
 }
 
-/** Works in the first one's place. */
 type Operation = (a: Bits | null, b: Bits | null) => Bits | null;
 
 function combined(a: Found, b: Found, operation: Operation): Found {
   const isKnown = [a, b].every(({ without, most, least }) => without === most && without === least);
-  // Of one set that stands for all three, nothing is kept.
-  const own = (bits: Bits | null) => (isKnown ? bits : (bits?.slice() ?? null));
-  const without = operation(own(a.without), b.without);
+  const without = operation(a.without, b.without);
   return {
     without,
-    most: isKnown ? without : operation(own(a.most), b.most),
-    least: isKnown ? without : operation(own(a.least), b.least),
+    most: isKnown ? without : operation(a.most, b.most),
+    least: isKnown ? without : operation(a.least, b.least),
     unknown: joined(a.unknown, b.unknown),
     unknownLeft: joined(a.unknownLeft, b.unknownLeft),
     isVague: a.isVague || b.isVague,
   };
 }
 
-export const and: Operation = (a, b) => {
-  if (a === null || b === null) return null;
-  let any = 0;
-  for (let index = 0; index < a.length; index++) any |= a[index]! &= b[index]!;
-  return any === 0 ? null : a;
-};
+export const and: Operation = (a, b) => (a === null || b === null ? null : leftOf(a, b, 0));
+
+const andNot: Operation = (a, b) => (a === null || b === null ? a : leftOf(a, b, -1));
 
 const or: Operation = (a, b) => {
   if (a === null || b === null) return a ?? b;
-  for (let index = 0; index < a.length; index++) a[index]! |= b[index]!;
-  return a;
+  const all = a.slice();
+  for (let index = 0; index < all.length; index++) all[index]! |= b[index]!;
+  return all;
 };
 
-const andNot: Operation = (a, b) => {
-  if (a === null || b === null) return a;
-  let any = 0;
-  for (let index = 0; index < a.length; index++) any |= a[index]! &= ~b[index]!;
-  return any === 0 ? null : a;
-};
+/** What is in one set and in another, of which each bit is turned by `flip`. In most blocks that is nothing, which takes no memory. */
+function leftOf(a: Bits, b: Bits, flip: 0 | -1): Bits | null {
+  let index = 0;
+  while (index < a.length && (a[index]! & (b[index]! ^ flip)) === 0) index++;
+  if (index === a.length) return null;
+  const left: Bits = new Uint32Array(a.length);
+  for (; index < a.length; index++) left[index] = a[index]! & (b[index]! ^ flip);
+  return left;
+}

@@ -9,9 +9,9 @@ import {
   withAny,
 } from "../block.ts";
 import { momentsInRow } from "../digest-draft.ts";
+import { entryBytes, Kept } from "../kept.ts";
 import { bigints, integers, texts } from "./arrays.ts";
 import type { Ask } from "./ask.ts";
-import { entryBytes, Kept } from "./kept.ts";
 import type { MsRange } from "./place.ts";
 
 export type StoredBlock = Block & { id: number };
@@ -90,8 +90,7 @@ export function createBlocks(ask: Ask) {
     }
     return {
       withAny: ({ id, events }, tokens) =>
-        // What is kept is not to be computed in.
-        withAny(tokens, events, (token) => known.get(token)!.get(id)?.slice()),
+        withAny(tokens, events, (token) => known.get(token)!.get(id) ?? undefined),
     };
   }
 
