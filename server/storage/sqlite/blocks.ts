@@ -9,14 +9,24 @@ import {
   type WithAny,
   withAny,
 } from "../block.ts";
+import { Kept } from "../kept.ts";
 import { positionAt, positionSql } from "./position.ts";
 
 /** An event's millisecond, and its place among the events of it when they were digested, where that is known. */
 export type Place = { ms: number; index: number | null };
 
-type BlockRow = Omit<Block, "events"> & { events: number | null };
+/** A block with what tells its digest from every other. */
+export type StoredBlock = Block & { digest: number };
+type BlockRow = Omit<StoredBlock, "events"> & { events: number | null };
 
-const blocksAtATime = 64;
+/** Blocks that are listed at a time, the first time and at most. */
+const listedFirst = 4;
+const listedMax = 64;
+/**
+ * What is kept of digests in memory: those of ten million events have a megabyte for each common token. SQLite's own cache forgets all
+ * that it has when an event is stored.
+ */
+const keptBytes = 8 * 1_024 * 1_024;
 
 /** What the reader asks of digests. */
 export type Blocks = ReturnType<typeof createBlocks>;
@@ -24,7 +34,7 @@ export type Blocks = ReturnType<typeof createBlocks>;
 export function createBlocks(database: Database) {
   const select = (order: "ASC" | "DESC") =>
     database.prepare<BlockRow, [number, number, number]>(
-      `SELECT from_ms AS fromMs, to_ms AS toMs, events, changed FROM blocks
+      `SELECT from_ms AS fromMs, to_ms AS toMs, events, changed, digest FROM blocks
        WHERE from_ms < ?2 AND to_ms > ?1 ORDER BY from_ms ${order} LIMIT ?3`,
     );
   const selectBlocks = { asc: select("ASC"), desc: select("DESC") };
@@ -44,28 +54,36 @@ export function createBlocks(database: Database) {
     "SELECT position >> 21, position & 2097151 FROM late_events WHERE position >= ?1 AND position < ?2",
   );
 
-  function ordinalsOf({ fromMs }: Block, token: string): Uint8Array | undefined {
-    return (selectOrdinals.values(fromMs, token)[0] as [Uint8Array] | undefined)?.[0];
+  // But for tokens of events that went, a digest does not change: what was read of it holds until another is made of the block.
+  const kept = new Kept<Uint8Array>(keptBytes);
+
+  function ordinalsOf({ fromMs, digest }: StoredBlock, token: string): Uint8Array | undefined {
+    const key = `${digest} ${token}`;
+    const known = kept.get(key);
+    if (known) return known;
+    const [row] = selectOrdinals.values(fromMs, token) as [Uint8Array][];
+    if (row) kept.add(key, row[0], row[0].length);
+    return row?.[0];
   }
 
   return {
     /** The blocks that overlap a range of time, whose digests are of use, in order. */
-    *between(fromMs: number, toMs: number, order: "asc" | "desc"): Generator<Block> {
+    *between(fromMs: number, toMs: number, order: "asc" | "desc"): Generator<StoredBlock> {
       let [low, high] = [fromMs, toMs];
-      for (;;) {
-        const blocks = selectBlocks[order].all(low, high, blocksAtATime);
+      for (let count = listedFirst; ; count = Math.min(count * 4, listedMax)) {
+        const blocks = selectBlocks[order].all(low, high, count);
         for (const { events, ...block } of blocks) {
           if (events !== null && block.changed <= changedMax) yield { ...block, events };
         }
         const last = blocks.at(-1);
-        if (!last || blocks.length < blocksAtATime) return;
+        if (!last || blocks.length < count) return;
         if (order === "asc") low = last.toMs;
         else high = last.fromMs;
       }
     },
 
     /** The ordinals of events with one of some tokens, and those of the tokens that the digest does not know. */
-    withAny: (block: Block, tokens: string[]): WithAny =>
+    withAny: (block: StoredBlock, tokens: string[]): WithAny =>
       withAny(tokens, block.events, (token) => ordinalsOf(block, token)),
 
     /** Makes the function that tells where the events of a block stand; ordinals near one another are quickest. */

@@ -8,7 +8,7 @@ import type { Condition } from "../match.ts";
 import type { CountQuery, Counts, Split } from "../store.ts";
 import { Buckets, Tally, TooManyValuesError } from "../tally.ts";
 import type { Term } from "../tokens.ts";
-import { createBlocks } from "./blocks.ts";
+import type { Blocks, StoredBlock } from "./blocks.ts";
 import { createCounters } from "./counters.ts";
 import { createCountNext } from "./digest-count.ts";
 import type { IndexedTexts } from "./indexed-texts.ts";
@@ -47,9 +47,9 @@ type Work = CountQuery & {
  * Makes the function that counts events. What the counters hold is not counted again: they serve for whole hours of channels
  * and names. Else the index does, whose row ids hold the time, and no event is read, unless what is asked for is not in it.
  */
-export function createCount(database: Database, vocabulary: Vocabulary, texts: IndexedTexts) {
+export function createCount(database: Database, vocabulary: Vocabulary, texts: IndexedTexts, blocks: Blocks) {
   const readCounters = createCounters(database);
-  const countNext = createCountNext(database, createBlocks(database));
+  const countNext = createCountNext(database, blocks);
   const selectMs = database.prepare<{ ms: number }, [string, bigint, bigint, number]>(
     `SELECT rowid >> 21 AS ms FROM events_index
      WHERE events_index MATCH ?1 AND rowid BETWEEN ?2 AND ?3 AND ${isEvent} ORDER BY rowid LIMIT ?4`,
@@ -168,7 +168,7 @@ export function createCount(database: Database, vocabulary: Vocabulary, texts: I
   async function forEachPart(
     { match, buckets, turns }: Work,
     { fromMs, toMs }: Range,
-    inBlock: (count: BlockCount) => void,
+    inBlock: (count: BlockCount<StoredBlock>) => void,
     between: (range: Range) => Promise<void>,
   ): Promise<void> {
     for (let ms = fromMs; ms < toMs; ) {

@@ -2,7 +2,7 @@ import type { Database } from "bun:sqlite";
 import { type BlockCount, countIn } from "../digest-count.ts";
 import type { Condition } from "../match.ts";
 import type { Buckets } from "../tally.ts";
-import type { Blocks } from "./blocks.ts";
+import type { Blocks, StoredBlock } from "./blocks.ts";
 import type { MsRange } from "./narrow.ts";
 
 /** Makes the function that counts in digests. */
@@ -16,7 +16,7 @@ export function createCountNext(database: Database, blocks: Blocks) {
       query: Condition,
       range: MsRange,
       buckets: Buckets,
-      take: (count: BlockCount) => void,
+      take: (count: BlockCount<StoredBlock>) => void,
     ): { before: MsRange | null; nextMs: number } => {
       for (const block of blocks.between(range.fromMs, range.toMs, "asc")) {
         const count = countIn(block, blocks, query, range, buckets);

@@ -30,7 +30,7 @@ export function createDigestWrite(database: Database) {
   );
   const deleteBlock = database.prepare("DELETE FROM blocks WHERE from_ms = ?1");
   const insertBlock = database.prepare(
-    "INSERT INTO blocks (from_ms, to_ms, events, begun_at) VALUES (?1, ?2, NULL, ?3)",
+    "INSERT INTO blocks (from_ms, to_ms, events, begun_at, digest) VALUES (?1, ?2, NULL, ?3, random() >> 11)",
   );
   const insertMoments = database.prepare(
     `INSERT INTO block_moments (place, ms, gaps) VALUES (${positionSql("?1", "?2")}, ?3, ?4)`,

@@ -1,9 +1,8 @@
 import type { Database } from "bun:sqlite";
 import { type Bits, countBits, ordinalsOf } from "../bits.ts";
-import type { Block } from "../block.ts";
 import { evaluate } from "../evaluate.ts";
 import type { Condition } from "../match.ts";
-import type { Blocks } from "./blocks.ts";
+import type { Blocks, StoredBlock } from "./blocks.ts";
 import { positionAt } from "./position.ts";
 
 /** Milliseconds since 1970, the first inclusive and the second not. */
@@ -24,7 +23,7 @@ const unknownEventsMax = 1_000;
 /** Entries of the index that are read ahead at a time. */
 const entriesAhead = 128;
 
-/** Makes the function that says where to look for what a query asks for: blocks where nothing can be found are left out. */
+/** Makes what says where to look for what a query asks for: blocks where nothing can be found are left out. */
 export function createNarrow(database: Database, blocks: Blocks) {
   const entries = (order: "ASC" | "DESC") =>
     database.prepare(
@@ -34,8 +33,19 @@ export function createNarrow(database: Database, blocks: Blocks) {
   const selectEntries = { asc: entries("ASC"), desc: entries("DESC") };
   type Order = keyof typeof selectEntries;
 
+  return { parts, shareNear };
+
+  /** What share of the events a query finds, from 0 to 1, as the nearest digest tells; 0 where there is none. */
+  function shareNear(query: Condition, range: MsRange, order: Order): number {
+    for (const block of blocks.between(range.fromMs, range.toMs, order)) {
+      const { without } = evaluate(query, block, blocks);
+      return without ? countBits(without) / block.events : 0;
+    }
+    return 0;
+  }
+
   /** Gives the parts in order, each only when the one before did not suffice. */
-  return function* narrow(query: Condition, range: MsRange, order: Order): Generator<Part> {
+  function* parts(query: Condition, range: MsRange, order: Order): Generator<Part> {
     const ascending = order === "asc";
     // What the index is to be asked about, from where the parts before ended.
     const open = ascending
@@ -85,11 +95,11 @@ export function createNarrow(database: Database, blocks: Blocks) {
     }
     extend(ascending ? range.toMs : range.fromMs);
     if (isOpen()) yield taken();
-  };
+  }
 
   /** All entries from a block on of a rare token that what is asked for must have; null where none is so rare. */
   function fewIn(
-    block: Block,
+    block: StoredBlock,
     query: Condition,
     order: Order,
     rare: Map<string, Ahead>,
@@ -107,7 +117,7 @@ export function createNarrow(database: Database, blocks: Blocks) {
 
   /** When what is asked for may have happened in a block; null where the index tells it better. */
   function momentsIn(
-    block: Block,
+    block: StoredBlock,
     query: Condition,
     order: Order,
     rare: Map<string, Ahead>,
@@ -139,7 +149,7 @@ export function createNarrow(database: Database, blocks: Blocks) {
     return ahead;
   }
 
-  function* momentsOf(block: Block, bits: Bits, order: Order): Generator<Moment> {
+  function* momentsOf(block: StoredBlock, bits: Bits, order: Order): Generator<Moment> {
     const placeOf = blocks.placesOf(block);
     let moment: Moment | null = null;
     for (const ordinal of ordinalsOf(bits, order === "asc")) {
@@ -173,7 +183,7 @@ class Ahead {
   }
 
   /** The entries in a block; null where there are too many. Blocks are to be asked about in order. */
-  in({ fromMs, toMs }: Block, order: "asc" | "desc", range: MsRange): Entry[] | null {
+  in({ fromMs, toMs }: StoredBlock, order: "asc" | "desc", range: MsRange): Entry[] | null {
     const ascending = order === "asc";
     this.#entries = this.#entries.filter(([ms]) => (ascending ? ms >= fromMs : ms < toMs));
     const isRead = () =>
@@ -187,7 +197,7 @@ class Ahead {
   }
 
   /** All entries from a block on; null where they are more than are read ahead. */
-  all({ fromMs, toMs }: Block, order: "asc" | "desc", range: MsRange): Entry[] | null {
+  all({ fromMs, toMs }: StoredBlock, order: "asc" | "desc", range: MsRange): Entry[] | null {
     this.#readOn(fromMs, toMs, order === "asc", range);
     return this.#isAtEnd ? this.#entries : null;
   }

@@ -3,7 +3,7 @@ import { holds } from "../../events/filter.ts";
 import type { Event } from "../../wire/event.ts";
 import { dashed, eventJson } from "../event-row.ts";
 import type { Cursor, EventQuery } from "../store.ts";
-import { createBlocks } from "./blocks.ts";
+import type { Blocks } from "./blocks.ts";
 import { matchOf, textOf } from "./match.ts";
 import { createNarrow, type Moment, type MsRange, type Part } from "./narrow.ts";
 import { positionAfter, positionAt, positionSql } from "./position.ts";
@@ -17,10 +17,16 @@ export const columns =
   "events.position >> 21 AS ms, events.position & 2097151 AS sequence, lower(hex(events.id)) AS id, events.body";
 /** Rows that a page reads at least at a time, for the case that some do not hold; the more did not, the more it reads. */
 export const runRowsMin = 50;
+/** Rows that are read beyond those, so that the others of the last one's millisecond are mostly among them: another read takes as long. */
+const spareRows = 16;
 /** Rows that are looked at before others have their turn; a page goes on from there. */
 const comparedRowsMax = 5_000;
 /** Rows of one millisecond that are looked at one by one; where there are more, the index tells them apart. */
 const rowsOfMsMax = 200;
+/** Rows that are looked at as they lie, where a page should be among so many: that is done before the index has found the first. */
+const scannedRowsMax = 300;
+/** How many times as many are looked at as it should take. */
+const scannedSpare = 1.5;
 /** Moments in vain, for what happened then is gone, after which the index is asked about the rest of a block. */
 const vainMax = 32;
 
@@ -39,8 +45,8 @@ type Reading = {
 };
 
 /** Makes the function that reads a page. */
-export function createReadPage(database: Database, vocabulary: Vocabulary) {
-  const narrow = createNarrow(database, createBlocks(database));
+export function createReadPage(database: Database, vocabulary: Vocabulary, blocks: Blocks) {
+  const narrow = createNarrow(database, blocks);
   const indexed = (order: "ASC" | "DESC") =>
     database.prepare<Row, [string, bigint, bigint, number]>(
       `SELECT ${columns} FROM events_index JOIN events ON events.position = events_index.rowid
@@ -100,6 +106,22 @@ export function createReadPage(database: Database, vocabulary: Vocabulary) {
     }
   }
 
+  /** Adds what holds of the next rows as they lie, so many; gives the rest of the range, where there is one. */
+  function addScanned(
+    reading: Reading,
+    { fromMs, toMs }: MsRange,
+    count: number,
+  ): { page: Page | null; rest: MsRange | null } {
+    const { projectId, order } = reading.query;
+    const readRows: ReadRows = (low, high, limit) => scan[order].all(projectId, low, high, limit);
+    const between = { low: positionAt(fromMs), high: positionAt(toMs) - 1n };
+    const { rows, isLast } = readRun(readRows, order, between, count);
+    const page = add(reading, rows, holds);
+    if (page || isLast) return { page, rest: null };
+    const { ms } = rows.at(-1)!;
+    return { page: null, rest: order === "asc" ? { fromMs: ms + 1, toMs } : { fromMs, toMs: ms } };
+  }
+
   /** The project's rows that a moment means. */
   function rowsAt({ ms, sequences, indexes, isWhole }: Moment, projectId: number, readRows: ReadRows): Row[] {
     const isMany = indexes.some((index) => index >= rowsOfMsMax);
@@ -141,7 +163,7 @@ export function createReadPage(database: Database, vocabulary: Vocabulary) {
   return database.transaction((query: EventQuery, limit: number): Page => {
     const { projectId, filter, order } = query;
     const reading: Reading = { query, limit, rows: [], last: null, seen: 0, isExact: true };
-    const range = rangeOf(query, spanOf());
+    let range = rangeOf(query, spanOf());
     if (isScanned(query)) {
       const page = addRange(reading, range, (low, high, count) =>
         scan[order].all(projectId, low, high, count),
@@ -150,8 +172,14 @@ export function createReadPage(database: Database, vocabulary: Vocabulary) {
     }
     const match = matchOf(projectId, filter, vocabulary);
     reading.isExact = match.isExact;
+    const count = Math.ceil((scannedSpare * (limit + 1)) / narrow.shareNear(match.query, range, order));
+    if (count <= scannedRowsMax) {
+      const { page, rest } = addScanned(reading, range, count);
+      if (page || !rest) return page ?? { rows: reading.rows, next: null };
+      range = rest;
+    }
     const text = textOf(match.query, { milestones: true });
-    for (const part of narrow(match.query, range, order)) {
+    for (const part of narrow.parts(match.query, range, order)) {
       const readRows: ReadRows = (low, high, count) => select[order].all(text, low, high, count);
       const page = part.moments
         ? addMoments(reading, part, readRows)
@@ -197,15 +225,20 @@ function readRun(
 ): { rows: Row[]; isLast: boolean } {
   if (low > high) return { rows: [], isLast: true };
   const ascending = order === "asc";
-  const rows = read(low, high, count);
-  const isLast = rows.length < count;
+  const rows = read(low, high, count + spareRows);
+  const isLast = rows.length < count + spareRows;
   const last = rows.at(-1);
   if (last && !isLast) {
-    const end = positionAt(last.ms, last.sequence);
-    const rest = ascending
-      ? read(end + 1n, positionAfter(last.ms) - 1n, -1)
-      : read(positionAt(last.ms), end - 1n, -1);
-    for (const row of rest) rows.push(row);
+    // Others of the last millisecond may follow: it is left out, or else they are read too.
+    const whole = rows.findLastIndex(({ ms }) => ms !== last.ms) + 1;
+    if (whole >= count) rows.length = whole;
+    else {
+      const end = positionAt(last.ms, last.sequence);
+      const rest = ascending
+        ? read(end + 1n, positionAfter(last.ms) - 1n, -1)
+        : read(positionAt(last.ms), end - 1n, -1);
+      for (const row of rest) rows.push(row);
+    }
   }
   return { rows: sortWithinMs(rows, ascending), isLast };
 }

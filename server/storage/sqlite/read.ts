@@ -3,6 +3,7 @@ import { csvRow } from "../../events/csv.ts";
 import { type Moment, momentOfId } from "../../events/id.ts";
 import type { Event } from "../../wire/event.ts";
 import type { ArrivedEvent, Cursor, EventForm, EventQuery, Page } from "../store.ts";
+import type { Blocks } from "./blocks.ts";
 import { matchEvery } from "./match.ts";
 import { columns, createReadPage, jsonOf, type Row, runRowsMin } from "./page.ts";
 import { datedBit, positionOf, positionSql } from "./position.ts";
@@ -14,8 +15,8 @@ const latest = 2n ** 63n - 1n;
 const chunkCharacters = 1_048_576;
 
 /** The queries on events. All are read-only and hold no transaction open between calls. */
-export function createRead(database: Database, vocabulary: Vocabulary) {
-  const readPage = createReadPage(database, vocabulary);
+export function createRead(database: Database, vocabulary: Vocabulary, blocks: Blocks) {
+  const readPage = createReadPage(database, vocabulary, blocks);
   const selectSent = database.prepare<Row, [number, string]>(
     `SELECT ${columns} FROM sent_ids JOIN events USING (position)
      WHERE sent_ids.project_id = ?1 AND sent_ids.id = unhex(?2, '-')`,
