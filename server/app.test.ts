@@ -43,6 +43,22 @@ describe("a method that a path does not take is answered with 405 and those that
   );
 });
 
+test("a page of another site may do what a key may, and read what comes of it", async () => {
+  const ask = async (method: string, path: string) => {
+    const headers = { origin: "https://shop.example", "access-control-request-method": method };
+    const preflight = await fetch(app.address + path, { method: "OPTIONS", headers });
+    expect([path, preflight.headers.get("access-control-allow-origin")]).toEqual([path, "*"]);
+    const response = await app.request(path, { method });
+    expect([path, response.headers.get("access-control-allow-origin")]).toEqual([path, "*"]);
+    return response;
+  };
+  for (const path of ["events", "channels", "stats", "users", "search/complete", "events/refused"]) {
+    await ask("GET", `/api/${path}`);
+  }
+  const { job } = (await (await ask("DELETE", "/api/users/u1")).json()) as { job: { id: string } };
+  expect((await ask("GET", `/api/jobs/${job.id}`)).status).toBe(200);
+});
+
 describe("a body", () => {
   const head = (more: string) =>
     `POST /api/events HTTP/1.1\r\nhost: a\r\nx-api-key: ${app.key}\r\ncontent-type: application/json\r\n${more}\r\n`;

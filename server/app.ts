@@ -33,6 +33,7 @@ export function createApp(house: House): { fetch: (request: Request) => Response
     "/api/stats",
     "/api/users",
     "/api/users/*",
+    "/api/jobs/*",
   ])
     app.use(path, cors({ origin: "*", exposeHeaders: ["x-next-cursor"] }));
 

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { anyBody, validEvent } from "../testing/arbitraries.ts";
 import { openStream } from "../testing/event-stream.ts";
+import { rawRequest } from "../testing/raw-request.ts";
 import { scenarios, send } from "../testing/scenarios.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
 import type { BatchAnswer, LinesAnswer } from "../wire/batch.ts";
@@ -223,4 +224,42 @@ describe("what is listed afterwards is what was accepted", () => {
     );
     expect(ids(await app.list("", key))).toEqual([...accepted].sort());
   });
+});
+
+test("large bodies wait for one another, small ones for none", async () => {
+  const dawdling = await Promise.all(
+    Array.from({ length: limits.largeBodiesBytes / limits.batchBytes }, () =>
+      rawRequest(
+        app.address,
+        `POST /api/events HTTP/1.1\r\nhost: x\r\nx-api-key: ${app.key}\r\ncontent-type: application/json\r\ncontent-length: ${limits.batchBytes}\r\n\r\n[`,
+      ),
+    ),
+  );
+  // Once they have come, another waits.
+  const description = "x ".repeat(4_000);
+  const large = Array.from({ length: 20 }, () => ({ ...ok, description }));
+  const answered: string[] = [];
+  const post = async (
+    name: string,
+    body: string | Uint8Array<ArrayBuffer> | ReadableStream,
+    more: Record<string, string> = {},
+  ) => {
+    const headers = { "content-type": "application/json", ...more };
+    const { status } = await app.request("/api/events", { method: "POST", headers, body });
+    answered.push(`${name}: ${status}`);
+  };
+  await Bun.sleep(100);
+  const bytes = new TextEncoder().encode(JSON.stringify(large));
+  const waiting = [
+    post("with a length", bytes),
+    post("without", new Blob([bytes]).stream()),
+    post("gzipped", Bun.gzipSync(bytes), { "content-encoding": "gzip" }),
+  ];
+  await post("small", JSON.stringify(ok));
+  await Bun.sleep(300);
+  expect(answered).toEqual(["small: 201"]);
+  dawdling[0]![Symbol.dispose]();
+  await Promise.all(waiting);
+  expect(answered.sort()).toEqual(["gzipped: 201", "small: 201", "with a length: 201", "without: 201"]);
+  for (const each of dawdling) each[Symbol.dispose]();
 });

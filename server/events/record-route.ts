@@ -3,6 +3,7 @@ import type { House } from "../house.ts";
 import { decodeText, isNdjson, parseJson, readEventBytes } from "../wire/body.ts";
 import { ProjectQuery, readQuery } from "../wire/event-query.ts";
 import { ItemTexts } from "../wire/item-texts.ts";
+import { BodyPlace, LargeBodies } from "../wire/large-bodies.ts";
 import { limits } from "../wire/limits.ts";
 import { ProblemError, problem } from "../wire/problems.ts";
 import { eventResponse } from "./answers.ts";
@@ -15,6 +16,7 @@ import type { Sender } from "./record.ts";
 export function recordRoute(house: House) {
   const { gate, keys, recorder, refused, store } = house;
   const idempotency = new Idempotency({ control: store.control, recorder, refused });
+  const largeBodies = new LargeBodies();
 
   return async (request: Request, server: Pick<Server<undefined>, "timeout">): Promise<Response> => {
     const { headers } = request;
@@ -29,20 +31,23 @@ export function recordRoute(house: House) {
       const goOn = () => server.timeout(request, limits.linesPauseSeconds);
       return answerLines(house, request, sender, goOn);
     }
-    const length = headers.get("content-length");
-    if (Number(length) > limits.requestBytes) server.timeout(request, limits.batchSeconds);
-    const bytes = await readEventBytes(request, type, length);
+    const place = new BodyPlace(largeBodies, () => server.timeout(request, limits.batchSeconds));
     try {
-      if (idempotencyKey !== null) return await idempotency.answer(idempotencyKey, bytes, sender);
-      const body = parseJson(bytes);
-      if (!Array.isArray(body)) return eventResponse(await recorder.record(body, sender));
-      checkBatch(body);
-      return batchResponse(await recordBatch(house, body, new ItemTexts(bytes), sender));
-    } catch (error) {
-      if (error instanceof ProblemError) {
-        await refused.keep([{ body: decodeText(bytes), problem: error }], sender);
+      const bytes = await readEventBytes(request, type, headers.get("content-length"), place);
+      try {
+        if (idempotencyKey !== null) return await idempotency.answer(idempotencyKey, bytes, sender);
+        const body = parseJson(bytes);
+        if (!Array.isArray(body)) return eventResponse(await recorder.record(body, sender));
+        checkBatch(body);
+        return batchResponse(await recordBatch(house, body, new ItemTexts(bytes), sender));
+      } catch (error) {
+        if (error instanceof ProblemError) {
+          await refused.keep([{ body: decodeText(bytes), problem: error }], sender);
+        }
+        throw error;
       }
-      throw error;
+    } finally {
+      place.leave();
     }
   };
 }

@@ -1,3 +1,4 @@
+import type { BodyPlace } from "./large-bodies.ts";
 import { limits } from "./limits.ts";
 import { ProblemError, problem } from "./problems.ts";
 
@@ -21,17 +22,25 @@ export async function readJson(request: Request, bytesMax: number): Promise<unkn
  * Reads the bytes of an event, or of an array of them: JSON, also as `text/plain`, which is what `navigator.sendBeacon` sends,
  * and also gzipped.
  *
- * Throws the problems `content-type-unsupported`, `body-too-large` and `body-malformed`.
+ * Throws the problems `content-type-unsupported`, `body-too-large`, `body-malformed` and `overloaded`.
+ *
+ * @param place - that it takes where it is large
  */
 export async function readEventBytes(
   request: Request,
   type: string | null,
   length: string | null,
+  place: BodyPlace,
 ): Promise<Uint8Array> {
   if (type !== "application/json" && !isJson(type) && !isPlainText(type)) throw unsupported(type);
-  const sent = await readBytes(request, limits.batchBytes, length);
+  // Of what is gzipped or has no length, only its beginning tells that it is large.
+  const onLarge = () => place.enter(limits.batchBytes);
+  if (Number(length) > limits.requestBytes && Number(length) <= limits.batchBytes) {
+    await (isGzipped(request) ? onLarge() : place.enter(Number(length)));
+  }
+  const sent = await readBytes(request, limits.batchBytes, length, onLarge);
   // Nearly all bodies are objects, which are not gzipped: they are spared the look at one more header.
-  const bytes = sent[0] !== objectByte && isGzipped(request) ? await gunzip(sent) : sent;
+  const bytes = sent[0] !== objectByte && isGzipped(request) ? await gunzip(sent, onLarge) : sent;
   if (bytes.length > limits.eventBytes && !isArray(bytes)) throw tooLarge(limits.eventBytes);
   return bytes;
 }
@@ -68,15 +77,18 @@ export function bodyStream(request: Request): ReadableStream<Uint8Array> {
  * Reads a whole body, of any kind.
  *
  * Throws `body-too-large`, before more than `bytesMax` are in memory, and `body-malformed` where the client went away.
+ *
+ * @param onLarge - waited for before the rest is read of a body without a length that is larger than most
  */
 export async function readBytes(
   request: Request,
   bytesMax: number,
   length = request.headers.get("content-length"),
+  onLarge?: () => Promise<void>,
 ): Promise<Uint8Array> {
   if (Number(length) > bytesMax) throw tooLarge(bytesMax);
   try {
-    return length === null ? await collect(request.body, bytesMax) : await request.bytes();
+    return length === null ? await collect(request.body, bytesMax, onLarge) : await request.bytes();
   } catch (error) {
     if (error instanceof ProblemError) throw error;
     throw problem("body-malformed", { detail: "The connection ended before the body did." });
@@ -93,10 +105,10 @@ function isGzipped({ headers }: Request): boolean {
   });
 }
 
-async function gunzip(bytes: Uint8Array): Promise<Uint8Array> {
+async function gunzip(bytes: Uint8Array, onLarge: () => Promise<void>): Promise<Uint8Array> {
   try {
     const stream = new Blob([new Uint8Array(bytes)]).stream().pipeThrough(new DecompressionStream("gzip"));
-    return await collect(stream, limits.batchBytes);
+    return await collect(stream, limits.batchBytes, onLarge);
   } catch (error) {
     throw brokenGzip(error);
   }
@@ -108,12 +120,17 @@ function brokenGzip(error: unknown): Error {
   return problem("body-malformed", { detail: "The body is not valid gzip, or is cut off." });
 }
 
-async function collect(stream: ReadableStream<Uint8Array> | null, bytesMax: number): Promise<Uint8Array> {
+async function collect(
+  stream: ReadableStream<Uint8Array> | null,
+  bytesMax: number,
+  onLarge?: () => Promise<void>,
+): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of stream ?? []) {
     length += chunk.length;
     if (length > bytesMax) throw tooLarge(bytesMax);
+    if (length > limits.requestBytes) await onLarge?.();
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);

@@ -1,0 +1,75 @@
+import { afterEach, beforeEach, expect, jest, test } from "bun:test";
+import { BodyPlace, LargeBodies } from "./large-bodies.ts";
+import { limits } from "./limits.ts";
+import type { ProblemError } from "./problems.ts";
+
+const third = limits.largeBodiesBytes / 3;
+
+beforeEach(() => void jest.useFakeTimers());
+afterEach(() => void jest.useRealTimers());
+
+/** Notes in `entered` who has come in, and in `refused` who has not. */
+function visitors() {
+  const room = new LargeBodies();
+  const entered: string[] = [];
+  const refused: unknown[] = [];
+  return {
+    entered,
+    refused,
+    async come(name: string, bytes: number): Promise<BodyPlace> {
+      const place = new BodyPlace(room, () => {});
+      place.enter(bytes).then(
+        () => entered.push(name),
+        (error) => refused.push(error),
+      );
+      await settled();
+      return place;
+    },
+  };
+}
+
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 10; turn++) await Promise.resolve();
+}
+
+test("as many come in as there is room for, the others in their order", async () => {
+  const { entered, come } = visitors();
+  const first = await come("first", third);
+  const second = await come("second", third);
+  await come("third", 2 * third);
+  await come("fourth", third / 2);
+  expect(entered).toEqual(["first", "second"]);
+  first.leave();
+  await settled();
+  expect(entered).toEqual(["first", "second", "third"]);
+  second.leave();
+  await settled();
+  expect(entered).toEqual(["first", "second", "third", "fourth"]);
+});
+
+test("small ones pass by, and what has its place does not wait again", async () => {
+  const { entered, come } = visitors();
+  const first = await come("first", limits.largeBodiesBytes);
+  await come("small", limits.requestBytes);
+  await first.enter(limits.batchBytes);
+  expect(entered).toEqual(["first", "small"]);
+});
+
+test("one that waits for too long is refused, and leaves no gap", async () => {
+  const { entered, refused, come } = visitors();
+  const first = await come("first", 2 * third);
+  const second = await come("second", 2 * third);
+  jest.advanceTimersByTime(limits.largeBodyWaitSeconds * 500);
+  await come("third", third);
+  jest.advanceTimersByTime(limits.largeBodyWaitSeconds * 500);
+  await settled();
+  expect(refused).toHaveLength(1);
+  expect((refused[0] as ProblemError).toResponse().headers.get("retry-after")).toBe("5");
+  expect(entered).toEqual(["first", "third"]);
+  // Refused, it has no place to leave.
+  second.leave();
+  first.leave();
+  await come("fourth", 2 * third);
+  await come("fifth", 1 + limits.requestBytes);
+  expect(entered).toEqual(["first", "third", "fourth"]);
+});
