@@ -38,10 +38,6 @@ export class Place {
     return `ms ${direction}, id ${direction}`;
   }
 
-  get window(): string {
-    return `(ORDER BY ${this.order})`;
-  }
-
   /** What is left. */
   get range(): MsRange {
     return { fromMs: this.#fromMs, toMs: this.#toMs };
