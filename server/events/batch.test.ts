@@ -226,9 +226,10 @@ describe("what is listed afterwards is what was accepted", () => {
   });
 });
 
-test("large bodies wait for one another, small ones for none", async () => {
+test("large bodies of a project wait for one another, small ones and other projects for none", async () => {
+  const others = await newKey();
   const dawdling = await Promise.all(
-    Array.from({ length: limits.largeBodiesBytes / limits.batchBytes }, () =>
+    Array.from({ length: limits.largeBodiesOfProjectBytes / limits.batchBytes }, () =>
       rawRequest(
         app.address,
         `POST /api/events HTTP/1.1\r\nhost: x\r\nx-api-key: ${app.key}\r\ncontent-type: application/json\r\ncontent-length: ${limits.batchBytes}\r\n\r\n[`,
@@ -256,10 +257,12 @@ test("large bodies wait for one another, small ones for none", async () => {
     post("gzipped", Bun.gzipSync(bytes), { "content-encoding": "gzip" }),
   ];
   await post("small", JSON.stringify(ok));
+  await post("of another project", bytes, { "x-api-key": others });
+  await post("of nobody", bytes, { "x-api-key": "tdg_sk_unknown" });
   await Bun.sleep(300);
-  expect(answered).toEqual(["small: 201"]);
+  expect(answered).toEqual(["small: 201", "of another project: 201", "of nobody: 401"]);
   dawdling[0]![Symbol.dispose]();
   await Promise.all(waiting);
-  expect(answered.sort()).toEqual(["gzipped: 201", "small: 201", "with a length: 201", "without: 201"]);
+  expect(answered.slice(3).sort()).toEqual(["gzipped: 201", "with a length: 201", "without: 201"]);
   for (const each of dawdling) each[Symbol.dispose]();
 });

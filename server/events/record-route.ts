@@ -31,7 +31,9 @@ export function recordRoute(house: House) {
       const goOn = () => server.timeout(request, limits.linesPauseSeconds);
       return answerLines(house, request, sender, goOn);
     }
-    const place = new BodyPlace(largeBodies, () => server.timeout(request, limits.batchSeconds));
+    const place = new BodyPlace(largeBodies, sender.projectId, () =>
+      server.timeout(request, limits.batchSeconds),
+    );
     try {
       const bytes = await readEventBytes(request, type, headers.get("content-length"), place);
       try {

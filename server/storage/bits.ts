@@ -1,6 +1,6 @@
 /**
- * Sets of ordinals, as they are computed with: a bit for each. They are not changed once they are made, as they may be kept elsewhere. As they are stored, they are either just these bits or, where that is
- * shorter, the gaps from one to the next; their length tells which.
+ * Sets of ordinals, as they are computed with: a bit for each. They are not changed once they are made, as they may be kept elsewhere.
+ * As they are stored, they are either just these bits or, where that is shorter, the gaps from one to the next; their length tells which.
  */
 export type Bits = Uint32Array<ArrayBuffer>;
 

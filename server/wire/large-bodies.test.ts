@@ -13,11 +13,13 @@ function visitors() {
   const room = new LargeBodies();
   const entered: string[] = [];
   const refused: unknown[] = [];
+  let lastProject = 0;
   return {
     entered,
     refused,
-    async come(name: string, bytes: number): Promise<BodyPlace> {
-      const place = new BodyPlace(room, () => {});
+    /** @param projectId - one of its own, unless it is said */
+    async come(name: string, bytes: number, projectId = ++lastProject): Promise<BodyPlace> {
+      const place = new BodyPlace(room, projectId, () => {});
       place.enter(bytes).then(
         () => entered.push(name),
         (error) => refused.push(error),
@@ -49,10 +51,26 @@ test("as many come in as there is room for, the others in their order", async ()
 
 test("small ones pass by, and what has its place does not wait again", async () => {
   const { entered, come } = visitors();
-  const first = await come("first", limits.largeBodiesBytes);
+  const first = await come("first", 2 * third);
+  await come("other", third);
   await come("small", limits.requestBytes);
   await first.enter(limits.batchBytes);
-  expect(entered).toEqual(["first", "small"]);
+  expect(entered).toEqual(["first", "other", "small"]);
+});
+
+test("one project leaves room for the others, and is let in again once it has left", async () => {
+  const { entered, come } = visitors();
+  const first = await come("first", third, 7);
+  await come("second", third, 7);
+  await come("third", third, 7);
+  const other = await come("other", third, 8);
+  expect(entered).toEqual(["first", "second", "other"]);
+  other.leave();
+  await settled();
+  expect(entered).toEqual(["first", "second", "other"]);
+  first.leave();
+  await settled();
+  expect(entered).toEqual(["first", "second", "other", "third"]);
 });
 
 test("one that waits for too long is refused, and leaves no gap", async () => {

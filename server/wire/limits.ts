@@ -15,8 +15,9 @@ export const limits = {
   /** An array of events; of a gzipped body, what it holds. */
   batchEvents: 10_000,
   batchBytes: 16 * 1_048_576,
-  /** Bodies of events that are larger than `requestBytes` and are read or recorded at once, together; others wait for them so long. */
+  /** Bodies of events that are larger than `requestBytes` and are read or recorded at once, together, and of one project; others wait for them so long. */
   largeBodiesBytes: 3 * 16 * 1_048_576,
+  largeBodiesOfProjectBytes: 2 * 16 * 1_048_576,
   largeBodyWaitSeconds: 30,
   /** A client that sends NDJSON may pause for so long. */
   linesPauseSeconds: 120,

@@ -183,7 +183,7 @@ class Ahead {
   }
 
   /** The entries in a block; null where there are too many. Blocks are to be asked about in order. */
-  in({ fromMs, toMs }: StoredBlock, order: "asc" | "desc", range: MsRange): Entry[] | null {
+  in({ fromMs, toMs }: MsRange, order: "asc" | "desc", range: MsRange): Entry[] | null {
     const ascending = order === "asc";
     this.#entries = this.#entries.filter(([ms]) => (ascending ? ms >= fromMs : ms < toMs));
     const isRead = () =>
@@ -197,7 +197,7 @@ class Ahead {
   }
 
   /** All entries from a block on; null where they are more than are read ahead. */
-  all({ fromMs, toMs }: StoredBlock, order: "asc" | "desc", range: MsRange): Entry[] | null {
+  all({ fromMs, toMs }: MsRange, order: "asc" | "desc", range: MsRange): Entry[] | null {
     this.#readOn(fromMs, toMs, order === "asc", range);
     return this.#isAtEnd ? this.#entries : null;
   }

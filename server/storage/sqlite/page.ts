@@ -106,20 +106,25 @@ export function createReadPage(database: Database, vocabulary: Vocabulary, block
     }
   }
 
+  /** Reads a project's rows as they lie. */
+  const readScanned =
+    ({ projectId, order }: EventQuery): ReadRows =>
+    (low, high, count) =>
+      scan[order].all(projectId, low, high, count);
+
   /** Adds what holds of the next rows as they lie, so many; gives the rest of the range, where there is one. */
   function addScanned(
     reading: Reading,
     { fromMs, toMs }: MsRange,
     count: number,
   ): { page: Page | null; rest: MsRange | null } {
-    const { projectId, order } = reading.query;
-    const readRows: ReadRows = (low, high, limit) => scan[order].all(projectId, low, high, limit);
+    const { query } = reading;
     const between = { low: positionAt(fromMs), high: positionAt(toMs) - 1n };
-    const { rows, isLast } = readRun(readRows, order, between, count);
+    const { rows, isLast } = readRun(readScanned(query), query.order, between, count);
     const page = add(reading, rows, holds);
     if (page || isLast) return { page, rest: null };
     const { ms } = rows.at(-1)!;
-    return { page: null, rest: order === "asc" ? { fromMs: ms + 1, toMs } : { fromMs, toMs: ms } };
+    return { page: null, rest: query.order === "asc" ? { fromMs: ms + 1, toMs } : { fromMs, toMs: ms } };
   }
 
   /** The project's rows that a moment means. */
@@ -165,9 +170,7 @@ export function createReadPage(database: Database, vocabulary: Vocabulary, block
     const reading: Reading = { query, limit, rows: [], last: null, seen: 0, isExact: true };
     let range = rangeOf(query, spanOf());
     if (isScanned(query)) {
-      const page = addRange(reading, range, (low, high, count) =>
-        scan[order].all(projectId, low, high, count),
-      );
+      const page = addRange(reading, range, readScanned(query));
       return page ?? { rows: reading.rows, next: null };
     }
     const match = matchOf(projectId, filter, vocabulary);
