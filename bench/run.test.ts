@@ -1,5 +1,9 @@
 import { expect, test } from "bun:test";
+import { effort } from "../server/testing/effort.ts";
 import { root } from "./processes.ts";
+
+/** A smoke run of everything takes a quarter of a minute of both cores. */
+const longTest = test.if(effort(false, true));
 
 async function bench(...flags: string[]) {
   const child = Bun.spawn([process.execPath, "bench/run.ts", ...flags], {
@@ -14,7 +18,7 @@ async function bench(...flags: string[]) {
   return { code: await child.exited, output, errors };
 }
 
-test("every row runs, and the page stays as it is", async () => {
+longTest("every row runs, and the page stays as it is", async () => {
   const { code, output } = await bench("--quick");
   expect(output.match(/.*\| failed .*/g)).toBeNull();
   for (const what of [
@@ -35,7 +39,7 @@ test("every row runs, and the page stays as it is", async () => {
   expect(code).toBe(0);
 });
 
-test("rows run on PostgreSQL with one node and with two, beside SQLite", async () => {
+longTest("rows run on PostgreSQL with one node and with two, beside SQLite", async () => {
   const { code, output } = await bench(
     "--postgres",
     "--quick",

@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 import type { Auth } from "./accounts/auth.ts";
+import type { PasswordHashing } from "./accounts/passwords.ts";
 import type { Config } from "./config.ts";
 import type { LiveStreams } from "./events/live.ts";
 import type { Recorder } from "./events/record.ts";
@@ -19,6 +20,7 @@ export type House = {
   log: Logger;
   store: Store;
   auth: Auth;
+  passwords: PasswordHashing;
   gate: Gate;
   keys: KeyRing;
   watch: StreamWatch;

@@ -1,3 +1,4 @@
+// @engines sqlite, postgres
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { environmentOf, makePlace, type Place, removePlace } from "./testing/engine.ts";

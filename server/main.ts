@@ -1,6 +1,7 @@
 import { stdout } from "node:process";
 import { pino } from "pino";
 import { clientAddressHeader, createAuth } from "./accounts/auth.ts";
+import { type PasswordHashing, scrypt } from "./accounts/passwords.ts";
 import { openSetup } from "./accounts/setup.ts";
 import { createApp } from "./app.ts";
 import { type Config, ConfigError, readConfig } from "./config.ts";
@@ -19,6 +20,7 @@ import { Gate } from "./projects/access.ts";
 import { StreamWatch } from "./projects/stream-watch.ts";
 import { openStore } from "./storage/open.ts";
 import { settled } from "./storage/settings.ts";
+import type { Store } from "./storage/store.ts";
 import { version } from "./version.ts";
 import { answerError } from "./wire/answer-error.ts";
 import { limits } from "./wire/limits.ts";
@@ -30,6 +32,7 @@ const drainTimeoutMs = 10_000;
 const bodyBytesMax = Number.MAX_SAFE_INTEGER;
 
 export type Running = {
+  store: Store;
   /** Where it listens, such as `http://127.0.0.1:4242`. */
   address: string;
   baseUrl: string;
@@ -40,7 +43,10 @@ export type Running = {
 };
 
 /** Puts the service together and listens. */
-export async function serve(config: Config): Promise<Running> {
+export async function serve(
+  config: Config,
+  { passwords = scrypt }: { passwords?: PasswordHashing } = {},
+): Promise<Running> {
   const log = pino({ level: config.logLevel });
   const onError = (error: unknown) => log.error({ err: error }, "a background task failed");
   const server = Bun.serve({
@@ -75,7 +81,7 @@ export async function serve(config: Config): Promise<Running> {
 
   const baseUrl = config.url ?? `http://localhost:${server.port}`;
 
-  const auth = createAuth(control, { secret: authSecret, baseUrl });
+  const auth = createAuth(control, { secret: authSecret, baseUrl, passwords });
   const { channels, vapidPublicKey, close: closeChannels } = await createChannels(config, control, baseUrl);
   const sender = new Sender({ store, channels, onError });
   const refused = new RefusedEvents({ events: store.events, control, config, log });
@@ -99,6 +105,7 @@ export async function serve(config: Config): Promise<Running> {
     log,
     store,
     auth,
+    passwords,
     gate,
     keys,
     watch,
@@ -135,6 +142,7 @@ export async function serve(config: Config): Promise<Running> {
 
   const setup = await openSetup(control);
   return {
+    store,
     address: `http://${config.host}:${server.port}`,
     baseUrl,
     setupLink: setup && `${baseUrl}/setup?token=${setup.token}`,

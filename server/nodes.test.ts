@@ -1,16 +1,18 @@
+// @engines postgres
 /** Several nodes on one database: what happens on one takes effect on the others. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { createAccount, hashPassword } from "./accounts/create-account.ts";
+import { createAccount } from "./accounts/create-account.ts";
 import { addBrowser } from "./notifications/destinations.ts";
 import type { PushSubscription } from "./notifications/push.ts";
 import { createProject } from "./projects/projects.ts";
 import type { Store } from "./storage/store.ts";
 import { expectConsistent } from "./testing/consistency.ts";
-import { environmentOf, makePlace, type Place, removePlace, storeEngines } from "./testing/engine.ts";
+import { environmentOf, makePlace, type Place, removePlace } from "./testing/engine.ts";
 import { openStream } from "./testing/event-stream.ts";
 import { pushService } from "./testing/push-service.ts";
 import { startServer } from "./testing/server-process.ts";
 import { openTestStore, prepare, testConfig, testPassword } from "./testing/test-app.ts";
+import { testPasswords } from "./testing/test-passwords.ts";
 import type { Job } from "./wire/job.ts";
 
 type Node = Awaited<ReturnType<typeof startServer>>;
@@ -18,7 +20,7 @@ type Node = Awaited<ReturnType<typeof startServer>>;
 /** What is done on one node is known on the others within this time, with some for a busy machine. */
 const soonMs = 1_500;
 
-describe.if(storeEngines.includes("postgres"))("nodes on one database", () => {
+describe("nodes on one database", () => {
   let place: Place;
   let nodes: Node[];
   let key: string;
@@ -27,7 +29,7 @@ describe.if(storeEngines.includes("postgres"))("nodes on one database", () => {
   beforeAll(async () => {
     place = await makePlace("postgres");
     const config = await testConfig(place);
-    ({ secret: key } = await prepare(config, "owner@example.com"));
+    ({ secret: key } = await prepare(config));
     nodes = await Promise.all([startNode(), startNode()]);
     cookie = await signIn(nodes[0]!, "owner@example.com");
   }, 60_000);
@@ -74,7 +76,7 @@ describe.if(storeEngines.includes("postgres"))("nodes on one database", () => {
   /** Another project with a member of its own. */
   async function another(name: string, email: string): Promise<{ slug: string; session: string }> {
     const store = await openTestStore(await testConfig(place));
-    const passwordHash = await hashPassword(testPassword);
+    const passwordHash = await testPasswords.hash(testPassword);
     const { slug } = await store.control.transaction().execute(async (transaction) => {
       const account = await createAccount(transaction, { email, password: testPassword }, passwordHash, null);
       return (await createProject(transaction, name, account.id)).project;
@@ -176,7 +178,7 @@ describe.if(storeEngines.includes("postgres"))("nodes on one database", () => {
   });
 });
 
-describe.if(storeEngines.includes("postgres"))("nodes that share work", () => {
+describe("nodes that share work", () => {
   let place: Place;
   let key: string;
   let nodes: Node[] = [];
@@ -184,7 +186,7 @@ describe.if(storeEngines.includes("postgres"))("nodes that share work", () => {
 
   beforeEach(async () => {
     place = await makePlace("postgres");
-    ({ secret: key } = await prepare(await testConfig(place), "owner@example.com"));
+    ({ secret: key } = await prepare(await testConfig(place)));
   });
   afterEach(async () => {
     for (const node of nodes) await node.end("SIGTERM");
@@ -330,7 +332,7 @@ describe.if(storeEngines.includes("postgres"))("nodes that share work", () => {
   }, 90_000);
 });
 
-describe.if(storeEngines.includes("postgres"))("nodes on an empty database", () => {
+describe("nodes on an empty database", () => {
   test("that start together print links that all work, until one is used", async () => {
     const place = await makePlace("postgres");
     const nodes = await Promise.all(Array.from({ length: 3 }, () => startServer(environmentOf(place))));

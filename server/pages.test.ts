@@ -8,6 +8,7 @@ import { removePlace } from "./testing/engine.ts";
 import { type PushService, pushService } from "./testing/push-service.ts";
 import { type SmtpInbox, smtpInbox } from "./testing/smtp-inbox.ts";
 import { testConfig } from "./testing/test-app.ts";
+import { testPasswords } from "./testing/test-passwords.ts";
 
 const owner = { email: "ada@example.com", password: "correct horse battery" };
 
@@ -24,7 +25,7 @@ let complaints: string[];
 beforeAll(async () => {
   push = pushService();
   inbox = await smtpInbox();
-  running = await serve({ ...config, smtpUrl: inbox.url });
+  running = await serve({ ...config, smtpUrl: inbox.url }, { passwords: testPasswords });
   browser = await launchChromium();
   // Chromium's own push service is on the internet; the subscription comes from ours, and all behind it is real.
   const subscription = JSON.stringify(push.subscribe());

@@ -1,3 +1,4 @@
+// @engines sqlite, postgres
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { type TestApp, testApp } from "../../server/testing/test-app.ts";
 import { createClient, type Fetch, TidingsError } from "./index.ts";

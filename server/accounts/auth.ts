@@ -2,6 +2,7 @@ import { type Auth, type BetterAuthOptions, betterAuth } from "better-auth";
 import type { Kysely } from "kysely";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { limits } from "../wire/limits.ts";
+import type { PasswordHashing } from "./passwords.ts";
 import { RateLimits } from "./rate-limits.ts";
 
 /** The header in which `main.ts` tells the address that a request really came from, for the limits on signing in. */
@@ -12,7 +13,7 @@ const daySeconds = 24 * 60 * 60;
 /** People's accounts and sessions: better-auth on our tables. Accounts are made by `create-account.ts` alone. */
 export function createAuth(
   control: Kysely<ControlTables>,
-  { secret, baseUrl }: { secret: string; baseUrl: string },
+  { secret, baseUrl, passwords }: { secret: string; baseUrl: string; passwords: PasswordHashing },
 ) {
   const isSecure = baseUrl.startsWith("https:");
   return betterAuth({
@@ -30,6 +31,7 @@ export function createAuth(
       disableSignUp: true,
       minPasswordLength: limits.passwordCharactersMin,
       maxPasswordLength: limits.passwordCharactersMax,
+      password: passwords,
     },
     user: { modelName: "accounts" },
     account: { modelName: "credentials" },

@@ -1,4 +1,3 @@
-import { hashPassword } from "better-auth/crypto";
 import type { Kysely, Transaction } from "kysely";
 import { addMember, createProject } from "../projects/projects.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
@@ -14,7 +13,7 @@ export type CreatedAccount = { id: string; firstProject: { id: number; project: 
  * Makes an account in an open transaction, with the destinations that every account has. The first account of an
  * installation is its owner and gets the project "Default"; later ones join the project that is given.
  *
- * @param passwordHash - of {@link hashPassword}; it takes a while and is made before the transaction
+ * @param passwordHash - of `PasswordHashing.hash`; it takes a while and is made before the transaction
  *
  * Throws `account-exists`.
  */
@@ -86,5 +85,3 @@ export async function hasAccounts(
 ): Promise<boolean> {
   return (await control.selectFrom("accounts").select("id").limit(1).executeTakeFirst()) !== undefined;
 }
-
-export { hashPassword };

@@ -11,7 +11,7 @@ import { hasAccounts } from "./create-account.ts";
 import { claimSetup } from "./setup.ts";
 
 export function addAccountRoutes(routes: Routes, house: House): void {
-  const { auth, baseUrl, channels, watch, vapidPublicKey } = house;
+  const { auth, baseUrl, channels, passwords, watch, vapidPublicKey } = house;
   const { control } = house.store;
 
   routes.add(
@@ -62,7 +62,7 @@ export function addAccountRoutes(routes: Routes, house: House): void {
       problems: [403, 409],
     },
     async ({ request, body }) => {
-      const { project, secret } = await claimSetup(control, body.token, body);
+      const { project, secret } = await claimSetup(control, body.token, body, passwords);
       const signedIn = await auth.api.signInEmail({
         body: { email: body.email, password: body.password },
         headers: request.headers,

@@ -1,8 +1,10 @@
+// @engines sqlite, postgres
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { Config } from "../config.ts";
 import { type Running, serve } from "../main.ts";
 import { removePlace } from "../testing/engine.ts";
 import { testConfig } from "../testing/test-app.ts";
+import { testPasswords } from "../testing/test-passwords.ts";
 import type { Me } from "../wire/account.ts";
 
 let config: Config;
@@ -11,7 +13,7 @@ let token: string;
 
 beforeEach(async () => {
   config = await testConfig();
-  running = await serve(config);
+  running = await serve(config, { passwords: testPasswords });
   token = new URL(running.setupLink!).searchParams.get("token")!;
 });
 afterEach(async () => {
@@ -93,7 +95,7 @@ describe("a claim is refused", () => {
   test("with the link of an earlier start", async () => {
     const earlier = token;
     await running.stop();
-    running = await serve(config);
+    running = await serve(config, { passwords: testPasswords });
     expect((await claim({ token: earlier })).status).toBe(403);
     expect((await claim({ token: new URL(running.setupLink!).searchParams.get("token") })).status).toBe(201);
   });

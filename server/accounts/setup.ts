@@ -4,7 +4,8 @@ import type { ControlTables } from "../storage/control-tables.ts";
 import { alone } from "../storage/settings.ts";
 import { problem } from "../wire/problems.ts";
 import type { Project } from "../wire/project.ts";
-import { createAccount, hasAccounts, hashPassword, type NewAccount } from "./create-account.ts";
+import { createAccount, hasAccounts, type NewAccount } from "./create-account.ts";
+import type { PasswordHashing } from "./passwords.ts";
 
 const setting = "setupTokens";
 /** Nodes that start together each print a link; one that a process left behind is void at a start after this time. */
@@ -69,9 +70,10 @@ export async function claimSetup(
   control: Kysely<ControlTables>,
   token: string,
   account: NewAccount,
+  passwords: PasswordHashing,
 ): Promise<{ project: Project; secret: string }> {
   await checkToken(control, token);
-  const passwordHash = await hashPassword(account.password);
+  const passwordHash = await passwords.hash(account.password);
   return control.transaction().execute(async (transaction) => {
     await alone(transaction, setting);
     await checkToken(transaction, token);

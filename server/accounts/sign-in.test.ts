@@ -1,3 +1,4 @@
+// @engines sqlite, postgres
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { type TestApp, testApp, testPassword } from "../testing/test-app.ts";
 

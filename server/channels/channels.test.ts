@@ -1,3 +1,4 @@
+// @engines sqlite, postgres
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { scenarios } from "../testing/scenarios.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";

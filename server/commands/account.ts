@@ -1,5 +1,6 @@
 import { defineCommand } from "citty";
-import { createAccount, hashPassword } from "../accounts/create-account.ts";
+import { createAccount } from "../accounts/create-account.ts";
+import { scrypt } from "../accounts/passwords.ts";
 import { findProject } from "../projects/projects.ts";
 import { accountTexts } from "../wire/account.ts";
 import { UsageError, withStore } from "./with-store.ts";
@@ -31,7 +32,7 @@ const create = defineCommand({
         "The password",
       );
       const name = args.name === undefined ? undefined : parsed(accountTexts.name, args.name, "--name");
-      const passwordHash = await hashPassword(password);
+      const passwordHash = await scrypt.hash(password);
       const joined = await control.transaction().execute(async (transaction) => {
         const isFirst =
           (await transaction.selectFrom("accounts").select("id").executeTakeFirst()) === undefined;

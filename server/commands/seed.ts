@@ -1,5 +1,6 @@
 import { defineCommand } from "citty";
-import { createAccount, hasAccounts, hashPassword } from "../accounts/create-account.ts";
+import { createAccount, hasAccounts } from "../accounts/create-account.ts";
+import { scrypt } from "../accounts/passwords.ts";
 import { ArrivalClock } from "../events/id.ts";
 import { createRecorder } from "../events/record.ts";
 import { findProject } from "../projects/projects.ts";
@@ -22,7 +23,7 @@ export const seedCommand = defineCommand({
   run: ({ args }) =>
     withStore(async ({ control, events }) => {
       if (!(await hasAccounts(control))) {
-        const passwordHash = await hashPassword(demo.password);
+        const passwordHash = await scrypt.hash(demo.password);
         await control
           .transaction()
           .execute((transaction) => createAccount(transaction, demo, passwordHash, null));

@@ -1,5 +1,7 @@
+// @engines sqlite, postgres
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { effort } from "../testing/effort.ts";
 import { scenarios } from "../testing/scenarios.ts";
 import { testProcess } from "../testing/server-process.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
@@ -275,10 +277,10 @@ describe("filters", () => {
           expect(JSON.stringify(await pages(`${query}&limit=${limit}`, key))).toBe(expected);
         },
       ),
-      { numRuns: 400 },
+      { numRuns: effort(80, 400) },
     );
     // The property would hold of nothing at all.
-    expect(found).toBeGreaterThan(50);
+    expect(found).toBeGreaterThan(10);
   });
 
   test("each value that was stored is found by its own filter", async () => {
@@ -410,9 +412,8 @@ test("20,000 events are streamed to a client that reads slowly, without piling u
   // A process of its own, so that its memory alone is measured.
   await using remote = await testProcess();
   for (let n = 0; n < count; n += 1_000) {
-    await Promise.all(
-      Array.from({ length: 1_000 }, (_, i) => remote.post({ channel: "c", name: `${n + i}`, description })),
-    );
+    const events = Array.from({ length: 1_000 }, (_, i) => ({ channel: "c", name: `${n + i}`, description }));
+    expect((await remote.post(events)).status).toBe(201);
   }
   const read = async () => {
     const response = await remote.request("/api/events?order=asc");
@@ -433,7 +434,8 @@ test("20,000 events are streamed to a client that reads slowly, without piling u
     return paused!;
   };
   const idle = remote.memoryMb();
-  const paused = [await read(), await read(), await read()];
+  const paused: number[] = [];
+  for (let n = 0; n < effort(1, 3); n++) paused.push(await read());
   expect(Math.max(...paused) - idle).toBeLessThan(90);
 }, 60_000);
 

@@ -1,6 +1,7 @@
+// @engines postgres
 /** Live streams of several nodes on one database: what one records is on those of the other before anybody asks for it. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { makePlace, type Place, removePlace, storeEngines } from "../testing/engine.ts";
+import { makePlace, type Place, removePlace } from "../testing/engine.ts";
 import { openStream } from "../testing/event-stream.ts";
 import { type Node, startNodes } from "../testing/nodes.ts";
 import { hasPgbouncer, startPgbouncer } from "../testing/pgbouncer.ts";
@@ -12,7 +13,7 @@ const events = 300;
 /** Far below what nodes can do, as tests run on busy machines; `npm run bench -- --postgres` measures it at 1,000 a second. */
 const everyMs = 5;
 
-describe.if(storeEngines.includes("postgres"))("what one of two nodes records", () => {
+describe("what one of two nodes records", () => {
   let place: Place;
   let nodes: Node[] = [];
   beforeAll(async () => {

@@ -1,3 +1,4 @@
+// @engines sqlite, postgres
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { scenarios, send } from "../testing/scenarios.ts";
 import { testProcess } from "../testing/server-process.ts";

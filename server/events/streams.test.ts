@@ -1,8 +1,9 @@
 import { expect, test } from "bun:test";
+import { effort } from "../testing/effort.ts";
 import { rawRequest } from "../testing/raw-request.ts";
 import { testProcess } from "../testing/server-process.ts";
 
-const seconds = Number(process.env.TIDINGS_TEST_STREAM_SECONDS ?? 6);
+const seconds = effort(2, 30);
 const openStreams = 530;
 const filteredStreams = 450;
 const slowStreams = 20;

@@ -1,6 +1,8 @@
+// @engines sqlite, postgres
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { expectConsistent } from "../testing/consistency.ts";
+import { effort } from "../testing/effort.ts";
 import { openStream } from "../testing/event-stream.ts";
 import { finished } from "../testing/jobs.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
@@ -128,55 +130,59 @@ const deed = fc.oneof(
   fc.record({ kind: fc.constant("expire" as const), days: fc.integer({ min: 1, max: 15 }) }),
 );
 
-test("whatever is posted, deleted, erased and expires, counters, channels and index equal the rows", async () => {
-  await using app = await testApp();
-  const owner = { cookie: await app.signIn(), origin: app.address, "content-type": "application/json" };
-  const dayMs = 86_400_000;
-  await fc.assert(
-    fc.asyncProperty(fc.array(deed, { minLength: 4, maxLength: 12 }), async (deeds) => {
-      for (const each of deeds) {
-        if (each.kind === "post") {
-          const { channel, userId, name, daysAgo, withId, count } = each;
-          await Promise.all(
-            Array.from({ length: count }, (_, n) =>
-              posted(app, {
-                channel,
-                userId,
-                name,
-                tags: { n: `${n % 3}` },
-                ...(daysAgo !== null && { createdAt: Date.now() - daysAgo * dayMs }),
-                ...(withId && { id: Bun.randomUUIDv7() }),
-              }),
-            ),
-          );
-        } else if (each.kind === "delete") {
-          const events = await app.list();
-          const event = events[each.place % Math.max(events.length, 1)];
-          if (event) expect((await remove(app, `/api/events/${event.id}`)).status).toBe(200);
-        } else if (each.kind === "erase") {
-          const { receipt } = await finished(app, await remove(app, `/api/users/${each.userId}`));
-          expect(receipt).not.toBeNull();
-          expect(await app.list(`?userId=${each.userId}`)).toEqual([]);
-        } else if (each.kind === "channel") {
-          const response = await remove(app, `/api/channels/${each.channel}`);
-          if (response.status === 404) continue;
-          await finished(app, response);
-          expect(await app.list(`?channel=${each.channel}`)).toEqual([]);
-        } else {
-          const keep = (retentionDays: number | null) =>
-            app.request("/api/projects/default", {
-              method: "PATCH",
-              headers: owner,
-              body: JSON.stringify({ retentionDays }),
-            });
-          await keep(each.days);
-          const to = new Date(Date.now() - each.days * dayMs).toISOString();
-          while ((await app.list(`?to=${to}`)).length > 0) await Bun.sleep(10);
-          await keep(null);
+test(
+  "whatever is posted, deleted, erased and expires, counters, channels and index equal the rows",
+  async () => {
+    await using app = await testApp();
+    const owner = { cookie: await app.signIn(), origin: app.address, "content-type": "application/json" };
+    const dayMs = 86_400_000;
+    await fc.assert(
+      fc.asyncProperty(fc.array(deed, { minLength: 4, maxLength: 12 }), async (deeds) => {
+        for (const each of deeds) {
+          if (each.kind === "post") {
+            const { channel, userId, name, daysAgo, withId, count } = each;
+            await Promise.all(
+              Array.from({ length: count }, (_, n) =>
+                posted(app, {
+                  channel,
+                  userId,
+                  name,
+                  tags: { n: `${n % 3}` },
+                  ...(daysAgo !== null && { createdAt: Date.now() - daysAgo * dayMs }),
+                  ...(withId && { id: Bun.randomUUIDv7() }),
+                }),
+              ),
+            );
+          } else if (each.kind === "delete") {
+            const events = await app.list();
+            const event = events[each.place % Math.max(events.length, 1)];
+            if (event) expect((await remove(app, `/api/events/${event.id}`)).status).toBe(200);
+          } else if (each.kind === "erase") {
+            const { receipt } = await finished(app, await remove(app, `/api/users/${each.userId}`));
+            expect(receipt).not.toBeNull();
+            expect(await app.list(`?userId=${each.userId}`)).toEqual([]);
+          } else if (each.kind === "channel") {
+            const response = await remove(app, `/api/channels/${each.channel}`);
+            if (response.status === 404) continue;
+            await finished(app, response);
+            expect(await app.list(`?channel=${each.channel}`)).toEqual([]);
+          } else {
+            const keep = (retentionDays: number | null) =>
+              app.request("/api/projects/default", {
+                method: "PATCH",
+                headers: owner,
+                body: JSON.stringify({ retentionDays }),
+              });
+            await keep(each.days);
+            const to = new Date(Date.now() - each.days * dayMs).toISOString();
+            while ((await app.list(`?to=${to}`)).length > 0) await Bun.sleep(10);
+            await keep(null);
+          }
         }
-      }
-      await expectConsistent(app.config);
-    }),
-    { numRuns: 15 },
-  );
-}, 120_000);
+        await expectConsistent(app.config);
+      }),
+      { numRuns: effort(4, 40) },
+    );
+  },
+  effort(60_000, 600_000),
+);

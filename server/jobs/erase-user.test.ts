@@ -1,3 +1,4 @@
+// @engines sqlite, postgres
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,3 +1,4 @@
+// @engines sqlite, postgres
 import { expect, test } from "bun:test";
 import { finished } from "../testing/jobs.ts";
 import { openTestStore, type TestApp, testApp } from "../testing/test-app.ts";

@@ -1,3 +1,4 @@
+// @engines sqlite, postgres
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { Store } from "../storage/store.ts";
 import { stores } from "../testing/stores.ts";

@@ -1,3 +1,4 @@
+// @engines sqlite, postgres
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { SQL } from "bun";

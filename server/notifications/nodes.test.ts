@@ -1,13 +1,14 @@
+// @engines postgres
 /** Deliveries of several nodes on one database: each is sent by one, and again by another where that one dies over it. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import pg from "pg";
-import { makePlace, type Place, removePlace, storeEngines } from "../testing/engine.ts";
+import { makePlace, type Place, removePlace } from "../testing/engine.ts";
 import { type Node, startNodes } from "../testing/nodes.ts";
 import { pushService } from "../testing/push-service.ts";
 import { testConfig, testPassword } from "../testing/test-app.ts";
 import type { Delivery } from "../wire/notification.ts";
 
-describe.if(storeEngines.includes("postgres"))("deliveries of two nodes", () => {
+describe("deliveries of two nodes", () => {
   let place: Place;
   let nodes: [Node, Node];
   let cookie: string;

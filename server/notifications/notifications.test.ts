@@ -1,3 +1,4 @@
+// @engines sqlite, postgres
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { pushService } from "../testing/push-service.ts";
 import { smtpInbox } from "../testing/smtp-inbox.ts";

@@ -1,3 +1,4 @@
+// @engines sqlite, postgres
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { openStream } from "../testing/event-stream.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";

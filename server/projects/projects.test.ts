@@ -1,3 +1,4 @@
+// @engines sqlite, postgres
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { type TestApp, testApp } from "../testing/test-app.ts";
 import type { Project } from "../wire/project.ts";

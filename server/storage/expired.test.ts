@@ -1,3 +1,4 @@
+// @engines sqlite, postgres
 import { afterEach, describe, expect, test } from "bun:test";
 import { createAccount } from "../accounts/create-account.ts";
 import { ArrivalClock } from "../events/id.ts";

@@ -13,10 +13,17 @@ export async function openPage(context: BrowserContext): Promise<{ page: Page; c
   return { page, complaints };
 }
 
+/** Waits for all motion that has an end, as a script for the page. */
+const settling = `Promise.all(
+  document.getAnimations()
+    .filter(({ effect }) => effect.getComputedTiming().iterations !== Infinity)
+    .map(({ finished }) => finished.catch(() => {})),
+)`;
+
 /** Fails where axe-core finds a violation on the page. */
 export async function expectAccessible(what: string, page: Page): Promise<void> {
   // Motion is waited for: a text that is still fading in has too little contrast.
-  await page.waitForTimeout(400);
+  await page.evaluate(settling);
   await page.evaluate(axe.source);
   const { violations } = (await page.evaluate("axe.run()")) as {
     violations: { id: string; help: string; nodes: { html: string; failureSummary: string }[] }[];

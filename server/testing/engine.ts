@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Config } from "../config.ts";
@@ -38,11 +38,51 @@ const databases = new Map<string, TestDatabase>();
 
 /** Makes an empty place for the engine. */
 export async function makePlace(on: Engine = engine): Promise<Place> {
-  const dataDirectory = mkdtempSync(join(tmpdir(), "tidings-test-"));
+  const dataDirectory = makeDirectory();
   if (on === "sqlite") return { dataDirectory, databaseUrl: null };
-  const database = await testDatabase(makeTables);
+  return { dataDirectory, databaseUrl: await makeDatabase(makeTables) };
+}
+
+const copies = new WeakMap<(place: Place) => Promise<void>, () => Promise<Place>>();
+
+/** Makes a place for the engine with what `fill` puts there. It is called once in a process; the places are copies. */
+export async function makeFilledPlace(fill: (place: Place) => Promise<void>): Promise<Place> {
+  const copy = copies.get(fill) ?? (engine === "sqlite" ? copyDirectory(fill) : copyDatabase(fill));
+  copies.set(fill, copy);
+  return copy();
+}
+
+function copyDirectory(fill: (place: Place) => Promise<void>): () => Promise<Place> {
+  const template = (async () => {
+    const directory = makeDirectory();
+    await fill({ dataDirectory: directory, databaseUrl: null });
+    const files = readdirSync(directory).map((name) => [name, readFileSync(join(directory, name))] as const);
+    rmSync(directory, { recursive: true });
+    return files;
+  })();
+  return async () => {
+    const files = await template;
+    const dataDirectory = makeDirectory();
+    for (const [name, bytes] of files) writeFileSync(join(dataDirectory, name), bytes);
+    return { dataDirectory, databaseUrl: null };
+  };
+}
+
+function copyDatabase(fill: (place: Place) => Promise<void>): () => Promise<Place> {
+  const fillDatabase = async (url: string) => {
+    const dataDirectory = makeDirectory();
+    await fill({ dataDirectory, databaseUrl: url });
+    rmSync(dataDirectory, { recursive: true });
+  };
+  return async () => ({ dataDirectory: makeDirectory(), databaseUrl: await makeDatabase(fillDatabase) });
+}
+
+const makeDirectory = () => mkdtempSync(join(tmpdir(), "tidings-test-"));
+
+async function makeDatabase(prepare: (url: string) => Promise<void>): Promise<string> {
+  const database = await testDatabase(prepare);
   databases.set(database.url, database);
-  return { dataDirectory, databaseUrl: database.url };
+  return database.url;
 }
 
 /** Makes the tables once; each test's database is a copy. */

@@ -12,7 +12,7 @@ export type Node = Awaited<ReturnType<typeof startNode>>;
  * @param key - the key of a place that was filled before; an empty one is filled first, as `testApp` does
  */
 export async function startNodes(config: Config, count: number, key?: string): Promise<Node[]> {
-  const secret = key ?? (await prepare(config, "owner@example.com")).secret;
+  const secret = key ?? (await prepare(config)).secret;
   const environment = { ...environmentOf(config), TIDINGS_ALLOW_PRIVATE_ADDRESSES: "true" };
   return Promise.all(Array.from({ length: count }, () => startNode(environment, secret)));
 }

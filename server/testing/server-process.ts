@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Config } from "../config.ts";
 import { environmentOf, removePlace } from "./engine.ts";
-import { prepare, testConfig } from "./test-app.ts";
+import { preparedConfig } from "./test-app.ts";
 
 const server = join(import.meta.dir, "..");
 
@@ -66,9 +66,8 @@ type ServerProcess = Awaited<ReturnType<typeof startServer>>;
 
 /** Like `testApp`, with the server as a process of its own: to be killed, and to be measured alone. */
 export async function testProcess(change: Partial<Config> = {}) {
-  const config = await testConfig(change);
+  const { config, secret } = await preparedConfig(change);
   const environment = environmentOf(config);
-  const { secret } = await prepare(config, "owner@example.com");
   let server: ServerProcess | null = await startServer(environment);
   /** Rejects while the server is down. */
   const request = async (path: string, init: RequestInit = {}): Promise<Response> => {

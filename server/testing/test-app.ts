@@ -1,4 +1,4 @@
-import { createAccount, hashPassword } from "../accounts/create-account.ts";
+import { createAccount } from "../accounts/create-account.ts";
 import { type Config, readConfig } from "../config.ts";
 import { createKey } from "../keys/keys.ts";
 import { type Running, serve } from "../main.ts";
@@ -6,13 +6,18 @@ import { createProject } from "../projects/projects.ts";
 import { openStore } from "../storage/open.ts";
 import type { Store } from "../storage/store.ts";
 import type { Event } from "../wire/event.ts";
-import { makePlace, removePlace, testWatch } from "./engine.ts";
+import { makeFilledPlace, makePlace, type Place, removePlace, testWatch } from "./engine.ts";
+import { testPasswords } from "./test-passwords.ts";
 
 export const testPassword = "correct horse battery";
+const owner = "owner@example.com";
 
 /** Settings of a server for a test: a free port, a place of its own, a quiet log. `removePlace` clears it away. */
 export async function testConfig(change: Partial<Config> = {}): Promise<Config> {
-  const place = change.dataDirectory === undefined ? await makePlace() : {};
+  return configAt(change.dataDirectory === undefined ? await makePlace() : {}, change);
+}
+
+function configAt(place: Partial<Place>, change: Partial<Config>): Config {
   return {
     ...readConfig({
       PORT: "0",
@@ -40,18 +45,14 @@ export type TestApp = Awaited<ReturnType<typeof testApp>>;
  * const response = await app.post({ channel: "payments", name: "Payment received" });
  */
 export async function testApp(change: Partial<Config> = {}) {
-  const config = await testConfig(change);
-  const owner = "owner@example.com";
-  const first = await prepare(config, owner);
-  let running: Running = await serve(config);
+  const { config, secret: key } = await preparedConfig(change);
+  const serveTest = () => serve(config, { passwords: testPasswords });
+  let running: Running = await serveTest();
 
-  const request = (
-    path: string,
-    init: RequestInit = {},
-    key: string | null = first.secret,
-  ): Promise<Response> => {
+  const request = (path: string, init: RequestInit = {}, ofKey: string | null = key): Promise<Response> => {
     const headers = new Headers(init.headers);
-    if (key !== null && !headers.has("x-api-key") && !headers.has("cookie")) headers.set("x-api-key", key);
+    if (ofKey !== null && !headers.has("x-api-key") && !headers.has("cookie"))
+      headers.set("x-api-key", ofKey);
     return fetch(running.address + path, { ...init, headers });
   };
 
@@ -59,7 +60,7 @@ export async function testApp(change: Partial<Config> = {}) {
     config,
     owner,
     /** The first project's key. */
-    key: first.secret,
+    key,
     get address() {
       return running.address;
     },
@@ -95,26 +96,22 @@ export async function testApp(change: Partial<Config> = {}) {
         .map((cookie) => cookie.split(";")[0])
         .join("; ");
     },
-    /** Makes another project with a member of its own and a key, beside the running server, as a command would. */
+    /** Makes another project with a member of its own and a key. */
     async another(name: string, email: string): Promise<{ slug: string; secret: string }> {
-      const store = await openTestStore(config);
-      try {
-        const passwordHash = await hashPassword(testPassword);
-        const { id, project } = await store.control.transaction().execute(async (transaction) => {
-          const made = await createProject(transaction, name, null);
-          await createAccount(transaction, { email, password: testPassword }, passwordHash, made);
-          return made;
-        });
-        const { secret } = await createKey(store.control, id, "test");
-        return { slug: project.slug, secret };
-      } finally {
-        await store.close();
-      }
+      const { control } = running.store;
+      const passwordHash = await testPasswords.hash(testPassword);
+      const { id, project } = await control.transaction().execute(async (transaction) => {
+        const made = await createProject(transaction, name, null);
+        await createAccount(transaction, { email, password: testPassword }, passwordHash, made);
+        return made;
+      });
+      const { secret } = await createKey(control, id, "test");
+      return { slug: project.slug, secret };
     },
     /** Stops the server and starts it again on the same data. */
     async restart(): Promise<void> {
       await running.stop();
-      running = await serve(config);
+      running = await serveTest();
     },
     async [Symbol.asyncDispose](): Promise<void> {
       await running.stop();
@@ -123,18 +120,35 @@ export async function testApp(change: Partial<Config> = {}) {
   };
 }
 
-/** Fills an empty place with an owner, the project "default" and a key. */
-export async function prepare(config: Config, email: string): Promise<{ secret: string }> {
-  const store = await openTestStore(config);
+/** Fills an empty place with the owner, the project "default" and a key. */
+export async function prepare(place: Place): Promise<{ secret: string }> {
+  const store = await openTestStore(configAt(place, {}));
   try {
-    const passwordHash = await hashPassword(testPassword);
+    const passwordHash = await testPasswords.hash(testPassword);
     const { firstProject } = await store.control
       .transaction()
       .execute((transaction) =>
-        createAccount(transaction, { email, password: testPassword }, passwordHash, null),
+        createAccount(transaction, { email: owner, password: testPassword }, passwordHash, null),
       );
     return await createKey(store.control, firstProject!.id, "test");
   } finally {
     await store.close();
   }
+}
+
+let preparedSecret: string;
+async function prepareTemplate(place: Place): Promise<void> {
+  preparedSecret = (await prepare(place)).secret;
+}
+
+/** Like {@link testConfig}, with what {@link prepare} makes already there. */
+export async function preparedConfig(
+  change: Partial<Config> = {},
+): Promise<{ config: Config; secret: string }> {
+  if (change.dataDirectory !== undefined) {
+    const config = configAt({}, change);
+    return { config, ...(await prepare(config)) };
+  }
+  const place = await makeFilledPlace(prepareTemplate);
+  return { config: configAt(place, change), secret: preparedSecret };
 }

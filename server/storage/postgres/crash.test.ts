@@ -1,3 +1,4 @@
+// @engines postgres
 /** A database that is killed between a commit that did not wait for the log and the wait for it: nothing is acknowledged or told that it lost. */
 
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";

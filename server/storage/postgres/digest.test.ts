@@ -1,9 +1,10 @@
+// @engines postgres
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import pg from "pg";
 import { ArrivalClock } from "../../events/id.ts";
 import { createProject } from "../../projects/projects.ts";
 import { acceptedEvent } from "../../testing/accepted-event.ts";
-import { makePlace, type Place, removePlace, storeEngines, testWatch } from "../../testing/engine.ts";
+import { makePlace, type Place, removePlace, testWatch } from "../../testing/engine.ts";
 import type { EventFilter, Pause, Store } from "../store.ts";
 import { openPostgresStore } from "./index.ts";
 
@@ -12,7 +13,7 @@ const startMs = Date.UTC(2026, 0, 31);
 const laterMs = startMs + 7_200_000;
 const rest = async () => {};
 
-describe.if(storeEngines.includes("postgres"))("digests of several nodes", () => {
+describe("digests of several nodes", () => {
   let place: Place;
   let nodes: Store[];
   let clock: ArrivalClock;

@@ -1,3 +1,4 @@
+// @engines postgres
 /** Two nodes on one database: each is told of what either stores, in one order. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import pg from "pg";

@@ -1,3 +1,4 @@
+// @engines postgres
 import { afterAll, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";

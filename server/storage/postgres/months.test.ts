@@ -1,3 +1,4 @@
+// @engines postgres
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import pg from "pg";
 import { createAccount } from "../../accounts/create-account.ts";
@@ -5,7 +6,7 @@ import { ArrivalClock } from "../../events/id.ts";
 import { createProject } from "../../projects/projects.ts";
 import { acceptedEvent } from "../../testing/accepted-event.ts";
 import { expectConsistent } from "../../testing/consistency.ts";
-import { makePlace, type Place, removePlace, storeEngines, testWatch } from "../../testing/engine.ts";
+import { makePlace, type Place, removePlace, testWatch } from "../../testing/engine.ts";
 import type { AcceptedEvent, Pause, Store } from "../store.ts";
 import { openPostgresStore } from "./index.ts";
 
@@ -16,7 +17,7 @@ const oldMs = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 4);
 const rest = async () => {};
 const count = 1_200;
 
-describe.if(storeEngines.includes("postgres"))("whole months of several nodes", () => {
+describe("whole months of several nodes", () => {
   let place: Place;
   let nodes: [Store, Store];
   let clock: ArrivalClock;

@@ -1,3 +1,4 @@
+// @engines postgres
 /** A database that is away, slow, full of others or read-only: what its callers are told, and that it passes by itself. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -26,7 +27,7 @@ beforeAll(async () => {
   database = new URL(url).pathname.slice(1);
   directory = mkdtempSync(join(tmpdir(), "tidings-outage-"));
   const config = await testConfig({ dataDirectory: directory, databaseUrl: url });
-  ({ secret: key } = await prepare(config, "owner@example.com"));
+  ({ secret: key } = await prepare(config));
   server = await startServer({ TIDINGS_DATA: directory, DATABASE_URL: url, DATABASE_CONNECTIONS: "4" });
   cookie = await signIn();
 }, 60_000);

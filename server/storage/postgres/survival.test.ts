@@ -1,3 +1,4 @@
+// @engines postgres
 /** Two nodes on one database, under load, and what they stand on taken away: nothing acknowledged is lost, nothing is there twice. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -5,7 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startAddress } from "../../testing/address.ts";
 import { expectConsistent } from "../../testing/consistency.ts";
-import { makeTables, storeEngines } from "../../testing/engine.ts";
+import { effort } from "../../testing/effort.ts";
+import { makeTables } from "../../testing/engine.ts";
 import { expectToldEvents, startLoad } from "../../testing/mixed-load.ts";
 import { type Node, startNodes, watchReadiness } from "../../testing/nodes.ts";
 import { hasPgbouncer, startPgbouncer } from "../../testing/pgbouncer.ts";
@@ -14,15 +16,14 @@ import { startStandby } from "../../testing/postgres-standby.ts";
 import { watchStream } from "../../testing/stream-watch.ts";
 import { testConfig } from "../../testing/test-app.ts";
 
-/** Rounds of each kind; the setting counts those of kills of one server alone, of which there are far more. */
-const rounds = Math.max(2, Math.round(Number(process.env.TIDINGS_TEST_KILLS ?? 25) / 8));
+const rounds = effort(1, 6);
 const clients = { id: 12, anonymous: 4, batch: 2, idempotent: 6 };
 /** A caller hears of it within this time, which is less than a request may take. */
 const answerMs = 9_500;
 /** From the database's return, until a node says that it is ready. */
 const recoveryMs = 6_000;
 
-describe.if(storeEngines.includes("postgres"))("two nodes under load, with live streams on both", () => {
+describe("two nodes under load, with live streams on both", () => {
   let postgres: TestPostgres;
   beforeAll(async () => {
     postgres = await startPostgres({ durable: true });

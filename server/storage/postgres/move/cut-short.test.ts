@@ -1,3 +1,4 @@
+// @engines postgres
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { serve } from "../../../main.ts";
 import { expectPostgresConsistent } from "../../../testing/consistency-postgres.ts";

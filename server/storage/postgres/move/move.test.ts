@@ -1,3 +1,4 @@
+// @engines postgres
 import type { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { eventIdOf } from "../../../events/id.ts";
@@ -215,7 +216,7 @@ test("the password may come from the environment", async () => {
 
 test("events that two processes gave the same arrival are moved, more of them than a batch has", async () => {
   const place = { dataDirectory: newDirectory(), databaseUrl: null };
-  await prepare(await testConfig(place), "owner@example.com");
+  await prepare(await testConfig(place));
   const store = await openStore({ ...place, databaseConnections: 1 }, testWatch);
   const startMs = Date.now() - 10_000;
   const events = Array.from({ length: 4_000 }, (_, n): AcceptedEvent => {

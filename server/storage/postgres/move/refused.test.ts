@@ -1,3 +1,4 @@
+// @engines postgres
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import {
   asked,
@@ -138,7 +139,7 @@ describe("it refuses, and says why", () => {
     const served = newDirectory();
     await (await testApp({ dataDirectory: served, databaseUrl: null })).running.stop();
     const unserved = newDirectory();
-    await prepare(await testConfig({ dataDirectory: unserved, databaseUrl: null }), "a@example.com");
+    await prepare(await testConfig({ dataDirectory: unserved, databaseUrl: null }));
     for (const other of [served, unserved]) {
       const second = await migrateTo(url, other);
       expect([second.code, second.stderr]).toEqual([
