@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { pushService } from "../testing/push-service.ts";
 import { smtpInbox } from "../testing/smtp-inbox.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
+import { until } from "../testing/until.ts";
 import type { Event } from "../wire/event.ts";
 import type { Delivery, Destination, Notification } from "../wire/notification.ts";
 
@@ -242,7 +243,7 @@ describe("a destination", () => {
       attempts: 1,
       detail: expect.stringContaining("410"),
     });
-    expect((await destinations()).some(({ id }) => id === destination.id)).toBe(false);
+    await until(async () => !(await destinations()).some(({ id }) => id === destination.id));
   });
 
   test("is tried with a test message, at once", async () => {
