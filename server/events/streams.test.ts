@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import { effort } from "../testing/effort.ts";
 import { rawRequest } from "../testing/raw-request.ts";
 import { testProcess } from "../testing/server-process.ts";
+import { until } from "../testing/until.ts";
 
 const seconds = effort(2, 30);
 const openStreams = 530;
@@ -31,10 +32,6 @@ function messages(stream: Stream): string {
 
 function received(stream: Stream): string[] {
   return [...messages(stream).matchAll(/"userId":"([^"]+)".*\n\n/g)].map(([, userId]) => userId!);
-}
-
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await Bun.sleep(20);
 }
 
 /** Does `work` so many times, evenly over the test's time. */

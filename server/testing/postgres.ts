@@ -152,7 +152,9 @@ function databasesOf(admin: string, url: string): TestPostgres["database"] {
 
   function create(from: string): Promise<string> {
     const name = `${names}_${++made}`;
-    const created = last.then(() => asked(admin, `CREATE DATABASE ${name} TEMPLATE ${from}`));
+    // Copying files takes half the time of logging every page, where nothing waits for the disk.
+    const sql = `CREATE DATABASE ${name} TEMPLATE ${from} STRATEGY FILE_COPY`;
+    const created = last.then(() => asked(admin, sql));
     last = created.catch(() => {});
     return created.then(() => name);
   }

@@ -8,6 +8,7 @@ import { createProject } from "../../projects/projects.ts";
 import { acceptedEvent } from "../../testing/accepted-event.ts";
 import { makeTables, testWatch } from "../../testing/engine.ts";
 import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
+import { until } from "../../testing/until.ts";
 import type { ProblemError } from "../../wire/problems.ts";
 import { openStore } from "../open.ts";
 import type { AcceptedEvent, Store } from "../store.ts";
@@ -54,12 +55,6 @@ async function follow({ events }: Store): Promise<string[]> {
     skipped() {},
   });
   return told;
-}
-
-async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  for (const end = Date.now() + 10_000; !(await holds()); await Bun.sleep(5)) {
-    if (Date.now() > end) throw new Error("It did not come to this.");
-  }
 }
 
 /** Asks on a connection of its own. */

@@ -6,6 +6,7 @@ import { ArrivalClock, compareMoments, type Moment } from "../../events/id.ts";
 import { createProject } from "../../projects/projects.ts";
 import { acceptedEvent } from "../../testing/accepted-event.ts";
 import { makePlace, type Place, removePlace, testWatch } from "../../testing/engine.ts";
+import { until } from "../../testing/until.ts";
 import { openStore } from "../open.ts";
 import type { AcceptedEvent, Arrival, Store } from "../store.ts";
 import { createAsk } from "./ask.ts";
@@ -67,12 +68,6 @@ async function openNode(skewMs: number) {
       });
     },
   };
-}
-
-async function until(holds: () => boolean, ms = 10_000): Promise<void> {
-  for (const end = Date.now() + ms; !holds(); await Bun.sleep(5)) {
-    if (Date.now() > end) throw new Error("It did not come to this.");
-  }
 }
 
 const idsOf = (told: Told[]) => told.map(({ id }) => id);
