@@ -161,11 +161,12 @@ describe("the feed", () => {
     const id = await record({
       channel: "logins",
       name: attack,
-      description: `${attack}\n\n[x](javascript:alert(1))`,
+      description: `${attack}\n\n[a link](javascript:alert(1))`,
     });
     await page.getByRole("article").filter({ hasText: attack }).waitFor();
     await page.goto(`${running.address}/p/default/events/${id}`);
     await page.getByRole("heading", { name: attack }).waitFor();
+    await page.locator("main").getByText("a link", { exact: true }).waitFor();
     expect(await page.locator('main img[src="x"], a[href^="javascript:"]').count()).toBe(0);
     expect(await page.title()).not.toBe("1");
   });
