@@ -48,6 +48,24 @@ test("an empty project has an empty listing, whole and in pages", async () => {
   );
 });
 
+test("a search in thousands of events of one millisecond comes to its end", async () => {
+  const key = await project("midnight");
+  const createdAt = "2026-01-31T00:00:00Z";
+  const events = Array.from({ length: 6_000 }, (_, n) => ({
+    channel: "c",
+    name: n % 1_500 ? "b a" : "a b",
+    userId: n % 60 ? "" : "u",
+    createdAt,
+  }));
+  expect((await app.post(events, key)).status).toBe(201);
+  const count = async (q: string, limit: number) =>
+    (await pages(`limit=${limit}&q=${encodeURIComponent(q)}`, key)).length;
+  expect(await count('user:""', 600)).toBe(5_900);
+  expect(await count('-user:""', 50)).toBe(100);
+  expect(await count('"a b"', 3)).toBe(4);
+  expect(await count('-"a b" -user:u', 900)).toBe(5_900);
+});
+
 test("an event has exactly the members of the specification, and the others only where they were given", async () => {
   const key = await project("members");
   await app.post({ channel: "c", name: "n" }, key);

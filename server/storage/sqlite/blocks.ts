@@ -93,12 +93,11 @@ export function createBlocks(database: Database) {
         if (ordinal < known.first || ordinal >= known.first + known.ms.length) {
           known = momentsIn(selectMoments.get(fromMs, ordinal)!);
         }
-        const at = ordinal - known.first;
-        const ms = known.ms[at]!;
-        let before = at - 1;
-        while (before >= 0 && known.ms[before] === ms) before--;
+        const ms = known.ms[ordinal - known.first]!;
+        const firstOfMs = ordinalFrom(known, ms);
         // Where those that are known begin within the millisecond, others of it may stand before them.
-        return { ms, index: before < 0 && known.first > 0 ? null : at - before - 1 };
+        const isCut = firstOfMs === known.first && known.first > 0;
+        return { ms, index: isCut ? null : ordinal - firstOfMs };
       };
     },
 

@@ -21,6 +21,7 @@ import { Reader } from "./reader.ts";
 import type { Chunk, DigestOn } from "./reader-thread.ts";
 import { hasRemnants } from "./remnants.ts";
 import type { ScrubStep } from "./scrub.ts";
+import { SerialQueue } from "./serial-queue.ts";
 import { Writer } from "./writer.ts";
 
 /** Events that a streamed listing reads at a time: large enough to be quick, small enough for pages to slip between. */
@@ -51,32 +52,34 @@ export async function openSqliteStore(
     plugins: [new CamelCasePlugin()],
   });
 
+  // Of all searches and listings that take several turns, one turn waits for the reader at a time, and a page waits for that one alone.
+  const furtherTurns = new SerialQueue();
+  const readChunk = (query: EventQuery) =>
+    furtherTurns.run(() => reader.ask<Chunk>({ kind: "chunk", query, limit: chunkEvents }));
+
   async function* stream(query: EventQuery): AsyncGenerator<Uint8Array<ArrayBuffer>> {
     let after: Cursor | null | undefined = query.after;
     while (after !== null) {
-      const chunk: Chunk = await reader.ask({
-        kind: "chunk",
-        query: { ...query, after },
-        limit: chunkEvents,
-      });
+      const chunk: Chunk = await readChunk({ ...query, after });
       yield chunk.bytes;
       after = chunk.next;
     }
   }
 
   async function page(query: EventQuery, limit: number, signal?: AbortSignal): Promise<Page> {
-    const events: string[] = [];
-    for (let after = query.after; ; ) {
-      signal?.throwIfAborted();
-      const part: Page = await reader.ask({
-        kind: "page",
-        query: { ...query, ...(after && { after }) },
-        limit: limit - events.length,
+    signal?.throwIfAborted();
+    const readTurn = (query: EventQuery, limit: number) => reader.ask<Page>({ kind: "page", query, limit });
+    let page = await readTurn(query, limit);
+    const events = page.events;
+    while (page.next !== null && events.length < limit) {
+      const after = page.next;
+      page = await furtherTurns.run(() => {
+        signal?.throwIfAborted();
+        return readTurn({ ...query, after }, limit - events.length);
       });
-      events.push(...part.events);
-      if (part.next === null || events.length === limit) return { events, next: part.next };
-      after = part.next;
+      for (const event of page.events) events.push(event);
     }
+    return { events, next: page.next };
   }
 
   async function scrubAll(step: ScrubStep, pause: Pause): Promise<void> {

@@ -6,21 +6,28 @@ import type { Cursor, EventQuery } from "../store.ts";
 import type { Blocks } from "./blocks.ts";
 import { matchOf, textOf } from "./match.ts";
 import { createNarrow, type Moment, type MsRange, type Part } from "./narrow.ts";
-import { positionAfter, positionAt, positionSql } from "./position.ts";
+import { positionSql } from "./position.ts";
+import {
+  columns,
+  createRowsInOrder,
+  isBehind,
+  type Row,
+  type RowPlace,
+  type Source,
+  sorted,
+} from "./rows-in-order.ts";
 import type { Vocabulary } from "./vocabulary.ts";
-
-export type Row = { ms: number; sequence: number; id: string; body: string };
 
 type OwnedRow = Row & { projectId: number };
 
-export const columns =
-  "events.position >> 21 AS ms, events.position & 2097151 AS sequence, lower(hex(events.id)) AS id, events.body";
-/** Rows that a page reads at least at a time, for the case that some do not hold; the more did not, the more it reads. */
+/** Rows that a page reads at least at a time, for the case that some do not hold; the more did not, the more it reads, up to a bound. */
 export const runRowsMin = 50;
-/** Rows that are read beyond those, so that the others of the last one's millisecond are mostly among them: another read takes as long. */
-const spareRows = 16;
-/** Rows that are looked at before others have their turn; a page goes on from there. */
-const comparedRowsMax = 5_000;
+const runRowsMax = 500;
+/** Rows that are looked at in vain, and characters of all, before others have their turn; a page goes on from there. */
+const vainRowsOfTurn = 2_000;
+const charactersOfTurn = 2_097_152;
+/** A block whose digest is asked takes as long as so many rows. */
+const rowsOfBlock = 10;
 /** Rows of one millisecond that are looked at one by one; where there are more, the index tells them apart. */
 const rowsOfMsMax = 200;
 /** Rows that are looked at as they lie, where a page should be among so many: that is done before the index has found the first. */
@@ -30,37 +37,46 @@ const scannedSpare = 1.5;
 /** Moments in vain, for what happened then is gone, after which the index is asked about the rest of a block. */
 const vainMax = 32;
 
-/** Reads rows between two positions, both inclusive, in the order of a query. */
-type ReadRows = (low: bigint, high: bigint, count: number) => Row[];
-
 /** A page being read. */
 type Reading = {
   query: EventQuery;
   limit: number;
   rows: Row[];
-  /** The last row that was looked at, and how many were. */
-  last: Row | null;
+  /** The last row that was looked at: those up to it are not looked at again. */
+  last: RowPlace | null;
+  /** What was done in this turn. */
   seen: number;
-  isExact: boolean;
+  vain: number;
+  characters: number;
 };
+
+export type Page = { rows: Row[]; next: Cursor | null };
 
 /** Makes the function that reads a page. */
 export function createReadPage(database: Database, vocabulary: Vocabulary, blocks: Blocks) {
   const narrow = createNarrow(database, blocks);
-  const indexed = (order: "ASC" | "DESC") =>
+  const { inRange, inMs } = createRowsInOrder(database);
+  const found = (order: "ASC" | "DESC") =>
     database.prepare<Row, [string, bigint, bigint, number]>(
       `SELECT ${columns} FROM events_index JOIN events ON events.position = events_index.rowid
        WHERE events_index MATCH ?1 AND events_index.rowid BETWEEN ?2 AND ?3
        ORDER BY events_index.rowid ${order} LIMIT ?4`,
     );
-  const select = { asc: indexed("ASC"), desc: indexed("DESC") };
+  const selectFound = { asc: found("ASC"), desc: found("DESC") };
+  const selectFoundBehind = database.prepare<{ isThere: 1 }, [string, bigint, bigint, number]>(
+    `SELECT 1 AS isThere FROM events_index
+     WHERE events_index MATCH ?1 AND rowid BETWEEN ?2 AND ?3 LIMIT 1 OFFSET ?4`,
+  );
   // Where most rows are of the project that is asked for, reading them in their own order is four times as quick as the index.
-  const scanned = (order: "ASC" | "DESC") =>
+  const lying = (order: "ASC" | "DESC") =>
     database.prepare<Row, [number, bigint, bigint, number]>(
       `SELECT ${columns} FROM events WHERE project_id = ?1 AND position BETWEEN ?2 AND ?3
        ORDER BY position ${order} LIMIT ?4`,
     );
-  const scan = { asc: scanned("ASC"), desc: scanned("DESC") };
+  const selectLying = { asc: lying("ASC"), desc: lying("DESC") };
+  const selectLyingBehind = database.prepare<{ isThere: 1 }, [number, bigint, bigint, number]>(
+    "SELECT 1 AS isThere FROM events WHERE project_id = ?1 AND position BETWEEN ?2 AND ?3 LIMIT 1 OFFSET ?4",
+  );
   const selectOfMs = database.prepare<OwnedRow, [number, number, number]>(
     `SELECT project_id AS projectId, ${columns} FROM events
      WHERE position BETWEEN ${positionSql("?1", "0")} AND ${positionSql("?1", "2097151")}
@@ -89,51 +105,65 @@ export function createReadPage(database: Database, vocabulary: Vocabulary, block
     return own * 2 >= all;
   }
 
-  /** Adds all that `readRows` finds in a range, until the page is full or enough was looked at. */
-  function addRange(reading: Reading, { fromMs, toMs }: MsRange, readRows: ReadRows): Page | null {
-    const { query, limit, rows } = reading;
-    let [low, high] = [positionAt(fromMs), positionAt(toMs) - 1n];
-    for (let seen = 0; ; ) {
-      const count = Math.max(limit - rows.length + 1, runRowsMin, seen);
-      const run = readRun(readRows, query.order, { low, high }, count);
-      seen += run.rows.length;
-      const page = add(reading, run.rows);
-      if (page || run.isLast) return page;
-      // The run ended with a whole millisecond: the next one starts beyond it.
-      const { ms } = run.rows.at(-1)!;
-      if (query.order === "asc") low = positionAfter(ms);
-      else high = positionAt(ms) - 1n;
+  /** What a query of the index finds. */
+  const foundBy = (query: EventQuery, text: string): Source => ({
+    query,
+    read: (low, high, count) => selectFound[query.order].all(text, low, high, count),
+    hasMore: (low, high, count) => selectFoundBehind.get(text, low, high, count) !== null,
+  });
+
+  /** All that a project has. */
+  const allOf = (query: EventQuery): Source => ({
+    query,
+    read: (low, high, count) => selectLying[query.order].all(query.projectId, low, high, count),
+    hasMore: (low, high, count) => selectLyingBehind.get(query.projectId, low, high, count) !== null,
+  });
+
+  /**
+   * Adds what holds of a range's rows, until the page is full or the turn is over.
+   *
+   * @param isExact - the source finds what is asked for and nothing else
+   */
+  function addRange(reading: Reading, range: MsRange, source: Source, isExact: boolean): Page | null {
+    const countNext = () => {
+      const { limit, rows, vain } = reading;
+      return Math.max(limit - rows.length + 1, runRowsMin, Math.min(vain, runRowsMax));
+    };
+    for (const { rows, isWalked } of inRange(source, range, countNext, () => reading.last)) {
+      const page = add(reading, rows, isExact && !isWalked);
+      if (page) return page;
     }
+    return null;
   }
 
-  /** Reads a project's rows as they lie. */
-  const readScanned =
-    ({ projectId, order }: EventQuery): ReadRows =>
-    (low, high, count) =>
-      scan[order].all(projectId, low, high, count);
-
   /** Adds what holds of the next rows as they lie, so many; gives the rest of the range, where there is one. */
-  function addScanned(
+  function addLying(
     reading: Reading,
-    { fromMs, toMs }: MsRange,
+    range: MsRange,
     count: number,
   ): { page: Page | null; rest: MsRange | null } {
     const { query } = reading;
-    const between = { low: positionAt(fromMs), high: positionAt(toMs) - 1n };
-    const { rows, isLast } = readRun(readScanned(query), query.order, between, count);
-    const page = add(reading, rows, holds);
-    if (page || isLast) return { page, rest: null };
-    const { ms } = rows.at(-1)!;
-    return { page: null, rest: query.order === "asc" ? { fromMs: ms + 1, toMs } : { fromMs, toMs: ms } };
+    const end = reading.seen + count;
+    for (const { rows } of inRange(
+      allOf(query),
+      range,
+      () => count,
+      () => reading.last,
+    )) {
+      const page = add(reading, rows, false);
+      if (page) return { page, rest: null };
+      if (reading.seen < end) continue;
+      const { ms } = reading.last!;
+      return { page, rest: query.order === "asc" ? { ...range, fromMs: ms } : { ...range, toMs: ms + 1 } };
+    }
+    return { page: null, rest: null };
   }
 
-  /** The project's rows that a moment means. */
-  function rowsAt({ ms, sequences, indexes, isWhole }: Moment, projectId: number, readRows: ReadRows): Row[] {
-    const isMany = indexes.some((index) => index >= rowsOfMsMax);
+  /** The project's rows that a moment means; null where they are many. */
+  function rowsAt({ ms, sequences, indexes, isWhole }: Moment, projectId: number): Row[] | null {
+    if (indexes.some((index) => index >= rowsOfMsMax)) return null;
     const all = isWhole ? selectOfMs.all(ms, rowsOfMsMax, 0) : [];
-    if (isMany || all.length === rowsOfMsMax) {
-      return readRows(positionAt(ms), positionAfter(ms) - 1n, -1);
-    }
+    if (all.length === rowsOfMsMax) return null;
     const rows = new Map<number, OwnedRow>();
     const take = (row: OwnedRow | null) => {
       if (row && row.projectId === projectId) rows.set(row.sequence, row);
@@ -145,105 +175,90 @@ export function createReadPage(database: Database, vocabulary: Vocabulary, block
   }
 
   /** The same for a block of which the moments are known when what is asked for may have happened. */
-  function addMoments(reading: Reading, { range, moments }: Part, readRows: ReadRows): Page | null {
-    const { query } = reading;
-    const ascending = query.order === "asc";
+  function addMoments(
+    reading: Reading,
+    { range, moments }: Part,
+    source: Source,
+    isExact: boolean,
+  ): Page | null {
+    const { projectId, order } = reading.query;
+    const ascending = order === "asc";
     let vain = 0;
     for (const moment of moments!) {
       const { ms } = moment;
       if (ms < range.fromMs || ms >= range.toMs) continue;
       if (vain > vainMax) {
         const rest = ascending ? { ...range, fromMs: ms } : { ...range, toMs: ms + 1 };
-        return addRange(reading, rest, readRows);
+        return addRange(reading, rest, source, isExact);
       }
-      const rows = rowsAt(moment, query.projectId, readRows);
-      if (rows.length === 0) vain++;
-      const page = add(reading, sortWithinMs(rows, ascending), holds);
-      if (page) return page;
+      const some = rowsAt(moment, projectId);
+      if (some?.length === 0) vain++;
+      const batches = some
+        ? [{ rows: sorted(some, ascending), isWalked: true }]
+        : inMs(source, ms, reading.last);
+      for (const { rows, isWalked } of batches) {
+        const page = add(reading, rows, isExact && !isWalked);
+        if (page) return page;
+      }
     }
     return null;
   }
 
-  /** Up to `limit` events, fewer also where many were looked at in vain, and where to go on. */
+  /** Up to `limit` events, fewer also where the turn was over, and where to go on. */
   return database.transaction((query: EventQuery, limit: number): Page => {
     const { projectId, filter, order } = query;
-    const reading: Reading = { query, limit, rows: [], last: null, seen: 0, isExact: true };
+    const reading = begin(query, limit);
+    const { rows } = reading;
     let range = rangeOf(query, spanOf());
-    if (isScanned(query)) {
-      const page = addRange(reading, range, readScanned(query));
-      return page ?? { rows: reading.rows, next: null };
-    }
+    if (isScanned(query)) return addRange(reading, range, allOf(query), true) ?? { rows, next: null };
     const match = matchOf(projectId, filter, vocabulary);
-    reading.isExact = match.isExact;
     const count = Math.ceil((scannedSpare * (limit + 1)) / narrow.shareNear(match.query, range, order));
     if (count <= scannedRowsMax) {
-      const { page, rest } = addScanned(reading, range, count);
-      if (page || !rest) return page ?? { rows: reading.rows, next: null };
+      const { page, rest } = addLying(reading, range, count);
+      if (page || !rest) return page ?? { rows, next: null };
       range = rest;
     }
-    const text = textOf(match.query, { milestones: true });
+    const source = foundBy(query, textOf(match.query, { milestones: true }));
     for (const part of narrow.parts(match.query, range, order)) {
-      const readRows: ReadRows = (low, high, count) => select[order].all(text, low, high, count);
       const page = part.moments
-        ? addMoments(reading, part, readRows)
-        : addRange(reading, part.range, readRows);
+        ? addMoments(reading, part, source, match.isExact)
+        : addRange(reading, part.range, source, match.isExact);
       if (page) return page;
+      reading.vain += rowsOfBlock;
+      if (isOver(reading)) return { rows, next: endOf(part.range, order) };
     }
-    return { rows: reading.rows, next: null };
+    return { rows, next: null };
   });
 }
 
-export type Page = { rows: Row[]; next: Cursor | null };
+function begin(query: EventQuery, limit: number): Reading {
+  const { after } = query;
+  const last = after ? { ms: after.ms, id: after.id.replaceAll("-", "") } : null;
+  return { query, limit, rows: [], last, seen: 0, vain: 0, characters: 0 };
+}
 
-/** Adds rows that hold to a page; gives the page once it is full or enough rows were looked at. */
-function add(reading: Reading, found: Row[], check?: typeof holds): Page | null {
-  const { query, limit, rows, isExact } = reading;
-  const { after, filter, order } = query;
+/** Adds the rows behind the last one that was looked at; gives the page once it is full or the turn is over. */
+function add(reading: Reading, found: Row[], areWanted: boolean): Page | null {
+  const { query, limit, rows } = reading;
+  const ascending = query.order === "asc";
   for (const row of found) {
-    reading.seen++;
+    if (reading.last && !isBehind(row, reading.last, ascending)) continue;
     reading.last = row;
-    if (after && row.ms === after.ms) {
-      if (order === "asc" ? dashed(row.id) <= after.id : dashed(row.id) >= after.id) continue;
+    reading.seen++;
+    reading.characters += row.body.length;
+    if (areWanted || holds(query.filter, JSON.parse(jsonOf(row)) as Event)) rows.push(row);
+    else reading.vain++;
+    if (rows.length > limit) {
+      rows.length = limit;
+      return { rows, next: cursorOf(rows.at(-1)!) };
     }
-    if ((check || !isExact) && !holds(filter, JSON.parse(jsonOf(row)) as Event)) continue;
-    rows.push(row);
+    if (isOver(reading)) return { rows, next: cursorOf(row) };
   }
-  if (rows.length > limit) {
-    rows.length = limit;
-    return { rows, next: cursorOf(rows.at(-1)!) };
-  }
-  if (!isExact && reading.seen >= comparedRowsMax) return { rows, next: cursorOf(reading.last!) };
   return null;
 }
 
-/**
- * The next rows in order, at least `count` where there are as many; whole milliseconds, since the events of one are in
- * the order of their ids and not of their positions.
- */
-function readRun(
-  read: ReadRows,
-  order: EventQuery["order"],
-  { low, high }: { low: bigint; high: bigint },
-  count: number,
-): { rows: Row[]; isLast: boolean } {
-  if (low > high) return { rows: [], isLast: true };
-  const ascending = order === "asc";
-  const rows = read(low, high, count + spareRows);
-  const isLast = rows.length < count + spareRows;
-  const last = rows.at(-1);
-  if (last && !isLast) {
-    // Others of the last millisecond may follow: it is left out, or else they are read too.
-    const whole = rows.findLastIndex(({ ms }) => ms !== last.ms) + 1;
-    if (whole >= count) rows.length = whole;
-    else {
-      const end = positionAt(last.ms, last.sequence);
-      const rest = ascending
-        ? read(end + 1n, positionAfter(last.ms) - 1n, -1)
-        : read(positionAt(last.ms), end - 1n, -1);
-      for (const row of rest) rows.push(row);
-    }
-  }
-  return { rows: sortWithinMs(rows, ascending), isLast };
+function isOver({ vain, characters }: Reading): boolean {
+  return vain >= vainRowsOfTurn || characters >= charactersOfTurn;
 }
 
 export function jsonOf(row: Row): string {
@@ -252,6 +267,13 @@ export function jsonOf(row: Row): string {
 
 function cursorOf({ ms, id }: Row): Cursor {
   return { ms, id: dashed(id) };
+}
+
+/** The cursor behind all of a range. */
+function endOf({ fromMs, toMs }: MsRange, order: EventQuery["order"]): Cursor {
+  return order === "asc"
+    ? { ms: toMs - 1, id: "ffffffff-ffff-7fff-bfff-ffffffffffff" }
+    : { ms: fromMs, id: "00000000-0000-7000-8000-000000000000" };
 }
 
 /** When a query's events happened, within the time of all. */
@@ -263,15 +285,4 @@ function rangeOf({ filter, order, after }: EventQuery, span: MsRange): MsRange {
   return order === "desc"
     ? { fromMs, toMs: Math.min(toMs, after.ms + 1) }
     : { fromMs: Math.max(fromMs, after.ms), toMs };
-}
-
-/** Sorts by id within each millisecond; ids that the server made are in order already, and cost one comparison. */
-function sortWithinMs(rows: Row[], ascending: boolean): Row[] {
-  const isInOrder = (a: Row, b: Row): boolean => a.ms !== b.ms || (ascending ? a.id < b.id : a.id > b.id);
-  for (let index = 1; index < rows.length; index++) {
-    if (isInOrder(rows[index - 1]!, rows[index]!)) continue;
-    const sign = ascending ? 1 : -1;
-    return rows.sort((a, b) => sign * (a.ms - b.ms || (a.id < b.id ? -1 : 1)));
-  }
-  return rows;
 }

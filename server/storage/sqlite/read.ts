@@ -5,8 +5,9 @@ import type { Event } from "../../wire/event.ts";
 import type { ArrivedEvent, Cursor, EventForm, EventQuery, Page } from "../store.ts";
 import type { Blocks } from "./blocks.ts";
 import { matchEvery } from "./match.ts";
-import { columns, createReadPage, jsonOf, type Row, runRowsMin } from "./page.ts";
+import { createReadPage, jsonOf, runRowsMin } from "./page.ts";
 import { datedBit, positionOf, positionSql } from "./position.ts";
+import { columns, type Row } from "./rows-in-order.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 
 const earliest = 0n;
