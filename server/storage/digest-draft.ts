@@ -62,7 +62,7 @@ export class DigestDraft {
     if (event.notify) texts.notify.push(ordinal);
     put(texts.channels, event.channelId, ordinal);
     put(texts.names, event.name, ordinal);
-    if (event.userId !== "") put(texts.users, event.userId, ordinal);
+    put(texts.users, event.userId, ordinal);
     for (const key in event.tags) {
       let values = texts.tags.get(key);
       if (!values) {

@@ -64,8 +64,7 @@ export function matchOf(projectId: number, filter: EventFilter, findPrefix: Find
   const field = {
     channel: (value: string) => one(projectId, [token.channel(projectId, value)]),
     name: (value: string) => one(projectId, [token.name(projectId, value)]),
-    // An event without a user has no token to find it by.
-    user: (value: string) => (value === "" ? unknown : one(projectId, [token.user(projectId, value)])),
+    user: (value: string) => one(projectId, [token.user(projectId, value)]),
     notify: (value: string) => {
       const notifies = one(projectId, [token.notifies(projectId)]);
       return value === "true" ? notifies : not(projectId, notifies);

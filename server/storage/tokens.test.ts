@@ -84,10 +84,10 @@ test("what is indexed is found by its own token, and by no other's", () => {
   // NUL and other control characters are refused before anything is indexed.
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is left out
   const stored = texts.filter((text) => !/[\u0000-\u001f\u007f-\u009f]/.test(text));
-  const events = fc.sample(
-    fc.record({ user: stored.filter((text) => text !== ""), key: stored, value: stored }),
-    { numRuns: 2_000, seed: 42 },
-  );
+  const events = fc.sample(fc.record({ user: stored, key: stored, value: stored }), {
+    numRuns: 2_000,
+    seed: 42,
+  });
   for (const [index, { user, key, value }] of events.entries()) {
     const event: Event = {
       id: "",

@@ -2,7 +2,7 @@
  * The tokens of an event in the full-text index. Each begins with the project's number, so that projects are apart by
  * construction, and a letter for what it is:
  *
- *   7a every event · 7c channel · 7e name · 7u user · 7t tag · 7n notifies · 7w a word of name, description or a tag
+ *   7a every event · 7c channel · 7e name · 7u user · 7o no user · 7t tag · 7n notifies · 7w a word of name, description or a tag
  *
  * What must match exactly is escaped to characters that the index's `ascii` tokenizer neither folds nor splits.
  */
@@ -24,7 +24,7 @@ export const token = {
   none: (project: number) => `${project}x`,
   channel: (project: number, channel: string) => `${project}c${exact(channel)}`,
   name: (project: number, name: string) => `${project}e${exact(name)}`,
-  user: (project: number, userId: string) => `${project}u${exact(userId)}`,
+  user: (project: number, userId: string) => (userId === "" ? `${project}o` : `${project}u${exact(userId)}`),
   // "_z" can't come out of an escape, so a key and a value never run into each other.
   tag: (project: number, key: string, value: string) => `${project}t${exact(key)}_z${exact(value)}`,
   notifies: (project: number) => `${project}n`,
@@ -66,8 +66,8 @@ export function isWhole(word: string): boolean {
 
 /** The tokens of an event, with spaces between. */
 export function tokensOf(project: number, event: Event): string {
-  let tokens = `${token.every(project)} ${token.channel(project, event.channelId)}${tokensOfName(project, event.name)}`;
-  if (event.userId !== "") tokens += ` ${token.user(project, event.userId)}`;
+  let tokens = `${token.every(project)} ${token.channel(project, event.channelId)} ${token.user(project, event.userId)}`;
+  tokens += tokensOfName(project, event.name);
   if (event.notify) tokens += ` ${token.notifies(project)}`;
   for (const key in event.tags) tokens += tokensOfTag(project, event.tags[key]!, key);
   if (event.description) tokens += ofWords(project, event.description);

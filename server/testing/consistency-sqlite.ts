@@ -54,7 +54,7 @@ export function expectSqliteConsistent(dataDirectory: string): number {
       token.every(project),
       token.channel(project, event.channelId),
       token.name(project, event.name),
-      ...(event.userId === "" ? [] : [token.user(project, event.userId)]),
+      token.user(project, event.userId),
       ...Object.entries(event.tags).map(([key, value]) => token.tag(project, key, value)),
     ];
     for (const text of tokens) {

@@ -14,7 +14,7 @@ const tokensMax = 200;
 export function createKnownTexts(ask: Ask) {
   /** The user of a token; of one that holds a hash it is read from an event. */
   async function userOf(projectId: number, word: string): Promise<string | undefined> {
-    const text = textOf(word.slice(token.user(projectId, "").length));
+    const text = textOf(word.slice(beginning.user(projectId, "").length));
     if (text !== null) return text;
     const [row] = await ask<Row>(
       `SELECT created_at AS ms, id, body FROM events WHERE project_id = $1 AND tokens @@ $2::tsquery LIMIT 1`,
@@ -27,7 +27,7 @@ export function createKnownTexts(ask: Ask) {
     /** Users whose id begins so, with the number of their events, in the order of tokens. */
     async users({ projectId, prefix, after }: UserQuery, limit: number) {
       const found: { userId: string; events: number }[] = [];
-      const ofUsers = token.user(projectId, "");
+      const ofUsers = beginning.user(projectId, "");
       const from = after === undefined ? {} : { from: behind(token.user(projectId, after)) };
       for (const part of beginningsOf(prefix)) {
         for await (const word of tokensFrom(ask, ofUsers + part, from)) {

@@ -3,7 +3,7 @@ import type { Event } from "../../wire/event.ts";
 import { valueIn } from "../counted.ts";
 import { eventJson } from "../event-row.ts";
 import type { Split } from "../store.ts";
-import { beginningsOf, type Term, textOf, token } from "../tokens.ts";
+import { beginning, beginningsOf, type Term, textOf, token } from "../tokens.ts";
 import { behind, type Vocabulary } from "./vocabulary.ts";
 
 /** The texts that stand in the full-text index, each with its token; of one that holds a hash it is read from an event. */
@@ -48,13 +48,13 @@ export function createIndexedTexts(database: Database, vocabulary: Vocabulary) {
     },
 
     /** The users whose id begins with a text; those after one of them, in the order of tokens. */
-    *users(project: number, beginning: string, after?: string): Generator<Term> {
-      const prefix = token.user(project, "");
+    *users(project: number, start: string, after?: string): Generator<Term> {
+      const prefix = beginning.user(project, "");
       const from = after === undefined ? undefined : behind(token.user(project, after));
-      for (const part of beginningsOf(beginning)) {
+      for (const part of beginningsOf(start)) {
         for (const word of vocabulary.termsFrom(prefix + part, undefined, from)) {
           const text = textOfToken(word, prefix, ({ userId }) => userId);
-          if (text?.startsWith(beginning)) yield { token: word, text };
+          if (text?.startsWith(start)) yield { token: word, text };
         }
       }
     },

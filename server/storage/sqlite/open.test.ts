@@ -1,6 +1,6 @@
 import { Database } from "bun:sqlite";
 import { afterEach, expect, test } from "bun:test";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runTidings } from "../../testing/server-process.ts";
@@ -16,7 +16,9 @@ function change(sql: string): void {
   database.close();
 }
 
-const newest = readdirSync(join(import.meta.dir, "migrations")).length;
+const migrationsDirectory = join(import.meta.dir, "migrations");
+const migrations = readdirSync(migrationsDirectory).sort();
+const newest = migrations.length;
 
 test("a database is made with its directory, for its owner's eyes only", () => {
   migrate(directory);
@@ -36,6 +38,25 @@ test("a database that is current is left as it is", () => {
   expect(database.query("SELECT value FROM settings").all()).toEqual([{ value: "b" }]);
   database.close();
   expect(existsSync(`${databaseFile(directory)}.before-1`)).toBe(false);
+});
+
+test("events without a user that were indexed before they had a token for that are found by it", () => {
+  mkdirSync(directory, { recursive: true });
+  const before = openForWriting(databaseFile(directory));
+  for (const name of migrations.slice(0, 5))
+    before.run(readFileSync(join(migrationsDirectory, name), "utf8"));
+  before.close();
+  const row = (body: object) => `'${JSON.stringify({ ...body, notify: false, tags: {} }).slice(1, -1)}'`;
+  change(`PRAGMA user_version = 5;
+    INSERT INTO events VALUES (1, 7, x'01', NULL, ${row({ name: "n", channelId: "c", userId: "" })}),
+                              (2, 7, x'02', NULL, ${row({ name: "n", channelId: "c", userId: "u" })});
+    INSERT INTO events_index (rowid, tokens) VALUES (1, '7a 7cc 7en 7wn'), (2, '7a 7cc 7en 7wn 7uu')`);
+  migrate(directory);
+  const database = openForReading(databaseFile(directory));
+  const found = (token: string) =>
+    database.query("SELECT rowid FROM events_index WHERE events_index MATCH ?").values(token).flat();
+  expect(["7o", "7cc", "7uu"].map(found)).toEqual([[1], [1, 2], [2]]);
+  database.close();
 });
 
 test("a database of a newer program is refused with a sentence that says what to do, and left alone", async () => {

@@ -1,6 +1,7 @@
 import { Database } from "bun:sqlite";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
+import { indexNoUser } from "./index-no-user.ts";
 
 /** The one file that holds everything, within the data directory (with SQLite's `-wal` and `-shm` beside it). */
 export function databaseFile(dataDirectory: string): string {
@@ -58,6 +59,9 @@ const snapshotMark = ".before-";
 
 type Migration = { number: number; name: string; sql: string };
 
+/** What a migration does that SQL can't, after its file. */
+const steps: Record<number, (database: Database) => void> = { 6: indexNoUser };
+
 const migrationsDirectory = join(import.meta.dir, "migrations");
 
 function readMigrations(): Migration[] {
@@ -102,7 +106,9 @@ export function migrate(dataDirectory: string): void {
       const version = versionOf(database);
       if (!isCurrent(version)) {
         for (const migration of migrations) {
-          if (migration.number > version) database.run(migration.sql);
+          if (migration.number <= version) continue;
+          database.run(migration.sql);
+          steps[migration.number]?.(database);
         }
         database.run(`PRAGMA user_version = ${newest}`);
       }

@@ -32,7 +32,7 @@ const sortedMax = 1_000;
 /** Rows of such a millisecond that are read at a time, the first time and at most. */
 const walkedFirst = 64;
 const walkedMax = 512;
-/** Events of a millisecond that come before those of the index `events_busy` (migrations/0006-same-millisecond.sql). */
+/** Events of a millisecond that come before those of the index `events_busy` (migrations/0006-searches.sql). */
 const notBusy = 256;
 const busy = `position & ${datedBit - 1} >= ${notBusy}`;
 
