@@ -100,7 +100,7 @@ describe.each([...storeEngines])("digests on %s", (engine) => {
     const event = acceptedEvent({
       projectId: projects[project]!,
       arrival: clock.next(),
-      event: { ...body, tags },
+      event: { ...body, tags, description: "seen by all" },
       createdAtMs: startMs + minute * minuteMs,
     });
     all.push(event);
@@ -115,10 +115,21 @@ describe.each([...storeEngines])("digests on %s", (engine) => {
   };
 
   const tag = (key: string, ...values: string[]): Search => ({ kind: "tag", key, values });
+  const phrase = (text: string): Search => ({ kind: "text", text, isPrefix: false });
   const leaf: fc.Arbitrary<Search> = fc.oneof(
     fc.record({
       kind: fc.constant("text" as const),
-      text: fc.constantFrom("pay", "pal", "pay pal", "refund", "pro", "grosse", "w".repeat(70), "none"),
+      text: fc.constantFrom(
+        "pay",
+        "pal",
+        "pay pal",
+        "refund",
+        "pro",
+        "grosse",
+        "w".repeat(70),
+        "none",
+        "by seen",
+      ),
       isPrefix: fc.boolean(),
     }),
     fc.constantFrom(
@@ -183,7 +194,15 @@ describe.each([...storeEngines])("digests on %s", (engine) => {
           if (events.length > 0) found++;
         },
       ),
-      { numRuns: runs, seed },
+      {
+        numRuns: runs,
+        seed,
+        // The words of both are on every event, and only the events tell whether they are side by side.
+        examples: [
+          [{ search: phrase("by seen") }, 0, "desc", limits.max],
+          [{ search: { kind: "not", of: phrase("seen by") } }, 0, "asc", limits.max],
+        ],
+      },
     );
     expect(found).toBeGreaterThan(runs / 5);
   }
@@ -302,7 +321,7 @@ describe.each([...storeEngines])("digests on %s", (engine) => {
 
     test("where thousands share one millisecond", async () => {
       const before = all;
-      await append(6_000, 10, { minute: 20 * 60 });
+      await append(8_000, 10, { minute: 20 * 60 });
       await expectFound(10, { runs: 12, limits: { min: 300, max: 1_000 } });
       await store.events.digest(rest, settledMs + 2 * hourMs);
       await expectFound(11, { runs: 12, limits: { min: 300, max: 1_000 } });
