@@ -3,6 +3,7 @@ import { holds } from "../events/filter.ts";
 import { ArrivalClock } from "../events/id.ts";
 import { createProject } from "../projects/projects.ts";
 import { acceptedEvent } from "../testing/accepted-event.ts";
+import { expectConsistent } from "../testing/consistency.ts";
 import { makePlace, type Place, removePlace, storeEngines, testWatch } from "../testing/engine.ts";
 import type { Event } from "../wire/event.ts";
 import { parseSearch } from "../wire/search.ts";
@@ -13,7 +14,17 @@ import type { AcceptedEvent, Cursor, EventFilter, EventQuery, Store } from "./st
 /** A history that was imported with dates alone: all of a day's events share their `createdAt`. */
 const midnight = Date.UTC(2026, 0, 31);
 const dayMs = 86_400_000;
-const eventsOfDay = 6_000;
+const none = () => false;
+/** Ids that the server made are in the order of arrival; clients' own are not. */
+const history: { days: number; events: number; ownIds: (number: number) => boolean }[] = [
+  { days: -2, events: 20, ownIds: none },
+  { days: -1, events: 1_200, ownIds: none },
+  { days: 0, events: 6_000, ownIds: (number) => number % 3 === 0 },
+  { days: 1, events: 1_200, ownIds: (number) => number === 1_100 },
+  // The server dates some of that millisecond as well.
+  { days: 2, events: 1_200, ownIds: none },
+];
+const hex = (value: number, width: number) => value.toString(16).padStart(width, "0");
 const blockEvents = 1_000;
 /** A search that never ends is told from one that does. */
 const soon = () => AbortSignal.timeout(10_000);
@@ -36,12 +47,17 @@ describe.each([...storeEngines])("events of one millisecond on %s", (engine) => 
     store = await open[engine](place);
     projectId = (await createProject(store.control, "Own", null)).id;
     otherId = (await createProject(store.control, "Other", null)).id;
-    const clock = new ArrivalClock(null);
+    const todayMs = midnight + 2 * dayMs;
+    const clock = new ArrivalClock(null, () => todayMs);
     const accepted: AcceptedEvent[] = [];
-    const add = (project: number, createdAtMs: number, number: number) => {
-      // Every third id is the client's own, so that ids are not in the order of arrival.
-      const idSent = number % 3 === 0;
-      const id = `0197f000-0000-7${(number % 7).toString(16).padStart(3, "0")}-8000-${(project * 1e9 + accepted.length).toString(16).padStart(12, "0")}`;
+    const add = (
+      project: number,
+      createdAtMs: number | undefined,
+      number: number,
+      ownIds: (number: number) => boolean,
+    ) => {
+      const idSent = ownIds(number);
+      const id = `0197f000-0000-7${hex(number % 7, 3)}-8000-${hex(accepted.length, 12)}`;
       const event = acceptedEvent({
         projectId: project,
         arrival: clock.next(),
@@ -58,11 +74,13 @@ describe.each([...storeEngines])("events of one millisecond on %s", (engine) => 
       accepted.push(event);
       if (project === projectId) all.push(event.event);
     };
-    for (let number = 0; number < eventsOfDay; number++) {
-      add(projectId, midnight, number);
-      if (number % 10 === 0) add(otherId, midnight, number);
+    for (const { days, events, ownIds } of history) {
+      for (let number = 0; number < events; number++) {
+        add(projectId, midnight + days * dayMs, number, ownIds);
+        if (number % 10 === 0) add(otherId, midnight + days * dayMs, number, ownIds);
+      }
     }
-    for (const days of [-1, 1]) for (let n = 0; n < 20; n++) add(projectId, midnight + days * dayMs, n);
+    for (let number = 0; number < 30; number++) add(projectId, undefined, number, none);
     const verdicts = await store.events.appendAll(accepted);
     expect(verdicts.every((verdict) => "kind" in verdict && verdict.kind === "created")).toBe(true);
     all.sort((a, b) => (a.createdAt + a.id < b.createdAt + b.id ? 1 : -1));
@@ -134,7 +152,8 @@ describe.each([...storeEngines])("events of one millisecond on %s", (engine) => 
   });
 
   test("are found in a digest as well", async () => {
-    await store.events.digest(async () => {}, midnight + 2 * dayMs);
+    await store.events.digest(async () => {}, midnight + 3 * dayMs);
     for (const filter of filters) await expectFound(filter);
+    await expectConsistent(place);
   });
 });

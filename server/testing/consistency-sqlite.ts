@@ -1,5 +1,6 @@
 import { expect } from "bun:test";
 import { databaseFile, openForReading } from "../storage/sqlite/open.ts";
+import { datedBit, notBusy } from "../storage/sqlite/position.ts";
 import { token } from "../storage/tokens.ts";
 import type { Event } from "../wire/event.ts";
 
@@ -78,6 +79,13 @@ export function expectSqliteConsistent(dataDirectory: string): number {
   expect(all("SELECT count(*) AS n FROM events_index_docsize WHERE id & 2097151 <> 2097151")).toEqual(
     all("SELECT count(*) AS n FROM events"),
   );
+  // Of a busy millisecond, ids rise with positions, or else it is known that they don't.
+  expect(
+    all(`SELECT ms FROM (
+           SELECT position >> 21 AS ms, position, id, lag(id) OVER (PARTITION BY position >> 21 ORDER BY position) AS before
+           FROM events WHERE arrival IS NOT NULL AND position >> 21 IN (SELECT position >> 21 FROM events WHERE position & 2097151 >= ${datedBit + notBusy}))
+         WHERE before > id AND ms NOT IN (SELECT ms FROM unsorted_ms)`),
+  ).toEqual([]);
   expect(all("PRAGMA integrity_check")).toEqual([{ integrity_check: "ok" }]);
   return events.length;
 }

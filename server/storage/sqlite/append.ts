@@ -6,7 +6,9 @@ import type { BatchEvent } from "./batch.ts";
 import type { Counting } from "./counting.ts";
 import type { DigestWrite } from "./digest-write.ts";
 import type { Merging } from "./merging.ts";
-import { datedBit, lastDatedSequence, positionAt, positionSql } from "./position.ts";
+import { datedBit, lastDatedSequence, notBusy, positionAt, positionSql } from "./position.ts";
+
+const firstBusy = datedBit + notBusy;
 
 /**
  * Makes the function that stores a batch of events with all that belongs to them: index, channels and deliveries; it tells
@@ -27,9 +29,16 @@ export function createAppend(database: Database, counting: Counting, merging: Me
      WHERE (position = ${positionSql("?2", "?3")} OR arrival = ${positionSql("?2", "?3")})
        AND project_id = ?1 AND id = unhex(?4, '-')`,
   );
-  const selectLastDated = database.prepare<{ sequence: number | null }, [bigint, bigint]>(
-    "SELECT max(position) & 2097151 AS sequence FROM events WHERE position BETWEEN ?1 AND ?2",
+  const selectLastDated = database.prepare<{ sequence: number; id: string }, [bigint, bigint]>(
+    `SELECT position & 2097151 AS sequence, lower(hex(id)) AS id FROM events WHERE position BETWEEN ?1 AND ?2
+     ORDER BY position DESC LIMIT 1`,
   );
+  const selectUnsorted = database.prepare<{ isThere: 1 }, [bigint, bigint]>(
+    `SELECT 1 AS isThere FROM (
+       SELECT id, lag(id) OVER (ORDER BY position) AS before FROM events WHERE position BETWEEN ?1 AND ?2)
+     WHERE before > id LIMIT 1`,
+  );
+  const insertUnsorted = database.prepare("INSERT INTO unsorted_ms (ms) VALUES (?1) ON CONFLICT DO NOTHING");
   const insertEvent = database.prepare(
     `INSERT INTO events (position, project_id, id, arrival, body)
      VALUES (${positionSql("?1", "?2")}, ?3, unhex(?4, '-'), NULL, ?5)`,
@@ -64,10 +73,18 @@ export function createAppend(database: Database, counting: Counting, merging: Me
   }
 
   /** The next free sequence among the events that clients dated to a millisecond, or null where there is none. */
-  function nextDatedSequence(ms: number): number | null {
-    const last = selectLastDated.get(positionAt(ms, datedBit), positionAt(ms, lastDatedSequence))?.sequence;
-    if (last == null) return datedBit;
-    return last < lastDatedSequence ? last + 1 : null;
+  function nextDatedSequence(ms: number, id: string): number | null {
+    const last = selectLastDated.get(positionAt(ms, datedBit), positionAt(ms, lastDatedSequence));
+    if (!last) return datedBit;
+    if (last.sequence === lastDatedSequence) return null;
+    const sequence = last.sequence + 1;
+    // Readers find their place in a busy millisecond by its ids where these rise; of a few events they sort them.
+    const isUnsorted =
+      sequence >= firstBusy &&
+      (last.id > id.replaceAll("-", "") ||
+        (sequence === firstBusy && selectUnsorted.get(positionAt(ms, datedBit), positionAt(ms, sequence))));
+    if (isUnsorted) insertUnsorted.run(ms);
+    return sequence;
   }
 
   return function append(events: BatchEvent[]): Verdict[] {
@@ -77,7 +94,7 @@ export function createAppend(database: Database, counting: Counting, merging: Me
       const event = events[index]!;
       const id = idOf(event.json);
       const { projectId, createdAtMs } = event;
-      const sequence = event.dated ? nextDatedSequence(createdAtMs) : event.arrivalSequence;
+      const sequence = event.dated ? nextDatedSequence(createdAtMs, id) : event.arrivalSequence;
       if (sequence === null) {
         verdicts[index] = { kind: "crowded" };
         continue;

@@ -125,11 +125,12 @@ export function createReadPage(database: Database, vocabulary: Vocabulary, block
    * @param isExact - the source finds what is asked for and nothing else
    */
   function addRange(reading: Reading, range: MsRange, source: Source, isExact: boolean): Page | null {
-    const countNext = () => {
-      const { limit, rows, vain } = reading;
-      return Math.max(limit - rows.length + 1, runRowsMin, Math.min(vain, runRowsMax));
-    };
-    for (const { rows, isWalked } of inRange(source, range, countNext, () => reading.last)) {
+    for (const { rows, isWalked } of inRange(
+      source,
+      range,
+      () => countNext(reading),
+      () => reading.last,
+    )) {
       const page = add(reading, rows, isExact && !isWalked);
       if (page) return page;
     }
@@ -195,7 +196,7 @@ export function createReadPage(database: Database, vocabulary: Vocabulary, block
       if (some?.length === 0) vain++;
       const batches = some
         ? [{ rows: sorted(some, ascending), isWalked: true }]
-        : inMs(source, ms, reading.last);
+        : inMs(source, ms, () => countNext(reading), reading.last);
       for (const { rows, isWalked } of batches) {
         const page = add(reading, rows, isExact && !isWalked);
         if (page) return page;
@@ -255,6 +256,11 @@ function add(reading: Reading, found: Row[], areWanted: boolean): Page | null {
     if (isOver(reading)) return { rows, next: cursorOf(row) };
   }
   return null;
+}
+
+/** How many rows to read next. */
+function countNext({ limit, rows, vain }: Reading): number {
+  return Math.max(limit - rows.length + 1, runRowsMin, Math.min(vain, runRowsMax));
 }
 
 function isOver({ vain, characters }: Reading): boolean {

@@ -10,6 +10,8 @@ export type Position = bigint;
 const sequenceBits = 21n;
 /** Marks the positions of events that carry their own createdAt. */
 export const datedBit = sequenceMax + 1;
+/** Events of a millisecond that come before those of the index `events_busy` (migrations/0006-searches.sql): of each kind so many. */
+export const notBusy = 256;
 /** The last place for an event that a client dated to a millisecond: a million fit. Behind it, milestones stand (tokens.ts). */
 export const lastDatedSequence = 2 * datedBit - 2;
 

@@ -1,7 +1,7 @@
 import type { Database } from "bun:sqlite";
 import type { EventQuery } from "../store.ts";
 import type { MsRange } from "./narrow.ts";
-import { datedBit, positionAfter, positionAt, positionSql } from "./position.ts";
+import { datedBit, lastDatedSequence, notBusy, positionAfter, positionAt, positionSql } from "./position.ts";
 
 export type Row = { ms: number; sequence: number; id: string; body: string };
 
@@ -32,13 +32,12 @@ const sortedMax = 1_000;
 /** Rows of such a millisecond that are read at a time, the first time and at most. */
 const walkedFirst = 64;
 const walkedMax = 512;
-/** Events of a millisecond that come before those of the index `events_busy` (migrations/0006-searches.sql). */
-const notBusy = 256;
 const busy = `position & ${datedBit - 1} >= ${notBusy}`;
 
 /**
- * Reads rows in the order of listings, by `createdAt` and then by id. The order of positions is the same but within a millisecond: of that,
- * either all rows are read, or an index by id tells where to begin, so that a million events of one millisecond are read like any others.
+ * Reads rows in the order of listings, by `createdAt` and then by id. The order of positions may be another within a millisecond. So of one with few
+ * rows all are read, and sorted. Of a busy one, ids mostly rise with positions, since the server made them: a place among them is found by halving.
+ * Where they don't, an index by id gives all events of the project there, whatever is asked for.
  */
 export function createRowsInOrder(database: Database) {
   const selectNotBusy = database.prepare<Row, [number, number]>(
@@ -49,10 +48,34 @@ export function createRowsInOrder(database: Database) {
   const busyAfter = (comparison: "<" | ">", order: "ASC" | "DESC") =>
     database.prepare<Row, [number, number, string, number]>(
       `SELECT ${columns} FROM events INDEXED BY events_busy
-       WHERE project_id = ?1 AND position >> 21 = ?2 AND ${busy} AND id ${comparison} unhex(?3)
-       ORDER BY id ${order} LIMIT ?4`,
+       WHERE project_id = ?1 AND position >> 21 = ?2 AND ${busy} AND events.id ${comparison} unhex(?3)
+       ORDER BY events.id ${order} LIMIT ?4`,
     );
   const selectBusy = { asc: busyAfter(">", "ASC"), desc: busyAfter("<", "DESC") };
+
+  const selectBusySorted = database.prepare<{ isSorted: 0 | 1 }, [number]>(
+    `SELECT EXISTS (SELECT 1 FROM events
+                    WHERE position BETWEEN ${positionSql("?1", `${datedBit + notBusy}`)} AND ${positionSql("?1", "2097151")})
+        AND NOT EXISTS (SELECT 1 FROM events
+                        WHERE position BETWEEN ${positionSql("?1", "0")} AND ${positionSql("?1", `${datedBit - 1}`)})
+        AND NOT EXISTS (SELECT 1 FROM unsorted_ms WHERE ms = ?1) AS isSorted`,
+  );
+  const selectNext = database.prepare<{ sequence: number; id: string }, [number, number]>(
+    `SELECT position & 2097151 AS sequence, lower(hex(id)) AS id FROM events
+     WHERE position BETWEEN ${positionSql("?1", "?2")} AND ${positionSql("?1", "2097151")} ORDER BY position LIMIT 1`,
+  );
+
+  /** The first position of a millisecond whose event has this id or a later one, where ids rise with positions. */
+  function positionFrom(ms: number, id: string): bigint {
+    let [low, high] = [datedBit, lastDatedSequence + 1];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      const next = selectNext.get(ms, middle);
+      if (next && next.id < id) low = next.sequence + 1;
+      else high = middle;
+    }
+    return positionAt(ms, low);
+  }
 
   /**
    * @param countNext - how many rows are wanted next, at least
@@ -75,21 +98,44 @@ export function createRowsInOrder(database: Database) {
       // Others of the last millisecond may follow: it is read anew, or by itself where the run has no other.
       rows.length = rows.findLastIndex((row) => row.ms !== ms) + 1;
       const isAlone = rows.length === 0;
-      if (isAlone) yield* inMs(source, ms, lastSeen());
+      if (isAlone) yield* inMs(source, ms, countNext, lastSeen());
       else yield { rows: sorted(rows, ascending), isWalked: false };
       if (ascending) low = isAlone ? positionAfter(ms) : positionAt(ms);
       else high = (isAlone ? positionAt(ms) : positionAfter(ms)) - 1n;
     }
   }
 
-  function* inMs(source: Source, ms: number, lastSeen: RowPlace | null): Generator<Batch> {
-    const { projectId, order } = source.query;
-    const ascending = order === "asc";
-    const [low, high] = [positionAt(ms), positionAfter(ms) - 1n];
-    if (!source.hasMore(low, high, sortedMax)) {
-      return yield { rows: sorted(source.read(low, high, sortedMax), ascending), isWalked: false };
+  /** The rows of one millisecond that may have many. */
+  function* inMs(
+    source: Source,
+    ms: number,
+    countNext: () => number,
+    lastSeen: RowPlace | null,
+  ): Generator<Batch> {
+    const ascending = source.query.order === "asc";
+    const lastId = lastSeen?.ms === ms ? lastSeen.id : null;
+    let [low, high] = [positionAt(ms), positionAfter(ms) - 1n];
+    if (selectBusySorted.get(ms)!.isSorted) {
+      if (lastId !== null && ascending) low = positionFrom(ms, lastId);
+      if (lastId !== null && !ascending) high = positionFrom(ms, lastId);
+      for (;;) {
+        const count = countNext();
+        const rows = source.read(low, high, count);
+        yield { rows, isWalked: false };
+        if (rows.length < count) return;
+        const end = positionAt(ms, rows.at(-1)!.sequence);
+        if (ascending) low = end + 1n;
+        else high = end - 1n;
+      }
     }
-    let afterId = lastSeen?.ms === ms ? lastSeen.id : ascending ? "" : behindAllIds;
+    if (source.hasMore(low, high, sortedMax)) yield* walk(source.query, ms, lastId);
+    else yield { rows: sorted(source.read(low, high, sortedMax), ascending), isWalked: false };
+  }
+
+  /** All of a project's events of one millisecond. */
+  function* walk({ projectId, order }: EventQuery, ms: number, lastId: string | null): Generator<Batch> {
+    const ascending = order === "asc";
+    let afterId = lastId ?? (ascending ? "" : behindAllIds);
     const isLeft = (id: string, place: string) => (ascending ? id > place : id < place);
     let others = sorted(selectNotBusy.all(projectId, ms), ascending).filter(({ id }) => isLeft(id, afterId));
     for (let count = walkedFirst; ; count = Math.min(count * 2, walkedMax)) {
