@@ -6,7 +6,6 @@ import type { RawPostgresJob } from "./raw-postgres.ts";
 import type { RawJob, RawResult } from "./raw-sqlite.ts";
 import type { Server } from "./servers.ts";
 import type { SteadyJob, SteadyResult } from "./steady.ts";
-import type { RowOptions } from "./table.ts";
 
 /** A closed loop of requests. */
 export const runLoad = (job: LoadJob) => runScript<LoadResult>("bench/load.ts", job);
@@ -20,7 +19,7 @@ export const runSteady = (job: SteadyJob) => runScript<SteadyResult>("bench/stea
 /** The same at a rate that is far from the most, with nobody who listens. */
 export function runSteadyPosts(
   { ports, apiKey }: Pick<Server, "ports" | "apiKey">,
-  { seconds, warmupMs, quick }: Pick<RowOptions, "seconds" | "warmupMs" | "quick">,
+  { seconds, warmupMs, quick }: { seconds: number; warmupMs: number; quick: boolean },
 ): Promise<SteadyResult> {
   const perSecond = steadyPostsPerSecond(quick);
   const times = { warmupMs, durationMs: seconds * 1_000 };

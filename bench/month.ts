@@ -1,7 +1,6 @@
 import { eventOf } from "./events.ts";
 import { runReads } from "./generators.ts";
 import type { Tidings } from "./servers.ts";
-import { count, type RowOptions } from "./table.ts";
 
 export const dayMs = 86_400_000;
 export const monthDays = 30;
@@ -25,8 +24,21 @@ export type Growth = {
 /** A server that holds a month of events. */
 export type Month = { server: Tidings; startMs: number; endMs: number; growth: Growth[] };
 
+export type LoadOptions = {
+  /** How many events the month has. */
+  events: number;
+  /** How long a measurement takes; that of a page takes a quarter of it. */
+  seconds: number;
+  /** Only whether it works is wanted, and no figure. */
+  quick: boolean;
+  /** Starts the Tidings that is measured, on an empty database. */
+  tidings(): Promise<Tidings>;
+  /** Tells the person at the terminal how far it is. */
+  say(sentence: string): void;
+};
+
 /** Loads a month of events through the API, in batches, and verifies that the server holds exactly those. */
-export async function loadMonth(options: Omit<RowOptions, "month">): Promise<Month> {
+export async function loadMonth(options: LoadOptions): Promise<Month> {
   const { events, tidings, say } = options;
   const server = await tidings();
   try {
@@ -52,7 +64,7 @@ export async function loadMonth(options: Omit<RowOptions, "month">): Promise<Mon
         bytesPerEvent: (await server.diskBytes()) / size,
         page: await measurePage(server, options),
       });
-      say(`the month holds exactly the ${count(size)} events that were sent`);
+      say(`the month holds exactly the ${size.toLocaleString("en")} events that were sent`);
     }
     return { server, startMs, endMs, growth };
   } catch (error) {
@@ -111,7 +123,7 @@ async function postBatches({ ports, apiKey }: Tidings, bodies: string[]): Promis
 }
 
 /** The newest 50 of each channel, one request after the other. */
-async function measurePage(server: Tidings, { seconds, quick }: Omit<RowOptions, "month">) {
+async function measurePage(server: Tidings, { seconds, quick }: LoadOptions) {
   const paths = Array.from({ length: 20 }, (_, number) => `/api/events?limit=50&channel=channel-${number}`);
   const { p50Ms, p99Ms } = await runReads(server, paths, {
     connections: 1,

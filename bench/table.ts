@@ -1,21 +1,11 @@
-import type { Month } from "./month.ts";
-import type { Tidings } from "./servers.ts";
+import type { LoadOptions, Month } from "./month.ts";
 
-export type RowOptions = {
-  /** How long a server is under load in each round, and how long before that without being counted. */
-  seconds: number;
+/** `seconds`: how long a server is under load in each round; `warmupMs`: how long before that without being counted. */
+export type RowOptions = LoadOptions & {
   warmupMs: number;
   rounds: number;
-  /** Events in the database that the reading rows share. */
-  events: number;
-  /** Only whether a row runs is wanted, and no figure. */
-  quick: boolean;
-  /** Starts the Tidings that is measured, on an empty database. */
-  tidings(): Promise<Tidings>;
   /** The database that the reading rows share; the first row that asks loads it. */
   month(): Promise<Month>;
-  /** Tells the person at the terminal how far it is. */
-  say(sentence: string): void;
 };
 
 /** Measures one row of the table, or several that belong together. */

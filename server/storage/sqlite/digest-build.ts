@@ -1,7 +1,7 @@
 import type { Database } from "bun:sqlite";
 import { changedMax, changedMsMax, unsettledMs } from "../block.ts";
 import { DigestDraft, type DigestRow } from "../digest-draft.ts";
-import type { DigestStep } from "./digest-write.ts";
+import type { BlockRange, DigestStep } from "./digest-write.ts";
 import { positionAt } from "./position.ts";
 
 /** Events of a block; a few more where many happened in the same millisecond. */
@@ -10,7 +10,6 @@ export const blockEventsUsual = 65_536;
 const readEvents = 500;
 const countedEvents = 4_000;
 
-export type BlockRange = { fromMs: number; toMs: number };
 type BlockRow = BlockRange & { events: number | null; changed: number; begunAt: number };
 /** Steps that are to be taken on the writer; null stands for a rest. */
 type Steps = Generator<DigestStep | null>;

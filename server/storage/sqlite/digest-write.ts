@@ -2,12 +2,13 @@ import type { Database } from "bun:sqlite";
 import { changedMax } from "../block.ts";
 import type { DigestPart } from "../digest-draft.ts";
 import { token } from "../tokens.ts";
-import type { BlockRange } from "./digest-build.ts";
 import { positionAt, positionSql } from "./position.ts";
 
 /** Tokens that a step looks for in the index, and those whose ordinals it deletes. */
 const soughtTokens = 200;
 const deletedTokens = 64;
+
+export type BlockRange = { fromMs: number; toMs: number };
 
 export type DigestStep =
   | { kind: "retire"; fromMs: number }

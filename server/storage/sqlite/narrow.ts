@@ -15,6 +15,8 @@ export type Part = { range: MsRange; moments: Iterable<Moment> | null };
  */
 export type Moment = { ms: number; sequences: number[]; indexes: number[]; isWhole: boolean };
 
+/** Rows of one millisecond that are looked at one by one; where there are more, the index tells them apart. */
+export const rowsOfMsMax = 200;
 /** Of a block, one event in so many is found by the index sooner than one by one. */
 const denseShare = 64;
 /** Unknown tokens that are sought beside a digest, and events that they may have in a block. */
@@ -152,15 +154,21 @@ export function createNarrow(database: Database, blocks: Blocks) {
   function* momentsOf(block: StoredBlock, bits: Bits, order: Order): Generator<Moment> {
     const placeOf = blocks.placesOf(block);
     let moment: Moment | null = null;
+    let told = { from: 0, to: 0 };
     for (const ordinal of ordinalsOf(bits, order === "asc")) {
+      if (ordinal >= told.from && ordinal < told.to) continue;
       const { ms, index } = placeOf(ordinal);
       if (moment && moment.ms !== ms) {
         yield moment;
         moment = null;
       }
       moment ??= { ms, sequences: [], indexes: [], isWhole: block.changed > 0 };
-      if (index === null) moment.isWhole = true;
-      else moment.indexes.push(index);
+      if (index !== null && index < rowsOfMsMax) moment.indexes.push(index);
+      else {
+        // What else it has is of no interest.
+        moment.isWhole = true;
+        told = { from: blocks.ordinalAt(block, ms), to: blocks.ordinalAt(block, ms + 1) };
+      }
     }
     if (moment) yield moment;
   }

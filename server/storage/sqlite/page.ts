@@ -5,7 +5,7 @@ import { dashed, eventJson } from "../event-row.ts";
 import type { Cursor, EventQuery } from "../store.ts";
 import type { Blocks } from "./blocks.ts";
 import { matchOf, textOf } from "./match.ts";
-import { createNarrow, type Moment, type MsRange, type Part } from "./narrow.ts";
+import { createNarrow, type Moment, type MsRange, type Part, rowsOfMsMax } from "./narrow.ts";
 import { positionSql } from "./position.ts";
 import {
   columns,
@@ -28,8 +28,6 @@ const vainRowsOfTurn = 2_000;
 const charactersOfTurn = 2_097_152;
 /** A block whose digest is asked takes as long as so many rows. */
 const rowsOfBlock = 10;
-/** Rows of one millisecond that are looked at one by one; where there are more, the index tells them apart. */
-const rowsOfMsMax = 200;
 /** Rows that are looked at as they lie, where a page should be among so many: that is done before the index has found the first. */
 const scannedRowsMax = 300;
 /** How many times as many are looked at as it should take. */
@@ -160,9 +158,8 @@ export function createReadPage(database: Database, vocabulary: Vocabulary, block
     return { page: null, rest: null };
   }
 
-  /** The project's rows that a moment means; null where they are many. */
+  /** The project's rows that a moment means; null where it has many. */
   function rowsAt({ ms, sequences, indexes, isWhole }: Moment, projectId: number): Row[] | null {
-    if (indexes.some((index) => index >= rowsOfMsMax)) return null;
     const all = isWhole ? selectOfMs.all(ms, rowsOfMsMax, 0) : [];
     if (all.length === rowsOfMsMax) return null;
     const rows = new Map<number, OwnedRow>();

@@ -1,11 +1,13 @@
 import type { Database } from "bun:sqlite";
 import { limits } from "../../wire/limits.ts";
-import type { Verdict } from "../store.ts";
+import type { Tie, Verdict } from "../store.ts";
 import { type BatchEvent, decodeBatch } from "./batch.ts";
-import type { TiedBatch } from "./writer-thread.ts";
 
 /** Keys that are past their time go a few at a time, whenever one is added: more go than come. */
 const expiredAtATime = 10;
+
+/** Events that are stored together with what is tied to them. */
+export type TiedBatch = { batch: string; tie: Tie };
 
 /** Makes the function that stores events and what is tied to them, within a transaction. */
 export function createAppendTied(database: Database, append: (events: BatchEvent[]) => Verdict[]) {

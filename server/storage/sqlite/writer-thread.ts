@@ -4,7 +4,7 @@
  */
 import type { SQLQueryBindings } from "bun:sqlite";
 import type { BatchAnswer, BatchNews, Failed } from "../queue.ts";
-import type { OneEvent, RefusedEvent, RefusedKeeping, Removal, Removed, Tie, Verdict } from "../store.ts";
+import type { OneEvent, RefusedEvent, RefusedKeeping, Removal, Removed, Verdict } from "../store.ts";
 import { createAppend } from "./append.ts";
 import { decodeBatch } from "./batch.ts";
 import { createCounting } from "./counting.ts";
@@ -15,7 +15,7 @@ import { createMerging } from "./merging.ts";
 import { databaseFile, openForWriting } from "./open.ts";
 import { createKeepRefused } from "./refused.ts";
 import { createScrub, type ScrubStep } from "./scrub.ts";
-import { createAppendTied } from "./tied.ts";
+import { createAppendTied, type TiedBatch } from "./tied.ts";
 
 declare const self: Worker & { onmessage: (message: MessageEvent<WriterRequest>) => void };
 
@@ -34,9 +34,6 @@ export type WriterRequest =
   | { kind: "settle" }
   | { kind: "digest"; step: DigestStep }
   | { kind: "close" };
-
-/** Events that are stored together with what is tied to them. */
-export type TiedBatch = { batch: string; tie: Tie };
 
 export type ExecuteResult = { rows: unknown[]; changes: number; lastInsertRowid: number | bigint };
 
