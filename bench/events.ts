@@ -26,8 +26,11 @@ export type SentEvent = {
   createdAt?: string;
 };
 
+/** Of so many events one has no user, in every channel. */
+const userlessEvery = 47;
+
 /**
- * The event of a number, where many different ones are needed: 20 channels, 40 names, 100,000 users, 99,991 amounts. Plans
+ * The event of a number, where many different ones are needed: 20 channels, 40 names, 100,000 users or none, 99,991 amounts. Plans
  * decide origins, so that `plan=plus` and `origin=web`, a quarter and a half of all events, never meet.
  */
 export function eventOf(number: number): SentEvent {
@@ -36,7 +39,7 @@ export function eventOf(number: number): SentEvent {
   return {
     channel: `channel-${number % channelCount}`,
     name: `${subjects[number % subjects.length]} ${verbs[number % verbs.length]}`,
-    userId: `user_${(number * 7_919) % userCount}`,
+    userId: number % userlessEvery === 3 ? "" : `user_${(number * 7_919) % userCount}`,
     icon: "💰",
     notify: false,
     tags: {

@@ -7,6 +7,10 @@ export const monthDays = 30;
 /** Of so many events one has no `createdAt`, in every channel: the server dates it. */
 export const undatedEvery = 11;
 
+/** Events that share the millisecond in the middle of the month, as in a history that was imported with dates alone. */
+const sharedShare = 0.03;
+const sharedMax = 30_000;
+
 /** Events in a request, requests in flight, and events that are made beforehand, while no time is taken. */
 const batch = 1_000;
 const posters = 4;
@@ -22,7 +26,14 @@ export type Growth = {
 };
 
 /** A server that holds a month of events. */
-export type Month = { server: Tidings; startMs: number; endMs: number; growth: Growth[] };
+export type Month = {
+  server: Tidings;
+  startMs: number;
+  endMs: number;
+  /** When many events happened in one millisecond. */
+  sharedMs: number;
+  growth: Growth[];
+};
 
 export type LoadOptions = {
   /** How many events the month has. */
@@ -66,7 +77,7 @@ export async function loadMonth(options: LoadOptions): Promise<Month> {
       });
       say(`the month holds exactly the ${size.toLocaleString("en")} events that were sent`);
     }
-    return { server, startMs, endMs, growth };
+    return { server, startMs, endMs, sharedMs: momentOf(events / 2, { startMs, events }), growth };
   } catch (error) {
     await server.stop();
     throw error;
@@ -79,9 +90,10 @@ function sizesUpTo(events: number): number[] {
   return [events / 100, events / 10, events].map(Math.floor).filter((size) => size >= least && size > 0);
 }
 
-/** When an event happened: from the month's start to its end as numbers grow, and oftener by day than by night. */
+/** When an event happened: from the month's start to its end as numbers grow, and oftener by day than by night; some at the same time. */
 function momentOf(number: number, { startMs, events }: { startMs: number; events: number }): number {
-  const days = (number / events) * monthDays;
+  const isShared = number >= events / 2 && number < events / 2 + Math.min(events * sharedShare, sharedMax);
+  const days = ((isShared ? events / 2 : number) / events) * monthDays;
   const day = Math.floor(days);
   const share = days - day;
   return Math.floor(startMs + (day + share + 0.12 * Math.sin(2 * Math.PI * share)) * dayMs);

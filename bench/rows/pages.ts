@@ -38,7 +38,7 @@ export async function pages(options: RowOptions): Promise<Line[]> {
   return [worst, ...measured.map(({ line }) => line)];
 }
 
-async function filtersOf({ server, startMs }: Month): Promise<Filter[]> {
+async function filtersOf({ server, startMs, sharedMs }: Month): Promise<Filter[]> {
   const channels = Array.from({ length: channelCount }, (_, number) => `channel-${number}`);
   const users = Array.from({ length: 100 }, (_, number) => `user_${(number * 7_919) % userCount}`);
   const middleMs = startMs + (monthDays / 2) * dayMs;
@@ -48,6 +48,8 @@ async function filtersOf({ server, startMs }: Month): Promise<Filter[]> {
       `channel=${channel}&cursor=${await cursorAfter(server, `channel=${channel}&to=${middleMs}`)}`,
     );
   }
+  const shared = `from=${sharedMs}&to=${sharedMs + 1}`;
+  const within = `${shared}&cursor=${await cursorAfter(server, `${shared}&q=-plan%3Dpro`)}`;
   return [
     { what: "no filter", queries: [""] },
     { what: "a channel", queries: channels.map((channel) => `channel=${channel}`) },
@@ -69,9 +71,20 @@ async function filtersOf({ server, startMs }: Month): Promise<Filter[]> {
       isEmpty: true,
     },
     { what: "a word (`q=payment failed`)", queries: [`q=${encodeURIComponent("payment failed")}`] },
+    { what: 'a phrase (`q="payment received"`)', queries: searches('"payment received"', '"login failed"') },
+    {
+      what: 'a name in a search (`q=name:"Payment received"`)',
+      queries: searches('name:"Payment received"', 'name:"Login failed"'),
+    },
+    { what: 'no user (`q=user:""`)', queries: searches('user:""', 'user:"" plan=pro') },
     { what: "a prefix (`q=pa*`)", queries: ["q=pa*", "q=log*"] },
     { what: "a prefix that every event has (`q=p*`)", queries: ["q=p*"] },
     { what: "a negation (`q=-origin=web`)", queries: ["q=-origin%3Dweb", "q=-origin%3Dapp"] },
+    {
+      what: 'a negated phrase (`q=-"payment received"`)',
+      queries: searches('-"payment received"', '-"login failed"'),
+    },
+    { what: 'any user (`q=-user:""`)', queries: searches('-user:""') },
     {
       what: "a negation that leaves nothing (`q=plan=plus -origin=app`)",
       queries: [`q=${encodeURIComponent("plan=plus -origin=app")}`],
@@ -86,7 +99,20 @@ async function filtersOf({ server, startMs }: Month): Promise<Filter[]> {
     },
     { what: "a channel, oldest first", queries: channels.map((channel) => `channel=${channel}&order=asc`) },
     { what: "a channel, with a cursor half a month back", queries: cursors },
+    { what: "events of one millisecond", queries: [shared, `${shared}&order=asc`, within] },
+    {
+      what: "events of one millisecond, with a filter",
+      queries: [
+        ...searches('"payment received"', '-"payment received"', 'user:""', "plan=pro"),
+        "channel=channel-3",
+        "channel=channel-5&tag.plan=plus",
+      ].flatMap((query) => [`${shared}&${query}`, `${within}&${query}`]),
+    },
   ];
+}
+
+function searches(...searches: string[]): string[] {
+  return searches.map((search) => `q=${encodeURIComponent(search)}`);
 }
 
 /** One connection, one request after the other; and then eight. A filter that fails is told, and the others go on. */
