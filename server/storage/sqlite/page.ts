@@ -32,6 +32,8 @@ const rowsOfBlock = 10;
 const scannedRowsMax = 300;
 /** How many times as many are looked at as it should take. */
 const scannedSpare = 1.5;
+/** How long it is taken for known which projects have at least half of all events. */
+const largeProjectsMs = 1_000;
 /** Moments in vain, for what happened then is gone, after which the index is asked about the rest of a block. */
 const vainMax = 32;
 
@@ -86,9 +88,11 @@ export function createReadPage(database: Database, vocabulary: Vocabulary, block
   const selectSpan = database.prepare<{ fromMs: number | null; toMs: number | null }, []>(
     "SELECT (SELECT min(position) FROM events) >> 21 AS fromMs, (SELECT max(position) FROM events) >> 21 AS toMs",
   );
-  const selectShare = database.prepare<{ own: number; all: number }, [number]>(
-    `SELECT coalesce(sum(events) FILTER (WHERE project_id = ?1), 0) AS own, coalesce(sum(events), 0) AS "all" FROM channels`,
+  const selectLargeProjects = database.prepare<{ projectId: number }, []>(
+    `SELECT project_id AS projectId FROM channels GROUP BY project_id
+     HAVING sum(events) * 2 >= (SELECT sum(events) FROM channels)`,
   );
+  let large = { projects: new Set<number>(), untilMs: 0 };
 
   /** The time of all events: milestones lie before and after it, and would be gone through. */
   function spanOf(): MsRange {
@@ -99,8 +103,13 @@ export function createReadPage(database: Database, vocabulary: Vocabulary, block
   /** Whether a query asks for so much that rows are read as they lie: all of a project that has at least half of them. */
   function isScanned({ projectId, filter }: EventQuery): boolean {
     if (!Object.keys(filter).every((name) => name === "fromMs" || name === "toMs")) return false;
-    const { own, all } = selectShare.get(projectId)!;
-    return own * 2 >= all;
+    // Either way is right: which projects are so large is not asked for each page, as it means a look at all channels.
+    const nowMs = performance.now();
+    if (nowMs >= large.untilMs) {
+      const projects = new Set(selectLargeProjects.all().map((project) => project.projectId));
+      large = { projects, untilMs: nowMs + largeProjectsMs };
+    }
+    return large.projects.has(projectId);
   }
 
   /** What a query of the index finds. */
