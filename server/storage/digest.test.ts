@@ -305,7 +305,9 @@ describe.each([...storeEngines])("digests on %s", (engine) => {
 
     test("where so many came that a digest is of no use, and when it was made anew", async () => {
       const verdicts = await store.events.appendAll(
-        fc.sample(made, { numRuns: 400, seed: 3 }).map((one) => accepted({ ...one, minute: 10 * 60 })),
+        fc
+          .sample(made, { numRuns: 400, seed: 3 })
+          .map((one, n) => accepted({ ...one, minute: 10 * 60 + (n % 3) })),
       );
       expect(verdicts).toHaveLength(400);
       await expectFound(3);

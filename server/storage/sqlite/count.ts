@@ -9,6 +9,7 @@ import type { CountQuery, Counts, Split } from "../store.ts";
 import { Buckets, Tally, TooManyValuesError } from "../tally.ts";
 import type { Term } from "../tokens.ts";
 import type { Blocks, StoredBlock } from "./blocks.ts";
+import { createCountEntries } from "./count-entries.ts";
 import { createCounters } from "./counters.ts";
 import { createCountNext } from "./digest-count.ts";
 import type { IndexedTexts } from "./indexed-texts.ts";
@@ -54,10 +55,7 @@ export function createCount(database: Database, vocabulary: Vocabulary, texts: I
     `SELECT rowid >> 21 AS ms FROM events_index
      WHERE events_index MATCH ?1 AND rowid BETWEEN ?2 AND ?3 AND ${isEvent} ORDER BY rowid LIMIT ?4`,
   );
-  const selectCount = database.prepare<{ events: number }, [string, bigint, bigint]>(
-    `SELECT count(*) AS events FROM events_index
-     WHERE events_index MATCH ?1 AND rowid BETWEEN ?2 AND ?3 AND ${isEvent}`,
-  );
+  const countEntries = createCountEntries(database);
   const selectRows = database.prepare<Row, [string, bigint, bigint, number]>(
     `SELECT events.position >> 21 AS ms, events.position & 2097151 AS sequence, lower(hex(events.id)) AS id, events.body
      FROM events_index JOIN events ON events.position = events_index.rowid
@@ -220,7 +218,7 @@ export function createCount(database: Database, vocabulary: Vocabulary, texts: I
       if (isLast || lastMs === undefined) return;
       // The run may have ended within a millisecond: that one is counted as a whole.
       const next = positionAfter(lastMs);
-      add(buckets.of(lastMs), selectCount.get(match, positionAt(lastMs), next - 1n)!.events);
+      add(buckets.of(lastMs), await countEntries(match, positionAt(lastMs), next - 1n, turns));
       low = next;
       await turns.next();
     }

@@ -6,6 +6,8 @@ import { positionAt } from "./position.ts";
 
 /** Events of a block; a few more where many happened in the same millisecond. */
 export const blockEventsUsual = 65_536;
+/** A block of more than so many times as many, which happened in one millisecond, has no digest: to make it would take too much memory. */
+const largerMax = 4;
 /** Events that a step reads, and that a step only counts: a few milliseconds of the reader's time. */
 const readEvents = 500;
 const countedEvents = 4_000;
@@ -96,6 +98,10 @@ export function createDigestBuild(database: Database, blockEvents: number) {
   function* digest(range: BlockRange, nowMs: number): Steps {
     const { fromMs, toMs } = range;
     yield { kind: "begin", range, nowMs };
+    if ((yield* nth(range, "up", blockEvents * largerMax)) !== null) {
+      yield { kind: "end", fromMs, events: 0 };
+      return;
+    }
     const draft = new DigestDraft();
     for (let low = positionAt(fromMs); ; ) {
       const rows = selectRows.values(low, positionAt(toMs), readEvents) as DigestRow[];

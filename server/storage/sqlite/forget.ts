@@ -4,16 +4,16 @@ import { Counts } from "../counts.ts";
 import { dashed } from "../event-row.ts";
 import type { OneEvent, Removal, Removed } from "../store.ts";
 import { token } from "../tokens.ts";
+import { createCountEntries } from "./count-entries.ts";
 import type { Counting } from "./counting.ts";
 import type { DigestWrite } from "./digest-write.ts";
 import type { Merging } from "./merging.ts";
-import { positionAt, positionSql } from "./position.ts";
+import { latest, positionAt, positionSql } from "./position.ts";
 
 type Row = { ms: number; sequence: number; id: string; body: string };
 
 const columns =
   "events.position >> 21 AS ms, events.position & 2097151 AS sequence, lower(hex(events.id)) AS id, events.body";
-const latest = 2n ** 63n - 1n;
 
 /** Makes the function that removes events with all that belongs to them. It is to be called within a transaction. */
 export function createRemove(database: Database, counting: Counting, merging: Merging, digests: DigestWrite) {
@@ -114,10 +114,8 @@ export function createRemove(database: Database, counting: Counting, merging: Me
 
 /** Makes the function that counts the events which a removal holds for. */
 export function createCountRemovable(database: Database) {
-  const count = database.prepare<{ events: number }, [string, bigint, bigint]>(
-    "SELECT count(*) AS events FROM events_index WHERE events_index MATCH ?1 AND rowid BETWEEN ?2 AND ?3",
-  );
-  return (removal: Removal): number => count.get(matchOf(removal), ...boundsOf(removal))!.events;
+  const countEntries = createCountEntries(database);
+  return (removal: Removal): Promise<number> => countEntries(matchOf(removal), ...boundsOf(removal));
 }
 
 function matchOf({ projectId, channels, userId }: Removal): string {

@@ -24,7 +24,7 @@ type OwnedRow = Row & { projectId: number };
 export const runRowsMin = 50;
 const runRowsMax = 500;
 /** Rows that are looked at in vain, and characters of all, before others have their turn; a page goes on from there. */
-const vainRowsOfTurn = 2_000;
+const vainRowsOfTurn = 1_000;
 const charactersOfTurn = 2_097_152;
 /** A block whose digest is asked takes as long as so many rows. */
 const rowsOfBlock = 10;

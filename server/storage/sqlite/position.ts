@@ -7,6 +7,10 @@ import { type Moment, sequenceMax } from "../../events/id.ts";
  */
 export type Position = bigint;
 
+/** No position lies outside. */
+export const earliest: Position = 0n;
+export const latest: Position = 2n ** 63n - 1n;
+
 const sequenceBits = 21n;
 /** Marks the positions of events that carry their own createdAt. */
 export const datedBit = sequenceMax + 1;

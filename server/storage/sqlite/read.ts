@@ -6,12 +6,10 @@ import type { ArrivedEvent, Cursor, EventForm, EventQuery, Page } from "../store
 import type { Blocks } from "./blocks.ts";
 import { matchEvery } from "./match.ts";
 import { createReadPage, jsonOf, runRowsMin } from "./page.ts";
-import { datedBit, positionOf, positionSql } from "./position.ts";
+import { datedBit, earliest, latest, positionAt, positionOf, positionSql } from "./position.ts";
 import { columns, type Row } from "./rows-in-order.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 
-const earliest = 0n;
-const latest = 2n ** 63n - 1n;
 /** A chunk is long enough with so many characters. */
 const chunkCharacters = 1_048_576;
 
@@ -53,13 +51,13 @@ export function createRead(database: Database, vocabulary: Vocabulary, blocks: B
   let eventCharacters = chunkCharacters / runRowsMin;
 
   // One transaction: a commit between the two would show a later arrival and hide an earlier one, which was then missed.
-  const readArrived = database.transaction(
-    (projectId: number, after: bigint, limit: number) =>
-      [
-        selectUndatedAfter.all(matchEvery(projectId), after + 1n, latest, limit),
-        selectDatedAfter.all(projectId, after, limit),
-      ] as const,
-  );
+  const readArrived = database.transaction((projectId: number, after: bigint, limit: number) => {
+    const dated = selectDatedAfter.all(projectId, after, limit);
+    // Undated ones behind them are not among the first: what clients dated later is not gone through in search of them.
+    const last = dated.length === limit ? dated.at(-1) : undefined;
+    const high = last ? positionAt(last.arrivalMs, last.arrivalSequence) : latest;
+    return [selectUndatedAfter.all(matchEvery(projectId), after + 1n, high, limit), dated] as const;
+  });
 
   return {
     page(query: EventQuery, limit: number): Page {
