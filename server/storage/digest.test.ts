@@ -167,7 +167,10 @@ describe.each([...storeEngines])("digests on %s", (engine) => {
       );
   }
 
-  async function expectFound(seed: number, { runs = effort(50, 250), limits = { min: 1, max: 70 } } = {}): Promise<void> {
+  async function expectFound(
+    seed: number,
+    { runs = effort(50, 250), limits = { min: 1, max: 70 } } = {},
+  ): Promise<void> {
     let found = 0;
     await fc.assert(
       fc.asyncProperty(
