@@ -42,10 +42,17 @@ export type Running = {
   stop: () => Promise<void>;
 };
 
+/** What the service stands on that a test holds still, or makes cheap. */
+type Means = {
+  passwords?: PasswordHashing;
+  /** The machine's clock, by which events are dated. */
+  now?: () => number;
+};
+
 /** Puts the service together and listens. */
 export async function serve(
   config: Config,
-  { passwords = scrypt }: { passwords?: PasswordHashing } = {},
+  { passwords = scrypt, now = Date.now }: Means = {},
 ): Promise<Running> {
   const log = pino({ level: config.logLevel });
   const onError = (error: unknown) => log.error({ err: error }, "a background task failed");
@@ -71,7 +78,10 @@ export async function serve(
   });
   const { control } = store;
 
-  const clock = new ArrivalClock(await store.events.lastArrival());
+  const clock = new ArrivalClock(await store.events.lastArrival(), {
+    now,
+    warn: (warning) => log.warn(warning),
+  });
   const live = new LiveStreams(store.events, clock, onError);
   const keys = new KeyRing(control, onError);
   const watch = new StreamWatch(control, live, onError);
@@ -94,7 +104,10 @@ export async function serve(
       sender.wake(event);
       ring(control, live, event).catch(onError);
     },
-    reached: (moment) => live.reached(moment),
+    reached(moment) {
+      clock.observe(moment);
+      live.reached(moment);
+    },
     skipped: (moment) => live.skipped(moment),
   });
   const upkeep = new Upkeep({ store, onRemoved: (ids) => sender.forget(ids), onError });

@@ -14,9 +14,12 @@ export type AcceptedEvent = {
   idSent: boolean;
   /** Milliseconds since 1970. */
   createdAtMs: number;
-  /** The client said when it happened; otherwise `createdAtMs` is the arrival's. */
+  /** `createdAtMs` is not the arrival's: the client said when it happened, or the clock was ahead once and arrivals still are. */
   dated: boolean;
+  /** Its place in the order in which events came. */
   arrival: Moment;
+  /** When it came, as the clock showed it; milliseconds since 1970, never later than the arrival. */
+  receivedMs: number;
   /** Deliveries are to be made for it. */
   notifies: boolean;
   /** Its deliveries were made elsewhere, and are moved together with it. */

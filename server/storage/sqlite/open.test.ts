@@ -16,7 +16,12 @@ function change(sql: string): void {
   database.close();
 }
 
-const newest = readdirSync(join(import.meta.dir, "migrations")).length;
+const newest = Number.parseInt(
+  readdirSync(join(import.meta.dir, "migrations"))
+    .sort()
+    .at(-1)!,
+  10,
+);
 
 test("a database is made with its directory, for its owner's eyes only", () => {
   migrate(directory);
