@@ -65,7 +65,7 @@ export function parseMomentToken(token: string): Moment | null {
 
 /**
  * What a machine's clock can show. Outside of that it is certainly wrong, and no event is recorded: an arrival from beyond would be carried
- * on for good, and positions of rows end in 2109 (storage/sqlite/position.ts).
+ * on for good, and rows have no place for one from 2109 on.
  */
 const clockMinMs = Date.UTC(2024, 0, 1);
 const clockMaxMs = Date.UTC(2100, 0, 1);

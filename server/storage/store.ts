@@ -235,7 +235,7 @@ export interface EventStore {
    * @param userIds - whose events were removed: what is left of the ids by chance is looked for
    */
   scrub(pause: Pause, userIds?: string[]): Promise<{ copies: number }>;
-  /** Answers while events can be read; throws what the engine says where they can't. */
+  /** Answers while events can be read; throws what the engine says where they can't, and `storage-damaged` once damage was found. */
   ping(): Promise<void>;
   /** The moment of the newest arrival, or null in an empty store. */
   lastArrival(): Promise<Moment | null>;
@@ -264,10 +264,14 @@ export interface Store {
 export type StoreWatch = {
   /** The storage can't go on: the process is to end, and to acknowledge nothing more. */
   onFatal: (error: Error) => void;
+  /** What is stored was found to be damaged: told once. What can be read still is. */
+  onDamage: (error: Error) => void;
   /** Something failed that nobody asked for, such as a connection in reserve. */
   onError: (error: unknown) => void;
   /** The storage is not there yet, for this reason, and is waited for. */
   onWaiting: (why: string) => void;
+  /** What takes a while at the start, such as a migration, when it begins and when it is done. */
+  onInfo: (message: string, fields: Record<string, unknown>) => void;
   /** How long it is waited for. */
   patienceMs: number;
 };
