@@ -1,4 +1,5 @@
 import { type Logger, pino } from "pino";
+import { ProblemError } from "./wire/problems.ts";
 
 /** The log: a line of JSON for each message, on standard output. */
 export function createLog(level: string): Logger {
@@ -6,9 +7,10 @@ export function createLog(level: string): Logger {
 }
 
 /** What is logged of an error: not all that hangs on it, such as a database's whole connection. */
-function errorFields(error: unknown): Record<string, unknown> {
-  if (!(error instanceof Error)) return { message: String(error) };
-  const { code, cause } = error as { code?: unknown; cause?: unknown };
+function errorFields(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  const { code } = error as { code?: unknown };
+  const cause = error instanceof ProblemError ? error.options.log : error.cause;
   return {
     type: error.name,
     message: error.message,

@@ -1,7 +1,6 @@
 import {
   chmodSync,
   closeSync,
-  existsSync,
   fsyncSync,
   mkdirSync,
   openSync,
@@ -71,12 +70,11 @@ export function unmarkOpen(dataDirectory: string): void {
 
 /** Whether another process that is running has left its mark. */
 function isOthers(file: string): boolean {
-  const marker = openMarker(file);
-  const pid = existsSync(marker) ? Number.parseInt(readFileSync(marker, "utf8"), 10) : Number.NaN;
-  if (Number.isNaN(pid) || pid === process.pid) return false;
   try {
-    return process.kill(pid, 0);
+    const pid = Number.parseInt(readFileSync(openMarker(file), "utf8"), 10);
+    return pid > 0 && pid !== process.pid && process.kill(pid, 0);
   } catch (error) {
+    // There is no mark, or no such process; that of another user can't be signalled.
     return (error as { code?: string }).code === "EPERM";
   }
 }
