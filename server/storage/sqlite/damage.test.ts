@@ -18,6 +18,7 @@ import { join } from "node:path";
 import { createProject } from "../../projects/projects.ts";
 import { testWatch } from "../../testing/engine.ts";
 import { runTidings, testProcess } from "../../testing/server-process.ts";
+import { until } from "../../testing/until.ts";
 import { databaseFile } from "./directory.ts";
 import { openSqliteStore } from "./index.ts";
 import { migrate, openForReading } from "./open.ts";
@@ -124,11 +125,7 @@ describe("a damaged page of events", () => {
 test("damage that nobody meets is found a moment after the start", async () => {
   await using app = await testProcess();
   await damage(app, (leaves) => leaves[leaves.length >> 1]!);
-  for (let waited = 0; waited < 100; waited++) {
-    if ((await readiness(app)).status === 503) break;
-    await Bun.sleep(100);
-  }
-  expect((await readiness(app)).status).toBe(503);
+  await until(async () => (await readiness(app)).status === 503);
   const { stdout } = await app.end("SIGTERM");
   expect(fatalLines(stdout).map(({ msg }) => msg)).toEqual([
     expect.stringContaining("is damaged: table events: "),

@@ -14,6 +14,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePort } from "../../testing/postgres.ts";
 import { runTidings, startServer } from "../../testing/server-process.ts";
+import { until } from "../../testing/until.ts";
 import { databaseFile, migrate, openForReading, openForWriting } from "./open.ts";
 
 const place = mkdtempSync(join(tmpdir(), "tidings-open-"));
@@ -124,9 +125,10 @@ test("a server that migrates says that it is up, tells of it in the log, and lea
   holder.run("BEGIN IMMEDIATE");
   const port = await freePort();
   const starting = startServer({ TIDINGS_DATA: directory, PORT: String(port), TIDINGS_LOG: "info" });
-  const health = async () => (await fetch(`http://127.0.0.1:${port}/healthz`).catch(() => null))?.status;
   // It waits for the lock meanwhile, for four seconds at most.
-  while ((await health()) !== 200) await Bun.sleep(10);
+  await until(
+    async () => (await fetch(`http://127.0.0.1:${port}/healthz`).catch(() => null))?.status === 200,
+  );
   holder.run("ROLLBACK");
   holder.close();
   const server = await starting;
