@@ -6,8 +6,8 @@ import type { OnStep } from "./open.ts";
 const afterMs = 1_000;
 
 /**
- * Looks once through the whole database for damage, on a thread of its own, a moment after it was opened. Measured, a gigabyte that is in memory
- * takes some 3 seconds of a processor.
+ * Looks once through the whole database for damage, on a thread of its own, a moment after it was opened. Measured, a gigabyte takes one to three
+ * seconds of a processor.
  */
 export class Check {
   #timer: Timer | null;
