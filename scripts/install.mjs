@@ -1,6 +1,7 @@
 /**
- * Installs what package-lock.json names, where it is not installed already. Plain Node without dependencies: it is what
- * `npm start` and `npm test` run first in a fresh clone.
+ * Installs what package-lock.json names, where it is not installed already: what the server and the dashboard's build need, and with `--all`
+ * what the checks and the tests need as well. Plain Node without dependencies: it is what `npm start` and `npm test` run first in a fresh
+ * clone.
  *
  * `npm install --no-save` rather than `npm ci`: it takes the same locked versions and leaves the lock file alone, but does not
  * fail where a registry lacks an optional package of another platform.
@@ -11,6 +12,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
+/** Holds what was installed: all of it, or what is needed to run. */
 const stamp = `${root}node_modules/.tidings-installed`;
 const manifests = [
   "package-lock.json",
@@ -20,17 +22,28 @@ const manifests = [
   "client/package.json",
 ];
 
-const wanted = createHash("sha256")
+const wanted = process.argv.includes("--all") ? "all" : "run";
+const version = createHash("sha256")
   .update(manifests.map((name) => readFileSync(root + name, "utf8")).join("\0"))
   .update(process.platform + process.arch)
   .digest("hex");
-const isInstalled = existsSync(stamp) && readFileSync(stamp, "utf8") === wanted;
+const installed = existsSync(stamp) ? readFileSync(stamp, "utf8") : "";
+// Whoever has it all has what it takes to run, and keeps it: nobody who goes from one to the other and back installs anything twice.
+const isInstalled = [`all ${version}`, `${wanted} ${version}`].includes(installed);
 
 if (!isInstalled) {
-  console.log("Installing packages (once) …");
+  const set = installed.startsWith("all ") ? "all" : wanted;
+  console.log(`Installing packages (once${set === "all" ? ", with those of the tests" : ""}) …`);
   const { status } = spawnSync(
     "npm",
-    ["install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error"],
+    [
+      "install",
+      "--no-save",
+      "--no-audit",
+      "--no-fund",
+      "--loglevel=error",
+      ...(set === "all" ? ["--include=dev"] : ["--omit=dev"]),
+    ],
     {
       cwd: root,
       stdio: ["ignore", "inherit", "inherit"],
@@ -38,5 +51,5 @@ if (!isInstalled) {
     },
   );
   if (status !== 0) process.exit(status ?? 1);
-  writeFileSync(stamp, wanted);
+  writeFileSync(stamp, `${set} ${version}`);
 }

@@ -2,7 +2,9 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { environmentOf, makePlace, type Place, removePlace } from "./testing/engine.ts";
+import { finished } from "./testing/jobs.ts";
 import { runTidings, startServer, testProcess } from "./testing/server-process.ts";
+import { preparedConfig } from "./testing/test-app.ts";
 import { until } from "./testing/until.ts";
 import type { Event } from "./wire/event.ts";
 
@@ -16,7 +18,7 @@ afterEach(() => removePlace(place));
 
 test("the first start prints one set-up link that works, and a later one none", async () => {
   const first = await startServer(environment);
-  const links = first.stdout.match(/http:\/\/localhost:\d+\/setup\?token=\S+/g)!;
+  const links = first.stdout.match(/http:\/\/localhost:\d+\/setup\?token=[^"]+/g)!;
   expect(links).toHaveLength(1);
   expect(new URL(links[0]!).port).toBe(new URL(first.address).port);
   const claimed = await fetch(`${first.address}/api/setup`, {
@@ -32,7 +34,7 @@ test("the first start prints one set-up link that works, and a later one none", 
   expect((await first.end("SIGTERM")).code).toBe(0);
   const second = await startServer(environment);
   expect(second.stdout).not.toContain("setup");
-  expect(second.stdout).toContain("Dashboard: http://localhost:");
+  expect(second.stdout).toContain('"dashboard":"http://localhost:');
   expect(await second.end("SIGINT")).toMatchObject({ code: 0, stderr: "" });
 });
 
@@ -40,6 +42,54 @@ test("the set-up link is of the public address where there is one", async () => 
   const server = await startServer({ ...environment, TIDINGS_URL: "https://tidings.example.com" });
   expect(server.stdout).toContain("https://tidings.example.com/setup?token=");
   await server.end("SIGTERM");
+});
+
+/** What a server's log says, line by line: every line is JSON. */
+const linesOf = (stdout: string) =>
+  stdout
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line) as { level: number; msg: string; [field: string]: unknown });
+
+test("what takes a while is told in the log when it begins and when it is done, in lines of JSON", async () => {
+  const { config, secret } = await preparedConfig();
+  const server = await startServer({ ...environmentOf(config), TIDINGS_LOG: "info" });
+  const request = (path: string, init: RequestInit = {}) =>
+    fetch(server.address + path, {
+      ...init,
+      headers: { "content-type": "application/json", "x-api-key": secret },
+    });
+  const events = JSON.stringify([1, 2, 3].map((n) => ({ channel: "c", name: `${n}` })));
+  expect((await request("/api/events", { method: "POST", body: events })).status).toBe(201);
+  await finished({ request }, await request("/api/channels/c", { method: "DELETE" }));
+  const { code, stdout, stderr } = await server.end("SIGTERM");
+  expect([code, stderr]).toEqual([0, ""]);
+  const job = { job: expect.any(String), kind: "delete-channel", projectId: expect.any(Number) };
+  const lines = linesOf(stdout).filter(({ msg }) => !msg.startsWith("looked through"));
+  expect(lines).toMatchObject([
+    { msg: expect.stringContaining(" listens on "), address: server.address },
+    { level: 30, msg: "a job has begun", ...job },
+    { level: 30, msg: "a job is done", ...job, done: 3, ms: expect.any(Number) },
+    { level: 30, msg: expect.stringContaining("stopping"), signal: "SIGTERM" },
+    { level: 30, msg: "stopped", ms: expect.any(Number) },
+  ]);
+  await removePlace(config);
+});
+
+test("an exception that nobody caught is one line of the log, and ends the server with 1", async () => {
+  const program = `const { run } = await import("./main.ts"); await run(); setTimeout(() => { throw new TypeError("boom"); });`;
+  const child = Bun.spawn([process.execPath, "-e", program], {
+    cwd: import.meta.dir,
+    env: { ...process.env, ...environment, HOST: "127.0.0.1", PORT: "0", TIDINGS_LOG: "error" },
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [stdout, stderr] = await Promise.all([child.stdout.text(), child.stderr.text()]);
+  expect([await child.exited, stderr]).toEqual([1, ""]);
+  expect(linesOf(stdout).at(-1)).toMatchObject({
+    level: 60,
+    err: { type: "TypeError", message: "boom", stack: expect.stringContaining("boom") },
+  });
 });
 
 describe("a server that can't start says why and exits with 1", () => {

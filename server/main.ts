@@ -1,5 +1,5 @@
 import { stdout } from "node:process";
-import { pino } from "pino";
+import type { Logger } from "pino";
 import { clientAddressHeader, createAuth } from "./accounts/auth.ts";
 import { type PasswordHashing, scrypt } from "./accounts/passwords.ts";
 import { openSetup } from "./accounts/setup.ts";
@@ -13,6 +13,7 @@ import { RefusedEvents } from "./events/refused.ts";
 import type { House } from "./house.ts";
 import { Upkeep } from "./jobs/upkeep.ts";
 import { KeyRing } from "./keys/key-ring.ts";
+import { createLog } from "./log.ts";
 import { ring } from "./notifications/bell.ts";
 import { createChannels } from "./notifications/channels.ts";
 import { Sender } from "./notifications/sender.ts";
@@ -24,7 +25,7 @@ import type { Store } from "./storage/store.ts";
 import { version } from "./version.ts";
 import { answerError } from "./wire/answer-error.ts";
 import { limits } from "./wire/limits.ts";
-import { problem } from "./wire/problems.ts";
+import { ProblemError, problem } from "./wire/problems.ts";
 
 /** Requests that are under way at a SIGTERM have this long to end. */
 const drainTimeoutMs = 10_000;
@@ -42,13 +43,25 @@ export type Running = {
   stop: () => Promise<void>;
 };
 
+/** What the service stands on that a test holds still, or makes cheap. */
+type Means = {
+  passwords?: PasswordHashing;
+  /** The machine's clock, by which events are dated. */
+  now?: () => number;
+  log?: Logger;
+};
+
 /** Puts the service together and listens. */
 export async function serve(
   config: Config,
-  { passwords = scrypt }: { passwords?: PasswordHashing } = {},
+  { passwords = scrypt, now = Date.now, log = createLog(config.logLevel) }: Means = {},
 ): Promise<Running> {
-  const log = pino({ level: config.logLevel });
-  const onError = (error: unknown) => log.error({ err: error }, "a background task failed");
+  const onError = (error: unknown) => {
+    // That was told when it was found.
+    if (error instanceof ProblemError && error.code === "storage-damaged") return;
+    log.error({ err: error }, "a background task failed");
+  };
+  const onInfo = (message: string, fields: Record<string, unknown>) => log.info(fields, message);
   const server = Bun.serve({
     port: config.port,
     hostname: config.host,
@@ -62,7 +75,9 @@ export async function serve(
       log.fatal({ err: error }, "the storage can't be trusted any more");
       process.exit(1);
     },
+    onDamage: (error) => log.fatal(error.message),
     onError,
+    onInfo,
     onWaiting: (why) => log.warn(`the storage does not answer yet and is waited for: ${why}`),
     patienceMs: Number.POSITIVE_INFINITY,
   }).catch(async (error) => {
@@ -71,7 +86,10 @@ export async function serve(
   });
   const { control } = store;
 
-  const clock = new ArrivalClock(await store.events.lastArrival());
+  const clock = new ArrivalClock(await store.events.lastArrival(), {
+    now,
+    warn: (warning) => log.warn(warning),
+  });
   const live = new LiveStreams(store.events, clock, onError);
   const keys = new KeyRing(control, onError);
   const watch = new StreamWatch(control, live, onError);
@@ -94,10 +112,13 @@ export async function serve(
       sender.wake(event);
       ring(control, live, event).catch(onError);
     },
-    reached: (moment) => live.reached(moment),
+    reached(moment) {
+      clock.observe(moment);
+      live.reached(moment);
+    },
     skipped: (moment) => live.skipped(moment),
   });
-  const upkeep = new Upkeep({ store, onRemoved: (ids) => sender.forget(ids), onError });
+  const upkeep = new Upkeep({ store, onRemoved: (ids) => sender.forget(ids), onError, onInfo });
   const gate = new Gate({ control, auth, keys, baseUrl });
   const house: House = {
     config,
@@ -117,6 +138,7 @@ export async function serve(
     vapidPublicKey,
   };
 
+  const setup = await openSetup(control);
   const app = createApp(house);
   const recordEvent = recordRoute(house);
   server.reload({
@@ -139,8 +161,6 @@ export async function serve(
   });
   sender.wake();
   upkeep.wake();
-
-  const setup = await openSetup(control);
   return {
     store,
     address: `http://${config.host}:${server.port}`,
@@ -171,29 +191,60 @@ function answerAtStart(request: Request): Response {
 
 /** Runs the service as a process: says where it is, and drains at SIGTERM and SIGINT. */
 export async function run(): Promise<void> {
-  let running: Running;
+  let running: Running | null = null;
+  let isStopping = false;
   try {
-    running = await serve(readConfig());
+    const config = readConfig();
+    const log = createLog(config.logLevel);
+    process.on("uncaughtException", (error) => {
+      log.fatal({ err: error }, "an exception that nobody caught ends the server");
+      process.exit(1);
+    });
+    process.on("unhandledRejection", (error) => log.error({ err: error }, "nobody handled this failure"));
+    for (const signal of ["SIGTERM", "SIGINT"] as const) {
+      process.on(signal, async () => {
+        if (isStopping) return;
+        isStopping = true;
+        process.exit(running ? await stopped(running, signal, log) : 0);
+      });
+    }
+    running = await serve(config, { log });
   } catch (error) {
     console.error(
       error instanceof ConfigError ? error.message : `Tidings can't start: ${(error as Error).message}`,
     );
     process.exit(1);
   }
-  // Before anybody is told that it runs: who hears of it may end it at once.
-  let isStopping = false;
-  for (const signal of ["SIGTERM", "SIGINT"] as const) {
-    process.on(signal, async () => {
-      if (isStopping) return;
-      isStopping = true;
-      await running.stop();
-      process.exit(0);
-    });
+  announce(running);
+}
+
+/** Stops in good order, and gives the process's exit code. */
+async function stopped(running: Running, signal: string, log: Logger): Promise<number> {
+  const startMs = performance.now();
+  log.info({ signal }, "stopping: requests under way are answered, and what was accepted is stored");
+  try {
+    await running.stop();
+  } catch (error) {
+    log.error({ err: error }, "Tidings did not stop in good order");
+    return 1;
   }
-  stdout.write(`Tidings ${version} listens on ${running.address}\n`);
-  if (running.setupLink)
-    stdout.write(`\n  Open this link once to make your account:\n\n  ${running.setupLink}\n\n`);
-  else stdout.write(`Dashboard: ${running.baseUrl}\n`);
+  log.info({ ms: Math.round(performance.now() - startMs) }, "stopped");
+  return 0;
+}
+
+/** Says where the server is, whatever the log leaves out: for people on a terminal, else as lines of the log. */
+function announce({ address, baseUrl, setupLink }: Running): void {
+  const listening = `Tidings ${version} listens on ${address}`;
+  if (stdout.isTTY) {
+    const next = setupLink
+      ? `\n  Open this link once to make your account:\n\n  ${setupLink}\n`
+      : `Dashboard: ${baseUrl}`;
+    stdout.write(`${listening}\n${next}\n`);
+    return;
+  }
+  const log = createLog("info");
+  if (setupLink) log.info({ setupLink }, "open setupLink once to make your account");
+  log.info({ version, address, dashboard: baseUrl }, listening);
 }
 
 if (import.meta.main) await run();

@@ -337,7 +337,7 @@ describe("nodes on an empty database", () => {
     const place = await makePlace("postgres");
     const nodes = await Promise.all(Array.from({ length: 3 }, () => startServer(environmentOf(place))));
     const claim = (node: Node, on: Node) => {
-      const token = new URL(/http\S+setup\?token=\S+/.exec(node.stdout)![0]).searchParams.get("token");
+      const token = new URL(/http[^"]+setup\?token=[^"]+/.exec(node.stdout)![0]).searchParams.get("token");
       return fetch(`${on.address}/api/setup`, {
         method: "POST",
         headers: { "content-type": "application/json", origin: on.address },

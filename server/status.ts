@@ -2,7 +2,7 @@ import { z } from "@hono/zod-openapi";
 import type { House } from "./house.ts";
 import type { Routes } from "./routes.ts";
 import { version } from "./version.ts";
-import { problem } from "./wire/problems.ts";
+import { ProblemError, problem } from "./wire/problems.ts";
 
 const Ok = z.object({ ok: z.literal(true) });
 
@@ -34,6 +34,11 @@ export function addStatusRoutes(routes: Routes, { store }: House): void {
       try {
         await store.events.ping();
       } catch (error) {
+        if (error instanceof ProblemError && error.code === "storage-damaged") {
+          throw problem("storage-unavailable", {
+            detail: "The database is damaged. The log says what to do.",
+          });
+        }
         throw problem("storage-unavailable", {
           detail: "The storage does not answer.",
           log: error,

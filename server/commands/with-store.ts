@@ -15,6 +15,8 @@ export async function withStore(work: (store: Store) => Promise<void>): Promise<
   try {
     const store = await openStore(readConfig(), {
       onFatal: fail,
+      onDamage: fail,
+      onInfo: () => {},
       onError: fail,
       onWaiting: (why) => console.error(`The database does not answer yet and is waited for: ${why}`),
       patienceMs,

@@ -11,6 +11,8 @@ import {
   sequenceMax,
 } from "./id.ts";
 
+const startMs = Date.UTC(2026, 0, 31);
+
 const moments = fc.record({
   ms: fc.integer({ min: 0, max: 2 ** 48 - 1 }),
   sequence: fc.integer({ min: 0, max: sequenceMax }),
@@ -60,7 +62,7 @@ describe("the clock of arrivals", () => {
         fc.array(fc.integer({ min: 0, max: 50 }), { minLength: 1, maxLength: 200 }),
         (after, readings) => {
           const times = readings.values();
-          const clock = new ArrivalClock(after, () => times.next().value!);
+          const clock = new ArrivalClock(after, { now: () => startMs + (times.next().value ?? 0) });
           let last = after ?? { ms: -1, sequence: 0 };
           for (const _ of readings) {
             const next = clock.next();
@@ -75,19 +77,47 @@ describe("the clock of arrivals", () => {
   });
 
   test("follows the machine's clock where that goes on", () => {
-    let now = 1_000;
-    const clock = new ArrivalClock(null, () => now);
-    expect(clock.next()).toEqual({ ms: 1_000, sequence: 0 });
-    expect(clock.next()).toEqual({ ms: 1_000, sequence: 1 });
-    now = 900;
-    expect(clock.next()).toEqual({ ms: 1_000, sequence: 2 });
-    now = 1_001;
-    expect(clock.next()).toEqual({ ms: 1_001, sequence: 0 });
+    let now = startMs;
+    const clock = new ArrivalClock(null, { now: () => now });
+    expect(clock.next()).toEqual({ ms: startMs, sequence: 0 });
+    expect(clock.next()).toEqual({ ms: startMs, sequence: 1 });
+    now = startMs - 100;
+    expect(clock.next()).toEqual({ ms: startMs, sequence: 2 });
+    expect(clock.nowMs).toBe(now);
+    now = startMs + 1;
+    expect(clock.next()).toEqual({ ms: startMs + 1, sequence: 0 });
+    expect(clock.nowMs).toBe(now);
   });
 
   test("goes to the next millisecond where one is full", () => {
-    const clock = new ArrivalClock({ ms: 5, sequence: sequenceMax }, () => 5);
-    expect(clock.next()).toEqual({ ms: 6, sequence: 0 });
+    const clock = new ArrivalClock({ ms: startMs, sequence: sequenceMax }, { now: () => startMs });
+    expect(clock.next()).toEqual({ ms: startMs + 1, sequence: 0 });
+  });
+
+  test("says how far arrivals are ahead of the machine's clock, and only once", () => {
+    const warnings: string[] = [];
+    const warn = (warning: string) => warnings.push(warning);
+    let now = startMs;
+    const clock = new ArrivalClock({ ms: startMs + 59_000, sequence: 0 }, { now: () => now, warn });
+    clock.next();
+    expect(warnings).toEqual([]);
+    now -= 26 * 3_600_000;
+    clock.next();
+    clock.next();
+    clock.observe(clock.last);
+    expect(warnings).toEqual([expect.stringContaining("arrived 1 d 2 h ahead of this machine's clock")]);
+  });
+
+  test("gives no arrival while the machine's clock shows what can't be", () => {
+    const warnings: string[] = [];
+    for (const wrong of [0, Date.UTC(2023, 11, 31), Date.UTC(2100, 0, 1), Date.UTC(2200, 0, 1)]) {
+      let now = wrong;
+      const clock = new ArrivalClock(null, { now: () => now, warn: (warning) => warnings.push(warning) });
+      expect(() => clock.next()).toThrow(`clock shows ${new Date(wrong).toISOString()}`);
+      now = startMs;
+      expect(clock.next()).toEqual({ ms: startMs, sequence: 0 });
+    }
+    expect(warnings).toHaveLength(4);
   });
 });
 

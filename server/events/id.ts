@@ -5,6 +5,8 @@
  * of `rand_a` and the 8 bits after the variant, so that ids sort as the events arrived; 52 random bits follow.
  */
 
+import { type ProblemError, problem } from "../wire/problems.ts";
+
 /** Arrivals within one millisecond that the server numbers; also the bound of `Moment.sequence`. */
 export const sequenceMax = 2 ** 20 - 1;
 
@@ -61,29 +63,103 @@ export function parseMomentToken(token: string): Moment | null {
   return { ms: Number(match[1]), sequence: Number(match[2]) };
 }
 
-/** Hands out moments that only grow, also when the machine's clock is set back. */
+/**
+ * What a machine's clock can show. Outside of that it is certainly wrong, and no event is recorded: an arrival from beyond would be carried
+ * on for good, and rows have no place for one from 2109 on.
+ */
+const clockMinMs = Date.UTC(2024, 0, 1);
+const clockMaxMs = Date.UTC(2100, 0, 1);
+/** Arrivals that are less ahead of the clock are not worth a warning: clocks that are kept right are set back by less. */
+const aheadMsMin = 60_000;
+const warnEveryMs = 60 * 60_000;
+
+type ClockOptions = {
+  /** The machine's clock; milliseconds since 1970. */
+  now?: () => number;
+  /** Told of a clock that is or was wrong, once an hour as long as it matters. */
+  warn?: (warning: string) => void;
+};
+
+/**
+ * Hands out arrivals, which only grow, also when the machine's clock is set back. An arrival says in which order events came; when they came
+ * is `nowMs`, what the clock shows.
+ */
 export class ArrivalClock {
   #last: Moment;
+  #nowMs = 0;
+  #warnedAtMs = Number.NEGATIVE_INFINITY;
   readonly #now: () => number;
+  readonly #tellWarning: (warning: string) => void;
 
-  constructor(after: Moment | null, now: () => number = Date.now) {
+  /** @param after - the last arrival that was stored */
+  constructor(after: Moment | null, { now = Date.now, warn = () => {} }: ClockOptions = {}) {
     this.#last = after ?? { ms: 0, sequence: 0 };
     this.#now = now;
+    this.#tellWarning = warn;
+    if (!isPossible(now())) this.#wrongNow(now());
+    else this.observe(this.#last);
   }
 
+  /** Throws `clock-wrong` where the clock shows what can't be. */
   next(): Moment {
     const now = this.#now();
+    if (!isPossible(now)) throw this.#wrongNow(now);
     const last = this.#last;
-    if (now > last.ms) this.#last = { ms: now, sequence: 0 };
-    else if (last.sequence < sequenceMax) this.#last = { ms: last.ms, sequence: last.sequence + 1 };
-    else this.#last = { ms: last.ms + 1, sequence: 0 };
+    this.#nowMs = now;
+    if (now > last.ms) {
+      this.#last = { ms: now, sequence: 0 };
+    } else {
+      if (last.ms - now >= aheadMsMin) this.#warnAhead(last.ms - now);
+      if (last.sequence < sequenceMax) this.#last = { ms: last.ms, sequence: last.sequence + 1 };
+      else this.#last = { ms: last.ms + 1, sequence: 0 };
+    }
     return this.#last;
+  }
+
+  /** What the clock showed at the last arrival: never later than that arrival, and earlier where the clock was set back. */
+  get nowMs(): number {
+    return this.#nowMs;
   }
 
   /** The last moment that was handed out. */
   get last(): Moment {
     return this.#last;
   }
+
+  /** Holds an arrival that was stored, by whichever node, against the clock. */
+  observe({ ms }: Moment): void {
+    const aheadMs = ms - this.#now();
+    if (aheadMs >= aheadMsMin) this.#warnAhead(aheadMs);
+  }
+
+  #warnAhead(aheadMs: number): void {
+    this.#warn(
+      `The last event arrived ${durationOf(aheadMs)} ahead of this machine's clock: either that clock is behind now, or one was ahead when events were recorded, which then have dates in the future. New events have this clock's date. See "A wrong clock" in docs/settings.md.`,
+    );
+  }
+
+  #wrongNow(nowMs: number): ProblemError {
+    const detail = `The server's clock shows ${new Date(nowMs).toISOString()}, so nothing is recorded. Set the clock, and send it again.`;
+    this.#warn(detail);
+    return problem("clock-wrong", { detail, retryAfterSeconds: 60 });
+  }
+
+  #warn(warning: string): void {
+    const now = performance.now();
+    if (now - this.#warnedAtMs < warnEveryMs) return;
+    this.#warnedAtMs = now;
+    this.#tellWarning(warning);
+  }
+}
+
+function isPossible(clockMs: number): boolean {
+  return clockMs >= clockMinMs && clockMs < clockMaxMs;
+}
+
+function durationOf(ms: number): string {
+  const minutes = Math.round(ms / 60_000);
+  const [days, hours] = [Math.floor(minutes / 1_440), Math.floor(minutes / 60) % 24];
+  return days > 0 ? `${days} d ${hours} h` : hours > 0 ? `${hours} h ${minutes % 60} min` : `${minutes} min`;
 }
 
 function hex(value: number, width: number): string {

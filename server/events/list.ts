@@ -8,11 +8,21 @@ const frames: Record<EventForm, { head: string; between: string; tail: string }>
   csv: { head: csvHeader, between: "", tail: "" },
 };
 
-/** The complete listing as a body that is made while it is read: a reader that pauses costs nothing. */
-export function streamList(events: EventStore, query: EventQuery): ReadableStream<Uint8Array> {
+/**
+ * The complete listing as a body that is made while it is read: a reader that pauses costs nothing. It throws what the first events meet; what
+ * later ones meet cuts the connection off, so that nobody takes the part for the whole.
+ *
+ * @param onError - told of what cuts a listing off
+ */
+export async function streamList(
+  events: EventStore,
+  query: EventQuery,
+  onError: (error: unknown) => void,
+): Promise<ReadableStream<Uint8Array>> {
   const { head, between, tail } = frames[query.form ?? "json"];
   const encoder = new TextEncoder();
   const chunks = events.stream(query)[Symbol.asyncIterator]();
+  let first: IteratorResult<Uint8Array> | null = await chunks.next();
   let isFirst = true;
   let isCancelled = false;
   return new ReadableStream<Uint8Array>(
@@ -21,18 +31,27 @@ export function streamList(events: EventStore, query: EventQuery): ReadableStrea
         if (head !== "") controller.enqueue(encoder.encode(head));
       },
       async pull(controller) {
-        let { value, done } = await chunks.next();
-        // Nothing of what was read there is asked for.
-        while (!done && value.length === 0 && !isCancelled) ({ value, done } = await chunks.next());
+        let next: IteratorResult<Uint8Array>;
+        try {
+          next = first ?? (await chunks.next());
+          first = null;
+          // Nothing of what was read there is asked for.
+          while (!next.done && next.value.length === 0 && !isCancelled) next = await chunks.next();
+        } catch (error) {
+          if (!isCancelled) onError(error);
+          // Without a reason, which Bun would print.
+          controller.error();
+          return;
+        }
         if (isCancelled) return;
-        if (done) {
+        if (next.done) {
           if (tail !== "") controller.enqueue(encoder.encode(tail));
           controller.close();
           return;
         }
         if (!isFirst && between !== "") controller.enqueue(encoder.encode(between));
         isFirst = false;
-        controller.enqueue(value);
+        controller.enqueue(next.value);
       },
       async cancel() {
         isCancelled = true;

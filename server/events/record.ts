@@ -5,7 +5,7 @@ import { type CheckedEvent, checkEvent } from "../wire/check-event.ts";
 import type { Event } from "../wire/event.ts";
 import { limits } from "../wire/limits.ts";
 import { ProblemError, problem } from "../wire/problems.ts";
-import { type ArrivalClock, eventIdOf } from "./id.ts";
+import { type ArrivalClock, eventIdOf, type Moment } from "./id.ts";
 import { unknownChannels } from "./known-channels.ts";
 
 /** Channels that are not to be recorded in, with what to say of each. */
@@ -38,8 +38,10 @@ export function createRecorder({ events, control, clock }: Rooms) {
     unknown: UnknownChannels,
     faultsMax = Infinity,
   ): AcceptedEvent | ProblemError {
-    const arrival = clock.next();
-    const checked = checkEvent(body, arrival.ms);
+    const arrival = nextArrival();
+    if (arrival instanceof ProblemError) return arrival;
+    const receivedMs = clock.nowMs;
+    const checked = checkEvent(body, receivedMs);
     if (Array.isArray(checked)) {
       const more = checked.length > 1 ? ` (and ${checked.length - 1} more)` : "";
       return problem("body-invalid", {
@@ -54,7 +56,16 @@ export function createRecorder({ events, control, clock }: Rooms) {
         errors: [{ pointer: "/channel", detail: strange }],
       });
     }
-    return acceptedEvent(checked, projectId, arrival);
+    return acceptedEvent(checked, projectId, arrival, receivedMs);
+  }
+
+  function nextArrival(): Moment | ProblemError {
+    try {
+      return clock.next();
+    } catch (error) {
+      if (error instanceof ProblemError) return error;
+      throw error;
+    }
   }
 
   function settled(event: AcceptedEvent, verdict: Verdict): Recorded {
@@ -85,7 +96,7 @@ export function createRecorder({ events, control, clock }: Rooms) {
     /**
      * Records an event. The promise resolves once the event is durable: after the commit's fsync, never before.
      *
-     * It throws the problems `body-invalid`, `overloaded`, `storage-full` and `storage-unavailable`.
+     * It throws the problems `body-invalid`, `clock-wrong`, `overloaded`, `storage-full` and `storage-unavailable`.
      */
     async record(body: unknown, sender: Sender): Promise<Recorded> {
       const unknown = sender.knownChannelsOnly ? await unknownTo(sender, [body]) : null;
@@ -159,8 +170,9 @@ function acceptedEvent(
   checked: CheckedEvent,
   projectId: number,
   arrival: AcceptedEvent["arrival"],
+  receivedMs: number,
 ): AcceptedEvent {
-  const createdAtMs = checked.createdAtMs ?? arrival.ms;
+  const createdAtMs = checked.createdAtMs ?? receivedMs;
   // The members in the order of the wire's `Event`; `storage/` relies on the id first and the moment last.
   const event: Event = {
     id: checked.id ?? eventIdOf(arrival),
@@ -180,9 +192,10 @@ function acceptedEvent(
     json: JSON.stringify(event),
     idSent: checked.id !== undefined,
     createdAtMs,
-    dated: checked.createdAtMs !== undefined,
+    dated: checked.createdAtMs !== undefined || receivedMs !== arrival.ms,
     arrival,
-    notifies: checked.notify && arrival.ms - createdAtMs <= limits.notifyAgeMs,
+    receivedMs,
+    notifies: checked.notify && receivedMs - createdAtMs <= limits.notifyAgeMs,
   };
 }
 

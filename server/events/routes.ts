@@ -21,7 +21,8 @@ import { pageText, streamList } from "./list.ts";
 const jsonHeaders = { "content-type": "application/json" };
 
 export function addEventRoutes(routes: Routes, house: House): void {
-  const { store, live, upkeep } = house;
+  const { store, live, upkeep, log } = house;
+  const onCutOff = (error: unknown) => log.error({ err: error }, "a listing was cut off");
 
   routes.describe({
     method: "post",
@@ -65,7 +66,8 @@ export function addEventRoutes(routes: Routes, house: House): void {
         order: query.order ?? ("desc" as const),
         ...(query.cursor !== undefined && { after: decodeCursor(query.cursor) }),
       };
-      if (query.limit === undefined) return new Response(streamList(store.events, listing), { headers });
+      if (query.limit === undefined)
+        return new Response(await streamList(store.events, listing, onCutOff), { headers });
       const { events, next } = await store.events.page(listing, query.limit, request.signal);
       const nextCursor = next && encodeCursor(next);
       if (nextCursor !== null && form !== "json") headers.set("x-next-cursor", nextCursor);

@@ -5,6 +5,8 @@ import type { ControlTables } from "../storage/control-tables.ts";
 const leaseMs = 10_000;
 /** It is renewed so often within its time: one failure is not yet its end. */
 const renewals = 3;
+/** Nobody holds a lease for so much longer: it was taken while a clock was ahead, and its time may be days away. */
+const skewMaxMs = 60_000;
 
 /**
  * What one node alone does at a time, of those that share a database. The moments are those of the nodes' own clocks, which are to
@@ -57,7 +59,13 @@ export class Leases {
         conflict
           .column("name")
           .doUpdateSet(lease)
-          .where((eb) => eb.or([eb("leases.holder", "=", this.#holder), eb("leases.until", "<=", now)])),
+          .where((eb) =>
+            eb.or([
+              eb("leases.holder", "=", this.#holder),
+              eb("leases.until", "<=", now),
+              eb("leases.until", ">", lease.until + skewMaxMs),
+            ]),
+          ),
       )
       .returning("name")
       .executeTakeFirst();

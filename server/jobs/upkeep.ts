@@ -11,6 +11,8 @@ type Rooms = {
   store: Store;
   onRemoved: (eventIds: string[]) => void;
   onError: (error: unknown) => void;
+  /** Told when work begins and when it is done. */
+  onInfo?: (message: string, fields: Record<string, unknown>) => void;
   now?: () => number;
 };
 
@@ -56,6 +58,8 @@ export class Upkeep {
   #closed = false;
   #stepStartedMs = 0;
   #lookedAtMs = 0;
+  /** When this process began each job that it has not ended. */
+  readonly #startedMs = new Map<string, number>();
 
   constructor(rooms: Rooms) {
     this.#rooms = rooms;
@@ -141,6 +145,8 @@ export class Upkeep {
         const job = await openJob(this.#rooms.store.control, id);
         if (!job) return;
         await changeJob(this.#rooms.store.control, id, { state: "running" });
+        this.#startedMs.set(id, performance.now());
+        this.#rooms.onInfo?.("a job has begun", { job: id, kind, projectId: job.projectId, done: job.done });
         await kinds[kind](work, job);
         if (work === erasing) erased.push(job);
         else await this.#end(work, [job]);
@@ -158,8 +164,12 @@ export class Upkeep {
 
   async #end(work: Work, jobs: JobRow[]): Promise<void> {
     const endedAt = this.#now();
-    for (const { id } of jobs) {
+    for (const { id, kind, projectId } of jobs) {
+      const done = (await openJob(this.#rooms.store.control, id))?.done;
       await changeJob(this.#rooms.store.control, id, { state: "done", endedAt });
+      const ms = sinceMs(this.#startedMs.get(id)!);
+      this.#startedMs.delete(id);
+      this.#rooms.onInfo?.("a job is done", { job: id, kind, projectId, done, ms });
       await work.pause();
     }
   }
@@ -168,7 +178,11 @@ export class Upkeep {
     await this.#alone("expiry", async ({ pause, ...rest }) => {
       const work = { ...rest, pause: () => this.#orGiveWay(pause) };
       await forgetDeletedProjects(work, this.#now());
-      if ((await expire(work, this.#now())) > 0) await work.store.events.shrink(work.pause);
+      const startMs = performance.now();
+      const events = await expire(work, this.#now());
+      if (events === 0) return;
+      await work.store.events.shrink(work.pause);
+      this.#rooms.onInfo?.("removed events that are too old", { events, ms: sinceMs(startMs) });
     });
   }
 
@@ -216,4 +230,8 @@ export class Upkeep {
       this.#timer.unref();
     }
   }
+}
+
+function sinceMs(startMs: number): number {
+  return Math.round(performance.now() - startMs);
 }

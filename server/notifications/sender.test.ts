@@ -74,7 +74,7 @@ for (const engine of stores) {
     let clock: ArrivalClock;
     /** An event that notifies, and with it a delivery for each browser. */
     async function record(name = "n"): Promise<AcceptedEvent> {
-      clock ??= new ArrivalClock(null, () => now);
+      clock ??= new ArrivalClock(null, { now: () => now });
       const arrival = clock.next();
       const id = eventIdOf(arrival);
       const createdAt = new Date(arrival.ms).toISOString();
@@ -87,6 +87,7 @@ for (const engine of stores) {
         createdAtMs: arrival.ms,
         dated: false,
         arrival,
+        receivedMs: arrival.ms,
         notifies: true,
       };
       expect(await store.events.append(accepted)).toEqual({ kind: "created", notified: true });

@@ -31,7 +31,7 @@ const rest = async () => {};
 /** How an engine is opened with small blocks, and what it is asked beside the store. */
 const engines = {
   sqlite: {
-    open: ({ dataDirectory }: Place) => openSqliteStore(dataDirectory, testWatch.onFatal, blockEvents),
+    open: ({ dataDirectory }: Place) => openSqliteStore(dataDirectory, testWatch, blockEvents),
     number: async ({ dataDirectory }: Place, sql: string): Promise<number> => {
       using database = new Database(databaseFile(dataDirectory), { readonly: true });
       return database.query<{ number: number }, []>(sql).get()!.number;

@@ -12,6 +12,6 @@ export function openStore(
   }: Pick<Config, "dataDirectory" | "databaseUrl" | "databaseConnections">,
   watch: StoreWatch,
 ): Promise<Store> {
-  if (databaseUrl === null) return openSqliteStore(dataDirectory, watch.onFatal);
+  if (databaseUrl === null) return openSqliteStore(dataDirectory, watch);
   return openPostgresStore({ url: databaseUrl, connections: databaseConnections }, watch);
 }

@@ -30,7 +30,7 @@ const blockEvents = 1_000;
 const soon = () => AbortSignal.timeout(10_000);
 
 const open = {
-  sqlite: ({ dataDirectory }: Place) => openSqliteStore(dataDirectory, testWatch.onFatal, blockEvents),
+  sqlite: ({ dataDirectory }: Place) => openSqliteStore(dataDirectory, testWatch, blockEvents),
   postgres: ({ databaseUrl }: Place) =>
     openPostgresStore({ url: databaseUrl!, connections: 5 }, testWatch, blockEvents),
 };
@@ -48,7 +48,7 @@ describe.each([...storeEngines])("events of one millisecond on %s", (engine) => 
     projectId = (await createProject(store.control, "Own", null)).id;
     otherId = (await createProject(store.control, "Other", null)).id;
     const todayMs = midnight + 2 * dayMs;
-    const clock = new ArrivalClock(null, () => todayMs);
+    const clock = new ArrivalClock(null, { now: () => todayMs });
     const accepted: AcceptedEvent[] = [];
     const add = (
       project: number,

@@ -619,7 +619,7 @@ for (const engine of stores) {
       expect(compareMoments(clock.next(), last)).toBeGreaterThan(0);
       for (const event of events) expect(await store.events.find(projectId, event.event.id)).toBe(event.json);
       // Also where the machine's clock was set back meanwhile.
-      const late = new ArrivalClock(await store.events.lastArrival(), () => day);
+      const late = new ArrivalClock(await store.events.lastArrival(), { now: () => day });
       expect(compareMoments(late.next(), last)).toBeGreaterThan(0);
     });
 

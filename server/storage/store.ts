@@ -14,9 +14,12 @@ export type AcceptedEvent = {
   idSent: boolean;
   /** Milliseconds since 1970. */
   createdAtMs: number;
-  /** The client said when it happened; otherwise `createdAtMs` is the arrival's. */
+  /** `createdAtMs` is not the arrival's: the client said when it happened, or the clock was ahead once and arrivals still are. */
   dated: boolean;
+  /** Its place in the order in which events came. */
   arrival: Moment;
+  /** When it came, as the clock showed it; milliseconds since 1970, never later than the arrival. */
+  receivedMs: number;
   /** Deliveries are to be made for it. */
   notifies: boolean;
   /** Its deliveries were made elsewhere, and are moved together with it. */
@@ -232,7 +235,7 @@ export interface EventStore {
    * @param userIds - whose events were removed: what is left of the ids by chance is looked for
    */
   scrub(pause: Pause, userIds?: string[]): Promise<{ copies: number }>;
-  /** Answers while events can be read; throws what the engine says where they can't. */
+  /** Answers while events can be read; throws what the engine says where they can't, and `storage-damaged` once damage was found. */
   ping(): Promise<void>;
   /** The moment of the newest arrival, or null in an empty store. */
   lastArrival(): Promise<Moment | null>;
@@ -261,10 +264,14 @@ export interface Store {
 export type StoreWatch = {
   /** The storage can't go on: the process is to end, and to acknowledge nothing more. */
   onFatal: (error: Error) => void;
+  /** What is stored was found to be damaged: told once. What can be read still is. */
+  onDamage: (error: Error) => void;
   /** Something failed that nobody asked for, such as a connection in reserve. */
   onError: (error: unknown) => void;
   /** The storage is not there yet, for this reason, and is waited for. */
   onWaiting: (why: string) => void;
+  /** What takes a while at the start, such as a migration, when it begins and when it is done. */
+  onInfo: (message: string, fields: Record<string, unknown>) => void;
   /** How long it is waited for. */
   patienceMs: number;
 };

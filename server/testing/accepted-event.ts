@@ -36,5 +36,6 @@ export function acceptedEvent({
     createdAt: new Date(createdAtMs).toISOString(),
   };
   const json = JSON.stringify(event);
-  return { projectId, event, json, idSent, createdAtMs, dated: saidMs !== undefined, arrival, notifies };
+  const dated = saidMs !== undefined;
+  return { projectId, event, json, idSent, createdAtMs, dated, arrival, receivedMs: arrival.ms, notifies };
 }

@@ -26,6 +26,8 @@ function readEngine(): Engine | undefined {
 /** A test's own watch on a store: nothing is fatal but what the test looks at. */
 export const testWatch: StoreWatch = {
   onFatal: fail,
+  onDamage: fail,
+  onInfo: () => {},
   onError: () => {},
   onWaiting: () => {},
   patienceMs: 10_000,

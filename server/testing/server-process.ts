@@ -32,8 +32,8 @@ export async function startServer(environment: Record<string, string>) {
   let stdout = "";
   const decoder = new TextDecoder();
   const reader = child.stdout.getReader();
-  const isUp = () => stdout.includes("Dashboard: ") || /setup\?token=\S+\n/.test(stdout);
-  while (!isUp()) {
+  const address = () => /"address":"([^"]+)".*\n/.exec(stdout)?.[1];
+  while (!address()) {
     const { value, done } = await reader.read();
     if (done) throw new Error(`The server did not start: ${stdout}${await stderr}`);
     stdout += decoder.decode(value, { stream: true });
@@ -49,7 +49,7 @@ export async function startServer(environment: Record<string, string>) {
   }
   return {
     pid: child.pid,
-    address: /listens on (\S+)/.exec(stdout)![1]!,
+    address: address()!,
     get stdout() {
       return stdout;
     },

@@ -44,9 +44,9 @@ export type TestApp = Awaited<ReturnType<typeof testApp>>;
  * await using app = await testApp();
  * const response = await app.post({ channel: "payments", name: "Payment received" });
  */
-export async function testApp(change: Partial<Config> = {}) {
+export async function testApp(change: Partial<Config> = {}, now: () => number = Date.now) {
   const { config, secret: key } = await preparedConfig(change);
-  const serveTest = () => serve(config, { passwords: testPasswords });
+  const serveTest = () => serve(config, { passwords: testPasswords, now });
   let running: Running = await serveTest();
 
   const request = (path: string, init: RequestInit = {}, ofKey: string | null = key): Promise<Response> => {

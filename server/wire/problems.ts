@@ -51,6 +51,8 @@ const problems = {
   overloaded: { status: 503, title: "Too many requests are waiting" },
   "storage-full": { status: 507, title: "The disk is full" },
   "storage-unavailable": { status: 503, title: "The storage does not answer" },
+  "storage-damaged": { status: 500, title: "What is stored is damaged" },
+  "clock-wrong": { status: 503, title: "The server's clock is wrong" },
   internal: { status: 500, title: "Something went wrong" },
 } as const;
 

@@ -93,7 +93,7 @@ export function createAppend(ask: Ask, node: string, partitions: Partitions, new
       projects: projects.size > noteProjectsMax ? null : [...projects],
     };
     const [row] = await ask<Row>(
-      `CALL append_events($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, NULL, NULL, NULL, NULL, NULL)`,
+      `CALL append_events($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, NULL, NULL, NULL, NULL, NULL)`,
       [
         integers(events.map(({ projectId }) => projectId)),
         bigints(events.map(({ createdAtMs }) => createdAtMs)),
@@ -115,6 +115,7 @@ export function createAppend(ask: Ask, node: string, partitions: Partitions, new
         texts(fresh.tokens),
         fresh.cuts,
         JSON.stringify(note).slice(1, -1),
+        events.at(-1)!.receivedMs,
       ],
       appendMs,
     );
@@ -167,8 +168,8 @@ function flagsOf({ idSent, dated, notifies, wasNotified }: AcceptedEvent): numbe
 function tiesOf(units: readonly Unit[]): string | null {
   const ties = units.flatMap(({ tied }) => {
     if (!tied) return [];
-    const { projectId, arrival } = tied.events[0]!;
-    return [{ ...tied.tie, projectId, expiredMs: arrival.ms - limits.idempotencyMs }];
+    const { projectId, receivedMs } = tied.events[0]!;
+    return [{ ...tied.tie, projectId, expiredMs: receivedMs - limits.idempotencyMs }];
   });
   return ties.length === 0 ? null : JSON.stringify(ties);
 }

@@ -34,7 +34,7 @@ afterEach(async () => {
 /** @param skewMs - by how much its clock is wrong */
 async function openNode(skewMs: number) {
   const store: Store = await openStore({ ...place, databaseConnections: 5 }, testWatch);
-  const clock = new ArrivalClock(null, () => Date.now() + skewMs);
+  const clock = new ArrivalClock(null, { now: () => Date.now() + skewMs });
   const told: Told[] = [];
   const skipped: Moment[] = [];
   let reached: Moment = { ms: 0, sequence: 0 };

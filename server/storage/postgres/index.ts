@@ -51,11 +51,11 @@ export async function openPostgresStore(
   }
 }
 
-async function comeUp(pool: Pool, { onWaiting, patienceMs }: StoreWatch): Promise<void> {
+async function comeUp(pool: Pool, { onWaiting, onInfo, patienceMs }: StoreWatch): Promise<void> {
   const until = Date.now() + patienceMs;
   for (let waitMs = firstWaitMs; ; waitMs = Math.min(waitMs * 2, longestWaitMs)) {
     try {
-      return await migrate(pool);
+      return await migrate(pool, onInfo);
     } catch (error) {
       if (!isPassing(error) || Date.now() + waitMs > until) throw error;
       onWaiting((error as Error).message);

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ClientBase, Pool } from "pg";
+import type { StoreWatch } from "../store.ts";
 import { UnfitDatabase } from "./failure.ts";
 
 type Migration = { number: number; name: string; sql: string };
@@ -14,8 +15,10 @@ const lockNumber = 8_434_647;
  * at the same time one does it, and the others wait for it; the lock is the transaction's, so a pooler may stand between.
  *
  * Throws where the database is newer than the program, and where the role may not make tables.
+ *
+ * @param onInfo - told when migrations begin and when they are done
  */
-export async function migrate(pool: Pool): Promise<void> {
+export async function migrate(pool: Pool, onInfo: StoreWatch["onInfo"] = () => {}): Promise<void> {
   const migrations = readMigrations();
   const newest = migrations.at(-1)!.number;
   const client = await pool.connect();
@@ -27,12 +30,16 @@ export async function migrate(pool: Pool): Promise<void> {
       await client.query("SELECT pg_advisory_xact_lock($1)", [lockNumber]);
       await client.query(firstTable);
       const version = await versionOf(client, newest);
+      const startMs = performance.now();
+      if (version < newest) onInfo("the database is being migrated", { from: version, to: newest });
       for (const { number, name, sql } of migrations) {
         if (number <= version) continue;
         await client.query(sql);
         await client.query("INSERT INTO tidings_migrations (number, name) VALUES ($1, $2)", [number, name]);
       }
       await client.query("COMMIT");
+      const ms = Math.round(performance.now() - startMs);
+      if (version < newest) onInfo("the database is migrated", { from: version, to: newest, ms });
     }
     failed = false;
   } catch (error) {

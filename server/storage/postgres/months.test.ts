@@ -270,7 +270,7 @@ describe("whole months of several nodes", () => {
     expect(await left().catch(() => "ids of events that are gone")).toBe("ids of events that are gone");
     expect(await nodes[1].events.find(projectId, again)).toBeNull();
     // This node still believes that the month is there.
-    clock = new ArrivalClock(null, () => Date.now() + 1_000);
+    clock = new ArrivalClock(null, { now: () => Date.now() + 1_000 });
     const { json } = await append(nodes[0], { createdAtMs: oldMs, name: "sent", id: again, notifies: true });
     expect(await removeExpired(nodes[1])).toHaveLength(count + 2);
     expect([await oldMonths(), await tables("^gone_events"), await left()]).toEqual([1, 0, 3]);

@@ -72,7 +72,7 @@ export function createAppend(database: Database, counting: Counting, merging: Me
     return eventJson(id.replaceAll("-", ""), found.body, found.ms);
   }
 
-  /** The next free sequence among the events that clients dated to a millisecond, or null where there is none. */
+  /** The next free sequence of a millisecond among the events whose arrival is another, or null where there is none. */
   function nextDatedSequence(ms: number, id: string): number | null {
     const last = selectLastDated.get(positionAt(ms, datedBit), positionAt(ms, lastDatedSequence));
     if (!last) return datedBit;
@@ -123,8 +123,8 @@ export function createAppend(database: Database, counting: Counting, merging: Me
       insertTokens.run(createdAtMs, sequence, event.tokens);
       merging.added(event.tokens);
       if (createdAtMs < digestedMs) digests.came(createdAtMs, sequence);
-      counting.add(projectId, event.channel, event.name, createdAtMs, event.arrivalMs);
-      const notified = event.notifies && insertDeliveries.run(projectId, id, event.arrivalMs).changes > 0;
+      counting.add(projectId, event.channel, event.name, createdAtMs, event.receivedMs);
+      const notified = event.notifies && insertDeliveries.run(projectId, id, event.receivedMs).changes > 0;
       verdicts[index] = notified ? createdAndNotified : created;
     }
     return verdicts;

@@ -8,9 +8,19 @@ import { tokensOf } from "../tokens.ts";
  */
 export function encodeBatch(events: readonly AcceptedEvent[]): string {
   let text = "";
-  for (const { projectId, event, json, createdAtMs, arrival, idSent, dated, notifies } of events) {
+  for (const {
+    projectId,
+    event,
+    json,
+    createdAtMs,
+    arrival,
+    receivedMs,
+    idSent,
+    dated,
+    notifies,
+  } of events) {
     const flags = (idSent ? 1 : 0) | (dated ? 2 : 0) | (notifies ? 4 : 0);
-    text += `${projectId}\t${createdAtMs}\t${arrival.ms}\t${arrival.sequence}\t${flags}\t${event.channelId}\t${event.name}\t${tokensOf(projectId, event)}\t${json}\n`;
+    text += `${projectId}\t${createdAtMs}\t${arrival.ms}\t${arrival.sequence}\t${arrival.ms - receivedMs}\t${flags}\t${event.channelId}\t${event.name}\t${tokensOf(projectId, event)}\t${json}\n`;
   }
   return text;
 }
@@ -20,6 +30,7 @@ export type BatchEvent = {
   createdAtMs: number;
   arrivalMs: number;
   arrivalSequence: number;
+  receivedMs: number;
   idSent: boolean;
   dated: boolean;
   notifies: boolean;
@@ -43,12 +54,14 @@ export function decodeBatch(text: string): BatchEvent[] {
     const createdAtMs = Number(next("\t"));
     const arrivalMs = Number(next("\t"));
     const arrivalSequence = Number(next("\t"));
+    const receivedMs = arrivalMs - Number(next("\t"));
     const flags = Number(next("\t"));
     events.push({
       projectId,
       createdAtMs,
       arrivalMs,
       arrivalSequence,
+      receivedMs,
       idSent: (flags & 1) !== 0,
       dated: (flags & 2) !== 0,
       notifies: (flags & 4) !== 0,

@@ -1,6 +1,7 @@
 import type { CheckpointAnswer, CheckpointRequest } from "./checkpoint-thread.ts";
+import type { ErrorOf } from "./damage.ts";
 import { endThread } from "./end-thread.ts";
-import { isFatal, storageProblem } from "./failure.ts";
+import { isFatal } from "./failure.ts";
 
 /** A checkpoint follows after so many commits, which write some 20 pages each, and after a pause. */
 const commitsMin = 100;
@@ -9,18 +10,24 @@ const pauseMs = 250;
 /** The HTTP thread's end of the checkpointer. */
 export class Checkpoints {
   readonly #thread: Worker;
+  readonly #errorOf: ErrorOf;
   readonly #onFatal: (error: Error) => void;
   #commits = 0;
   /** One is under way, or was just now. */
   #isBusy = false;
 
-  private constructor(thread: Worker, onFatal: (error: Error) => void) {
+  private constructor(thread: Worker, errorOf: ErrorOf, onFatal: (error: Error) => void) {
     this.#thread = thread;
+    this.#errorOf = errorOf;
     this.#onFatal = onFatal;
   }
 
   /** @param onFatal - called when the disk can't be trusted any more */
-  static async start(dataDirectory: string, onFatal: (error: Error) => void): Promise<Checkpoints> {
+  static async start(
+    dataDirectory: string,
+    errorOf: ErrorOf,
+    onFatal: (error: Error) => void,
+  ): Promise<Checkpoints> {
     const thread = new Worker(new URL("./checkpoint-thread.ts", import.meta.url).href, {
       argv: [dataDirectory],
       smol: true,
@@ -30,7 +37,7 @@ export class Checkpoints {
       thread.onmessage = () => resolve();
     });
     thread.onerror = (event) => onFatal(new Error(`The checkpoint thread failed: ${event.message}`));
-    return new Checkpoints(thread, onFatal);
+    return new Checkpoints(thread, errorOf, onFatal);
   }
 
   /** To be told of each commit. */
@@ -57,7 +64,10 @@ export class Checkpoints {
         "message",
         ({ data }: MessageEvent<CheckpointAnswer>) => {
           // Any other failure, such as a full disk, leaves what was committed in the log; the writer meets it as well.
-          if (data && isFatal(data.code)) this.#onFatal(storageProblem(data.code, data.message));
+          if (data) {
+            const error = this.#errorOf(data.code, data.message);
+            if (isFatal(data.code)) this.#onFatal(error);
+          }
           resolve();
         },
         { once: true },

@@ -69,10 +69,10 @@ export function createCounting(database: Database) {
     },
 
     /** Counts an event that the commit under way stores, and makes its channel where there is none. */
-    add(projectId: number, channel: string, name: string, createdAtMs: number, arrivalMs: number): void {
+    add(projectId: number, channel: string, name: string, createdAtMs: number, receivedMs: number): void {
       const key = `${projectId} ${channel}`;
       if (!knownChannels.has(key)) {
-        insertChannel.run(projectId, channel, arrivalMs);
+        insertChannel.run(projectId, channel, receivedMs);
         if (knownChannels.size >= knownChannelsMax) knownChannels.clear();
         knownChannels.add(key);
       }

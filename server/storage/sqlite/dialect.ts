@@ -10,7 +10,7 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from "kysely";
-import { storageProblem } from "./failure.ts";
+import type { ErrorOf } from "./damage.ts";
 import type { Writer } from "./writer.ts";
 import type { ExecuteResult } from "./writer-thread.ts";
 
@@ -20,10 +20,10 @@ type Run = (sql: string, parameters: readonly unknown[]) => Promise<ExecuteResul
  * Kysely over the writer thread: what writes goes to the writer, and a transaction holds it until the end. A `SELECT`
  * outside a transaction reads here and at once, from a read-only connection: the control tables are small.
  */
-export function createDialect(writer: Writer, reading: Database): Dialect {
+export function createDialect(writer: Writer, reading: Database, errorOf: ErrorOf): Dialect {
   return {
     createAdapter: () => new SqliteAdapter(),
-    createDriver: () => new WriterDriver(writer, reading),
+    createDriver: () => new WriterDriver(writer, reading, errorOf),
     createIntrospector: (database) => new SqliteIntrospector(database),
     createQueryCompiler: () => new SqliteQueryCompiler(),
   };
@@ -32,16 +32,18 @@ export function createDialect(writer: Writer, reading: Database): Dialect {
 class WriterDriver implements Driver {
   readonly #writer: Writer;
   readonly #reading: Database;
+  readonly #errorOf: ErrorOf;
 
-  constructor(writer: Writer, reading: Database) {
+  constructor(writer: Writer, reading: Database, errorOf: ErrorOf) {
     this.#writer = writer;
     this.#reading = reading;
+    this.#errorOf = errorOf;
   }
 
   async init(): Promise<void> {}
 
   async acquireConnection(): Promise<WriterConnection> {
-    return new WriterConnection(this.#writer, this.#reading);
+    return new WriterConnection(this.#writer, this.#reading, this.#errorOf);
   }
 
   async beginTransaction(connection: WriterConnection): Promise<void> {
@@ -64,11 +66,13 @@ class WriterDriver implements Driver {
 class WriterConnection implements DatabaseConnection {
   readonly #writer: Writer;
   readonly #reading: Database;
+  readonly #errorOf: ErrorOf;
   #transaction: { run: Run; release: () => void } | null = null;
 
-  constructor(writer: Writer, reading: Database) {
+  constructor(writer: Writer, reading: Database, errorOf: ErrorOf) {
     this.#writer = writer;
     this.#reading = reading;
+    this.#errorOf = errorOf;
   }
 
   async begin(): Promise<void> {
@@ -120,7 +124,7 @@ class WriterConnection implements DatabaseConnection {
       return this.#reading.query<Row, SQLQueryBindings[]>(sql).all(...parameters);
     } catch (error) {
       const { code, message } = error as SQLiteError;
-      throw storageProblem(code ?? "SQLITE_ERROR", message);
+      throw this.#errorOf(code ?? "SQLITE_ERROR", message);
     }
   }
 

@@ -11,16 +11,21 @@ export class StatementError extends Error {
   }
 }
 
+/** Whether the database's file itself is damaged: what is there can't be read, now or later. */
+export function isDamage(code: string | undefined): boolean {
+  return /^SQLITE_(?:CORRUPT|NOTADB)/.test(code ?? "");
+}
+
 /**
  * Whether the disk can't be trusted any more. After a failed fsync the kernel may have dropped what it could not write, and
  * the next fsync succeeds all the same (https://wiki.postgresql.org/wiki/Fsync_Errors). A write that fails is told at once,
  * before its commit: nothing of it is in doubt.
  */
 export function isFatal(code: string): boolean {
-  return /^SQLITE_(?:IOERR_(?:DIR_)?FSYNC|IOERR_CORRUPTFS|CORRUPT|NOTADB)/.test(code);
+  return /^SQLITE_(?:IOERR_(?:DIR_)?FSYNC|IOERR_CORRUPTFS)/.test(code);
 }
 
-const unavailable = /^SQLITE_(?:BUSY|LOCKED|READONLY|IOERR|CANTOPEN|PROTOCOL|NOMEM|CORRUPT|NOTADB)(?:_|$)/;
+const unavailable = /^SQLITE_(?:BUSY|LOCKED|READONLY|IOERR|CANTOPEN|PROTOCOL|NOMEM)(?:_|$)/;
 
 /** SQLite's failure (https://www.sqlite.org/rescode.html) as the caller is told of it. */
 export function storageProblem(code: string, message: string): ProblemError | StatementError {
@@ -30,6 +35,13 @@ export function storageProblem(code: string, message: string): ProblemError | St
       detail: "Nothing was stored: the server's disk is full. Send it again later.",
       retryAfterSeconds: 30,
       log,
+    });
+  }
+  // The log says it once (damage.ts), however many requests meet it.
+  if (isDamage(code)) {
+    return problem("storage-damaged", {
+      detail:
+        "The server's database is damaged, and this needs what can't be read. The server's log says what to do.",
     });
   }
   if (unavailable.test(code)) {

@@ -11,12 +11,16 @@ import type {
   Page,
   Pause,
   Store,
+  StoreWatch,
 } from "../store.ts";
 import { exact } from "../tokens.ts";
+import { Check } from "./check.ts";
+import { Damage } from "./damage.ts";
 import { createClaimDeliveries } from "./deliveries.ts";
 import { createDialect } from "./dialect.ts";
 import { blockEventsUsual } from "./digest-build.ts";
-import { databaseFile, migrate, openForReading, removeSnapshots } from "./open.ts";
+import { markOpen, unmarkOpen } from "./directory.ts";
+import { databaseFile, migrateAside, openForReading, removeSnapshots } from "./open.ts";
 import { Reader } from "./reader.ts";
 import type { Chunk, DigestOn } from "./reader-thread.ts";
 import { hasRemnants } from "./remnants.ts";
@@ -30,25 +34,27 @@ const chunkEvents = 2_000;
 /**
  * Opens the store in a directory, which is made where it is missing, and brings it to this program's version.
  *
- * @param onFatal - called when the storage can't go on: the process is to end, and to acknowledge nothing more
  * @param blockEvents - events of a block that is digested
  */
 export async function openSqliteStore(
   dataDirectory: string,
-  onFatal: (error: Error) => void,
+  { onFatal, onDamage, onInfo }: Pick<StoreWatch, "onFatal" | "onDamage" | "onInfo">,
   blockEvents = blockEventsUsual,
 ): Promise<Store> {
-  migrate(dataDirectory);
+  await migrateAside(dataDirectory, onInfo);
+  const damage = new Damage(databaseFile(dataDirectory), onDamage);
   let follower: Follower | null = null;
   const writer = await Writer.start(
     dataDirectory,
     (event, notified) => follower?.arrived(event, notified),
+    damage.errorOf,
     onFatal,
   );
-  const reader = await Reader.start(dataDirectory, blockEvents, onFatal);
+  markOpen(dataDirectory);
+  const reader = await Reader.start(dataDirectory, blockEvents, damage.errorOf, onFatal);
   const reading = openForReading(databaseFile(dataDirectory));
   const control = new Kysely<ControlTables>({
-    dialect: createDialect(writer, reading),
+    dialect: createDialect(writer, reading, damage.errorOf),
     plugins: [new CamelCasePlugin()],
   });
 
@@ -56,6 +62,7 @@ export async function openSqliteStore(
   const furtherTurns = new SerialQueue();
   const readChunk = (query: EventQuery) =>
     furtherTurns.run(() => reader.ask<Chunk>({ kind: "chunk", query, limit: chunkEvents }));
+  const check = new Check(dataDirectory, damage, onInfo);
 
   async function* stream(query: EventQuery): AsyncGenerator<Uint8Array<ArrayBuffer>> {
     let after: Cursor | null | undefined = query.after;
@@ -130,7 +137,10 @@ export async function openSqliteStore(
     async follow(who) {
       follower = who;
     },
-    ping: () => reader.ask<void>({ kind: "ping" }),
+    async ping() {
+      damage.check();
+      await reader.ask<void>({ kind: "ping" });
+    },
     lastArrival: () => reader.ask<Moment | null>({ kind: "lastArrival" }),
   };
 
@@ -139,10 +149,12 @@ export async function openSqliteStore(
     control,
     claimDeliveries: createClaimDeliveries(control),
     async close() {
+      check.close();
       await control.destroy();
       await writer.close();
       await reader.close();
       reading.close();
+      unmarkOpen(dataDirectory);
     },
   };
 }

@@ -1,9 +1,20 @@
 import { Database } from "bun:sqlite";
 import { afterEach, expect, test } from "bun:test";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { runTidings } from "../../testing/server-process.ts";
+import { freePort } from "../../testing/postgres.ts";
+import { runTidings, startServer } from "../../testing/server-process.ts";
+import { until } from "../../testing/until.ts";
 import { databaseFile, migrate, openForReading, openForWriting } from "./open.ts";
 
 const place = mkdtempSync(join(tmpdir(), "tidings-open-"));
@@ -17,8 +28,8 @@ function change(sql: string): void {
 }
 
 const migrationsDirectory = join(import.meta.dir, "migrations");
-const migrations = readdirSync(migrationsDirectory).sort();
-const newest = migrations.length;
+const migrationNames = readdirSync(migrationsDirectory).sort();
+const newest = Number.parseInt(migrationNames.at(-1)!, 10);
 
 test("a database is made with its directory, for its owner's eyes only", () => {
   migrate(directory);
@@ -43,7 +54,7 @@ test("a database that is current is left as it is", () => {
 test("events without a user that were indexed before they had a token for that are found by it", () => {
   mkdirSync(directory, { recursive: true });
   const before = openForWriting(databaseFile(directory));
-  for (const name of migrations.slice(0, 5))
+  for (const name of migrationNames.slice(0, 5))
     before.run(readFileSync(join(migrationsDirectory, name), "utf8"));
   before.close();
   const row = (body: object) => `'${JSON.stringify({ ...body, notify: false, tags: {} }).slice(1, -1)}'`;
@@ -114,3 +125,69 @@ test("several processes that start on an empty directory at once make one databa
   );
   database.close();
 }, 30_000);
+
+/** A database as the version before this one left it, with a project in it. */
+function makeOlder(): void {
+  mkdirSync(directory, { recursive: true });
+  const database = openForWriting(databaseFile(directory));
+  for (const name of migrationNames.slice(0, -1)) {
+    database.run(readFileSync(join(migrationsDirectory, name), "utf8"));
+  }
+  database.run(`PRAGMA user_version = ${newest - 1}`);
+  database.run("INSERT INTO projects (slug, name, created_at) VALUES ('old', 'Old', 1)");
+  database.close();
+}
+
+test("a server that migrates says that it is up, tells of it in the log, and leaves a snapshot for its owner's eyes only", async () => {
+  makeOlder();
+  const holder = openForWriting(databaseFile(directory));
+  holder.run("BEGIN IMMEDIATE");
+  const port = await freePort();
+  const starting = startServer({ TIDINGS_DATA: directory, PORT: String(port), TIDINGS_LOG: "info" });
+  // It waits for the lock meanwhile, for four seconds at most.
+  await until(
+    async () => (await fetch(`http://127.0.0.1:${port}/healthz`).catch(() => null))?.status === 200,
+  );
+  holder.run("ROLLBACK");
+  holder.close();
+  const server = await starting;
+  const { stdout } = await server.end("SIGTERM");
+  const lines = stdout.trimEnd().split("\n");
+  expect(lines.map((line) => (JSON.parse(line) as { msg: string }).msg)).toEqual([
+    "the database is being migrated",
+    "a snapshot of the database was made",
+    "the database is migrated",
+    "open setupLink once to make your account",
+    expect.stringContaining("listens on http://127.0.0.1:"),
+    expect.stringContaining("stopping"),
+    "stopped",
+  ]);
+  const copy = `${databaseFile(directory)}.before-${newest}`;
+  expect(JSON.parse(lines[1]!)).toMatchObject({ file: copy, ms: expect.any(Number) });
+  expect(JSON.parse(lines[2]!)).toMatchObject({ from: newest - 1, to: newest, ms: expect.any(Number) });
+  expect(statSync(copy).mode & 0o777).toBe(0o600);
+  const snapshot = openForReading(copy);
+  expect(snapshot.query("SELECT name FROM projects").all()).toEqual([{ name: "Old" }]);
+  snapshot.close();
+}, 20_000);
+
+test("whatever the directory, its files are for their owner's eyes only, also those that were there before", async () => {
+  mkdirSync(directory, { recursive: true, mode: 0o755 });
+  const modes = () =>
+    Object.fromEntries(
+      readdirSync(directory).map((name) => [name, statSync(join(directory, name)).mode & 0o777]),
+    );
+  const all = {
+    "tidings.db": 0o600,
+    "tidings.db-wal": 0o600,
+    "tidings.db-shm": 0o600,
+    "tidings.db-open": 0o600,
+  };
+  const first = await startServer({ TIDINGS_DATA: directory });
+  expect(modes()).toEqual(all);
+  await first.end("SIGKILL");
+  for (const name of readdirSync(directory)) chmodSync(join(directory, name), 0o644);
+  const second = await startServer({ TIDINGS_DATA: directory });
+  expect(modes()).toEqual(all);
+  await second.end("SIGTERM");
+}, 20_000);

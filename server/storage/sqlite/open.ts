@@ -1,12 +1,14 @@
-import { Database } from "bun:sqlite";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { Database, type SQLiteError } from "bun:sqlite";
+import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
+import { damagedDatabase } from "./damage.ts";
+import { createPrivate, databaseFile, prepareDirectory } from "./directory.ts";
+import { endThread } from "./end-thread.ts";
+import { isDamage } from "./failure.ts";
 import { indexNoUser } from "./index-no-user.ts";
+import type { MigrateNews } from "./migrate-thread.ts";
 
-/** The one file that holds everything, within the data directory (with SQLite's `-wal` and `-shm` beside it). */
-export function databaseFile(dataDirectory: string): string {
-  return join(dataDirectory, "tidings.db");
-}
+export { databaseFile };
 
 /**
  * How long a connection waits for another process's write, such as a command's. An event may wait for two commits, and is to
@@ -75,51 +77,119 @@ function readMigrations(): Migration[] {
     }));
 }
 
+/** Told of what takes a while, when it begins and when it is done. */
+export type OnStep = (message: string, fields: Record<string, unknown>) => void;
+
 /**
  * Brings the database to this program's version: makes it where there is none, and runs the migrations that it lacks in
  * one transaction, after a snapshot of the file beside it (`tidings.db.before-N`).
  *
- * Throws where the database is newer than the program.
+ * Throws where the database is newer than the program, damaged, or was taken away.
  */
-export function migrate(dataDirectory: string): void {
-  mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
+export function migrate(dataDirectory: string, onStep: OnStep = () => {}): void {
+  prepareDirectory(dataDirectory);
   const file = databaseFile(dataDirectory);
-  const database = openForWriting(file);
-  try {
-    database.run("PRAGMA foreign_keys = OFF");
-    const migrations = readMigrations();
-    const newest = migrations.at(-1)!.number;
-    const isCurrent = (version: number): boolean => {
-      if (version > newest) {
-        throw new Error(
-          `The database ${file} was written by a newer Tidings (its schema is ${version}, this program knows ${newest}). Start that version, or restore the snapshot that it left beside the file.`,
-        );
-      }
-      return version === newest;
-    };
-    const before = versionOf(database);
-    if (isCurrent(before)) return;
-    if (before > 0) snapshot(database, `${file}${snapshotMark}${newest}`);
-    database.run("BEGIN IMMEDIATE");
+  explaining(file, () => {
+    const database = openForWriting(file);
     try {
-      // Another process may have migrated while this one waited for the lock.
-      const version = versionOf(database);
-      if (!isCurrent(version)) {
-        for (const migration of migrations) {
-          if (migration.number <= version) continue;
-          database.run(migration.sql);
-          steps[migration.number]?.(database);
-        }
-        database.run(`PRAGMA user_version = ${newest}`);
-      }
-      database.run("COMMIT");
-    } catch (error) {
-      database.run("ROLLBACK");
-      throw error;
+      migrateIn(database, file, onStep);
+    } finally {
+      database.close();
     }
-  } finally {
-    database.close();
+  });
+}
+
+function migrateIn(database: Database, file: string, onStep: OnStep): void {
+  database.run("PRAGMA foreign_keys = OFF");
+  const migrations = readMigrations();
+  const to = newestOf(migrations);
+  const isCurrent = (version: number): boolean => {
+    if (version > to) {
+      throw new Error(
+        `The database ${file} was written by a newer Tidings (its schema is ${version}, this program knows ${to}). Start that version, or restore the snapshot that it left beside the file.`,
+      );
+    }
+    return version === to;
+  };
+  const from = versionOf(database);
+  if (isCurrent(from)) return;
+  const startMs = performance.now();
+  const sinceMs = (ms: number) => Math.round(performance.now() - ms);
+  if (from > 0) {
+    onStep("the database is being migrated", { file, from, to });
+    const copy = `${file}${snapshotMark}${to}`;
+    snapshot(database, copy);
+    onStep("a snapshot of the database was made", { file: copy, ms: sinceMs(startMs) });
   }
+  database.run("BEGIN IMMEDIATE");
+  try {
+    // Another process may have migrated while this one waited for the lock.
+    const version = versionOf(database);
+    if (!isCurrent(version)) {
+      for (const migration of migrations) {
+        if (migration.number <= version) continue;
+        database.run(migration.sql);
+        steps[migration.number]?.(database);
+      }
+      database.run(`PRAGMA user_version = ${to}`);
+    }
+    database.run("COMMIT");
+  } catch (error) {
+    database.run("ROLLBACK");
+    throw error;
+  }
+  if (from > 0) onStep("the database is migrated", { file, from, to, ms: sinceMs(startMs) });
+  else onStep("made a new database", { file });
+}
+
+/** The same, on a thread of its own where it may take long: a server that starts answers meanwhile. */
+export async function migrateAside(dataDirectory: string, onStep: OnStep): Promise<void> {
+  if (!isBehind(dataDirectory)) {
+    migrate(dataDirectory, onStep);
+    return;
+  }
+  const thread = new Worker(new URL("./migrate-thread.ts", import.meta.url).href, { argv: [dataDirectory] });
+  try {
+    await new Promise<void>((resolve, reject) => {
+      thread.onerror = (event) => reject(new Error(event.message));
+      thread.onmessage = ({ data }: MessageEvent<MigrateNews>) => {
+        if (data.kind === "step") onStep(data.message, data.fields);
+        else if (data.kind === "failed") reject(new Error(data.message));
+        else resolve();
+      };
+    });
+  } finally {
+    await endThread(thread);
+  }
+}
+
+/** Whether there is a database of an older version. */
+function isBehind(dataDirectory: string): boolean {
+  prepareDirectory(dataDirectory);
+  const file = databaseFile(dataDirectory);
+  return explaining(file, () => {
+    const database = openForReading(file);
+    try {
+      const version = versionOf(database);
+      return version > 0 && version < newestOf(readMigrations());
+    } finally {
+      database.close();
+    }
+  });
+}
+
+/** Says of a database that can't even be opened what to do about it. */
+function explaining<Result>(file: string, work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    const { code, message } = error as SQLiteError;
+    throw isDamage(code) ? damagedDatabase(file, message) : error;
+  }
+}
+
+function newestOf(migrations: Migration[]): number {
+  return migrations.at(-1)!.number;
 }
 
 /** Deletes the snapshots that migrations left beside the database, and gives how many there were. */
@@ -135,6 +205,7 @@ function versionOf(database: Database): number {
 }
 
 function snapshot(database: Database, file: string): void {
-  if (existsSync(file)) rmSync(file);
+  rmSync(file, { force: true });
+  createPrivate(file);
   database.query("VACUUM INTO ?").run(file);
 }

@@ -2,8 +2,8 @@ import { type Moment, sequenceMax } from "../../events/id.ts";
 
 /**
  * An event's place in time, and its row's id: the milliseconds of `createdAt`, shifted left by 21 bits. Below them, events
- * that the server dated have their arrival's sequence; those that the client dated have the highest bit set and a counter
- * of their own. So the two never meet, and newest-first needs no sort.
+ * that the server dated have their arrival's sequence; those whose arrival is another millisecond, for which the client dated them or the
+ * clock was set back, have the highest bit set and a counter of their own. So the two never meet, and newest-first needs no sort.
  */
 export type Position = bigint;
 
@@ -12,11 +12,11 @@ export const earliest: Position = 0n;
 export const latest: Position = 2n ** 63n - 1n;
 
 const sequenceBits = 21n;
-/** Marks the positions of events that carry their own createdAt. */
+/** Marks the positions of events whose arrival stands in a column of its own. */
 export const datedBit = sequenceMax + 1;
 /** Events of a millisecond that come before those of the index `events_busy` (migrations/0006-searches.sql): of each kind so many. */
 export const notBusy = 256;
-/** The last place for an event that a client dated to a millisecond: a million fit. Behind it, milestones stand (tokens.ts). */
+/** The last place for such an event in a millisecond: a million fit. Behind it, milestones stand (tokens.ts). */
 export const lastDatedSequence = 2 * datedBit - 2;
 
 /** The last millisecond that fits into SQLite's 64 bits, in the year 2109; bounds beyond it stand for it. */

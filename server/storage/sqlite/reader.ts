@@ -1,5 +1,6 @@
+import type { ErrorOf } from "./damage.ts";
 import { endThread } from "./end-thread.ts";
-import { storageProblem } from "./failure.ts";
+
 import type { ReaderAnswer, ReaderRequest } from "./reader-thread.ts";
 
 type Asked = { resolve: (result: unknown) => void; reject: (error: Error) => void };
@@ -10,19 +11,20 @@ export class Reader {
   readonly #asked = new Map<number, Asked>();
   #lastId = 0;
 
-  private constructor(thread: Worker) {
+  private constructor(thread: Worker, errorOf: ErrorOf) {
     this.#thread = thread;
     thread.onmessage = ({ data }: MessageEvent<ReaderAnswer>) => {
       const asked = this.#asked.get(data.id);
       this.#asked.delete(data.id);
       if ("result" in data) asked?.resolve(data.result);
-      else asked?.reject(storageProblem(data.code, data.message));
+      else asked?.reject(errorOf(data.code, data.message));
     };
   }
 
   static async start(
     dataDirectory: string,
     blockEvents: number,
+    errorOf: ErrorOf,
     onFatal: (error: Error) => void,
   ): Promise<Reader> {
     const thread = new Worker(new URL("./reader-thread.ts", import.meta.url).href, {
@@ -33,7 +35,7 @@ export class Reader {
       thread.onmessage = () => resolve();
     });
     thread.onerror = (event) => onFatal(new Error(`The reader thread failed: ${event.message}`));
-    return new Reader(thread);
+    return new Reader(thread, errorOf);
   }
 
   /** What the thread answers to a request; its type is the request's in `reader-thread.ts`. */

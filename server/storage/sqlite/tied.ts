@@ -31,7 +31,7 @@ export function createAppendTied(database: Database, append: (events: BatchEvent
 
   return function appendTied({ batch, tie }: TiedBatch): Verdict[] | null {
     const events = decodeBatch(batch);
-    const { projectId, arrivalMs: now } = events[0]!;
+    const { projectId, receivedMs: now } = events[0]!;
     if (tie.kind === "replay" && selectRefused.get(tie.refusedId, projectId) === null) return null;
     const expiredMs = now - limits.idempotencyMs;
     if (tie.kind === "idempotency" && selectKey.get(projectId, tie.key, expiredMs) !== null) return null;

@@ -12,9 +12,10 @@ import type {
 } from "../store.ts";
 import { encodeBatch } from "./batch.ts";
 import { Checkpoints } from "./checkpoints.ts";
+import type { ErrorOf } from "./damage.ts";
 import type { DigestStep } from "./digest-write.ts";
 import { endThread } from "./end-thread.ts";
-import { isFatal, storageProblem } from "./failure.ts";
+import { isFatal } from "./failure.ts";
 import type { ScrubStep } from "./scrub.ts";
 import type {
   AppendAnswer,
@@ -40,6 +41,7 @@ const canStayAwake = navigator.hardwareConcurrency > 1;
 export class Writer {
   readonly #thread: Worker;
   readonly #checkpoints: Checkpoints;
+  readonly #errorOf: ErrorOf;
   readonly #onFatal: (error: Error) => void;
   readonly #queue: WriteQueue;
   #outstanding: ((answer: WriterAnswer) => void)[] = [];
@@ -57,21 +59,25 @@ export class Writer {
     thread: Worker,
     checkpoints: Checkpoints,
     onCreated: OnCreated,
+    errorOf: ErrorOf,
     onFatal: (error: Error) => void,
   ) {
     this.#thread = thread;
     this.#checkpoints = checkpoints;
     this.#queue = new WriteQueue(onCreated);
+    this.#errorOf = errorOf;
     this.#onFatal = onFatal;
   }
 
   /**
    * @param onCreated - told of each event that was stored, before the one who waits for it
+   * @param errorOf - makes the errors of what fails
    * @param onFatal - called when the disk can't be trusted any more: nothing may be acknowledged after it
    */
   static async start(
     dataDirectory: string,
     onCreated: OnCreated,
+    errorOf: ErrorOf,
     onFatal: (error: Error) => void,
   ): Promise<Writer> {
     const thread = new Worker(new URL("./writer-thread.ts", import.meta.url).href, { argv: [dataDirectory] });
@@ -79,8 +85,8 @@ export class Writer {
       thread.onerror = (event) => reject(new Error(event.message));
       thread.onmessage = () => resolve();
     });
-    const checkpoints = await Checkpoints.start(dataDirectory, onFatal);
-    const writer = new Writer(thread, checkpoints, onCreated, onFatal);
+    const checkpoints = await Checkpoints.start(dataDirectory, errorOf, onFatal);
+    const writer = new Writer(thread, checkpoints, onCreated, errorOf, onFatal);
     thread.onerror = (event) => onFatal(new Error(`The writer thread failed: ${event.message}`));
     thread.onmessage = ({ data }: MessageEvent<WriterAnswer>) => writer.#answered(data);
     return writer;
@@ -262,7 +268,7 @@ export class Writer {
   }
 
   #failure({ code, message }: Failed): Error {
-    const error = storageProblem(code, message);
+    const error = this.#errorOf(code, message);
     if (isFatal(code)) this.#onFatal(error);
     return error;
   }

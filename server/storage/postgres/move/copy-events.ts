@@ -60,6 +60,7 @@ function accepted({ projectId, id, createdAtMs, json, arrival, notified }: Store
     // Its id does not tell where it stands.
     dated: createdAtMs !== arrival.ms || momentOfId(id).ms !== createdAtMs,
     arrival,
+    receivedMs: arrival.ms,
     notifies: false,
     ...(notified && { wasNotified: true }),
   };
