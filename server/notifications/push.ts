@@ -51,10 +51,12 @@ export async function sendPush(
   message: PushMessage,
   vapid: Vapid,
   policy: OutboundPolicy,
+  timeoutMs?: number,
 ): Promise<Outcome> {
   try {
     const { headers, body } = encrypt(subscription, message, vapid);
-    const answer = await callOutbound(subscription.endpoint, { method: "POST", headers, body }, policy);
+    const call = { method: "POST", headers, body, ...(timeoutMs !== undefined && { timeoutMs }) };
+    const answer = await callOutbound(subscription.endpoint, call, policy);
     return judge(answer);
   } catch (error) {
     if (error instanceof AddressRefused || error instanceof SubscriptionUnusable) {

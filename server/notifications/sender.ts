@@ -16,8 +16,8 @@ export type Notice = {
   secret: string | null;
 };
 
-/** Sends one notification; throws only where the program is at fault. */
-export type Send = (notice: Notice) => Promise<Outcome>;
+/** Sends one notification, within a time that it has a default for; throws only where the program is at fault. */
+export type Send = (notice: Notice, timeoutMs?: number) => Promise<Outcome>;
 
 type Rooms = {
   store: Store;
@@ -140,20 +140,28 @@ export class Sender {
         kind: "failed",
         detail: `Sending to a destination of this kind (${delivery.kind}) is not configured.`,
       };
-    const destination = await control
-      .selectFrom("destinations")
-      .select(["address", "secret"])
-      .where("id", "=", delivery.destinationId)
-      .executeTakeFirst();
-    if (!destination) return { kind: "failed", detail: "The destination was removed." };
-    const project = await control
+    // All that is asked is asked now: since the delivery was made, a member may have left, and a browser changed hands.
+    const found = await control
       .selectFrom("projects")
-      .select(["slug", "name"])
-      .where("id", "=", delivery.projectId)
+      .leftJoin("members", (join) =>
+        join.onRef("members.projectId", "=", "projects.id").on("members.accountId", "=", delivery.accountId),
+      )
+      .leftJoin("destinations", (join) =>
+        join
+          .onRef("destinations.accountId", "=", "members.accountId")
+          .on("destinations.id", "=", delivery.destinationId)
+          .on("destinations.enabled", "=", 1),
+      )
+      .select(["slug", "projects.name", "members.role", "address", "secret"])
+      .where("projects.id", "=", delivery.projectId)
       .executeTakeFirst();
+    if (!found) return { kind: "failed", detail: "The project was deleted." };
+    const { slug, name, role, address, secret } = found;
+    if (role === null) return { kind: "failed", detail: "The account is no longer a member of the project." };
+    if (address === null) return { kind: "failed", detail: "The destination was removed." };
     const event = await this.#event(delivery);
-    if (!project || !event) return { kind: "failed", detail: "The event was deleted." };
-    return send({ event, project, ...destination });
+    if (!event) return { kind: "failed", detail: "The event was deleted." };
+    return send({ event, project: { slug, name }, address, secret });
   }
 
   async #event({ eventId, projectId, createdAt }: Delivery): Promise<Event | null> {
@@ -187,7 +195,10 @@ export class Sender {
         return;
       case "gone":
         await update({ state: "dead" });
-        if (delivery.destinationId) await removeDestination(control, delivery.destinationId, detail);
+        if (delivery.destinationId) {
+          const id = delivery.destinationId;
+          await control.transaction().execute((transaction) => removeDestination(transaction, id, detail));
+        }
         return;
       case "retry": {
         const nextAttemptAt = Math.round(

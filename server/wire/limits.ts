@@ -65,4 +65,6 @@ export const limits = {
   passwordCharactersMax: 128,
   pushEndpointCharacters: 2_048,
   destinationsPerAccount: 50,
+  /** How long a test message may take: the answer says how it went before the request runs out of time. */
+  destinationTestMs: 4_000,
 } as const;
