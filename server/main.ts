@@ -12,8 +12,8 @@ import { RefusedEvents } from "./events/refused.ts";
 import type { House } from "./house.ts";
 import { Upkeep } from "./jobs/upkeep.ts";
 import { KeyRing } from "./keys/key-ring.ts";
-import { ring } from "./notifications/bell.ts";
 import { createChannels } from "./notifications/channels.ts";
+import { LiveNotifications } from "./notifications/live-notifications.ts";
 import { Sender } from "./notifications/sender.ts";
 import { Gate } from "./projects/access.ts";
 import { StreamWatch } from "./projects/stream-watch.ts";
@@ -78,6 +78,7 @@ export async function serve(config: Config): Promise<Running> {
   const auth = createAuth(control, { secret: authSecret, baseUrl });
   const { channels, vapidPublicKey, close: closeChannels } = await createChannels(config, control, baseUrl);
   const sender = new Sender({ store, channels, onError });
+  const liveNotifications = new LiveNotifications(control, live, onError);
   const refused = new RefusedEvents({ events: store.events, control, config, log });
   const recorder = createRecorder({ events: store.events, control, clock });
   await store.events.follow({
@@ -86,7 +87,7 @@ export async function serve(config: Config): Promise<Running> {
       live.publish(event);
       if (!notified) return;
       sender.wake(event);
-      ring(control, live, event).catch(onError);
+      liveNotifications.add(event);
     },
     reached: (moment) => live.reached(moment),
     skipped: (moment) => live.skipped(moment),
@@ -147,6 +148,7 @@ export async function serve(config: Config): Promise<Running> {
       await setup?.close().catch(onError);
       await upkeep.close();
       await sender.close();
+      await liveNotifications.close();
       await closeChannels();
       await keys.close();
       await store.close();

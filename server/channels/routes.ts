@@ -15,10 +15,13 @@ export function addChannelRoutes(routes: Routes, { store, upkeep }: House): void
       query: ChannelListQuery,
       answer: ChannelList,
     },
-    async ({ projectId, query: { archived } }) => ({
-      ok: true,
-      channels: await listChannels(store.control, projectId, archived && archived === "true"),
-    }),
+    async ({ projectId, query: { archived } }) => {
+      await store.events.flushCounters();
+      return {
+        ok: true,
+        channels: await listChannels(store.control, projectId, archived && archived === "true"),
+      };
+    },
   );
 
   routes.add(
@@ -53,6 +56,7 @@ export function addChannelRoutes(routes: Routes, { store, upkeep }: House): void
       problems: [404],
     },
     async ({ projectId, body, parameter }) => {
+      await store.events.flushCounters();
       const channel = await changeChannel(store.control, projectId, parameter("name"), body);
       if (body.retentionDays !== undefined) upkeep.wake();
       return { ok: true, channel };

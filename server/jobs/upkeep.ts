@@ -4,7 +4,7 @@ import { deleteChannel, deleteProject } from "./delete.ts";
 import { eraseTraces, eraseUser } from "./erase-user.ts";
 import { changeJob, type JobRow, openJob, openJobs } from "./jobs.ts";
 import { Leases } from "./lease.ts";
-import { expire, forgetDeletedProjects } from "./retention.ts";
+import { expire, expireRecords, forgetDeletedProjects } from "./retention.ts";
 import type { Work } from "./work.ts";
 
 type Rooms = {
@@ -168,6 +168,7 @@ export class Upkeep {
     await this.#alone("expiry", async ({ pause, ...rest }) => {
       const work = { ...rest, pause: () => this.#orGiveWay(pause) };
       await forgetDeletedProjects(work, this.#now());
+      await expireRecords(work, this.#now());
       if ((await expire(work, this.#now())) > 0) await work.store.events.shrink(work.pause);
     });
   }

@@ -7,6 +7,9 @@ import { problem } from "../wire/problems.ts";
 
 type Row = Selectable<ControlTables["destinations"]>;
 
+/** Deliveries that are looked through at a time. */
+const stepRows = 500;
+
 export async function listDestinations(
   control: Kysely<ControlTables>,
   accountId: string,
@@ -43,7 +46,7 @@ export async function addBrowser(
     enabled: 1,
     createdAt: Date.now(),
   };
-  return control.transaction().execute(async (transaction) => {
+  const former = await control.transaction().execute(async (transaction) => {
     // The row is locked until the end, so that an account's destinations are counted by one request at a time.
     await transaction
       .updateTable("accounts")
@@ -59,25 +62,26 @@ export async function addBrowser(
         });
       }
       // A new row: a delivery of the former account that is being sent finds its destination gone.
-      await removeDestination(
-        transaction,
-        known.id,
-        "The browser was registered by another account before this was sent.",
-      );
+      await transaction.deleteFrom("destinations").where("id", "=", known.id).execute();
       await insertOrLock(transaction, row);
     } else if (known.id !== row.id) {
-      const { id } = known;
+      Object.assign(row, { id: known.id, createdAt: known.createdAt });
       const { secret, enabled } = row;
       await transaction
         .updateTable("destinations")
         .set({ label, secret, enabled })
-        .where("id", "=", id)
+        .where("id", "=", row.id)
         .execute();
-      return destinationOf({ ...known, label, secret, enabled });
+      return null;
     }
     await checkCount(transaction, accountId);
-    return destinationOf(row);
+    return known.accountId === accountId ? null : known;
   });
+  if (former) {
+    const why = "The browser was registered by another account before this was sent.";
+    await cancelDeliveries(control, former.id, why);
+  }
+  return destinationOf(row);
 }
 
 /** Inserts a destination, or locks the one with the same address until the transaction ends; gives the one that is there. */
@@ -128,47 +132,63 @@ export async function switchDestination(
   id: string,
   enabled: boolean,
 ): Promise<Destination> {
-  const row = await findDestination(control, accountId, id);
-  await control.transaction().execute(async (transaction) => {
-    await transaction
-      .updateTable("destinations")
-      .set({ enabled: enabled ? 1 : 0 })
-      .where("id", "=", id)
-      .execute();
-    if (!enabled)
-      await cancelDeliveries(transaction, id, "The destination was switched off before this was sent.");
-  });
-  return destinationOf({ ...row, enabled: enabled ? 1 : 0 });
+  const row = { ...(await findDestination(control, accountId, id)), enabled: enabled ? 1 : 0 };
+  await control.updateTable("destinations").set({ enabled: row.enabled }).where("id", "=", id).execute();
+  if (!enabled) await cancelDeliveries(control, id, "The destination was switched off before this was sent.");
+  return destinationOf(row);
 }
 
-/** Removes a browser, and cancels the deliveries that wait for it; the others stay. To be called in a transaction. */
+/** Removes a browser, and cancels the deliveries that wait for it; the others stay. */
 export async function removeDestination(
-  transaction: Transaction<ControlTables>,
+  control: Kysely<ControlTables>,
   id: string,
   why: string,
 ): Promise<void> {
-  // Locked before its deliveries, in the order in which every change of a destination locks them.
-  await transaction
-    .updateTable("destinations")
-    .set({ enabled: 0 })
-    .where("id", "=", id)
-    .where("kind", "=", "browser")
-    .execute();
-  await cancelDeliveries(transaction, id, why);
-  await transaction.deleteFrom("destinations").where("id", "=", id).where("kind", "=", "browser").execute();
+  await control.deleteFrom("destinations").where("id", "=", id).where("kind", "=", "browser").execute();
+  await cancelDeliveries(control, id, why);
 }
 
+/**
+ * Cancels what waits for a destination that is gone or switched off. That it is not sent does not hang on this: the sender looks at
+ * the destination before it sends. No index finds deliveries by destination, which each event would pay for; those that wait
+ * are looked through in small steps.
+ */
 async function cancelDeliveries(
   control: Kysely<ControlTables>,
   destinationId: string,
   detail: string,
 ): Promise<void> {
-  await control
-    .updateTable("deliveries")
-    .set({ state: "cancelled", detail, nextAttemptAt: null })
-    .where("destinationId", "=", destinationId)
-    .where("state", "=", "waiting")
-    .execute();
+  for (let last = { nextAttemptAt: -1, id: -1 }; ; ) {
+    const waiting = await control
+      .selectFrom("deliveries")
+      .select(["id", "destinationId", "nextAttemptAt"])
+      .where("state", "=", "waiting")
+      .where((eb) =>
+        eb.or([
+          eb("nextAttemptAt", ">", last.nextAttemptAt),
+          eb.and([eb("nextAttemptAt", "=", last.nextAttemptAt), eb("id", ">", last.id)]),
+        ]),
+      )
+      .where("nextAttemptAt", ">=", last.nextAttemptAt)
+      .orderBy("nextAttemptAt")
+      .orderBy("id")
+      .limit(stepRows)
+      .execute();
+    const ids = waiting.filter((row) => row.destinationId === destinationId).map(({ id }) => id);
+    if (ids.length > 0) {
+      await control
+        .updateTable("deliveries")
+        .set({ state: "cancelled", detail, nextAttemptAt: null })
+        .where("id", "in", ids)
+        .where("state", "=", "waiting")
+        .execute();
+    }
+    const { nextAttemptAt, id } = waiting.at(-1) ?? last;
+    last = { nextAttemptAt: nextAttemptAt!, id };
+    if (waiting.length < stepRows) return;
+    // On SQLite they are read on this thread: requests have their turn.
+    await Bun.sleep(0);
+  }
 }
 
 function destinationOf(row: Row): Destination {

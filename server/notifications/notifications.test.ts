@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
+import { openStream } from "../testing/event-stream.ts";
 import { pushService } from "../testing/push-service.ts";
 import { smtpInbox } from "../testing/smtp-inbox.ts";
-import { type TestApp, testApp } from "../testing/test-app.ts";
+import { openTestStore, type TestApp, testApp } from "../testing/test-app.ts";
 import type { Event } from "../wire/event.ts";
 import { limits } from "../wire/limits.ts";
 import type { Delivery, Destination, Notification } from "../wire/notification.ts";
@@ -194,6 +195,38 @@ describe("the bell", () => {
     );
     for (const query of ["?limit=0", "?limit=201", "?cursor=x", "?channel=a"])
       await call("GET", `/api/notifications${query}`, undefined, 400);
+  });
+
+  test("counts up to 1,000, and all are read at once however many there are", async () => {
+    const [newest] = (await bell("?limit=1")).notifications;
+    const store = await openTestStore(app.config);
+    const one = await store.control
+      .selectFrom("deliveries")
+      .selectAll()
+      .where("id", "=", Number(newest!.id))
+      .executeTakeFirstOrThrow();
+    const { id: _, ...unread } = { ...one, readAt: null };
+    for (let made = 0; made < 1_200; made += 300)
+      await store.control.insertInto("deliveries").values(Array(300).fill(unread)).execute();
+    expect((await bell()).unread).toBe(limits.unreadCount);
+    expect(await call<Bell>("POST", "/api/notifications/read", {})).toMatchObject({ unread: 0 });
+    await store.control.deleteFrom("deliveries").where("id", ">", one.id).execute();
+    await store.close();
+  });
+
+  test("tells open dashboards at once of one, and of many what they can show", async () => {
+    await call("POST", "/api/notifications/read", {});
+    using stream = await openStream(app, "?channel=none", session);
+    const next = async () => {
+      const { data } = (await stream.next("notification"))!;
+      return JSON.parse(data) as { notification: Notification; unread: number };
+    };
+    const event = await record({ channel: "a", name: "one", notify: true });
+    expect(await next()).toMatchObject({ notification: { event, readAt: null }, unread: 1 });
+    await app.post(Array.from({ length: 200 }, (_, n) => ({ channel: "a", name: `${n}`, notify: true })));
+    let told = 0;
+    for (let unread = 1; unread < 201; told++) ({ unread } = await next());
+    expect(told).toBeLessThan(50);
   });
 
   test("rings for every member of a project, and each reads it alone", async () => {

@@ -36,8 +36,6 @@ const NotificationQuery = z.strictObject({
 
 export function addNotificationRoutes(routes: Routes, { store, channels, config, baseUrl }: House): void {
   const { control } = store;
-  const remove = (id: string, why: string) =>
-    control.transaction().execute((transaction) => removeDestination(transaction, id, why));
 
   routes.add(
     {
@@ -138,7 +136,7 @@ export function addNotificationRoutes(routes: Routes, { store, channels, config,
       const { id, kind } = await findDestination(control, account.id, parameter("id"));
       if (kind !== "browser")
         throw problem("limit-reached", { detail: "This destination stays. Switch it off instead." });
-      await remove(id, "The device was removed before this was sent.");
+      await removeDestination(control, id, "The device was removed before this was sent.");
       return { ok: true };
     },
   );
@@ -172,7 +170,7 @@ export function addNotificationRoutes(routes: Routes, { store, channels, config,
         createdAt: new Date().toISOString(),
       };
       const outcome = await send({ event, project: null, address, secret }, limits.destinationTestMs);
-      if (outcome.kind === "gone") await remove(id, outcome.detail);
+      if (outcome.kind === "gone") await removeDestination(control, id, outcome.detail);
       return { ok: true, delivered: outcome.kind === "delivered", detail: outcome.detail };
     },
   );

@@ -242,6 +242,20 @@ for (const engine of stores) {
       expect(service.received).toHaveLength(60);
     });
 
+    test("is not held up by a destination that does not answer", async () => {
+      await browser("silent");
+      const held = service.holdNext();
+      await record("held");
+      now += 10 * second;
+      const sender = newSender();
+      sender.wake();
+      await held;
+      await record("next");
+      now += 10 * second;
+      sender.wake();
+      expect((await service.next(2_000)).payload).toMatchObject({ title: "next" });
+    });
+
     test("leaves to another what that one has claimed, for a minute", async () => {
       await browser();
       await record();
@@ -315,10 +329,7 @@ for (const engine of stores) {
       await record();
       await store.control.deleteFrom("accounts").where("id", "=", accountId).execute();
       now += 10 * second;
-      const sender = newSender();
-      sender.wake();
-      await sender.close();
-      expect(await rows()).toEqual([]);
+      expect(await attempted(newSender(), 1)).toMatchObject([{ state: "dead" }]);
       expect(service.received).toHaveLength(0);
     });
 
