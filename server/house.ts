@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 import type { Auth } from "./accounts/auth.ts";
+import type { ProjectChannels } from "./channels/project-channels.ts";
 import type { Config } from "./config.ts";
 import type { LiveStreams } from "./events/live.ts";
 import type { Recorder } from "./events/record.ts";
@@ -24,6 +25,7 @@ export type House = {
   watch: StreamWatch;
   live: LiveStreams;
   recorder: Recorder;
+  projectChannels: ProjectChannels;
   refused: RefusedEvents;
   upkeep: Upkeep;
   channels: { browser: Send; email?: Send | undefined };

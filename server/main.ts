@@ -3,6 +3,7 @@ import { pino } from "pino";
 import { clientAddressHeader, createAuth } from "./accounts/auth.ts";
 import { openSetup } from "./accounts/setup.ts";
 import { createApp } from "./app.ts";
+import { ProjectChannels } from "./channels/project-channels.ts";
 import { type Config, ConfigError, readConfig } from "./config.ts";
 import { ArrivalClock } from "./events/id.ts";
 import { LiveStreams } from "./events/live.ts";
@@ -80,7 +81,8 @@ export async function serve(config: Config): Promise<Running> {
   const sender = new Sender({ store, channels, onError });
   const liveNotifications = new LiveNotifications(control, live, onError);
   const refused = new RefusedEvents({ events: store.events, control, config, log });
-  const recorder = createRecorder({ events: store.events, control, clock });
+  const projectChannels = new ProjectChannels(control);
+  const recorder = createRecorder({ events: store.events, channels: projectChannels, clock });
   await store.events.follow({
     projects: () => live.projects(),
     arrived(event, notified) {
@@ -105,6 +107,7 @@ export async function serve(config: Config): Promise<Running> {
     watch,
     live,
     recorder,
+    projectChannels,
     refused,
     upkeep,
     channels,

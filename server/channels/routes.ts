@@ -4,7 +4,7 @@ import { ChannelAnswer, ChannelChange, ChannelList, ChannelListQuery, NewChannel
 import { ProjectQuery } from "../wire/event-query.ts";
 import { changeChannel, createChannel, listChannels } from "./channels.ts";
 
-export function addChannelRoutes(routes: Routes, { store, upkeep }: House): void {
+export function addChannelRoutes(routes: Routes, { store, projectChannels, upkeep }: House): void {
   routes.add(
     {
       method: "get",
@@ -37,10 +37,11 @@ export function addChannelRoutes(routes: Routes, { store, upkeep }: House): void
       answer: ChannelAnswer,
       problems: [409],
     },
-    async ({ projectId, body }) => ({
-      ok: true,
-      channel: await createChannel(store.control, projectId, body),
-    }),
+    async ({ projectId, body }) => {
+      const channel = await createChannel(store.control, projectId, body);
+      projectChannels.forget(projectId);
+      return { ok: true, channel };
+    },
   );
 
   routes.add(

@@ -1,5 +1,6 @@
 import { defineCommand } from "citty";
 import { createAccount, hasAccounts, hashPassword } from "../accounts/create-account.ts";
+import { ProjectChannels } from "../channels/project-channels.ts";
 import { ArrivalClock } from "../events/id.ts";
 import { createRecorder } from "../events/record.ts";
 import { findProject } from "../projects/projects.ts";
@@ -38,7 +39,7 @@ export const seedCommand = defineCommand({
           .execute();
       }
       const clock = new ArrivalClock(await events.lastArrival());
-      const { record } = createRecorder({ events, control, clock });
+      const { record } = createRecorder({ events, channels: new ProjectChannels(control), clock });
       const sender = { projectId: id, knownChannelsOnly: false };
       for (let start = 0; start < shop.events.length; start += inFlight) {
         await Promise.all(shop.events.slice(start, start + inFlight).map((event) => record(event, sender)));

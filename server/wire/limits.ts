@@ -58,6 +58,8 @@ export const limits = {
   futureMs: 24 * 60 * 60 * 1_000,
   /** An event that happened longer ago than this never notifies. */
   notifyAgeMs: 60 * 60 * 1_000,
+  /** Channels of a project, made by hand or by their first event. */
+  channels: 1_000,
   channelDescriptionCharacters: 1_000,
   retentionDays: 3_650,
   projectNameCharacters: 80,
