@@ -44,6 +44,8 @@ export const limits = {
   searchDepth: 10,
   statsBuckets: 5_000,
   statsSeries: 100,
+  /** Names that are counted one by one in each hour of a channel, the first that come; the others are counted together. */
+  countedNames: 100,
   /** Most values that a split tells apart before it finds the largest. */
   statsSplitValues: 100_000,
   userProperties: 50,

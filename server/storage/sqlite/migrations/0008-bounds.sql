@@ -29,3 +29,10 @@ CREATE INDEX deliveries_unread ON deliveries (account_id) WHERE kind = 'dashboar
 -- Jobs that are done: the oldest of all, and of each project.
 CREATE INDEX jobs_ended ON jobs (ended_at) WHERE ended_at IS NOT NULL;
 CREATE INDEX jobs_done ON jobs (project_id, id) WHERE ended_at IS NOT NULL;
+
+-- A counter without a name counts the events of an hour whose names are not counted one by one (counted-names.ts). Events that are removed are not
+-- taken from it: it goes with the last event of its hour.
+CREATE INDEX counters_partial ON counters (project_id, hour) WHERE name = '';
+CREATE TRIGGER counters_emptied AFTER DELETE ON channel_counters BEGIN
+  DELETE FROM counters WHERE project_id = old.project_id AND channel = old.channel AND hour = old.hour AND name = '';
+END;
