@@ -23,6 +23,7 @@ longTest("every row runs, and the page stays as it is", async () => {
   expect(output.match(/.*\| failed .*/g)).toBeNull();
   for (const what of [
     "single durable POSTs",
+    "… with one event in ten notifying",
     "batches of 1,000",
     "a page of 50 with any filter at 5,000 events",
     "stats: a month by channel",
@@ -44,12 +45,17 @@ longTest("rows run on PostgreSQL with one node and with two, beside SQLite", asy
     "--postgres",
     "--quick",
     "--rows",
-    "single-posts,batches,across-nodes,stats",
+    "single-posts,notifying,batches,across-nodes,stats",
   );
   expect(output.match(/.*\| failed .*/g)).toBeNull();
   expect(output).toMatch(/\| what +\| SQLite +\| PostgreSQL, one node +\| PostgreSQL, two nodes +\| bar +\|/);
   expect(output).toMatch(/live streams of the other, p99 at 100 events\/s +\| – +\| – +\| \d/);
-  for (const what of ["single durable POSTs", "batches of 1,000", "stats: a month by name"]) {
+  for (const what of [
+    "single durable POSTs",
+    "… with one event in ten notifying",
+    "batches of 1,000",
+    "stats: a month by name",
+  ]) {
     expect(output).toMatch(new RegExp(`\\| ${what}[^|]+\\|[^|]*\\d[^|]*\\|[^|]*\\d[^|]*\\|[^|]*\\d`));
   }
   expect(output).toMatch(/PostgreSQL 18\.\d+ with fsync/);
@@ -66,6 +72,6 @@ test("a row that fails is told, and the others are measured", async () => {
 
 test("an unknown row is refused with the names of those that are there", async () => {
   const { code, errors } = await bench("--rows", "pagse");
-  expect(errors).toContain("There is no row pagse; there is single-posts, batches,");
+  expect(errors).toContain("There is no row pagse; there is single-posts, notifying, batches,");
   expect(code).toBe(1);
 });

@@ -22,6 +22,8 @@ export type Tidings = Omit<Server, "countEvents"> & {
   /** Does at once, or waits for, what is done by itself within a minute or two after many events. */
   settle(): Promise<void>;
   countEvents(): Promise<number>;
+  /** Runs a command of the program on its data. */
+  command(parameters: string[], stdin: string): Promise<string>;
 };
 
 const bun = process.execPath;
@@ -89,17 +91,19 @@ export async function startHandWrittenPostgres(): Promise<Server> {
 
 /** Makes an account and a key in an empty place, by the program's own commands, and gives the key. */
 async function install(env: Record<string, string>): Promise<string> {
-  const tidings = [bun, "server/commands/tidings.ts"];
-  await run({
-    command: [...tidings, "account", "create", "--email", "bench@example.com", "--password-stdin"],
-    env,
-    stdin: "password-for-bench",
-  });
-  const created = await run({
-    command: [...tidings, "key", "create", "--project", "default", "--name", "bench"],
-    env,
-  });
+  const command = commandOn(env);
+  await command(
+    ["account", "create", "--email", "bench@example.com", "--password-stdin"],
+    "password-for-bench",
+  );
+  const created = await command(["key", "create", "--project", "default", "--name", "bench"], "");
   return created.trim();
+}
+
+/** Makes the function that runs a command of the program on the data of a place. */
+function commandOn(env: Record<string, string>) {
+  return (parameters: string[], stdin: string): Promise<string> =>
+    run({ command: [bun, "server/commands/tidings.ts", ...parameters], env, stdin });
 }
 
 let installed: Promise<{ folder: string; apiKey: string }> | undefined;
@@ -136,6 +140,7 @@ export async function startTidings(): Promise<Tidings> {
       await untilDigested(blockEventsUsual, async () => left.get()!.events);
     },
     countEvents: () => countEvents(node.port, apiKey),
+    command: commandOn({ TIDINGS_DATA: folder }),
     stop: async () => {
       await node.stop();
       await deleteFolder(folder);
@@ -194,6 +199,7 @@ export async function startNodes(
       await database.run("VACUUM (ANALYZE)");
     },
     countEvents: () => countEvents(ports[0]!, postgresKey),
+    command: commandOn(env),
     stop: async () => {
       for (const node of nodes) await node.stop();
       await drop();
@@ -203,7 +209,14 @@ export async function startNodes(
 
 async function startNode(place: Record<string, string>) {
   const port = freePort();
-  const env = { ...place, HOST: "127.0.0.1", PORT: String(port), NODE_ENV: "production" };
+  const env = {
+    ...place,
+    HOST: "127.0.0.1",
+    PORT: String(port),
+    NODE_ENV: "production",
+    // Push messages go to a service on this machine.
+    TIDINGS_ALLOW_PRIVATE_ADDRESSES: "true",
+  };
   const server = await startServer(port, { command: [bun, "server/main.ts"], cwd: root, env });
   return { port, pid: server.pid, stop: () => stop(server) };
 }

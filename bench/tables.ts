@@ -11,6 +11,7 @@ import { ingestWhileListing } from "./rows/ingest-while-listing.ts";
 import { listing } from "./rows/listing.ts";
 import { liveStreams } from "./rows/live-streams.ts";
 import { memory } from "./rows/memory.ts";
+import { notifying } from "./rows/notifying.ts";
 import { pages } from "./rows/pages.ts";
 import { postsOnPostgres } from "./rows/posts-on-postgres.ts";
 import { singlePosts } from "./rows/single-posts.ts";
@@ -32,6 +33,7 @@ export type Table = {
 /** In the order of the table; those that read the month come before those that add to it, and the one that removes it is the last. */
 const sqliteRows: Record<string, Row> = {
   "single-posts": singlePosts,
+  notifying,
   batches,
   growth,
   pages,
@@ -68,6 +70,7 @@ export const sqliteTable: Table = {
 
 const postgresRows: Record<string, (options: SubjectOptions) => Promise<Comparison[]>> = {
   "single-posts": postsOnPostgres,
+  notifying: beside(notifying, "0.8"),
   batches: batchesOnPostgres,
   growth: beside(growth),
   pages: beside(pages, "20 ms"),

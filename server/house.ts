@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import type { Auth } from "./accounts/auth.ts";
 import type { PasswordHashing } from "./accounts/passwords.ts";
+import type { ProjectChannels } from "./channels/project-channels.ts";
 import type { Config } from "./config.ts";
 import type { LiveStreams } from "./events/live.ts";
 import type { Recorder } from "./events/record.ts";
@@ -26,6 +27,7 @@ export type House = {
   watch: StreamWatch;
   live: LiveStreams;
   recorder: Recorder;
+  projectChannels: ProjectChannels;
   refused: RefusedEvents;
   upkeep: Upkeep;
   channels: { browser: Send; email?: Send | undefined };

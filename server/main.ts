@@ -4,6 +4,7 @@ import { clientAddressHeader, createAuth } from "./accounts/auth.ts";
 import { type PasswordHashing, scrypt } from "./accounts/passwords.ts";
 import { openSetup } from "./accounts/setup.ts";
 import { createApp } from "./app.ts";
+import { ProjectChannels } from "./channels/project-channels.ts";
 import { type Config, ConfigError, readConfig } from "./config.ts";
 import { ArrivalClock } from "./events/id.ts";
 import { LiveStreams } from "./events/live.ts";
@@ -14,8 +15,8 @@ import type { House } from "./house.ts";
 import { Upkeep } from "./jobs/upkeep.ts";
 import { KeyRing } from "./keys/key-ring.ts";
 import { createLog } from "./log.ts";
-import { ring } from "./notifications/bell.ts";
 import { createChannels } from "./notifications/channels.ts";
+import { LiveNotifications } from "./notifications/live-notifications.ts";
 import { Sender } from "./notifications/sender.ts";
 import { Gate } from "./projects/access.ts";
 import { StreamWatch } from "./projects/stream-watch.ts";
@@ -102,15 +103,17 @@ export async function serve(
   const auth = createAuth(control, { secret: authSecret, baseUrl, passwords });
   const { channels, vapidPublicKey, close: closeChannels } = await createChannels(config, control, baseUrl);
   const sender = new Sender({ store, channels, onError });
+  const liveNotifications = new LiveNotifications(control, live, onError);
   const refused = new RefusedEvents({ events: store.events, control, config, log });
-  const recorder = createRecorder({ events: store.events, control, clock });
+  const projectChannels = new ProjectChannels(control);
+  const recorder = createRecorder({ events: store.events, channels: projectChannels, clock });
   await store.events.follow({
     projects: () => live.projects(),
     arrived(event, notified) {
       live.publish(event);
       if (!notified) return;
       sender.wake(event);
-      ring(control, live, event).catch(onError);
+      liveNotifications.add(event);
     },
     reached(moment) {
       clock.observe(moment);
@@ -132,6 +135,7 @@ export async function serve(
     watch,
     live,
     recorder,
+    projectChannels,
     refused,
     upkeep,
     channels,
@@ -175,6 +179,7 @@ export async function serve(
       await setup?.close().catch(onError);
       await upkeep.close();
       await sender.close();
+      await liveNotifications.close();
       await closeChannels();
       await keys.close();
       await store.close();

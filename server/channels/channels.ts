@@ -1,6 +1,7 @@
 import type { Kysely, Selectable } from "kysely";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Channel, ChannelChange } from "../wire/channel.ts";
+import { limits } from "../wire/limits.ts";
 import { problem } from "../wire/problems.ts";
 
 /** A project's channels, by name; all, or those alone that are archived or not. */
@@ -19,29 +20,47 @@ export async function listChannels(
   return rows.map(channelOf);
 }
 
-/** Makes a channel before its first event. Throws `channel-exists`. */
+/** Makes a channel before its first event. Throws `channel-exists` and `limit-reached`. */
 export async function createChannel(
   control: Kysely<ControlTables>,
   projectId: number,
   { name, icon, description }: { name: string; icon?: string | undefined; description?: string | undefined },
 ): Promise<Channel> {
-  const row = await control
-    .insertInto("channels")
-    .values({
-      projectId,
-      name,
-      icon: icon || null,
-      description: description || null,
-      retentionDays: null,
-      archivedAt: null,
-      lastEventAt: null,
-      createdAt: Date.now(),
-    })
-    .onConflict((conflict) => conflict.doNothing())
-    .returningAll()
-    .executeTakeFirst();
-  if (!row) throw problem("channel-exists", { detail: `There is a channel "${name}" already.` });
-  return channelOf(row);
+  return control.transaction().execute(async (transaction) => {
+    // The row is locked until the end, so that a project's channels are counted by one request at a time.
+    await transaction
+      .updateTable("projects")
+      .set((eb) => ({ slug: eb.ref("slug") }))
+      .where("id", "=", projectId)
+      .execute();
+    const row = await transaction
+      .insertInto("channels")
+      .values({
+        projectId,
+        name,
+        icon: icon || null,
+        description: description || null,
+        retentionDays: null,
+        archivedAt: null,
+        lastEventAt: null,
+        createdAt: Date.now(),
+      })
+      .onConflict((conflict) => conflict.doNothing())
+      .returningAll()
+      .executeTakeFirst();
+    if (!row) throw problem("channel-exists", { detail: `There is a channel "${name}" already.` });
+    const { count } = await transaction
+      .selectFrom("channels")
+      .select((eb) => eb.fn.countAll<number>().as("count"))
+      .where("projectId", "=", projectId)
+      .executeTakeFirstOrThrow();
+    if (Number(count) > limits.channels) {
+      throw problem("limit-reached", {
+        detail: `A project can have ${limits.channels.toLocaleString("en")} channels. Delete one that you no longer use.`,
+      });
+    }
+    return channelOf(row);
+  });
 }
 
 /** Changes what `change` names. Throws `channel-unknown`. */

@@ -4,7 +4,7 @@ import { ChannelAnswer, ChannelChange, ChannelList, ChannelListQuery, NewChannel
 import { ProjectQuery } from "../wire/event-query.ts";
 import { changeChannel, createChannel, listChannels } from "./channels.ts";
 
-export function addChannelRoutes(routes: Routes, { store, upkeep }: House): void {
+export function addChannelRoutes(routes: Routes, { store, projectChannels, upkeep }: House): void {
   routes.add(
     {
       method: "get",
@@ -15,10 +15,13 @@ export function addChannelRoutes(routes: Routes, { store, upkeep }: House): void
       query: ChannelListQuery,
       answer: ChannelList,
     },
-    async ({ projectId, query: { archived } }) => ({
-      ok: true,
-      channels: await listChannels(store.control, projectId, archived && archived === "true"),
-    }),
+    async ({ projectId, query: { archived } }) => {
+      await store.events.flushCounters();
+      return {
+        ok: true,
+        channels: await listChannels(store.control, projectId, archived && archived === "true"),
+      };
+    },
   );
 
   routes.add(
@@ -34,10 +37,11 @@ export function addChannelRoutes(routes: Routes, { store, upkeep }: House): void
       answer: ChannelAnswer,
       problems: [409],
     },
-    async ({ projectId, body }) => ({
-      ok: true,
-      channel: await createChannel(store.control, projectId, body),
-    }),
+    async ({ projectId, body }) => {
+      const channel = await createChannel(store.control, projectId, body);
+      projectChannels.forget(projectId);
+      return { ok: true, channel };
+    },
   );
 
   routes.add(
@@ -53,6 +57,7 @@ export function addChannelRoutes(routes: Routes, { store, upkeep }: House): void
       problems: [404],
     },
     async ({ projectId, body, parameter }) => {
+      await store.events.flushCounters();
       const channel = await changeChannel(store.control, projectId, parameter("name"), body);
       if (body.retentionDays !== undefined) upkeep.wake();
       return { ok: true, channel };

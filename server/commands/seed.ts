@@ -1,6 +1,7 @@
 import { defineCommand } from "citty";
 import { createAccount, hasAccounts } from "../accounts/create-account.ts";
 import { scrypt } from "../accounts/passwords.ts";
+import { ProjectChannels } from "../channels/project-channels.ts";
 import { ArrivalClock } from "../events/id.ts";
 import { createRecorder } from "../events/record.ts";
 import { findProject } from "../projects/projects.ts";
@@ -39,7 +40,7 @@ export const seedCommand = defineCommand({
           .execute();
       }
       const clock = new ArrivalClock(await events.lastArrival());
-      const { record } = createRecorder({ events, control, clock });
+      const { record } = createRecorder({ events, channels: new ProjectChannels(control), clock });
       const sender = { projectId: id, knownChannelsOnly: false };
       for (let start = 0; start < shop.events.length; start += inFlight) {
         await Promise.all(shop.events.slice(start, start + inFlight).map((event) => record(event, sender)));

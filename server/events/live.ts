@@ -116,13 +116,13 @@ export class LiveStreams {
     });
   }
 
-  /** Whether anybody is listening as this account. */
-  hears(accountId: string): boolean {
-    let isHeard = false;
-    this.#each((client) => {
-      isHeard ||= client.accountId === accountId;
+  /** The accounts that have a stream open. */
+  accounts(): Set<string> {
+    const accounts = new Set<string>();
+    this.#each(({ accountId }) => {
+      if (accountId !== undefined) accounts.add(accountId);
     });
-    return isHeard;
+    return accounts;
   }
 
   /** Ends the streams of a key that was revoked. */

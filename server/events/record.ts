@@ -1,20 +1,15 @@
-import type { Kysely } from "kysely";
-import type { ControlTables } from "../storage/control-tables.ts";
+import type { ProjectChannels } from "../channels/project-channels.ts";
 import type { AcceptedEvent, EventStore, Tie, Verdict } from "../storage/store.ts";
 import { type CheckedEvent, checkEvent } from "../wire/check-event.ts";
 import type { Event } from "../wire/event.ts";
 import { limits } from "../wire/limits.ts";
 import { ProblemError, problem } from "../wire/problems.ts";
 import { type ArrivalClock, eventIdOf, type Moment } from "./id.ts";
-import { unknownChannels } from "./known-channels.ts";
-
-/** Channels that are not to be recorded in, with what to say of each. */
-type UnknownChannels = Map<string, string> | null;
 
 /** What the recorder needs of the rest of the house. */
 type Rooms = {
   events: EventStore;
-  control: Kysely<ControlTables>;
+  channels: ProjectChannels;
   clock: ArrivalClock;
 };
 
@@ -30,13 +25,13 @@ export type ItemVerdict = string | ProblemError;
 export type Recorder = ReturnType<typeof createRecorder>;
 
 /** Makes the one way in for events: check, date, store. The store tells the live streams of them. */
-export function createRecorder({ events, control, clock }: Rooms) {
+export function createRecorder({ events, channels, clock }: Rooms) {
   /** An event that is to be handed to the store before anything else is: commits keep the order of arrival. */
   function accept(
     body: unknown,
-    projectId: number,
-    unknown: UnknownChannels,
+    sender: Sender,
     faultsMax = Infinity,
+    told?: Map<string, string>,
   ): AcceptedEvent | ProblemError {
     const arrival = nextArrival();
     if (arrival instanceof ProblemError) return arrival;
@@ -49,14 +44,11 @@ export function createRecorder({ events, control, clock }: Rooms) {
         errors: checked.slice(0, faultsMax),
       });
     }
-    const strange = unknown?.get(checked.channel);
-    if (strange !== undefined) {
-      return problem("body-invalid", {
-        detail: strange,
-        errors: [{ pointer: "/channel", detail: strange }],
-      });
+    const detail = channels.refusalOf(sender, checked.channel, told);
+    if (detail !== null) {
+      return problem("body-invalid", { detail, errors: [{ pointer: "/channel", detail }] });
     }
-    return acceptedEvent(checked, projectId, arrival, receivedMs);
+    return acceptedEvent(checked, sender.projectId, arrival, receivedMs);
   }
 
   function nextArrival(): Moment | ProblemError {
@@ -76,20 +68,16 @@ export function createRecorder({ events, control, clock }: Rooms) {
 
   /** Accepts events, and gives the id or the problem of each. */
   async function acceptAll(bodies: readonly unknown[], sender: Sender) {
-    const unknown = sender.knownChannelsOnly ? await unknownTo(sender, bodies) : null;
+    await channels.prepare(sender, bodies);
+    const told = new Map<string, string>();
     const accepted: AcceptedEvent[] = [];
     const verdicts = bodies.map((body): ItemVerdict => {
-      const event = accept(body, sender.projectId, unknown, limits.itemFaults);
+      const event = accept(body, sender, limits.itemFaults, told);
       if (event instanceof ProblemError) return event;
       accepted.push(event);
       return event.event.id;
     });
     return { accepted, verdicts };
-  }
-
-  /** Null where the project takes events for any channel. */
-  async function unknownTo(sender: Sender, bodies: readonly unknown[]): Promise<UnknownChannels> {
-    return sender.knownChannelsOnly ? unknownChannels(control, sender.projectId, bodies) : null;
   }
 
   return {
@@ -99,8 +87,9 @@ export function createRecorder({ events, control, clock }: Rooms) {
      * It throws the problems `body-invalid`, `clock-wrong`, `overloaded`, `storage-full` and `storage-unavailable`.
      */
     async record(body: unknown, sender: Sender): Promise<Recorded> {
-      const unknown = sender.knownChannelsOnly ? await unknownTo(sender, [body]) : null;
-      const event = accept(body, sender.projectId, unknown);
+      const preparing = channels.prepare(sender, [body]);
+      if (preparing) await preparing;
+      const event = accept(body, sender);
       if (event instanceof ProblemError) throw event;
       return settled(event, await events.append(event));
     },
@@ -110,8 +99,8 @@ export function createRecorder({ events, control, clock }: Rooms) {
      * the refused event is gone, or the key is there already.
      */
     async recordTied(body: unknown, sender: Sender, tie: (json: string) => Tie): Promise<Recorded | null> {
-      const unknown = await unknownTo(sender, [body]);
-      const event = accept(body, sender.projectId, unknown);
+      await channels.prepare(sender, [body]);
+      const event = accept(body, sender);
       if (event instanceof ProblemError) throw event;
       const verdicts = await events.appendTied([event], tie(event.json));
       return verdicts && settled(event, verdicts[0]!);

@@ -12,12 +12,7 @@ export async function deleteChannel(work: Work, job: JobRow): Promise<void> {
   const removal = { projectId, channels: [channel] };
   if (job.total === null) await changeJob(control, job.id, { total: await events.countRemovable(removal) });
   await removeAll(work, removal, job.id);
-  await control
-    .deleteFrom("channels")
-    .where("projectId", "=", projectId)
-    .where("name", "=", channel)
-    .where("events", "<=", 0)
-    .execute();
+  await events.removeEmptyChannel(projectId, channel);
   await events.shrink(work.pause);
 }
 

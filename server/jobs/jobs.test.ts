@@ -81,3 +81,29 @@ test("a project's jobs that are not done are limited, and hold up no other proje
   expect((await remove(app, "/api/users/u1", other.secret)).status).toBe(202);
   expect((await remove(app, "/api/users/user%20999")).status).toBe(202);
 });
+
+test("of a project's done jobs the newest 10,000 are kept", async () => {
+  await using app = await testApp();
+  const store = await openTestStore(app.config);
+  const done = Array.from({ length: limits.doneJobs + 3 }, (_, n) => ({
+    // In the order in which they were started.
+    id: `01900000-0000-7000-8000-${String(n).padStart(12, "0")}`,
+    projectId: 1,
+    kind: "erase-user" as const,
+    state: "done" as const,
+    detail: '{"counts":{}}',
+    createdAt: n,
+    endedAt: Date.now(),
+  }));
+  for (let at = 0; at < done.length; at += 1_000) {
+    await store.control
+      .insertInto("jobs")
+      .values(done.slice(at, at + 1_000))
+      .execute();
+  }
+  await finished(app, await remove(app, "/api/users/u1"));
+  const left = await store.control.selectFrom("jobs").select("id").orderBy("id").execute();
+  expect(left).toHaveLength(limits.doneJobs + 1);
+  expect(left[0]!.id).toBe(done[3]!.id);
+  await store.close();
+});

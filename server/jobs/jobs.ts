@@ -67,7 +67,25 @@ export async function startJob(control: Control, order: Order): Promise<Job> {
     endedAt: null,
   };
   await control.insertInto("jobs").values(row).execute();
+  await removeOldestDone(control, order.projectId);
   return jobOf(row);
+}
+
+/** Removes the oldest done jobs of a project that has more than are kept; each job that is started removes more than it adds. */
+async function removeOldestDone(control: Control, projectId: number): Promise<void> {
+  await control
+    .deleteFrom("jobs")
+    .where("id", "in", (eb) =>
+      eb
+        .selectFrom("jobs")
+        .select("id")
+        .where("projectId", "=", projectId)
+        .where("endedAt", "is not", null)
+        .orderBy("id", "desc")
+        .offset(limits.doneJobs)
+        .limit(10),
+    )
+    .execute();
 }
 
 /** A job's detail before it has begun. */

@@ -2,11 +2,13 @@
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { SQL } from "bun";
+import { createAccount } from "../accounts/create-account.ts";
 import { databaseFile } from "../storage/sqlite/open.ts";
 import { expectConsistent } from "../testing/consistency.ts";
-import { engine } from "../testing/engine.ts";
-import { openTestStore, type TestApp, testApp } from "../testing/test-app.ts";
+import { engine, makePlace, removePlace } from "../testing/engine.ts";
+import { openTestStore, type TestApp, testApp, testConfig } from "../testing/test-app.ts";
 import { untilListed } from "../testing/until-listed.ts";
+import { expireRecords } from "./retention.ts";
 import { Upkeep } from "./upkeep.ts";
 
 const dayMs = 24 * 60 * 60 * 1_000;
@@ -155,4 +157,72 @@ test("an event goes when its time is over, and its space goes back to the disk",
 
 function fail(error: unknown): never {
   throw error;
+}
+
+test("deliveries go after 30 days and done jobs after 90, in small steps, and others stay", async () => {
+  await using place = await testPlace();
+  const { control } = place.store;
+  const now = Date.now();
+  const passwordHash = "x";
+  const account = await control
+    .transaction()
+    .execute((transaction) =>
+      createAccount(transaction, { email: "a@example.com", password: "" }, passwordHash, null),
+    );
+  const projectId = account.firstProject!.id;
+  const delivery = (daysAgo: number, readAt: number | null) => ({
+    projectId,
+    eventId: Bun.randomUUIDv7(),
+    accountId: account.id,
+    destinationId: null,
+    kind: "dashboard" as const,
+    label: "Dashboard",
+    state: "delivered" as const,
+    detail: null,
+    createdAt: now - daysAgo * dayMs,
+    nextAttemptAt: null,
+    deliveredAt: null,
+    readAt,
+  });
+  const old = Array.from({ length: 450 }, (_, n) => delivery(31, n % 2 ? now : null));
+  const kept = [delivery(29, null), delivery(29, now), delivery(0, null)];
+  await control.insertInto("deliveries").values(old).execute();
+  await control.insertInto("deliveries").values(kept).execute();
+  const job = (endedDaysAgo: number | null) => ({
+    id: Bun.randomUUIDv7(),
+    projectId,
+    kind: "erase-user" as const,
+    state: endedDaysAgo === null ? ("waiting" as const) : ("done" as const),
+    detail: "{}",
+    createdAt: 1,
+    endedAt: endedDaysAgo === null ? null : now - endedDaysAgo * dayMs,
+  });
+  const keptJobs = [job(89), job(null)];
+  await control
+    .insertInto("jobs")
+    .values([job(91), job(400), ...keptJobs])
+    .execute();
+  let pauses = 0;
+  const pause = async () => void pauses++;
+  await expireRecords({ store: place.store, pause, onRemoved: () => {} }, now);
+  const left = await control.selectFrom("deliveries").select("eventId").orderBy("id").execute();
+  expect(left.map(({ eventId }) => eventId)).toEqual(kept.map(({ eventId }) => eventId));
+  const jobs = await control.selectFrom("jobs").select("id").orderBy("id").execute();
+  expect(jobs.map(({ id }) => id)).toEqual(keptJobs.map(({ id }) => id));
+  expect(pauses).toBe(2);
+});
+
+async function testPlace() {
+  const place = await makePlace();
+  const store = await openTestStore({
+    ...(await testConfig({ dataDirectory: place.dataDirectory })),
+    ...place,
+  });
+  return {
+    store,
+    async [Symbol.asyncDispose]() {
+      await store.close();
+      await removePlace(place);
+    },
+  };
 }

@@ -1,12 +1,16 @@
 import type { Kysely } from "kysely";
 import type { ControlTables } from "../storage/control-tables.ts";
-import type { EventFilter } from "../storage/store.ts";
+import type { EventFilter, Pause } from "../storage/store.ts";
 import type { Event } from "../wire/event.ts";
+import { limits } from "../wire/limits.ts";
 import { removeAll, type Work } from "./work.ts";
 
 const dayMs = 24 * 60 * 60 * 1_000;
 /** A request that came before its project was deleted has ended after this time, and its event was stored. */
 const lateMs = 60 * 60 * 1_000;
+
+/** Rows that a step deletes from a control table. */
+const stepRows = 200;
 
 /**
  * Channels of one project that are gone through together, so that what lies side by side in the database is written once. Of more, the search
@@ -22,6 +26,7 @@ export async function expire(work: Work, nowMs: number): Promise<number> {
   const { control, events } = work.store;
   // Before the others, which would take hours for what may go at once.
   let count = await events.removeExpired(nowMs, work.pause, work.onRemoved);
+  await events.flushCounters();
   for (const { projectId, channels, days } of sweepsOf(await keptForDays(control))) {
     const toMs = nowMs - days * dayMs;
     // Asked of the reader, which may take its time, so that the writer starts at the right place.
@@ -66,6 +71,50 @@ async function keptForDays(control: Kysely<ControlTables>): Promise<Kept[]> {
     .where("channels.events", ">", 0)
     .execute();
   return rows.flatMap(({ days, ...row }) => (days === null ? [] : [{ ...row, days }]));
+}
+
+/** Removes deliveries and done jobs that are too old: the oldest first, a few in each commit, as events wait for it. */
+export async function expireRecords({ store: { control }, pause }: Work, nowMs: number): Promise<void> {
+  await inSteps(pause, () =>
+    control
+      .deleteFrom("deliveries")
+      // Their ids are in the order of time, so that no index is needed to find the oldest.
+      .where("id", "in", (eb) =>
+        eb
+          .selectFrom((oldest) =>
+            oldest
+              .selectFrom("deliveries")
+              .select(["id", "createdAt"])
+              .orderBy("id")
+              .limit(stepRows)
+              .as("oldest"),
+          )
+          .select("oldest.id")
+          .where("oldest.createdAt", "<", nowMs - limits.deliveryDays * dayMs),
+      )
+      .executeTakeFirst(),
+  );
+  await inSteps(pause, () =>
+    control
+      .deleteFrom("jobs")
+      .where("id", "in", (eb) =>
+        eb
+          .selectFrom("jobs")
+          .select("id")
+          .where("endedAt", "<", nowMs - limits.doneJobDays * dayMs)
+          .limit(stepRows),
+      )
+      .executeTakeFirst(),
+  );
+}
+
+/** Repeats a deletion of up to `stepRows` rows until it finds fewer. */
+async function inSteps(pause: Pause, remove: () => Promise<{ numDeletedRows: bigint }>): Promise<void> {
+  for (;;) {
+    const { numDeletedRows } = await remove();
+    if (numDeletedRows < stepRows) return;
+    await pause();
+  }
 }
 
 /** Removes what is left of projects whose deletion is a while ago, with events of requests that were under way then. */

@@ -4,7 +4,7 @@ import { deleteChannel, deleteProject } from "./delete.ts";
 import { eraseTraces, eraseUser } from "./erase-user.ts";
 import { changeJob, type JobRow, openJob, openJobs } from "./jobs.ts";
 import { Leases } from "./lease.ts";
-import { expire, forgetDeletedProjects } from "./retention.ts";
+import { expire, expireRecords, forgetDeletedProjects } from "./retention.ts";
 import type { Work } from "./work.ts";
 
 type Rooms = {
@@ -178,6 +178,7 @@ export class Upkeep {
     await this.#alone("expiry", async ({ pause, ...rest }) => {
       const work = { ...rest, pause: () => this.#orGiveWay(pause) };
       await forgetDeletedProjects(work, this.#now());
+      await expireRecords(work, this.#now());
       const startMs = performance.now();
       const events = await expire(work, this.#now());
       if (events === 0) return;

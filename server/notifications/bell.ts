@@ -1,22 +1,31 @@
 import type { Kysely } from "kysely";
-import type { LiveStreams } from "../events/live.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import type { Arrival, EventStore } from "../storage/store.ts";
+import type { EventStore } from "../storage/store.ts";
 import type { Event } from "../wire/event.ts";
+import { limits } from "../wire/limits.ts";
 import type { Delivery, Notification } from "../wire/notification.ts";
 
 type Control = Kysely<ControlTables>;
 
-/** How many notifications an account has not read. */
+/** Notifications that are marked as read in one commit: events wait for it. */
+const markedMax = 500;
+
+/** How many notifications an account has not read, up to `limits.unreadCount`. */
 export async function countUnread(control: Control, accountId: string): Promise<number> {
   const { count } = await control
-    .selectFrom("deliveries")
+    .selectFrom(unread(control, accountId).limit(limits.unreadCount).as("unread"))
     .select((eb) => eb.fn.countAll<number>().as("count"))
-    .where("accountId", "=", accountId)
-    .where("kind", "=", "dashboard")
-    .where("readAt", "is", null)
     .executeTakeFirstOrThrow();
   return Number(count);
+}
+
+function unread(control: Control, accountId: string) {
+  return control
+    .selectFrom("deliveries")
+    .select("deliveries.id")
+    .where("accountId", "=", accountId)
+    .where("kind", "=", "dashboard")
+    .where("readAt", "is", null);
 }
 
 /**
@@ -76,42 +85,17 @@ export async function markRead(control: Control, accountId: string, ids?: string
   // Other texts are no notification's id.
   const numbers = ids?.filter((id) => /^\d{1,15}$/.test(id)).map(Number);
   if (numbers?.length === 0) return;
-  await control
-    .updateTable("deliveries")
-    .set({ readAt: Date.now() })
-    .where("accountId", "=", accountId)
-    .where("kind", "=", "dashboard")
-    .where("readAt", "is", null)
-    .$if(numbers !== undefined, (query) => query.where("id", "in", numbers!))
-    .execute();
-}
-
-/** Rings at the members who have the dashboard open. */
-export async function ring(
-  control: Control,
-  live: LiveStreams,
-  { event, projectId }: Arrival,
-): Promise<void> {
-  const rows = await control
-    .selectFrom("deliveries")
-    .innerJoin("projects", "projects.id", "deliveries.projectId")
-    .select(["deliveries.id", "deliveries.accountId", "projects.slug"])
-    .where("deliveries.eventId", "=", event.id)
-    .where("deliveries.projectId", "=", projectId)
-    .where("deliveries.kind", "=", "dashboard")
-    .execute();
-  for (const { id, accountId, slug } of rows) {
-    if (!live.hears(accountId)) continue;
-    const notification: Notification = {
-      id: String(id),
-      project: slug,
-      event,
-      readAt: null,
-    };
-    live.tellAccount(accountId, "notification", {
-      notification,
-      unread: await countUnread(control, accountId),
-    });
+  const readAt = Date.now();
+  for (;;) {
+    const some = unread(control, accountId)
+      .$if(numbers !== undefined, (query) => query.where("id", "in", numbers!))
+      .limit(markedMax);
+    const { numUpdatedRows } = await control
+      .updateTable("deliveries")
+      .set({ readAt })
+      .where("id", "in", some)
+      .executeTakeFirst();
+    if (numUpdatedRows < markedMax) return;
   }
 }
 
@@ -145,9 +129,11 @@ export async function listDeliveries(
   }));
 }
 
-/** Why nobody was notified of an event, as a sentence. */
+/** Why an event has no deliveries, as a sentence. */
 export function whySilent(event: Event): string {
   if (!event.notify) return 'Nobody was notified: the event was sent without "notify".';
+  if (Date.now() - Date.parse(event.createdAt) > limits.deliveryDays * 24 * 60 * 60 * 1_000)
+    return `Who was notified is not known any more: deliveries are kept for ${limits.deliveryDays} days.`;
   return "Nobody was notified: the event was sent with a createdAt that lay more than an hour back, or the project had no members then.";
 }
 

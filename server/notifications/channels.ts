@@ -25,15 +25,16 @@ export async function createChannels(
   const urlOf = ({ project, event }: Notice) =>
     project ? `/p/${project.slug}/events/${event.id}` : "/settings";
 
-  const browser: Send = async (notice) => {
+  const browser: Send = async (notice, timeoutMs) => {
     const { event, address, secret } = notice;
     const message = { title: titleOf(notice), body: bodyOf(notice), url: urlOf(notice), tag: event.id };
-    return sendPush({ endpoint: address, keys: JSON.parse(secret!) }, message, { ...keys, subject }, policy);
+    const subscription = { endpoint: address, keys: JSON.parse(secret!) };
+    return sendPush(subscription, message, { ...keys, subject }, policy, timeoutMs);
   };
 
   const mailer = config.smtpUrl === null ? null : createMailer(config.smtpUrl, config.emailFrom);
   const email: Send | undefined = mailer
-    ? async (notice) => {
+    ? async (notice, timeoutMs) => {
         const project = notice.project ?? { name: "Tidings" };
         const message = renderEventEmail(
           notice.event,
@@ -41,7 +42,7 @@ export async function createChannels(
           baseUrl + urlOf(notice),
           `${baseUrl}/settings`,
         );
-        return mailer.send({ ...message, to: notice.address });
+        return mailer.send({ ...message, to: notice.address }, timeoutMs);
       }
     : undefined;
 

@@ -1,11 +1,14 @@
 import type { z } from "@hono/zod-openapi";
-import type { Kysely, Selectable } from "kysely";
+import type { Kysely, Selectable, Transaction } from "kysely";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { limits } from "../wire/limits.ts";
 import type { Destination, NewDestination } from "../wire/notification.ts";
 import { problem } from "../wire/problems.ts";
 
 type Row = Selectable<ControlTables["destinations"]>;
+
+/** Deliveries that are looked through at a time. */
+const stepRows = 500;
 
 export async function listDestinations(
   control: Kysely<ControlTables>,
@@ -22,38 +25,88 @@ export async function listDestinations(
 }
 
 /**
- * Adds a browser of an account. The same push subscription sent again, also by another account that signed in there, takes
- * the place of what it was. Throws `limit-reached`.
+ * Adds a browser of an account, or renews the one that has the same push endpoint. Where that one belongs to another account, the
+ * browser's keys prove that this is the same browser: it then changes hands, and what waits for the former account is cancelled.
+ *
+ * Throws `limit-reached` and `destination-taken`.
  */
 export async function addBrowser(
   control: Kysely<ControlTables>,
   accountId: string,
   { label, subscription }: z.infer<typeof NewDestination>,
 ): Promise<Destination> {
-  const { count } = await control
+  const { p256dh, auth } = subscription.keys;
+  const row: Row = {
+    id: Bun.randomUUIDv7(),
+    accountId,
+    kind: "browser",
+    label,
+    address: subscription.endpoint,
+    secret: JSON.stringify({ p256dh, auth }),
+    enabled: 1,
+    createdAt: Date.now(),
+  };
+  const former = await control.transaction().execute(async (transaction) => {
+    // The row is locked until the end, so that an account's destinations are counted by one request at a time.
+    await transaction
+      .updateTable("accounts")
+      .set((eb) => ({ name: eb.ref("name") }))
+      .where("id", "=", accountId)
+      .execute();
+    const known = await insertOrLock(transaction, row);
+    if (known.accountId !== accountId) {
+      if (known.secret !== row.secret) {
+        throw problem("destination-taken", {
+          detail:
+            "This browser is registered by another account, with other keys. Unsubscribe it from push messages, and subscribe it anew.",
+        });
+      }
+      // A new row: a delivery of the former account that is being sent finds its destination gone.
+      await transaction.deleteFrom("destinations").where("id", "=", known.id).execute();
+      await insertOrLock(transaction, row);
+    } else if (known.id !== row.id) {
+      Object.assign(row, { id: known.id, createdAt: known.createdAt });
+      const { secret, enabled } = row;
+      await transaction
+        .updateTable("destinations")
+        .set({ label, secret, enabled })
+        .where("id", "=", row.id)
+        .execute();
+      return null;
+    }
+    await checkCount(transaction, accountId);
+    return known.accountId === accountId ? null : known;
+  });
+  if (former) {
+    const why = "The browser was registered by another account before this was sent.";
+    await cancelDeliveries(control, former.id, why);
+  }
+  return destinationOf(row);
+}
+
+/** Inserts a destination, or locks the one with the same address until the transaction ends; gives the one that is there. */
+async function insertOrLock(transaction: Transaction<ControlTables>, row: Row): Promise<Row> {
+  return transaction
+    .insertInto("destinations")
+    .values(row)
+    .onConflict((conflict) =>
+      conflict.columns(["kind", "address"]).doUpdateSet((eb) => ({ address: eb.ref("excluded.address") })),
+    )
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+
+async function checkCount(transaction: Transaction<ControlTables>, accountId: string): Promise<void> {
+  const { count } = await transaction
     .selectFrom("destinations")
     .select((eb) => eb.fn.countAll<number>().as("count"))
     .where("accountId", "=", accountId)
     .executeTakeFirstOrThrow();
-  if (count >= limits.destinationsPerAccount) {
+  if (Number(count) > limits.destinationsPerAccount) {
     throw problem("limit-reached", {
       detail: `An account can have ${limits.destinationsPerAccount} destinations. Remove a device that you no longer use.`,
     });
   }
-  const current = { accountId, label, secret: JSON.stringify(subscription.keys), enabled: 1 };
-  const row = await control
-    .insertInto("destinations")
-    .values({
-      ...current,
-      id: Bun.randomUUIDv7(),
-      kind: "browser",
-      address: subscription.endpoint,
-      createdAt: Date.now(),
-    })
-    .onConflict((conflict) => conflict.columns(["kind", "address"]).doUpdateSet(current))
-    .returningAll()
-    .executeTakeFirstOrThrow();
-  return destinationOf(row);
 }
 
 /** Throws `destination-unknown`. */
@@ -79,42 +132,63 @@ export async function switchDestination(
   id: string,
   enabled: boolean,
 ): Promise<Destination> {
-  const row = await findDestination(control, accountId, id);
-  await control.transaction().execute(async (transaction) => {
-    await transaction
-      .updateTable("destinations")
-      .set({ enabled: enabled ? 1 : 0 })
-      .where("id", "=", id)
-      .execute();
-    if (!enabled)
-      await cancelDeliveries(transaction, id, "The destination was switched off before this was sent.");
-  });
-  return destinationOf({ ...row, enabled: enabled ? 1 : 0 });
+  const row = { ...(await findDestination(control, accountId, id)), enabled: enabled ? 1 : 0 };
+  await control.updateTable("destinations").set({ enabled: row.enabled }).where("id", "=", id).execute();
+  if (!enabled) await cancelDeliveries(control, id, "The destination was switched off before this was sent.");
+  return destinationOf(row);
 }
 
-/** Removes a browser; the deliveries that it had stay, those that wait are cancelled. */
+/** Removes a browser, and cancels the deliveries that wait for it; the others stay. */
 export async function removeDestination(
   control: Kysely<ControlTables>,
   id: string,
   why: string,
 ): Promise<void> {
-  await control.transaction().execute(async (transaction) => {
-    await cancelDeliveries(transaction, id, why);
-    await transaction.deleteFrom("destinations").where("id", "=", id).where("kind", "=", "browser").execute();
-  });
+  await control.deleteFrom("destinations").where("id", "=", id).where("kind", "=", "browser").execute();
+  await cancelDeliveries(control, id, why);
 }
 
+/**
+ * Cancels what waits for a destination that is gone or switched off. That it is not sent does not hang on this: the sender looks at
+ * the destination before it sends. No index finds deliveries by destination, which each event would pay for; those that wait
+ * are looked through in small steps.
+ */
 async function cancelDeliveries(
   control: Kysely<ControlTables>,
   destinationId: string,
   detail: string,
 ): Promise<void> {
-  await control
-    .updateTable("deliveries")
-    .set({ state: "cancelled", detail, nextAttemptAt: null })
-    .where("destinationId", "=", destinationId)
-    .where("state", "=", "waiting")
-    .execute();
+  for (let last = { nextAttemptAt: -1, id: -1 }; ; ) {
+    const waiting = await control
+      .selectFrom("deliveries")
+      .select(["id", "destinationId", "nextAttemptAt"])
+      .where("state", "=", "waiting")
+      .where((eb) =>
+        eb.or([
+          eb("nextAttemptAt", ">", last.nextAttemptAt),
+          eb.and([eb("nextAttemptAt", "=", last.nextAttemptAt), eb("id", ">", last.id)]),
+        ]),
+      )
+      .where("nextAttemptAt", ">=", last.nextAttemptAt)
+      .orderBy("nextAttemptAt")
+      .orderBy("id")
+      .limit(stepRows)
+      .execute();
+    const ids = waiting.filter((row) => row.destinationId === destinationId).map(({ id }) => id);
+    if (ids.length > 0) {
+      await control
+        .updateTable("deliveries")
+        .set({ state: "cancelled", detail, nextAttemptAt: null })
+        .where("id", "in", ids)
+        .where("state", "=", "waiting")
+        .execute();
+    }
+    const { nextAttemptAt, id } = waiting.at(-1) ?? last;
+    last = { nextAttemptAt: nextAttemptAt!, id };
+    if (waiting.length < stepRows) return;
+    // On SQLite they are read on this thread: requests have their turn.
+    await Bun.sleep(0);
+  }
 }
 
 function destinationOf(row: Row): Destination {

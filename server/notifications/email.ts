@@ -13,8 +13,12 @@ export type EmailContent = {
 type Email = EmailContent & { to: string };
 
 export type Mailer = {
-  /** Hands a message to the mail server. Never throws for what the mail server does: that is the outcome. */
-  send(email: Email): Promise<Outcome>;
+  /**
+   * Hands a message to the mail server. Never throws for what the mail server does: that is the outcome.
+   *
+   * @param timeoutMs - for all of it
+   */
+  send(email: Email, timeoutMs?: number): Promise<Outcome>;
   /** Closes the connections, after what is being sent. */
   close(): void;
 };
@@ -45,18 +49,18 @@ export function createMailer(smtpUrl: string, from: string): Mailer {
     { from },
   );
   return {
-    async send({ to, ...content }) {
+    async send({ to, ...content }, timeoutMs = sendTimeoutMs) {
       // Anything but one plain address could be read as a list of them.
       if (!/^[^\s@,;:<>()"]+@[^\s@,;:<>()"]+$/.test(to)) {
         return { kind: "failed", detail: `${JSON.stringify(to)} is not an e-mail address.` };
       }
-      const signal = AbortSignal.timeout(sendTimeoutMs);
+      const signal = AbortSignal.timeout(timeoutMs);
       try {
         const message = { ...content, to: { name: "", address: to }, signal };
         const { response } = await transport.sendMail(message);
         return { kind: "delivered", detail: `The mail server answered: ${sentence(response)}` };
       } catch (error) {
-        return judge(error as MailError, signal);
+        return judge(error as MailError, signal, timeoutMs);
       }
     },
     close: () => transport.close(),
@@ -65,9 +69,13 @@ export function createMailer(smtpUrl: string, from: string): Mailer {
 
 type MailError = Error & { code?: string; response?: string; responseCode?: number };
 
-function judge({ message, code, response, responseCode }: MailError, signal: AbortSignal): Outcome {
+function judge(
+  { message, code, response, responseCode }: MailError,
+  signal: AbortSignal,
+  timeoutMs: number,
+): Outcome {
   if (signal.aborted) {
-    return { kind: "retry", detail: `The mail server did not finish within ${sendTimeoutMs / 1_000} s.` };
+    return { kind: "retry", detail: `The mail server did not finish within ${timeoutMs / 1_000} s.` };
   }
   if (responseCode === undefined) {
     return { kind: "retry", detail: `The mail server can't be reached: ${sentence(message)}` };

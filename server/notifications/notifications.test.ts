@@ -1,11 +1,16 @@
 // @engines sqlite, postgres
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
+import { openStream } from "../testing/event-stream.ts";
 import { pushService } from "../testing/push-service.ts";
 import { smtpInbox } from "../testing/smtp-inbox.ts";
-import { type TestApp, testApp } from "../testing/test-app.ts";
+import { openTestStore, type TestApp, testApp } from "../testing/test-app.ts";
 import { until } from "../testing/until.ts";
 import type { Event } from "../wire/event.ts";
+import { limits } from "../wire/limits.ts";
 import type { Delivery, Destination, Notification } from "../wire/notification.ts";
+import type { PushSubscription } from "./push.ts";
 
 const service = pushService();
 let inbox: Awaited<ReturnType<typeof smtpInbox>>;
@@ -194,6 +199,38 @@ describe("the bell", () => {
       await call("GET", `/api/notifications${query}`, undefined, 400);
   });
 
+  test("counts up to 1,000, and all are read at once however many there are", async () => {
+    const [newest] = (await bell("?limit=1")).notifications;
+    const store = await openTestStore(app.config);
+    const one = await store.control
+      .selectFrom("deliveries")
+      .selectAll()
+      .where("id", "=", Number(newest!.id))
+      .executeTakeFirstOrThrow();
+    const { id: _, ...unread } = { ...one, readAt: null };
+    for (let made = 0; made < 1_200; made += 300)
+      await store.control.insertInto("deliveries").values(Array(300).fill(unread)).execute();
+    expect((await bell()).unread).toBe(limits.unreadCount);
+    expect(await call<Bell>("POST", "/api/notifications/read", {})).toMatchObject({ unread: 0 });
+    await store.control.deleteFrom("deliveries").where("id", ">", one.id).execute();
+    await store.close();
+  });
+
+  test("tells open dashboards at once of one, and of many what they can show", async () => {
+    await call("POST", "/api/notifications/read", {});
+    using stream = await openStream(app, "?channel=none", session);
+    const next = async () => {
+      const { data } = (await stream.next("notification"))!;
+      return JSON.parse(data) as { notification: Notification; unread: number };
+    };
+    const event = await record({ channel: "a", name: "one", notify: true });
+    expect(await next()).toMatchObject({ notification: { event, readAt: null }, unread: 1 });
+    await app.post(Array.from({ length: 200 }, (_, n) => ({ channel: "a", name: `${n}`, notify: true })));
+    let told = 0;
+    for (let unread = 1; unread < 201; told++) ({ unread } = await next());
+    expect(told).toBeLessThan(50);
+  });
+
   test("rings for every member of a project, and each reads it alone", async () => {
     const other = await app.another("Team", "team@example.com");
     const member = { ...session, cookie: await app.signIn("team@example.com") };
@@ -231,6 +268,85 @@ describe("a destination", () => {
     const browsers = (await destinations()).filter(({ kind }) => kind === "browser");
     expect(browsers.map(({ label }) => label)).toEqual(["second"]);
     await remove(browsers[0]!);
+  });
+
+  describe("that another account registers too", () => {
+    let member: Record<string, string>;
+    const register = (subscription: PushSubscription, status: number) =>
+      call<{ detail?: string }>(
+        "POST",
+        "/api/destinations",
+        { kind: "browser", label: "theirs", subscription },
+        status,
+        member,
+      );
+    /** A browser of the owner's with a delivery that failed once and waits. */
+    async function withWaiting() {
+      const { subscription, destination } = await subscribe("mine");
+      service.answerNext(503);
+      const event = await record({ channel: "a", name: "secret", notify: true });
+      const delivery = async () =>
+        (await call<Sent>("GET", `/api/events/${event.id}/deliveries`)).deliveries.find(
+          ({ kind }) => kind === "browser",
+        )!;
+      while ((await delivery()).detail === null) await Bun.sleep(5);
+      return { subscription, destination, delivery };
+    }
+    beforeAll(async () => {
+      await app.another("Other", "other@example.com");
+      member = { ...session, cookie: await app.signIn("other@example.com") };
+    });
+
+    test("with keys of its own is refused: who has not the browser's keys is not that browser", async () => {
+      const { subscription, destination, delivery } = await withWaiting();
+      const { keys } = service.subscribe();
+      expect(await register({ ...subscription, keys }, 409)).toMatchObject({
+        detail: expect.stringContaining("another account"),
+      });
+      expect((await destinations()).some(({ id }) => id === destination.id)).toBe(true);
+      expect((await delivery()).state).toBe("waiting");
+      await remove(destination);
+    });
+
+    test("from the same browser takes it over, without what waits for the account that had it", async () => {
+      const { subscription, destination, delivery } = await withWaiting();
+      await register(subscription, 201);
+      expect((await destinations()).some(({ id }) => id === destination.id)).toBe(false);
+      expect(await delivery()).toMatchObject({
+        state: "cancelled",
+        nextAttemptAt: null,
+        detail: expect.stringContaining("another account"),
+      });
+      const theirs = await call<{ destinations: Destination[] }>(
+        "GET",
+        "/api/destinations",
+        undefined,
+        200,
+        member,
+      );
+      const taken = theirs.destinations.find(({ kind }) => kind === "browser")!;
+      expect(taken.id).not.toBe(destination.id);
+      await call("DELETE", `/api/destinations/${taken.id}`, undefined, 200, member);
+    });
+
+    test("at the same time has one owner", async () => {
+      const subscription = service.subscribe();
+      const body = { kind: "browser", label: "shared", subscription };
+      await Promise.all(
+        [session, member, session, member].map((headers) =>
+          call("POST", "/api/destinations", body, 201, headers),
+        ),
+      );
+      const lists = await Promise.all(
+        [session, member].map((headers) =>
+          call<{ destinations: Destination[] }>("GET", "/api/destinations", undefined, 200, headers),
+        ),
+      );
+      const holders = lists.map(({ destinations }) => destinations.find(({ kind }) => kind === "browser"));
+      expect(holders.filter((held) => held !== undefined)).toHaveLength(1);
+      const owner = holders[0] ? session : member;
+      await call("DELETE", `/api/destinations/${(holders[0] ?? holders[1])!.id}`, undefined, 200, owner);
+    });
   });
 
   test("whose browser has unsubscribed is removed, and the delivery says so", async () => {
@@ -279,10 +395,28 @@ describe("a destination", () => {
       { kind: "browser", label: " ", subscription },
       { kind: "browser", label: "x", subscription: { ...subscription, endpoint: "nowhere" } },
       { kind: "browser", label: "x", subscription: { endpoint: subscription.endpoint } },
+      ...["ftp://example.com/push", "file:///etc/passwd", "javascript:alert(1)", "data:,x"].map(
+        (endpoint) => ({
+          kind: "browser",
+          label: "x",
+          subscription: { ...subscription, endpoint },
+        }),
+      ),
     ];
     for (const body of refused) await call("POST", "/api/destinations", body, 422);
-    const made: Destination[] = [];
-    while (made.length < 48) made.push((await subscribe(`${made.length}`)).destination);
+    const answers = await Promise.all(
+      Array.from({ length: 60 }, () =>
+        app.request("/api/destinations", {
+          method: "POST",
+          headers: session,
+          body: JSON.stringify({ kind: "browser", label: "x", subscription: service.subscribe() }),
+        }),
+      ),
+    );
+    const statuses = answers.map(({ status }) => status).sort();
+    expect(statuses).toEqual([...Array(48).fill(201), ...Array(12).fill(409)]);
+    const made = (await destinations()).filter(({ kind }) => kind === "browser");
+    expect(made).toHaveLength(48);
     await call("POST", "/api/destinations", { kind: "browser", label: "x", subscription }, 409);
     for (const destination of made) await remove(destination);
   });
@@ -311,14 +445,65 @@ describe("a destination", () => {
   test("that lies in a private network is refused unless that is allowed", async () => {
     await using own = await testApp({ allowPrivateAddresses: false });
     const headers = { cookie: await own.signIn(), origin: own.address, "content-type": "application/json" };
-    const body = JSON.stringify({ kind: "browser", label: "inner", subscription: service.subscribe() });
-    const made = (await (
-      await own.request("/api/destinations", { method: "POST", headers, body })
-    ).json()) as { destination: Destination };
+    const { keys } = service.subscribe();
+    const add = (endpoint: string) =>
+      own.request("/api/destinations", {
+        method: "POST",
+        headers,
+        body: JSON.stringify({ kind: "browser", label: "inner", subscription: { endpoint, keys } }),
+      });
+    for (const endpoint of ["http://push.example.com/1", "https://127.0.0.1/1", "https://[::1]/1"]) {
+      const response = await add(endpoint);
+      expect(response.status).toBe(422);
+      expect(await response.json()).toMatchObject({ errors: [{ pointer: "/subscription/endpoint" }] });
+    }
+    // Where a name leads is known when it is called.
+    const made = (await (await add("https://localhost/1")).json()) as { destination: Destination };
     const tried = await own.request(`/api/destinations/${made.destination.id}/test`, {
       method: "POST",
       headers,
     });
-    expect(await tried.json()).toMatchObject({ delivered: false });
+    expect(await tried.json()).toMatchObject({
+      delivered: false,
+      detail: expect.stringContaining("not a public"),
+    });
+  });
+
+  test("that does not answer is told of before the request runs out of time", async () => {
+    const silent = createServer(() => {}).listen(0, "127.0.0.1");
+    await once(silent, "listening");
+    const { port } = silent.address() as AddressInfo;
+    await using mailing = await testApp({ smtpUrl: `smtp://127.0.0.1:${port}`, emailFrom: "a@example.com" });
+    const headers = {
+      cookie: await mailing.signIn(),
+      origin: mailing.address,
+      "content-type": "application/json",
+    };
+    const subscription = { ...service.subscribe(), endpoint: `http://127.0.0.1:${port}/push` };
+    await mailing.request("/api/destinations", {
+      method: "POST",
+      headers,
+      body: JSON.stringify({ kind: "browser", label: "silent", subscription }),
+    });
+    const { destinations } = (await (await mailing.request("/api/destinations", { headers })).json()) as {
+      destinations: Destination[];
+    };
+    const tests = destinations
+      .filter(({ kind }) => kind !== "dashboard")
+      .map(async ({ id }) => {
+        const answer = await mailing.request(`/api/destinations/${id}/test`, { method: "POST", headers });
+        return answer.json();
+      });
+    expect(tests).toHaveLength(2);
+    const startedMs = performance.now();
+    for (const answer of await Promise.all(tests)) {
+      expect(answer).toMatchObject({
+        ok: true,
+        delivered: false,
+        detail: expect.stringContaining(`within ${limits.destinationTestMs / 1_000} s`),
+      });
+    }
+    expect(performance.now() - startedMs).toBeLessThan((limits.requestSeconds * 1_000) / 2);
+    silent.close();
   });
 });

@@ -51,7 +51,7 @@ export async function callOutbound(
   call: OutboundCall,
   policy: OutboundPolicy,
 ): Promise<OutboundAnswer> {
-  const url = checkUrl(address, policy);
+  const url = checkAddress(address, policy);
   const { method, headers, body, timeoutMs = timeoutMsDefault } = call;
   const { promise, resolve, reject } = Promise.withResolvers<OutboundAnswer>();
   const request = (url.protocol === "https:" ? requestHttps : requestHttp)(url, {
@@ -137,7 +137,8 @@ specialIpv6.addSubnet("2001:db8::", 32, "ipv6");
 specialIpv6.addSubnet("2002::", 16, "ipv6"); // 6to4: an IPv4 address within
 specialIpv6.addSubnet("3fff::", 20, "ipv6");
 
-function checkUrl(address: string, { allowPrivate }: OutboundPolicy): URL {
+/** Throws `AddressRefused` where the policy forbids the address as it is written; a name is looked up when it is called. */
+export function checkAddress(address: string, { allowPrivate }: OutboundPolicy): URL {
   const url = URL.parse(address);
   if (!url || (url.protocol !== "https:" && url.protocol !== "http:")) {
     throw new AddressRefused("This is not an address that begins with https://.");

@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import type { House } from "../house.ts";
 import type { Routes } from "../routes.ts";
+import { limits } from "../wire/limits.ts";
 import {
   DestinationAnswer,
   DestinationChange,
@@ -20,6 +21,7 @@ import {
   removeDestination,
   switchDestination,
 } from "./destinations.ts";
+import { AddressRefused, checkAddress, type OutboundPolicy } from "./outbound.ts";
 
 const notificationsDefault = 50;
 const notificationsMax = 200;
@@ -32,7 +34,7 @@ const NotificationQuery = z.strictObject({
     .optional(),
 });
 
-export function addNotificationRoutes(routes: Routes, { store, channels, baseUrl }: House): void {
+export function addNotificationRoutes(routes: Routes, { store, channels, config, baseUrl }: House): void {
   const { control } = store;
 
   routes.add(
@@ -93,7 +95,10 @@ export function addNotificationRoutes(routes: Routes, { store, channels, baseUrl
       answer: DestinationAnswer,
       problems: [409],
     },
-    async ({ account, body }) => ({ ok: true, destination: await addBrowser(control, account.id, body) }),
+    async ({ account, body }) => {
+      checkEndpoint(body.subscription.endpoint, { allowPrivate: config.allowPrivateAddresses });
+      return { ok: true, destination: await addBrowser(control, account.id, body) };
+    },
   );
 
   routes.add(
@@ -154,25 +159,35 @@ export function addNotificationRoutes(routes: Routes, { store, channels, baseUrl
         throw problem("limit-reached", {
           detail: "The dashboard needs no test: the bell shows every notification.",
         });
-      const outcome = await send({
-        event: {
-          id: Bun.randomUUIDv7(),
-          name: "It works",
-          channelId: "test",
-          userId: "",
-          icon: "🔔",
-          notify: true,
-          tags: { from: baseUrl },
-          createdAt: new Date().toISOString(),
-        },
-        project: null,
-        address,
-        secret,
-      });
+      const event = {
+        id: Bun.randomUUIDv7(),
+        name: "It works",
+        channelId: "test",
+        userId: "",
+        icon: "🔔",
+        notify: true,
+        tags: { from: baseUrl },
+        createdAt: new Date().toISOString(),
+      };
+      const outcome = await send({ event, project: null, address, secret }, limits.destinationTestMs);
       if (outcome.kind === "gone") await removeDestination(control, id, outcome.detail);
       return { ok: true, delivered: outcome.kind === "delivered", detail: outcome.detail };
     },
   );
+}
+
+/** Throws `body-invalid` where the server would never call this endpoint. */
+function checkEndpoint(endpoint: string, policy: OutboundPolicy): void {
+  try {
+    checkAddress(endpoint, policy);
+  } catch (error) {
+    if (!(error instanceof AddressRefused)) throw error;
+    const { message } = error;
+    throw problem("body-invalid", {
+      detail: message,
+      errors: [{ pointer: "/subscription/endpoint", detail: message }],
+    });
+  }
 }
 
 function emailUnavailable() {

@@ -243,6 +243,20 @@ for (const engine of stores) {
       expect(service.received).toHaveLength(60);
     });
 
+    test("is not held up by a destination that does not answer", async () => {
+      await browser("silent");
+      const held = service.holdNext();
+      await record("held");
+      now += 10 * second;
+      const sender = newSender();
+      sender.wake();
+      await held;
+      await record("next");
+      now += 10 * second;
+      sender.wake();
+      expect((await service.next(2_000)).payload).toMatchObject({ title: "next" });
+    });
+
     test("leaves to another what that one has claimed, for a minute", async () => {
       await browser();
       await record();
@@ -277,6 +291,46 @@ for (const engine of stores) {
           detail: expect.stringContaining("switched off"),
         },
       ]);
+      expect(service.received).toHaveLength(0);
+    });
+
+    test("sends nothing to one who is no member any more", async () => {
+      await browser();
+      await record();
+      await store.control.deleteFrom("members").where("accountId", "=", accountId).execute();
+      now += 10 * second;
+      expect(await attempted(newSender(), 1)).toMatchObject([
+        { state: "dead", detail: expect.stringContaining("no longer a member") },
+      ]);
+      expect(service.received).toHaveLength(0);
+    });
+
+    test("sends nothing to a destination that changed hands after the delivery was made", async () => {
+      const { id } = await browser();
+      await record();
+      const passwordHash = "unused";
+      const other = await store.control
+        .transaction()
+        .execute((transaction) =>
+          createAccount(transaction, { email: "b@example.com", password: "" }, passwordHash, null),
+        );
+      // As a version did that handed the row on.
+      await store.control
+        .updateTable("destinations")
+        .set({ accountId: other.id })
+        .where("id", "=", id)
+        .execute();
+      now += 10 * second;
+      expect(await attempted(newSender(), 1)).toMatchObject([{ state: "dead" }]);
+      expect(service.received).toHaveLength(0);
+    });
+
+    test("sends nothing that is left of an account that was deleted", async () => {
+      await browser();
+      await record();
+      await store.control.deleteFrom("accounts").where("id", "=", accountId).execute();
+      now += 10 * second;
+      expect(await attempted(newSender(), 1)).toMatchObject([{ state: "dead" }]);
       expect(service.received).toHaveLength(0);
     });
 

@@ -1,4 +1,4 @@
-import type { Selectable } from "kysely";
+import type { Kysely, Selectable } from "kysely";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Arrival, Store } from "../storage/store.ts";
 import type { Event } from "../wire/event.ts";
@@ -16,8 +16,27 @@ export type Notice = {
   secret: string | null;
 };
 
-/** Sends one notification; throws only where the program is at fault. */
-export type Send = (notice: Notice) => Promise<Outcome>;
+/** Sends one notification, within a time that it has a default for; throws only where the program is at fault. */
+export type Send = (notice: Notice, timeoutMs?: number) => Promise<Outcome>;
+
+/** Where a delivery is to be sent; role and address are null where it no longer is. */
+type Target = {
+  slug: string;
+  name: string;
+  role: string | null;
+  address: string | null;
+  secret: string | null;
+};
+
+type Sent = {
+  delivery: Delivery;
+  outcome: Outcome;
+  /** For so long it is tried to write this down. */
+  untilMs: number;
+};
+
+/** What is written down of deliveries alike. */
+type Change = { ids: number[]; attempts: number; set: Partial<Delivery> };
 
 type Rooms = {
   store: Store;
@@ -29,7 +48,15 @@ type Rooms = {
 };
 
 /** Deliveries that are sent at the same time. */
-const claimMax = 16;
+const sendingMax = 32;
+/**
+ * After a claim the sender rests so many times as long as it took. While many events arrive, a claim waits for them, so that a long one means
+ * a long rest: sending shares its thread and the writer with ingest, and takes little of both.
+ */
+const restRatio = 16;
+const restMsMax = 500;
+/** What was sent within this time is written down together. */
+const settleRestMs = 20;
 /** A claimed delivery is another's again after this: the process that held it has died. */
 const leaseMs = 60_000;
 /** For so long it is tried to write down how a delivery went: with the sending itself, less than the lease. */
@@ -53,6 +80,13 @@ export class Sender {
   readonly #random: () => number;
   /** Events of this process, passed along; those from before a restart or of another node are read again. */
   readonly #events = new Map<string, { event: Event; arrivalMs: number }>();
+  /** How many are being sent. */
+  #sending = 0;
+  /** What was sent and is not written down yet. */
+  #sent: Sent[] = [];
+  /** Nothing is claimed before this, as `performance.now` counts. */
+  #claimAtMs = 0;
+  #changed = Promise.withResolvers<void>();
   #timer: Timer | null = null;
   #working: Promise<void> | null = null;
   #again = false;
@@ -72,6 +106,7 @@ export class Sender {
     }
     if (this.#closed) return;
     this.#again = true;
+    this.#changed.resolve();
     this.#working ??= this.#work()
       .catch((error) => {
         this.#rooms.onError(error);
@@ -92,7 +127,10 @@ export class Sender {
   async close(): Promise<void> {
     this.#closed = true;
     if (this.#timer) clearTimeout(this.#timer);
+    this.#changed.resolve();
     await this.#working;
+    // After a failure, nobody waits for what is still being sent.
+    if (this.#sending > 0 || this.#sent.length > 0) await this.#work().catch(this.#rooms.onError);
   }
 
   /** How long to wait before the next attempt. */
@@ -101,59 +139,118 @@ export class Sender {
   }
 
   async #work(): Promise<void> {
-    while (!this.#closed) {
-      this.#again = false;
-      const now = this.#now();
-      const claimed = await this.#rooms.store.claimDeliveries(now, now + leaseMs, claimMax);
-      if (claimed.length === 0) break;
-      await Promise.all(claimed.map((delivery) => this.#deliver(delivery)));
-    }
-    if (!this.#closed) await this.#sleep();
-  }
-
-  async #deliver(delivery: Delivery): Promise<void> {
-    let outcome: Outcome;
-    try {
-      outcome = await this.#send(delivery);
-    } catch (error) {
-      this.#rooms.onError(error);
-      outcome = { kind: "retry", detail: `Tidings failed at it: ${(error as Error).message}` };
-    }
-    // What was sent is to be known as sent before it is due again; the storage may be away for a moment.
-    const untilMs = this.#now() + settleMs;
     for (;;) {
-      try {
-        return await this.#settle(delivery, outcome);
-      } catch (error) {
-        if (this.#closed || this.#now() > untilMs) throw error;
-        await Bun.sleep(troubleMs);
+      if (this.#sent.length > 0) await this.#settleSent();
+      if (this.#canClaim && performance.now() >= this.#claimAtMs) await this.#claim();
+      const isIdle = this.#sending === 0 && this.#sent.length === 0;
+      if (isIdle && (this.#closed || !this.#again)) {
+        if (!this.#closed) await this.#sleep();
+        return;
       }
+      await this.#untilDue();
     }
   }
 
-  async #send(delivery: Delivery): Promise<Outcome> {
-    const { channels, store } = this.#rooms;
-    const { control } = store;
-    const send = delivery.kind === "dashboard" ? undefined : channels[delivery.kind];
+  /** Whether there may be something to send, and there is room for it. */
+  get #canClaim(): boolean {
+    return this.#again && this.#sending < sendingMax && !this.#closed;
+  }
+
+  async #claim(): Promise<void> {
+    this.#again = false;
+    const startedAt = performance.now();
+    const now = this.#now();
+    const free = sendingMax - this.#sending;
+    const claimed = await this.#rooms.store.claimDeliveries(now, now + leaseMs, free);
+    if (claimed.length > 0) await this.#start(claimed);
+    if (claimed.length === free) this.#again = true;
+    else if (!this.#again) await this.#sleep();
+    const endedAt = performance.now();
+    this.#claimAtMs = endedAt + Math.min((endedAt - startedAt) * restRatio, restMsMax);
+  }
+
+  /** Resolves when something was sent, or when more may be claimed. */
+  async #untilDue(): Promise<void> {
+    while (this.#sent.length === 0 && !(this.#closed && this.#sending === 0)) {
+      const waitMs = this.#claimAtMs - performance.now();
+      if (this.#canClaim && waitMs <= 0) return;
+      const changed = this.#changed.promise;
+      await (this.#canClaim ? Promise.race([changed, Bun.sleep(waitMs)]) : changed);
+      this.#changed = Promise.withResolvers<void>();
+    }
+    if (!this.#closed) await Bun.sleep(settleRestMs);
+  }
+
+  async #start(claimed: Delivery[]): Promise<void> {
+    const targets = await this.#targetsOf(claimed);
+    // Deliveries of one event are claimed together: it is read once.
+    const events = new Map<string, Promise<Event | null>>();
+    for (const delivery of claimed) {
+      const { eventId, projectId } = delivery;
+      const key = `${projectId} ${eventId}`;
+      const event = events.get(key) ?? this.#event(delivery);
+      events.set(key, event);
+      this.#sending++;
+      this.#send(delivery, targets.get(delivery.id), event)
+        .catch((error: unknown): Outcome => {
+          this.#rooms.onError(error);
+          return { kind: "retry", detail: `Tidings failed at it: ${(error as Error).message}` };
+        })
+        .then((outcome) => {
+          this.#sending--;
+          this.#sent.push({ delivery, outcome, untilMs: this.#now() + settleMs });
+          this.#changed.resolve();
+        });
+    }
+  }
+
+  /**
+   * Where deliveries are to be sent. All that is asked is asked now: since a delivery was made, a member may have left, and a browser
+   * changed hands.
+   */
+  async #targetsOf(deliveries: Delivery[]): Promise<Map<number, Target>> {
+    const rows = await this.#rooms.store.control
+      .selectFrom("deliveries")
+      .innerJoin("projects", "projects.id", "deliveries.projectId")
+      .leftJoin("members", (join) =>
+        join
+          .onRef("members.projectId", "=", "deliveries.projectId")
+          .onRef("members.accountId", "=", "deliveries.accountId"),
+      )
+      .leftJoin("destinations", (join) =>
+        join
+          .onRef("destinations.id", "=", "deliveries.destinationId")
+          .onRef("destinations.accountId", "=", "deliveries.accountId")
+          .on("destinations.enabled", "=", 1),
+      )
+      .select(["deliveries.id", "slug", "projects.name", "members.role", "address", "secret"])
+      .where(
+        "deliveries.id",
+        "in",
+        deliveries.map(({ id }) => id),
+      )
+      .execute();
+    return new Map(rows.map((row) => [row.id, row]));
+  }
+
+  async #send(
+    delivery: Delivery,
+    target: Target | undefined,
+    eventFound: Promise<Event | null>,
+  ): Promise<Outcome> {
+    const event = await eventFound;
+    const send = delivery.kind === "dashboard" ? undefined : this.#rooms.channels[delivery.kind];
     if (!send)
       return {
         kind: "failed",
         detail: `Sending to a destination of this kind (${delivery.kind}) is not configured.`,
       };
-    const destination = await control
-      .selectFrom("destinations")
-      .select(["address", "secret"])
-      .where("id", "=", delivery.destinationId)
-      .executeTakeFirst();
-    if (!destination) return { kind: "failed", detail: "The destination was removed." };
-    const project = await control
-      .selectFrom("projects")
-      .select(["slug", "name"])
-      .where("id", "=", delivery.projectId)
-      .executeTakeFirst();
-    const event = await this.#event(delivery);
-    if (!project || !event) return { kind: "failed", detail: "The event was deleted." };
-    return send({ event, project, ...destination });
+    if (!target) return { kind: "failed", detail: "The delivery was removed." };
+    const { slug, name, role, address, secret } = target;
+    if (role === null) return { kind: "failed", detail: "The account is no longer a member of the project." };
+    if (address === null) return { kind: "failed", detail: "The destination was removed." };
+    if (!event) return { kind: "failed", detail: "The event was deleted." };
+    return send({ event, project: { slug, name }, address, secret });
   }
 
   async #event({ eventId, projectId, createdAt }: Delivery): Promise<Event | null> {
@@ -164,39 +261,68 @@ export class Sender {
     return json === null ? null : (JSON.parse(json) as Event);
   }
 
-  async #settle(delivery: Delivery, outcome: Outcome): Promise<void> {
-    const { control } = this.#rooms.store;
-    const now = this.#now();
-    const { detail } = outcome;
-    const update = (change: Partial<Delivery>) =>
-      control
-        .updateTable("deliveries")
-        .set({ detail, nextAttemptAt: null, ...change })
-        .where("id", "=", delivery.id)
-        // One that was cancelled or claimed again meanwhile is left alone, unless it came through.
-        .$if(outcome.kind !== "delivered", (query) =>
-          query.where("state", "=", "waiting").where("attempts", "=", delivery.attempts),
-        )
-        .execute();
-    switch (outcome.kind) {
-      case "delivered":
-        await update({ state: "delivered", deliveredAt: now });
-        return;
-      case "failed":
-        await update({ state: "dead" });
-        return;
-      case "gone":
-        await update({ state: "dead" });
-        if (delivery.destinationId) await removeDestination(control, delivery.destinationId, detail);
-        return;
-      case "retry": {
-        const nextAttemptAt = Math.round(
-          now + Math.max(this.backoffMs(delivery.attempts), outcome.retryAfterMs ?? 0),
-        );
-        const isOver = nextAttemptAt - delivery.createdAt > giveUpMs;
-        await update(isOver ? { state: "dead" } : { nextAttemptAt });
-      }
+  /**
+   * Writes down how deliveries went, many at a time. What was sent is to be known as sent before it is due again, so where the storage
+   * does not take it, it is tried again for a while.
+   */
+  async #settleSent(): Promise<void> {
+    const sent = this.#sent.splice(0);
+    try {
+      await this.#settle(sent);
+    } catch (error) {
+      const now = this.#now();
+      if (!this.#closed) this.#sent.push(...sent.filter(({ untilMs }) => now < untilMs));
+      throw error;
     }
+  }
+
+  async #settle(sent: Sent[]): Promise<void> {
+    const { control } = this.#rooms.store;
+    const changes = this.#changesOf(sent);
+    const write = async (on: Kysely<ControlTables>) => {
+      for (const { ids, attempts, set } of changes) {
+        await on
+          .updateTable("deliveries")
+          .set(set)
+          .where("id", "in", ids)
+          // One that was cancelled or claimed again meanwhile is left alone, unless it came through.
+          .$if(set.state !== "delivered", (query) =>
+            query.where("state", "=", "waiting").where("attempts", "=", attempts),
+          )
+          .execute();
+      }
+    };
+    await (changes.length === 1 ? write(control) : control.transaction().execute(write));
+    for (const { delivery, outcome } of sent) {
+      const { destinationId } = delivery;
+      if (outcome.kind !== "gone" || !destinationId) continue;
+      await removeDestination(control, destinationId, outcome.detail);
+    }
+  }
+
+  /** What is to be written, with a statement for all deliveries that it is the same for. */
+  #changesOf(sent: Sent[]): Change[] {
+    const now = this.#now();
+    const changes = new Map<string, Change>();
+    for (const { delivery, outcome } of sent) {
+      const set = this.#changeOf(delivery, outcome, now);
+      const { attempts } = delivery;
+      const key = JSON.stringify([set, attempts]);
+      const known = changes.get(key);
+      if (known) known.ids.push(delivery.id);
+      else changes.set(key, { ids: [delivery.id], attempts, set });
+    }
+    return [...changes.values()];
+  }
+
+  #changeOf({ attempts, createdAt }: Delivery, outcome: Outcome, now: number): Partial<Delivery> {
+    const ended = { detail: outcome.detail, nextAttemptAt: null };
+    if (outcome.kind === "delivered") return { ...ended, state: "delivered", deliveredAt: now };
+    if (outcome.kind !== "retry") return { ...ended, state: "dead" };
+    const nextAttemptAt = Math.round(now + Math.max(this.backoffMs(attempts), outcome.retryAfterMs ?? 0));
+    return nextAttemptAt - createdAt > giveUpMs
+      ? { ...ended, state: "dead" }
+      : { detail: outcome.detail, nextAttemptAt };
   }
 
   async #sleep(): Promise<void> {

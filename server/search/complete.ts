@@ -15,6 +15,7 @@ const valuesMax = 20;
 export function createComplete(control: Kysely<ControlTables>, events: EventStore) {
   async function channels(projectId: number, prefix: string, limit: number): Promise<string[]> {
     const pattern = `${prefix.toLowerCase().replace(/[\\%_]/g, "\\$&")}%`;
+    await events.flushCounters();
     const rows = await control
       .selectFrom("channels")
       .select("name")

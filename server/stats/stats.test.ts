@@ -1,10 +1,16 @@
 // @engines sqlite, postgres
+import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { SQL } from "bun";
 import fc from "fast-check";
+import { databaseFile } from "../storage/sqlite/open.ts";
+import { expectConsistent } from "../testing/consistency.ts";
 import { effort } from "../testing/effort.ts";
+import { finished } from "../testing/jobs.ts";
 import { scenarios } from "../testing/scenarios.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
 import type { Event } from "../wire/event.ts";
+import { limits } from "../wire/limits.ts";
 import type { Stats } from "../wire/stats.ts";
 
 let app: TestApp;
@@ -371,3 +377,68 @@ scenarios(
     },
   ],
 );
+
+test("names without end are counted together, and each is still found by its name", async () => {
+  const own = await testApp();
+  const hourMs = 3_600_000;
+  const start = Math.floor(Date.now() / hourMs) * hourMs - 5 * hourMs;
+  const range = { from: String(start), to: String(start + 3 * hourMs), by: "hour" };
+  const of = async (query: Record<string, string>) => {
+    const response = await own.request(`/api/stats?${new URLSearchParams({ ...range, ...query })}`);
+    expect(response.status).toBe(200);
+    return (await response.json()) as Stats;
+  };
+  try {
+    // In the first hour and the third each event has its own name; in all three there is one that comes again and again.
+    const events = [0, 1, 2].flatMap((hour) =>
+      Array.from({ length: hour === 1 ? 20 : 2 * limits.countedNames }, (_, n) => ({
+        channel: "orders",
+        name: n % 4 === 0 ? "Order created" : hour === 1 ? "Order sent" : `Order ${hour} ${n} paid`,
+        createdAt: start + hour * hourMs + n,
+      })),
+    );
+    expect((await own.post(events)).status).toBe(201);
+    const total = events.length;
+    const countOf = (name: string) => events.filter((event) => event.name === name).length;
+
+    for (const name of ["Order created", "Order sent", "Order 0 1 paid", "Order 2 199 paid", "Nothing"]) {
+      const { series, total } = await of({ name });
+      expect([name, total]).toEqual([name, countOf(name)]);
+      expect(series[0]!.counts.reduce((sum, count) => sum + count, 0)).toBe(countOf(name));
+    }
+    const split = await of({ split: "name", limit: "3" });
+    expect(split.total).toBe(total);
+    expect(split.series[0]).toMatchObject({ value: "Order created", total: countOf("Order created") });
+    expect(split.series.at(-1)!.value).toBeNull();
+    expect(split.series.reduce((sum, { total }) => sum + total, 0)).toBe(total);
+    expect((await of({ split: "channel" })).series).toMatchObject([{ value: "orders", total }]);
+    expect(await countersOf(own)).toBeLessThanOrEqual(2 * (limits.countedNames + 1) + 2);
+
+    // What is deleted is no longer counted, also of those that were counted together.
+    const listed = await own.list();
+    const last = listed.find(({ name }) => name === "Order 2 199 paid")!;
+    const again = listed.find(({ name }) => name === "Order created")!;
+    for (const { id } of [last, again])
+      expect((await own.request(`/api/events/${id}`, { method: "DELETE" })).status).toBe(200);
+    expect((await of({ name: last.name })).total).toBe(0);
+    expect((await of({ name: again.name })).total).toBe(countOf(again.name) - 1);
+    expect((await of({ split: "name", limit: "3" })).total).toBe(total - 2);
+    await finished(own, await own.request("/api/channels/orders", { method: "DELETE" }));
+    await expectConsistent(own.config);
+    expect(await countersOf(own)).toBe(0);
+  } finally {
+    await own[Symbol.asyncDispose]();
+  }
+}, 20_000);
+
+/** How many rows the counters of names take. */
+async function countersOf({ config: { dataDirectory, databaseUrl } }: TestApp): Promise<number> {
+  const sql = "SELECT count(*) AS rows FROM counters";
+  if (databaseUrl === null) {
+    using database = new Database(databaseFile(dataDirectory), { readonly: true });
+    return database.query<{ rows: number }, []>(sql).get()!.rows;
+  }
+  await using database = new SQL(databaseUrl);
+  const [row] = await database.unsafe(sql);
+  return Number(row.rows);
+}

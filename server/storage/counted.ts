@@ -5,9 +5,36 @@ const hourMs = 3_600_000;
 
 export type Range = { fromMs: number; toMs: number };
 
-/** A count's range in parts: whole hours of buckets, where the counters hold what is asked for, and what lies between. */
-export function partsOf({ filter, bounds }: CountQuery): (Range & { isCounted: boolean })[] {
-  const parts: (Range & { isCounted: boolean })[] = [];
+type Part = Range & { isCounted: boolean };
+
+/**
+ * A count's range in parts: whole hours of buckets, where the counters hold what is asked for, and what lies between.
+ *
+ * @param partialHours - hours since 1970, rising, whose counters do not hold it
+ */
+export function partsOf(query: CountQuery, partialHours: readonly number[] = []): Part[] {
+  const parts = partsByHour(query);
+  for (const hour of partialHours) {
+    const fromMs = hour * hourMs;
+    const toMs = fromMs + hourMs;
+    const at = parts.findIndex((part) => part.isCounted && part.fromMs <= fromMs && toMs <= part.toMs);
+    const part = parts[at];
+    if (!part) continue;
+    const before = parts[at - 1];
+    // Hours in a row are one part.
+    const start = before && !before.isCounted && before.toMs === fromMs ? before.fromMs : fromMs;
+    const pieces = [
+      { ...part, toMs: fromMs },
+      { fromMs: start, toMs, isCounted: false },
+      { ...part, fromMs: toMs },
+    ].filter((piece) => piece.fromMs < piece.toMs);
+    parts.splice(start < fromMs ? at - 1 : at, start < fromMs ? 2 : 1, ...pieces);
+  }
+  return parts;
+}
+
+function partsByHour({ filter, bounds }: CountQuery): Part[] {
+  const parts: Part[] = [];
   const areCounted = Object.keys(filter).every((name) => name === "channel" || name === "name");
   let doneMs = bounds[0]!;
   for (let bucket = 0; areCounted && bucket < bounds.length - 1; bucket++) {

@@ -1,3 +1,4 @@
+// @engines sqlite, postgres
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { holds } from "../events/filter.ts";
 import { ArrivalClock } from "../events/id.ts";

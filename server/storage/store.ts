@@ -201,6 +201,13 @@ export interface EventStore {
   follow(follower: Follower): Promise<void>;
   /** Counts events; null where a split has more than `limits.statsSplitValues` values. */
   count(query: CountQuery): Promise<Counts | null>;
+  /**
+   * Resolves once the rows of `channels` count every event that was stored before. To be awaited by whoever reads or writes these
+   * counts.
+   */
+  flushCounters(): Promise<void>;
+  /** Removes the row of a channel that has no events. */
+  removeEmptyChannel(projectId: number, name: string): Promise<void>;
   /** Up to `limit` users that have events, with the number of these. */
   users(query: UserQuery, limit: number): Promise<{ userId: string; events: number }[]>;
   /**

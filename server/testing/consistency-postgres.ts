@@ -16,13 +16,21 @@ export async function expectPostgresConsistent(url: string): Promise<number> {
     const rows = `SELECT project_id, ('{' || body || '}')::json ->> 'channelId' COLLATE "C" AS channel,
                          ('{' || body || '}')::json ->> 'name' COLLATE "C" AS name, created_at, created_at / ${hourMs} AS hour
                   FROM events`;
+    // An hour with a counter without a name does not count all of its names one by one (counted-names.ts).
+    const whole =
+      "(project_id, channel, hour) NOT IN (SELECT project_id, channel, hour FROM counters WHERE name = '')";
+    const byName = `SELECT project_id, channel, name, hour, count(*) AS events FROM (${rows}) AS r GROUP BY 1, 2, 3, 4`;
     expect(
-      await all("SELECT project_id, channel, name, hour::bigint, events FROM counters ORDER BY 1, 2, 3, 4"),
-    ).toEqual(
       await all(
-        `SELECT project_id, channel, name, hour, count(*) FROM (${rows}) AS r GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4`,
+        `SELECT project_id, channel, name, hour::bigint, events FROM counters WHERE ${whole} ORDER BY 1, 2, 3, 4`,
       ),
-    );
+    ).toEqual(await all(`SELECT * FROM (${byName}) AS r WHERE ${whole} ORDER BY 1, 2, 3, 4`));
+    expect(
+      await all(
+        `SELECT counters.* FROM counters LEFT JOIN (${byName}) AS r USING (project_id, channel, name, hour)
+         WHERE name <> '' AND counters.events > coalesce(r.events, 0)`,
+      ),
+    ).toEqual([]);
     expect(
       await all("SELECT project_id, channel, hour::bigint, events FROM channel_counters ORDER BY 1, 2, 3"),
     ).toEqual(

@@ -44,6 +44,8 @@ export const limits = {
   searchDepth: 10,
   statsBuckets: 5_000,
   statsSeries: 100,
+  /** Names that are counted one by one in each hour of a channel, the first that come; the others are counted together. */
+  countedNames: 100,
   /** Most values that a split tells apart before it finds the largest. */
   statsSplitValues: 100_000,
   userProperties: 50,
@@ -51,10 +53,15 @@ export const limits = {
   pageUsers: 1_000,
   /** Jobs of a project that are not done, such as erasures. */
   openJobs: 1_000,
+  /** Jobs that are done, with their receipts: how long they are kept, and how many of a project. */
+  doneJobDays: 90,
+  doneJobs: 10_000,
   /** How far ahead of the server's clock a `createdAt` may be, for clients whose clock runs fast. */
   futureMs: 24 * 60 * 60 * 1_000,
   /** An event that happened longer ago than this never notifies. */
   notifyAgeMs: 60 * 60 * 1_000,
+  /** Channels of a project, made by hand or by their first event. */
+  channels: 1_000,
   channelDescriptionCharacters: 1_000,
   retentionDays: 3_650,
   projectNameCharacters: 80,
@@ -65,4 +72,10 @@ export const limits = {
   passwordCharactersMax: 128,
   pushEndpointCharacters: 2_048,
   destinationsPerAccount: 50,
+  /** How long deliveries are kept, with them the entries of the bell. */
+  deliveryDays: 30,
+  /** Unread notifications of an account are counted up to this many. */
+  unreadCount: 1_000,
+  /** How long a test message may take: the answer says how it went before the request runs out of time. */
+  destinationTestMs: 4_000,
 } as const;

@@ -87,11 +87,14 @@ export const Notification = z
   .openapi("Notification");
 export type Notification = z.infer<typeof Notification>;
 
+/** How many notifications an account has not read. */
+export const Unread = z.int().openapi({ description: `Counted up to ${limits.unreadCount}.` });
+
 export const NotificationList = z
   .object({
     ok: z.literal(true),
     notifications: z.array(Notification),
-    unread: z.int(),
+    unread: Unread,
     nextCursor: z.string().nullable(),
   })
   .openapi("NotificationList");
@@ -102,5 +105,5 @@ export const NotificationsRead = z
   })
   .openapi("NotificationsRead");
 export const NotificationsReadAnswer = z
-  .object({ ok: z.literal(true), unread: z.int() })
+  .object({ ok: z.literal(true), unread: Unread })
   .openapi("NotificationsReadAnswer");

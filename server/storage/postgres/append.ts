@@ -1,5 +1,6 @@
 import { compareMoments, type Moment, momentOfId } from "../../events/id.ts";
 import { limits } from "../../wire/limits.ts";
+import { CountedNames } from "../counted-names.ts";
 import { Counts } from "../counts.ts";
 import { bodyOf, jsonOf } from "../event-row.ts";
 import type { TiedEvents } from "../queue.ts";
@@ -61,6 +62,8 @@ const createdAndNotified: Verdict = { kind: "created", notified: true };
  * @param node - who this is, among those that are told of the commit
  */
 export function createAppend(ask: Ask, node: string, partitions: Partitions, newTexts: NewTexts) {
+  const names = new CountedNames();
+
   return async function append(
     units: readonly Unit[],
   ): Promise<{ verdicts: (Verdict[] | null)[]; commit: Commit }> {
@@ -79,7 +82,8 @@ export function createAppend(ask: Ask, node: string, partitions: Partitions, new
     let [fromMs, toMs] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
     for (const event of events) {
       const { projectId, createdAtMs } = event;
-      counts.add(projectId, event.event.channelId, event.event.name, createdAtMs);
+      const { channelId, name } = event.event;
+      counts.add(projectId, channelId, names.of(projectId, channelId, name, createdAtMs), createdAtMs);
       allFlags |= flagsOf(event);
       projects.add(projectId);
       if (createdAtMs < fromMs) fromMs = createdAtMs;

@@ -43,7 +43,7 @@ export function createCount(ask: Ask, { readPage }: ReturnType<typeof createRead
       tally: new Tally(),
     };
     try {
-      for (const part of partsOf(query)) {
+      for (const part of partsOf(query, await partialHours(query))) {
         if (part.isCounted && query.split?.by !== "tag") await addCounted(work, part);
         else if (work.match.isExact) await addDigested(work, part);
         else await addRows(work, part);
@@ -69,8 +69,33 @@ export function createCount(ask: Ask, { readPage }: ReturnType<typeof createRead
     if (split && value != null) tally.add(value, bucket, events);
   }
 
+  /** The hours whose counters can't tell how many events had the name that is asked for. */
+  async function partialHours({ projectId, filter, bounds }: CountQuery): Promise<number[]> {
+    if (filter.name === undefined) return [];
+    const rows = await ask<{ hour: number }>(
+      `SELECT DISTINCT hour FROM counters
+       WHERE project_id = $1 AND name = '' AND hour >= $2 AND hour < $3 AND ($4::text IS NULL OR channel = $4) ORDER BY hour`,
+      [
+        projectId,
+        Math.floor(bounds[0]! / hourMs),
+        Math.ceil(bounds.at(-1)! / hourMs),
+        filter.channel ?? null,
+      ],
+    );
+    return rows.map(({ hour }) => hour);
+  }
+
   /** Adds what the counters say of whole hours. */
   async function addCounted(work: Work, hours: Range): Promise<void> {
+    if (work.split?.by === "name" && work.filter.name === undefined) {
+      const { split: _, ...whole } = work;
+      await addCounters(whole, hours);
+      // Names that are not counted one by one are in the sum alone.
+      await addCounters({ ...work, all: work.all.map(() => 0) }, hours);
+    } else await addCounters(work, hours);
+  }
+
+  async function addCounters(work: Work, hours: Range): Promise<void> {
     const { projectId, filter, split, bounds } = work;
     const isByName = split?.by === "name" || filter.name !== undefined;
     const rows = await ask<{ value: string | null; bucket: number; events: number }>(
@@ -80,6 +105,7 @@ export function createCount(ask: Ask, { readPage }: ReturnType<typeof createRead
          ON counted.project_id = channels.project_id AND counted.channel = channels.name
        WHERE channels.project_id = $1 AND counted.hour >= $2 AND counted.hour < $3
          AND ($5::text IS NULL OR channels.name = $5) AND ($6::text IS NULL ${isByName ? "OR counted.name = $6" : ""})
+         ${isByName ? "AND counted.name <> ''" : ""}
        GROUP BY 1, 2 LIMIT $7`,
       [
         projectId,

@@ -72,11 +72,14 @@ export async function createPostgresEvents({
     find: read.find,
     arrivedAfter: read.arrivedAfter,
     follow: (follower) => feed.follow(follower),
+    // Each commit brings them up to date.
+    flushCounters: async () => {},
     count: createCount(ask, read, blocks),
     users: texts.users,
     startingWith: texts.startingWith,
     countRemovable: forget.countRemovable,
     remove: forget.remove,
+    removeEmptyChannel: forget.removeEmptyChannel,
     removeExpired: months.removeExpired,
     shrink: scrub.shrink,
     async digest(pause, nowMs) {

@@ -44,6 +44,13 @@ export function createForget(ask: Ask, { readFullPage }: ReturnType<typeof creat
       };
     },
 
+    async removeEmptyChannel(projectId: number, name: string): Promise<void> {
+      await ask("DELETE FROM channels WHERE project_id = $1 AND name = $2 AND events <= 0", [
+        projectId,
+        name,
+      ]);
+    },
+
     async countRemovable(removal: Removal): Promise<number> {
       const { projectId, fromMs, toMs } = removal;
       const [row] = await ask<{ events: number }>(

@@ -49,7 +49,7 @@ type Work = CountQuery & {
  * and names. Else the index does, whose row ids hold the time, and no event is read, unless what is asked for is not in it.
  */
 export function createCount(database: Database, vocabulary: Vocabulary, texts: IndexedTexts, blocks: Blocks) {
-  const readCounters = createCounters(database);
+  const counters = createCounters(database);
   const countNext = createCountNext(database, blocks);
   const selectMs = database.prepare<{ ms: number }, [string, bigint, bigint, number]>(
     `SELECT rowid >> 21 AS ms FROM events_index
@@ -68,7 +68,7 @@ export function createCount(database: Database, vocabulary: Vocabulary, texts: I
     const match = matchOf(query.projectId, query.filter, vocabulary);
     const work: Work = { ...query, match, buckets, all, tally: new Tally(), turns: new Turns() };
     try {
-      for (const part of partsOf(query)) {
+      for (const part of partsOf(query, partialHours(query))) {
         const events = await (part.isCounted ? addCounted(work, part) : addIndexed(work, part));
         const isSplit = part.isCounted && query.split?.by !== "tag";
         if (query.split && events > 0 && !isSplit) await addSplit(work, part, query.split, events);
@@ -85,19 +85,35 @@ export function createCount(database: Database, vocabulary: Vocabulary, texts: I
     };
   };
 
+  /** The hours whose counters can't tell how many events had the name that is asked for. */
+  function partialHours({ projectId, filter: { name, channel }, bounds }: CountQuery): number[] {
+    if (name === undefined) return [];
+    return counters.partialHours(projectId, channel, [
+      Math.floor(bounds[0]! / hourMs),
+      Math.ceil(bounds.at(-1)! / hourMs),
+    ]);
+  }
+
   /** Adds what the counters say of whole hours, told apart by channel or name; gives how many events it was. */
   async function addCounted(work: Work, hours: Range): Promise<number> {
     const { buckets, bounds, all, tally, split, turns } = work;
     let events = 0;
+    // Names that are not counted one by one are in the sum alone.
+    const isByName = split?.by === "name" && work.filter.name === undefined;
+    const { split: _, ...whole } = work;
     const isByHour = (bounds.at(-1)! - bounds[0]!) / buckets.length < 2 * hourMs;
     for (let fromMs = hours.fromMs; fromMs < hours.toMs; ) {
       const endMs = isByHour ? hours.toMs : Math.min(buckets.endOf(fromMs), hours.toMs);
       const toMs = Math.min(fromMs + hoursOfRun * hourMs, endMs);
-      for (const count of readCounters(work, [fromMs / hourMs, toMs / hourMs], !isByHour)) {
+      const run: [number, number] = [fromMs / hourMs, toMs / hourMs];
+      for (const count of counters.read(isByName ? whole : work, run, !isByHour)) {
         const bucket = buckets.of(count.hour * hourMs);
         all[bucket]! += count.events;
         events += count.events;
-        if (split && split.by !== "tag") tally.add(count.value, bucket, count.events);
+        if (split && split.by !== "tag" && !isByName) tally.add(count.value, bucket, count.events);
+      }
+      for (const count of isByName ? counters.read(work, run, !isByHour) : []) {
+        tally.add(count.value, buckets.of(count.hour * hourMs), count.events);
       }
       fromMs = toMs;
       await turns.next();

@@ -4,7 +4,7 @@ import type { EventFilter, Split } from "../store.ts";
 /** The channel or the name that was asked for, and where the hours begin that were added up; hours since 1970. */
 export type HourCount = { value: string; hour: number; events: number };
 
-/** Makes the function that reads the counters: for each channel its own range of hours. */
+/** Makes the functions that read the counters. */
 export function createCounters(database: Database) {
   type Parameters = [
     projectId: number,
@@ -46,11 +46,30 @@ export function createCounters(database: Database) {
   const byName = prepare({
     value: "counted.name",
     table: "counters",
-    condition: "(?5 IS NULL OR counted.name = ?5)",
+    condition: "counted.name <> '' AND (?5 IS NULL OR counted.name = ?5)",
   });
 
-  /** The counts of hours, each on its own or added up; a filter on anything but channel and name is not known here. */
-  return function read(
+  const selectPartial = database.prepare<{ hour: number }, [number, number, number, string | null]>(
+    `SELECT DISTINCT hour FROM counters
+     WHERE project_id = ?1 AND name = '' AND hour >= ?2 AND hour < ?3 AND (?4 IS NULL OR channel = ?4) ORDER BY hour`,
+  );
+
+  return { read, partialHours };
+
+  /** The hours in which not all names were counted one by one. */
+  function partialHours(
+    projectId: number,
+    channel: string | undefined,
+    [from, to]: [number, number],
+  ): number[] {
+    return selectPartial.all(projectId, from, to, channel ?? null).map(({ hour }) => hour);
+  }
+
+  /**
+   * The counts of hours, each on its own or added up, for each channel its own range of hours. A filter on anything but channel and
+   * name is not known here.
+   */
+  function read(
     { projectId, filter, split }: { projectId: number; filter: EventFilter; split?: Split },
     [fromHour, toHour]: [number, number],
     addUp: boolean,
@@ -60,5 +79,5 @@ export function createCounters(database: Database) {
     const counts = select.all(projectId, fromHour, toHour, filter.channel ?? null, filter.name ?? null);
     // A channel without events has no sum.
     return addUp ? counts.filter(({ events }) => events !== null) : counts;
-  };
+  }
 }

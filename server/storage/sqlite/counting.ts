@@ -1,4 +1,5 @@
 import type { Database } from "bun:sqlite";
+import { CountedNames } from "../counted-names.ts";
 import { Counts } from "../counts.ts";
 
 /** Events whose counts may wait in `uncounted`; a commit that reaches so many adds them up. */
@@ -35,6 +36,7 @@ export function createCounting(database: Database) {
        last_event_at = max(coalesce(last_event_at, 0), excluded.last_event_at)`,
   );
 
+  const names = new CountedNames();
   let counts = new Counts();
   let events = 0;
   /** Events in `uncounted`, as far as is known here; what is not known is many. */
@@ -76,7 +78,7 @@ export function createCounting(database: Database) {
         if (knownChannels.size >= knownChannelsMax) knownChannels.clear();
         knownChannels.add(key);
       }
-      counts.add(projectId, channel, name, createdAtMs);
+      counts.add(projectId, channel, names.of(projectId, channel, name, createdAtMs), createdAtMs);
       events++;
     },
 

@@ -106,8 +106,6 @@ class WriterConnection implements DatabaseConnection {
 
   async executeQuery<Row>({ sql, parameters, query }: CompiledQuery): Promise<QueryResult<Row>> {
     if (!this.#transaction && SelectQueryNode.is(query)) {
-      // Channels have counts.
-      if (sql.includes('"channels"')) await this.#writer.settleCounters();
       return { rows: this.#read<Row>(sql, parameters as SQLQueryBindings[]) };
     }
     const run = this.#transaction?.run ?? ((sql, parameters) => this.#writer.execute(sql, parameters));

@@ -105,8 +105,10 @@ export async function openSqliteStore(
       reader.ask<ArrivedEvent[]>({ kind: "arrivedAfter", projectId, moment, limit }),
     startingWith: (projectId, texts, prefix, limit) =>
       reader.ask<string[]>({ kind: "startingWith", projectId, texts, prefix, limit }),
+    flushCounters: () => writer.flushCounters(),
+    removeEmptyChannel: (projectId, name) => writer.removeEmptyChannel(projectId, name),
     async count(query) {
-      await writer.settleCounters();
+      await writer.flushCounters();
       return reader.ask<Counts | null>({ kind: "count", query });
     },
     users: (query, limit) => reader.ask({ kind: "users", query, limit }),
@@ -116,7 +118,7 @@ export async function openSqliteStore(
     removeExpired: async () => 0,
     shrink: (pause) => scrubAll("shrink", pause),
     async digest(pause, nowMs) {
-      await writer.settleCounters();
+      await writer.flushCounters();
       for (let from: "the start" | "there" = "the start"; ; from = "there") {
         const next: DigestOn = await reader.ask({ kind: "digest", from, nowMs });
         if (!next) return;

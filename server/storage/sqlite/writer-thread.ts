@@ -30,6 +30,7 @@ export type WriterRequest =
   | AppendRequest
   | { kind: "execute"; sql: string; parameters: readonly unknown[] }
   | { kind: "remove"; removal: Removal | OneEvent; limit: number; jobId: string | undefined }
+  | { kind: "removeEmptyChannel"; projectId: number; name: string }
   | { kind: "scrub"; step: ScrubStep }
   | { kind: "settle" }
   | { kind: "digest"; step: DigestStep }
@@ -58,6 +59,9 @@ const appendTied = createAppendTied(database, append);
 const keepRefused = createKeepRefused(database);
 const remove = createRemove(database, counting, merging, digests);
 const scrub = createScrub(database, digests);
+const deleteEmptyChannel = database.prepare(
+  "DELETE FROM channels WHERE project_id = ?1 AND name = ?2 AND events <= 0",
+);
 const begin = database.prepare("BEGIN IMMEDIATE");
 const commit = database.prepare("COMMIT");
 const rollback = database.prepare("ROLLBACK");
@@ -124,8 +128,7 @@ function settle(): void {
 }
 
 function execute(sql: string, parameters: readonly unknown[]): WriterAnswer {
-  // It may read or change counters and channels.
-  settle();
+  // It may remove channels.
   counting.forgetChannels();
   // At some failures, such as a full disk, SQLite rolls back by itself; the ROLLBACK that follows finds nothing to do.
   if (sql === "ROLLBACK" && !database.inTransaction) {
@@ -150,6 +153,14 @@ function answer(request: WriterRequest): WriterAnswer {
       const { removal, limit, jobId } = request;
       return { kind: "removed", removed: committed(() => remove(removal, limit, jobId)) };
     }
+    case "removeEmptyChannel":
+      committed(() => {
+        // What is not counted yet is an event, too.
+        counting.settle();
+        deleteEmptyChannel.run(request.projectId, request.name);
+      });
+      counting.forgetChannels();
+      return { kind: "settled" };
     case "scrub":
       return { kind: "stepped", isMore: scrub[request.step]() };
     case "digest": {

@@ -48,7 +48,7 @@ export class Writer {
   #flushScheduled = false;
   #eventsUnderWay = 0;
   #isAwake = false;
-  /** Events were appended since the counters were settled the last time. */
+  /** Events were appended since the counters were flushed the last time. */
   #countersAreBehind = true;
   #settling: Promise<unknown> = Promise.resolve();
   #exclusive = false;
@@ -142,6 +142,10 @@ export class Writer {
     return result;
   }
 
+  async removeEmptyChannel(projectId: number, name: string): Promise<void> {
+    await this.#between({ kind: "removeEmptyChannel", projectId, name });
+  }
+
   async remove(removal: Removal | OneEvent, limit: number, jobId: string | undefined): Promise<Removed> {
     const answer = await this.#between({ kind: "remove", removal, limit, jobId });
     return (answer as Extract<WriterAnswer, { kind: "removed" }>).removed;
@@ -166,7 +170,7 @@ export class Writer {
    * Resolves once the counters and channels hold every event that was stored so far. Where the disk takes nothing, they stay
    * behind by some events: what is read is to be read all the same.
    */
-  async settleCounters(): Promise<void> {
+  async flushCounters(): Promise<void> {
     if (this.#countersAreBehind) {
       this.#countersAreBehind = false;
       this.#settling = this.#between({ kind: "settle" }).catch((error: unknown) => {

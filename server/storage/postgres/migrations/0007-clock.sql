@@ -11,9 +11,13 @@ CREATE PROCEDURE append_events(
 DECLARE
   size integer := cardinality(in_created);
   before bigint;
-  -- Places of events that are not stored, and of those that notified somebody.
-  left_out integer[] := '{}';
-  notified_at integer[] := '{}';
+  -- Of each event, whether it is not stored, and whether it notified somebody.
+  is_left_out boolean[] := array_fill(false, ARRAY[size]);
+  is_notified boolean[] := array_fill(false, ARRAY[size]);
+  left_out integer := 0;
+  notified integer := 0;
+  places integer[];
+  at integer;
   tie jsonb;
   place integer;
   found_news jsonb;
@@ -42,7 +46,10 @@ BEGIN
           WHERE known.created_at < (tie ->> 'expiredMs')::bigint;
         CONTINUE WHEN FOUND;
       END IF;
-      left_out := left_out || ARRAY(SELECT n FROM unnest(in_tie_of) WITH ORDINALITY AS t (tie_of, n) WHERE tie_of = place);
+      FOR at IN SELECT n FROM unnest(in_tie_of) WITH ORDINALITY AS t (tie_of, n) WHERE tie_of = place LOOP
+        is_left_out[at] := true;
+        left_out := left_out + 1;
+      END LOOP;
       news := news || (
         SELECT coalesce(jsonb_agg(jsonb_build_array(n, 'untied')), '[]')
         FROM unnest(in_tie_of) WITH ORDINALITY AS t (tie_of, n) WHERE tie_of = place);
@@ -54,8 +61,9 @@ BEGIN
       SELECT n, project_id, sent.id, id_ms,
         row_number() OVER (PARTITION BY project_id, sent.id ORDER BY n) AS nth,
         first_value(n) OVER (PARTITION BY project_id, sent.id ORDER BY n) AS first_n
-      FROM unnest(in_projects, in_ids, in_id_ms, in_flags) WITH ORDINALITY AS sent (project_id, id, id_ms, flag, n)
-      WHERE flag & 1 = 1 AND n <> ALL (left_out)
+      FROM unnest(in_projects, in_ids, in_id_ms, in_flags, is_left_out)
+        WITH ORDINALITY AS sent (project_id, id, id_ms, flag, is_out, n)
+      WHERE flag & 1 = 1 AND NOT is_out
     ), placed AS MATERIALIZED (
       SELECT sent.*, coalesce(sent_ids.created_at, sent.id_ms) AS at_ms
       FROM sent LEFT JOIN sent_ids ON sent_ids.project_id = sent.project_id AND sent_ids.id = sent.id
@@ -69,19 +77,20 @@ BEGIN
         WHERE events.project_id = placed.project_id AND events.created_at = placed.at_ms AND events.id = placed.id)
     )
     SELECT array_agg(n), jsonb_agg(jsonb_build_array(n, 'duplicate', id, body, created_at))
-      INTO notified_at, found_news FROM doubles;
+      INTO places, found_news FROM doubles;
     IF found_news IS NOT NULL THEN
-      left_out := left_out || notified_at;
+      FOREACH at IN ARRAY places LOOP is_left_out[at] := true; END LOOP;
+      left_out := left_out + cardinality(places);
       news := news || found_news;
     END IF;
-    notified_at := '{}';
   END IF;
 
   IF in_all_flags & 4 <> 0 THEN
     WITH notifying AS MATERIALIZED (
       SELECT n, project_id, id::text AS event_id, least(arrival >> 20, now_ms) AS received_ms
-      FROM unnest(in_projects, in_ids, in_arrivals, in_flags) WITH ORDINALITY AS t (project_id, id, arrival, flag, n)
-      WHERE flag & 4 = 4 AND n <> ALL (left_out)
+      FROM unnest(in_projects, in_ids, in_arrivals, in_flags, is_left_out)
+        WITH ORDINALITY AS t (project_id, id, arrival, flag, is_out, n)
+      WHERE flag & 4 = 4 AND NOT is_out
     ), made AS (
       INSERT INTO deliveries (project_id, event_id, account_id, destination_id, kind, label, state, created_at,
                               next_attempt_at, delivered_at)
@@ -92,28 +101,30 @@ BEGIN
       WHERE enabled = 1 ORDER BY n
       RETURNING project_id, event_id
     )
-    SELECT coalesce(array_agg(n), '{}') INTO notified_at
+    SELECT coalesce(array_agg(n), '{}') INTO places
     FROM notifying WHERE EXISTS (SELECT FROM made WHERE made.project_id = notifying.project_id AND made.event_id = notifying.event_id);
-    news := news || (SELECT coalesce(jsonb_agg(jsonb_build_array(n, 'notified')), '[]') FROM unnest(notified_at) AS n);
+    FOREACH at IN ARRAY places LOOP is_notified[at] := true; END LOOP;
+    notified := cardinality(places);
+    news := news || (SELECT coalesce(jsonb_agg(jsonb_build_array(n, 'notified')), '[]') FROM unnest(places) AS n);
   END IF;
 
   INSERT INTO events (created_at, arrival, id, project_id, notified, body, tokens)
-    SELECT created_at, arrival + shift, id, project_id, flag & 8 = 8 OR n = ANY (notified_at), body,
+    SELECT created_at, arrival + shift, id, project_id, flag & 8 = 8 OR is_told, body,
            array_to_tsvector(string_to_array(token_list, ' '))
-    FROM unnest(in_created, in_arrivals, in_ids, in_projects, in_flags, in_bodies, in_tokens)
-      WITH ORDINALITY AS t (created_at, arrival, id, project_id, flag, body, token_list, n)
-    WHERE n <> ALL (left_out);
-  PERFORM note_late_events(in_projects, in_created, left_out);
+    FROM unnest(in_created, in_arrivals, in_ids, in_projects, in_flags, in_bodies, in_tokens, is_notified, is_left_out)
+      AS t (created_at, arrival, id, project_id, flag, body, token_list, is_told, is_out)
+    WHERE NOT is_out;
+  PERFORM note_late_events(in_projects, in_created, is_left_out);
   IF in_all_flags & 3 <> 0 THEN
     INSERT INTO sent_ids (project_id, id, created_at)
       SELECT project_id, id, created_at
-      FROM unnest(in_projects, in_ids, in_created, in_flags) WITH ORDINALITY AS t (project_id, id, created_at, flag, n)
-      WHERE flag & 3 <> 0 AND n <> ALL (left_out)
+      FROM unnest(in_projects, in_ids, in_created, in_flags, is_left_out) AS t (project_id, id, created_at, flag, is_out)
+      WHERE flag & 3 <> 0 AND NOT is_out
       -- That of an event which went with its whole month, and is not cleared away yet (clear_taken).
       ON CONFLICT (project_id, id) DO UPDATE SET created_at = excluded.created_at;
   END IF;
 
-  IF cardinality(left_out) > 0 THEN
+  IF left_out > 0 THEN
     SELECT array_agg(project_id), array_agg(channel), array_agg(name), array_agg(hour), array_agg(events), array_agg(last_ms)
       INTO sum_projects, sum_channels, sum_names, sum_hours, sum_events, sum_last
       FROM (
@@ -121,8 +132,8 @@ BEGIN
           count(*)::integer AS events, max(created_at) AS last_ms
         FROM (
           SELECT project_id, created_at, ('{' || body || '}')::json AS event
-          FROM unnest(in_projects, in_created, in_bodies) WITH ORDINALITY AS t (project_id, created_at, body, n)
-          WHERE n <> ALL (left_out)) AS stored
+          FROM unnest(in_projects, in_created, in_bodies, is_left_out) AS t (project_id, created_at, body, is_out)
+          WHERE NOT is_out) AS stored
         GROUP BY 1, 2, 3, 4) AS sums;
   END IF;
   INSERT INTO counters AS known (project_id, channel, name, hour, events)
@@ -177,9 +188,9 @@ BEGIN
     COMMIT;
     PERFORM setval('waits_for_log', 1);
   END IF;
-  IF cardinality(left_out) < size THEN
+  IF left_out < size THEN
     PERFORM pg_notify(arrivals_channel(), format('{%s,"before":"%s","last":"%s","notified":%s}',
-      in_note, before, in_arrivals[size] + shift, (cardinality(notified_at) > 0)::text));
+      in_note, before, in_arrivals[size] + shift, (notified > 0)::text));
   END IF;
 END
 $$;

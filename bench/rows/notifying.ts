@@ -1,0 +1,133 @@
+import { createECDH, randomBytes } from "node:crypto";
+import { eventBodies, post } from "../events.ts";
+import { runLoad } from "../generators.ts";
+import type { Tidings } from "../servers.ts";
+import { count, type Line, median, milliseconds, perSecond, type RowOptions, ratio } from "../table.ts";
+import { barredConnections } from "./single-posts.ts";
+
+const members = 5;
+const browsersPerMember = 4;
+const password = "password-for-bench";
+
+type Round = { perSecond: number; p99Ms: number; sent: number };
+
+/** Single durable POSTs where one event in ten notifies, against the same where none does. */
+export async function notifying(options: RowOptions): Promise<Line[]> {
+  const silent: Round[] = [];
+  const notifying: Round[] = [];
+  // Interleaved, so that a machine that is slower for a minute is slower for both.
+  for (let round = 1; round <= options.rounds; round++) {
+    silent.push(await measure(options, 0));
+    notifying.push(await measure(options, 10));
+    options.say(
+      `round ${round}, notifying: ${perSecond(notifying.at(-1)!.perSecond)}, silent ${perSecond(silent.at(-1)!.perSecond)}`,
+    );
+  }
+  const figuresOf = (rounds: Round[]) =>
+    `${perSecond(median(rounds.map((round) => round.perSecond)))} (p99 ${milliseconds(median(rounds.map((round) => round.p99Ms)))})`;
+  return [
+    {
+      what: `… with one event in ten notifying ${members} members and ${members * browsersPerMember} browsers, against without`,
+      measured: ratio(
+        notifying.map((round, index) => round.perSecond / silent[index]!.perSecond),
+        "",
+      ),
+      bar: "0.8",
+      aim: "0.9",
+      figures: `${figuresOf(notifying)} to ${figuresOf(silent)}; ${perSecond(median(notifying.map(({ sent }) => sent)))} push messages meanwhile`,
+    },
+  ];
+}
+
+/** @param oneIn - how many events there are for each that notifies; 0 where none does */
+async function measure({ tidings, seconds, warmupMs, quick }: RowOptions, oneIn: number): Promise<Round> {
+  const server = await tidings();
+  let received = 0;
+  const pushService = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    fetch: () => {
+      received++;
+      return new Response(null, { status: 201 });
+    },
+  });
+  const dashboards = new AbortController();
+  try {
+    for (let number = 0; number < members; number++) {
+      await addMember(server, number, pushService.url.origin, dashboards.signal);
+    }
+    const bodies = eventBodies.map((body, index) =>
+      oneIn > 0 && index % oneIn === 0 ? body.replace('"notify":false', '"notify":true') : body,
+    );
+    const startedAt = performance.now();
+    const { perSecond, p99Ms, acknowledged } = await runLoad({
+      ports: server.ports,
+      connections: quick ? 4 : barredConnections,
+      warmupMs,
+      durationMs: seconds * 1_000,
+      expectedStatus: 201,
+      requests: bodies.map((body) => post(body, server.apiKey)),
+    });
+    const sent = received / ((performance.now() - startedAt) / 1_000);
+    const held = await server.countEvents();
+    if (held !== acknowledged)
+      throw new Error(`The server acknowledged ${count(acknowledged)} events and holds ${count(held)}.`);
+    if (oneIn > 0 && sent === 0) throw new Error("No push message was sent.");
+    return { perSecond, p99Ms, sent };
+  } finally {
+    dashboards.abort();
+    await server.stop();
+    await pushService.stop(true);
+  }
+}
+
+/** A member of the project with the dashboard open, and with browsers that push messages are sent to. */
+async function addMember(
+  server: Tidings,
+  number: number,
+  pushOrigin: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const email = `member-${number}@example.com`;
+  await server.command(["account", "create", "--email", email, "--password-stdin"], password);
+  const [port] = server.ports;
+  const address = `http://127.0.0.1:${port}`;
+  // The server's own address is what it expects requests of a browser to come from.
+  const origin = `http://localhost:${port}`;
+  const json = (body: object) => ({ method: "POST", body: JSON.stringify(body) });
+  const signedIn = await fetch(`${address}/api/auth/sign-in/email`, {
+    ...json({ email, password }),
+    headers: { "content-type": "application/json", origin },
+  });
+  const cookie = signedIn.headers
+    .getSetCookie()
+    .map((each) => each.split(";")[0])
+    .join("; ");
+  const headers = { cookie, origin, "content-type": "application/json" };
+  for (let device = 0; device < browsersPerMember; device++) {
+    const subscription = {
+      endpoint: `${pushOrigin}/${number}/${device}`,
+      keys: {
+        p256dh: createECDH("prime256v1").generateKeys("base64url"),
+        auth: randomBytes(16).toString("base64url"),
+      },
+    };
+    const added = await fetch(`${address}/api/destinations`, {
+      ...json({ kind: "browser", label: `Device ${device}`, subscription }),
+      headers,
+    });
+    if (added.status !== 201)
+      throw new Error(`Adding a browser answered ${added.status}: ${await added.text()}`);
+  }
+  const stream = await fetch(`${address}/api/events/stream?channel=none`, { headers, signal });
+  if (stream.status !== 200) throw new Error(`The stream answered ${stream.status}: ${await stream.text()}`);
+  void forget(stream.body!);
+}
+
+async function forget(body: ReadableStream<Uint8Array>): Promise<void> {
+  try {
+    for await (const _ of body);
+  } catch {
+    // It ends with the measurement.
+  }
+}

@@ -1,0 +1,81 @@
+// @engines sqlite, postgres
+import { expect, test } from "bun:test";
+import { openTestStore, type TestApp, testApp } from "../testing/test-app.ts";
+import { limits } from "../wire/limits.ts";
+import { ProjectChannels } from "./project-channels.ts";
+
+const event = (channel: string) => ({ channel, name: "n" });
+
+/** A server whose project has so many channels, `c0` and on. */
+async function appWithChannels(count: number): Promise<TestApp> {
+  const app = await testApp();
+  const store = await openTestStore(app.config);
+  const rows = Array.from({ length: count }, (_, n) => ({
+    projectId: 1,
+    name: `c${n}`,
+    icon: null,
+    description: null,
+    retentionDays: null,
+    archivedAt: null,
+    lastEventAt: null,
+    createdAt: 0,
+  }));
+  await store.control.insertInto("channels").values(rows).execute();
+  await store.close();
+  return app;
+}
+
+test("a project has 1,000 channels at most, whoever makes them; events in those go on", async () => {
+  await using app = await appWithChannels(limits.channels - 2);
+  const json = { "content-type": "application/json" };
+  const make = (name: string) =>
+    app.request("/api/channels", { method: "POST", headers: json, body: JSON.stringify({ name }) });
+  const made = await Promise.all(["x0", "x1", "x2", "x3"].map(make));
+  expect(made.map(({ status }) => status).sort()).toEqual([201, 201, 409, 409]);
+  expect(await made.find(({ status }) => status === 409)!.text()).toContain("Delete one");
+
+  const refused = await app.post(event("another"));
+  expect(refused.status).toBe(422);
+  expect(await refused.json()).toMatchObject({
+    errors: [{ pointer: "/channel", detail: expect.stringContaining("into a tag, or delete channels") }],
+  });
+  expect((await app.post(event("c7"))).status).toBe(201);
+  const batch = await app.post([event("c1"), event("one"), event("two"), event("c2"), event("one")]);
+  expect(await batch.json()).toMatchObject({ accepted: 2, refused: 3 });
+});
+
+test("events of one request make no more channels than there is room for", async () => {
+  await using app = await appWithChannels(limits.channels - 3);
+  const bodies = Array.from({ length: 50 }, (_, n) => event(`new ${n % 10}`));
+  const answers = await Promise.all([app.post(bodies), app.post(bodies)]);
+  const { channels } = (await (await app.request("/api/channels")).json()) as { channels: object[] };
+  expect(channels).toHaveLength(limits.channels);
+  for (const answer of answers) expect(await answer.json()).toMatchObject({ accepted: 15, refused: 35 });
+});
+
+test("the names of a project that takes known channels only are read once a second, and again at once after a change", async () => {
+  await using app = await appWithChannels(2);
+  const { control, ...store } = await openTestStore(app.config);
+  let now = 0;
+  const channels = new ProjectChannels(control, () => now);
+  const project = { projectId: 1, knownChannelsOnly: true };
+  const isRefused = async (name: string) => {
+    await channels.prepare(project, [event(name)]);
+    return channels.refusalOf(project, name) !== null;
+  };
+  expect(await isRefused("c0")).toBe(false);
+  expect(await isRefused("c9")).toBe(true);
+  await control.updateTable("channels").set({ name: "c9" }).where("name", "=", "c0").execute();
+  now = 400;
+  expect(channels.prepare(project, [event("c9")])).toBeUndefined();
+  expect(await isRefused("c9")).toBe(true);
+  now = 1_000;
+  expect(await isRefused("c9")).toBe(false);
+  expect(await isRefused("c0")).toBe(true);
+  await control.updateTable("channels").set({ name: "c0" }).where("name", "=", "c9").execute();
+  const reading = channels.prepare(project, [event("c0")]);
+  expect(reading).toBeUndefined();
+  channels.forget(1);
+  expect(await isRefused("c0")).toBe(false);
+  await store.close();
+});
