@@ -236,7 +236,7 @@ test("events that two processes gave the same arrival are moved, more of them th
 
 test("no table of the source is forgotten", () => {
   const made = ["events", "sent_ids", "counters", "channel_counters", "uncounted"];
-  made.push("blocks", "block_tokens", "block_moments", "late_events");
+  made.push("blocks", "block_tokens", "block_moments", "late_events", "unsorted_ms");
   const known = [...tables.map(({ name }) => name), ...made, "leases"];
   expect(withSource(filled.directory, tablesOf)).toEqual(known.toSorted());
 });
