@@ -1,6 +1,8 @@
 import type { Kysely } from "kysely";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { AcceptedEvent, EventStore, Tie, Verdict } from "../storage/store.ts";
+import { tokensOf } from "../storage/tokens.ts";
+import { Turns } from "../turns.ts";
 import { type CheckedEvent, checkEvent } from "../wire/check-event.ts";
 import type { Event } from "../wire/event.ts";
 import { limits } from "../wire/limits.ts";
@@ -18,6 +20,9 @@ type Rooms = {
   clock: ArrivalClock;
 };
 
+/** An event of several that is to be stored, with its tokens, since those of long texts take their time; or why it is refused. */
+export type CheckedItem = { event: CheckedEvent; tokens: string } | ProblemError;
+
 /** Where an event comes from. */
 export type Sender = { projectId: number; knownChannelsOnly: boolean; keyId?: string };
 
@@ -32,30 +37,12 @@ export type Recorder = ReturnType<typeof createRecorder>;
 /** Makes the one way in for events: check, date, store. The store tells the live streams of them. */
 export function createRecorder({ events, control, clock }: Rooms) {
   /** An event that is to be handed to the store before anything else is: commits keep the order of arrival. */
-  function accept(
-    body: unknown,
-    projectId: number,
-    unknown: UnknownChannels,
-    faultsMax = Infinity,
-  ): AcceptedEvent | ProblemError {
+  function accept(body: unknown, projectId: number, unknown: UnknownChannels): AcceptedEvent | ProblemError {
     const arrival = nextArrival();
     if (arrival instanceof ProblemError) return arrival;
     const receivedMs = clock.nowMs;
-    const checked = checkEvent(body, receivedMs);
-    if (Array.isArray(checked)) {
-      const more = checked.length > 1 ? ` (and ${checked.length - 1} more)` : "";
-      return problem("body-invalid", {
-        detail: `${checked[0]!.detail}${more}`,
-        errors: checked.slice(0, faultsMax),
-      });
-    }
-    const strange = unknown?.get(checked.channel);
-    if (strange !== undefined) {
-      return problem("body-invalid", {
-        detail: strange,
-        errors: [{ pointer: "/channel", detail: strange }],
-      });
-    }
+    const checked = check(body, unknown, receivedMs);
+    if (checked instanceof ProblemError) return checked;
     return acceptedEvent(checked, projectId, arrival, receivedMs);
   }
 
@@ -74,14 +61,15 @@ export function createRecorder({ events, control, clock }: Rooms) {
     return { json: event.json, isNew: true };
   }
 
-  /** Accepts events, and gives the id or the problem of each. */
-  async function acceptAll(bodies: readonly unknown[], sender: Sender) {
-    const unknown = sender.knownChannelsOnly ? await unknownTo(sender, bodies) : null;
+  /** Accepts what was checked, and gives the id or the problem of each. */
+  function acceptAll(items: readonly CheckedItem[], { projectId }: Sender) {
     const accepted: AcceptedEvent[] = [];
-    const verdicts = bodies.map((body): ItemVerdict => {
-      const event = accept(body, sender.projectId, unknown, limits.itemFaults);
-      if (event instanceof ProblemError) return event;
-      accepted.push(event);
+    const verdicts = items.map((checked): ItemVerdict => {
+      if (checked instanceof ProblemError) return checked;
+      const arrival = nextArrival();
+      if (arrival instanceof ProblemError) return arrival;
+      const event = acceptedEvent(checked.event, projectId, arrival, clock.nowMs);
+      accepted.push({ ...event, tokens: checked.tokens });
       return event.event.id;
     });
     return { accepted, verdicts };
@@ -118,11 +106,27 @@ export function createRecorder({ events, control, clock }: Rooms) {
     },
 
     /**
-     * Records the good ones of some events, and gives a verdict for each, in order. Where the store does not take them, that is
-     * their verdict.
+     * Checks events, with turns for others in between, so that recording them takes little time.
+     *
+     * @param bodies - a problem in an event's place is what comes of it
      */
-    async recordAll(bodies: readonly unknown[], sender: Sender): Promise<ItemVerdict[]> {
-      const { accepted, verdicts } = await acceptAll(bodies, sender);
+    async checkAll(bodies: readonly (unknown | ProblemError)[], sender: Sender): Promise<CheckedItem[]> {
+      const unknown = await unknownTo(sender, bodies);
+      const { projectId } = sender;
+      const turns = new Turns();
+      const items: CheckedItem[] = [];
+      for (const body of bodies) {
+        const event = check(body, unknown, clock.read(), limits.itemFaults);
+        if (event instanceof ProblemError) items.push(event);
+        else items.push({ event, tokens: tokensOf(projectId, { ...event, channelId: event.channel }) });
+        if (turns.isOver) await turns.next();
+      }
+      return items;
+    },
+
+    /** Records the good ones of some events, and gives a verdict for each, in order. Where the store does not take them, that is their verdict. */
+    async recordAll(items: readonly CheckedItem[], sender: Sender): Promise<ItemVerdict[]> {
+      const { accepted, verdicts } = acceptAll(items, sender);
       if (accepted.length === 0) return verdicts;
       let stored: (Verdict | Error)[];
       try {
@@ -136,11 +140,11 @@ export function createRecorder({ events, control, clock }: Rooms) {
 
     /** The same in one transaction with what is tied to them; null as above. Where the store does not take them, it throws. */
     async recordAllTied(
-      bodies: readonly unknown[],
+      items: readonly CheckedItem[],
       sender: Sender,
       tie: (verdicts: ItemVerdict[]) => Tie,
     ): Promise<ItemVerdict[] | null> {
-      const { accepted, verdicts } = await acceptAll(bodies, sender);
+      const { accepted, verdicts } = acceptAll(items, sender);
       if (accepted.length === 0) return verdicts;
       const stored = await events.appendTied(accepted, tie(verdicts));
       return stored && settledAll(verdicts, stored);
@@ -164,6 +168,27 @@ function settledAll(verdicts: ItemVerdict[], stored: (Verdict | Error)[]): ItemV
 export function crowded(): ProblemError {
   const detail = '"createdAt" is that of a million other events. Move it by a millisecond.';
   return problem("body-invalid", { detail, errors: [{ pointer: "/createdAt", detail }] });
+}
+
+/** An event's body, checked, or why it is refused. */
+function check(
+  body: unknown,
+  unknown: UnknownChannels,
+  nowMs: number,
+  faultsMax = Infinity,
+): CheckedEvent | ProblemError {
+  if (body instanceof ProblemError) return body;
+  const checked = checkEvent(body, nowMs);
+  if (Array.isArray(checked)) {
+    const more = checked.length > 1 ? ` (and ${checked.length - 1} more)` : "";
+    return problem("body-invalid", {
+      detail: `${checked[0]!.detail}${more}`,
+      errors: checked.slice(0, faultsMax),
+    });
+  }
+  const strange = unknown?.get(checked.channel);
+  if (strange === undefined) return checked;
+  return problem("body-invalid", { detail: strange, errors: [{ pointer: "/channel", detail: strange }] });
 }
 
 function acceptedEvent(

@@ -21,7 +21,9 @@ const problems = {
   "body-invalid": { status: 422, title: "The body does not fit" },
   "body-malformed": { status: 400, title: "The body is not valid JSON" },
   "body-too-large": { status: 413, title: "The body is too large" },
+  "body-too-slow": { status: 408, title: "The body comes too slowly" },
   "content-type-unsupported": { status: 415, title: "The content type is not supported" },
+  "lines-refused": { status: 422, title: "Too many lines are refused" },
   "query-invalid": { status: 400, title: "The query does not fit" },
   "key-missing": { status: 401, title: "An API key or a session is needed" },
   "key-invalid": { status: 401, title: "The API key is not known" },
@@ -120,6 +122,8 @@ export class ProblemError extends Error {
       "access-control-allow-origin": "*",
     });
     if (this.status === 401) headers.set("www-authenticate", 'Bearer realm="tidings"');
+    // What is still to come of the request is not read (RFC 9110, section 15.5.9).
+    if (this.status === 408) headers.set("connection", "close");
     if (this.options.retryAfterSeconds !== undefined) {
       headers.set("retry-after", String(this.options.retryAfterSeconds));
     }
