@@ -136,6 +136,7 @@ export async function serve(
     upkeep,
     channels,
     vapidPublicKey,
+    setRequestTimeout: (request, seconds) => server.timeout(request, seconds),
   };
 
   const setup = await openSetup(control);

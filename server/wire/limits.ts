@@ -46,6 +46,9 @@ export const limits = {
   requestBytes: 65_536,
   /** How long a request may take to come, and a client to take more of the answer; live streams may be quiet. */
   requestSeconds: 10,
+  /** Live streams that are open at once, on one node. */
+  streamsPerKey: 1_000,
+  streamsPerAccount: 100,
   pageEvents: 1_000,
   /** Room for a tag of the longest key and value, each character of them escaped. */
   searchCharacters: 4_000,

@@ -49,6 +49,7 @@ const problems = {
   "method-unknown": { status: 405, title: "The page does not take this method" },
   "route-unknown": { status: 404, title: "No such page" },
   "limit-reached": { status: 409, title: "A limit is reached" },
+  "streams-exceeded": { status: 429, title: "Too many live streams are open" },
   "email-unavailable": { status: 409, title: "E-mail is not configured" },
   overloaded: { status: 503, title: "Too many requests are waiting" },
   "storage-full": { status: 507, title: "The disk is full" },
