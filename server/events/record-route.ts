@@ -2,6 +2,7 @@ import type { Server } from "bun";
 import type { House } from "../house.ts";
 import { isArray, isNdjson, keptText, parseJson, readEventBytes } from "../wire/body.ts";
 import { ProjectQuery, readQuery } from "../wire/event-query.ts";
+import { checkHost } from "../wire/host.ts";
 import { JsonArray } from "../wire/json-array.ts";
 import { BodyPlace, LargeBodies } from "../wire/large-bodies.ts";
 import { limits } from "../wire/limits.ts";
@@ -19,10 +20,11 @@ export function recordRoute(house: House) {
   const largeBodies = new LargeBodies();
 
   return async (request: Request, server: Pick<Server<undefined>, "timeout">): Promise<Response> => {
+    checkHost(request);
     const { headers } = request;
     const isPlain = headers.get("x-api-key") !== null && !request.url.includes("?");
     const sender: Sender = isPlain ? await keys.identify(headers) : await gate.toProject(request);
-    if (!isPlain) readQuery(new URL(request.url).searchParams, ProjectQuery);
+    if (!isPlain) readQuery(new URL(request.url, house.baseUrl).searchParams, ProjectQuery);
     const type = headers.get("content-type");
     const idempotencyKey = headers.get("idempotency-key");
     // Bun counts from the request's start, also while its body flows: each call begins the time anew.

@@ -24,6 +24,7 @@ const problems = {
   "body-too-slow": { status: 408, title: "The body comes too slowly" },
   "content-type-unsupported": { status: 415, title: "The content type is not supported" },
   "lines-refused": { status: 422, title: "Too many lines are refused" },
+  "host-invalid": { status: 400, title: "The Host header does not fit" },
   "query-invalid": { status: 400, title: "The query does not fit" },
   "key-missing": { status: 401, title: "An API key or a session is needed" },
   "key-invalid": { status: 401, title: "The API key is not known" },
