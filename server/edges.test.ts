@@ -141,3 +141,95 @@ test("odd targets, methods and cookies are answered with what is wrong, never wi
   );
   expect(answers).toEqual([]);
 }, 30_000);
+
+describe("the dashboard is answered for its own paths", () => {
+  const ask = (path: string, accept: string) => fetch(app.address + path, { headers: { accept } });
+
+  for (const path of [
+    "/",
+    "/setup?token=a",
+    "/sign-in",
+    "/notifications",
+    "/p/default",
+    "/p/default/",
+    "/p/default/channels/a%2Fb",
+    "/p/default/events/018f0000-0000-7000-8000-000000000000",
+    "/p/default/keys",
+    "/p/default/refused",
+    "/p/default/settings",
+    "/channels/a",
+    "/events/018f0000-0000-7000-8000-000000000000",
+    "/keys",
+    "/refused",
+    "/settings",
+  ]) {
+    test(path, async () => {
+      for (const accept of ["text/html,application/xhtml+xml,*/*;q=0.8", "*/*"]) {
+        const response = await ask(path, accept);
+        expect([response.status, response.headers.get("content-type")]).toEqual([
+          200,
+          "text/html;charset=utf-8",
+        ]);
+      }
+    });
+  }
+
+  for (const path of [
+    "/metrics",
+    "/docs",
+    "/mytopic",
+    "/ping/x",
+    "/p",
+    "/p/default/nothing",
+    "/keys/a",
+    "/%zz",
+    "/wp-login.php",
+  ]) {
+    test(`${path} is none of them: 404, as a page where one is asked for`, async () => {
+      const other = await ask(path, "*/*");
+      expect([other.status, await other.json()]).toMatchObject([
+        404,
+        { ok: false, type: "/problems/route-unknown" },
+      ]);
+      const page = await ask(path, "text/html,*/*;q=0.8");
+      expect([page.status, page.headers.get("content-type")]).toEqual([404, "text/html;charset=utf-8"]);
+      expect(page.headers.get("vary")).toContain("accept,");
+    });
+  }
+});
+
+test("no cache keeps an answer with data, and no browser guesses what it is", async () => {
+  const headers = { "x-api-key": app.key, "content-type": "application/json" };
+  const answers = await Promise.all([
+    app.post({ channel: "a", name: "n" }),
+    app.post([{ channel: "a", name: "n" }]),
+    app.post({}),
+    fetch(`${app.address}/api/events`, { method: "POST", body: "{}" }),
+    fetch(`${app.address}/api/events?limit=1`),
+    fetch(`${app.address}/api/nothing`),
+    fetch(`${app.address}/healthz`),
+    fetch(`${app.address}/api/setup`),
+    fetch(`${app.address}/api/auth/get-session`),
+    ...[
+      "events",
+      "events?limit=1",
+      "events?format=csv",
+      "channels",
+      "users",
+      "stats",
+      "events/refused",
+      "search/complete?q=a",
+    ].map((path) => fetch(`${app.address}/api/${path}`, { headers })),
+  ]);
+  for (const { url, headers } of answers) {
+    expect([url, headers.get("cache-control"), headers.get("x-content-type-options")]).toEqual([
+      url,
+      "no-store",
+      "nosniff",
+    ]);
+  }
+  const stream = await fetch(`${app.address}/api/events/stream`, { headers });
+  expect(stream.headers.get("cache-control")).toBe("no-cache, no-transform");
+  expect(stream.headers.get("x-content-type-options")).toBe("nosniff");
+  await stream.body!.cancel();
+});

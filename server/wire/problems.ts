@@ -28,6 +28,9 @@ const problems = {
   "query-invalid": { status: 400, title: "The query does not fit" },
   "key-missing": { status: 401, title: "An API key or a session is needed" },
   "key-invalid": { status: 401, title: "The API key is not known" },
+  "sign-in-refused": { status: 401, title: "The e-mail address or the password is wrong" },
+  "account-request-invalid": { status: 400, title: "The request does not fit" },
+  "too-many-requests": { status: 429, title: "Too many requests come at once" },
   "sign-in-needed": { status: 401, title: "This needs a signed-in account" },
   "key-insufficient": { status: 403, title: "An API key may not do this" },
   "origin-refused": { status: 403, title: "The request comes from another site" },
@@ -61,6 +64,9 @@ const problems = {
 } as const;
 
 export type ProblemCode = keyof typeof problems;
+
+/** Of every answer that holds data: no cache keeps it, and no browser takes it for anything but what it says it is. */
+export const dataHeaders = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
 /** What a caller is told, `application/problem+json` (RFC 9457) with `ok: false`. */
 export const Problem = z
@@ -121,6 +127,7 @@ export class ProblemError extends Error {
   toResponse(): Response {
     const headers = new Headers({
       "content-type": "application/problem+json",
+      ...dataHeaders,
       "access-control-allow-origin": "*",
     });
     if (this.status === 401) headers.set("www-authenticate", 'Bearer realm="tidings"');
