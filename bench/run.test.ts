@@ -32,6 +32,7 @@ longTest("every row runs, and the page stays as it is", async () => {
     "ingest p99 while retention removes events",
     "accepted POST to its arrival",
     "resident memory, idle",
+    "one request of 1 MB, of any content",
     "at 5,000 events: loading",
   ]) {
     expect(output).toContain(`| ${what}`);

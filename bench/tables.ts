@@ -6,6 +6,7 @@ import { acrossNodes } from "./rows/across-nodes.ts";
 import { batches } from "./rows/batches.ts";
 import { batchesOnPostgres } from "./rows/batches-on-postgres.ts";
 import { growth } from "./rows/growth.ts";
+import { hostileBodiesCost } from "./rows/hostile-bodies.ts";
 import { ingestWhileExpiring } from "./rows/ingest-while-expiring.ts";
 import { ingestWhileListing } from "./rows/ingest-while-listing.ts";
 import { listing } from "./rows/listing.ts";
@@ -42,6 +43,7 @@ const sqliteRows: Record<string, Row> = {
   "ingest-while-listing": ingestWhileListing,
   "live-streams": liveStreams,
   memory,
+  "hostile-bodies": hostileBodiesCost,
   "ingest-while-expiring": ingestWhileExpiring,
 };
 

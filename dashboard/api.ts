@@ -49,15 +49,9 @@ export async function api<Answer>(path: string, options: Options = {}): Promise<
   return (await response.json()) as Answer;
 }
 
-/** better-auth answers `{ message, code }` where everything else answers a problem. */
 async function problemOf(response: Response): Promise<Partial<Problem>> {
   try {
-    const body = (await response.json()) as Partial<Problem> & { message?: string; code?: string };
-    return {
-      ...body,
-      ...(body.detail === undefined && body.message !== undefined && { detail: body.message }),
-      ...(body.type === undefined && body.code !== undefined && { type: body.code }),
-    };
+    return (await response.json()) as Partial<Problem>;
   } catch {
     // Not JSON, as from a proxy in front of the server: the status has to do.
     return {};

@@ -127,6 +127,13 @@ test("a request that comes too slowly loses its connection, wherever it dawdles"
       ["POST /api/events HTTP/1.1\r\nx: ", "y"],
       [`POST /api/events HTTP/1.1\r\n${headers}content-length: 1000\r\n\r\n{`, " "],
       [`POST /api/events HTTP/1.1\r\n${headers}transfer-encoding: chunked\r\n\r\n`, "1\r\n \r\n"],
+      // A large array: it holds a place that others wait for.
+      [`POST /api/events HTTP/1.1\r\n${headers}content-length: 9000000\r\n\r\n[`, " "],
+      [`POST /api/events HTTP/1.1\r\n${headers}content-length: 9000000\r\n\r\n[${" ".repeat(70_000)}`, " "],
+      [
+        `POST /api/events HTTP/1.1\r\n${headers}transfer-encoding: chunked\r\n\r\n11170\r\n[${" ".repeat(69_999)}\r\n`,
+        "1\r\n \r\n",
+      ],
       [`POST /api/channels HTTP/1.1\r\n${headers}content-length: 1000\r\n\r\n{`, " "],
       // Refused before its body was read, on paths of every kind.
       ["POST /api/events HTTP/1.1\r\nhost: a\r\ncontent-length: 1000\r\n\r\n", " "],

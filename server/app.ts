@@ -15,13 +15,19 @@ import { addStatsRoutes } from "./stats/routes.ts";
 import { addStatusRoutes } from "./status.ts";
 import { addUserRoutes } from "./users/routes.ts";
 import { answerError } from "./wire/answer-error.ts";
-import { problem } from "./wire/problems.ts";
+import { dataHeaders, problem } from "./wire/problems.ts";
 
 /** All routes. */
 export function createApp(house: House): { fetch: (request: Request) => Response | Promise<Response> } {
   const routes = new Routes(house.gate);
   const { app } = routes;
   const pages = createPages();
+
+  app.use(async (context, next) => {
+    await next();
+    const { headers } = context.res;
+    for (const [name, value] of Object.entries(dataHeaders)) if (!headers.has(name)) headers.set(name, value);
+  });
 
   // An API key is sent on purpose, so pages of other sites may use one; a session's cookie never comes along with them.
   for (const path of [
@@ -53,7 +59,7 @@ export function createApp(house: House): { fetch: (request: Request) => Response
   app.all("/api/*", ({ req }) => {
     throw unknown(req);
   });
-  // Everything else is the dashboard.
+  // Everything else is the dashboard, where it has such a page.
   app.notFound(async ({ req }) => {
     const page = await pages(req.raw);
     if (page) return page;

@@ -32,4 +32,6 @@ export type House = {
   upkeep: Upkeep;
   channels: { browser: Send; email?: Send | undefined };
   vapidPublicKey: string;
+  /** Ends a request's connection where nothing moves on it for so many seconds; 0 never does. */
+  setRequestTimeout: (request: Request, seconds: number) => void;
 };

@@ -25,6 +25,7 @@ import { settled } from "./storage/settings.ts";
 import type { Store } from "./storage/store.ts";
 import { version } from "./version.ts";
 import { answerError } from "./wire/answer-error.ts";
+import { checkHost } from "./wire/host.ts";
 import { limits } from "./wire/limits.ts";
 import { ProblemError, problem } from "./wire/problems.ts";
 
@@ -140,9 +141,20 @@ export async function serve(
     upkeep,
     channels,
     vapidPublicKey,
+    setRequestTimeout: (request, seconds) => server.timeout(incomingOf.get(request) ?? request, seconds),
   };
 
   const setup = await openSetup(control);
+
+  /** Requests of HTTP/1.0 that name no host, by what stands for them: Bun knows their connections by themselves alone. */
+  const incomingOf = new WeakMap<Request, Request>();
+  function withAddress(incoming: Request): Request {
+    if (!incoming.url.startsWith("/")) return incoming;
+    const request = new Request(baseUrl + incoming.url, incoming);
+    incomingOf.set(request, incoming);
+    return request;
+  }
+
   const app = createApp(house);
   const recordEvent = recordRoute(house);
   server.reload({
@@ -151,14 +163,16 @@ export async function serve(
         POST: (request, server) => recordEvent(request, server).catch((error) => answerError(error, log)),
       },
     },
-    async fetch(request, server) {
+    async fetch(incoming, server) {
+      checkHost(incoming);
+      const request = withAddress(incoming);
       const { pathname } = new URL(request.url);
       if (pathname.startsWith("/api/auth/")) {
-        request.headers.set(clientAddressHeader, server.requestIP(request)?.address ?? "");
+        request.headers.set(clientAddressHeader, server.requestIP(incoming)?.address ?? "");
       }
       const response = await app.fetch(request);
       // Live streams are quiet for longer than a request may be; their heartbeats find the dead ones.
-      if (response.headers.get("content-type") === "text/event-stream") server.timeout(request, 0);
+      if (response.headers.get("content-type") === "text/event-stream") server.timeout(incoming, 0);
       return response;
     },
     error: (error) => answerError(error, log),
@@ -189,7 +203,7 @@ export async function serve(
 
 /** Until the storage is there: the process is up, and everything else is to be asked again. */
 function answerAtStart(request: Request): Response {
-  if (new URL(request.url).pathname === "/healthz") return Response.json({ ok: true });
+  if (URL.parse(request.url, "http://localhost")?.pathname === "/healthz") return Response.json({ ok: true });
   const detail = "Tidings is starting. Send it again in a moment.";
   return problem("storage-unavailable", { detail, retryAfterSeconds: 2 }).toResponse();
 }

@@ -27,9 +27,16 @@ type Page = {
 
 const compressible = /^(?:text\/|application\/(?:json|javascript|manifest\+json)|image\/svg)/;
 
+/** The paths of the dashboard's pages, as `dashboard/router.tsx` has them. */
+const pagePaths = [
+  /^\/(?:sign-in|setup|notifications)?$/,
+  /^(?:\/p\/[^/]+)?\/(?:channels\/[^/]+|events\/[^/]+|keys|refused|settings)$/,
+  /^\/p\/[^/]+$/,
+];
+
 /**
- * Serves the built dashboard: a file where there is one, and its `index.html` for every other path, whose page the dashboard
- * finds by itself. Files are read once, and compressed then.
+ * Serves the built dashboard: a file where there is one, and its `index.html` for the path of a page. Somebody who follows an address that is none
+ * is told so by the dashboard, with status 404; null where it was not asked for as a page. Files are read once, and compressed then.
  */
 export function createPages(): (request: Request) => Promise<Response | null> {
   const files = new Set(
@@ -61,6 +68,10 @@ export function createPages(): (request: Request) => Promise<Response | null> {
     const isFile = files.has(path) && path.includes(".");
     // A missing asset is not a page: an old tab is to notice, and not to run HTML as a script.
     if (!isFile && path.startsWith("assets/")) return null;
+    const isPage = isPagePath(request.url);
+    const isNavigation = request.headers.get("accept")?.includes("text/html") ?? false;
+    if (!isFile && !isPage && !isNavigation) return null;
+    const status = isFile || isPage ? 200 : 404;
     const name = isFile ? path : "index.html";
     if (!files.has(name)) {
       return new Response("The dashboard is not built. Run: npm run build\n", { status: 503 });
@@ -69,19 +80,25 @@ export function createPages(): (request: Request) => Promise<Response | null> {
     const headers = new Headers({
       "content-type": type,
       etag,
-      vary: "accept-encoding",
+      vary: isFile || isPage ? "accept-encoding" : "accept, accept-encoding",
       "x-content-type-options": "nosniff",
       // The set-up link holds a token, which is nobody else's business.
       "referrer-policy": "same-origin",
       "cache-control": name.startsWith("assets/") ? "public, max-age=31536000, immutable" : "no-cache",
     });
     if (name === "index.html") headers.set("content-security-policy", contentSecurityPolicy);
-    if (request.headers.get("if-none-match") === etag) return new Response(null, { status: 304, headers });
+    if (status === 200 && request.headers.get("if-none-match") === etag)
+      return new Response(null, { status: 304, headers });
     const takesBrotli = brotli && /\bbr\b/.test(request.headers.get("accept-encoding") ?? "");
     if (takesBrotli) headers.set("content-encoding", "br");
     const body = takesBrotli ? brotli : plain;
-    return new Response(request.method === "HEAD" ? null : body, { headers });
+    return new Response(request.method === "HEAD" ? null : body, { status, headers });
   };
+}
+
+function isPagePath(url: string): boolean {
+  const path = new URL(url).pathname.replace(/(?<=.)\/$/, "");
+  return pagePaths.some((pattern) => pattern.test(path));
 }
 
 function decodedPath(url: string): string {

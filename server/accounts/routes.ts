@@ -4,8 +4,10 @@ import { listProjects } from "../projects/projects.ts";
 import type { Routes } from "../routes.ts";
 import { version } from "../version.ts";
 import { Me, Setup, SetupAnswer, SetupState } from "../wire/account.ts";
+import { internalDetail } from "../wire/answer-error.ts";
 import { readBytes } from "../wire/body.ts";
 import { limits } from "../wire/limits.ts";
+import { type ProblemError, problem } from "../wire/problems.ts";
 import { checkStorage } from "./auth.ts";
 import { hasAccounts } from "./create-account.ts";
 import { claimSetup } from "./setup.ts";
@@ -100,7 +102,43 @@ export function addAccountRoutes(routes: Routes, house: House): void {
 
   async function handled(request: Request): Promise<Response> {
     const response = await auth.handler(request);
+    if (response.ok) return response;
     if (response.status >= 500) await checkStorage(control);
-    return response;
+    const answer = problemOf(request, response, await response.text()).toResponse();
+    for (const cookie of response.headers.getSetCookie()) answer.headers.append("set-cookie", cookie);
+    return answer;
   }
+}
+
+/** What better-auth refused, as a problem. */
+function problemOf(request: Request, { status, headers }: Response, text: string): ProblemError {
+  const isSignIn = new URL(request.url).pathname.endsWith("/sign-in/email");
+  switch (status) {
+    case 401:
+      return isSignIn
+        ? problem("sign-in-refused", { detail: "The e-mail address or the password is wrong." })
+        : problem("sign-in-needed", { detail: "Sign in on the dashboard first." });
+    case 403:
+      return problem("origin-refused", {
+        detail: "A session is good for requests of the dashboard's own pages only.",
+      });
+    case 429: {
+      const retryAfterSeconds = Number(headers.get("x-retry-after")) || 60;
+      const detail = `Too many attempts came from this address. Try again in ${retryAfterSeconds} seconds.`;
+      return problem("too-many-requests", { detail, retryAfterSeconds });
+    }
+  }
+  if (status >= 500) return problem("internal", { detail: internalDetail, log: text });
+  return problem("account-request-invalid", { detail: sentenceOf(text) });
+}
+
+/** better-auth says what is wrong as `{ "message": … }`, mostly without a full stop. */
+function sentenceOf(text: string): string {
+  try {
+    const { message } = JSON.parse(text) as { message?: unknown };
+    if (typeof message === "string" && message !== "") return `${message.replace(/[.!]$/, "")}.`;
+  } catch {
+    // It said nothing.
+  }
+  return "The request does not have what it needs. /openapi.json has what the API takes.";
 }

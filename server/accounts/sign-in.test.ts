@@ -57,7 +57,10 @@ describe("signing in is refused", () => {
     const wrong = await signIn({ email: app.owner, password: "not the password" });
     const unknown = await signIn({ email: "nobody@example.com", password: "not the password" });
     expect([wrong.status, unknown.status]).toEqual([401, 401]);
-    expect(await wrong.text()).toBe(await unknown.text());
+    expect(wrong.headers.get("content-type")).toBe("application/problem+json");
+    const problem = await wrong.json();
+    expect(problem).toMatchObject({ ok: false, type: "/problems/sign-in-refused", status: 401 });
+    expect(problem).toEqual(await unknown.json());
   });
 
   test("from another site", async () => {
@@ -65,7 +68,29 @@ describe("signing in is refused", () => {
       { email: app.owner, password: testPassword },
       { origin: "https://evil.example", cookie: "a=b" },
     );
-    expect(response.status).toBe(403);
+    expect([response.status, await response.json()]).toMatchObject([
+      403,
+      { type: "/problems/origin-refused" },
+    ]);
+  });
+
+  test("where a member is missing, or the body is no JSON", async () => {
+    for (const response of [
+      await signIn({ email: app.owner }),
+      await signIn({ email: 7, password: [] }),
+      await fetch(`${app.address}/api/auth/sign-in/email`, {
+        method: "POST",
+        headers: { "content-type": "application/json", origin: app.address },
+        body: "{",
+      }),
+      await fetch(`${app.address}/api/auth/change-password`, { method: "POST", body: "{}" }),
+    ]) {
+      expect(response.status).toBeWithin(400, 500);
+      expect(response.headers.get("content-type")).toBe("application/problem+json");
+      const problem = (await response.json()) as { detail: string };
+      expect(problem).toMatchObject({ ok: false, status: response.status });
+      expect(problem.detail).toEndWith(".");
+    }
   });
 
   test("after 20 attempts within a minute, of one server only", async () => {
@@ -82,8 +107,15 @@ describe("signing in is refused", () => {
         },
         body: JSON.stringify({ email: own.owner, password: "not the password" }),
       });
-    const statuses = await Promise.all(Array.from({ length: 25 }, async () => (await attempt()).status));
-    expect(statuses.filter((status) => status === 429)).toHaveLength(5);
+    const answers = await Promise.all(Array.from({ length: 25 }, attempt));
+    const refused = answers.filter(({ status }) => status === 429);
+    expect(refused).toHaveLength(5);
+    const { headers } = refused[0]!;
+    expect([headers.get("content-type"), await refused[0]!.json()]).toMatchObject([
+      "application/problem+json",
+      { ok: false, type: "/problems/too-many-requests", status: 429 },
+    ]);
+    expect(Number(headers.get("retry-after"))).toBeWithin(1, 61);
     expect((await signIn({ email: app.owner, password: testPassword })).status).toBe(200);
   }, 15_000);
 });

@@ -1,7 +1,12 @@
+import { dataHeaders } from "../wire/problems.ts";
 import type { Recorded } from "./record.ts";
 
 /** As `cors` in app.ts says for the routes that the router serves. */
-export const answerHeaders = { "content-type": "application/json", "access-control-allow-origin": "*" };
+export const answerHeaders = {
+  "content-type": "application/json",
+  ...dataHeaders,
+  "access-control-allow-origin": "*",
+};
 /** Of an answer that is given again. */
 export const replayedHeaders = {
   ...answerHeaders,

@@ -1,72 +1,81 @@
-import type { BatchAnswer } from "../wire/batch.ts";
-import type { ItemTexts } from "../wire/item-texts.ts";
-import { limits } from "../wire/limits.ts";
+import { nextTurn, Turns } from "../turns.ts";
+import type { BatchAnswer, ItemResult } from "../wire/batch.ts";
+import type { JsonArray } from "../wire/json-array.ts";
 import { ProblemError, problem } from "../wire/problems.ts";
 import { answerHeaders } from "./answers.ts";
-import type { ItemVerdict, Recorder, Sender } from "./record.ts";
+import type { CheckedItem, ItemVerdict, Recorder, Sender } from "./record.ts";
 import type { Refusal, RefusedEvents } from "./refused.ts";
 
-/** Events that are checked and encoded without a pause: two milliseconds, for which other requests wait. */
+/** Events that are recorded at a time, and about how many bytes of them. */
 export const chunkEvents = 500;
-/** Characters of texts for which a chunk ends before that: their words are found in this thread, of Chinese 1,500 in a millisecond. */
-const chunkCharacters = 65_536;
+export const chunkBytes = 196_608;
 /** Chunks that are on their way to the disk while the next one is made ready. */
 const chunksAhead = 4;
 
 type Rooms = { recorder: Recorder; refused: RefusedEvents };
 
-/** Throws `body-invalid` for an array without events, and `body-too-large`. */
-export function checkBatch(bodies: readonly unknown[]): void {
-  if (bodies.length === 0) {
-    throw problem("body-invalid", {
-      detail: "The array is empty. Send at least one event.",
-      errors: [{ pointer: "", detail: "The array is empty. Send at least one event." }],
-    });
-  }
-  if (bodies.length > limits.batchEvents) {
-    throw problem("body-too-large", {
-      detail: `An array can have ${limits.batchEvents.toLocaleString("en")} events, and this one has ${bodies.length.toLocaleString("en")}. Send it in parts, or as lines of application/x-ndjson.`,
-    });
-  }
-}
-
 /** Records an array of events, in several commits where it is long, and gives a verdict for each, in order. */
 export async function recordBatch(
   { recorder, refused }: Rooms,
-  bodies: readonly unknown[],
-  texts: ItemTexts,
+  array: JsonArray,
   sender: Sender,
 ): Promise<ItemVerdict[]> {
   const verdicts: ItemVerdict[] = [];
-  const chunks = inTurn(chunksOf(bodies), async ({ start, end }) => {
-    const found = await recorder.recordAll(bodies.slice(start, end), sender);
-    await refused.keep(refusalsOf(found, texts, start), sender);
+  const recorded = inTurn(checkedChunks(array, recorder, sender), async ({ start, items }) => {
+    const found = await recorder.recordAll(items, sender);
+    await refused.keep(refusalsOf(found, array, start), sender);
     return found;
   });
-  for await (const found of chunks) verdicts.push(...found);
+  for await (const found of recorded) for (const verdict of found) verdicts.push(verdict);
   return verdicts;
 }
 
+/** The items of an array in chunks, each checked when it is asked for. Throws `body-invalid` where there are none. */
+export async function* checkedChunks(
+  array: JsonArray,
+  recorder: Recorder,
+  sender: Sender,
+): AsyncGenerator<{ start: number; items: CheckedItem[] }> {
+  if (array.length === 0) {
+    const detail = "The array is empty. Send at least one event.";
+    throw problem("body-invalid", { detail, errors: [{ pointer: "", detail }] });
+  }
+  for (let start = 0; start < array.length; ) {
+    const end = array.endOf(start, chunkEvents, chunkBytes);
+    yield { start, items: await recorder.checkAll(array.items(start, end), sender) };
+    start = end;
+  }
+}
+
 /** @param start - the index of the first of these verdicts in the array */
-export function refusalsOf(verdicts: readonly ItemVerdict[], texts: ItemTexts, start = 0): Refusal[] {
+export function refusalsOf(verdicts: readonly ItemVerdict[], array: JsonArray, start = 0): Refusal[] {
   return verdicts.flatMap((verdict, index) =>
-    verdict instanceof ProblemError ? [{ body: texts.at(start + index), problem: verdict }] : [],
+    verdict instanceof ProblemError ? [{ body: array.textOf(start + index), problem: verdict }] : [],
   );
 }
 
 /** Throws the problem of the store where it took none. */
-export function batchResponse(
+export async function batchResponse(
   verdicts: readonly ItemVerdict[],
   headers: Record<string, string> = answerHeaders,
-): Response {
-  const results = verdicts.map((verdict) =>
-    typeof verdict === "string" ? { ok: true as const, id: verdict } : verdict.toProblem(),
-  );
+): Promise<Response> {
+  const turns = new Turns();
+  const results: string[] = [];
+  for (const verdict of verdicts) {
+    const result: ItemResult = typeof verdict === "string" ? { ok: true, id: verdict } : verdict.toProblem();
+    results.push(JSON.stringify(result));
+    if (turns.isOver) await turns.next();
+  }
   const refused = verdicts.filter((verdict) => verdict instanceof ProblemError);
   const accepted = verdicts.length - refused.length;
   const status = statusOf(accepted, refused.length, refused.find(isOfStore));
-  const answer: BatchAnswer = { ok: refused.length === 0, accepted, refused: refused.length, results };
-  return new Response(JSON.stringify(answer), { status, headers });
+  const totals: Omit<BatchAnswer, "results"> = {
+    ok: refused.length === 0,
+    accepted,
+    refused: refused.length,
+  };
+  const answer = `${JSON.stringify(totals).slice(0, -1)},"results":[${results.join(",")}]}`;
+  return new Response(answer, { status, headers });
 }
 
 /** 201 where all were accepted, 207 where some were, and 422 where none was. Throws the problem of a store that took none. */
@@ -96,34 +105,7 @@ export async function* inTurn<Piece, Result>(
     result.catch(() => {});
     underWay.push(result);
     if (underWay.length >= chunksAhead) yield await underWay.shift()!;
-    await new Promise((resolve) => setImmediate(resolve));
+    await nextTurn();
   }
   for (const result of underWay) yield await result;
-}
-
-/** Where chunks begin, and where they end, exclusive. */
-function* chunksOf(bodies: readonly unknown[]): Generator<{ start: number; end: number }> {
-  for (let start = 0; start < bodies.length; ) {
-    let end = start;
-    for (let characters = 0; end < bodies.length && end - start < chunkEvents; end++) {
-      if (characters >= chunkCharacters) break;
-      characters += charactersOf(bodies[end]);
-    }
-    yield { start, end };
-    start = end;
-  }
-}
-
-/** How long an event's texts are whose words are sought; of what is refused for it, that does not matter. */
-function charactersOf(body: unknown): number {
-  const { description, tags } = (body ?? {}) as { description?: unknown; tags?: unknown };
-  let characters = typeof description === "string" ? description.length : 0;
-  if (typeof tags !== "object") return characters;
-  let count = 0;
-  for (const key in tags) {
-    const value = (tags as Record<string, unknown>)[key];
-    if (typeof value === "string") characters += value.length;
-    if (++count > limits.tags) break;
-  }
-  return characters;
 }

@@ -121,6 +121,11 @@ export class ArrivalClock {
     return this.#nowMs;
   }
 
+  /** What the clock shows now; milliseconds since 1970. */
+  read(): number {
+    return this.#now();
+  }
+
   /** The last moment that was handed out. */
   get last(): Moment {
     return this.#last;

@@ -1,13 +1,14 @@
 import type { Kysely } from "kysely";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Tie, Verdict } from "../storage/store.ts";
-import { parseJson } from "../wire/body.ts";
-import { ItemTexts } from "../wire/item-texts.ts";
+import { nextTurn } from "../turns.ts";
+import { isArray, parseJson } from "../wire/body.ts";
+import { JsonArray } from "../wire/json-array.ts";
 import { limits } from "../wire/limits.ts";
 import { ProblemError, problem } from "../wire/problems.ts";
 import { eventResponse, replayedHeaders } from "./answers.ts";
-import { batchResponse, checkBatch, refusalsOf } from "./batch.ts";
-import { crowded, type ItemVerdict, type Recorder, type Sender } from "./record.ts";
+import { batchResponse, checkedChunks, refusalsOf } from "./batch.ts";
+import { type CheckedItem, crowded, type ItemVerdict, type Recorder, type Sender } from "./record.ts";
 import type { RefusedEvents } from "./refused.ts";
 
 type Rooms = { control: Kysely<ControlTables>; recorder: Recorder; refused: RefusedEvents };
@@ -91,18 +92,27 @@ export class Idempotency {
   async #record(key: string, bodyHash: string, bytes: Uint8Array, sender: Sender): Promise<Response | null> {
     const { recorder, refused } = this.#rooms;
     const tie = (draft: string): Tie => ({ kind: "idempotency", key, bodyHash, draft });
-    const body = parseJson(bytes);
-    if (!Array.isArray(body)) {
-      const recorded = await recorder.recordTied(body, sender, tie);
+    if (!isArray(bytes)) {
+      const recorded = await recorder.recordTied(parseJson(bytes), sender, tie);
       return recorded && eventResponse(recorded);
     }
-    checkBatch(body);
+    if (bytes.length > limits.keyedBatchBytes) {
+      throw problem("body-too-large", {
+        detail: `An array with an Idempotency-Key must have at most ${limits.keyedBatchBytes.toLocaleString("en")} bytes. Send it in parts, each with a key of its own.`,
+      });
+    }
+    const array = await JsonArray.read(bytes);
+    const items: CheckedItem[] = [];
+    for await (const chunk of checkedChunks(array, recorder, sender)) {
+      for (const item of chunk.items) items.push(item);
+      await nextTurn();
+    }
     // All at once: in one transaction with the key, however long the array is.
-    const verdicts = await recorder.recordAllTied(body, sender, (drafted) =>
+    const verdicts = await recorder.recordAllTied(items, sender, (drafted) =>
       tie(JSON.stringify(drafted.map(draftOf))),
     );
     if (verdicts === null) return null;
-    await refused.keep(refusalsOf(verdicts, new ItemTexts(bytes)), sender);
+    await refused.keep(refusalsOf(verdicts, array), sender);
     return batchResponse(verdicts);
   }
 }

@@ -1,8 +1,14 @@
 // @engines sqlite, postgres
+
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
 import { openStream } from "../testing/event-stream.ts";
+import { rawRequest } from "../testing/raw-request.ts";
+import { testProcess } from "../testing/server-process.ts";
 import { openTestStore, type TestApp, testApp } from "../testing/test-app.ts";
+import { until } from "../testing/until.ts";
 import type { Event } from "../wire/event.ts";
+import { limits } from "../wire/limits.ts";
 
 let app: TestApp;
 beforeAll(async () => {
@@ -289,20 +295,7 @@ test("asking for a stream's head opens none", async () => {
 test("a client that reads too slowly is dropped, and resumes without a gap", async () => {
   await using own = await testApp();
   // It reads nothing for a while: the kernel's buffers fill, then the server's own bound is met.
-  const { hostname, port } = new URL(own.address);
-  let raw = "";
-  const socket = await Bun.connect({
-    hostname,
-    port: Number(port),
-    socket: {
-      data: (_, bytes) => {
-        raw += bytes.toString("latin1");
-      },
-    },
-  });
-  socket.write(`GET /api/events/stream HTTP/1.1\r\nhost: ${hostname}\r\nx-api-key: ${own.key}\r\n\r\n`);
-  while (!raw.includes("event: ready")) await Bun.sleep(5);
-  socket.pause();
+  const first = await rawStream(own);
   const count = 4_000;
   const description = "x".repeat(4_000);
   for (let n = 0; n < count; n += 200) {
@@ -310,11 +303,12 @@ test("a client that reads too slowly is dropped, and resumes without a gap", asy
       Array.from({ length: 200 }, (_, i) => own.post({ channel: "a", name: `${n + i}`, description })),
     );
   }
-  socket.resume();
-  while (!raw.endsWith("\r\n0\r\n\r\n")) await Bun.sleep(5);
-  socket.end();
-  // The chunks of the transfer encoding, taken off.
-  const received = raw.replace(/\r\n[0-9a-f]+\r\n/g, "");
+  first.resume();
+  await until(() => first.isClosed || first.text.endsWith("\r\n0\r\n\r\n"));
+  first[Symbol.dispose]();
+  // The chunks of the transfer encoding, taken off, and a message that is cut off.
+  const whole = first.text.replace(/\r\n[0-9a-f]+\r\n/g, "");
+  const received = whole.slice(0, whole.lastIndexOf("\n\n"));
   const seen = [...received.matchAll(/"name":"(\d+)"/g)].map(([, name]) => name!);
   expect(seen.length).toBeLessThan(count);
   let last = [...received.matchAll(/\nid: (\d+-\d+)\ndata: /g)].at(-1)![1]!;
@@ -331,3 +325,99 @@ test("a client that reads too slowly is dropped, and resumes without a gap", asy
     Array.from({ length: count }, (_, n) => `${n}`),
   );
 }, 30_000);
+
+/** A stream over a bare socket, which reads nothing after it is ready. */
+async function rawStream(on: Pick<TestApp, "address" | "key">, headers = `x-api-key: ${on.key}`) {
+  const stream = await rawRequest(
+    on.address,
+    `GET /api/events/stream HTTP/1.1\r\nhost: a\r\n${headers}\r\n\r\n`,
+  );
+  await until(() => stream.text.includes("event: ready") || stream.text.includes("\r\n\r\n{"));
+  stream.pause();
+  return stream;
+}
+
+test.skipIf(process.platform !== "linux")(
+  "the connections of clients that read nothing are destroyed, and their memory is free",
+  async () => {
+    await using own = await testProcess();
+    const streams = await Promise.all(Array.from({ length: 20 }, () => rawStream(own)));
+    const established = () => establishedAt(Number(new URL(own.address).port));
+    expect(established()).toBeGreaterThanOrEqual(streams.length);
+    const tags = Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`key ${n}`, "v".repeat(1_000)]));
+    for (let n = 0; n < 100; n++) await own.post({ channel: "a", name: "n", tags });
+    await until(() => established() < streams.length);
+    // Of the kernel's own buffers, the client still has what it did not read.
+    await until(() => established() <= 2);
+    for (const stream of streams) stream[Symbol.dispose]();
+  },
+  30_000,
+);
+
+/** Connections that stand, as the one who listens on a port has them. */
+function establishedAt(port: number): number {
+  const local = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
+  // proc_net_tcp(5): the local address is the second column, and the state the fourth; 01 is established.
+  return readFileSync("/proc/net/tcp", "utf8")
+    .split("\n")
+    .map((line) => line.trim().split(/\s+/))
+    .filter(([, address, , state]) => address?.endsWith(local) && state === "01").length;
+}
+
+describe("of live streams, so many are open at once", () => {
+  test("of one key, and those that ended make room", async () => {
+    await using own = await testApp();
+    const streams = await Promise.all(Array.from({ length: limits.streamsPerKey }, () => rawStream(own)));
+    const refused = await own.request("/api/events/stream");
+    expect([refused.status, refused.headers.get("retry-after"), await refused.json()]).toMatchObject([
+      429,
+      "30",
+      { type: "/problems/streams-exceeded", detail: expect.stringContaining("1,000") },
+    ]);
+    const other = await own.another("Other", "other@example.com");
+    using _ = await openStream(own, "", {}, other.secret);
+    streams[0]![Symbol.dispose]();
+    await until(async () => {
+      const response = await own.request("/api/events/stream");
+      await response.body!.cancel();
+      return response.status === 200;
+    });
+    for (const stream of streams) stream[Symbol.dispose]();
+  }, 30_000);
+
+  test("of one account, whatever sessions they are of", async () => {
+    await using own = await testApp();
+    const cookies = [await own.signIn(), await own.signIn()];
+    const streams = await Promise.all(
+      Array.from({ length: limits.streamsPerAccount }, (_, n) => rawStream(own, `cookie: ${cookies[n % 2]}`)),
+    );
+    const refused = await own.request("/api/events/stream", { headers: { cookie: cookies[0]! } });
+    expect(await refused.json()).toMatchObject({ status: 429, detail: expect.stringContaining("account") });
+    using _ = await openStream(own);
+    for (const stream of streams) stream[Symbol.dispose]();
+  });
+});
+
+describe("an id that is later than all that arrived", () => {
+  for (const id of [`${Date.now() + 86_400_000}-0`, "999999999999999-5"]) {
+    test(`such as ${id.slice(0, 3)}…, is answered with a reset, and the stream goes on from now`, async () => {
+      await app.post({ channel: "a", name: "before" });
+      using stream = await openStream(app, "", { "last-event-id": id });
+      const ready = await stream.next();
+      const reset = await stream.next();
+      expect([ready!.type, reset!.type]).toEqual(["ready", "reset"]);
+      await app.post({ channel: "a", name: "after" });
+      expect(names(await stream.events(1))).toEqual(["after"]);
+      using again = await openStream(app, "", { "last-event-id": reset!.id! });
+      expect(names(await again.events(1))).toEqual(["after"]);
+    });
+  }
+
+  test("also in a store where nothing arrived yet", async () => {
+    await using own = await testApp();
+    using stream = await openStream(own, "", { "last-event-id": `${Date.now()}-0` });
+    expect([(await stream.next())!.type, (await stream.next())!.type]).toEqual(["ready", "reset"]);
+    await own.post({ channel: "a", name: "first" });
+    expect(names(await stream.events(1))).toEqual(["first"]);
+  });
+});

@@ -1,5 +1,7 @@
 import type { Arrival, EventFilter, EventStore } from "../storage/store.ts";
 import type { Event } from "../wire/event.ts";
+import { limits } from "../wire/limits.ts";
+import { problem } from "../wire/problems.ts";
 import { holds } from "./filter.ts";
 import { type ArrivalClock, compareMoments, type Moment, momentToken } from "./id.ts";
 
@@ -12,12 +14,17 @@ const catchUpPage = 500;
 /** A client that catches up is waited for; what arrives meanwhile is held, up to so many bytes. */
 const heldBytesMax = 8_388_608;
 const catchUpPauseMs = 20;
+/** A client that catches up and takes nothing for so long is dropped. */
+const catchUpPatienceMs = 10_000;
 /**
  * Each piece costs a write for each stream. So the more streams there are, the longer events wait after the last piece, to go
  * out in one: not at all for a few, 25 milliseconds for a thousand.
  */
 const restMsPerStream = 0.025;
 const restMsMin = 1;
+
+/** A client that is dropped has so long to take what waits for it: then its connection is destroyed, and the memory is free. */
+const drainSeconds = 3;
 
 const encoder = new TextEncoder();
 const stillHere = encoder.encode(": still here\n\n");
@@ -154,14 +161,22 @@ export class LiveStreams {
     this.#each((client) => client.close());
   }
 
-  /** A stream's body. It ends with the client, with `cutKey`, or when the client reads too slowly. */
-  open(listener: Listener): ReadableStream<Uint8Array> {
+  /**
+   * A stream's body. It ends with the client, with `cutKey`, or when the client reads too slowly. Throws `streams-exceeded`.
+   *
+   * @param setTimeout - ends the connection where nothing moves on it for so many seconds
+   */
+  open(listener: Listener, setTimeout: (seconds: number) => void): ReadableStream<Uint8Array> {
+    this.#refuseTooMany(listener);
     let client: Client;
     return new ReadableStream<Uint8Array>(
       {
         start: (controller) => {
           const close = () => {
-            if (this.#remove(client)) controller.close();
+            if (!this.#remove(client)) return;
+            // It ends only when the client has taken everything, which one that reads nothing never does.
+            controller.close();
+            setTimeout(drainSeconds);
           };
           client = {
             ...listener,
@@ -189,16 +204,42 @@ export class LiveStreams {
     );
   }
 
+  #refuseTooMany({ keyId, accountId }: Listener): void {
+    const [who, most] = keyId ? ["key", limits.streamsPerKey] : ["account", limits.streamsPerAccount];
+    const open = this.listeners().filter((other) =>
+      keyId ? other.keyId === keyId : other.accountId === accountId,
+    ).length;
+    if (open < most) return;
+    throw problem("streams-exceeded", {
+      detail: `This ${who} has ${most.toLocaleString("en")} live streams open, the most that it may have. Close some, or let those who read the same share one.`,
+      retryAfterSeconds: 30,
+    });
+  }
+
+  /** Whether nothing has arrived yet that is as late, on any node: the moment is another installation's, or of data that was put back. */
+  async #isAhead(moment: Moment): Promise<boolean> {
+    if (compareMoments(moment, this.#committed) <= 0) return false;
+    const last = await this.#events.lastArrival();
+    return last === null || compareMoments(moment, last) > 0;
+  }
+
   async #catchUp(client: Client, after: Moment): Promise<void> {
     let last = after;
     // What is announced from here on is held.
     const goal = this.#committed;
     try {
-      client.send(frameOf("ready", "{}", after));
+      const isAhead = await this.#isAhead(after);
+      if (isAhead) last = goal;
+      client.send(frameOf("ready", "{}", last));
+      if (isAhead) client.send(frameOf("reset", "{}", last));
       for (let sent = 0; ; ) {
         const page = await this.#events.arrivedAfter(client.projectId, last, catchUpPage);
         for (const { arrival, json } of page) {
-          while (client.isBehind() && client.isThere()) await Bun.sleep(catchUpPauseMs);
+          const untilMs = performance.now() + catchUpPatienceMs;
+          while (client.isBehind() && client.isThere()) {
+            if (performance.now() > untilMs) client.close();
+            else await Bun.sleep(catchUpPauseMs);
+          }
           if (holds(client.filter, JSON.parse(json) as Event)) client.send(frameOf("event", json, arrival));
           last = arrival;
         }

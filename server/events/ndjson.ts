@@ -1,56 +1,70 @@
+import { Turns } from "../turns.ts";
 import type { LinesAnswer } from "../wire/batch.ts";
-import { bodyStream, decodeText, parseJson } from "../wire/body.ts";
+import { bodyPieces, firstFilled, keptText, parseJson } from "../wire/body.ts";
 import { limits } from "../wire/limits.ts";
 import { ProblemError, problem } from "../wire/problems.ts";
 import { answerHeaders } from "./answers.ts";
-import { chunkEvents, inTurn, isOfStore, statusOf } from "./batch.ts";
+import { chunkBytes, chunkEvents, inTurn, isOfStore, statusOf } from "./batch.ts";
 import type { Recorder, Sender } from "./record.ts";
 import type { RefusedEvents } from "./refused.ts";
 
 /** A line of NDJSON (https://github.com/ndjson/ndjson-spec): what it holds, or why that can't be told. */
-type Line = { number: number; bytes: Uint8Array } & ({ body: unknown } | { problem: ProblemError });
+type Line = {
+  number: number;
+  bytes: Uint8Array;
+  body: unknown | ProblemError;
+  /** Nothing is read after it: its problem is told however many were before. */
+  isLast?: true;
+};
 
-/** Bytes of lines that are recorded at a time, where the lines are long. */
-const chunkBytes = 196_608;
 const lineEnd = "\n".charCodeAt(0);
 
-/** Records events as they come, a line for each, in constant memory: what is sent faster than the disk takes it is not read yet. */
+/**
+ * Records events as they come, a line for each, in constant memory: what is sent faster than the disk takes it is not read yet. It ends
+ * where the client goes, or where too many lines are refused.
+ */
 export async function answerLines(
   { recorder, refused }: { recorder: Recorder; refused: RefusedEvents },
   request: Request,
   sender: Sender,
   goOn: () => void,
 ): Promise<Response> {
-  let accepted = 0;
-  let refusedLines = 0;
+  const { signal } = request;
+  const totals: Totals = { accepted: 0, refused: 0 };
   let ofStore: ProblemError | undefined;
   const refusals: LinesAnswer["refusals"] = [];
-  const chunks = inTurn(readLines(bodyStream(request), goOn), async (lines) => {
-    const good = lines.filter((line) => "body" in line);
-    const verdicts = await recorder.recordAll(
-      good.map(({ body }) => body),
-      sender,
-    );
-    let next = 0;
-    const bad = lines.flatMap((line) => {
-      const verdict = "problem" in line ? line.problem : verdicts[next++]!;
+  let kept = 0;
+
+  async function* checkedLines() {
+    for await (const lines of readLines(bodyPieces(request), totals, signal, goOn)) {
+      const bodies = lines.map(({ body }) => body);
+      yield { lines, items: await recorder.checkAll(bodies, sender) };
+    }
+  }
+  const chunks = inTurn(checkedLines(), async ({ lines, items }) => {
+    const verdicts = await recorder.recordAll(items, sender);
+    const bad = lines.flatMap((line, index) => {
+      const verdict = verdicts[index]!;
       return verdict instanceof ProblemError ? [{ ...line, problem: verdict }] : [];
     });
-    const kept = bad.filter(({ bytes }) => bytes.length > 0);
+    const toKeep = bad.filter(({ bytes }) => bytes.length > 0).slice(0, limits.listedRefusals - kept);
+    kept += toKeep.length;
     await refused.keep(
-      kept.map(({ bytes, problem }) => ({ body: decodeText(bytes), problem })),
+      toKeep.map(({ bytes, problem }) => ({ body: keptText(bytes), problem })),
       sender,
     );
     return { accepted: lines.length - bad.length, bad };
   });
-  for await (const { accepted: more, bad } of chunks) {
-    accepted += more;
-    refusedLines += bad.length;
+  for await (const { accepted, bad } of chunks) {
+    totals.accepted += accepted;
+    totals.refused += bad.length;
     ofStore ??= bad.find(({ problem }) => isOfStore(problem))?.problem;
-    for (const { number, problem } of bad.slice(0, limits.listedRefusals - refusals.length)) {
+    for (const { number, problem, isLast } of bad) {
+      if (refusals.length >= limits.listedRefusals && !isLast) continue;
       refusals.push({ line: number, ...problem.toProblem() });
     }
   }
+  const { accepted, refused: refusedLines } = totals;
   if (accepted + refusedLines === 0) {
     throw problem("body-malformed", { detail: "The body is empty. Send a JSON object on each line." });
   }
@@ -59,8 +73,17 @@ export async function answerLines(
   return new Response(JSON.stringify(answer), { status, headers: answerHeaders });
 }
 
-/** The lines of a stream that are not blank, some hundred at a time; of one that is too long, its beginning. */
-async function* readLines(stream: ReadableStream<Uint8Array>, goOn: () => void): AsyncGenerator<Line[]> {
+/** What became of the lines of a body until now. */
+type Totals = { accepted: number; refused: number };
+
+/** The lines of a body that are not blank, some hundred at a time; of one that is too long, its beginning. */
+async function* readLines(
+  pieces: AsyncIterable<Uint8Array>,
+  totals: Totals,
+  signal: AbortSignal,
+  goOn: () => void,
+): AsyncGenerator<Line[]> {
+  const turns = new Turns();
   let number = 1;
   let lines: Line[] = [];
   let linesBytes = 0;
@@ -76,51 +99,76 @@ async function* readLines(stream: ReadableStream<Uint8Array>, goOn: () => void):
 
   function endLine(): void {
     const bytes = parts.length === 1 ? parts[0]! : Buffer.concat(parts);
-    if (partBytes > limits.eventBytes) lines.push({ number, bytes, problem: tooLong(number) });
-    else if (bytes.some((byte) => byte > 0x20)) lines.push(read(number, bytes));
+    if (firstFilled(bytes, 0) < bytes.length) {
+      lines.push({ number, bytes, body: partBytes > limits.eventBytes ? tooLong(number) : read(bytes) });
+    }
     number++;
     linesBytes += bytes.length;
     parts = [];
     partBytes = 0;
   }
 
+  /** Steps over blank lines, of which a body may have millions. */
+  function skipBlank(piece: Uint8Array, start: number): number {
+    const end = firstFilled(piece, start);
+    let next = start;
+    for (let at = start; at < end; at++) {
+      if (piece[at] !== lineEnd) continue;
+      number++;
+      next = at + 1;
+    }
+    return next;
+  }
+
   try {
     goOn();
-    for await (const piece of stream) {
+    for await (const piece of pieces) {
       goOn();
-      let start = 0;
-      for (let end = piece.indexOf(lineEnd); end !== -1; end = piece.indexOf(lineEnd, start)) {
-        hold(piece.subarray(start, end));
+      for (let start = 0; ; ) {
+        if (partBytes === 0) start = skipBlank(piece, start);
+        const end = piece.indexOf(lineEnd, start);
+        // The piece's memory is not held for the sake of its last line.
+        hold(end === -1 ? piece.slice(start) : piece.subarray(start, end));
+        if (end === -1) break;
         endLine();
         start = end + 1;
         if (lines.length >= chunkEvents || linesBytes >= chunkBytes) {
           yield lines;
           lines = [];
           linesBytes = 0;
+          if (signal.aborted) return;
+          if (totals.refused > limits.refusedLines && totals.refused > totals.accepted) {
+            yield [{ number, bytes: new Uint8Array(), body: tooManyRefused(totals, number), isLast: true }];
+            return;
+          }
         }
+        if (turns.isOver) await turns.next();
       }
-      // The piece's memory is not held for the sake of its last line.
-      hold(piece.slice(start));
+      if (signal.aborted) return;
+      if (turns.isOver) await turns.next();
     }
     endLine();
-  } catch {
-    lines.push({
-      number,
-      bytes: Buffer.concat(parts),
-      problem: problem("body-malformed", {
-        detail: `The body is cut off in line ${number}, or is not valid gzip.`,
-      }),
-    });
+  } catch (error) {
+    const cutOff = () =>
+      problem("body-malformed", { detail: `The body is cut off in line ${number}, or is not valid gzip.` });
+    const body = error instanceof ProblemError ? error : cutOff();
+    lines.push({ number, bytes: Buffer.concat(parts), body, isLast: true });
   }
   if (lines.length > 0) yield lines;
 }
 
-function read(number: number, bytes: Uint8Array): Line {
+function read(bytes: Uint8Array): unknown | ProblemError {
   try {
-    return { number, bytes, body: parseJson(bytes, "The line") };
+    return parseJson(bytes, "The line");
   } catch (error) {
-    return { number, bytes, problem: error as ProblemError };
+    return error as ProblemError;
   }
+}
+
+function tooManyRefused({ accepted, refused }: Totals, number: number): ProblemError {
+  return problem("lines-refused", {
+    detail: `${refused.toLocaleString("en")} lines were refused and ${accepted.toLocaleString("en")} accepted, so nothing was read from line ${number} on. Mend the lines, and send them again from there.`,
+  });
 }
 
 function tooLong(number: number): ProblemError {

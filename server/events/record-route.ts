@@ -1,13 +1,14 @@
 import type { Server } from "bun";
 import type { House } from "../house.ts";
-import { decodeText, isNdjson, parseJson, readEventBytes } from "../wire/body.ts";
+import { isArray, isNdjson, keptText, parseJson, readEventBytes } from "../wire/body.ts";
 import { ProjectQuery, readQuery } from "../wire/event-query.ts";
-import { ItemTexts } from "../wire/item-texts.ts";
+import { checkHost } from "../wire/host.ts";
+import { JsonArray } from "../wire/json-array.ts";
 import { BodyPlace, LargeBodies } from "../wire/large-bodies.ts";
 import { limits } from "../wire/limits.ts";
 import { ProblemError, problem } from "../wire/problems.ts";
 import { eventResponse } from "./answers.ts";
-import { batchResponse, checkBatch, recordBatch } from "./batch.ts";
+import { batchResponse, recordBatch } from "./batch.ts";
 import { Idempotency } from "./idempotency.ts";
 import { answerLines } from "./ndjson.ts";
 import type { Sender } from "./record.ts";
@@ -19,32 +20,29 @@ export function recordRoute(house: House) {
   const largeBodies = new LargeBodies();
 
   return async (request: Request, server: Pick<Server<undefined>, "timeout">): Promise<Response> => {
+    checkHost(request);
     const { headers } = request;
     const isPlain = headers.get("x-api-key") !== null && !request.url.includes("?");
     const sender: Sender = isPlain ? await keys.identify(headers) : await gate.toProject(request);
-    if (!isPlain) readQuery(new URL(request.url).searchParams, ProjectQuery);
+    if (!isPlain) readQuery(new URL(request.url, house.baseUrl).searchParams, ProjectQuery);
     const type = headers.get("content-type");
     const idempotencyKey = headers.get("idempotency-key");
+    // Bun counts from the request's start, also while its body flows: each call begins the time anew.
+    const allow = (seconds: number) => server.timeout(request, seconds);
     if (isNdjson(type)) {
       if (idempotencyKey !== null) throw keyForLines();
-      // Bun counts from the request's start, also while its body flows: each piece begins the time anew.
-      const goOn = () => server.timeout(request, limits.linesPauseSeconds);
-      return answerLines(house, request, sender, goOn);
+      return answerLines(house, request, sender, () => allow(limits.linesPauseSeconds));
     }
-    const place = new BodyPlace(largeBodies, sender.projectId, () =>
-      server.timeout(request, limits.batchSeconds),
-    );
+    const place = new BodyPlace(largeBodies, sender.projectId);
     try {
-      const bytes = await readEventBytes(request, type, headers.get("content-length"), place);
+      const bytes = await readEventBytes(request, type, headers.get("content-length"), place, allow);
       try {
         if (idempotencyKey !== null) return await idempotency.answer(idempotencyKey, bytes, sender);
-        const body = parseJson(bytes);
-        if (!Array.isArray(body)) return eventResponse(await recorder.record(body, sender));
-        checkBatch(body);
-        return batchResponse(await recordBatch(house, body, new ItemTexts(bytes), sender));
+        if (!isArray(bytes)) return eventResponse(await recorder.record(parseJson(bytes), sender));
+        return batchResponse(await recordBatch(house, await JsonArray.read(bytes), sender));
       } catch (error) {
         if (error instanceof ProblemError) {
-          await refused.keep([{ body: decodeText(bytes), problem: error }], sender);
+          await refused.keep([{ body: keptText(bytes), problem: error }], sender);
         }
         throw error;
       }

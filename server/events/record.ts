@@ -1,5 +1,7 @@
 import type { ProjectChannels } from "../channels/project-channels.ts";
 import type { AcceptedEvent, EventStore, Tie, Verdict } from "../storage/store.ts";
+import { tokensOf } from "../storage/tokens.ts";
+import { Turns } from "../turns.ts";
 import { type CheckedEvent, checkEvent } from "../wire/check-event.ts";
 import type { Event } from "../wire/event.ts";
 import { limits } from "../wire/limits.ts";
@@ -12,6 +14,9 @@ type Rooms = {
   channels: ProjectChannels;
   clock: ArrivalClock;
 };
+
+/** An event of several that is to be stored, with its tokens, since those of long texts take their time; or why it is refused. */
+export type CheckedItem = { event: CheckedEvent; tokens: string } | ProblemError;
 
 /** Where an event comes from. */
 export type Sender = { projectId: number; knownChannelsOnly: boolean; keyId?: string };
@@ -27,16 +32,29 @@ export type Recorder = ReturnType<typeof createRecorder>;
 /** Makes the one way in for events: check, date, store. The store tells the live streams of them. */
 export function createRecorder({ events, channels, clock }: Rooms) {
   /** An event that is to be handed to the store before anything else is: commits keep the order of arrival. */
-  function accept(
-    body: unknown,
-    sender: Sender,
-    faultsMax = Infinity,
-    told?: Map<string, string>,
-  ): AcceptedEvent | ProblemError {
+  function accept(body: unknown, sender: Sender): AcceptedEvent | ProblemError {
     const arrival = nextArrival();
     if (arrival instanceof ProblemError) return arrival;
     const receivedMs = clock.nowMs;
-    const checked = checkEvent(body, receivedMs);
+    const checked = check(body, sender, receivedMs);
+    if (checked instanceof ProblemError) return checked;
+    return acceptedEvent(checked, sender.projectId, arrival, receivedMs);
+  }
+
+  /**
+   * Checks an event's body, for a project whose channels are prepared.
+   *
+   * @param told - what was said of channels of other events in the same request
+   */
+  function check(
+    body: unknown,
+    sender: Sender,
+    nowMs: number,
+    faultsMax = Infinity,
+    told?: Map<string, string>,
+  ): CheckedEvent | ProblemError {
+    if (body instanceof ProblemError) return body;
+    const checked = checkEvent(body, nowMs);
     if (Array.isArray(checked)) {
       const more = checked.length > 1 ? ` (and ${checked.length - 1} more)` : "";
       return problem("body-invalid", {
@@ -45,10 +63,8 @@ export function createRecorder({ events, channels, clock }: Rooms) {
       });
     }
     const detail = channels.refusalOf(sender, checked.channel, told);
-    if (detail !== null) {
-      return problem("body-invalid", { detail, errors: [{ pointer: "/channel", detail }] });
-    }
-    return acceptedEvent(checked, sender.projectId, arrival, receivedMs);
+    if (detail === null) return checked;
+    return problem("body-invalid", { detail, errors: [{ pointer: "/channel", detail }] });
   }
 
   function nextArrival(): Moment | ProblemError {
@@ -66,15 +82,15 @@ export function createRecorder({ events, channels, clock }: Rooms) {
     return { json: event.json, isNew: true };
   }
 
-  /** Accepts events, and gives the id or the problem of each. */
-  async function acceptAll(bodies: readonly unknown[], sender: Sender) {
-    await channels.prepare(sender, bodies);
-    const told = new Map<string, string>();
+  /** Accepts what was checked, and gives the id or the problem of each. */
+  function acceptAll(items: readonly CheckedItem[], { projectId }: Sender) {
     const accepted: AcceptedEvent[] = [];
-    const verdicts = bodies.map((body): ItemVerdict => {
-      const event = accept(body, sender, limits.itemFaults, told);
-      if (event instanceof ProblemError) return event;
-      accepted.push(event);
+    const verdicts = items.map((checked): ItemVerdict => {
+      if (checked instanceof ProblemError) return checked;
+      const arrival = nextArrival();
+      if (arrival instanceof ProblemError) return arrival;
+      const event = acceptedEvent(checked.event, projectId, arrival, clock.nowMs);
+      accepted.push({ ...event, tokens: checked.tokens });
       return event.event.id;
     });
     return { accepted, verdicts };
@@ -107,11 +123,31 @@ export function createRecorder({ events, channels, clock }: Rooms) {
     },
 
     /**
-     * Records the good ones of some events, and gives a verdict for each, in order. Where the store does not take them, that is
-     * their verdict.
+     * Checks events, with turns for others in between, so that recording them takes little time.
+     *
+     * @param bodies - a problem in an event's place is what comes of it
      */
-    async recordAll(bodies: readonly unknown[], sender: Sender): Promise<ItemVerdict[]> {
-      const { accepted, verdicts } = await acceptAll(bodies, sender);
+    async checkAll(bodies: readonly (unknown | ProblemError)[], sender: Sender): Promise<CheckedItem[]> {
+      await channels.prepare(sender, bodies);
+      const { projectId } = sender;
+      const told = new Map<string, string>();
+      const turns = new Turns();
+      const items: CheckedItem[] = [];
+      for (const body of bodies) {
+        const event = check(body, sender, clock.read(), limits.itemFaults, told);
+        if (event instanceof ProblemError) items.push(event);
+        else items.push({ event, tokens: tokensOf(projectId, { ...event, channelId: event.channel }) });
+        if (!turns.isOver) continue;
+        await turns.next();
+        // Meanwhile they may have changed.
+        await channels.prepare(sender, bodies);
+      }
+      return items;
+    },
+
+    /** Records the good ones of some events, and gives a verdict for each, in order. Where the store does not take them, that is their verdict. */
+    async recordAll(items: readonly CheckedItem[], sender: Sender): Promise<ItemVerdict[]> {
+      const { accepted, verdicts } = acceptAll(items, sender);
       if (accepted.length === 0) return verdicts;
       let stored: (Verdict | Error)[];
       try {
@@ -125,11 +161,11 @@ export function createRecorder({ events, channels, clock }: Rooms) {
 
     /** The same in one transaction with what is tied to them; null as above. Where the store does not take them, it throws. */
     async recordAllTied(
-      bodies: readonly unknown[],
+      items: readonly CheckedItem[],
       sender: Sender,
       tie: (verdicts: ItemVerdict[]) => Tie,
     ): Promise<ItemVerdict[] | null> {
-      const { accepted, verdicts } = await acceptAll(bodies, sender);
+      const { accepted, verdicts } = acceptAll(items, sender);
       if (accepted.length === 0) return verdicts;
       const stored = await events.appendTied(accepted, tie(verdicts));
       return stored && settledAll(verdicts, stored);

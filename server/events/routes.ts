@@ -21,7 +21,7 @@ import { pageText, streamList } from "./list.ts";
 const jsonHeaders = { "content-type": "application/json" };
 
 export function addEventRoutes(routes: Routes, house: House): void {
-  const { store, live, upkeep, log } = house;
+  const { store, live, upkeep, log, setRequestTimeout } = house;
   const onCutOff = (error: unknown) => log.error({ err: error }, "a listing was cut off");
 
   routes.describe({
@@ -83,11 +83,12 @@ export function addEventRoutes(routes: Routes, house: House): void {
       tag: "Events",
       summary: "Watch events as they arrive",
       description:
-        "Server-Sent Events: `event` for each new event, with an id that `Last-Event-ID` resumes after; `ready` at the start; `reset` where the id is too old to resume; and `notification` for a signed-in account.",
+        "Server-Sent Events: `event` for each new event, with an id that `Last-Event-ID` resumes after; `ready` at the start; `reset` where the id is too old to resume, or not one of this server's; and `notification` for a signed-in account.",
       query: EventStreamQuery,
       takesTags: true,
       answer: z.string(),
       answerType: "text/event-stream",
+      problems: [429],
     },
     async (call) => {
       const token = call.request.headers.get("last-event-id") ?? call.query.lastEventId;
@@ -101,14 +102,15 @@ export function addEventRoutes(routes: Routes, house: House): void {
       };
       // Nobody would read the stream, nor end it.
       if (call.request.method === "HEAD") return new Response(null, { headers });
-      const body = live.open({
+      const listener = {
         projectId: call.projectId,
         filter: filterOf(call.query, call.tags),
         ...(call.by === "key"
           ? { keyId: call.keyId }
           : { accountId: call.account.id, sessionId: call.sessionId }),
         ...(after && { after }),
-      });
+      };
+      const body = live.open(listener, (seconds) => setRequestTimeout(call.request, seconds));
       return new Response(body, { headers });
     },
   );

@@ -32,7 +32,7 @@ export class Gate {
   async toProject(request: Request): Promise<Access> {
     if (secretOf(request.headers) === null && request.headers.has("cookie")) return this.#member(request);
     const { keyId, projectId, knownChannelsOnly } = await this.#rooms.keys.identify(request.headers);
-    if (URL.parse(request.url)?.searchParams.has("project")) {
+    if (URL.parse(request.url, this.#rooms.baseUrl)?.searchParams.has("project")) {
       throw problem("query-invalid", {
         detail: 'An API key has one project of its own. Leave "project" out.',
       });
@@ -89,7 +89,7 @@ export class Gate {
 
   async #member(request: Request): Promise<Extract<Access, { by: "account" }>> {
     const { id: sessionId, account } = await this.#session(request);
-    const slug = URL.parse(request.url)?.searchParams.get("project") ?? null;
+    const slug = URL.parse(request.url, this.#rooms.baseUrl)?.searchParams.get("project") ?? null;
     const projects = await this.#rooms.control
       .selectFrom("members")
       .innerJoin("projects", "projects.id", "members.projectId")

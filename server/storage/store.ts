@@ -10,6 +10,8 @@ export type AcceptedEvent = {
   /** The event as the API shows it, and the same as JSON, from `{"id":…` to `…,"createdAt":"…"}`. */
   event: Event;
   json: string;
+  /** Its tokens in the index, where they are made already (`tokensFor`). */
+  tokens?: string;
   /** The client made the id: it may be here already. */
   idSent: boolean;
   /** Milliseconds since 1970. */

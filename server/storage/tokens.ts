@@ -8,6 +8,7 @@
  */
 import { wordsOf } from "../events/words.ts";
 import type { Event } from "../wire/event.ts";
+import type { AcceptedEvent } from "./store.ts";
 
 /** Longest escaped text that stands in a token as it is; of longer ones the end is replaced by a hash. */
 const exactCharactersMax = 80;
@@ -64,8 +65,13 @@ export function isWhole(word: string): boolean {
   return word.length < wordCharactersMax;
 }
 
+/** The tokens of an event that is to be stored, made now where they are not yet. */
+export function tokensFor({ projectId, event, tokens }: AcceptedEvent): string {
+  return tokens ?? tokensOf(projectId, event);
+}
+
 /** The tokens of an event, with spaces between. */
-export function tokensOf(project: number, event: Event): string {
+export function tokensOf(project: number, event: Omit<Event, "id" | "createdAt">): string {
   let tokens = `${token.every(project)} ${token.channel(project, event.channelId)} ${token.user(project, event.userId)}`;
   tokens += tokensOfName(project, event.name);
   if (event.notify) tokens += ` ${token.notifies(project)}`;
@@ -80,9 +86,9 @@ const tokensOfTag = remembered(
 );
 
 function ofWords(project: number, text: string): string {
-  let tokens = "";
-  for (const word of wordsOf(text)) tokens += ` ${token.word(project, word)}`;
-  return tokens;
+  const tokens = wordsOf(text).map((word) => ` ${token.word(project, word)}`);
+  // Added one to another, they would be held by their parts, which take many times the memory until the text is read.
+  return tokens.join("");
 }
 
 /** A text as it stands in a token. */

@@ -1,6 +1,7 @@
 import { expect } from "bun:test";
 import pg from "pg";
-import { timedTokensOf } from "../storage/postgres/tokens.ts";
+import { timedTokens } from "../storage/postgres/tokens.ts";
+import { tokensOf } from "../storage/tokens.ts";
 import type { Event } from "../wire/event.ts";
 
 const hourMs = 3_600_000;
@@ -63,7 +64,9 @@ export async function expectPostgresConsistent(url: string): Promise<number> {
       "SELECT project_id AS project, body, created_at AS ms, tsvector_to_array(tokens) AS tokens FROM events",
     );
     const wrong = events.filter(({ project, body, ms, tokens }) => {
-      const wanted = new Set(timedTokensOf(project, JSON.parse(`{${body}}`) as Event, Number(ms)).split(" "));
+      const wanted = new Set(
+        timedTokens(project, tokensOf(project, JSON.parse(`{${body}}`) as Event), Number(ms)).split(" "),
+      );
       return tokens.length !== wanted.size || !tokens.every((token) => wanted.has(token));
     });
     expect(wrong).toEqual([]);

@@ -2,6 +2,7 @@
 export async function rawRequest(address: string, ...parts: (string | Uint8Array)[]) {
   const { hostname, port } = new URL(address);
   let text = "";
+  let isClosed = false;
   const ended = Promise.withResolvers<void>();
   const answered = Promise.withResolvers<void>();
   const unsent = parts.map((part) => Buffer.from(part));
@@ -26,6 +27,7 @@ export async function rawRequest(address: string, ...parts: (string | Uint8Array
         if (text.includes("\r\n\r\n")) answered.resolve();
       },
       close: () => {
+        isClosed = true;
         ended.resolve();
         answered.resolve();
       },
@@ -44,6 +46,9 @@ export async function rawRequest(address: string, ...parts: (string | Uint8Array
     },
     /** Resolves when the server has closed the connection. */
     closed: ended.promise,
+    get isClosed() {
+      return isClosed;
+    },
     send(part: string): void {
       unsent.push(Buffer.from(part));
       if (unsent.length === 1) send(socket);

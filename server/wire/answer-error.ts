@@ -4,6 +4,8 @@ import { ProblemError, problem } from "./problems.ts";
 /** A batch fails as one, and is told in the log as one. */
 const logged = new WeakSet<ProblemError>();
 
+export const internalDetail = "The server failed at this request. Its log has the cause.";
+
 /** The answer to whatever a route threw: its problem, or `internal` for what nobody foresaw, which is logged. */
 export function answerError(error: unknown, log: Logger): Response {
   if (error instanceof ProblemError) {
@@ -19,6 +21,6 @@ export function answerError(error: unknown, log: Logger): Response {
   }
   log.error({ err: error }, "a request failed");
   return problem("internal", {
-    detail: "The server failed at this request. Its log has the cause.",
+    detail: internalDetail,
   }).toResponse();
 }

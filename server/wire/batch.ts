@@ -10,6 +10,7 @@ const totals = {
 };
 
 const ItemResult = z.union([z.object({ ok: z.literal(true), id: z.string() }), Problem]);
+export type ItemResult = z.infer<typeof ItemResult>;
 
 /** The answer to an array of events. */
 export const BatchAnswer = z
@@ -25,7 +26,7 @@ export const LinesAnswer = z
   .object({
     ...totals,
     refusals: z.array(Problem.extend({ line: z.int().openapi({ description: "Counted from 1." }) })).openapi({
-      description: `The first ${limits.listedRefusals.toLocaleString("en")} lines that were refused.`,
+      description: `The first ${limits.listedRefusals.toLocaleString("en")} lines that were refused, and the one from which on nothing was read.`,
     }),
   })
   .openapi("LinesAnswer");

@@ -19,7 +19,7 @@ function visitors() {
     refused,
     /** @param projectId - one of its own, unless it is said */
     async come(name: string, bytes: number, projectId = ++lastProject): Promise<BodyPlace> {
-      const place = new BodyPlace(room, projectId, () => {});
+      const place = new BodyPlace(room, projectId);
       place.enter(bytes).then(
         () => entered.push(name),
         (error) => refused.push(error),

@@ -64,20 +64,16 @@ export class LargeBodies {
 export class BodyPlace {
   readonly #room: LargeBodies;
   readonly #projectId: number;
-  readonly #onLarge: () => void;
   #bytes = 0;
 
-  /** @param onLarge - told before it waits */
-  constructor(room: LargeBodies, projectId: number, onLarge: () => void) {
+  constructor(room: LargeBodies, projectId: number) {
     this.#room = room;
     this.#projectId = projectId;
-    this.#onLarge = onLarge;
   }
 
   /** Waits for its place, the first time that it is large. Throws `overloaded`. */
   async enter(bytes: number): Promise<void> {
     if (bytes <= limits.requestBytes || this.#bytes > 0) return;
-    this.#onLarge();
     await this.#room.enter(this.#projectId, bytes);
     this.#bytes = bytes;
   }

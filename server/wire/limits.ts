@@ -15,18 +15,28 @@ export const limits = {
   /** An array of events; of a gzipped body, what it holds. */
   batchEvents: 10_000,
   batchBytes: 16 * 1_048_576,
+  /** Of an array with an `Idempotency-Key`: it is stored in one commit, for which other events wait. */
+  keyedBatchBytes: 4 * 1_048_576,
+  /** How deep an event, or another body, may be nested, and how many members, items, objects and arrays it may have in all. */
+  jsonLevels: 64,
+  jsonValues: 1_000,
+  /** How many times as much as was sent a gzipped body may unpack to, where that is more than `eventBytes`. */
+  gzipRatio: 100,
   /** Bodies of events that are larger than `requestBytes` and are read or recorded at once, together, and of one project; others wait for them so long. */
   largeBodiesBytes: 3 * 16 * 1_048_576,
   largeBodiesOfProjectBytes: 2 * 16 * 1_048_576,
   largeBodyWaitSeconds: 30,
   /** A client that sends NDJSON may pause for so long. */
   linesPauseSeconds: 120,
-  /** An array of events may take so long to come. */
+  /** A large array of events may take so long to be recorded; it has to come at so many bytes a second, after the first `requestSeconds`. */
   batchSeconds: 120,
+  bodyBytesPerSecond: 16_384,
   /** Faults that are listed of each event of a batch, so that the answer is not many times as long as the batch; all are counted. */
   itemFaults: 5,
-  /** Refusals that the answer to NDJSON lists; all are counted. */
+  /** Refused lines of one NDJSON body that its answer lists and that are kept; all are counted. */
   listedRefusals: 1_000,
+  /** Where more lines than these are refused, and more than are accepted, the rest of the body is not read. */
+  refusedLines: 10_000,
   idempotencyKeyCharacters: 255,
   /** How long the answer to an `Idempotency-Key` is given again. */
   idempotencyMs: 24 * 60 * 60 * 1_000,
@@ -36,6 +46,9 @@ export const limits = {
   requestBytes: 65_536,
   /** How long a request may take to come, and a client to take more of the answer; live streams may be quiet. */
   requestSeconds: 10,
+  /** Live streams that are open at once, on one node. */
+  streamsPerKey: 1_000,
+  streamsPerAccount: 100,
   pageEvents: 1_000,
   /** Room for a tag of the longest key and value, each character of them escaped. */
   searchCharacters: 4_000,

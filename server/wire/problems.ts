@@ -21,10 +21,16 @@ const problems = {
   "body-invalid": { status: 422, title: "The body does not fit" },
   "body-malformed": { status: 400, title: "The body is not valid JSON" },
   "body-too-large": { status: 413, title: "The body is too large" },
+  "body-too-slow": { status: 408, title: "The body comes too slowly" },
   "content-type-unsupported": { status: 415, title: "The content type is not supported" },
+  "lines-refused": { status: 422, title: "Too many lines are refused" },
+  "host-invalid": { status: 400, title: "The Host header does not fit" },
   "query-invalid": { status: 400, title: "The query does not fit" },
   "key-missing": { status: 401, title: "An API key or a session is needed" },
   "key-invalid": { status: 401, title: "The API key is not known" },
+  "sign-in-refused": { status: 401, title: "The e-mail address or the password is wrong" },
+  "account-request-invalid": { status: 400, title: "The request does not fit" },
+  "too-many-requests": { status: 429, title: "Too many requests come at once" },
   "sign-in-needed": { status: 401, title: "This needs a signed-in account" },
   "key-insufficient": { status: 403, title: "An API key may not do this" },
   "origin-refused": { status: 403, title: "The request comes from another site" },
@@ -48,6 +54,7 @@ const problems = {
   "route-unknown": { status: 404, title: "No such page" },
   "limit-reached": { status: 409, title: "A limit is reached" },
   "destination-taken": { status: 409, title: "The destination is another account's" },
+  "streams-exceeded": { status: 429, title: "Too many live streams are open" },
   "email-unavailable": { status: 409, title: "E-mail is not configured" },
   overloaded: { status: 503, title: "Too many requests are waiting" },
   "storage-full": { status: 507, title: "The disk is full" },
@@ -58,6 +65,9 @@ const problems = {
 } as const;
 
 export type ProblemCode = keyof typeof problems;
+
+/** Of every answer that holds data: no cache keeps it, and no browser takes it for anything but what it says it is. */
+export const dataHeaders = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
 /** What a caller is told, `application/problem+json` (RFC 9457) with `ok: false`. */
 export const Problem = z
@@ -118,9 +128,12 @@ export class ProblemError extends Error {
   toResponse(): Response {
     const headers = new Headers({
       "content-type": "application/problem+json",
+      ...dataHeaders,
       "access-control-allow-origin": "*",
     });
     if (this.status === 401) headers.set("www-authenticate", 'Bearer realm="tidings"');
+    // What is still to come of the request is not read (RFC 9110, section 15.5.9).
+    if (this.status === 408) headers.set("connection", "close");
     if (this.options.retryAfterSeconds !== undefined) {
       headers.set("retry-after", String(this.options.retryAfterSeconds));
     }

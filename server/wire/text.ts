@@ -17,8 +17,11 @@ export type TextRule = {
 
 /** What is wrong with a text, as a sentence's second half ("must not be blank"), or null. */
 export function faultInText(text: string, rule: TextRule): string | null {
-  if (text.length > rule.max && codePoints(text) > rule.max) {
-    return `must have at most ${rule.max.toLocaleString("en")} characters, and has ${codePoints(text).toLocaleString("en")}`;
+  if (text.length > rule.max) {
+    const count = codePoints(text);
+    if (count > rule.max) {
+      return `must have at most ${rule.max.toLocaleString("en")} characters, and has ${count.toLocaleString("en")}`;
+    }
   }
   if (rule.filled && text.trim() === "") return "must not be blank";
   const found = (rule.lines ? controlInLines : control).exec(text);
@@ -28,10 +31,15 @@ export function faultInText(text: string, rule: TextRule): string | null {
 }
 
 function codePoints(text: string): number {
-  let count = 0;
-  for (const _ of text) count++;
-  return count;
+  let pairs = 0;
+  for (let at = 1; at < text.length; at++) {
+    if (isTrailing(text.charCodeAt(at)) && isLeading(text.charCodeAt(at - 1))) pairs++;
+  }
+  return text.length - pairs;
 }
+
+const isLeading = (unit: number) => (unit & 0xfc00) === 0xd800;
+const isTrailing = (unit: number) => (unit & 0xfc00) === 0xdc00;
 
 function codePointName(character: string): string {
   return `U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}`;

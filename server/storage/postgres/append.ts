@@ -5,11 +5,12 @@ import { Counts } from "../counts.ts";
 import { bodyOf, jsonOf } from "../event-row.ts";
 import type { TiedEvents } from "../queue.ts";
 import type { AcceptedEvent, Verdict } from "../store.ts";
+import { tokensFor } from "../tokens.ts";
 import { arrivals, bigints, integers, texts, uuids } from "./arrays.ts";
 import { movedOn } from "./arrival.ts";
 import type { Ask } from "./ask.ts";
 import type { Partitions } from "./partitions.ts";
-import { timedTokensOf } from "./tokens.ts";
+import { timedTokens } from "./tokens.ts";
 import type { NewTexts } from "./vocabulary.ts";
 
 /** Longest that a batch may take, with its wait for those of other nodes; whether it was stored is not known then. */
@@ -72,9 +73,7 @@ export function createAppend(ask: Ask, node: string, partitions: Partitions, new
     if (missing.length > 0) await partitions.make(missing.map(({ event }) => event.createdAtMs));
 
     const events = entries.map(({ event }) => event);
-    const tokens = events.map(({ projectId, event, createdAtMs }) =>
-      timedTokensOf(projectId, event, createdAtMs),
-    );
+    const tokens = events.map((event) => timedTokens(event.projectId, tokensFor(event), event.createdAtMs));
     const fresh = newTexts.among(events);
     const counts = new Counts();
     let allFlags = 0;

@@ -1,5 +1,5 @@
 import type { AcceptedEvent } from "../store.ts";
-import { tokensOf } from "../tokens.ts";
+import { tokensFor } from "../tokens.ts";
 
 /**
  * Events on their way from the HTTP thread to the writer, as one text: copying a text between threads costs a fraction
@@ -8,19 +8,10 @@ import { tokensOf } from "../tokens.ts";
  */
 export function encodeBatch(events: readonly AcceptedEvent[]): string {
   let text = "";
-  for (const {
-    projectId,
-    event,
-    json,
-    createdAtMs,
-    arrival,
-    receivedMs,
-    idSent,
-    dated,
-    notifies,
-  } of events) {
+  for (const accepted of events) {
+    const { projectId, event, json, createdAtMs, arrival, receivedMs, idSent, dated, notifies } = accepted;
     const flags = (idSent ? 1 : 0) | (dated ? 2 : 0) | (notifies ? 4 : 0);
-    text += `${projectId}\t${createdAtMs}\t${arrival.ms}\t${arrival.sequence}\t${arrival.ms - receivedMs}\t${flags}\t${event.channelId}\t${event.name}\t${tokensOf(projectId, event)}\t${json}\n`;
+    text += `${projectId}\t${createdAtMs}\t${arrival.ms}\t${arrival.sequence}\t${arrival.ms - receivedMs}\t${flags}\t${event.channelId}\t${event.name}\t${tokensFor(accepted)}\t${json}\n`;
   }
   return text;
 }

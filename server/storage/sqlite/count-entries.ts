@@ -1,6 +1,6 @@
 import type { Database } from "bun:sqlite";
+import { Turns } from "../../turns.ts";
 import { positionAt } from "./position.ts";
-import { Turns } from "./turns.ts";
 
 /** Entries of the index that one statement counts. */
 const entriesOfRun = 20_000;

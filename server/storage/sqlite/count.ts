@@ -1,5 +1,6 @@
 import type { Database } from "bun:sqlite";
 import { holds } from "../../events/filter.ts";
+import { Turns } from "../../turns.ts";
 import type { Event } from "../../wire/event.ts";
 import { partsOf, type Range, valueIn } from "../counted.ts";
 import type { BlockCount } from "../digest-count.ts";
@@ -15,7 +16,6 @@ import { createCountNext } from "./digest-count.ts";
 import type { IndexedTexts } from "./indexed-texts.ts";
 import { type Match, matchOf, textOf } from "./match.ts";
 import { positionAfter, positionAt } from "./position.ts";
-import { Turns } from "./turns.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 
 const hourMs = 3_600_000;

@@ -1,9 +1,9 @@
 import type { Database } from "bun:sqlite";
+import { Turns } from "../../turns.ts";
 import type { UserQuery } from "../store.ts";
 import { createCountEntries } from "./count-entries.ts";
 import type { IndexedTexts } from "./indexed-texts.ts";
 import { earliest, latest } from "./position.ts";
-import { Turns } from "./turns.ts";
 
 /** Makes the function that lists users: from the index's tokens, without a look at the events. */
 export function createUsers(database: Database, texts: IndexedTexts) {
