@@ -10,22 +10,25 @@ type Control = Kysely<ControlTables>;
 /** Notifications that are marked as read in one commit: events wait for it. */
 const markedMax = 500;
 
-/** How many notifications an account has not read, up to `limits.unreadCount`. */
+/** How many of the newest `limits.unreadCount` notifications an account has not read. */
 export async function countUnread(control: Control, accountId: string): Promise<number> {
   const { count } = await control
-    .selectFrom(unread(control, accountId).limit(limits.unreadCount).as("unread"))
+    .selectFrom(newest(control, accountId, limits.unreadCount).as("newest"))
     .select((eb) => eb.fn.countAll<number>().as("count"))
+    .where("newest.readAt", "is", null)
     .executeTakeFirstOrThrow();
   return Number(count);
 }
 
-function unread(control: Control, accountId: string) {
+/** Read from an index alone, whose order they are in; one of what is unread would cost each event that notifies. */
+function newest(control: Control, accountId: string, limit: number) {
   return control
     .selectFrom("deliveries")
-    .select("deliveries.id")
+    .select(["deliveries.id", "deliveries.readAt"])
     .where("accountId", "=", accountId)
     .where("kind", "=", "dashboard")
-    .where("readAt", "is", null);
+    .orderBy("id", "desc")
+    .limit(limit);
 }
 
 /**
@@ -85,18 +88,31 @@ export async function markRead(control: Control, accountId: string, ids?: string
   // Other texts are no notification's id.
   const numbers = ids?.filter((id) => /^\d{1,15}$/.test(id)).map(Number);
   if (numbers?.length === 0) return;
-  const readAt = Date.now();
-  for (;;) {
-    const some = unread(control, accountId)
-      .$if(numbers !== undefined, (query) => query.where("id", "in", numbers!))
-      .limit(markedMax);
-    const { numUpdatedRows } = await control
-      .updateTable("deliveries")
-      .set({ readAt })
-      .where("id", "in", some)
-      .executeTakeFirst();
-    if (numUpdatedRows < markedMax) return;
+  if (numbers) return markIds(control, accountId, numbers);
+  for (let before = Number.MAX_SAFE_INTEGER; ; ) {
+    const rows = await newest(control, accountId, markedMax).where("id", "<", before).execute();
+    const unread = rows.filter(({ readAt }) => readAt === null);
+    if (unread.length > 0) {
+      await markIds(
+        control,
+        accountId,
+        unread.map(({ id }) => id),
+      );
+    }
+    if (rows.length < markedMax) return;
+    before = rows.at(-1)!.id;
   }
+}
+
+async function markIds(control: Control, accountId: string, ids: number[]): Promise<void> {
+  await control
+    .updateTable("deliveries")
+    .set({ readAt: Date.now() })
+    .where("id", "in", ids)
+    .where("accountId", "=", accountId)
+    .where("kind", "=", "dashboard")
+    .where("readAt", "is", null)
+    .execute();
 }
 
 /** Who was notified of an event, how and when. */

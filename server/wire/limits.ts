@@ -87,7 +87,7 @@ export const limits = {
   destinationsPerAccount: 50,
   /** How long deliveries are kept, with them the entries of the bell. */
   deliveryDays: 30,
-  /** Unread notifications of an account are counted up to this many. */
+  /** Unread notifications are counted among so many of an account, the newest. */
   unreadCount: 1_000,
   /** How long a test message may take: the answer says how it went before the request runs out of time. */
   destinationTestMs: 4_000,

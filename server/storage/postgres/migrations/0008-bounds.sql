@@ -4,7 +4,8 @@ ALTER TABLE deliveries
   DROP CONSTRAINT deliveries_project_id_fkey,
   DROP CONSTRAINT deliveries_account_id_fkey,
   DROP CONSTRAINT deliveries_destination_id_fkey;
-DROP INDEX deliveries_destination;
+DROP INDEX deliveries_destination, deliveries_bell, deliveries_unread;
+CREATE INDEX deliveries_bell ON deliveries (account_id, id, read_at) WHERE kind = 'dashboard';
 
 -- Jobs that are done: the oldest of all, and of each project.
 CREATE INDEX jobs_ended ON jobs (ended_at) WHERE ended_at IS NOT NULL;

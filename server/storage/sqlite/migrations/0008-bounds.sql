@@ -23,8 +23,7 @@ DROP TABLE deliveries;
 ALTER TABLE deliveries_anew RENAME TO deliveries;
 CREATE INDEX deliveries_event ON deliveries (event_id);
 CREATE INDEX deliveries_due ON deliveries (next_attempt_at) WHERE state = 'waiting';
-CREATE INDEX deliveries_bell ON deliveries (account_id, id) WHERE kind = 'dashboard';
-CREATE INDEX deliveries_unread ON deliveries (account_id) WHERE kind = 'dashboard' AND read_at IS NULL;
+CREATE INDEX deliveries_bell ON deliveries (account_id, id, read_at) WHERE kind = 'dashboard';
 
 -- Jobs that are done: the oldest of all, and of each project.
 CREATE INDEX jobs_ended ON jobs (ended_at) WHERE ended_at IS NOT NULL;
