@@ -1,5 +1,6 @@
 // @engines sqlite, postgres
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { environmentOf, makePlace, type Place, removePlace } from "./testing/engine.ts";
 import { finished } from "./testing/jobs.ts";
@@ -124,6 +125,26 @@ describe("a server that can't start says why and exits with 1", () => {
     expect(code).toBe(1);
     expect(stderr).toStartWith("Tidings can't start: ");
     expect(stderr).not.toContain("    at ");
+  });
+});
+
+test("a failure that nobody handles is logged, and ends nothing", async () => {
+  const preload = join(place.dataDirectory, "failing.ts");
+  writeFileSync(
+    preload,
+    `const timer = setInterval(() => {
+      if (process.listenerCount("unhandledRejection") === 0) return;
+      clearInterval(timer);
+      void Promise.reject(new Error("on purpose"));
+    }, 10);`,
+  );
+  const server = await startServer({ ...environment, BUN_OPTIONS: `--preload ${preload}` });
+  while (!server.stdout.includes("on purpose")) await Bun.sleep(20);
+  expect((await fetch(`${server.address}/readyz`)).status).toBe(200);
+  expect(await server.end("SIGTERM")).toMatchObject({
+    code: 0,
+    stderr: "",
+    stdout: expect.stringContaining('"msg":"nobody handled this failure"'),
   });
 });
 

@@ -99,7 +99,7 @@ export async function serve(
 
   const baseUrl = config.url ?? `http://localhost:${server.port}`;
 
-  const auth = createAuth(control, { secret: authSecret, baseUrl, passwords });
+  const auth = createAuth(control, { secret: authSecret, baseUrl, passwords, log });
   const { channels, vapidPublicKey, close: closeChannels } = await createChannels(config, control, baseUrl);
   const sender = new Sender({ store, channels, onError });
   const refused = new RefusedEvents({ events: store.events, control, config, log });

@@ -6,7 +6,7 @@ import { version } from "../version.ts";
 import { Me, Setup, SetupAnswer, SetupState } from "../wire/account.ts";
 import { readBytes } from "../wire/body.ts";
 import { limits } from "../wire/limits.ts";
-import { checkStorage } from "./auth.ts";
+import { callAuth } from "./auth.ts";
 import { hasAccounts } from "./create-account.ts";
 import { claimSetup } from "./setup.ts";
 
@@ -63,11 +63,13 @@ export function addAccountRoutes(routes: Routes, house: House): void {
     },
     async ({ request, body }) => {
       const { project, secret } = await claimSetup(control, body.token, body, passwords);
-      const signedIn = await auth.api.signInEmail({
-        body: { email: body.email, password: body.password },
-        headers: request.headers,
-        asResponse: true,
-      });
+      const signedIn = await callAuth(() =>
+        auth.api.signInEmail({
+          body: { email: body.email, password: body.password },
+          headers: request.headers,
+          asResponse: true,
+        }),
+      );
       const headers = new Headers();
       for (const cookie of signedIn.headers.getSetCookie()) headers.append("set-cookie", cookie);
       return Response.json({ ok: true, project, secret } satisfies typeof SetupAnswer._output, {
@@ -80,7 +82,7 @@ export function addAccountRoutes(routes: Routes, house: House): void {
   // Sign-in, sign-out, the password and sessions are better-auth's own (https://www.better-auth.com/docs/basic-usage). Of its other
   // pages nothing is used here, and some take what our own limits do not allow.
   for (const path of ["get-session", "list-sessions"]) {
-    routes.app.get(`/api/auth/${path}`, ({ req }) => handled(req.raw));
+    routes.app.get(`/api/auth/${path}`, ({ req }) => callAuth(() => auth.handler(req.raw)));
   }
   for (const path of [
     "sign-in/email",
@@ -92,15 +94,10 @@ export function addAccountRoutes(routes: Routes, house: House): void {
   ]) {
     routes.app.post(`/api/auth/${path}`, async ({ req }) => {
       const body = await readBytes(req.raw, limits.requestBytes);
-      const response = await handled(new Request(req.raw, { body: new Uint8Array(body) }));
+      const request = new Request(req.raw, { body: new Uint8Array(body) });
+      const response = await callAuth(() => auth.handler(request));
       await watch.look();
       return response;
     });
-  }
-
-  async function handled(request: Request): Promise<Response> {
-    const response = await auth.handler(request);
-    if (response.status >= 500) await checkStorage(control);
-    return response;
   }
 }

@@ -94,6 +94,50 @@ async function untilWell(withinMs = 8_000): Promise<void> {
   }
 }
 
+/** The path of each route that only reads, with something in the place of its parameters. */
+async function readPaths(): Promise<string[]> {
+  const { paths } = (await (await get("/openapi.json")).json()) as { paths: Record<string, object> };
+  const read = Object.keys(paths).filter((path) => "get" in paths[path]!);
+  const query: Record<string, string> = {
+    "/api/search/complete": "?q=pay",
+    "/api/stats": "?split=name&users=true",
+    "/api/users": "?limit=1000",
+  };
+  return [
+    ...read.map((path) => path.replace(/\{\w+\}/g, Bun.randomUUIDv7()) + (query[path] ?? "")),
+    "/api/events?q=pay*&limit=50",
+    "/api/auth/get-session",
+    "/api/auth/list-sessions",
+  ];
+}
+
+/** Sends requests of every read route while something is done, and gives those that had no answer, or none that tells what is wrong. */
+async function failuresWhile(work: () => Promise<void>): Promise<string[]> {
+  const failures = new Set<string>();
+  const paths = await readPaths();
+  let isOver = false;
+  const as: Record<string, string>[] = [{ cookie }, { "x-api-key": key }];
+  const readers = Array.from({ length: 6 }, async (_, reader) => {
+    for (let at = reader * 7; !isOver; at++) {
+      const path = paths[at % paths.length]!;
+      const headers = as[reader % as.length]!;
+      try {
+        const signal = AbortSignal.timeout(path.endsWith("/stream") ? 50 : answerMs);
+        const response = await fetch(server.address + path, { headers, signal });
+        if (response.status >= 500 && response.status !== 503) failures.add(`${path} ${response.status}`);
+        // A listing that has begun is cut off.
+        await response.text().catch(() => "");
+      } catch (error) {
+        if (!path.endsWith("/stream")) failures.add(`${path} ${(error as Error).message}`);
+      }
+    }
+  });
+  await work();
+  isOver = true;
+  await Promise.all(readers);
+  return [...failures];
+}
+
 describe("the server stays up and recovers by itself", () => {
   test("where the database is killed and started again", async () => {
     await untilWell();
@@ -152,10 +196,32 @@ describe("the server stays up and recovers by itself", () => {
     // The first ones may meet connections that are just being ended.
     for (let n = 0; n < 5; n++) refused = await make();
     expect(refused.status).toBe(503);
+    await expect(signIn()).rejects.toThrow("Signing in answered 503");
     await set("off");
     await untilWell();
     expect((await make()).status).toBe(201);
   }, 30_000);
+
+  test("where requests of every read route meet a database that is killed, and one that does not answer", async () => {
+    const failures = await failuresWhile(async () => {
+      await Bun.sleep(300);
+      await postgres.stop("immediate");
+      await Bun.sleep(1_500);
+      await postgres.start();
+      await untilWell();
+      await asAdmin(async (client) => {
+        const { rows } = await client.query<{ tables: string }>(
+          "SELECT string_agg(format('%I.%I', schemaname, tablename), ', ') AS tables FROM pg_tables WHERE schemaname = 'tidings'",
+        );
+        await client.query("BEGIN");
+        await client.query(`LOCK TABLE ${rows[0]!.tables} IN ACCESS EXCLUSIVE MODE`);
+        await Bun.sleep(4_000);
+        await client.query("ROLLBACK");
+      });
+      await untilWell(15_000);
+    });
+    expect(failures).toEqual([]);
+  }, 60_000);
 });
 
 test("a server that starts before its database waits for it, and says so", async () => {
