@@ -46,7 +46,7 @@ export async function createPostgresEvents({
   const digest = createDigest(ask, blockEvents);
   const forget = createForget(ask, read);
   const months = createMonths(ask);
-  const scrub = createScrub(ask, read);
+  const scrub = createScrub(ask);
   const feed = new Feed({
     ask,
     connect: () => new pg.Client(connectionSettings(address)),
