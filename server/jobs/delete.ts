@@ -10,14 +10,18 @@ export async function deleteChannel(work: Work, job: JobRow): Promise<void> {
   const projectId = job.projectId!;
   const channel = (JSON.parse(job.detail) as JobDetail).subject!;
   const removal = { projectId, channels: [channel] };
-  if (job.total === null) await changeJob(control, job.id, { total: await events.countRemovable(removal) });
-  await removeAll(work, removal, job.id);
-  await control
-    .deleteFrom("channels")
-    .where("projectId", "=", projectId)
-    .where("name", "=", channel)
-    .where("events", "<=", 0)
-    .execute();
+  // Interrupted after that, it leaves events alone that came since then.
+  if (job.state !== "cleaning") {
+    if (job.total === null) await changeJob(control, job.id, { total: await events.countRemovable(removal) });
+    await removeAll(work, removal, job.id);
+    await control
+      .deleteFrom("channels")
+      .where("projectId", "=", projectId)
+      .where("name", "=", channel)
+      .where("events", "<=", 0)
+      .execute();
+    await changeJob(control, job.id, { state: "cleaning" });
+  }
   await events.shrink(work.pause);
 }
 
@@ -49,5 +53,6 @@ export async function deleteProject(work: Work, job: JobRow): Promise<void> {
       await work.pause();
     }
   }
+  await changeJob(control, job.id, { state: "cleaning" });
   await events.shrink(work.pause);
 }

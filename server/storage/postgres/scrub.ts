@@ -105,7 +105,8 @@ export function createScrub(ask: Ask) {
       await settleDoubts(pause);
       await forgetTokens(pause);
       for (const name of [...(await partitions()), ...tables]) {
-        await ask(`VACUUM (SKIP_LOCKED) ${name}`, [], cleaningMs);
+        // Who vacuums it already, or changes it, is waited for: what is skipped would keep what was erased.
+        await ask(`VACUUM ${name}`, [], cleaningMs);
         await pause();
       }
       if (!rebuilds) return;
