@@ -1,4 +1,4 @@
--- Settles which tokens of removed events are on other events still, many in one statement.
+-- Asks about many tokens in one statement: which of those of removed events are on other events still, and how many events users have.
 
 -- How often it was doubted: an event that is removed while its tokens are being settled has them settled once more.
 ALTER TABLE vocabulary_doubts ADD COLUMN times bigint NOT NULL DEFAULT 1;
@@ -13,7 +13,8 @@ $$;
 --
 -- Most that are doubted wrongly are common, and so on one of a project's newest events. The others are rare: the search index is asked for each, but not
 -- before its list of what was added last is empty, as every search reads through that.
-CREATE FUNCTION tokens_gone(in_tokens text[], newest_events integer) RETURNS text[] LANGUAGE plpgsql SET enable_seqscan = off AS $$
+CREATE FUNCTION tokens_gone(in_tokens text[], newest_events integer) RETURNS text[] LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_indexscan = on AS $$
 DECLARE
   used text[];
 BEGIN
@@ -26,6 +27,8 @@ BEGIN
       LATERAL (SELECT tokens FROM events WHERE events.project_id = projects.project_id
         ORDER BY created_at DESC, id DESC LIMIT newest_events) AS newest,
       LATERAL unnest(tsvector_to_array(tokens)) AS word);
+  -- Nobody knows yet which tokens these are, so rows could seem to be found sooner one after another.
+  PERFORM set_config('enable_indexscan', 'off', true);
   RETURN ARRAY(
     SELECT token FROM (SELECT unnest(in_tokens) EXCEPT SELECT unnest(used)) AS doubted (token)
     WHERE NOT EXISTS (SELECT FROM events WHERE tokens @@ query_of_token(token)));
@@ -35,6 +38,22 @@ $$;
 -- The query for a token, in which quotes and backslashes stand for themselves.
 CREATE FUNCTION query_of_token(token text) RETURNS tsquery LANGUAGE sql IMMUTABLE AS $$
   SELECT ('''' || replace(replace(token, '\', '\\'), '''', '''''') || '''')::tsquery
+$$;
+
+-- How many events have each of some tokens, in their order, and of those that are to be shown, one of the events.
+CREATE FUNCTION count_tokens(in_tokens text[], in_shown boolean[])
+RETURNS TABLE (events bigint, created_at bigint, id uuid, body text)
+LANGUAGE plpgsql STABLE SET enable_seqscan = off SET enable_indexscan = off AS $$
+BEGIN
+  RETURN QUERY
+    SELECT counted.events, one.created_at, one.id, one.body
+    FROM unnest(in_tokens, in_shown) WITH ORDINALITY AS word (token, is_shown, n)
+    CROSS JOIN LATERAL (SELECT count(*) AS events FROM events WHERE tokens @@ query_of_token(token)) AS counted
+    LEFT JOIN LATERAL (
+      SELECT events.created_at, events.id, events.body FROM events
+      WHERE is_shown AND tokens @@ query_of_token(token) LIMIT 1) AS one ON true
+    ORDER BY n;
+END
 $$;
 
 DROP FUNCTION settle_doubts(text[], text[]);
