@@ -139,7 +139,7 @@ test("a failure that nobody handles is logged, and ends nothing", async () => {
     }, 10);`,
   );
   const server = await startServer({ ...environment, BUN_OPTIONS: `--preload ${preload}` });
-  while (!server.stdout.includes("on purpose")) await Bun.sleep(20);
+  await until(() => server.stdout.includes("on purpose"));
   expect((await fetch(`${server.address}/readyz`)).status).toBe(200);
   expect(await server.end("SIGTERM")).toMatchObject({
     code: 0,

@@ -2,6 +2,7 @@
 import { expect, test } from "bun:test";
 import { finished } from "../testing/jobs.ts";
 import { openTestStore, type TestApp, testApp } from "../testing/test-app.ts";
+import { until } from "../testing/until.ts";
 import type { Job } from "../wire/job.ts";
 import { limits } from "../wire/limits.ts";
 
@@ -63,7 +64,7 @@ test("an erasure does not wait until a channel is deleted", async () => {
   const channel = await remove(app, "/api/channels/c");
   const { id } = await jobOf(channel);
   const progress = async () => (await (await app.request(`/api/jobs/${id}`)).json()) as { job: Job };
-  while ((await progress()).job.done === 0) await Bun.sleep(5);
+  await until(async () => (await progress()).job.done > 0);
   const erased = await finished(app, await remove(app, "/api/users/u1"));
   expect((await progress()).job).toMatchObject({ state: "running", receipt: null });
   const deleted = await finished(app, channel);

@@ -1,15 +1,17 @@
+// @engines postgres
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import pg from "pg";
 import { ArrivalClock } from "../../events/id.ts";
 import { createProject } from "../../projects/projects.ts";
 import { acceptedEvent } from "../../testing/accepted-event.ts";
-import { makePlace, type Place, removePlace, storeEngines, testWatch } from "../../testing/engine.ts";
+import { makePlace, type Place, removePlace, testWatch } from "../../testing/engine.ts";
+import { until } from "../../testing/until.ts";
 import type { AcceptedEvent, Store } from "../store.ts";
 import { openPostgresStore } from "./index.ts";
 
 const rest = async () => {};
 
-describe.if(storeEngines.includes("postgres"))("what removed events left", () => {
+describe("what removed events left", () => {
   let place: Place;
   let store: Store;
   let clock: ArrivalClock;
@@ -77,7 +79,7 @@ describe.if(storeEngines.includes("postgres"))("what removed events left", () =>
     await client.query("BEGIN");
     await client.query("SELECT lock_events()");
     const shrunk = store.events.shrink(rest);
-    while (!(await waiting("SELECT settle_doubts"))) await Bun.sleep(10);
+    await until(() => waiting("SELECT settle_doubts"));
     // It was found that another event has them, which goes now.
     await client.query("SELECT remove_events($1, $2, $3, NULL)", [
       projectId,
@@ -93,10 +95,10 @@ describe.if(storeEngines.includes("postgres"))("what removed events left", () =>
     await client.query("BEGIN");
     await client.query("SELECT lock_events()");
     const shrunkAgain = store.events.shrink(rest);
-    while (!(await waiting("SELECT settle_doubts"))) await Bun.sleep(10);
+    await until(() => waiting("SELECT settle_doubts"));
     // It was found that no event has them, and one is about to.
     const stored = append(1, "kept");
-    while (!(await waiting("CALL append_events"))) await Bun.sleep(10);
+    await until(() => waiting("CALL append_events"));
     await client.query("COMMIT");
     await Promise.all([shrunkAgain, stored]);
     expect(await users()).toEqual(["u0"]);
@@ -108,7 +110,7 @@ describe.if(storeEngines.includes("postgres"))("what removed events left", () =>
     await client.query("BEGIN");
     await client.query("LOCK TABLE vocabulary IN SHARE UPDATE EXCLUSIVE MODE");
     const scrubbed = store.events.scrub(rest, ["u0"]);
-    while (!(await waiting("VACUUM"))) await Bun.sleep(10);
+    await until(() => waiting("VACUUM"));
     await client.query("COMMIT");
     await scrubbed;
     const { rows } = await client.query(
