@@ -15,6 +15,7 @@ test("without settings there is a default for each", () => {
     allowPrivateAddresses: false,
     refusedEvents: 1_000,
     refusedDays: 7,
+    shutdownDelaySeconds: 0,
     logLevel: "info",
   });
 });

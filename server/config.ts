@@ -73,6 +73,12 @@ const settings = {
     parseCount,
   ),
   refusedDays: setting("TIDINGS_REFUSED_DAYS", "7", "days that refused events are kept", parseCount),
+  shutdownDelaySeconds: setting(
+    "TIDINGS_SHUTDOWN_DELAY",
+    "0",
+    "seconds after a SIGTERM in which requests are still taken while /readyz answers 503, for load balancers to notice",
+    parseSeconds,
+  ),
   logLevel: setting(
     "TIDINGS_LOG",
     "info",
@@ -95,6 +101,7 @@ export type Config = {
   allowPrivateAddresses: boolean;
   refusedEvents: number;
   refusedDays: number;
+  shutdownDelaySeconds: number;
   logLevel: string;
 };
 
@@ -173,6 +180,12 @@ function parseSmtpUrl(text: string): string {
 
 function parseCount(text: string): number {
   if (!/^\d{1,6}$/.test(text)) throw new Error("must be a whole number from 0 to 999999");
+  return Number(text);
+}
+
+function parseSeconds(text: string): number {
+  if (!/^\d{1,4}$/.test(text) || Number(text) > 3_600)
+    throw new Error("must be a whole number from 0 to 3600");
   return Number(text);
 }
 

@@ -235,7 +235,10 @@ export interface EventStore {
    * @param userIds - whose events were removed: what is left of the ids by chance is looked for
    */
   scrub(pause: Pause, userIds?: string[]): Promise<{ copies: number }>;
-  /** Answers while events can be read; throws what the engine says where they can't, and `storage-damaged` once damage was found. */
+  /**
+   * Answers while events can be read and stored; throws what the engine says where they can't, and `storage-damaged` once damage was
+   * found.
+   */
   ping(): Promise<void>;
   /** The moment of the newest arrival, or null in an empty store. */
   lastArrival(): Promise<Moment | null>;

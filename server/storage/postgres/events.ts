@@ -89,7 +89,11 @@ export async function createPostgresEvents({
       await scrub.scrub(pause, userIds.length > 0);
       return { copies: 0 };
     },
-    ping: read.ping,
+    async ping() {
+      await askWriting(
+        "SELECT (SELECT 1 FROM events LIMIT 1) AS read, setval('waits_for_log', 1) AS written",
+      );
+    },
     lastArrival: read.lastArrival,
     async close() {
       await writer.close();

@@ -6,7 +6,7 @@ import { createClaimDeliveries } from "./deliveries.ts";
 import { createDialect } from "./dialect.ts";
 import { blockEventsUsual } from "./digest-build.ts";
 import { createPostgresEvents } from "./events.ts";
-import { isPassing } from "./failure.ts";
+import { isPassing, storageProblem } from "./failure.ts";
 import { migrate } from "./migrate.ts";
 import { takeOver } from "./move/taken-over.ts";
 import { type DatabaseAddress, openPool } from "./pool.ts";
@@ -26,11 +26,11 @@ export async function openPostgresStore(
   watch: StoreWatch,
   blockEvents = blockEventsUsual,
 ): Promise<Store> {
-  const pool = openPool(address, watch.onError);
+  const onError = (error: unknown) => watch.onError(storageProblem(error));
+  const pool = openPool(address, onError);
   try {
     await comeUp(pool, watch);
-    await takeOver(pool);
-    const events = await createPostgresEvents({ pool, address, onError: watch.onError, blockEvents });
+    const events = await createPostgresEvents({ pool, address, onError, blockEvents });
     const control = new Kysely<ControlTables>({
       dialect: createDialect(pool),
       plugins: [new CamelCasePlugin()],
@@ -55,7 +55,8 @@ async function comeUp(pool: Pool, { onWaiting, onInfo, patienceMs }: StoreWatch)
   const until = Date.now() + patienceMs;
   for (let waitMs = firstWaitMs; ; waitMs = Math.min(waitMs * 2, longestWaitMs)) {
     try {
-      return await migrate(pool, onInfo);
+      await migrate(pool, onInfo);
+      return await takeOver(pool);
     } catch (error) {
       if (!isPassing(error) || Date.now() + waitMs > until) throw error;
       onWaiting((error as Error).message);

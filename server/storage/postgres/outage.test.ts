@@ -7,8 +7,10 @@ import { join } from "node:path";
 import pg from "pg";
 import { makeTables } from "../../testing/engine.ts";
 import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
+import { postgresProxy } from "../../testing/postgres-proxy.ts";
 import { startServer } from "../../testing/server-process.ts";
 import { prepare, testConfig, testPassword } from "../../testing/test-app.ts";
+import { until } from "../../testing/until.ts";
 
 /** A caller hears of it within this time, which is less than a request may take. */
 const answerMs = 9_500;
@@ -63,6 +65,17 @@ async function asAdmin<Result>(work: (client: pg.Client) => Promise<Result>): Pr
 /** Ends every connection of the server's, as a database that starts anew does. */
 const disconnect = (client: pg.Client) =>
   client.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'tidings'");
+
+/** /readyz says in time that the server is not ready, and why. */
+async function expectNotReady(why: string): Promise<void> {
+  const startMs = performance.now();
+  const response = await get("/readyz");
+  expect(performance.now() - startMs).toBeLessThan(2_500);
+  expect([response.status, ((await response.json()) as { detail: string }).detail]).toEqual([
+    503,
+    expect.stringContaining(why),
+  ]);
+}
 
 /** Everything that needs the database is answered with 503 and when to come again, in time. */
 async function expectUnavailable(paths = ["/api/me", "/api/keys", "/api/projects", "/api/auth/get-session"]) {
@@ -145,7 +158,7 @@ describe("the server stays up and recovers by itself", () => {
     // The key is no longer trusted then.
     await Bun.sleep(1_100);
     await expectUnavailable();
-    expect((await get("/readyz")).status).toBe(503);
+    await expectNotReady("does not answer");
     await postgres.start();
     await untilWell();
   }, 60_000);
@@ -170,9 +183,10 @@ describe("the server stays up and recovers by itself", () => {
     await asAdmin(async (client) => {
       await client.query("BEGIN");
       await client.query(
-        "LOCK TABLE tidings.sessions, tidings.keys, tidings.members IN ACCESS EXCLUSIVE MODE",
+        "LOCK TABLE tidings.events, tidings.sessions, tidings.keys, tidings.members IN ACCESS EXCLUSIVE MODE",
       );
       await Bun.sleep(1_100);
+      await expectNotReady("did not answer within 2 seconds");
       await expectUnavailable();
       await client.query("ROLLBACK");
     });
@@ -197,6 +211,7 @@ describe("the server stays up and recovers by itself", () => {
     for (let n = 0; n < 5; n++) refused = await make();
     expect(refused.status).toBe(503);
     await expect(signIn()).rejects.toThrow("Signing in answered 503");
+    await expectNotReady("read-only, or a standby");
     await set("off");
     await untilWell();
     expect((await make()).status).toBe(201);
@@ -223,6 +238,50 @@ describe("the server stays up and recovers by itself", () => {
     expect(failures).toEqual([]);
   }, 60_000);
 });
+
+test("an outage is two lines of the log, however many requests are refused", async () => {
+  const own = await startServer({ TIDINGS_DATA: directory, DATABASE_URL: url, TIDINGS_LOG: "info" });
+  const lines = () =>
+    own.stdout
+      .split("\n")
+      .flatMap((line) => (line.startsWith("{") ? [JSON.parse(line) as { msg: string }] : []));
+  await postgres.stop("immediate");
+  const statuses = await Promise.all(
+    Array.from(
+      { length: 50 },
+      async () => (await fetch(`${own.address}/api/channels`, { headers: { "x-api-key": key } })).status,
+    ),
+  );
+  expect(statuses).toEqual(new Array(50).fill(503));
+  await postgres.start();
+  await until(() => lines().some(({ msg }) => msg.includes("is over")));
+  expect(lines().filter(({ msg }) => !msg.includes("is over"))).toMatchObject([
+    { level: 50, msg: expect.stringContaining("begins") },
+  ]);
+  expect(lines().at(-1)).toMatchObject({ level: 40, refusedRequests: 50, seconds: expect.any(Number) });
+  expect((await own.end("SIGTERM")).code).toBe(0);
+  await untilWell();
+}, 60_000);
+
+test("a server whose database goes away at any step of its start waits, and says so", async () => {
+  // What is asked for while a server starts, once its tables are there.
+  const steps = ["tidings_migrations", "ORDER BY arrival DESC", '"settings"', "LISTEN", '"accounts"'];
+  for (const step of steps) {
+    using proxy = await postgresProxy(url);
+    let isFirst = true;
+    proxy.onStatement = (statement) => {
+      if (!isFirst || !statement.includes(step)) return;
+      isFirst = false;
+      proxy.cut();
+      setTimeout(proxy.mend, 300);
+    };
+    const own = await startServer({ TIDINGS_DATA: directory, DATABASE_URL: proxy.url, TIDINGS_LOG: "warn" });
+    expect([step, isFirst]).toEqual([step, false]);
+    await until(async () => (await fetch(`${own.address}/readyz`)).status === 200);
+    expect((await own.end("SIGTERM")).code).toBe(0);
+    if (step !== "LISTEN") expect(own.stdout).toContain("is waited for");
+  }
+}, 60_000);
 
 test("a server that starts before its database waits for it, and says so", async () => {
   await postgres.stop("fast");
