@@ -95,6 +95,20 @@ describe("a setting", () => {
       expect(() => readConfig({ [variable]: value })).toThrow(variable));
   }
 
+  for (const [query, why] of [
+    [
+      "sslmode=bogus",
+      "must have one of disable, allow, prefer, require, verify-ca, verify-full as its sslmode",
+    ],
+    ["sslmode=verify-ca", "must name the authority's certificate as its sslrootcert"],
+    ["sslmode=verify-full&sslrootcert=/none/ca.crt", "must name a file that can be read as its sslrootcert"],
+  ]) {
+    test(`of a database with ${query} is refused`, () => {
+      const DATABASE_URL = `postgres://tidings:secret@db.example.com/tidings?${query}`;
+      expect(() => readConfig({ DATABASE_URL })).toThrow(`DATABASE_URL ${why}`);
+    });
+  }
+
   test("of a public address loses its trailing slash", () => {
     expect(readConfig({ TIDINGS_URL: "https://Tidings.example.com/" }).url).toBe(
       "https://tidings.example.com",

@@ -80,6 +80,7 @@ export async function serve(
     onDamage: (error) => log.fatal(error.message),
     onError,
     onInfo,
+    onWarning: (text) => log.warn(text),
     onWaiting,
     patienceMs: Number.POSITIVE_INFINITY,
   }).catch(async (error) => {

@@ -64,7 +64,7 @@ export class Upkeep {
   constructor(rooms: Rooms) {
     this.#rooms = rooms;
     this.#now = rooms.now ?? Date.now;
-    this.#leases = new Leases(rooms.store.control);
+    this.#leases = new Leases(rooms.store.control, rooms.onError);
     this.#work = { store: rooms.store, onRemoved: rooms.onRemoved };
   }
 

@@ -271,6 +271,8 @@ export type StoreWatch = {
   onDamage: (error: Error) => void;
   /** Something failed that nobody asked for, such as a connection in reserve. */
   onError: (error: unknown) => void;
+  /** The storage does less than it should, as this sentence says. */
+  onWarning: (text: string) => void;
   /** The storage is not there yet, for this reason, and is waited for. */
   onWaiting: (why: string) => void;
   /** What takes a while at the start, such as a migration, when it begins and when it is done. */

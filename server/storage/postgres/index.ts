@@ -10,6 +10,7 @@ import { isPassing, storageProblem } from "./failure.ts";
 import { migrate } from "./migrate.ts";
 import { takeOver } from "./move/taken-over.ts";
 import { type DatabaseAddress, openPool } from "./pool.ts";
+import { checkServer } from "./server-settings.ts";
 
 /** Between two looks for a server that does not answer yet. */
 const firstWaitMs = 250;
@@ -51,10 +52,11 @@ export async function openPostgresStore(
   }
 }
 
-async function comeUp(pool: Pool, { onWaiting, onInfo, patienceMs }: StoreWatch): Promise<void> {
+async function comeUp(pool: Pool, { onWaiting, onWarning, onInfo, patienceMs }: StoreWatch): Promise<void> {
   const until = Date.now() + patienceMs;
   for (let waitMs = firstWaitMs; ; waitMs = Math.min(waitMs * 2, longestWaitMs)) {
     try {
+      await checkServer(pool, onWarning);
       await migrate(pool, onInfo);
       return await takeOver(pool);
     } catch (error) {
