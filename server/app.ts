@@ -74,6 +74,6 @@ export function createApp(house: House): { fetch: (request: Request) => Response
         });
   }
 
-  app.onError((error) => answerError(error, house.log));
+  app.onError((error) => answerError(error, house.failures));
   return app;
 }

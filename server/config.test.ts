@@ -15,6 +15,7 @@ test("without settings there is a default for each", () => {
     allowPrivateAddresses: false,
     refusedEvents: 1_000,
     refusedDays: 7,
+    shutdownDelaySeconds: 0,
     logLevel: "info",
   });
 });
@@ -92,6 +93,20 @@ describe("a setting", () => {
   for (const [variable, value] of refused) {
     test(`${variable}=${value} is refused`, () =>
       expect(() => readConfig({ [variable]: value })).toThrow(variable));
+  }
+
+  for (const [query, why] of [
+    [
+      "sslmode=bogus",
+      "must have one of disable, allow, prefer, require, verify-ca, verify-full as its sslmode",
+    ],
+    ["sslmode=verify-ca", "must name the authority's certificate as its sslrootcert"],
+    ["sslmode=verify-full&sslrootcert=/none/ca.crt", "must name a file that can be read as its sslrootcert"],
+  ]) {
+    test(`of a database with ${query} is refused`, () => {
+      const DATABASE_URL = `postgres://tidings:secret@db.example.com/tidings?${query}`;
+      expect(() => readConfig({ DATABASE_URL })).toThrow(`DATABASE_URL ${why}`);
+    });
   }
 
   test("of a public address loses its trailing slash", () => {

@@ -1,3 +1,4 @@
+import { accessSync, constants } from "node:fs";
 import { resolve } from "node:path";
 
 /** How a setting is read. `parse` throws a sentence's second half: what the value must be. */
@@ -73,6 +74,12 @@ const settings = {
     parseCount,
   ),
   refusedDays: setting("TIDINGS_REFUSED_DAYS", "7", "days that refused events are kept", parseCount),
+  shutdownDelaySeconds: setting(
+    "TIDINGS_SHUTDOWN_DELAY",
+    "0",
+    "seconds after a SIGTERM in which requests are still taken while /readyz answers 503, for load balancers to notice",
+    parseSeconds,
+  ),
   logLevel: setting(
     "TIDINGS_LOG",
     "info",
@@ -95,6 +102,7 @@ export type Config = {
   allowPrivateAddresses: boolean;
   refusedEvents: number;
   refusedDays: number;
+  shutdownDelaySeconds: number;
   logLevel: string;
 };
 
@@ -155,7 +163,31 @@ export function parseDatabaseUrl(text: string): string {
       "must be an address such as postgres://user:password@db.example.com/tidings, with special characters of the password percent-encoded",
     );
   }
+  checkTls(url.searchParams);
   return text;
+}
+
+/** The values of libpq's `sslmode` (https://www.postgresql.org/docs/current/libpq-ssl.html). */
+const sslModes = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"];
+
+function checkTls(parameters: URLSearchParams): void {
+  const mode = parameters.get("sslmode");
+  if (mode !== null && !sslModes.includes(mode)) {
+    throw new Error(`must have one of ${sslModes.join(", ")} as its sslmode`);
+  }
+  const authority = parameters.get("sslrootcert");
+  if (mode === "verify-ca" && (authority === null || authority === "system")) {
+    throw new Error("must name the authority's certificate as its sslrootcert, for sslmode=verify-ca");
+  }
+  for (const name of ["sslrootcert", "sslcert", "sslkey"]) {
+    const file = parameters.get(name);
+    if (file === null || (name === "sslrootcert" && file === "system")) continue;
+    try {
+      accessSync(file, constants.R_OK);
+    } catch {
+      throw new Error(`must name a file that can be read as its ${name}`);
+    }
+  }
 }
 
 function parseConnections(text: string): number {
@@ -173,6 +205,12 @@ function parseSmtpUrl(text: string): string {
 
 function parseCount(text: string): number {
   if (!/^\d{1,6}$/.test(text)) throw new Error("must be a whole number from 0 to 999999");
+  return Number(text);
+}
+
+function parseSeconds(text: string): number {
+  if (!/^\d{1,4}$/.test(text) || Number(text) > 3_600)
+    throw new Error("must be a whole number from 0 to 3600");
   return Number(text);
 }
 

@@ -1,4 +1,3 @@
-import type { Logger } from "pino";
 import type { Auth } from "./accounts/auth.ts";
 import type { PasswordHashing } from "./accounts/passwords.ts";
 import type { ProjectChannels } from "./channels/project-channels.ts";
@@ -6,11 +5,13 @@ import type { Config } from "./config.ts";
 import type { LiveStreams } from "./events/live.ts";
 import type { Recorder } from "./events/record.ts";
 import type { RefusedEvents } from "./events/refused.ts";
+import type { FailureLog } from "./failure-log.ts";
 import type { Upkeep } from "./jobs/upkeep.ts";
 import type { KeyRing } from "./keys/key-ring.ts";
 import type { Send } from "./notifications/sender.ts";
 import type { Gate } from "./projects/access.ts";
 import type { StreamWatch } from "./projects/stream-watch.ts";
+import type { Readiness } from "./readiness.ts";
 import type { Store } from "./storage/store.ts";
 
 /** All that the routes stand on; `main.ts` puts it together. */
@@ -18,7 +19,8 @@ export type House = {
   config: Config;
   /** The public address, without a trailing slash. */
   baseUrl: string;
-  log: Logger;
+  failures: FailureLog;
+  readiness: Readiness;
   store: Store;
   auth: Auth;
   passwords: PasswordHashing;

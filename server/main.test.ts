@@ -1,9 +1,11 @@
 // @engines sqlite, postgres
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { environmentOf, makePlace, type Place, removePlace } from "./testing/engine.ts";
 import { finished } from "./testing/jobs.ts";
-import { runTidings, startServer, testProcess } from "./testing/server-process.ts";
+import { freePort } from "./testing/postgres.ts";
+import { runTidings, spawnTidings, startServer, testProcess } from "./testing/server-process.ts";
 import { preparedConfig } from "./testing/test-app.ts";
 import { until } from "./testing/until.ts";
 import type { Event } from "./wire/event.ts";
@@ -127,7 +129,55 @@ describe("a server that can't start says why and exits with 1", () => {
   });
 });
 
+test("a failure that nobody handles is logged, and ends nothing", async () => {
+  const preload = join(place.dataDirectory, "failing.ts");
+  writeFileSync(
+    preload,
+    `const timer = setInterval(() => {
+      if (process.listenerCount("unhandledRejection") === 0) return;
+      clearInterval(timer);
+      void Promise.reject(new Error("on purpose"));
+    }, 10);`,
+  );
+  const server = await startServer({ ...environment, BUN_OPTIONS: `--preload ${preload}` });
+  await until(() => server.stdout.includes("on purpose"));
+  expect((await fetch(`${server.address}/readyz`)).status).toBe(200);
+  expect(await server.end("SIGTERM")).toMatchObject({
+    code: 0,
+    stderr: "",
+    stdout: expect.stringContaining('"msg":"nobody handled this failure"'),
+  });
+});
+
 describe("at a SIGTERM", () => {
+  test("with a delay, /readyz says so first, and requests are taken until it is over", async () => {
+    const server = await startServer({ ...environment, TIDINGS_SHUTDOWN_DELAY: "1" });
+    const ready = () => fetch(`${server.address}/readyz`);
+    expect((await ready()).status).toBe(200);
+    const startMs = performance.now();
+    const ended = server.end("SIGTERM");
+    let response = await ready();
+    while (response.status === 200) response = await ready();
+    expect([response.status, await response.json()]).toEqual([
+      503,
+      expect.objectContaining({ type: "/problems/stopping", detail: expect.stringContaining("stopping") }),
+    ]);
+    expect((await fetch(`${server.address}/api/setup`)).status).toBe(200);
+    expect((await ended).code).toBe(0);
+    expect(performance.now() - startMs).toBeGreaterThan(1_000);
+  });
+
+  test("that comes as soon as it is ready, or before, it ends in good order", async () => {
+    const port = String(await freePort());
+    for (const path of ["/healthz", "/readyz"]) {
+      const child = spawnTidings(["serve"], { ...environment, HOST: "127.0.0.1", PORT: port }, "");
+      const isUp = () => fetch(`http://127.0.0.1:${port}${path}`).then(({ status }) => status === 200);
+      while (!(await isUp().catch(() => false)));
+      child.kill("SIGTERM");
+      expect([path, await child.exited]).toEqual([path, 0]);
+    }
+  });
+
   test("requests that are under way are answered, what was answered is stored, and the exit is 0", async () => {
     await using app = await testProcess();
     const stored = new Set<string>();

@@ -11,6 +11,7 @@ import { LiveStreams } from "./events/live.ts";
 import { createRecorder } from "./events/record.ts";
 import { recordRoute } from "./events/record-route.ts";
 import { RefusedEvents } from "./events/refused.ts";
+import { FailureLog } from "./failure-log.ts";
 import type { House } from "./house.ts";
 import { Upkeep } from "./jobs/upkeep.ts";
 import { KeyRing } from "./keys/key-ring.ts";
@@ -20,15 +21,18 @@ import { LiveNotifications } from "./notifications/live-notifications.ts";
 import { Sender } from "./notifications/sender.ts";
 import { Gate } from "./projects/access.ts";
 import { StreamWatch } from "./projects/stream-watch.ts";
+import { Readiness } from "./readiness.ts";
 import { openStore } from "./storage/open.ts";
 import { settled } from "./storage/settings.ts";
-import type { Store } from "./storage/store.ts";
+import type { Follower, Store } from "./storage/store.ts";
 import { version } from "./version.ts";
 import { answerError } from "./wire/answer-error.ts";
 import { checkHost } from "./wire/host.ts";
 import { limits } from "./wire/limits.ts";
 import { ProblemError, problem } from "./wire/problems.ts";
 
+/** Between two attempts at a start whose storage went away. */
+const waitMs = 500;
 /** Requests that are under way at a SIGTERM have this long to end. */
 const drainTimeoutMs = 10_000;
 /** Bun bounds no body: NDJSON has no end, and `wire/body.ts` bounds every other one as it reads it. */
@@ -58,11 +62,9 @@ export async function serve(
   config: Config,
   { passwords = scrypt, now = Date.now, log = createLog(config.logLevel) }: Means = {},
 ): Promise<Running> {
-  const onError = (error: unknown) => {
-    // That was told when it was found.
-    if (error instanceof ProblemError && error.code === "storage-damaged") return;
-    log.error({ err: error }, "a background task failed");
-  };
+  const failures = new FailureLog(log);
+  const onError = (error: unknown) => failures.taskFailed(error);
+  const onWaiting = (why: string) => log.warn(`the storage does not answer yet and is waited for: ${why}`);
   const onInfo = (message: string, fields: Record<string, unknown>) => log.info(fields, message);
   const server = Bun.serve({
     port: config.port,
@@ -80,7 +82,8 @@ export async function serve(
     onDamage: (error) => log.fatal(error.message),
     onError,
     onInfo,
-    onWaiting: (why) => log.warn(`the storage does not answer yet and is waited for: ${why}`),
+    onWarning: (text) => log.warn(text),
+    onWaiting,
     patienceMs: Number.POSITIVE_INFINITY,
   }).catch(async (error) => {
     await server.stop(true);
@@ -88,27 +91,38 @@ export async function serve(
   });
   const { control } = store;
 
-  const clock = new ArrivalClock(await store.events.lastArrival(), {
+  const readiness = new Readiness(store.events);
+  failures.watch(readiness);
+
+  // The storage may go away while the server starts: it is waited for then as well.
+  const waiting = <Result>(work: () => Promise<Result>) => untilAvailable(work, onWaiting);
+  const clock = new ArrivalClock(await waiting(() => store.events.lastArrival()), {
     now,
     warn: (warning) => log.warn(warning),
   });
   const live = new LiveStreams(store.events, clock, onError);
   const keys = new KeyRing(control, onError);
   const watch = new StreamWatch(control, live, onError);
-  const authSecret = await settled(control, "authSecret", () =>
-    Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64url"),
+  const authSecret = await waiting(() =>
+    settled(control, "authSecret", () =>
+      Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64url"),
+    ),
   );
 
   const baseUrl = config.url ?? `http://localhost:${server.port}`;
 
-  const auth = createAuth(control, { secret: authSecret, baseUrl, passwords });
-  const { channels, vapidPublicKey, close: closeChannels } = await createChannels(config, control, baseUrl);
+  const auth = createAuth(control, { secret: authSecret, baseUrl, passwords, log });
+  const {
+    channels,
+    vapidPublicKey,
+    close: closeChannels,
+  } = await waiting(() => createChannels(config, control, baseUrl));
   const sender = new Sender({ store, channels, onError });
   const liveNotifications = new LiveNotifications(control, live, onError);
-  const refused = new RefusedEvents({ events: store.events, control, config, log });
+  const refused = new RefusedEvents({ events: store.events, control, config, onError });
   const projectChannels = new ProjectChannels(control);
   const recorder = createRecorder({ events: store.events, channels: projectChannels, clock });
-  await store.events.follow({
+  const follower: Follower = {
     projects: () => live.projects(),
     arrived(event, notified) {
       live.publish(event);
@@ -121,13 +135,15 @@ export async function serve(
       live.reached(moment);
     },
     skipped: (moment) => live.skipped(moment),
-  });
+  };
+  await waiting(() => store.events.follow(follower));
   const upkeep = new Upkeep({ store, onRemoved: (ids) => sender.forget(ids), onError, onInfo });
   const gate = new Gate({ control, auth, keys, baseUrl });
   const house: House = {
     config,
     baseUrl,
-    log,
+    failures,
+    readiness,
     store,
     auth,
     passwords,
@@ -144,8 +160,6 @@ export async function serve(
     setRequestTimeout: (request, seconds) => server.timeout(incomingOf.get(request) ?? request, seconds),
   };
 
-  const setup = await openSetup(control);
-
   /** Requests of HTTP/1.0 that name no host, by what stands for them: Bun knows their connections by themselves alone. */
   const incomingOf = new WeakMap<Request, Request>();
   function withAddress(incoming: Request): Request {
@@ -157,10 +171,13 @@ export async function serve(
 
   const app = createApp(house);
   const recordEvent = recordRoute(house);
+  const setup = await waiting(() => openSetup(control));
+  // From here on the server is ready; nothing is awaited until whoever started it can stop it.
   server.reload({
     routes: {
       "/api/events": {
-        POST: (request, server) => recordEvent(request, server).catch((error) => answerError(error, log)),
+        POST: (request, server) =>
+          recordEvent(request, server).catch((error) => answerError(error, failures)),
       },
     },
     async fetch(incoming, server) {
@@ -175,7 +192,7 @@ export async function serve(
       if (response.headers.get("content-type") === "text/event-stream") server.timeout(incoming, 0);
       return response;
     },
-    error: (error) => answerError(error, log),
+    error: (error) => answerError(error, failures),
   });
   sender.wake();
   upkeep.wake();
@@ -185,6 +202,8 @@ export async function serve(
     baseUrl,
     setupLink: setup && `${baseUrl}/setup?token=${setup.token}`,
     async stop() {
+      readiness.stop();
+      await Bun.sleep(config.shutdownDelaySeconds * 1_000);
       watch.close();
       live.closeAll();
       await Promise.race([server.stop(), Bun.sleep(drainTimeoutMs)]);
@@ -197,8 +216,25 @@ export async function serve(
       await closeChannels();
       await keys.close();
       await store.close();
+      failures.close();
     },
   };
+}
+
+/** Does something, as often as it takes for the storage to answer. */
+async function untilAvailable<Result>(
+  work: () => Promise<Result>,
+  onWaiting: (why: string) => void,
+): Promise<Result> {
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof ProblemError) || error.code !== "storage-unavailable") throw error;
+      onWaiting((error.options.log as Error | undefined)?.message ?? error.options.detail);
+      await Bun.sleep(waitMs);
+    }
+  }
 }
 
 /** Until the storage is there: the process is up, and everything else is to be asked again. */

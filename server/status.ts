@@ -2,12 +2,11 @@ import { z } from "@hono/zod-openapi";
 import type { House } from "./house.ts";
 import type { Routes } from "./routes.ts";
 import { version } from "./version.ts";
-import { ProblemError, problem } from "./wire/problems.ts";
 
 const Ok = z.object({ ok: z.literal(true) });
 
 /** Whether the service is there and well, and the description of its API. */
-export function addStatusRoutes(routes: Routes, { store }: House): void {
+export function addStatusRoutes(routes: Routes, { readiness }: House): void {
   routes.add(
     {
       method: "get",
@@ -26,25 +25,13 @@ export function addStatusRoutes(routes: Routes, { store }: House): void {
       path: "/readyz",
       by: "anyone",
       tag: "Status",
-      summary: "The storage answers",
+      summary: "The storage can be read and written",
+      description: "Within two seconds. Where it can't, or the server is stopping, the problem says why.",
       answer: Ok,
       problems: [503],
     },
     async () => {
-      try {
-        await store.events.ping();
-      } catch (error) {
-        if (error instanceof ProblemError && error.code === "storage-damaged") {
-          throw problem("storage-unavailable", {
-            detail: "The database is damaged. The log says what to do.",
-          });
-        }
-        throw problem("storage-unavailable", {
-          detail: "The storage does not answer.",
-          log: error,
-          retryAfterSeconds: 5,
-        });
-      }
+      await readiness.check();
       return { ok: true };
     },
   );

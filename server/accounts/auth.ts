@@ -1,7 +1,10 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { type Auth, type BetterAuthOptions, betterAuth } from "better-auth";
 import type { Kysely } from "kysely";
+import type { Logger } from "pino";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { limits } from "../wire/limits.ts";
+import { ProblemError } from "../wire/problems.ts";
 import type { PasswordHashing } from "./passwords.ts";
 import { RateLimits } from "./rate-limits.ts";
 
@@ -13,7 +16,12 @@ const daySeconds = 24 * 60 * 60;
 /** People's accounts and sessions: better-auth on our tables. Accounts are made by `create-account.ts` alone. */
 export function createAuth(
   control: Kysely<ControlTables>,
-  { secret, baseUrl, passwords }: { secret: string; baseUrl: string; passwords: PasswordHashing },
+  {
+    secret,
+    baseUrl,
+    passwords,
+    log,
+  }: { secret: string; baseUrl: string; passwords: PasswordHashing; log: Logger },
 ) {
   const isSecure = baseUrl.startsWith("https:");
   return betterAuth({
@@ -55,7 +63,16 @@ export function createAuth(
       ipAddress: { ipAddressHeaders: [clientAddressHeader] },
     },
     telemetry: { enabled: false },
-    logger: { level: "error" },
+    logger: {
+      level: "error",
+      log(_level, message, ...details) {
+        const error = [message, ...details].find((detail) => detail instanceof Error);
+        const problem = problemBehind(error);
+        const call = calls.getStore();
+        if (problem && call) call.problem = problem;
+        else log.error({ err: error }, `signing in or out failed: ${message}`);
+      },
+    },
   } satisfies BetterAuthOptions) as unknown as Auth;
 }
 export type { Auth };
@@ -65,22 +82,33 @@ export type Account = { id: string; name: string; email: string };
 export type Session = { id: string; account: Account };
 
 /** The session that a request's cookie names, or null. Throws `storage-unavailable`. */
-export async function sessionOf(
-  auth: Auth,
-  control: Kysely<ControlTables>,
-  headers: Headers,
-): Promise<Session | null> {
+export async function sessionOf(auth: Auth, headers: Headers): Promise<Session | null> {
   if (!headers.get("cookie")?.includes("tidings")) return null;
-  const found = await auth.api.getSession({ headers }).catch(async (error) => {
-    await checkStorage(control);
-    throw error;
-  });
+  const found = await callAuth(() => auth.api.getSession({ headers }));
   if (!found) return null;
   const { id, name, email } = found.user;
   return { id: found.session.id, account: { id, name, email } };
 }
 
-/** better-auth says of any failure that it is internal. Where the storage does not answer, this throws what the storage says. */
-export async function checkStorage(control: Kysely<ControlTables>): Promise<void> {
-  await control.selectFrom("sessions").select("id").limit(1).execute();
+/** What better-auth logged while it was called. */
+const calls = new AsyncLocalStorage<{ problem?: ProblemError }>();
+
+/**
+ * Calls better-auth. It says of a storage that does not answer that the server failed, or that nobody is signed in; this throws the
+ * storage's own problem instead.
+ */
+export async function callAuth<Result>(work: () => Promise<Result>): Promise<Result> {
+  const call: { problem?: ProblemError } = {};
+  try {
+    const result = await calls.run(call, work);
+    if (call.problem) throw call.problem;
+    return result;
+  } catch (error) {
+    throw call.problem ?? problemBehind(error) ?? error;
+  }
+}
+
+function problemBehind(error: unknown): ProblemError | undefined {
+  if (error instanceof ProblemError) return error;
+  return error instanceof Error && error.cause !== undefined ? problemBehind(error.cause) : undefined;
 }

@@ -8,7 +8,7 @@ import { internalDetail } from "../wire/answer-error.ts";
 import { readBytes } from "../wire/body.ts";
 import { limits } from "../wire/limits.ts";
 import { type ProblemError, problem } from "../wire/problems.ts";
-import { checkStorage } from "./auth.ts";
+import { callAuth } from "./auth.ts";
 import { hasAccounts } from "./create-account.ts";
 import { claimSetup } from "./setup.ts";
 
@@ -65,11 +65,13 @@ export function addAccountRoutes(routes: Routes, house: House): void {
     },
     async ({ request, body }) => {
       const { project, secret } = await claimSetup(control, body.token, body, passwords);
-      const signedIn = await auth.api.signInEmail({
-        body: { email: body.email, password: body.password },
-        headers: request.headers,
-        asResponse: true,
-      });
+      const signedIn = await callAuth(() =>
+        auth.api.signInEmail({
+          body: { email: body.email, password: body.password },
+          headers: request.headers,
+          asResponse: true,
+        }),
+      );
       const headers = new Headers();
       for (const cookie of signedIn.headers.getSetCookie()) headers.append("set-cookie", cookie);
       return Response.json({ ok: true, project, secret } satisfies typeof SetupAnswer._output, {
@@ -94,16 +96,16 @@ export function addAccountRoutes(routes: Routes, house: House): void {
   ]) {
     routes.app.post(`/api/auth/${path}`, async ({ req }) => {
       const body = await readBytes(req.raw, limits.requestBytes);
-      const response = await handled(new Request(req.raw, { body: new Uint8Array(body) }));
+      const request = new Request(req.raw, { body: new Uint8Array(body) });
+      const response = await handled(request);
       await watch.look();
       return response;
     });
   }
 
   async function handled(request: Request): Promise<Response> {
-    const response = await auth.handler(request);
+    const response = await callAuth(() => auth.handler(request));
     if (response.ok) return response;
-    if (response.status >= 500) await checkStorage(control);
     const answer = problemOf(request, response, await response.text()).toResponse();
     for (const cookie of response.headers.getSetCookie()) answer.headers.append("set-cookie", cookie);
     return answer;

@@ -18,6 +18,8 @@ export async function withStore(work: (store: Store) => Promise<void>): Promise<
       onDamage: fail,
       onInfo: () => {},
       onError: fail,
+      // The server says it as well, to whoever can mend it.
+      onWarning: () => {},
       onWaiting: (why) => console.error(`The database does not answer yet and is waited for: ${why}`),
       patienceMs,
     });

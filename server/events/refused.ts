@@ -1,5 +1,4 @@
 import type { Kysely } from "kysely";
-import type { Logger } from "pino";
 import type { Config } from "../config.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { EventStore } from "../storage/store.ts";
@@ -12,7 +11,7 @@ type Rooms = {
   events: EventStore;
   control: Kysely<ControlTables>;
   config: Pick<Config, "refusedEvents" | "refusedDays">;
-  log: Logger;
+  onError: (error: unknown) => void;
 };
 
 /** A body as it was sent, or its beginning where it was too long to be read, and why it was refused. */
@@ -30,7 +29,7 @@ export class RefusedEvents {
 
   /** Keeps what was refused for its content; other problems are not the event's. Resolves once it is durable. */
   async keep(refusals: readonly Refusal[], sender: Sender): Promise<void> {
-    const { events, config, log } = this.#rooms;
+    const { events, config, onError } = this.#rooms;
     const kept = refusals
       .filter(({ problem }) => isOfContent(problem))
       .slice(-config.refusedEvents || Infinity);
@@ -50,7 +49,7 @@ export class RefusedEvents {
       );
     } catch (error) {
       // The sender is to hear what is wrong with the event, whatever is wrong with the disk.
-      log.error({ err: error }, "refused events could not be kept");
+      onError(error);
     }
   }
 

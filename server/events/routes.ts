@@ -21,8 +21,8 @@ import { pageText, streamList } from "./list.ts";
 const jsonHeaders = { "content-type": "application/json" };
 
 export function addEventRoutes(routes: Routes, house: House): void {
-  const { store, live, upkeep, log, setRequestTimeout } = house;
-  const onCutOff = (error: unknown) => log.error({ err: error }, "a listing was cut off");
+  const { store, live, upkeep, failures, setRequestTimeout } = house;
+  const onCutOff = (error: unknown) => failures.listingFailed(error);
 
   routes.describe({
     method: "post",

@@ -10,9 +10,13 @@ export async function deleteChannel(work: Work, job: JobRow): Promise<void> {
   const projectId = job.projectId!;
   const channel = (JSON.parse(job.detail) as JobDetail).subject!;
   const removal = { projectId, channels: [channel] };
-  if (job.total === null) await changeJob(control, job.id, { total: await events.countRemovable(removal) });
-  await removeAll(work, removal, job.id);
-  await events.removeEmptyChannel(projectId, channel);
+  // Interrupted after that, it leaves events alone that came since then.
+  if (job.state !== "cleaning") {
+    if (job.total === null) await changeJob(control, job.id, { total: await events.countRemovable(removal) });
+    await removeAll(work, removal, job.id);
+    await events.removeEmptyChannel(projectId, channel);
+    await changeJob(control, job.id, { state: "cleaning" });
+  }
   await events.shrink(work.pause);
 }
 
@@ -44,5 +48,6 @@ export async function deleteProject(work: Work, job: JobRow): Promise<void> {
       await work.pause();
     }
   }
+  await changeJob(control, job.id, { state: "cleaning" });
   await events.shrink(work.pause);
 }

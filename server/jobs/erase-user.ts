@@ -29,6 +29,7 @@ export async function eraseUser(work: Work, job: JobRow): Promise<void> {
       .where("userId", "=", userId)
       .executeTakeFirst();
     await addToReceipt(transaction, job.id, { erasedProfiles: Number(numDeletedRows) });
+    await changeJob(transaction, job.id, { state: "cleaning" });
   });
 }
 

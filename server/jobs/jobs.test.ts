@@ -2,6 +2,7 @@
 import { expect, test } from "bun:test";
 import { finished } from "../testing/jobs.ts";
 import { openTestStore, type TestApp, testApp } from "../testing/test-app.ts";
+import { until } from "../testing/until.ts";
 import type { Job } from "../wire/job.ts";
 import { limits } from "../wire/limits.ts";
 
@@ -54,6 +55,55 @@ test("an erasure that has begun is not joined: what came since then goes too", a
   expect((await jobOf(later)).id).not.toBe((await jobOf(long)).id);
   await finished(app, later);
   expect(await app.list("?userId=u1")).toEqual([]);
+}, 60_000);
+
+test("an erasure does not wait until a channel is deleted", async () => {
+  await using app = await testApp();
+  await Promise.all(Array.from({ length: 1_500 }, (_, n) => app.post({ channel: "c", name: `n${n}` })));
+  await app.post({ channel: "other", name: "n", userId: "u1" });
+  const channel = await remove(app, "/api/channels/c");
+  const { id } = await jobOf(channel);
+  const progress = async () => (await (await app.request(`/api/jobs/${id}`)).json()) as { job: Job };
+  await until(async () => (await progress()).job.done > 0);
+  const erased = await finished(app, await remove(app, "/api/users/u1"));
+  expect((await progress()).job).toMatchObject({ state: "running", receipt: null });
+  const deleted = await finished(app, channel);
+  expect(deleted).toMatchObject({ done: 1_500, receipt: { erasedEvents: 1_500 } });
+  expect(erased.receipt!.endedAt < deleted.receipt!.endedAt).toBe(true);
+}, 60_000);
+
+test("a job whose events are gone says that it is cleaning, and then leaves what comes anew", async () => {
+  await using app = await testApp();
+  await post(app, "u1", 60);
+  const { id } = await jobOf(await remove(app, "/api/users/u1"));
+  const seen = new Set<string>();
+  while (!seen.has("done")) {
+    const { job } = (await (await app.request(`/api/jobs/${id}`)).json()) as { job: Job };
+    seen.add(job.state);
+    if (job.state === "cleaning" || job.state === "done") expect(job).toMatchObject({ done: 60, total: 60 });
+  }
+  expect(seen).toContain("cleaning");
+
+  const store = await openTestStore(app.config);
+  const { id: projectId } = await store.control.selectFrom("projects").select("id").executeTakeFirstOrThrow();
+  await app.post({ channel: "c", name: "anew" });
+  // As a crash leaves it.
+  const left = {
+    id: Bun.randomUUIDv7(),
+    projectId,
+    kind: "delete-channel" as const,
+    state: "cleaning" as const,
+  };
+  const detail = JSON.stringify({ subject: "c", counts: {} });
+  await store.control
+    .insertInto("jobs")
+    .values({ ...left, detail, done: 60, total: 60, createdAt: 1 })
+    .execute();
+  await store.close();
+  await app.restart();
+  const again = await app.request(`/api/jobs/${left.id}`);
+  await finished(app, new Response(again.body, { status: 202 }));
+  expect(await app.list()).toMatchObject([{ name: "anew" }]);
 }, 60_000);
 
 test("a project's jobs that are not done are limited, and hold up no other project's", async () => {

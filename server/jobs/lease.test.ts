@@ -1,14 +1,19 @@
 // @engines sqlite, postgres
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { sql } from "kysely";
 import type { Store } from "../storage/store.ts";
 import { stores } from "../testing/stores.ts";
+import { until } from "../testing/until.ts";
 import { Leases } from "./lease.ts";
 
 for (const engine of stores) {
   describe(`a lease on ${engine.name}`, () => {
     let place: Awaited<ReturnType<typeof engine.place>>;
     let store: Store;
+    let errors: unknown[];
+    const onError = (error: unknown) => errors.push(error);
     beforeEach(async () => {
+      errors = [];
       place = await engine.place();
       store = await place.open();
     });
@@ -18,7 +23,7 @@ for (const engine of stores) {
     });
 
     test("is one node's at a time, and the next one's when the work is done", async () => {
-      const nodes = Array.from({ length: 10 }, () => new Leases(store.control));
+      const nodes = Array.from({ length: 10 }, () => new Leases(store.control, onError));
       let working = 0;
       let worked = 0;
       const outcomes = await Promise.all(
@@ -37,7 +42,7 @@ for (const engine of stores) {
     });
 
     test("of one name holds up nothing of another", async () => {
-      const [one, other] = [new Leases(store.control), new Leases(store.control)];
+      const [one, other] = [new Leases(store.control, onError), new Leases(store.control, onError)];
       const both = one.whileHeld("a", async () => {
         expect(await other.whileHeld("b", async () => {})).toBe(true);
         expect(await other.whileHeld("a", async () => {})).toBe(false);
@@ -52,7 +57,7 @@ for (const engine of stores) {
           .values({ name: "work", holder: "a dead node", until })
           .onConflict((conflict) => conflict.column("name").doUpdateSet({ until }))
           .execute();
-      const leases = new Leases(store.control);
+      const leases = new Leases(store.control, onError);
       await leaveBehind(Date.now() + 1_000);
       expect(await leases.whileHeld("work", async () => {})).toBe(false);
       await leaveBehind(Date.now());
@@ -63,7 +68,7 @@ for (const engine of stores) {
     });
 
     test("is kept for longer than its time where the work takes longer, and is known to be lost where it was taken", async () => {
-      const [leases, other] = [new Leases(store.control, 600), new Leases(store.control)];
+      const [leases, other] = [new Leases(store.control, onError, 600), new Leases(store.control, onError)];
       await leases.whileHeld("work", async (isHeld) => {
         await Bun.sleep(1_500);
         expect(isHeld()).toBe(true);
@@ -77,13 +82,26 @@ for (const engine of stores) {
       ]);
     });
 
+    test("is lost where it can't be renewed in time, which is told", async () => {
+      const rename = (from: string, to: string) =>
+        sql`ALTER TABLE ${sql.table(from)} RENAME TO ${sql.table(to)}`.execute(store.control);
+      await new Leases(store.control, onError, 600).whileHeld("work", async (isHeld) => {
+        await rename("leases", "leases_away");
+        expect(isHeld()).toBe(true);
+        await until(() => !isHeld());
+        await rename("leases_away", "leases");
+      });
+      expect(errors.length).toBeGreaterThan(0);
+      expect(await new Leases(store.control, onError).whileHeld("work", async () => {})).toBe(true);
+    });
+
     test("is given up where the work fails", async () => {
-      const leases = new Leases(store.control);
+      const leases = new Leases(store.control, onError);
       const failing = leases.whileHeld("work", async () => {
         throw new Error("on purpose");
       });
       expect(await failing.catch((error) => error.message)).toBe("on purpose");
-      expect(await new Leases(store.control).whileHeld("work", async () => {})).toBe(true);
+      expect(await new Leases(store.control, onError).whileHeld("work", async () => {})).toBe(true);
     });
   });
 }

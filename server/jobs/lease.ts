@@ -14,11 +14,14 @@ const skewMaxMs = 60_000;
  */
 export class Leases {
   readonly #control: Kysely<ControlTables>;
+  readonly #onError: (error: unknown) => void;
   readonly #leaseMs: number;
   readonly #holder = crypto.randomUUID();
 
-  constructor(control: Kysely<ControlTables>, forMs = leaseMs) {
+  /** @param onError - told of a renewal that failed; the next one may be in time */
+  constructor(control: Kysely<ControlTables>, onError: (error: unknown) => void, forMs = leaseMs) {
     this.#control = control;
+    this.#onError = onError;
     this.#leaseMs = forMs;
   }
 
@@ -28,19 +31,17 @@ export class Leases {
    * @param work - is handed a function that tells whether the lease still holds, which is lost where it can't be renewed in time
    */
   async whileHeld(name: string, work: (isHeld: () => boolean) => Promise<void>): Promise<boolean> {
-    if (!(await this.#take(name))) return false;
-    let isHeld = true;
+    let untilMs = await this.#take(name);
+    if (untilMs === null) return false;
     let renewal = Promise.resolve();
     const renewing = setInterval(() => {
-      // Where the storage does not answer, the lease may still be ours; the work itself meets the same.
-      renewal = this.#take(name)
-        .then((isTaken) => {
-          isHeld = isTaken;
-        })
-        .catch(() => {});
+      renewal = this.#take(name).then((until) => {
+        untilMs = until;
+      }, this.#onError);
     }, this.#leaseMs / renewals);
     try {
-      await work(() => isHeld);
+      // Where it was not renewed in time, another node may be at it.
+      await work(() => untilMs !== null && Date.now() < untilMs);
     } finally {
       clearInterval(renewing);
       await renewal;
@@ -49,7 +50,8 @@ export class Leases {
     return true;
   }
 
-  async #take(name: string): Promise<boolean> {
+  /** Gives until when it is held, or null where another has it. */
+  async #take(name: string): Promise<number | null> {
     const now = Date.now();
     const lease = { holder: this.#holder, until: now + this.#leaseMs };
     const row = await this.#control
@@ -69,7 +71,7 @@ export class Leases {
       )
       .returning("name")
       .executeTakeFirst();
-    return row !== undefined;
+    return row ? lease.until : null;
   }
 
   async #leave(name: string): Promise<void> {

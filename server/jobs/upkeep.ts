@@ -64,7 +64,7 @@ export class Upkeep {
   constructor(rooms: Rooms) {
     this.#rooms = rooms;
     this.#now = rooms.now ?? Date.now;
-    this.#leases = new Leases(rooms.store.control);
+    this.#leases = new Leases(rooms.store.control, rooms.onError);
     this.#work = { store: rooms.store, onRemoved: rooms.onRemoved };
   }
 
@@ -119,6 +119,7 @@ export class Upkeep {
       this.#lookedAtMs = performance.now();
       this.#stepStartedMs = this.#lookedAtMs;
       await this.#doJobs();
+      if (this.#again) continue;
       if (this.#isExpiryDue || this.#lookedAtMs - this.#expiredAtMs >= everyMs) {
         this.#isExpiryDue = false;
         this.#expiredAtMs = this.#lookedAtMs;
@@ -128,38 +129,50 @@ export class Upkeep {
     }
   }
 
+  /** Erasures first; what else there is gives way to one that is started meanwhile, and goes on after it. */
   async #doJobs(): Promise<void> {
     const jobs = await openJobs(this.#rooms.store.control);
-    const others = jobs.filter(({ kind }) => kind !== "erase-user");
-    const isErasing =
-      others.length < jobs.length && (await this.#alone("erasures", (work) => this.#doInOrder(jobs, work)));
-    if (!isErasing) await this.#doInOrder(others);
+    const erasures = jobs.filter(({ kind }) => kind === "erase-user");
+    if (erasures.length > 0) await this.#alone("erasures", (work) => this.#erase(erasures, work));
+    for (const { id, kind } of jobs) {
+      if (kind === "erase-user") continue;
+      await this.#alone(`job ${id}`, async ({ pause, ...rest }) => {
+        const work = { ...rest, pause: () => this.#orGiveWay(() => this.#orLook(pause)) };
+        const job = await this.#do(id, work);
+        if (job) await this.#end(work, [job]);
+      }).catch((error) => this.#failed(error));
+      if (this.#again) return;
+    }
   }
 
-  /** @param erasing - what erasures are done with: they end together, as cleaning the files looks at all of them, however little was erased */
-  async #doInOrder(jobs: JobRow[], erasing?: Work): Promise<void> {
+  /** Erasures end together, as cleaning the files looks at all of them, however little was erased. */
+  async #erase(jobs: JobRow[], work: Work): Promise<void> {
     const erased: JobRow[] = [];
-    for (const { id, kind } of jobs) {
-      const work = async (work: Work) => {
-        // Another node may just have done it.
-        const job = await openJob(this.#rooms.store.control, id);
-        if (!job) return;
-        await changeJob(this.#rooms.store.control, id, { state: "running" });
-        this.#startedMs.set(id, performance.now());
-        this.#rooms.onInfo?.("a job has begun", { job: id, kind, projectId: job.projectId, done: job.done });
-        await kinds[kind](work, job);
-        if (work === erasing) erased.push(job);
-        else await this.#end(work, [job]);
-        await work.pause();
-      };
-      await (erasing && kind === "erase-user" ? work(erasing) : this.#alone(`job ${id}`, work)).catch(
-        (error) => this.#failed(error),
-      );
+    for (const { id } of jobs) {
+      await this.#do(id, work)
+        .then((job) => job && erased.push(job))
+        .catch((error) => this.#failed(error));
+      await work.pause();
     }
-    if (!erasing || erased.length === 0) return;
-    await eraseTraces(erasing, erased)
-      .then(() => this.#end(erasing, erased))
+    if (erased.length === 0) return;
+    await eraseTraces(work, erased)
+      .then(() => this.#end(work, erased))
       .catch((error) => this.#failed(error));
+  }
+
+  /** Does a job but for its end; gives null where another node has just done it. */
+  async #do(id: string, work: Work): Promise<JobRow | null> {
+    const { control } = this.#rooms.store;
+    const job = await openJob(control, id);
+    if (!job) return null;
+    if (job.state === "waiting") await changeJob(control, id, { state: "running" });
+    if (!this.#startedMs.has(id)) {
+      const { kind, projectId, done } = job;
+      this.#startedMs.set(id, performance.now());
+      this.#rooms.onInfo?.("a job has begun", { job: id, kind, projectId, done });
+    }
+    await kinds[job.kind](work, job);
+    return job;
   }
 
   async #end(work: Work, jobs: JobRow[]): Promise<void> {
@@ -188,11 +201,7 @@ export class Upkeep {
   }
 
   async #digest(): Promise<void> {
-    const pause = () => {
-      // What is looked for is not to wait until a whole import is digested.
-      if (performance.now() - this.#lookedAtMs >= lookMs) this.#again = true;
-      return this.#orGiveWay(() => this.#pause(() => true));
-    };
+    const pause = () => this.#orGiveWay(() => this.#orLook(() => this.#pause(() => true)));
     await this.#work.store.events.digest(pause, this.#now());
   }
 
@@ -201,6 +210,12 @@ export class Upkeep {
     return this.#leases.whileHeld(name, (isHeld) =>
       work({ ...this.#work, pause: () => this.#pause(isHeld) }),
     );
+  }
+
+  /** What is looked for, such as an erasure that another node left, does not wait until long work is done. */
+  #orLook(pause: Pause): Promise<void> {
+    if (performance.now() - this.#lookedAtMs >= lookMs) this.#again = true;
+    return pause();
   }
 
   async #orGiveWay(pause: Pause): Promise<void> {

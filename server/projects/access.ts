@@ -60,7 +60,7 @@ export class Gate {
   }
 
   async #session(request: Request): Promise<Session> {
-    const session = await sessionOf(this.#rooms.auth, this.#rooms.control, request.headers);
+    const session = await sessionOf(this.#rooms.auth, request.headers);
     if (!session) {
       if (secretOf(request.headers) !== null) {
         await this.#rooms.keys.identify(request.headers);

@@ -62,10 +62,14 @@ export function createComplete(control: Kysely<ControlTables>, events: EventStor
       const texts = kind === "user" && typed === "" ? [] : await valuesOf[kind](projectId, typed, ofKindMax);
       return texts.map((text) => ({ kind, text, insert: `${kind}:${printText(text)}` }));
     });
-    const keys = await known(projectId, { kind: "key" }, typed, ofKindMax);
+    // Awaited together: while one alone is awaited, nobody handles the failure of another.
+    const [values, keys] = await Promise.all([
+      Promise.all(ofFields),
+      known(projectId, { kind: "key" }, typed, ofKindMax),
+    ]);
     return [
       ...fields.map((field) => ({ kind: "field" as const, text: `${field}:`, insert: `${field}:` })),
-      ...(await Promise.all(ofFields)).flat(),
+      ...values.flat(),
       ...keys.map((key) => ({ kind: "key" as const, text: key, insert: `${printText(key)}=` })),
     ];
   }

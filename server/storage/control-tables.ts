@@ -96,7 +96,7 @@ export type ControlTables = {
     /** Who started it; null for a key. */
     accountId: string | null;
     kind: Job["kind"];
-    state: "waiting" | "running" | "done";
+    state: Job["state"];
     detail: string;
     done: Generated<number>;
     total: number | null;

@@ -244,7 +244,10 @@ export interface EventStore {
    * @param userIds - whose events were removed: what is left of the ids by chance is looked for
    */
   scrub(pause: Pause, userIds?: string[]): Promise<{ copies: number }>;
-  /** Answers while events can be read; throws what the engine says where they can't, and `storage-damaged` once damage was found. */
+  /**
+   * Answers while events can be read and stored; throws what the engine says where they can't, and `storage-damaged` once damage was
+   * found.
+   */
   ping(): Promise<void>;
   /** The moment of the newest arrival, or null in an empty store. */
   lastArrival(): Promise<Moment | null>;
@@ -277,6 +280,8 @@ export type StoreWatch = {
   onDamage: (error: Error) => void;
   /** Something failed that nobody asked for, such as a connection in reserve. */
   onError: (error: unknown) => void;
+  /** The storage does less than it should, as this sentence says. */
+  onWarning: (text: string) => void;
   /** The storage is not there yet, for this reason, and is waited for. */
   onWaiting: (why: string) => void;
   /** What takes a while at the start, such as a migration, when it begins and when it is done. */

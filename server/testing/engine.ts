@@ -29,6 +29,7 @@ export const testWatch: StoreWatch = {
   onDamage: fail,
   onInfo: () => {},
   onError: () => {},
+  onWarning: () => {},
   onWaiting: () => {},
   patienceMs: 10_000,
 };

@@ -20,7 +20,9 @@ export const Job = z
   .object({
     id: z.string(),
     kind: z.enum(["erase-user", "delete-channel", "delete-project"]),
-    state: z.enum(["waiting", "running", "done"]),
+    state: z.enum(["waiting", "running", "cleaning", "done"]).openapi({
+      description: "`cleaning`: the events are gone, and what they left in indexes and files is going.",
+    }),
     done: z.int().openapi({ description: "Events that are removed so far." }),
     total: z
       .int()

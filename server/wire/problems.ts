@@ -61,6 +61,7 @@ const problems = {
   "storage-unavailable": { status: 503, title: "The storage does not answer" },
   "storage-damaged": { status: 500, title: "What is stored is damaged" },
   "clock-wrong": { status: 503, title: "The server's clock is wrong" },
+  stopping: { status: 503, title: "The server is stopping" },
   internal: { status: 500, title: "Something went wrong" },
 } as const;
 

@@ -46,7 +46,7 @@ export async function createPostgresEvents({
   const digest = createDigest(ask, blockEvents);
   const forget = createForget(ask, read);
   const months = createMonths(ask);
-  const scrub = createScrub(ask, read);
+  const scrub = createScrub(ask);
   const feed = new Feed({
     ask,
     connect: () => new pg.Client(connectionSettings(address)),
@@ -92,7 +92,11 @@ export async function createPostgresEvents({
       await scrub.scrub(pause, userIds.length > 0);
       return { copies: 0 };
     },
-    ping: read.ping,
+    async ping() {
+      await askWriting(
+        "SELECT (SELECT 1 FROM events LIMIT 1) AS read, setval('waits_for_log', 1) AS written",
+      );
+    },
     lastArrival: read.lastArrival,
     async close() {
       await writer.close();

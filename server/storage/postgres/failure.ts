@@ -9,6 +9,7 @@ const unavailable = /^(?:08|28|3D000|53|55P03|57|58|25006|40001|40P01)/;
 /** After these the connection is of no use: another one may lead to the server that has taken over. */
 const lost = /^(?:08|57P|58|25006)/;
 const diskFull = "53100";
+const readOnly = "25006";
 /** Nobody needs to wait for these to pass: the settings are to be mended first. */
 const refused = /^(?:28|3D000)/;
 
@@ -28,7 +29,10 @@ export function storageProblem(error: unknown): unknown {
     });
   }
   return problem("storage-unavailable", {
-    detail: "The storage does not answer at the moment. Send it again later.",
+    detail:
+      code === readOnly
+        ? "The database takes no writes at the moment: it is read-only, or a standby. Send it again later."
+        : "The storage does not answer at the moment. Send it again later.",
     retryAfterSeconds: 5,
     log,
   });

@@ -72,7 +72,8 @@ export class Feed {
 
   /** Tells of what arrives from now on. */
   async follow(follower: Follower): Promise<void> {
-    if (this.#follower === null) await this.#listen();
+    // Tried a second time, it may listen already.
+    if (this.#client === null && this.#reconnecting === null) await this.#listen();
     this.#reached = (await this.#rooms.durableArrival(this.#reached)) ?? this.#reached;
     this.#follower = follower;
     follower.reached(this.#reached);

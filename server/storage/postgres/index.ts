@@ -6,10 +6,11 @@ import { createClaimDeliveries } from "./deliveries.ts";
 import { createDialect } from "./dialect.ts";
 import { blockEventsUsual } from "./digest-build.ts";
 import { createPostgresEvents } from "./events.ts";
-import { isPassing } from "./failure.ts";
+import { isPassing, storageProblem } from "./failure.ts";
 import { migrate } from "./migrate.ts";
 import { takeOver } from "./move/taken-over.ts";
 import { type DatabaseAddress, openPool } from "./pool.ts";
+import { checkServer } from "./server-settings.ts";
 
 /** Between two looks for a server that does not answer yet. */
 const firstWaitMs = 250;
@@ -26,11 +27,11 @@ export async function openPostgresStore(
   watch: StoreWatch,
   blockEvents = blockEventsUsual,
 ): Promise<Store> {
-  const pool = openPool(address, watch.onError);
+  const onError = (error: unknown) => watch.onError(storageProblem(error));
+  const pool = openPool(address, onError);
   try {
     await comeUp(pool, watch);
-    await takeOver(pool);
-    const events = await createPostgresEvents({ pool, address, onError: watch.onError, blockEvents });
+    const events = await createPostgresEvents({ pool, address, onError, blockEvents });
     const control = new Kysely<ControlTables>({
       dialect: createDialect(pool),
       plugins: [new CamelCasePlugin()],
@@ -51,11 +52,13 @@ export async function openPostgresStore(
   }
 }
 
-async function comeUp(pool: Pool, { onWaiting, onInfo, patienceMs }: StoreWatch): Promise<void> {
+async function comeUp(pool: Pool, { onWaiting, onWarning, onInfo, patienceMs }: StoreWatch): Promise<void> {
   const until = Date.now() + patienceMs;
   for (let waitMs = firstWaitMs; ; waitMs = Math.min(waitMs * 2, longestWaitMs)) {
     try {
-      return await migrate(pool, onInfo);
+      await checkServer(pool, onWarning);
+      await migrate(pool, onInfo);
+      return await takeOver(pool);
     } catch (error) {
       if (!isPassing(error) || Date.now() + waitMs > until) throw error;
       onWaiting((error as Error).message);

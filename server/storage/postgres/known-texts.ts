@@ -2,25 +2,29 @@ import type { Event } from "../../wire/event.ts";
 import { jsonOf } from "../event-row.ts";
 import type { KnownTexts, UserQuery } from "../store.ts";
 import { beginning, beginningsOf, partsOfTag, textOf, token } from "../tokens.ts";
+import { texts } from "./arrays.ts";
 import type { Ask } from "./ask.ts";
-import { queryOfTokens } from "./match.ts";
 import type { Row } from "./page.ts";
-import { behind, tokensFrom } from "./vocabulary.ts";
+import { behind, pagesOfTokens, tokensFrom } from "./vocabulary.ts";
 
 /** Tokens that are looked at, for the case that of many only a hash is left. */
 const tokensMax = 200;
+/** Users whose events one statement counts. */
+const usersAtATime = 500;
 
 /** Makes the functions that read texts from the vocabulary, without a look at most of the events. */
 export function createKnownTexts(ask: Ask) {
-  /** The user of a token; of one that holds a hash it is read from an event. */
-  async function userOf(projectId: number, word: string): Promise<string | undefined> {
-    const text = textOf(word.slice(beginning.user(projectId, "").length));
-    if (text !== null) return text;
-    const [row] = await ask<Row>(
-      `SELECT created_at AS ms, id, body FROM events WHERE project_id = $1 AND tokens @@ $2::tsquery LIMIT 1`,
-      [projectId, queryOfTokens([word])],
+  /** The users of some tokens, with the number of their events. Of a token that holds a hash, the id is read from an event. */
+  async function usersOf(projectId: number, words: string[]): Promise<{ userId: string; events: number }[]> {
+    const ids = words.map((word) => textOf(word.slice(beginning.user(projectId, "").length)));
+    const rows = await ask<Row & { events: number }>(
+      `SELECT events, created_at AS ms, id, body FROM count_tokens($1, $2)`,
+      [texts(words), ids.map((id) => id === null)],
     );
-    return row && (JSON.parse(jsonOf(row.id, row.body, row.ms)) as Event).userId;
+    return rows.flatMap(({ events, ms, id, body }, at) =>
+      // The vocabulary forgets them a little later.
+      events === 0 ? [] : { userId: ids[at] ?? (JSON.parse(jsonOf(id, body, ms)) as Event).userId, events },
+    );
   }
 
   return {
@@ -29,17 +33,12 @@ export function createKnownTexts(ask: Ask) {
       const found: { userId: string; events: number }[] = [];
       const ofUsers = beginning.user(projectId, "");
       const from = after === undefined ? {} : { from: behind(token.user(projectId, after)) };
+      const look = Math.min(limit, usersAtATime);
       for (const part of beginningsOf(prefix)) {
-        for await (const word of tokensFrom(ask, ofUsers + part, from)) {
-          const userId = await userOf(projectId, word);
-          if (!userId?.startsWith(prefix)) continue;
-          const [row] = await ask<{ events: number }>(
-            "SELECT count(*) AS events FROM events WHERE project_id = $1 AND tokens @@ $2::tsquery",
-            [projectId, queryOfTokens([word])],
-          );
-          // The vocabulary forgets them a little later.
-          if (row!.events > 0) found.push({ userId, events: row!.events });
-          if (found.length === limit) return found;
+        for await (const words of pagesOfTokens(ask, ofUsers + part, { ...from, limit: look })) {
+          const users = await usersOf(projectId, words);
+          found.push(...users.filter(({ userId }) => userId.startsWith(prefix)));
+          if (found.length >= limit) return found.slice(0, limit);
         }
       }
       return found;
@@ -48,24 +47,24 @@ export function createKnownTexts(ask: Ask) {
     /** Up to `limit` different texts of a project's events that begin with a prefix. */
     async startingWith(
       projectId: number,
-      texts: KnownTexts,
+      sought: KnownTexts,
       prefix: string,
       limit: number,
     ): Promise<string[]> {
       const start =
-        texts.kind === "value"
-          ? beginning.value(projectId, texts.key, prefix)
-          : beginning[texts.kind](projectId, prefix);
+        sought.kind === "value"
+          ? beginning.value(projectId, sought.key, prefix)
+          : beginning[sought.kind](projectId, prefix);
       const head = `${projectId}t`.length;
       // Of a key, one value is enough: "_{" comes right after all that begin with its "_z".
-      const after = texts.kind === "key" ? (word: string) => `${partsOfTag(word)[0]}_{` : undefined;
+      const after = sought.kind === "key" ? (word: string) => `${partsOfTag(word)[0]}_{` : undefined;
       const found: string[] = [];
       let seen = 0;
       for await (const word of tokensFrom(ask, start, after && { after })) {
         const part =
-          texts.kind === "value"
+          sought.kind === "value"
             ? partsOfTag(word)[1]
-            : texts.kind === "key"
+            : sought.kind === "key"
               ? partsOfTag(word)[0].slice(head)
               : word.slice(head);
         const text = textOf(part);

@@ -6,6 +6,7 @@ import pg from "pg";
 import { testWatch } from "../../testing/engine.ts";
 import { type TestDatabase, testDatabase } from "../../testing/postgres.ts";
 import { openPostgresStore } from "./index.ts";
+import { checkVersion } from "./server-settings.ts";
 
 const databases: TestDatabase[] = [];
 afterAll(async () => {
@@ -75,6 +76,24 @@ test("a role that owns its schema and nothing else is enough", async () => {
   const elsewhere = `SELECT DISTINCT schemaname FROM pg_tables WHERE tableowner = current_user`;
   expect(await ask(url, elsewhere)).toEqual([{ schemaname: "tidings" }]);
   expect(await ask(url, "SELECT extname FROM pg_extension")).toEqual([{ extname: "plpgsql" }]);
+});
+
+test("a PostgreSQL that is too old is refused", () => {
+  checkVersion(150_000, "15.0");
+  expect(() => checkVersion(140_011, "14.11 (Debian 14.11-1)")).toThrow(
+    "Tidings needs PostgreSQL 15 or newer, and this is 14.11 (Debian 14.11-1). Upgrade the database first.",
+  );
+});
+
+test("settings that make an acknowledged event lose its promise are warned of", async () => {
+  const url = await emptyDatabase();
+  const warnings: string[] = [];
+  const store = await openPostgresStore(
+    { url: `${url}?options=-c%20synchronous_commit%3Doff`, connections: 3 },
+    { ...testWatch, onWarning: (text) => warnings.push(text) },
+  );
+  await store.close();
+  expect(warnings).toContainEqual(expect.stringContaining("PostgreSQL has synchronous_commit = off"));
 });
 
 test("a role without a place for tables is told how to get one", async () => {

@@ -7,8 +7,10 @@ import { join } from "node:path";
 import pg from "pg";
 import { makeTables } from "../../testing/engine.ts";
 import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
+import { postgresProxy } from "../../testing/postgres-proxy.ts";
 import { startServer } from "../../testing/server-process.ts";
 import { prepare, testConfig, testPassword } from "../../testing/test-app.ts";
+import { until } from "../../testing/until.ts";
 
 /** A caller hears of it within this time, which is less than a request may take. */
 const answerMs = 9_500;
@@ -64,6 +66,17 @@ async function asAdmin<Result>(work: (client: pg.Client) => Promise<Result>): Pr
 const disconnect = (client: pg.Client) =>
   client.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'tidings'");
 
+/** /readyz says in time that the server is not ready, and why. */
+async function expectNotReady(why: string): Promise<void> {
+  const startMs = performance.now();
+  const response = await get("/readyz");
+  expect(performance.now() - startMs).toBeLessThan(2_500);
+  expect([response.status, ((await response.json()) as { detail: string }).detail]).toEqual([
+    503,
+    expect.stringContaining(why),
+  ]);
+}
+
 /** Everything that needs the database is answered with 503 and when to come again, in time. */
 async function expectUnavailable(paths = ["/api/me", "/api/keys", "/api/projects", "/api/auth/get-session"]) {
   const startMs = performance.now();
@@ -94,6 +107,50 @@ async function untilWell(withinMs = 8_000): Promise<void> {
   }
 }
 
+/** The path of each route that only reads, with something in the place of its parameters. */
+async function readPaths(): Promise<string[]> {
+  const { paths } = (await (await get("/openapi.json")).json()) as { paths: Record<string, object> };
+  const read = Object.keys(paths).filter((path) => "get" in paths[path]!);
+  const query: Record<string, string> = {
+    "/api/search/complete": "?q=pay",
+    "/api/stats": "?split=name&users=true",
+    "/api/users": "?limit=1000",
+  };
+  return [
+    ...read.map((path) => path.replace(/\{\w+\}/g, Bun.randomUUIDv7()) + (query[path] ?? "")),
+    "/api/events?q=pay*&limit=50",
+    "/api/auth/get-session",
+    "/api/auth/list-sessions",
+  ];
+}
+
+/** Sends requests of every read route while something is done, and gives those that had no answer, or none that tells what is wrong. */
+async function failuresWhile(work: () => Promise<void>): Promise<string[]> {
+  const failures = new Set<string>();
+  const paths = await readPaths();
+  let isOver = false;
+  const as: Record<string, string>[] = [{ cookie }, { "x-api-key": key }];
+  const readers = Array.from({ length: 6 }, async (_, reader) => {
+    for (let at = reader * 7; !isOver; at++) {
+      const path = paths[at % paths.length]!;
+      const headers = as[reader % as.length]!;
+      try {
+        const signal = AbortSignal.timeout(path.endsWith("/stream") ? 50 : answerMs);
+        const response = await fetch(server.address + path, { headers, signal });
+        if (response.status >= 500 && response.status !== 503) failures.add(`${path} ${response.status}`);
+        // A listing that has begun is cut off.
+        await response.text().catch(() => "");
+      } catch (error) {
+        if (!path.endsWith("/stream")) failures.add(`${path} ${(error as Error).message}`);
+      }
+    }
+  });
+  await work();
+  isOver = true;
+  await Promise.all(readers);
+  return [...failures];
+}
+
 describe("the server stays up and recovers by itself", () => {
   test("where the database is killed and started again", async () => {
     await untilWell();
@@ -101,7 +158,7 @@ describe("the server stays up and recovers by itself", () => {
     // The key is no longer trusted then.
     await Bun.sleep(1_100);
     await expectUnavailable();
-    expect((await get("/readyz")).status).toBe(503);
+    await expectNotReady("does not answer");
     await postgres.start();
     await untilWell();
   }, 60_000);
@@ -126,9 +183,10 @@ describe("the server stays up and recovers by itself", () => {
     await asAdmin(async (client) => {
       await client.query("BEGIN");
       await client.query(
-        "LOCK TABLE tidings.sessions, tidings.keys, tidings.members IN ACCESS EXCLUSIVE MODE",
+        "LOCK TABLE tidings.events, tidings.sessions, tidings.keys, tidings.members IN ACCESS EXCLUSIVE MODE",
       );
       await Bun.sleep(1_100);
+      await expectNotReady("did not answer within 2 seconds");
       await expectUnavailable();
       await client.query("ROLLBACK");
     });
@@ -152,11 +210,78 @@ describe("the server stays up and recovers by itself", () => {
     // The first ones may meet connections that are just being ended.
     for (let n = 0; n < 5; n++) refused = await make();
     expect(refused.status).toBe(503);
+    await expect(signIn()).rejects.toThrow("Signing in answered 503");
+    await expectNotReady("read-only, or a standby");
     await set("off");
     await untilWell();
     expect((await make()).status).toBe(201);
   }, 30_000);
+
+  test("where requests of every read route meet a database that is killed, and one that does not answer", async () => {
+    const failures = await failuresWhile(async () => {
+      await Bun.sleep(300);
+      await postgres.stop("immediate");
+      await Bun.sleep(1_500);
+      await postgres.start();
+      await untilWell();
+      await asAdmin(async (client) => {
+        const { rows } = await client.query<{ tables: string }>(
+          "SELECT string_agg(format('%I.%I', schemaname, tablename), ', ') AS tables FROM pg_tables WHERE schemaname = 'tidings'",
+        );
+        await client.query("BEGIN");
+        await client.query(`LOCK TABLE ${rows[0]!.tables} IN ACCESS EXCLUSIVE MODE`);
+        await Bun.sleep(4_000);
+        await client.query("ROLLBACK");
+      });
+      await untilWell(15_000);
+    });
+    expect(failures).toEqual([]);
+  }, 60_000);
 });
+
+test("an outage is two lines of the log, however many requests are refused", async () => {
+  const own = await startServer({ TIDINGS_DATA: directory, DATABASE_URL: url, TIDINGS_LOG: "info" });
+  const lines = () =>
+    own.stdout
+      .split("\n")
+      .flatMap((line) => (line.startsWith("{") ? [JSON.parse(line) as { msg: string }] : []));
+  await postgres.stop("immediate");
+  const statuses = await Promise.all(
+    Array.from(
+      { length: 50 },
+      async () => (await fetch(`${own.address}/api/channels`, { headers: { "x-api-key": key } })).status,
+    ),
+  );
+  expect(statuses).toEqual(new Array(50).fill(503));
+  await postgres.start();
+  await until(() => lines().some(({ msg }) => msg.includes("is over")));
+  expect(lines().filter(({ msg }) => !msg.includes("is over"))).toMatchObject([
+    { level: 50, msg: expect.stringContaining("begins") },
+  ]);
+  expect(lines().at(-1)).toMatchObject({ level: 40, refusedRequests: 50, seconds: expect.any(Number) });
+  expect((await own.end("SIGTERM")).code).toBe(0);
+  await untilWell();
+}, 60_000);
+
+test("a server whose database goes away at any step of its start waits, and says so", async () => {
+  // What is asked for while a server starts, once its tables are there.
+  const steps = ["tidings_migrations", "ORDER BY arrival DESC", '"settings"', "LISTEN", '"accounts"'];
+  for (const step of steps) {
+    using proxy = await postgresProxy(url);
+    let isFirst = true;
+    proxy.onStatement = (statement) => {
+      if (!isFirst || !statement.includes(step)) return;
+      isFirst = false;
+      proxy.cut();
+      setTimeout(proxy.mend, 300);
+    };
+    const own = await startServer({ TIDINGS_DATA: directory, DATABASE_URL: proxy.url, TIDINGS_LOG: "warn" });
+    expect([step, isFirst]).toEqual([step, false]);
+    await until(async () => (await fetch(`${own.address}/readyz`)).status === 200);
+    expect((await own.end("SIGTERM")).code).toBe(0);
+    if (step !== "LISTEN") expect(own.stdout).toContain("is waited for");
+  }
+}, 60_000);
 
 test("a server that starts before its database waits for it, and says so", async () => {
   await postgres.stop("fast");

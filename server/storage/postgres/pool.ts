@@ -1,3 +1,4 @@
+import { hostname } from "node:os";
 import pg from "pg";
 
 export type DatabaseAddress = {
@@ -7,6 +8,8 @@ export type DatabaseAddress = {
   connections: number;
 };
 
+/** Tells whose connection it is, in `pg_stat_activity`: PostgreSQL keeps 63 bytes of it. */
+const applicationName = `tidings ${hostname()} ${process.pid}`.slice(0, 63);
 /** How long a query waits for a connection: for one that is free, or for the server to take a new one. */
 const connectTimeoutMs = 3_000;
 const idleMs = 30_000;
@@ -28,11 +31,26 @@ const types: pg.CustomTypesConfig = {
     parsers.get(oid) ?? pg.types.getTypeParser(oid, format as "text")) as typeof pg.types.getTypeParser,
 };
 
+/**
+ * The address as `pg` is to read it: it takes every `sslmode` for `verify-full` unless it is told to go by libpq's words
+ * (https://www.postgresql.org/docs/current/libpq-ssl.html). It does not try a second time in another way, as libpq does for `allow` and `prefer`.
+ */
+function withLibpqModes(url: string): string {
+  const changed = new URL(url);
+  const parameters = changed.searchParams;
+  const mode = parameters.get("sslmode");
+  if (mode === null) return url;
+  if (mode === "allow") parameters.set("sslmode", "disable");
+  if (parameters.get("sslrootcert") === "system") parameters.delete("sslrootcert");
+  parameters.set("uselibpqcompat", "true");
+  return changed.href;
+}
+
 /** What every connection is opened with. */
 export function connectionSettings({ url }: DatabaseAddress) {
   return {
-    connectionString: url,
-    application_name: "tidings",
+    connectionString: withLibpqModes(url),
+    application_name: applicationName,
     connectionTimeoutMillis: connectTimeoutMs,
     keepAlive: true,
     keepAliveInitialDelayMillis: keepAliveMs,

@@ -123,10 +123,6 @@ export function createRead(ask: Ask, blocks: Blocks, scannedRows = scannedRowsUs
       }));
     },
 
-    async ping(): Promise<void> {
-      await ask("SELECT FROM events LIMIT 1");
-    },
-
     async lastArrival(): Promise<Moment | null> {
       const [row] = await ask<Moment>(
         `SELECT arrival >> 20 AS ms, (arrival & 1048575)::integer AS sequence FROM events ORDER BY arrival DESC LIMIT 1`,

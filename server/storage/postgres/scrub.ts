@@ -1,13 +1,11 @@
 import type { Pause } from "../store.ts";
 import { texts } from "./arrays.ts";
 import type { Ask } from "./ask.ts";
-import { queryOfTokens } from "./match.ts";
-import type { createRead } from "./read.ts";
 
-/** Tokens that a step settles. */
-const stepTokens = 100;
-/** The newest events, which have most of the tokens that are doubted wrongly. */
-const sampleEvents = 1_000;
+/** Tokens that a step settles: some ten milliseconds. */
+const stepTokens = 1_000;
+/** Of each project, which have most of the tokens that are doubted wrongly. */
+const newestEvents = 1_000;
 /** Cleaning a large table or building its index anew takes as long as it takes; both hold nobody up. */
 const cleaningMs = 3_600_000;
 
@@ -31,35 +29,14 @@ const tables = [
 ];
 
 /** Makes the functions that clear away what removed events left. */
-export function createScrub(ask: Ask, { readPage }: ReturnType<typeof createRead>) {
-  async function isUsed(word: string): Promise<boolean> {
-    const projectId = Number.parseInt(word, 10);
-    const query = { projectId, filter: {}, order: "desc" as const };
-    const { rows } = await readPage(query, 1, {
-      condition: { kind: "tokens", tokens: [word] },
-      query: queryOfTokens([word]),
-      isExact: true,
-    });
-    return rows.length > 0;
-  }
-
+export function createScrub(ask: Ask) {
   /** Those of some tokens that are on no event. */
   async function goneAmong(words: string[]): Promise<string[]> {
-    const used = new Set(
-      (
-        await ask<{ token: string }>(
-          `SELECT DISTINCT token FROM (SELECT DISTINCT substring(word FROM '^[0-9]+')::integer AS project_id FROM unnest($1::text[]) AS word) AS projects,
-             LATERAL (SELECT tokens FROM events WHERE events.project_id = projects.project_id
-               ORDER BY created_at DESC, id DESC LIMIT $2) AS newest,
-             LATERAL unnest(tsvector_to_array(tokens)) AS token
-           WHERE token = ANY ($1::text[])`,
-          [words, sampleEvents],
-        )
-      ).map(({ token }) => token),
-    );
-    const gone: string[] = [];
-    for (const word of words) if (!used.has(word) && !(await isUsed(word))) gone.push(word);
-    return gone;
+    const [row] = await ask<{ gone: string[] }>("SELECT tokens_gone($1, $2) AS gone", [
+      texts(words),
+      newestEvents,
+    ]);
+    return row!.gone;
   }
 
   /** Takes tokens that are on no event out of digests whose events went. */
@@ -89,13 +66,11 @@ export function createScrub(ask: Ask, { readPage }: ReturnType<typeof createRead
   /** Takes tokens that are on no event out of the vocabulary. */
   async function settleDoubts(pause: Pause): Promise<void> {
     for (;;) {
-      const doubted = await ask<{ token: string }>("SELECT token FROM vocabulary_doubts LIMIT $1", [
+      const [row] = await ask<{ settled: number }>("SELECT settle_doubts($1, $2) AS settled", [
         stepTokens,
+        newestEvents,
       ]);
-      if (doubted.length === 0) return;
-      const words = doubted.map(({ token }) => token);
-      const gone = await goneAmong(words);
-      await ask("SELECT settle_doubts($1, $2)", [words, gone]);
+      if (row!.settled === 0) return;
       await pause();
     }
   }
@@ -130,7 +105,8 @@ export function createScrub(ask: Ask, { readPage }: ReturnType<typeof createRead
       await settleDoubts(pause);
       await forgetTokens(pause);
       for (const name of [...(await partitions()), ...tables]) {
-        await ask(`VACUUM (SKIP_LOCKED) ${name}`, [], cleaningMs);
+        // Who vacuums it already, or changes it, is waited for: what is skipped would keep what was erased.
+        await ask(`VACUUM ${name}`, [], cleaningMs);
         await pause();
       }
       if (!rebuilds) return;

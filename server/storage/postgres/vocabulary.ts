@@ -83,28 +83,44 @@ export class NewTexts {
 /** Tokens that one look gives. */
 const lookTokens = 200;
 
-/**
- * The tokens with a prefix, in order.
- *
- * @param after - where to go on behind a token; by default at the next one
- * @param from - where to begin, if not at the first token with the prefix
- */
+type From = {
+  /** Where to go on behind a token; by default at the next one. */
+  after?: (token: string) => string;
+  /** Where to begin, if not at the first token with the prefix. */
+  from?: string;
+};
+
+/** The tokens with a prefix, in order. */
 export async function* tokensFrom(
   ask: Ask,
   prefix: string,
-  { after, from = prefix }: { after?: (token: string) => string; from?: string } = {},
+  { after = behind, from = prefix }: From = {},
 ): AsyncGenerator<string> {
-  const limit = after ? 1 : lookTokens;
+  for await (const page of pagesOfTokens(ask, prefix, {
+    after,
+    from,
+    limit: after === behind ? lookTokens : 1,
+  })) {
+    yield* page;
+  }
+}
+
+/** The same, so many at a time. */
+export async function* pagesOfTokens(
+  ask: Ask,
+  prefix: string,
+  { after = behind, from = prefix, limit }: From & { limit: number },
+): AsyncGenerator<string[]> {
   let next = from > prefix ? from : prefix;
   for (;;) {
     const rows = await ask<{ token: string }>(
       "SELECT token FROM vocabulary WHERE token >= $1 AND token < $2 ORDER BY token LIMIT $3",
       [next, endOf(prefix), limit],
     );
-    for (const { token } of rows) yield token;
-    const last = rows.at(-1)?.token;
-    if (last === undefined || rows.length < limit) return;
-    next = after ? after(last) : behind(last);
+    const tokens = rows.map(({ token }) => token);
+    if (tokens.length > 0) yield tokens;
+    if (tokens.length < limit) return;
+    next = after(tokens.at(-1)!);
   }
 }
 

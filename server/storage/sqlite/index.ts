@@ -142,6 +142,10 @@ export async function openSqliteStore(
     async ping() {
       damage.check();
       await reader.ask<void>({ kind: "ping" });
+      await writer.execute(
+        "INSERT INTO settings (name, value) VALUES ('ping', '') ON CONFLICT (name) DO UPDATE SET value = ''",
+        [],
+      );
     },
     lastArrival: () => reader.ask<Moment | null>({ kind: "lastArrival" }),
   };

@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { canMount, smallDisk, thinDisk } from "../../testing/disks.ts";
 import { rawRequest } from "../../testing/raw-request.ts";
 import { testProcess } from "../../testing/server-process.ts";
+import { until } from "../../testing/until.ts";
 import type { Event } from "../../wire/event.ts";
 import { busyTimeoutMs, databaseFile, openForWriting } from "./open.ts";
 
@@ -66,8 +67,8 @@ describe.skipIf(!canMount)("a disk", () => {
       if (status === 201) stored.push(id!);
       else expect(status).toBe(507);
     }
-    expect((await app.request("/readyz")).status).toBe(200);
     disk.free();
+    await until(async () => (await app.request("/readyz")).status === 200);
     const after = await post(app, long);
     expect(after.status).toBe(201);
     expect(await listed(app)).toEqual([...stored, after.id!].toSorted());
@@ -89,6 +90,11 @@ describe.skipIf(!canMount)("a disk", () => {
         retryAfter: "5",
       });
     }
+    const ready = await app.request("/readyz");
+    expect([ready.status, await ready.json()]).toMatchObject([
+      503,
+      { type: "/problems/storage-unavailable" },
+    ]);
     expect(await listed(app)).toEqual([before.id!]);
     // Counts as well, though they can't be brought up to date.
     for (const path of ["/api/channels", "/api/stats"]) expect((await app.request(path)).status).toBe(200);

@@ -1,7 +1,7 @@
 import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { hasTombstones } from "./scrub.ts";
+import { createMerge, hasTombstones } from "./scrub.ts";
 
 /** A number as FTS5 writes it: seven bits a byte, the highest first; a ninth byte has all its eight. */
 function varint(value: number): number[] {
@@ -104,5 +104,28 @@ describe("of the SQLite that runs", () => {
       { numRuns: 60 },
     );
     expect(found).toBeGreaterThan(60);
+  });
+
+  test("what is removed while a merge is under way is merged away as well", () => {
+    using database = new Database(":memory:");
+    database.run(
+      "CREATE VIRTUAL TABLE events_index USING fts5 (tokens, content = '', contentless_delete = 1, detail = none)",
+    );
+    const add = database.prepare("INSERT INTO events_index (rowid, tokens) VALUES (?1, ?2)");
+    for (let rowid = 1; rowid <= 3_000; rowid++) add.run(rowid, `c${rowid % 7} u${rowid % 91} w${rowid}`);
+    const goOn = database.prepare("INSERT INTO events_index (events_index, rank) VALUES ('merge', ?1)");
+    const remove = database.prepare("DELETE FROM events_index WHERE rowid = ?1");
+    for (let removed = 1; removed <= 40; removed++) {
+      goOn.run(removed % 2 ? -1 : 1);
+      remove.run(removed);
+    }
+    const { beginMerge, merge } = createMerge(database);
+    beginMerge();
+    let steps = 0;
+    while (merge()) expect(++steps).toBeLessThan(1_000);
+    const record = database.query<{ block: Uint8Array }, []>(
+      "SELECT block FROM events_index_data WHERE id = 10",
+    );
+    expect(hasTombstones(record.get()!.block)).toBe(false);
   });
 });

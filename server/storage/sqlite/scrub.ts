@@ -13,27 +13,11 @@ const vacuumPages = 128;
  * say so with true.
  */
 export function createScrub(database: Database, digests: DigestWrite) {
-  const selectStructure = database.prepare<{ block: Uint8Array }, []>(
-    "SELECT block FROM events_index_data WHERE id = 10",
-  );
-  const merge = database.prepare("INSERT INTO events_index (events_index, rank) VALUES ('merge', ?1)");
   const freePages = (): number =>
     (database.query("PRAGMA freelist_count").get() as { freelist_count: number }).freelist_count;
 
   return {
-    /** Puts all segments of the full-text index up for one merge. */
-    beginMerge(): boolean {
-      if (!hasTombstones(selectStructure.get()!.block)) return false;
-      merge.run(-mergePages);
-      return true;
-    },
-
-    /** Goes on with the merge. Of a removed event FTS5 keeps the tokens, beside a tombstone, until their segment is merged. */
-    merge(): boolean {
-      if (!hasTombstones(selectStructure.get()!.block)) return false;
-      merge.run(mergePages);
-      return true;
-    },
+    ...createMerge(database),
 
     /** Goes on with taking tokens that are on no event out of the digests. */
     forgetTokens: database.transaction(digests.forgetTokens),
@@ -65,6 +49,33 @@ export function createScrub(database: Database, digests: DigestWrite) {
 }
 
 export type ScrubStep = keyof ReturnType<typeof createScrub>;
+
+/** Makes the steps that merge all segments of the full-text index, until none holds anything of a removed event. */
+export function createMerge(database: Database) {
+  const selectStructure = database.prepare<{ block: Uint8Array }, []>(
+    "SELECT block FROM events_index_data WHERE id = 10",
+  );
+  const merge = database.prepare("INSERT INTO events_index (events_index, rank) VALUES ('merge', ?1)");
+
+  return {
+    /** Puts all segments up for one merge. */
+    beginMerge(): boolean {
+      if (!hasTombstones(selectStructure.get()!.block)) return false;
+      merge.run(-mergePages);
+      return true;
+    },
+
+    /** Goes on with the merge. Of a removed event FTS5 keeps the tokens, beside a tombstone, until their segment is merged. */
+    merge(): boolean {
+      const before = selectStructure.get()!.block;
+      if (!hasTombstones(before)) return false;
+      merge.run(mergePages);
+      // It ends with a merge that was under way when all were put up; what was removed meanwhile needs one more.
+      if (Buffer.compare(before, selectStructure.get()!.block) === 0) merge.run(-mergePages);
+      return true;
+    },
+  };
+}
 
 /** Whether a segment of the index holds removed events. */
 export function hasTombstones(structure: Uint8Array): boolean {

@@ -95,7 +95,7 @@ test("cut off from its database, and stopped from the keyboard, it says how to g
   await asked(
     url,
     `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-     WHERE application_name = 'tidings' AND datname = current_database()`,
+     WHERE application_name LIKE 'tidings %' AND datname = current_database()`,
   );
   expect([await child.exited, await stderr]).toEqual([
     1,

@@ -1,0 +1,35 @@
+// @engines postgres
+/** How many statements a request takes: of each, the database may be some milliseconds away. */
+import { describe, expect, test } from "bun:test";
+import { makePlace, removePlace } from "../../testing/engine.ts";
+import { postgresProxy } from "../../testing/postgres-proxy.ts";
+import { testApp } from "../../testing/test-app.ts";
+
+describe("however much is listed, a few statements are enough", () => {
+  test("for a thousand users, with long ids among them", async () => {
+    const place = await makePlace("postgres");
+    using proxy = await postgresProxy(place.databaseUrl!);
+    {
+      await using app = await testApp({ ...place, databaseUrl: proxy.url });
+      const idOf = (n: number) => (n % 10 === 0 ? `${"long".repeat(30)}${n}` : `u${n}`);
+      const lines = Array.from({ length: 1_100 }, (_, n) =>
+        JSON.stringify({ channel: "c", name: "n", userId: idOf(n % 1_000) }),
+      );
+      const headers = { "content-type": "application/x-ndjson" };
+      await app.request("/api/events", { method: "POST", headers, body: lines.join("\n") });
+
+      proxy.statements.length = 0;
+      const response = await app.request("/api/users?limit=1000");
+      const { users, nextCursor } = (await response.json()) as {
+        users: { userId: string; events: number }[];
+        nextCursor: string | null;
+      };
+      expect([response.status, users.length, nextCursor]).toEqual([200, 1_000, null]);
+      expect(new Map(users.map(({ userId, events }) => [userId, events]))).toEqual(
+        new Map(Array.from({ length: 1_000 }, (_, n) => [idOf(n), n < 100 ? 2 : 1])),
+      );
+      expect(proxy.statements.length).toBeLessThan(20);
+    }
+    await removePlace(place);
+  });
+});
