@@ -186,7 +186,7 @@ async function cancelDeliveries(
     const { nextAttemptAt, id } = waiting.at(-1) ?? last;
     last = { nextAttemptAt: nextAttemptAt!, id };
     if (waiting.length < stepRows) return;
-    // On SQLite they are read on this thread: requests have their turn.
+    // They may be read on this thread: requests have their turn.
     await Bun.sleep(0);
   }
 }

@@ -1,7 +1,7 @@
 import { limits } from "../wire/limits.ts";
 
 /** Stands in the counters for all names that are not counted one by one. No event has an empty name. */
-export const otherNames = "";
+const otherNames = "";
 
 /** Hours of channels whose names are remembered; for one that is forgotten, names are counted anew. */
 const hoursMax = 1_000;

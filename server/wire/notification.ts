@@ -88,7 +88,7 @@ export const Notification = z
 export type Notification = z.infer<typeof Notification>;
 
 /** How many notifications an account has not read. */
-export const Unread = z.int().openapi({ description: `Of the newest ${limits.unreadCount}.` });
+const Unread = z.int().openapi({ description: `Of the newest ${limits.unreadCount}.` });
 
 export const NotificationList = z
   .object({
