@@ -283,7 +283,7 @@ describe("a destination", () => {
     /** A browser of the owner's with a delivery that failed once and waits. */
     async function withWaiting() {
       const { subscription, destination } = await subscribe("mine");
-      service.answerNext(503);
+      service.answerNext(503, { "retry-after": "3600" });
       const event = await record({ channel: "a", name: "secret", notify: true });
       const delivery = async () =>
         (await call<Sent>("GET", `/api/events/${event.id}/deliveries`)).deliveries.find(
