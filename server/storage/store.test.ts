@@ -511,6 +511,7 @@ for (const engine of stores) {
         append(projectId, { channel: "b" }),
         append(projectId, { channel: "a", createdAtMs: day }),
       ]);
+      await store.events.flushCounters();
       const rows = await store.control
         .selectFrom("channels")
         .selectAll()
