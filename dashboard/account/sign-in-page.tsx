@@ -34,7 +34,7 @@ export function SignInPage() {
       <form onSubmit={submit} className="flex flex-col gap-4">
         {signIn.error && <Alert>{sentence(signIn.error)}</Alert>}
         <Field
-          label="E-mail"
+          label="Email"
           type="email"
           name="email"
           autoComplete="username"

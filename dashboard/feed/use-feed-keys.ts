@@ -6,7 +6,8 @@ import type { Row } from "./rows.ts";
 
 type FeedKeys = {
   rows: Row[];
-  activeId: string | undefined;
+  /** The chosen row; null to begin at the first one. */
+  activeId: string | null | undefined;
   setActiveId: (id: string) => void;
   openId: string | undefined;
   project: string;
@@ -28,7 +29,7 @@ export function useFeedKeys(feed: FeedKeys): void {
 
   function move(event: KeyboardEvent, step: 1 | -1) {
     event.preventDefault();
-    const from = activeId ?? openId;
+    const from = activeId === undefined ? openId : activeId;
     let index = rows.findIndex((row) => row.kind === "event" && row.entry.event.id === from);
     do index += step;
     while (rows[index]?.kind === "day");
