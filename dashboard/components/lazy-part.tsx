@@ -1,4 +1,5 @@
 import { type ComponentType, use } from "react";
+import { currentStatus } from "../live/connection.ts";
 
 /** Why a part of the dashboard could not be loaded. */
 export type MissingReason = "unreachable" | "updated" | "unknown";
@@ -6,7 +7,7 @@ export type MissingReason = "unreachable" | "updated" | "unknown";
 const sentences: Record<MissingReason, string> = {
   unreachable: "Can't reach the server. This opens as soon as it's back.",
   updated: "Tidings was updated while this tab was open. Reload to continue.",
-  unknown: "This part couldn't be loaded.",
+  unknown: "This part couldn't be loaded. Reload to try again.",
 };
 
 export class PartError extends Error {
@@ -34,7 +35,7 @@ export function lazyPart<Props extends object>(load: () => Promise<ComponentType
   function start(): Promise<void> {
     if (loading && performance.now() - failedAtMs < attemptMs) return loading;
     failedAtMs = Number.POSITIVE_INFINITY;
-    loading = load().then(
+    loading = loadIfReachable(load).then(
       (component) => {
         Loaded = component;
       },
@@ -56,6 +57,12 @@ export function lazyPart<Props extends object>(load: () => Promise<ComponentType
   /** Never rejects: the error shows when the part is drawn. */
   Part.preload = () => start().catch(() => {});
   return Part;
+}
+
+/** A browser remembers a failed import and never tries it again: while the server is away there is none. */
+async function loadIfReachable<Loaded>(load: () => Promise<Loaded>): Promise<Loaded> {
+  if (currentStatus() === "reconnecting" && (await servedEntry()) === null) throw new Error("No connection");
+  return load();
 }
 
 const ownEntry = document.querySelector('script[type="module"][src]')?.getAttribute("src");

@@ -7,6 +7,8 @@ let opener: HTMLElement | null = null;
 function remember(event: Event) {
   const { target } = event;
   if (!(target instanceof Element) || target.closest(overlay)) return;
+  // A click beside a dialog that stays open.
+  if (event.type === "pointerdown" && document.querySelector(overlay)) return;
   // Safari does not focus a button that is clicked.
   opener = target.closest<HTMLElement>('a, button, input, textarea, [tabindex]:not([tabindex="-1"])');
 }

@@ -26,7 +26,7 @@ export function OverlayError({ error, retry, close }: Props) {
         <Button look="ghost" onClick={close}>
           Close
         </Button>
-        {reason === "updated" ? (
+        {reason !== "unreachable" && error instanceof PartError ? (
           <Button look="solid" onClick={() => location.reload()}>
             Reload
           </Button>

@@ -1,7 +1,7 @@
 import { Link, Outlet, useRouter } from "@tanstack/react-router";
 import { Compass } from "lucide-react";
 import { useEffect } from "react";
-import { isTemporary } from "../api.ts";
+import { ApiError, isTemporary } from "../api.ts";
 import { PartError, reloadOnce } from "../components/lazy-part.tsx";
 import { Button, buttonClass } from "../components/ui/button.tsx";
 import { EmptyState, ErrorState } from "../components/ui/states.tsx";
@@ -21,18 +21,20 @@ export function Root() {
 export function PageError({ error }: { error: unknown }) {
   const router = useRouter();
   const retry = () => void router.invalidate();
-  const isUpdated = error instanceof PartError && error.reason === "updated";
+  const missing = error instanceof PartError ? error.reason : null;
+  const isUpdated = missing === "updated";
+  const needsReload = isUpdated || missing === "unknown";
   useEffect(() => {
-    // Going to another page, nothing is lost by it.
-    if (isUpdated) reloadOnce();
-  }, [isUpdated]);
-  useServerBack(error instanceof PartError ? error.reason === "unreachable" : isTemporary(error), retry);
+    // On the way to another page, nothing is lost by it.
+    if (needsReload) reloadOnce();
+  }, [needsReload]);
+  useServerBack(missing === "unreachable" || (error instanceof ApiError && isTemporary(error)), retry);
   return (
     <div className="flex h-full items-center justify-center">
       <ErrorState
         title={isUpdated ? "A new version is ready" : "This page couldn't be loaded"}
         error={error}
-        {...(isUpdated ? { action: <Button onClick={() => location.reload()}>Reload</Button> } : { retry })}
+        {...(needsReload ? { action: <Button onClick={() => location.reload()}>Reload</Button> } : { retry })}
       />
     </div>
   );

@@ -53,8 +53,9 @@ export async function openDashboard() {
       await running?.stop();
       running = null;
     },
+    /** Starts it again at the same address, unless it runs. */
     async start(): Promise<void> {
-      running = await serve(settings, { passwords: testPasswords });
+      running ??= await serve(settings, { passwords: testPasswords });
     },
     async [Symbol.asyncDispose](): Promise<void> {
       await browser.close();
