@@ -102,7 +102,7 @@ export const EventRow = memo(function EventRow(props: EventRowProps) {
           )}
         </div>
         {narrow && Object.keys(event.tags).length > 0 && (
-          <TagChips tags={event.tags} widthPx={room.tagsPx} addFilter={addFilter} className="mt-2" />
+          <TagChips tags={event.tags} widthPx={room.tagsPx} addFilter={addFilter} isLarge />
         )}
       </div>
       {!narrow && (

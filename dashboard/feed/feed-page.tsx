@@ -16,7 +16,7 @@ import { EmptyFeed } from "./empty-feed.tsx";
 import { FeedList } from "./feed-list.tsx";
 import { FeedSkeleton } from "./feed-skeleton.tsx";
 import { FilterBar } from "./filter-bar.tsx";
-import { type Filters, filtersIn } from "./filters.ts";
+import { type Filters, filtersIn, searchFault } from "./filters.ts";
 import { useFeed } from "./use-feed.ts";
 
 /** The live feed of a project or of one channel; an event that is open stands beside it, or covers it on a phone. */
@@ -30,6 +30,7 @@ export function FeedPage() {
   const stable = useMemo(() => filters, [key]);
   const { kept, state } = useFeed(project, stable);
   const { data: channels } = useQuery(channelsQuery(project));
+  const fault = searchFault(stable);
   const navigate = useNavigate();
 
   const change = useCallback(
@@ -95,8 +96,8 @@ export function FeedPage() {
               />
             ) : (
               <ErrorState
-                title="These filters don't work"
-                error={state.error}
+                title={fault === null ? "These filters don't work" : "This search isn't valid"}
+                error={fault === null ? state.error : new Error(fault)}
                 action={<Button onClick={() => change({})}>Clear filters</Button>}
               />
             ))}

@@ -6,7 +6,8 @@ type TagChipsProps = {
   tags: Record<string, string>;
   /** The room for them. */
   widthPx: number;
-  className?: string;
+  /** On a line of their own, where a finger has to meet them. */
+  isLarge?: boolean;
   addFilter: (key: string, value: string) => void;
 };
 
@@ -16,15 +17,15 @@ const moreChipPx = 28;
 const gapPx = 4;
 
 /** An event's tags in one line, as many as fit. A click filters by one; a web address opens. */
-export function TagChips({ tags, widthPx, className, addFilter }: TagChipsProps) {
+export function TagChips({ tags, widthPx, isLarge = false, addFilter }: TagChipsProps) {
   const all = Object.entries(tags);
   const shown = all.slice(0, fittingCount(all, widthPx));
   return (
-    <div className={clsx("flex min-w-0 items-center gap-1 overflow-hidden", className)}>
+    <div className={clsx("flex min-w-0 items-center gap-1 overflow-hidden", isLarge && "mt-2")}>
       {shown.map(([key, value]) => {
         const text = (
           <>
-            <span className="hostile-line max-w-[50%] shrink-0">{key}</span>
+            <span className="hostile-line max-w-24 shrink-0">{key}</span>
             <span className="hostile-line text-ink">{value}</span>
           </>
         );
@@ -35,7 +36,7 @@ export function TagChips({ tags, widthPx, className, addFilter }: TagChipsProps)
             {...foreignLink}
             tabIndex={-1}
             title={`Open ${value}`}
-            className={chipClass}
+            className={clsx(chipClass, isLarge ? largeChipClass : smallChipClass)}
           >
             {text}
             <ArrowUpRight aria-hidden className="size-3 shrink-0" />
@@ -47,7 +48,7 @@ export function TagChips({ tags, widthPx, className, addFilter }: TagChipsProps)
             tabIndex={-1}
             onClick={() => addFilter(`tag.${key}`, value)}
             title={`Only events with ${key} = ${value}`}
-            className={chipClass}
+            className={clsx(chipClass, isLarge ? largeChipClass : smallChipClass)}
           >
             {text}
           </button>
@@ -61,8 +62,10 @@ export function TagChips({ tags, widthPx, className, addFilter }: TagChipsProps)
 }
 
 const chipClass =
-  "relative z-10 flex h-5 min-w-0 max-w-[190px] items-center gap-1 rounded border border-line bg-canvas px-1.5 " +
-  "text-muted text-xs hover:border-line-strong hover:bg-pressed max-md:h-7 max-md:px-2 pointer-coarse:h-7";
+  "relative z-10 flex min-w-0 max-w-[190px] items-center gap-1 rounded border border-line bg-canvas " +
+  "text-muted text-xs hover:border-line-strong hover:bg-pressed";
+const smallChipClass = "h-5 px-1.5 pointer-coarse:h-7";
+const largeChipClass = "h-7 px-2";
 
 /** Estimated from the length of the texts: measuring each row would cost more than it is worth. */
 function fittingCount(tags: [string, string][], widthPx: number): number {

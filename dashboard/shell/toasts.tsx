@@ -68,7 +68,7 @@ export function Toasts() {
       aria-live="polite"
       onPointerEnter={() => setHeld(true)}
       onPointerLeave={() => setHeld(false)}
-      className="pointer-events-none fixed top-15 right-4 z-60 flex w-[356px] max-w-[calc(100vw-32px)] flex-col gap-2"
+      className="pointer-events-none fixed top-15 right-4 z-60 flex w-[356px] max-w-[calc(100vw-32px)] flex-col gap-2 max-md:top-auto max-md:bottom-20"
     >
       {shown.map((each) => (
         <ToastBox key={each.id} toast={each} isHeld={isHeld} />

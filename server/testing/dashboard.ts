@@ -6,6 +6,7 @@ import { removePlace } from "./engine.ts";
 import { preparedConfig, testPassword } from "./test-app.ts";
 import { testPasswords } from "./test-passwords.ts";
 
+const waitMaxMs = 20_000;
 export const ownerEmail = "owner@example.com";
 
 export type TestDashboard = Awaited<ReturnType<typeof openDashboard>>;
@@ -24,6 +25,8 @@ export async function openDashboard() {
 
   async function newContext(options: BrowserContextOptions = {}): Promise<BrowserContext> {
     const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
+    // Less than a test may take: where that ends, the browser is gone for all that follow.
+    context.setDefaultTimeout(waitMaxMs);
     await context.addCookies(cookies.map((cookie) => ({ ...cookie, url: address })));
     return context;
   }
