@@ -54,11 +54,14 @@ test("each chip shows its value, also beside an open event on a tablet", async (
     .evaluateAll((buttons) =>
       buttons.map((button) => {
         const value = [...button.querySelectorAll("span")].at(-1)!;
-        return { shown: value.clientWidth, text: value.scrollWidth };
+        const { left, right } = value.getBoundingClientRect();
+        // What is cut off with an ellipsis is wider inside than outside.
+        const isWhole = value.scrollWidth <= value.clientWidth && right - left > 8;
+        return isWhole && right <= button.getBoundingClientRect().right;
       }),
     );
   expect(chips.length).toBeGreaterThan(0);
-  for (const { shown, text } of chips) expect(shown).toBeGreaterThanOrEqual(text);
+  expect(chips).toEqual(chips.map(() => true));
   await page.context().close();
 });
 

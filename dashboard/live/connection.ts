@@ -21,7 +21,8 @@ export type LiveStatus = StreamStatus | "paused";
 
 /** A hidden tab lets go of the stream after this long. */
 const hiddenMaxMs = 5_000;
-const workerSilenceMaxMs = 3 * pingMs;
+/** A worker that answers none of so many pings hangs. Counted, not timed: a computer may have slept between two. */
+const unansweredMax = 3;
 
 /** With the project that each listens to. */
 const listeners = new Map<LiveListener, string>();
@@ -33,7 +34,7 @@ let wasInterrupted = false;
 let place: Place | null = null;
 let send: ((message: FromTab) => void) | undefined;
 let stopWorker: (() => void) | undefined;
-let heardAtMs = 0;
+let unanswered = 0;
 let isAway = false;
 let hiddenTimer: ReturnType<typeof setTimeout> | undefined;
 
@@ -85,7 +86,7 @@ function setStatus(next: LiveStatus) {
 }
 
 function receive(message: ToTab) {
-  heardAtMs = Date.now();
+  unanswered = 0;
   if (isAway || project === "") return;
   if ("place" in message) place = message.place;
   if (message.type === "status") return setStatus(message.status);
@@ -106,7 +107,6 @@ function connect(): (message: FromTab) => void {
       worker.port.postMessage({ type: "away" } satisfies FromTab);
       worker.port.close();
     };
-    heardAtMs = Date.now();
     return (message) => worker.port.postMessage(message);
   } catch {
     // No shared workers, as in Chrome on Android: this tab has a stream of its own.
@@ -129,7 +129,8 @@ function standAlone() {
 
 function ping() {
   if (project === "" || isAway) return;
-  if (stopWorker && Date.now() - heardAtMs > workerSilenceMaxMs) return standAlone();
+  if (stopWorker && unanswered >= unansweredMax) return standAlone();
+  unanswered++;
   send ??= connect();
   send({ type: "here", project, place });
 }
@@ -155,8 +156,7 @@ function goAway() {
 function comeBack() {
   if (!isAway) return;
   isAway = false;
-  // Nothing was heard while this tab did not ask.
-  heardAtMs = Date.now();
+  unanswered = 0;
   ping();
 }
 

@@ -18,6 +18,9 @@ export type StreamHandlers = {
 export type Stream = { open(): void; retry(): void; close(): void };
 
 const batchMs = 100;
+/** Faster than anybody reads, events come in fewer and larger batches, which leave the page its time. */
+const busyBatchEvents = 10;
+const busyBatchMs = 300;
 const backoffMaxMs = 30_000;
 
 /**
@@ -31,6 +34,7 @@ export function createStream(project: string, handlers: StreamHandlers): Stream 
   let retryTimer: ReturnType<typeof setTimeout> | undefined;
   let batchTimer: ReturnType<typeof setTimeout> | undefined;
   let events: Event[] = [];
+  let lastBatchEvents = 0;
   let notifications: Notification[] = [];
   let unread = 0;
 
@@ -52,7 +56,7 @@ export function createStream(project: string, handlers: StreamHandlers): Stream 
     opened.addEventListener("event", (message) => {
       remember(message);
       events.push(JSON.parse(message.data));
-      batchTimer ??= setTimeout(flush, batchMs);
+      batchTimer ??= setTimeout(flush, lastBatchEvents > busyBatchEvents ? busyBatchMs : batchMs);
     });
     opened.addEventListener("notification", (message) => {
       const received = JSON.parse(message.data);
@@ -82,6 +86,7 @@ export function createStream(project: string, handlers: StreamHandlers): Stream 
   function flush() {
     clearTimeout(batchTimer);
     batchTimer = undefined;
+    lastBatchEvents = events.length;
     if (events.length > 0) handlers.events(events);
     if (notifications.length > 0) handlers.notifications(notifications, unread);
     events = [];
