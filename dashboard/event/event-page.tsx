@@ -36,7 +36,7 @@ export function EventPage() {
   return (
     <section
       aria-label="Event"
-      className="flex w-full min-w-0 flex-col bg-surface max-md:absolute max-md:inset-0 max-md:z-20 md:w-[46%] md:max-w-[580px] md:shrink-0 md:border-line md:border-l"
+      className="flex w-full min-w-0 flex-col bg-surface max-md:absolute max-md:inset-0 max-md:z-20 md:w-[46%] md:min-w-68 md:max-w-[580px] md:shrink-0 md:border-line md:border-l"
     >
       <div className="flex h-13 shrink-0 items-center gap-2 border-line border-b px-2 md:h-11 md:pr-2 md:pl-5">
         <IconButton label="Back to feed" onClick={close} className="size-10 md:hidden">

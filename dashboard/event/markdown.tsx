@@ -1,3 +1,4 @@
+import { Square, SquareCheck } from "lucide-react";
 import { lexer, type Token, type Tokens } from "marked";
 import { Fragment, type ReactNode, useMemo } from "react";
 import { foreignLink } from "../components/web-address.ts";
@@ -111,10 +112,13 @@ function inline(token: Token): ReactNode {
 }
 
 function checkbox({ checked }: Tokens.Checkbox): ReactNode {
+  const Icon = checked ? SquareCheck : Square;
   return (
-    <span role="img" aria-label={checked ? "Done" : "To do"} className="mr-1.5">
-      {checked ? "☑" : "☐"}
-    </span>
+    <Icon
+      role="img"
+      aria-label={checked ? "Done" : "To do"}
+      className="mr-1.5 inline size-4 align-[-3px] text-muted"
+    />
   );
 }
 
