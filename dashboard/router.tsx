@@ -92,7 +92,8 @@ const keys = createRoute({
 });
 const rejected = createRoute({
   getParentRoute: () => project,
-  path: "/rejected",
+  // As the API calls them.
+  path: "/refused",
   component: lazyPart(async () => (await import("./rejected/rejected-page.tsx")).RejectedPage),
 });
 const settings = createRoute({
@@ -102,7 +103,7 @@ const settings = createRoute({
 });
 
 /** Short addresses without a project, which lead to the first one. */
-const short = ["/channels/$", "/events/$", "/keys", "/rejected", "/settings"].map((path) =>
+const short = ["/channels/$", "/events/$", "/keys", "/refused", "/settings"].map((path) =>
   createRoute({
     getParentRoute: () => signedIn,
     path,

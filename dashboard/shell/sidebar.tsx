@@ -44,7 +44,7 @@ export function Sidebar() {
           API keys
         </Link>
         <Link
-          to="/p/$project/rejected"
+          to="/p/$project/refused"
           params={{ project }}
           className={navItemClass}
           activeProps={{ "data-active": true }}
