@@ -1,6 +1,6 @@
 import type { Problem } from "../server/wire/problems.ts";
 
-/** A request that the server refused, or that did not reach it. `detail` is a sentence fit to show. */
+/** A request that the server rejected, or that did not reach it. `detail` is a sentence fit to show. */
 export class ApiError extends Error {
   readonly status: number;
   /** The last part of the problem's `type`, such as `setup-closed`; empty where the server did not say. */
@@ -19,6 +19,12 @@ export class ApiError extends Error {
   }
 }
 
+/**
+ * What to do about a session that has ended: resolves once it is renewed, to whether it was. Set by `main.tsx`; until
+ * then, and before anybody was signed in, the caller gets the problem.
+ */
+export const session: { renew: (() => Promise<boolean>) | null } = { renew: null };
+
 type Options = {
   method?: "GET" | "POST" | "PATCH" | "DELETE";
   body?: unknown;
@@ -28,13 +34,22 @@ type Options = {
 
 /** Calls the server; throws `ApiError` for every problem, and for a connection that failed (status 0). */
 export async function api<Answer>(path: string, options: Options = {}): Promise<Answer> {
+  const response = await respond(path, options);
+  if (response.ok) return (await response.json()) as Answer;
+  const error = new ApiError(response.status, await problemOf(response));
+  const hasEnded = error.status === 401 && !path.startsWith("/api/auth/");
+  if (!hasEnded || !(await session.renew?.())) throw error;
+  options.signal?.throwIfAborted();
+  return api(path, options);
+}
+
+async function respond(path: string, options: Options): Promise<Response> {
   const { method = "GET", body, query, signal } = options;
   const search = new URLSearchParams();
   for (const [key, value] of Object.entries(query ?? {})) if (value !== undefined) search.set(key, value);
   const url = search.size > 0 ? `${path}?${search}` : path;
-  let response: Response;
   try {
-    response = await fetch(url, {
+    return await fetch(url, {
       method,
       credentials: "same-origin",
       headers: body === undefined ? {} : { "content-type": "application/json" },
@@ -43,10 +58,8 @@ export async function api<Answer>(path: string, options: Options = {}): Promise<
     });
   } catch (error) {
     if (signal?.aborted) throw error;
-    throw new ApiError(0, { detail: "The server can't be reached. Check your connection and try again." });
+    throw new ApiError(0, { detail: "Can't reach the server. Check your connection and try again." });
   }
-  if (!response.ok) throw new ApiError(response.status, await problemOf(response));
-  return (await response.json()) as Answer;
 }
 
 async function problemOf(response: Response): Promise<Partial<Problem>> {
@@ -56,6 +69,11 @@ async function problemOf(response: Response): Promise<Partial<Problem>> {
     // Not JSON, as from a proxy in front of the server: the status has to do.
     return {};
   }
+}
+
+/** Whether the same request may succeed later: the server could not be reached, or failed. */
+export function isTemporary(error: unknown): boolean {
+  return !(error instanceof ApiError) || error.status === 0 || error.status === 429 || error.status >= 500;
 }
 
 /** What to show for anything that was thrown. */

@@ -2,17 +2,16 @@ import { QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
-import { queries, session } from "./queries.ts";
+import "./account/session.ts";
+import { follow } from "./live/connection.ts";
+import { queries } from "./queries.ts";
 import { router } from "./router.tsx";
+import "./shell/opener.ts";
 import "./styles.css";
 
-session.ended = () => {
-  const { pathname, href } = router.state.location;
-  if (pathname === "/sign-in" || pathname === "/setup") return;
-  // While the first page loads, its route finds out by itself and knows whether to set up instead.
-  if (router.state.status === "pending") return;
-  void router.navigate({ to: "/sign-in", search: { next: href } }).then(() => queries.clear());
-};
+// The stream is asked for together with the page, since the feed waits for it.
+const project = /^\/p\/([^/]+)/.exec(location.pathname)?.[1];
+if (project) follow(decodeURIComponent(project));
 
 // A click on a notification, in a tab that is open already.
 navigator.serviceWorker?.addEventListener("message", ({ data }) => {

@@ -1,13 +1,7 @@
-import {
-  createRootRoute,
-  createRoute,
-  createRouter,
-  lazyRouteComponent,
-  notFound,
-  redirect,
-} from "@tanstack/react-router";
+import { createRootRoute, createRoute, createRouter, notFound, redirect } from "@tanstack/react-router";
 import { meQuery } from "./account/me.ts";
 import { ApiError } from "./api.ts";
+import { lazyPart } from "./components/lazy-part.tsx";
 import { filtersIn } from "./feed/filters.ts";
 import { queries } from "./queries.ts";
 import { parseSearch, stringifySearch } from "./search-params.ts";
@@ -16,7 +10,6 @@ import { NotFoundPage, PageError, Root } from "./shell/root.tsx";
 
 const root = createRootRoute({
   component: Root,
-  errorComponent: PageError,
   notFoundComponent: NotFoundPage,
 });
 
@@ -25,7 +18,7 @@ const signIn = createRoute({
   path: "/sign-in",
   validateSearch: (search): { next?: string } =>
     typeof search.next === "string" ? { next: search.next } : {},
-  component: lazyRouteComponent(() => import("./account/sign-in-page.tsx"), "SignInPage"),
+  component: lazyPart(async () => (await import("./account/sign-in-page.tsx")).SignInPage),
 });
 
 const setup = createRoute({
@@ -33,10 +26,10 @@ const setup = createRoute({
   path: "/setup",
   validateSearch: (search): { token?: string } =>
     typeof search.token === "string" ? { token: search.token } : {},
-  component: lazyRouteComponent(() => import("./setup/setup-page.tsx"), "SetupPage"),
+  component: lazyPart(async () => (await import("./setup/setup-page.tsx")).SetupPage),
 });
 
-/** All that needs an account. Who has none is sent to sign in, and back here afterwards. */
+/** Pages that need an account. Without one you are sent to sign in, and back here afterwards. */
 const signedIn = createRoute({
   getParentRoute: () => root,
   id: "signed-in",
@@ -50,7 +43,7 @@ const signedIn = createRoute({
       throw redirect({ to: "/sign-in", search: location.href === "/" ? {} : { next: location.href } });
     }
   },
-  component: lazyRouteComponent(() => import("./shell/shell.tsx"), "Shell"),
+  component: lazyPart(async () => (await import("./shell/shell.tsx")).Shell),
 });
 
 const home = createRoute({
@@ -60,13 +53,13 @@ const home = createRoute({
     const project = context.me.projects[0]?.slug;
     if (project) throw redirect({ to: "/p/$project", params: { project }, replace: true });
   },
-  component: lazyRouteComponent(() => import("./projects/no-project-page.tsx"), "NoProjectPage"),
+  component: lazyPart(async () => (await import("./projects/no-project-page.tsx")).NoProjectPage),
 });
 
 const notifications = createRoute({
   getParentRoute: () => signedIn,
   path: "/notifications",
-  component: lazyRouteComponent(() => import("./notifications/notifications-page.tsx"), "NotificationsPage"),
+  component: lazyPart(async () => (await import("./notifications/notifications-page.tsx")).NotificationsPage),
 });
 
 const project = createRoute({
@@ -82,33 +75,34 @@ const feed = createRoute({
   getParentRoute: () => project,
   id: "feed",
   validateSearch: filtersIn,
-  component: lazyRouteComponent(() => import("./feed/feed-page.tsx"), "FeedPage"),
+  component: lazyPart(async () => (await import("./feed/feed-page.tsx")).FeedPage),
 });
 const allEvents = createRoute({ getParentRoute: () => feed, path: "/" });
 const channel = createRoute({ getParentRoute: () => feed, path: "/channels/$channel" });
 const event = createRoute({
   getParentRoute: () => feed,
   path: "/events/$id",
-  component: lazyRouteComponent(() => import("./event/event-page.tsx"), "EventPage"),
+  component: lazyPart(async () => (await import("./event/event-page.tsx")).EventPage),
 });
 
 const keys = createRoute({
   getParentRoute: () => project,
   path: "/keys",
-  component: lazyRouteComponent(() => import("./keys/keys-page.tsx"), "KeysPage"),
+  component: lazyPart(async () => (await import("./keys/keys-page.tsx")).KeysPage),
 });
-const refused = createRoute({
+const rejected = createRoute({
   getParentRoute: () => project,
+  // As the API calls them.
   path: "/refused",
-  component: lazyRouteComponent(() => import("./refused/refused-page.tsx"), "RefusedPage"),
+  component: lazyPart(async () => (await import("./rejected/rejected-page.tsx")).RejectedPage),
 });
 const settings = createRoute({
   getParentRoute: () => project,
   path: "/settings",
-  component: lazyRouteComponent(() => import("./settings/settings-page.tsx"), "SettingsPage"),
+  component: lazyPart(async () => (await import("./settings/settings-page.tsx")).SettingsPage),
 });
 
-/** The short addresses, without a project: they lead into the first one. */
+/** Short addresses without a project, which lead to the first one. */
 const short = ["/channels/$", "/events/$", "/keys", "/refused", "/settings"].map((path) =>
   createRoute({
     getParentRoute: () => signedIn,
@@ -128,12 +122,14 @@ export const router = createRouter({
     signedIn.addChildren([
       home,
       notifications,
-      project.addChildren([feed.addChildren([allEvents, channel, event]), keys, refused, settings]),
+      project.addChildren([feed.addChildren([allEvents, channel, event]), keys, rejected, settings]),
       ...short,
     ]),
   ]),
   parseSearch,
   stringifySearch,
+  // Each page keeps its own errors: what is around it stays.
+  defaultErrorComponent: PageError,
   defaultPreload: "intent",
   defaultPreloadStaleTime: 0,
   notFoundMode: "root",

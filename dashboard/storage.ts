@@ -1,4 +1,4 @@
-// Choices of this browser. A browser that blocks storage only forgets them.
+// Choices of this browser, shared by its tabs. A browser that blocks storage only forgets them.
 
 export function recall(key: string): string | null {
   try {
@@ -14,4 +14,11 @@ export function keep(key: string, value: string): void {
   } catch {
     // Blocked or full: the choice holds until the tab closes.
   }
+}
+
+/** Tells of choices made in another tab. */
+export function onChoice(listener: (key: string) => void): void {
+  addEventListener("storage", ({ key }) => {
+    if (key?.startsWith("tidings.")) listener(key.slice("tidings.".length));
+  });
 }

@@ -21,7 +21,7 @@ beforeAll(async () => {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
   ({ page, complaints } = await openPage(context));
   await page.goto(`${app.address}/sign-in`);
-  await page.getByLabel("E-mail").fill(app.owner);
+  await page.getByLabel("Email").fill(app.owner);
   await page.getByLabel("Password", { exact: true }).fill(testPassword);
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("navigation", { name: "Channels" }).waitFor();
@@ -57,7 +57,7 @@ test("a channel is given an icon, a description and days, and is archived and ta
   await page.getByRole("button", { name: "Edit channel" }).click();
   await dialog().getByRole("button", { name: "Parcel" }).click();
   await dialog().getByLabel("Description").fill("What left the house");
-  await dialog().getByLabel("Days to keep events").fill("7");
+  await dialog().getByLabel("Keep events for (days)").fill("7");
   await expectAccessible("a channel's dialog", page);
   await save();
   await dialog().waitFor({ state: "detached" });
@@ -73,7 +73,7 @@ test("a channel is given an icon, a description and days, and is archived and ta
 
   await page.getByRole("button", { name: "Edit channel" }).click();
   await dialog().getByRole("switch", { name: "Archived" }).click();
-  await dialog().getByLabel("Days to keep events").fill("");
+  await dialog().getByLabel("Keep events for (days)").fill("");
   await dialog().getByLabel("Icon").fill("");
   await save();
   await page.locator("main").getByText("Archived", { exact: true }).waitFor();
@@ -97,7 +97,7 @@ test("a channel is given an icon, a description and days, and is archived and ta
 test("a project keeps events for so many days, after a question where that deletes some", async () => {
   await post({ channel: "history", name: "Long ago", createdAt: Date.now() - 40 * dayMs });
   await page.goto(`${app.address}/p/default/settings`);
-  const field = page.getByLabel("Days that events are kept");
+  const field = page.getByLabel("Keep events for (days)");
   const form = page.locator("form").filter({ has: field });
   const kept = async () => {
     const headers = { cookie: await app.signIn() };
@@ -139,11 +139,11 @@ test("an event is deleted after a question", async () => {
   const { id } = await post({ channel: "mistakes", name: "Sent by mistake" });
   await page.goto(`${app.address}/p/default/channels/mistakes`);
   await article("Sent by mistake").click();
-  await page.getByRole("button", { name: "Delete the event" }).click();
+  await page.getByRole("button", { name: "Delete event" }).click();
   await dialog().getByRole("button", { name: "Cancel" }).click();
   await dialog().waitFor({ state: "detached" });
   expect((await app.request(`/api/events/${id}`)).status).toBe(200);
-  await page.getByRole("button", { name: "Delete the event" }).click();
+  await page.getByRole("button", { name: "Delete event" }).click();
   await dialog().getByRole("button", { name: "Delete" }).click();
   await page.getByRole("region", { name: "Event", exact: true }).waitFor({ state: "detached" });
   expect((await app.request(`/api/events/${id}`)).status).toBe(404);
@@ -179,7 +179,7 @@ test("a project is deleted once its short name is typed, and another is made", a
   expect(await button.isDisabled()).toBe(true);
   await dialog().getByLabel('Type "default" to confirm').fill("default");
   await button.click();
-  await page.getByText("You are in no project").waitFor();
+  await page.getByText("You're not in any project").waitFor();
   expect((await app.request("/api/channels")).status).toBe(401);
   await page.locator("main").getByRole("button", { name: "New project" }).click();
   await dialog().getByLabel("Name").fill("Second try");

@@ -75,7 +75,7 @@ describe("the first run", () => {
     const link = new URL(running.setupLink!);
     await page.goto(running.address + link.pathname + link.search);
     await expectAccessible("set-up");
-    await page.getByLabel("E-mail").fill(owner.email);
+    await page.getByLabel("Email").fill(owner.email);
     await page.getByLabel("Password", { exact: true }).fill(owner.password);
     await page.getByRole("button", { name: "Create account" }).click();
     await page.getByText("Waiting for your first event").first().waitFor();
@@ -140,7 +140,7 @@ describe("the feed", () => {
     await page.getByRole("alert").waitFor();
     await box.fill("user:u3 channel:payments");
     await box.press("Enter");
-    await page.getByRole("button", { name: "Remove the filter user u3" }).waitFor();
+    await page.getByRole("button", { name: "Remove filter: user u3" }).waitFor();
     await page.reload();
     await page.getByRole("article").filter({ hasText: "Money received" }).waitFor();
     await expectAccessible("search");
@@ -212,12 +212,13 @@ describe("notifying", () => {
     await page.goto(`${running.address}/p/default/settings`);
     await page.getByRole("switch", { name: "Push notifications on this device" }).click();
     await page.getByText("This device", { exact: true }).waitFor();
-    await page.getByRole("button", { name: "Send me a test" }).last().click();
+    await page.getByRole("button", { name: "Send a test" }).last().click();
     expect((await push.next()).payload).toMatchObject({ title: "🔔 It works" });
-    await page.getByRole("switch", { name: "E-mail notifications" }).click();
-    await page.getByRole("switch", { name: "E-mail notifications", checked: true }).waitFor();
-    await page.getByRole("button", { name: "Send me a test" }).first().click();
+    await page.getByRole("switch", { name: "Email notifications" }).click();
+    await page.getByRole("switch", { name: "Email notifications", checked: true }).waitFor();
+    await page.getByRole("button", { name: "Send a test" }).first().click();
     expect((await inbox.next()).to).toContain(owner.email);
+    await page.getByText("Test sent").nth(1).waitFor();
     await expectAccessible("settings");
   });
 
@@ -230,7 +231,7 @@ describe("notifying", () => {
     expect(payload).toMatchObject({ title: "⚠️ Refund asked for", url: `/p/default/events/${id}`, tag: id });
     expect((await inbox.next()).subject).toContain("Refund asked for");
     await page.goto(`${running.address}/p/default/events/${id}`);
-    for (const kind of ["Dashboard", "Browser push", "E-mail"]) {
+    for (const kind of ["Dashboard", "Browser push", "Email"]) {
       await page.getByRole("listitem").filter({ hasText: kind }).filter({ hasText: "Delivered" }).waitFor();
     }
     await expectAccessible("event");
@@ -268,7 +269,7 @@ describe("notifying", () => {
 describe("keys and sessions", () => {
   test("a key is shown once, works, and stops working when it is revoked", async () => {
     await page.goto(`${running.address}/p/default/keys`);
-    await page.getByRole("button", { name: "New key" }).first().click();
+    await page.getByRole("button", { name: "New API key" }).first().click();
     await page.getByRole("dialog").getByLabel("Name").fill("Till");
     await page.getByRole("button", { name: "Create key" }).click();
     await page
@@ -301,7 +302,7 @@ describe("keys and sessions", () => {
     expect(await status()).toBe(401);
   });
 
-  test("an event that was refused is mended and recorded", async () => {
+  test("a rejected event is fixed and sent again", async () => {
     const response = await fetch(`${running.address}/api/events`, {
       method: "POST",
       headers: { "content-type": "application/json", "x-api-key": key },
@@ -310,15 +311,15 @@ describe("keys and sessions", () => {
     expect(response.status).toBe(422);
     await page.goto(`${running.address}/p/default/refused`);
     await page.getByText('The tag "amount" must be a string').waitFor();
-    await expectAccessible("refused events");
-    await page.getByRole("button", { name: "Mend and record" }).click();
-    const body = page.getByLabel("The event, as JSON");
-    await expectAccessible("an event to be mended");
-    await page.getByRole("button", { name: "Record it" }).click();
+    await expectAccessible("rejected events");
+    await page.getByRole("button", { name: "Fix and resend" }).click();
+    const body = page.getByLabel("Event (JSON)");
+    await expectAccessible("an event to be fixed");
+    await page.getByRole("button", { name: "Resend" }).click();
     await page.getByRole("dialog").getByRole("alert").waitFor();
     await body.fill((await body.inputValue()).replace("12", '"12"'));
-    await page.getByRole("button", { name: "Record it" }).click();
-    await page.getByText("Nothing was refused").waitFor();
+    await page.getByRole("button", { name: "Resend" }).click();
+    await page.getByText("No rejected events").waitFor();
     await page.goto(`${running.address}/p/default`);
     await page.getByRole("article").filter({ hasText: "Late payment" }).waitFor();
   });
@@ -329,7 +330,7 @@ describe("keys and sessions", () => {
     const other = await browser.newContext({ colorScheme: "dark", viewport: { width: 390, height: 844 } });
     const phone = await other.newPage();
     await phone.goto(`${running.address}/p/default/keys`);
-    await phone.getByLabel("E-mail").fill(owner.email);
+    await phone.getByLabel("Email").fill(owner.email);
     await phone.getByLabel("Password", { exact: true }).fill(owner.password);
     await expectAccessible("sign-in", phone);
     await phone.getByRole("button", { name: "Sign in" }).click();
@@ -341,7 +342,7 @@ describe("keys and sessions", () => {
       ["/p/default", main.getByRole("article")],
       ["/p/default/settings", main.getByRole("heading", { name: "Devices" })],
       ["/p/default/keys", main.getByText("Till")],
-      ["/p/default/refused", main.getByText("Nothing was refused")],
+      ["/p/default/refused", main.getByText("No rejected events")],
       ["/notifications", main.getByText("Refund asked for")],
     ] as const;
     for (const [path, loaded] of pages) {

@@ -6,6 +6,7 @@ import { Alert } from "../components/ui/alert.tsx";
 import { Button } from "../components/ui/button.tsx";
 import { Field } from "../components/ui/field.tsx";
 import { queries } from "../queries.ts";
+import { tellTabs } from "../tabs.ts";
 import { Entrance } from "./entrance.tsx";
 
 export function SignInPage() {
@@ -17,6 +18,7 @@ export function SignInPage() {
     mutationFn: () => api("/api/auth/sign-in/email", { method: "POST", body: { email, password } }),
     onSuccess() {
       queries.clear();
+      tellTabs({ type: "signed-in" });
       return navigate({ href: pathOf(next), replace: true });
     },
   });
@@ -34,7 +36,7 @@ export function SignInPage() {
       <form onSubmit={submit} className="flex flex-col gap-4">
         {signIn.error && <Alert>{sentence(signIn.error)}</Alert>}
         <Field
-          label="E-mail"
+          label="Email"
           type="email"
           name="email"
           autoComplete="username"

@@ -1,18 +1,24 @@
 import { useNavigate } from "@tanstack/react-router";
 import { api, sentence } from "../api.ts";
+import { forgetFeeds } from "../feed/use-feed.ts";
 import { queries } from "../queries.ts";
 import { toast } from "../shell/toasts.tsx";
+import { beginSigningOut } from "./session.ts";
 
 export function useSignOut(): () => Promise<void> {
   const navigate = useNavigate();
   return async () => {
+    beginSigningOut(true);
     try {
       await api("/api/auth/sign-out", { method: "POST", body: {} });
     } catch (error) {
-      toast({ title: "You are still signed in", description: sentence(error), failed: true });
+      beginSigningOut(false);
+      toast({ title: "You're still signed in", description: sentence(error), failed: true });
       return;
     }
+    forgetFeeds();
     await navigate({ to: "/sign-in", search: {} });
     queries.clear();
+    beginSigningOut(false);
   };
 }

@@ -1,9 +1,15 @@
 import { Pencil } from "lucide-react";
-import { lazy, Suspense, useState } from "react";
+import { useState } from "react";
 import type { Channel } from "../../server/wire/channel.ts";
+import { lazyPart } from "../components/lazy-part.tsx";
 import { IconButton } from "../components/ui/icon-button.tsx";
+import { OnTop } from "../shell/overlays.tsx";
 
-const EditChannelDialog = lazy(() => import("./edit-channel-dialog.tsx"));
+type DialogProps = { channel: Channel; close: () => void };
+
+const EditChannelDialog = lazyPart<DialogProps>(
+  async () => (await import("./edit-channel-dialog.tsx")).default,
+);
 
 /** The button in a channel's title that opens its dialog. */
 export function EditChannel({ channel }: { channel: Channel }) {
@@ -18,9 +24,11 @@ export function EditChannel({ channel }: { channel: Channel }) {
       >
         <Pencil aria-hidden className="size-3.5" />
       </IconButton>
-      <Suspense fallback={null}>
-        {open && <EditChannelDialog channel={channel} close={() => setOpen(false)} />}
-      </Suspense>
+      {open && (
+        <OnTop close={() => setOpen(false)}>
+          <EditChannelDialog channel={channel} close={() => setOpen(false)} />
+        </OnTop>
+      )}
     </>
   );
 }

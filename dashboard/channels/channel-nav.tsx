@@ -98,12 +98,12 @@ export function ChannelNav({ onGo }: { onGo?: () => void }) {
         </button>
       )}
       {channels?.length === 0 && (
-        <p className="px-2 text-faint text-xs">A channel appears with its first event, or make one here.</p>
+        <p className="px-2 text-faint text-xs">Channels appear with their first event.</p>
       )}
       {!channels && !isError && [0, 1, 2, 3].map((row) => <Skeleton key={row} className="mx-2 my-2 h-4" />)}
       {isError && !channels && (
         <button type="button" onClick={() => void refetch()} className="px-2 text-left text-danger text-xs">
-          The channels did not load. Retry
+          Channels couldn't be loaded. Retry
         </button>
       )}
     </nav>

@@ -5,7 +5,7 @@ import { ChannelNav } from "./channel-nav.tsx";
 /** The left column, for a phone. */
 export default function ChannelsSheet({ close }: { close: () => void }) {
   return (
-    <Dialog open onOpenChange={close} title="Channels" form="sheet">
+    <Dialog open dismissible onOpenChange={close} title="Channels" form="sheet">
       <div className="-mx-3 flex flex-col">
         <ChannelNav onGo={close} />
         <ProjectList onGo={close} />

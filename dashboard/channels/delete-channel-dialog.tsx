@@ -1,10 +1,11 @@
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import type { Channel } from "../../server/wire/channel.ts";
 import type { Job } from "../../server/wire/job.ts";
 import { api } from "../api.ts";
 import { ConfirmDialog } from "../components/ui/confirm-dialog.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
+import { refresh } from "../queries.ts";
 import { channelsQuery } from "./channels.ts";
 
 type JobAnswer = { ok: true; job: Job };
@@ -15,7 +16,6 @@ const lookMsMax = 10_000;
 /** Asks, and starts the job that deletes a channel; then the dialog closes, and the list of channels follows the job. */
 export function DeleteChannelDialog({ channel, close }: { channel: Channel; close: () => void }) {
   const project = useProjectSlug();
-  const queries = useQueryClient();
   const navigate = useNavigate();
   const remove = useMutation({
     async mutationFn() {
@@ -28,7 +28,7 @@ export function DeleteChannelDialog({ channel, close }: { channel: Channel; clos
         ({ job } = await api<JobAnswer>(`/api/jobs/${job.id}`));
       }
     },
-    onSettled: () => queries.invalidateQueries({ queryKey: channelsQuery(project).queryKey }),
+    onSettled: () => refresh(channelsQuery(project).queryKey),
   });
   return (
     <ConfirmDialog
@@ -38,8 +38,7 @@ export function DeleteChannelDialog({ channel, close }: { channel: Channel; clos
       close={close}
       typed={channel.name}
     >
-      Its events go for good, in the background where they are many. The next event that names the channel
-      makes it anew.
+      All its events are permanently deleted; this can take a while. A new event recreates the channel.
     </ConfirmDialog>
   );
 }

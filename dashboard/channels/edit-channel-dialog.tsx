@@ -1,4 +1,4 @@
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useMutation } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import type { Channel } from "../../server/wire/channel.ts";
 import { limits } from "../../server/wire/limits.ts";
@@ -11,13 +11,13 @@ import { TextField } from "../components/ui/field.tsx";
 import { faultOf, faultOfForm } from "../components/ui/form-faults.ts";
 import { SwitchRow } from "../components/ui/switch.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
+import { refresh } from "../queries.ts";
 import { channelsQuery } from "./channels.ts";
 import { DeleteChannelDialog } from "./delete-channel-dialog.tsx";
 import { IconField } from "./icon-field.tsx";
 
 export default function EditChannelDialog({ channel, close }: { channel: Channel; close: () => void }) {
   const project = useProjectSlug();
-  const queries = useQueryClient();
   const [icon, setIcon] = useState(channel.icon ?? "");
   const [description, setDescription] = useState(channel.description ?? "");
   const [days, setDays] = useState(textOfDays(channel.retentionDays));
@@ -36,7 +36,7 @@ export default function EditChannelDialog({ channel, close }: { channel: Channel
         },
       }),
     async onSuccess() {
-      await queries.invalidateQueries({ queryKey: channelsQuery(project).queryKey });
+      await refresh(channelsQuery(project).queryKey);
       close();
     },
   });
@@ -59,12 +59,12 @@ export default function EditChannelDialog({ channel, close }: { channel: Channel
           onChange={(event) => setDescription(event.target.value)}
           rows={2}
           maxLength={limits.channelDescriptionCharacters}
-          placeholder="What comes here, and who looks after it"
+          placeholder="What this channel is for"
           fault={faultOf(change.error, "description")}
         />
         <DaysField
-          label="Days to keep events"
-          hint="Left empty, the project's setting holds."
+          label="Keep events for (days)"
+          hint="Leave empty to use the project's setting."
           value={days}
           onChange={setDays}
           fault={faultOf(change.error, "retentionDays")}
@@ -72,7 +72,7 @@ export default function EditChannelDialog({ channel, close }: { channel: Channel
         <div className="rounded-md border border-line">
           <SwitchRow
             label="Archived"
-            hint="Out of the list of channels. It goes on recording and notifying."
+            hint="Hidden from the sidebar. Events are still recorded and still notify."
             checked={archived}
             onChange={setArchived}
           />

@@ -1,4 +1,4 @@
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import type { Channel } from "../../server/wire/channel.ts";
@@ -7,12 +7,12 @@ import { api } from "../api.ts";
 import { faultOf } from "../components/ui/form-faults.ts";
 import { NameDialog } from "../components/ui/name-dialog.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
+import { refresh } from "../queries.ts";
 import { channelsQuery } from "./channels.ts";
 import { IconField } from "./icon-field.tsx";
 
 export default function NewChannelDialog({ close }: { close: () => void }) {
   const project = useProjectSlug();
-  const queries = useQueryClient();
   const navigate = useNavigate();
   const [icon, setIcon] = useState("");
   const create = useMutation({
@@ -23,7 +23,7 @@ export default function NewChannelDialog({ close }: { close: () => void }) {
         body: { name, ...(icon && { icon }) },
       }),
     onSuccess({ channel }) {
-      void queries.invalidateQueries({ queryKey: channelsQuery(project).queryKey });
+      void refresh(channelsQuery(project).queryKey);
       close();
       const params = { project, channel: channel.id };
       void navigate({ to: "/p/$project/channels/$channel", params, search: {} });
@@ -37,7 +37,11 @@ export default function NewChannelDialog({ close }: { close: () => void }) {
       action="Create channel"
       close={close}
       field={{
-        hint: "Short and simple. Events name it to get here.",
+        hint: (
+          <>
+            Use this name as <code className="font-mono">channel</code> when sending events.
+          </>
+        ),
         maxLength: limits.channelCharacters,
         placeholder: "payments",
         autoCapitalize: "none",

@@ -1,12 +1,21 @@
 import { useEffect, useSyncExternalStore } from "react";
 import type { Channel } from "../../server/wire/channel.ts";
-import { keep, recall } from "../storage.ts";
+import type { Entry } from "../feed/entries.ts";
+import type { Row } from "../feed/rows.ts";
+import { keep, onChoice, recall } from "../storage.ts";
 
-// How many events of each channel this browser has seen: what came since is unread. The server does not know it.
+// How many events of each channel this browser has shown: what came since is unread. The server does not know.
 
 type Seen = Record<string, number>;
 const seenByProject = new Map<string, Seen>();
 const listeners = new Set<() => void>();
+
+onChoice((key) => {
+  if (!key.startsWith("seen.")) return;
+  // What another tab has shown is read here as well.
+  seenByProject.delete(key.slice("seen.".length));
+  for (const listener of listeners) listener();
+});
 
 function seenIn(project: string): Seen | undefined {
   const known = seenByProject.get(project);
@@ -57,4 +66,29 @@ export function useUnread(project: string, channels: Channel[] | undefined, open
 
   return (channel: Channel): number =>
     seen && channel.id !== open ? Math.max(0, channel.events - (seen[channel.id] ?? 0)) : 0;
+}
+
+/**
+ * Marks channels as read whose unread events are all on screen, in the feed of all channels. `entries` are those of the
+ * feed, `last` is the last row that is drawn.
+ */
+export function useMarkShown(
+  project: string,
+  channels: Channel[] | undefined,
+  entries: readonly Entry[],
+  last: Row | undefined,
+) {
+  const seen = useSyncExternalStore(subscribe, () => seenIn(project));
+  const lastIndex = last?.kind === "event" ? last.index : -1;
+  useEffect(() => {
+    if (!channels || !seen || document.visibilityState !== "visible") return;
+    const unread = channels.filter(({ id, events }) => events > (seen[id] ?? 0));
+    if (unread.length === 0) return;
+    const shown = new Map<string, number>();
+    for (const { event } of entries.slice(0, lastIndex + 1)) {
+      shown.set(event.channelId, (shown.get(event.channelId) ?? 0) + 1);
+    }
+    const read = unread.filter(({ id, events }) => (shown.get(id) ?? 0) >= events - (seen[id] ?? 0));
+    if (read.length > 0) markSeen(project, read);
+  }, [project, channels, seen, entries, lastIndex]);
 }

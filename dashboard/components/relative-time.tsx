@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from "react";
+import { formatDate } from "./dates.ts";
 
 const listeners = new Set<() => void>();
 let now = Date.now();
@@ -21,28 +22,15 @@ function tick() {
   for (const listener of listeners) listener();
 }
 
-const exactFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
+const dayMs = 86_400_000;
 
-export function exactTime(at: number | string): string {
-  return exactFormat.format(new Date(at));
-}
-
-const mediumFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
-
-/** To the second, in the time of this browser; short enough for a line of a phone. */
-export function mediumTime(at: string): string {
-  return mediumFormat.format(new Date(at));
-}
-
-/** "now", "40s", "12m", "3h", "2d": as short as a dense list needs. */
-function shortAge(ms: number): string {
+/** "now", "40s", "12m", "3h": as short as a dense list needs. */
+function recentAge(ms: number): string {
   const seconds = Math.floor(ms / 1_000);
   if (seconds < 10) return "now";
   if (seconds < 60) return `${seconds - (seconds % 5)}s`;
   if (seconds < 3_600) return `${Math.floor(seconds / 60)}m`;
-  if (seconds < 86_400) return `${Math.floor(seconds / 3_600)}h`;
-  if (seconds < 86_400 * 60) return `${Math.floor(seconds / 86_400)}d`;
-  return `${Math.floor(seconds / (86_400 * 30))}mo`;
+  return `${Math.floor(seconds / 3_600)}h`;
 }
 
 const longFormat = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
@@ -56,17 +44,27 @@ function longAge(ms: number): string {
   return longFormat.format(-Math.floor(seconds / 86_400), "day");
 }
 
-type RelativeTimeProps = { at: number | string; long?: boolean; className?: string };
+/** `long` is for sentences, `clock` for rows below the heading of their day, `short` for rows without one. */
+type TimeForm = "short" | "clock" | "long";
 
-/** How long ago, with the exact time on hover and for machines. A clock that runs ahead reads "now". */
-export function RelativeTime({ at, long = false, className }: RelativeTimeProps) {
+function ageOf(time: number, form: TimeForm): string {
+  // A clock that runs ahead reads "now".
+  const ms = Math.max(0, now - time);
+  if (form === "long") return longAge(ms);
+  if (ms < dayMs) return recentAge(ms);
+  if (form === "clock") return formatDate(time, "clock");
+  if (ms < 7 * dayMs) return `${Math.floor(ms / dayMs)}d`;
+  return formatDate(time, new Date(time).getFullYear() === new Date(now).getFullYear() ? "day" : "dayOfYear");
+}
+
+type RelativeTimeProps = { at: number | string; form?: TimeForm; className?: string };
+
+/** How long ago, with the exact time on hover and for machines. */
+export function RelativeTime({ at, form = "short", className }: RelativeTimeProps) {
   const time = typeof at === "number" ? at : Date.parse(at);
-  const age = useSyncExternalStore(subscribe, () => {
-    const ms = Math.max(0, now - time);
-    return long ? longAge(ms) : shortAge(ms);
-  });
+  const age = useSyncExternalStore(subscribe, () => ageOf(time, form));
   return (
-    <time dateTime={new Date(time).toISOString()} title={exactTime(time)} className={className}>
+    <time dateTime={new Date(time).toISOString()} title={formatDate(time, "exact")} className={className}>
       {age}
     </time>
   );

@@ -1,6 +1,10 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { api } from "../api.ts";
+import { channelsQuery } from "../channels/channels.ts";
 import { ConfirmDialog } from "../components/ui/confirm-dialog.tsx";
+import { notificationsKey } from "../notifications/notifications.ts";
+import { refresh } from "../queries.ts";
+import { tellTabs } from "../tabs.ts";
 import { eventQuery } from "./event-query.ts";
 
 type Props = { project: string; id: string; close: () => void; onDeleted: () => Promise<void> };
@@ -14,13 +18,13 @@ export function DeleteEventDialog({ project, id, close, onDeleted }: Props) {
       // While it is on the page, what is removed would be asked for again.
       await onDeleted();
       queries.removeQueries({ queryKey: eventQuery(project, id).queryKey });
-      void queries.invalidateQueries({ queryKey: ["channels", project] });
+      tellTabs({ type: "event-deleted", project, id });
+      void refresh(channelsQuery(project).queryKey, notificationsKey);
     },
   });
   return (
-    <ConfirmDialog title="Delete this event?" action="Delete" run={remove} close={close}>
-      It goes for good, with its deliveries, and is no longer counted. A feed that is open shows it until it
-      is loaded again.
+    <ConfirmDialog title="Delete this event?" action="Delete event" run={remove} close={close}>
+      This permanently deletes the event and its delivery log.
     </ConfirmDialog>
   );
 }

@@ -3,7 +3,8 @@ import { clsx } from "clsx";
 import { Bell, type LucideIcon, Mail, MonitorSmartphone } from "lucide-react";
 import type { Delivery } from "../../server/wire/notification.ts";
 import { sentence } from "../api.ts";
-import { mediumTime, RelativeTime } from "../components/relative-time.tsx";
+import { formatDate } from "../components/dates.ts";
+import { RelativeTime } from "../components/relative-time.tsx";
 import { Button } from "../components/ui/button.tsx";
 import { Skeleton } from "../components/ui/states.tsx";
 import { deliveriesQuery } from "./event-query.ts";
@@ -12,21 +13,21 @@ import { Section } from "./section.tsx";
 const kinds: Record<Delivery["kind"], { icon: LucideIcon; name: string }> = {
   dashboard: { icon: Bell, name: "Dashboard" },
   browser: { icon: MonitorSmartphone, name: "Browser push" },
-  email: { icon: Mail, name: "E-mail" },
+  email: { icon: Mail, name: "Email" },
 };
 
 const states: Record<Delivery["state"], { name: string; className: string }> = {
   waiting: { name: "Waiting", className: "bg-warn-soft text-warn" },
   delivered: { name: "Delivered", className: "bg-good-soft text-good" },
   dead: { name: "Failed", className: "bg-danger-soft text-danger" },
-  cancelled: { name: "Cancelled", className: "bg-pressed text-muted" },
+  cancelled: { name: "Canceled", className: "bg-pressed text-muted" },
 };
 
 /** Who was notified of the event, how and when; or why nobody was. */
 export function Deliveries({ project, id }: { project: string; id: string }) {
   const { data, error, refetch } = useQuery(deliveriesQuery(project, id));
   return (
-    <Section title="Notifications sent">
+    <Section title="Notifications">
       {error ? (
         <div role="alert" className="flex items-center justify-between gap-3 text-muted text-sm">
           <span>{sentence(error)}</span>
@@ -65,7 +66,7 @@ function DeliveryItem({ delivery }: { delivery: Delivery }) {
           {delivery.deliveredAt && (
             <>
               {" · "}
-              <RelativeTime at={delivery.deliveredAt} long />
+              <RelativeTime at={delivery.deliveredAt} form="long" />
             </>
           )}
           {delivery.readAt && " · read"}
@@ -74,7 +75,7 @@ function DeliveryItem({ delivery }: { delivery: Delivery }) {
           <p className="hostile mt-1 text-xs">{delivery.detail}</p>
         )}
         {delivery.state === "waiting" && delivery.nextAttemptAt && delivery.attempts > 0 && (
-          <p className="text-muted text-xs">Next attempt: {mediumTime(delivery.nextAttemptAt)}</p>
+          <p className="text-muted text-xs">Next attempt: {formatDate(delivery.nextAttemptAt, "medium")}</p>
         )}
       </div>
       <span

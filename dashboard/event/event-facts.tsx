@@ -1,6 +1,8 @@
 import { Link } from "@tanstack/react-router";
+import { ListFilter } from "lucide-react";
 import type { ReactNode } from "react";
 import type { Event } from "../../server/wire/event.ts";
+import { foreignLink, isWebAddress } from "../components/web-address.ts";
 import { Section } from "./section.tsx";
 
 const linkClass = "hostile hover:text-accent hover:underline";
@@ -38,13 +40,13 @@ export function EventFacts({ event, project }: { event: Event; project: string }
             <span className="hostile">{event.event}</span>
           </Fact>
         )}
-        <Fact name="Notify">{event.notify ? "Yes" : "No"}</Fact>
+        <Fact name="Notification requested">{event.notify ? "Yes" : "No"}</Fact>
         {event.icon && /^[\w.-]+$/.test(event.icon) && (
           <Fact name="Icon">
             <span className="hostile font-mono text-xs">{event.icon}</span>
           </Fact>
         )}
-        <Fact name="Id">
+        <Fact name="ID">
           <span className="hostile font-mono text-xs">{event.id}</span>
         </Fact>
       </dl>
@@ -68,14 +70,7 @@ export function EventFacts({ event, project }: { event: Event; project: string }
                     {key}
                   </th>
                   <td className="hostile whitespace-pre-wrap py-1.5">
-                    <Link
-                      to="/p/$project"
-                      params={{ project }}
-                      search={{ [`tag.${key}`]: value }}
-                      className={linkClass}
-                    >
-                      {value || <span className="text-faint">empty</span>}
-                    </Link>
+                    <TagValue project={project} tag={key} value={value} />
                   </td>
                 </tr>
               ))}
@@ -84,6 +79,39 @@ export function EventFacts({ event, project }: { event: Event; project: string }
         </Section>
       )}
     </>
+  );
+}
+
+/** Leads to the events with the same tag; a web address opens. */
+function TagValue({ project, tag, value }: { project: string; tag: string; value: string }) {
+  const search = { [`tag.${tag}`]: value };
+  if (!isWebAddress(value)) {
+    return (
+      <Link to="/p/$project" params={{ project }} search={search} className={linkClass}>
+        {value || <span className="text-faint">empty</span>}
+      </Link>
+    );
+  }
+  return (
+    <span className="flex items-start gap-2">
+      <a
+        href={value}
+        {...foreignLink}
+        className="hostile flex-1 text-accent underline underline-offset-2 hover:no-underline"
+      >
+        {value}
+      </a>
+      <Link
+        to="/p/$project"
+        params={{ project }}
+        search={search}
+        aria-label={`Only events with ${tag} = ${value}`}
+        title="Only events with this tag"
+        className="-my-1 flex size-7 shrink-0 items-center justify-center rounded-md text-faint hover:bg-hover hover:text-ink max-md:size-10"
+      >
+        <ListFilter aria-hidden className="size-3.5" />
+      </Link>
+    </span>
   );
 }
 

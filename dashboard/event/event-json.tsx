@@ -11,7 +11,7 @@ export function EventJson({ event }: { event: Event }) {
       </summary>
       <div className="pt-2 pb-3">
         <CodeBlock
-          label="As the API returns it"
+          label="As returned by the API"
           code={JSON.stringify(event, null, 2)}
           copyLabel="Copy JSON"
         />

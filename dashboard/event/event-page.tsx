@@ -1,12 +1,19 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import { ArrowLeft, Trash2, X } from "lucide-react";
-import { lazy, Suspense, useState } from "react";
+import { ArrowLeft, SearchX, Trash2, X } from "lucide-react";
+import { Suspense, useState } from "react";
+import type { Event } from "../../server/wire/event.ts";
+import { ApiError, isTemporary, sentence } from "../api.ts";
+import { formatDate } from "../components/dates.ts";
+import { ErrorBoundary } from "../components/error-boundary.tsx";
 import { EventIcon } from "../components/event-icon.tsx";
-import { exactTime, mediumTime, RelativeTime } from "../components/relative-time.tsx";
+import { lazyPart } from "../components/lazy-part.tsx";
+import { RelativeTime } from "../components/relative-time.tsx";
+import { Button } from "../components/ui/button.tsx";
+import { CodeBlock } from "../components/ui/code-block.tsx";
 import { CopyButton } from "../components/ui/copy-button.tsx";
 import { IconButton } from "../components/ui/icon-button.tsx";
-import { ErrorState, Skeleton } from "../components/ui/states.tsx";
+import { EmptyState, ErrorState, Skeleton } from "../components/ui/states.tsx";
 import { filtersIn } from "../feed/filters.ts";
 import { useShortcuts } from "../shell/shortcuts.ts";
 import { DeleteEventDialog } from "./delete-dialog.tsx";
@@ -16,7 +23,7 @@ import { EventJson } from "./event-json.tsx";
 import { eventQuery } from "./event-query.ts";
 import { Section } from "./section.tsx";
 
-const Markdown = lazy(() => import("./markdown.tsx"));
+const Markdown = lazyPart(async () => (await import("./markdown.tsx")).default);
 
 /** One event: a panel at the right of the feed, and the whole page on a phone. */
 export function EventPage() {
@@ -29,28 +36,23 @@ export function EventPage() {
   return (
     <section
       aria-label="Event"
-      className="flex w-full min-w-0 flex-col bg-surface max-md:absolute max-md:inset-0 max-md:z-20 md:w-[46%] md:max-w-[580px] md:shrink-0 md:border-line md:border-l"
+      className="flex w-full min-w-0 flex-col bg-surface max-md:absolute max-md:inset-0 max-md:z-20 md:w-[46%] md:min-w-68 md:max-w-[580px] md:shrink-0 md:border-line md:border-l"
     >
       <div className="flex h-13 shrink-0 items-center gap-2 border-line border-b px-2 md:h-11 md:pr-2 md:pl-5">
-        <IconButton label="Back to the feed" onClick={close} className="size-10 md:hidden">
+        <IconButton label="Back to feed" onClick={close} className="size-10 md:hidden">
           <ArrowLeft aria-hidden className="size-5" />
         </IconButton>
         <span className="flex-1 font-medium text-muted text-sm">Event</span>
         <CopyButton text={location.href} label="Copy link" look="ghost" className="h-7" />
         <IconButton
-          label="Delete the event"
+          label="Delete event"
           title="Delete"
           onClick={() => setDeleting(true)}
           className="size-8 max-md:size-10"
         >
           <Trash2 aria-hidden className="size-4" />
         </IconButton>
-        <IconButton
-          label="Close the event"
-          title="Close (Esc)"
-          onClick={close}
-          className="size-8 max-md:hidden"
-        >
+        <IconButton label="Close event" title="Close (Esc)" onClick={close} className="size-8 max-md:hidden">
           <X aria-hidden className="size-4" />
         </IconButton>
       </div>
@@ -59,33 +61,35 @@ export function EventPage() {
       )}
       <div className="min-h-0 flex-1 overflow-y-auto">
         {error ? (
-          <ErrorState title="The event did not load" error={error} retry={() => void refetch()} />
+          <EventError error={error} retry={() => void refetch()} close={close} />
         ) : event ? (
-          <>
+          <ErrorBoundary of={event} fallback={() => <BrokenEvent event={event} />}>
             <header className="flex items-start gap-3.5 px-4 pt-5 pb-4 md:px-5">
               <EventIcon icon={event.icon} name={event.name} size="lg" />
               <div className="min-w-0 flex-1">
                 <h1 className="hostile font-semibold text-xl leading-6">{event.name}</h1>
                 <p className="mt-1 text-muted text-sm">
-                  <time dateTime={event.createdAt} title={exactTime(event.createdAt)}>
-                    {mediumTime(event.createdAt)}
+                  <time dateTime={event.createdAt} title={formatDate(event.createdAt, "exact")}>
+                    {formatDate(event.createdAt, "medium")}
                   </time>
                   <span aria-hidden> · </span>
-                  <RelativeTime at={event.createdAt} long />
+                  <RelativeTime at={event.createdAt} form="long" />
                 </p>
               </div>
             </header>
             <EventFacts event={event} project={project} />
             {event.description && (
               <Section title="Description">
-                <Suspense fallback={<Skeleton className="h-16" />}>
-                  <Markdown text={event.description} />
-                </Suspense>
+                <ErrorBoundary of={event} fallback={() => <PlainText text={event.description!} />}>
+                  <Suspense fallback={<Skeleton className="h-16" />}>
+                    <Markdown text={event.description} />
+                  </Suspense>
+                </ErrorBoundary>
               </Section>
             )}
             <Deliveries project={project} id={id} />
             <EventJson event={event} />
-          </>
+          </ErrorBoundary>
         ) : (
           <EventSkeleton />
         )}
@@ -94,8 +98,38 @@ export function EventPage() {
   );
 }
 
-/** Back to the feed as it was: the channel's page where it was narrowed to one. */
-/** Resolves once the feed stands alone. */
+function EventError({ error, retry, close }: { error: unknown; retry: () => void; close: () => void }) {
+  if (isTemporary(error))
+    return <ErrorState title="The event couldn't be loaded" error={error} retry={retry} />;
+  const isGone = error instanceof ApiError && error.status === 404;
+  return (
+    <EmptyState
+      icon={<SearchX aria-hidden />}
+      title={isGone ? "Event not found" : "The event couldn't be loaded"}
+      action={<Button onClick={close}>Back to feed</Button>}
+    >
+      {isGone ? "It may have been deleted, or it's in another project." : sentence(error)}
+    </EmptyState>
+  );
+}
+
+/** An event that no part of the page can draw still has its data. */
+function BrokenEvent({ event }: { event: Event }) {
+  return (
+    <div className="flex flex-col gap-4 px-4 py-5 md:px-5">
+      <p role="alert" className="text-muted text-sm">
+        This event can't be shown in full. Here is its data.
+      </p>
+      <CodeBlock label="JSON" code={JSON.stringify(event, null, 2)} />
+    </div>
+  );
+}
+
+function PlainText({ text }: { text: string }) {
+  return <p className="hostile whitespace-pre-wrap text-base">{text}</p>;
+}
+
+/** Back to the feed as it was, or to the channel that it was filtered by. Resolves once the feed stands alone. */
 function useClose(project: string): () => Promise<void> {
   const navigate = useNavigate();
   const { channel, ...search } = filtersIn(useSearch({ strict: false }));

@@ -1,13 +1,40 @@
+import { Square, SquareCheck } from "lucide-react";
 import { lexer, type Token, type Tokens } from "marked";
 import { Fragment, type ReactNode, useMemo } from "react";
+import { foreignLink } from "../components/web-address.ts";
 
 /**
  * Markdown as React elements, made from the parser's tokens: no HTML is ever put together from an event's text, so
  * none can get in. HTML that was written into it is shown as the text that it is.
  */
 export default function Markdown({ text }: { text: string }) {
-  const tokens = useMemo(() => lexer(text, { gfm: true, breaks: true }), [text]);
+  const tokens = useMemo(() => parse(text), [text]);
+  if (!tokens) return <p className="hostile whitespace-pre-wrap text-base">{text}</p>;
   return <div className="markdown hostile flex flex-col gap-2.5 text-base">{blocks(tokens)}</div>;
+}
+
+const depthMax = 24;
+/** A line that begins with this many quotes or list items is no text that a person wrote. */
+const deepLine = new RegExp(`^(?:[ \\t]*(?:>|[-*+]|\\d{1,9}[.)])){${depthMax},}`, "m");
+
+/** Null for a text that is nested so deeply that it would take the parser, or the browser, all its stack. */
+function parse(text: string): Token[] | null {
+  if (deepLine.test(text)) return null;
+  try {
+    const tokens = lexer(text, { gfm: true, breaks: true });
+    return isDeep(tokens, depthMax) ? null : tokens;
+  } catch (error) {
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
+}
+
+function isDeep(tokens: Token[], levels: number): boolean {
+  if (levels === 0) return true;
+  return tokens.some((token) => {
+    const { items = [] } = token as Partial<Tokens.List>;
+    return ("tokens" in token && isDeep(token.tokens ?? [], levels - 1)) || isDeep(items, levels - 1);
+  });
 }
 
 function blocks(tokens: Token[]): ReactNode[] {
@@ -47,6 +74,8 @@ function block(token: Token): ReactNode {
       return <List list={token as Tokens.List} />;
     case "table":
       return <Table table={token as Tokens.Table} />;
+    case "checkbox":
+      return checkbox(token as Tokens.Checkbox);
     case "html":
       return <p className="whitespace-pre-wrap">{token.raw.trim()}</p>;
     default:
@@ -76,10 +105,21 @@ function inline(token: Token): ReactNode {
     case "escape":
       return token.text;
     case "checkbox":
-      return null;
+      return checkbox(token as Tokens.Checkbox);
     default:
       return token.raw;
   }
+}
+
+function checkbox({ checked }: Tokens.Checkbox): ReactNode {
+  const Icon = checked ? SquareCheck : Square;
+  return (
+    <Icon
+      role="img"
+      aria-label={checked ? "Done" : "To do"}
+      className="mr-1.5 inline size-4 align-[-3px] text-muted"
+    />
+  );
 }
 
 const entities: Record<string, string> = {
@@ -101,12 +141,7 @@ function SafeLink({ href, children }: { href: string; children: ReactNode }) {
   const scheme = URL.parse(href, location.origin)?.protocol;
   if (scheme !== "https:" && scheme !== "http:" && scheme !== "mailto:") return <>{children}</>;
   return (
-    <a
-      href={href}
-      target="_blank"
-      rel="noopener noreferrer nofollow"
-      className="text-accent underline underline-offset-2"
-    >
+    <a href={href} {...foreignLink} className="text-accent underline underline-offset-2">
       {children}
     </a>
   );
@@ -115,8 +150,7 @@ function SafeLink({ href, children }: { href: string; children: ReactNode }) {
 function List({ list }: { list: Tokens.List }) {
   const items = list.items.map((item, index) => (
     // biome-ignore lint/suspicious/noArrayIndexKey: the tokens of one text never change places
-    <li key={index} className="pl-0.5">
-      {item.task && <span>{item.checked ? "☑ " : "☐ "}</span>}
+    <li key={index} className={item.task ? "-ml-5 list-none" : "pl-0.5"}>
       {item.tokens.map((token, position) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: the same
         <Fragment key={position}>{token.type === "text" ? inline(token) : block(token)}</Fragment>

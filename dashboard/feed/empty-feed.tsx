@@ -1,7 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Inbox, SearchX } from "lucide-react";
-import { useMe } from "../account/me.ts";
 import { channelsQuery } from "../channels/channels.ts";
 import { Button, buttonClass } from "../components/ui/button.tsx";
 import { CodeBlock } from "../components/ui/code-block.tsx";
@@ -13,17 +12,16 @@ import type { Filters } from "./filters.ts";
 type EmptyFeedProps = { project: string; filters: Filters; clear: () => void };
 
 export function EmptyFeed({ project, filters, clear }: EmptyFeedProps) {
-  const { baseUrl } = useMe();
   const { data: channels } = useQuery(channelsQuery(project));
   const { channel, ...others } = filters;
   if (Object.keys(others).length > 0) {
     return (
       <EmptyState
         icon={<SearchX aria-hidden />}
-        title="No events match"
-        action={<Button onClick={clear}>Clear the filters</Button>}
+        title="No matching events"
+        action={<Button onClick={clear}>Clear filters</Button>}
       >
-        Nothing that was sent so far fits these filters. What comes and fits will show up here.
+        No events match these filters yet. New matches appear here.
       </EmptyState>
     );
   }
@@ -38,7 +36,7 @@ export function EmptyFeed({ project, filters, clear }: EmptyFeedProps) {
               <h2 className="font-semibold text-xl">Waiting for your first event</h2>
             </div>
             <p className="max-w-sm text-balance text-muted text-sm">
-              Send one with this line, and watch it appear here. It needs an API key of this project.
+              Send one with this command and watch it appear here. You need an API key for this project.
             </p>
           </div>
         ) : (
@@ -48,13 +46,13 @@ export function EmptyFeed({ project, filters, clear }: EmptyFeedProps) {
             </div>
             <h2 className="font-semibold text-lg">No events in this channel yet</h2>
             <p className="max-w-sm text-balance text-muted text-sm">
-              They show up here at once when something reports to it.
+              Events appear here as soon as they arrive.
             </p>
           </div>
         )}
         <CodeBlock
-          label="In a terminal"
-          code={curlLine({ baseUrl, key: "YOUR_API_KEY", ...(channel !== undefined && { channel }) })}
+          label="Run this in a terminal"
+          code={curlLine({ key: "YOUR_API_KEY", ...(channel !== undefined && { channel }) })}
         />
         <div className="flex justify-center">
           <Link to="/p/$project/keys" params={{ project }} className={buttonClass()}>

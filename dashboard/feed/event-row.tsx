@@ -2,11 +2,11 @@ import { Link } from "@tanstack/react-router";
 import { clsx } from "clsx";
 import { BellRing, UserRound } from "lucide-react";
 import { memo } from "react";
-import type { Event } from "../../server/wire/event.ts";
 import { EventIcon } from "../components/event-icon.tsx";
 import { RelativeTime } from "../components/relative-time.tsx";
 import type { Entry } from "./entries.ts";
 import type { Filters } from "./filters.ts";
+import { TagChips } from "./tag-chips.tsx";
 import type { Room } from "./use-room.ts";
 
 type EventRowProps = {
@@ -21,14 +21,10 @@ type EventRowProps = {
   onFocus: (id: string) => void;
 };
 
-const chipClass =
-  "relative z-10 inline-flex h-5 min-w-0 shrink items-center rounded border border-line bg-canvas px-1.5 text-muted text-xs hover:border-line-strong hover:bg-pressed";
-
 /** With room, the tags have their own column, so that the eye finds them; without, their own line. */
-const columns: Record<Room, string> = {
+const layouts: Record<Room["kind"], string> = {
   narrow: "flex items-start py-2.5",
-  medium: "grid grid-cols-[auto_minmax(0,1fr)_minmax(0,1fr)_36px] items-center",
-  wide: "grid grid-cols-[auto_minmax(0,5fr)_minmax(0,7fr)_36px] items-center",
+  wide: "grid grid-cols-[auto_minmax(0,11fr)_minmax(0,8fr)_56px] items-center",
 };
 
 /** Rows that came by the stream light up once, when they are drawn the first time. */
@@ -36,7 +32,7 @@ const arrivalMs = 1_500;
 
 export const EventRow = memo(function EventRow(props: EventRowProps) {
   const { entry, project, filters, position, open, active, room, addFilter, onFocus } = props;
-  const narrow = room === "narrow";
+  const narrow = room.kind === "narrow";
   const { event } = entry;
   const arriving = entry.arrivedAt > 0 && Date.now() - entry.arrivedAt < arrivalMs;
   return (
@@ -52,7 +48,7 @@ export const EventRow = memo(function EventRow(props: EventRowProps) {
         "focus-visible:outline-offset-[-2px]",
         open ? "bg-accent-soft shadow-[inset_2px_0_var(--accent)]" : "hover:bg-hover",
         arriving && "animate-arrive",
-        columns[room],
+        layouts[room.kind],
       )}
     >
       <EventIcon icon={event.icon} name={event.name} />
@@ -71,9 +67,15 @@ export const EventRow = memo(function EventRow(props: EventRowProps) {
             {event.name}
           </Link>
           {event.notify && (
-            <BellRing aria-label="Notified" role="img" className="size-3 shrink-0 text-faint" />
+            <BellRing aria-label="Notification requested" role="img" className="size-3 shrink-0 text-faint" />
           )}
-          {narrow && <RelativeTime at={entry.at} className="relative ml-auto pl-2 text-faint text-xs" />}
+          {narrow && (
+            <RelativeTime
+              at={entry.at}
+              form="clock"
+              className="relative ml-auto shrink-0 pl-2 text-faint text-xs"
+            />
+          )}
         </div>
         <div className="flex h-4 items-center gap-3 text-muted text-xs">
           <Link
@@ -100,47 +102,19 @@ export const EventRow = memo(function EventRow(props: EventRowProps) {
           )}
         </div>
         {narrow && Object.keys(event.tags).length > 0 && (
-          <Tags event={event} addFilter={addFilter} most={3} className="mt-2" />
+          <TagChips tags={event.tags} widthPx={room.tagsPx} addFilter={addFilter} isLarge />
         )}
       </div>
       {!narrow && (
         <>
-          <Tags event={event} addFilter={addFilter} most={room === "wide" ? 5 : 2} />
-          <RelativeTime at={entry.at} className="relative text-right text-faint text-xs" />
+          <TagChips tags={event.tags} widthPx={room.tagsPx} addFilter={addFilter} />
+          <RelativeTime
+            at={entry.at}
+            form="clock"
+            className="relative whitespace-nowrap text-right text-faint text-xs"
+          />
         </>
       )}
     </article>
   );
 });
-
-type TagsProps = {
-  event: Event;
-  most: number;
-  className?: string;
-  addFilter: (key: string, value: string) => void;
-};
-
-function Tags({ event, most, className, addFilter }: TagsProps) {
-  const tags = Object.entries(event.tags);
-  return (
-    <div className={clsx("flex min-w-0 items-center gap-1 overflow-hidden", className)}>
-      {tags.slice(0, most).map(([key, value]) => (
-        <button
-          key={key}
-          type="button"
-          tabIndex={-1}
-          onClick={() => addFilter(`tag.${key}`, value)}
-          title={`Only events with ${key} = ${value}`}
-          className={chipClass}
-        >
-          <span className="hostile-line max-w-44">
-            {key} <span className="text-ink">{value}</span>
-          </span>
-        </button>
-      ))}
-      {tags.length > most && (
-        <span className="shrink-0 pl-0.5 text-faint text-xs">+{tags.length - most}</span>
-      )}
-    </div>
-  );
-}

@@ -1,18 +1,23 @@
+import { useQuery } from "@tanstack/react-query";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { ArrowUp } from "lucide-react";
-import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { type PointerEvent, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { sentence } from "../api.ts";
+import { channelsQuery } from "../channels/channels.ts";
+import { useMarkShown } from "../channels/unread.ts";
+import { ErrorBoundary } from "../components/error-boundary.tsx";
 import { Button } from "../components/ui/button.tsx";
 import { EventRow } from "./event-row.tsx";
 import { FeedSkeleton } from "./feed-skeleton.tsx";
-import type { Feed, FeedState } from "./feed-store.ts";
+import type { FeedState } from "./feed-store.ts";
 import type { Filters } from "./filters.ts";
 import { dayLabel, heightOf, toRows } from "./rows.ts";
+import type { KeptFeed } from "./use-feed.ts";
 import { useFeedKeys } from "./use-feed-keys.ts";
 import { useRoom } from "./use-room.ts";
 
 type FeedListProps = {
-  feed: Feed;
+  kept: KeptFeed;
   state: FeedState;
   project: string;
   filters: Filters;
@@ -21,17 +26,21 @@ type FeedListProps = {
   addFilter: (key: string, value: string) => void;
 };
 
+/** A pointer that was left lying on the list does not hold it for ever. */
+const pointerRestMs = 30_000;
 /** Further from the top than this, new events wait; they come in again when the top is reached. */
 const holdAtPx = 48;
 const olderWithinRows = 20;
 
-export function FeedList({ feed, state, project, filters, openId, label, addFilter }: FeedListProps) {
+export function FeedList({ kept, state, project, filters, openId, label, addFilter }: FeedListProps) {
+  const { feed } = kept;
   const scroller = useRef<HTMLDivElement>(null);
   const room = useRoom(scroller);
-  const narrow = room === "narrow";
+  const narrow = room.kind === "narrow";
   const rows = useMemo(() => toRows(state.entries), [state.entries]);
-  const [activeId, setActiveId] = useState<string>();
+  const [activeId, setActiveId] = useState<string | null>();
 
+  const [initialOffset] = useState(() => scrollOf(kept));
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
@@ -44,6 +53,7 @@ export function FeedList({ feed, state, project, filters, openId, label, addFilt
       [rows],
     ),
     overscan: 6,
+    initialOffset,
   });
   // Heights changed with the width: what was worked out for the other ones is void.
   // biome-ignore lint/correctness/useExhaustiveDependencies: the width is why they are void
@@ -55,10 +65,25 @@ export function FeedList({ feed, state, project, filters, openId, label, addFilt
     if (lastShown >= rows.length - olderWithinRows && state.older === "idle") void feed.loadOlder();
   }, [lastShown, rows.length, state.older, feed]);
 
+  const { data: channels } = useQuery(channelsQuery(project));
+  const showsAll = Object.keys(filters).length === 0 && state.held === 0 && !state.isStale;
+  useMarkShown(project, channels, showsAll ? state.entries : [], rows[lastShown]);
+
   const toTop = useCallback(() => {
-    feed.hold(false);
+    feed.showNew();
+    setActiveId(null);
     scroller.current?.scrollTo({ top: 0 });
   }, [feed]);
+
+  const onScroll = useCallback(() => {
+    const { scrollTop } = scroller.current!;
+    kept.scroll = { entry: historyEntry(), top: scrollTop };
+    feed.hold("scrolled", scrollTop > holdAtPx);
+  }, [kept, feed]);
+  // An event that opens is another entry of the history, at the same place of the list.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: see above
+  useLayoutEffect(onScroll, [onScroll, openId]);
+  const pointer = usePointerHold(kept);
 
   useFeedKeys({
     rows,
@@ -80,12 +105,12 @@ export function FeedList({ feed, state, project, filters, openId, label, addFilt
   const tabStop = activeId && drawn.includes(activeId) ? activeId : drawn[0];
 
   return (
-    <div className="relative min-h-0 flex-1">
-      <NewPill count={state.held} onClick={toTop} />
+    <div className="relative min-h-0 flex-1" {...pointer}>
+      <NewPill count={state.held} isStale={state.isStale} onClick={toTop} />
       <div
         ref={scroller}
         className="h-full overflow-y-auto overflow-x-hidden [overflow-anchor:none]"
-        onScroll={(event) => feed.hold(event.currentTarget.scrollTop > holdAtPx)}
+        onScroll={onScroll}
       >
         <div
           role="feed"
@@ -113,17 +138,19 @@ export function FeedList({ feed, state, project, filters, openId, label, addFilt
             const { id } = row.entry.event;
             return (
               <div key={key} style={place} className="absolute inset-x-0 top-0">
-                <EventRow
-                  entry={row.entry}
-                  project={project}
-                  filters={filters}
-                  position={row.index + 1}
-                  open={id === openId}
-                  active={id === tabStop}
-                  room={room}
-                  addFilter={addFilter}
-                  onFocus={setActiveId}
-                />
+                <ErrorBoundary of={row.entry} fallback={() => <BrokenRow />}>
+                  <EventRow
+                    entry={row.entry}
+                    project={project}
+                    filters={filters}
+                    position={row.index + 1}
+                    open={id === openId}
+                    active={id === tabStop}
+                    room={room}
+                    addFilter={addFilter}
+                    onFocus={setActiveId}
+                  />
+                </ErrorBoundary>
               </div>
             );
           })}
@@ -134,17 +161,51 @@ export function FeedList({ feed, state, project, filters, openId, label, addFilt
   );
 }
 
-function NewPill({ count, onClick }: { count: number; onClick: () => void }) {
+function BrokenRow() {
+  return (
+    <p className="h-full border-line border-b px-5 py-4 text-muted text-sm">This event can't be shown.</p>
+  );
+}
+
+/** The history's entry that the page stands on: going back leads to the same one. */
+function historyEntry(): string {
+  return history.state?.__TSR_key ?? "";
+}
+
+function scrollOf({ scroll }: KeptFeed): number {
+  return scroll?.entry === historyEntry() ? scroll.top : 0;
+}
+
+/** While the pointer moves over the list nothing else does, so that a click meets the row it was meant for. */
+function usePointerHold({ feed }: KeptFeed) {
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const release = useCallback(() => {
+    clearTimeout(timer.current);
+    feed.hold("pointer", false);
+  }, [feed]);
+  useEffect(() => release, [release]);
+  return {
+    onPointerMove({ pointerType }: PointerEvent) {
+      if (pointerType === "touch") return;
+      clearTimeout(timer.current);
+      timer.current = setTimeout(release, pointerRestMs);
+      feed.hold("pointer", true);
+    },
+    onPointerLeave: release,
+  };
+}
+
+function NewPill({ count, isStale, onClick }: { count: number; isStale: boolean; onClick: () => void }) {
   return (
     <div aria-live="polite" className="pointer-events-none absolute inset-x-0 top-3 z-20 flex justify-center">
-      {count > 0 && (
+      {(count > 0 || isStale) && (
         <button
           type="button"
           onClick={onClick}
           className="pointer-events-auto flex h-8 animate-rise items-center gap-1.5 rounded-full bg-accent px-3.5 font-medium text-on-accent text-sm shadow-md"
         >
           <ArrowUp aria-hidden className="size-3.5" />
-          {count.toLocaleString("en")} new
+          {isStale ? "New events" : `${count.toLocaleString("en")} new`}
         </button>
       )}
     </div>
@@ -162,5 +223,5 @@ function Foot({ state, loadOlder }: { state: FeedState; loadOlder: () => void })
     );
   }
   if (state.older !== "end") return <div className="h-16" />;
-  return <p className="p-6 text-center text-faint text-xs">That is where it began.</p>;
+  return <p className="p-6 text-center text-faint text-xs">You've reached the first event.</p>;
 }

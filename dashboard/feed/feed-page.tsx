@@ -3,9 +3,11 @@ import { Outlet, useNavigate, useParams, useSearch } from "@tanstack/react-route
 import { clsx } from "clsx";
 import { Hash } from "lucide-react";
 import { useCallback, useMemo } from "react";
+import { isTemporary } from "../api.ts";
 import { ChannelLine, EditChannel } from "../channels/channel-line.tsx";
 import { channelsQuery } from "../channels/channels.ts";
 import { EventIcon } from "../components/event-icon.tsx";
+import { Button } from "../components/ui/button.tsx";
 import { ErrorState } from "../components/ui/states.tsx";
 import { eventQuery } from "../event/event-query.ts";
 import { LiveIndicator } from "../live/live-indicator.tsx";
@@ -14,7 +16,7 @@ import { EmptyFeed } from "./empty-feed.tsx";
 import { FeedList } from "./feed-list.tsx";
 import { FeedSkeleton } from "./feed-skeleton.tsx";
 import { FilterBar } from "./filter-bar.tsx";
-import { type Filters, filtersIn } from "./filters.ts";
+import { type Filters, filtersIn, searchFault } from "./filters.ts";
 import { useFeed } from "./use-feed.ts";
 
 /** The live feed of a project or of one channel; an event that is open stands beside it, or covers it on a phone. */
@@ -26,8 +28,9 @@ export function FeedPage() {
   const key = JSON.stringify(filters);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the key says when they are others
   const stable = useMemo(() => filters, [key]);
-  const { feed, state } = useFeed(project, stable);
+  const { kept, state } = useFeed(project, stable);
   const { data: channels } = useQuery(channelsQuery(project));
+  const fault = searchFault(stable);
   const navigate = useNavigate();
 
   const change = useCallback(
@@ -84,20 +87,27 @@ export function FeedPage() {
         >
           <FilterBar project={project} filters={channelIsPage ? chips : stable} change={withChannel} />
           {state.status === "loading" && <FeedSkeleton />}
-          {state.status === "error" && (
-            <ErrorState
-              title="The events did not load"
-              error={state.error}
-              retry={() => void feed.reload()}
-            />
-          )}
+          {state.status === "error" &&
+            (isTemporary(state.error) ? (
+              <ErrorState
+                title="Events couldn't be loaded"
+                error={state.error}
+                retry={() => void kept.feed.reload()}
+              />
+            ) : (
+              <ErrorState
+                title={fault === null ? "These filters don't work" : "This search isn't valid"}
+                error={fault === null ? state.error : new Error(fault)}
+                action={<Button onClick={() => change({})}>Clear filters</Button>}
+              />
+            ))}
           {state.status === "ready" &&
             (state.entries.length === 0 ? (
               <EmptyFeed project={project} filters={stable} clear={() => change({})} />
             ) : (
               <FeedList
                 key={`${project} ${key}`}
-                feed={feed}
+                kept={kept}
                 state={state}
                 project={project}
                 filters={stable}

@@ -6,8 +6,10 @@ export type FeedState = {
   status: "loading" | "ready" | "error";
   error: unknown;
   entries: readonly Entry[];
-  /** New events that wait above, because the reader is further down. */
+  /** New events that wait above, because the reader is further down or points at the list. */
   held: number;
+  /** Events were missed that can't be counted: the feed is listed again when the reader asks for what is new. */
+  isStale: boolean;
   older: "idle" | "loading" | "error" | "end";
   olderError: unknown;
 };
@@ -19,6 +21,9 @@ type FetchPage = (query: Record<string, string | undefined>, signal: AbortSignal
 const entriesMax = 5_000;
 const entriesKept = 3_000;
 const heldMax = 2_000;
+
+/** The reader has scrolled down, or the pointer is over the list, where a row must not move under a click. */
+type HoldReason = "scrolled" | "pointer";
 
 export type Feed = ReturnType<typeof createFeed>;
 
@@ -33,14 +38,15 @@ export function createFeed(filters: Filters, fetchPage: FetchPage) {
     error: null,
     entries: [],
     held: 0,
+    isStale: false,
     older: "idle",
     olderError: null,
   };
   let ids = new Set<string>();
+  /** A page or a batch that is on its way may still hold them. */
+  const deleted = new Set<string>();
   let held: Entry[] = [];
-  let holding = false;
-  /** Too many are held to keep them: the feed is listed anew when the reader returns to the top. */
-  let overflown = false;
+  const holding = new Set<HoldReason>();
   /** Where the listing goes on. */
   let tail: { to?: string; cursor?: string } = {};
   let loading = new AbortController();
@@ -65,36 +71,38 @@ export function createFeed(filters: Filters, fetchPage: FetchPage) {
     loading.abort();
     loading = new AbortController();
     const { signal } = loading;
-    change({ status: state.entries.length > 0 ? "ready" : "loading", error: null });
+    const hasEntries = state.entries.length > 0;
+    if (!hasEntries) change({ status: "loading", error: null });
     // What arrives while the page is on its way is newer than the page or in it: both are merged.
-    ids = new Set();
-    held = [];
-    overflown = false;
-    const early = merging;
     early.length = 0;
-    fetching = true;
+    isFetching = true;
     try {
       const page = await fetchPage({}, signal);
-      fetching = false;
+      isFetching = false;
+      ids = new Set(deleted);
+      held = [];
       const listed = admit(page.events, 0);
       tail = page.nextCursor ? { cursor: page.nextCursor } : {};
       const entries = merge(listed, admit(early, Date.now()));
-      change({ status: "ready", entries, held: 0, older: page.nextCursor ? "idle" : "end" });
+      const older = page.nextCursor ? "idle" : "end";
+      change({ status: "ready", error: null, entries, held: 0, isStale: false, older, olderError: null });
     } catch (error) {
       if (signal.aborted) return;
-      fetching = false;
-      change({ status: "error", error });
+      isFetching = false;
+      if (!hasEntries) return change({ status: "error", error });
+      // What is shown stays, and is listed again when the connection is back.
+      change({ isStale: true });
     }
   }
 
-  let fetching = false;
-  const merging: Event[] = [];
+  let isFetching = false;
+  const early: Event[] = [];
 
   function take(batch: readonly Event[]) {
     const wanted = batch.filter(matches);
     if (wanted.length === 0) return;
-    if (fetching) {
-      merging.push(...wanted);
+    if (isFetching) {
+      early.push(...wanted);
       return;
     }
     if (state.status !== "ready") return;
@@ -105,13 +113,15 @@ export function createFeed(filters: Filters, fetchPage: FetchPage) {
       wanted.length > 8 ? 0 : Date.now(),
     );
     if (fresh.length === 0) return;
-    if (!holding) return change(trimmed(merge(fresh, state.entries)));
-    if (overflown || held.length + fresh.length > heldMax) {
-      overflown = true;
+    if (holding.size === 0 && !state.isStale) return change(trimmed(merge(fresh, state.entries)));
+    if (state.isStale || held.length + fresh.length > heldMax) {
       for (const entry of [...held, ...fresh]) ids.delete(entry.event.id);
       held = [];
-    } else held = merge(fresh, held);
-    change({ held: state.held + fresh.length });
+      change({ held: 0, isStale: true });
+    } else {
+      held = merge(fresh, held);
+      change({ held: held.length });
+    }
   }
 
   /** Lets the oldest go. The listing then goes on from the last one that is kept, found by its time. */
@@ -140,19 +150,41 @@ export function createFeed(filters: Filters, fetchPage: FetchPage) {
     }
   }
 
-  /** While the reader is further down nothing moves; back at the top all that waited is let in. */
-  function hold(hold: boolean) {
-    if (hold === holding) return;
-    holding = hold;
-    if (!hold) release();
+  /** While there is a reason to hold nothing moves; after that all that waited is let in. */
+  function hold(reason: HoldReason, isOn: boolean) {
+    if (holding.has(reason) === isOn) return;
+    if (isOn) holding.add(reason);
+    else holding.delete(reason);
+    if (holding.size === 0) showNew();
   }
 
-  function release() {
-    if (overflown) return void reload();
+  /** Lets in what waits. */
+  function showNew() {
+    if (state.isStale) return void reload();
     if (held.length === 0) return;
     const entries = merge(held, state.entries);
     held = [];
     change({ ...trimmed(entries), held: 0 });
+  }
+
+  /** The stream lost its place: lists again, but never under a reader who is in the middle of the list. */
+  function restart() {
+    if (holding.size === 0 || state.entries.length === 0) return void reload();
+    change({ isStale: true });
+  }
+
+  /** The server is back: tries again what failed. */
+  function recover() {
+    if (state.status === "error") void reload();
+    else if (state.isStale && holding.size === 0) void reload();
+    else if (state.older === "error") void loadOlder();
+  }
+
+  function remove(id: string) {
+    ids.add(id);
+    deleted.add(id);
+    held = held.filter(({ event }) => event.id !== id);
+    change({ entries: state.entries.filter(({ event }) => event.id !== id), held: held.length });
   }
 
   return {
@@ -160,6 +192,10 @@ export function createFeed(filters: Filters, fetchPage: FetchPage) {
     reload,
     loadOlder,
     hold,
+    showNew,
+    restart,
+    recover,
+    remove,
     snapshot: () => state,
     subscribe(listener: () => void) {
       listeners.add(listener);

@@ -64,7 +64,7 @@ export function FilterBar({ project, filters, change }: FilterBarProps) {
           <span className="hostile-line px-1.5 font-medium">{value}</span>
           <button
             type="button"
-            aria-label={`Remove the filter ${labelOf(key)} ${value}`}
+            aria-label={`Remove filter: ${labelOf(key)} ${value}`}
             onClick={() => change(Object.fromEntries(chips.filter(([each]) => each !== key)))}
             className="flex h-full w-7 shrink-0 items-center justify-center rounded-md text-muted hover:bg-hover hover:text-ink"
           >
@@ -81,7 +81,7 @@ export function FilterBar({ project, filters, change }: FilterBarProps) {
         value={text}
         onChange={(event) => write(event.target.value)}
         onKeyDown={onKey}
-        placeholder={chips.length > 0 ? "Search further" : "Search: words, user:…, tag=value, -not"}
+        placeholder={chips.length > 0 ? "Add a filter…" : "Search: words, user:…, tag=value, -exclude"}
         autoComplete="off"
         autoCapitalize="none"
         spellCheck={false}

@@ -27,7 +27,7 @@ export function matcherOf(filters: Filters): (event: Event) => boolean {
   try {
     search = q === undefined ? null : parseSearch(q);
   } catch (error) {
-    // The listing is refused for it as well, and says why.
+    // The page says what is wrong with it.
     if (error instanceof SearchError) return () => false;
     throw error;
   }
@@ -42,6 +42,17 @@ export function matcherOf(filters: Filters): (event: Event) => boolean {
     ...(search && { search }),
   };
   return (event) => holds(filter, event);
+}
+
+/** What is wrong with the search of these filters, such as an address that was typed by hand; or null. */
+export function searchFault({ q }: Filters): string | null {
+  try {
+    if (q !== undefined) parseSearch(q);
+    return null;
+  } catch (error) {
+    if (error instanceof SearchError) return error.message;
+    throw error;
+  }
 }
 
 /** "tag.plan" → "plan", "userId" → "user": what a chip calls it. */

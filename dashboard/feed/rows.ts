@@ -1,3 +1,4 @@
+import { formatDate } from "../components/dates.ts";
 import type { Entry } from "./entries.ts";
 
 /** A line of the feed: an event, or the day that begins there. */
@@ -20,11 +21,8 @@ export function toRows(entries: readonly Entry[]): Row[] {
 export function heightOf(row: Row, narrow: boolean): number {
   if (row.kind === "day") return 32;
   if (!narrow) return 52;
-  return Object.keys(row.entry.event.tags).length > 0 ? 88 : 60;
+  return Object.keys(row.entry.event.tags).length > 0 ? 96 : 60;
 }
-
-const sameYear = new Intl.DateTimeFormat(undefined, { weekday: "long", day: "numeric", month: "long" });
-const otherYear = new Intl.DateTimeFormat(undefined, { dateStyle: "long" });
 
 export function dayLabel(at: number): string {
   const date = new Date(at);
@@ -33,5 +31,5 @@ export function dayLabel(at: number): string {
   yesterday.setDate(today.getDate() - 1);
   if (date.toDateString() === today.toDateString()) return "Today";
   if (date.toDateString() === yesterday.toDateString()) return "Yesterday";
-  return (date.getFullYear() === today.getFullYear() ? sameYear : otherYear).format(date);
+  return formatDate(at, date.getFullYear() === today.getFullYear() ? "weekday" : "long");
 }

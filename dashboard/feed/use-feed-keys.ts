@@ -1,12 +1,13 @@
 import { useNavigate } from "@tanstack/react-router";
-import type { RefObject } from "react";
+import { type RefObject, useEffect, useRef } from "react";
 import { useShortcuts } from "../shell/shortcuts.ts";
 import type { Filters } from "./filters.ts";
 import type { Row } from "./rows.ts";
 
 type FeedKeys = {
   rows: Row[];
-  activeId: string | undefined;
+  /** The chosen row; null to begin at the first one. */
+  activeId: string | null | undefined;
   setActiveId: (id: string) => void;
   openId: string | undefined;
   project: string;
@@ -20,6 +21,11 @@ type FeedKeys = {
 export function useFeedKeys(feed: FeedKeys): void {
   const { rows, activeId, setActiveId, openId, project, filters, toTop, show, scroller } = feed;
   const navigate = useNavigate();
+  // Keys may come faster than rows are drawn.
+  const active = useRef(activeId);
+  useEffect(() => {
+    active.current = activeId;
+  }, [activeId]);
 
   function open(id: string, replace: boolean) {
     const params = { project, id };
@@ -28,13 +34,14 @@ export function useFeedKeys(feed: FeedKeys): void {
 
   function move(event: KeyboardEvent, step: 1 | -1) {
     event.preventDefault();
-    const from = activeId ?? openId;
+    const from = active.current === undefined ? openId : active.current;
     let index = rows.findIndex((row) => row.kind === "event" && row.entry.event.id === from);
     do index += step;
     while (rows[index]?.kind === "day");
     const row = rows[index];
     if (row?.kind !== "event") return;
     const { id } = row.entry.event;
+    active.current = id;
     setActiveId(id);
     show(index, { align: "auto" });
     if (openId) open(id, true);

@@ -1,40 +1,98 @@
 import { useEffect, useMemo, useSyncExternalStore } from "react";
 import type { EventList } from "../../server/wire/event.ts";
-import { ApiError, api } from "../api.ts";
-import { useLive } from "../live/live.tsx";
-import { session } from "../queries.ts";
+import { api } from "../api.ts";
+import { isFollowing, listen } from "../live/connection.ts";
+import { onTabMessage } from "../tabs.ts";
 import { createFeed, type Feed, type FeedState } from "./feed-store.ts";
 import type { Filters } from "./filters.ts";
 
 const pageEvents = "100";
+/** The listing waits for the stream, so that nothing falls between the two; but no longer than this. */
+const streamWaitMs = 1_000;
+const feedsMax = 4;
+
+export type KeptFeed = {
+  project: string;
+  feed: Feed;
+  isWatched: boolean;
+  close: () => void;
+  /** Where the reader was when the page was left, by the history's entry. */
+  scroll: { entry: string; top: number } | null;
+};
+
+/** The feeds seen last, kept live, so that going back finds the same rows at the same place. */
+const kept = new Map<string, KeptFeed>();
 
 /** The feed of a project under these filters, kept live. */
-export function useFeed(project: string, filters: Filters): { feed: Feed; state: FeedState } {
-  const { subscribe } = useLive();
+export function useFeed(project: string, filters: Filters): { state: FeedState; kept: KeptFeed } {
   // The same filters in a new object are the same feed.
-  const key = JSON.stringify(filters);
-  const feed = useMemo(() => {
-    const chosen = JSON.parse(key) as Filters;
-    return createFeed(chosen, async (query, signal) => {
-      try {
-        const limits = { project, limit: pageEvents };
-        return await api<EventList>("/api/events", { query: { ...limits, ...chosen, ...query }, signal });
-      } catch (error) {
-        // Outside of the query client, which notices an ended session everywhere else.
-        if (error instanceof ApiError && error.status === 401) session.ended();
-        throw error;
-      }
-    });
-  }, [project, key]);
-
+  const key = JSON.stringify({ project, filters });
+  const current = useMemo(() => {
+    const asked = JSON.parse(key) as { project: string; filters: Filters };
+    return keptFeed(key, asked.project, asked.filters);
+  }, [key]);
   useEffect(() => {
-    const unsubscribe = subscribe({ events: feed.take, fresh: feed.reload, reset: feed.reload });
-    void feed.reload();
+    current.isWatched = true;
     return () => {
-      unsubscribe();
-      feed.close();
+      current.isWatched = false;
     };
-  }, [feed, subscribe]);
+  }, [current]);
+  const { feed } = current;
+  return { state: useSyncExternalStore(feed.subscribe, feed.snapshot), kept: current };
+}
 
-  return { feed, state: useSyncExternalStore(feed.subscribe, feed.snapshot) };
+function keptFeed(key: string, project: string, filters: Filters): KeptFeed {
+  const known = kept.get(key);
+  // The last one used is the last in the map.
+  kept.delete(key);
+  const feed = known ?? openFeed(project, filters);
+  kept.set(key, feed);
+  for (const [other, each] of kept) {
+    const isSurplus = kept.size > feedsMax || each.project !== project;
+    if (each === feed || each.isWatched || !isSurplus) continue;
+    each.close();
+    kept.delete(other);
+  }
+  return feed;
+}
+
+export function forgetFeeds(): void {
+  for (const each of kept.values()) each.close();
+  kept.clear();
+}
+
+function openFeed(project: string, filters: Filters): KeptFeed {
+  const feed = createFeed(filters, (query, signal) =>
+    api<EventList>("/api/events", { query: { project, limit: pageEvents, ...filters, ...query }, signal }),
+  );
+  let isListed = false;
+  function list() {
+    clearTimeout(timer);
+    isListed = true;
+    void feed.reload();
+  }
+  const isFollowed = isFollowing(project);
+  const timer = isFollowed ? undefined : setTimeout(list, streamWaitMs);
+  if (isFollowed) list();
+  const stopListening = listen(project, {
+    events: feed.take,
+    fresh: () => (isListed ? feed.restart() : list()),
+    reset: () => (isListed ? feed.restart() : list()),
+    recovered: feed.recover,
+  });
+  const stopTabs = onTabMessage((message) => {
+    if (message.type === "event-deleted" && message.project === project) feed.remove(message.id);
+  });
+  return {
+    project,
+    feed,
+    isWatched: true,
+    scroll: null,
+    close() {
+      clearTimeout(timer);
+      stopListening();
+      stopTabs();
+      feed.close();
+    },
+  };
 }

@@ -47,13 +47,13 @@ export function KeyTable({ keys, revoke }: KeyTableProps) {
               <td className="font-mono text-muted text-xs max-md:col-start-1">tdg_sk_…{key.ending}</td>
               <td className="text-muted max-md:col-start-1 max-md:mt-1">
                 <span className="md:hidden">Created </span>
-                <RelativeTime at={key.createdAt} long />
+                <RelativeTime at={key.createdAt} form="long" />
               </td>
               <td className="text-muted max-md:col-start-1">
                 {key.lastUsedAt ? (
                   <>
                     <span className="md:hidden">Used </span>
-                    <RelativeTime at={key.lastUsedAt} long />
+                    <RelativeTime at={key.lastUsedAt} form="long" />
                   </>
                 ) : (
                   "Never used"
@@ -66,7 +66,7 @@ export function KeyTable({ keys, revoke }: KeyTableProps) {
                   </Button>
                 ) : (
                   <span className="text-xs">
-                    Revoked <RelativeTime at={key.revokedAt} long />
+                    Revoked <RelativeTime at={key.revokedAt} form="long" />
                   </span>
                 )}
               </td>

@@ -19,7 +19,7 @@ export function KeysPage() {
   const newKey = (
     <Button look="solid" onClick={() => setCreating(true)}>
       <Plus aria-hidden className="size-4" />
-      New key
+      New API key
     </Button>
   );
   return (
@@ -29,19 +29,20 @@ export function KeysPage() {
         <div className="mx-auto flex max-w-4xl flex-col gap-5 px-4 py-6 md:px-8 md:py-8">
           <div className="flex flex-wrap items-center justify-between gap-4">
             <p className="max-w-lg text-muted text-sm">
-              An application sends its events with a key, in the header{" "}
-              <code className="whitespace-nowrap font-mono text-ink text-xs">X-API-KEY</code>. A key can send
-              and read the events of this project.
+              Applications send events with a key in the{" "}
+              <code className="whitespace-nowrap font-mono text-ink text-xs">X-API-KEY</code> header. A key
+              can send, read and delete this project's events, and manage its channels and users. Keep it
+              secret.
             </p>
             {keys && keys.length > 0 && newKey}
           </div>
           {error && !keys ? (
-            <ErrorState title="The keys did not load" error={error} retry={() => void refetch()} />
+            <ErrorState title="API keys couldn't be loaded" error={error} retry={() => void refetch()} />
           ) : !keys ? (
             <Skeleton className="h-32 rounded-lg" />
           ) : keys.length === 0 ? (
-            <EmptyState icon={<KeyRound aria-hidden />} title="No keys yet" action={newKey}>
-              Make one for each application, so that you can revoke it alone.
+            <EmptyState icon={<KeyRound aria-hidden />} title="No API keys yet" action={newKey}>
+              Create one for each application, so you can revoke them separately.
             </EmptyState>
           ) : (
             <KeyTable keys={keys} revoke={setRevoking} />

@@ -1,21 +1,19 @@
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useMutation } from "@tanstack/react-query";
 import type { Key } from "../../server/wire/key.ts";
 import { limits } from "../../server/wire/limits.ts";
-import { useMe } from "../account/me.ts";
 import { api } from "../api.ts";
 import { Button } from "../components/ui/button.tsx";
 import { CodeBlock } from "../components/ui/code-block.tsx";
 import { Dialog, DialogButtons } from "../components/ui/dialog.tsx";
 import { NameDialog } from "../components/ui/name-dialog.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
+import { refresh } from "../queries.ts";
 import { curlLine } from "../setup/curl-line.ts";
 import { keysQuery } from "./keys.ts";
 import { SecretBox } from "./secret-box.tsx";
 
 export function NewKeyDialog({ close }: { close: () => void }) {
   const project = useProjectSlug();
-  const queries = useQueryClient();
-  const { baseUrl } = useMe();
   const create = useMutation({
     mutationFn: (name: string) =>
       api<{ ok: true; key: Key; secret: string }>("/api/keys", {
@@ -23,7 +21,7 @@ export function NewKeyDialog({ close }: { close: () => void }) {
         query: { project },
         body: { name },
       }),
-    onSuccess: () => queries.invalidateQueries({ queryKey: keysQuery(project).queryKey }),
+    onSuccess: () => refresh(keysQuery(project).queryKey),
   });
 
   if (create.data) {
@@ -33,16 +31,12 @@ export function NewKeyDialog({ close }: { close: () => void }) {
         open
         wide
         onOpenChange={close}
-        title="Your new key"
-        description="Copy it now: it is shown only this once."
+        title="Your new API key"
+        description="Copy it now. You won't see it again."
       >
         <div className="flex flex-col gap-4">
           <SecretBox secret={secret} />
-          <CodeBlock
-            label="Try it in a terminal"
-            code={curlLine({ baseUrl, key: secret })}
-            copyLabel="Copy line"
-          />
+          <CodeBlock label="Try it in a terminal" code={curlLine({ key: secret })} copyLabel="Copy command" />
         </div>
         <DialogButtons>
           <Button look="solid" onClick={close}>
@@ -55,8 +49,8 @@ export function NewKeyDialog({ close }: { close: () => void }) {
 
   return (
     <NameDialog
-      title="New key"
-      description="Name it after what will use it."
+      title="New API key"
+      description="Name it after the application that will use it."
       create={create}
       action="Create key"
       close={close}

@@ -1,5 +1,5 @@
 import { clsx } from "clsx";
-import { useLive } from "./live.tsx";
+import { useLiveStatus } from "./live-updates.ts";
 
 const words = {
   connecting: "Connecting…",
@@ -9,7 +9,7 @@ const words = {
 } as const;
 
 export function LiveIndicator() {
-  const { status } = useLive();
+  const status = useLiveStatus();
   return (
     <span role="status" className="flex h-6 shrink-0 items-center gap-1.5 px-1 text-muted text-xs">
       <span

@@ -1,39 +1,45 @@
 import type { Event } from "../../server/wire/event.ts";
 import type { Notification } from "../../server/wire/notification.ts";
 
-export type StreamStatus = "connecting" | "live" | "reconnecting" | "paused";
+export type StreamStatus = "connecting" | "live" | "reconnecting";
 
 export type StreamHandlers = {
   events(batch: Event[]): void;
-  notification(notification: Notification, unread: number): void;
-  /** The stream begins without a token: what happened before it has to be listed. */
-  fresh(): void;
-  /** The stream lost too much to go on: what is shown has to be listed anew. */
+  notifications(batch: Notification[], unread: number): void;
+  /** The stream is connected. `isFirst`: it starts here, so what happened before has to be listed. */
+  ready(isFirst: boolean): void;
+  /** Too much was missed: what is shown has to be listed again. */
   reset(): void;
   status(status: StreamStatus): void;
-  /** The server refused the stream, as for a session that ended. */
-  refused(): void;
+  /** The server did not answer with a stream, such as when the session has ended. */
+  rejected(): void;
 };
 
+export type Stream = { open(): void; retry(): void; close(): void };
+
 const batchMs = 100;
-const hiddenMaxMs = 60_000;
+/** Faster than anybody reads, events come in fewer and larger batches, which leave the page its time. */
+const busyBatchEvents = 10;
+const busyBatchMs = 300;
 const backoffMaxMs = 30_000;
 
 /**
- * The one stream of this tab, for a whole project. It resumes after a lost connection with the last token, gives the
- * events in batches, and rests while the tab is hidden for long. Returns what closes it.
+ * A project's event stream. It resumes where it was after a lost connection or a `close`, and delivers in batches.
+ * Runs in a page and in a worker.
  */
-export function openStream(project: string, handlers: StreamHandlers): () => void {
+export function createStream(project: string, handlers: StreamHandlers): Stream {
   let source: EventSource | undefined;
   let token = "";
   let attempts = 0;
   let retryTimer: ReturnType<typeof setTimeout> | undefined;
-  let hiddenTimer: ReturnType<typeof setTimeout> | undefined;
   let batchTimer: ReturnType<typeof setTimeout> | undefined;
-  let batch: Event[] = [];
+  let events: Event[] = [];
+  let lastBatchEvents = 0;
+  let notifications: Notification[] = [];
+  let unread = 0;
 
-  function connect() {
-    disconnect();
+  function open() {
+    close();
     handlers.status(attempts > 0 ? "reconnecting" : "connecting");
     const query = new URLSearchParams({ project, ...(token && { lastEventId: token }) });
     const opened = new EventSource(`/api/events/stream?${query}`);
@@ -43,18 +49,20 @@ export function openStream(project: string, handlers: StreamHandlers): () => voi
       handlers.status("live");
     });
     opened.addEventListener("ready", (message) => {
-      const first = token === "";
+      const isFirst = token === "";
       remember(message);
-      if (first) handlers.fresh();
+      handlers.ready(isFirst);
     });
     opened.addEventListener("event", (message) => {
       remember(message);
-      batch.push(JSON.parse(message.data));
-      batchTimer ??= setTimeout(flush, batchMs);
+      events.push(JSON.parse(message.data));
+      batchTimer ??= setTimeout(flush, lastBatchEvents > busyBatchEvents ? busyBatchMs : batchMs);
     });
     opened.addEventListener("notification", (message) => {
-      const { notification, unread } = JSON.parse(message.data);
-      handlers.notification(notification, unread);
+      const received = JSON.parse(message.data);
+      notifications.push(received.notification);
+      unread = received.unread;
+      batchTimer ??= setTimeout(flush, batchMs);
     });
     opened.addEventListener("reset", (message) => {
       remember(message);
@@ -63,11 +71,11 @@ export function openStream(project: string, handlers: StreamHandlers): () => voi
     });
     opened.addEventListener("error", () => {
       handlers.status("reconnecting");
-      // CONNECTING: the browser tries again by itself. CLOSED: it gave up, for the answer was not a stream.
+      // CONNECTING: the browser retries by itself. CLOSED: it gave up, because the response was not a stream.
       if (opened.readyState !== EventSource.CLOSED) return;
-      handlers.refused();
+      handlers.rejected();
       const waitMs = Math.min(backoffMaxMs, 1_000 * 2 ** attempts++) * (0.5 + Math.random() / 2);
-      retryTimer = setTimeout(connect, waitMs);
+      retryTimer = setTimeout(open, waitMs);
     });
   }
 
@@ -78,42 +86,24 @@ export function openStream(project: string, handlers: StreamHandlers): () => voi
   function flush() {
     clearTimeout(batchTimer);
     batchTimer = undefined;
-    if (batch.length === 0) return;
-    const events = batch;
-    batch = [];
-    handlers.events(events);
+    lastBatchEvents = events.length;
+    if (events.length > 0) handlers.events(events);
+    if (notifications.length > 0) handlers.notifications(notifications, unread);
+    events = [];
+    notifications = [];
   }
 
-  function disconnect() {
+  /** Skips the wait for the next attempt. */
+  function retry() {
+    if (source?.readyState !== EventSource.OPEN) open();
+  }
+
+  function close() {
     clearTimeout(retryTimer);
     source?.close();
     source = undefined;
     flush();
   }
 
-  function pause() {
-    disconnect();
-    handlers.status("paused");
-  }
-
-  function onVisibility() {
-    clearTimeout(hiddenTimer);
-    if (document.visibilityState === "hidden") hiddenTimer = setTimeout(pause, hiddenMaxMs);
-    else if (source === undefined || source.readyState === EventSource.CLOSED) connect();
-  }
-
-  /** The network came back: no need to wait for the next attempt. */
-  function onOnline() {
-    if (source !== undefined && source.readyState !== EventSource.OPEN) connect();
-  }
-
-  document.addEventListener("visibilitychange", onVisibility);
-  window.addEventListener("online", onOnline);
-  connect();
-  return () => {
-    document.removeEventListener("visibilitychange", onVisibility);
-    window.removeEventListener("online", onOnline);
-    clearTimeout(hiddenTimer);
-    disconnect();
-  };
+  return { open, retry, close };
 }

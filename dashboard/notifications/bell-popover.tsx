@@ -1,11 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Popover } from "radix-ui";
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useEffect, useState } from "react";
 import { useMe } from "../account/me.ts";
 import { sentence } from "../api.ts";
+import { ErrorBoundary } from "../components/error-boundary.tsx";
 import { Button } from "../components/ui/button.tsx";
 import { Skeleton } from "../components/ui/states.tsx";
+import { dismissNotifications } from "../shell/toasts.tsx";
 import { NotificationItem } from "./notification-item.tsx";
 import { recentNotificationsQuery, useMarkRead } from "./notifications.ts";
 
@@ -33,12 +35,13 @@ function Recent({ close }: { close: () => void }) {
   const { unread } = useMe();
   const { data, error, refetch } = useQuery(recentNotificationsQuery);
   const { mutate: markRead } = useMarkRead();
+  useEffect(dismissNotifications, []);
   return (
     <>
       <div className="flex h-12 shrink-0 items-center justify-between border-line border-b pr-2 pl-4">
         <h2 className="font-semibold">Notifications</h2>
         <Button look="ghost" disabled={unread === 0} onClick={() => markRead(undefined)}>
-          Mark all read
+          Mark all as read
         </Button>
       </div>
       <div className="min-h-0 flex-1 overflow-y-auto">
@@ -55,13 +58,15 @@ function Recent({ close }: { close: () => void }) {
           </div>
         ) : data.length === 0 ? (
           <p className="text-balance px-8 py-12 text-center text-muted text-sm">
-            Nothing yet. Events that are sent with <code className="font-mono text-xs">notify: true</code>{" "}
-            show up here.
+            No notifications yet. Events sent with <code className="font-mono text-xs">notify: true</code>{" "}
+            appear here.
           </p>
         ) : (
           <ul>
             {data.map((notification) => (
-              <NotificationItem key={notification.id} notification={notification} onOpen={close} />
+              <ErrorBoundary key={notification.id} fallback={() => null}>
+                <NotificationItem notification={notification} onOpen={close} />
+              </ErrorBoundary>
             ))}
           </ul>
         )}

@@ -1,8 +1,14 @@
 import { Bell as BellIcon } from "lucide-react";
-import { lazy, Suspense, useState } from "react";
+import { type ReactNode, Suspense, useState } from "react";
 import { useMe } from "../account/me.ts";
+import { sentence } from "../api.ts";
+import { ErrorBoundary } from "../components/error-boundary.tsx";
+import { lazyPart } from "../components/lazy-part.tsx";
+import { toast } from "../shell/toasts.tsx";
 
-const BellPopover = lazy(() => import("./bell-popover.tsx"));
+const BellPopover = lazyPart<{ trigger: ReactNode }>(
+  async () => (await import("./bell-popover.tsx")).default,
+);
 
 const bellClass =
   "relative flex size-8 shrink-0 items-center justify-center rounded-md text-muted hover:bg-hover hover:text-ink data-[state=open]:bg-hover max-md:size-10";
@@ -32,8 +38,15 @@ export function Bell() {
   );
   if (!wanted) return button({ onClick: () => setWanted(true) });
   return (
-    <Suspense fallback={button({})}>
-      <BellPopover trigger={button({})} />
-    </Suspense>
+    <ErrorBoundary
+      fallback={(_, retry) => button({ onClick: retry })}
+      onError={(error) =>
+        toast({ title: "Notifications couldn't be opened", description: sentence(error), failed: true })
+      }
+    >
+      <Suspense fallback={button({})}>
+        <BellPopover trigger={button({})} />
+      </Suspense>
+    </ErrorBoundary>
   );
 }

@@ -8,7 +8,7 @@ import { useMarkRead } from "./notifications.ts";
 
 type NotificationItemProps = { notification: Notification; onOpen?: () => void };
 
-/** Leads to its event, and is read by that. */
+/** Leads to its event, and is then read. */
 export function NotificationItem({ notification, onOpen }: NotificationItemProps) {
   const { id, project, event, readAt } = notification;
   const { projects } = useMe();

@@ -2,6 +2,7 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { BellOff, CheckCheck } from "lucide-react";
 import { useMe } from "../account/me.ts";
+import { ErrorBoundary } from "../components/error-boundary.tsx";
 import { Button, buttonClass } from "../components/ui/button.tsx";
 import { EmptyState, ErrorState } from "../components/ui/states.tsx";
 import { FeedSkeleton } from "../feed/feed-skeleton.tsx";
@@ -22,12 +23,12 @@ export function NotificationsPage() {
       <PageHeader title="Notifications">
         <Button disabled={unread === 0} onClick={() => markRead(undefined)}>
           <CheckCheck aria-hidden className="size-4" />
-          <span className="max-md:sr-only">Mark all read</span>
+          <span className="max-md:sr-only">Mark all as read</span>
         </Button>
       </PageHeader>
       <div className="min-h-0 flex-1 overflow-y-auto">
         {error && !notifications ? (
-          <ErrorState title="The notifications did not load" error={error} retry={() => void refetch()} />
+          <ErrorState title="Notifications couldn't be loaded" error={error} retry={() => void refetch()} />
         ) : !notifications ? (
           <FeedSkeleton />
         ) : notifications.length === 0 ? (
@@ -36,24 +37,26 @@ export function NotificationsPage() {
             title="No notifications yet"
             action={
               <Link to="/p/$project/settings" params={{ project }} className={buttonClass()}>
-                Choose how to be notified
+                Notification settings
               </Link>
             }
           >
-            Events that are sent with <code className="font-mono text-xs">notify: true</code> show up here,
-            and on your devices.
+            Events sent with <code className="font-mono text-xs">notify: true</code> appear here and on your
+            devices.
           </EmptyState>
         ) : (
           <>
             <ul className="border-line border-b">
               {notifications.map((notification) => (
-                <NotificationItem key={notification.id} notification={notification} />
+                <ErrorBoundary key={notification.id} fallback={() => null}>
+                  <NotificationItem notification={notification} />
+                </ErrorBoundary>
               ))}
             </ul>
             {hasNextPage && (
               <div className="flex justify-center p-6">
                 <Button busy={isFetchingNextPage} onClick={() => void fetchNextPage()}>
-                  Show older ones
+                  Show older
                 </Button>
               </div>
             )}

@@ -1,13 +1,10 @@
-import {
-  infiniteQueryOptions,
-  type QueryClient,
-  queryOptions,
-  useMutation,
-  useQueryClient,
-} from "@tanstack/react-query";
+import { infiniteQueryOptions, type QueryClient, queryOptions, useMutation } from "@tanstack/react-query";
 import type { Notification } from "../../server/wire/notification.ts";
-import { meQuery, setUnread } from "../account/me.ts";
-import { api } from "../api.ts";
+import { setUnread } from "../account/me.ts";
+import { api, sentence } from "../api.ts";
+import { queries } from "../queries.ts";
+import { toast } from "../shell/toasts.tsx";
+import { onTabMessage, tellTabs } from "../tabs.ts";
 
 type NotificationList = {
   ok: true;
@@ -37,7 +34,6 @@ export const allNotificationsQuery = infiniteQueryOptions({
 
 /** Marks these as read, or all of them without ids. */
 export function useMarkRead() {
-  const queries = useQueryClient();
   return useMutation({
     mutationFn: (ids?: string[]) =>
       api<{ ok: true; unread: number }>("/api/notifications/read", {
@@ -45,7 +41,11 @@ export function useMarkRead() {
         body: ids ? { ids } : {},
       }),
     onMutate: (ids) => showRead(queries, ids),
-    onSuccess: ({ unread }) => setUnread(queries, unread),
+    onSuccess({ unread }, ids) {
+      setUnread(queries, unread);
+      tellTabs({ type: "notifications-read", ids: ids ?? null, unread });
+    },
+    onError: (error) => toast({ title: "Not marked as read", description: sentence(error), failed: true }),
     onSettled: () => queries.invalidateQueries({ queryKey: notificationsKey }),
   });
 }
@@ -64,5 +64,11 @@ function showRead(queries: QueryClient, ids?: string[]) {
         pages: list.pages.map((page) => ({ ...page, notifications: page.notifications.map(read) })),
       },
   );
-  if (!ids) queries.setQueryData(meQuery.queryKey, (me) => me && { ...me, unread: 0 });
+  if (!ids) setUnread(queries, 0);
 }
+
+onTabMessage((message, isOwn) => {
+  if (message.type !== "notifications-read" || isOwn) return;
+  showRead(queries, message.ids ?? undefined);
+  setUnread(queries, message.unread);
+});

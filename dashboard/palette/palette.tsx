@@ -23,6 +23,7 @@ import { channelsQuery } from "../channels/channels.ts";
 import { markSeen } from "../channels/unread.ts";
 import { EventIcon } from "../components/event-icon.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
+import { focusOpener } from "../shell/opener.ts";
 import { openOverlay } from "../shell/overlays.tsx";
 import { chooseTheme, useDark } from "../theme/theme.ts";
 
@@ -47,18 +48,17 @@ export default function Palette({ close }: { close: () => void }) {
         <Dialog.Overlay className="fixed inset-0 z-40 animate-fade bg-overlay" />
         <Dialog.Content
           aria-describedby={undefined}
+          onCloseAutoFocus={focusOpener}
           className="fixed inset-x-4 top-[12vh] z-50 mx-auto max-w-xl animate-rise overflow-hidden rounded-xl border border-line-strong bg-raised shadow-lg outline-none"
         >
           <Dialog.Title className="sr-only">Search and commands</Dialog.Title>
           <Command label="Search and commands" loop>
             <Command.Input
-              placeholder="Go to a channel or page, or do something…"
+              placeholder="Type a channel, page or command…"
               className="h-12 w-full border-line border-b bg-transparent px-4 text-lg outline-none placeholder:text-faint"
             />
             <Command.List className="max-h-[min(420px,60vh)] overflow-y-auto p-1.5">
-              <Command.Empty className="py-8 text-center text-muted text-sm">
-                Nothing is called that.
-              </Command.Empty>
+              <Command.Empty className="py-8 text-center text-muted text-sm">No results</Command.Empty>
               <Group heading="Channels">
                 {channels.map(({ id, name, icon }) => (
                   <Item
@@ -77,7 +77,7 @@ export default function Palette({ close }: { close: () => void }) {
                   </Item>
                 ))}
                 <Item icon={<Plus aria-hidden />} onSelect={() => openOverlay("new-channel")}>
-                  Create a channel
+                  New channel
                 </Item>
                 <Item icon={<CheckCheck aria-hidden />} onSelect={act(() => markSeen(project, channels))}>
                   Mark all channels as read
@@ -103,7 +103,7 @@ export default function Palette({ close }: { close: () => void }) {
                   icon={<CircleSlash aria-hidden />}
                   onSelect={act(() => navigate({ to: "/p/$project/refused", params }))}
                 >
-                  Refused events
+                  Rejected events
                 </Item>
                 <Item
                   icon={<Settings2 aria-hidden />}
@@ -128,12 +128,12 @@ export default function Palette({ close }: { close: () => void }) {
                   ))}
                 </Group>
               )}
-              <Group heading="Do">
+              <Group heading="Commands">
                 <Item
                   icon={dark ? <Sun aria-hidden /> : <Moon aria-hidden />}
                   onSelect={act(() => chooseTheme(dark ? "light" : "dark"))}
                 >
-                  {dark ? "Use the light theme" : "Use the dark theme"}
+                  {dark ? "Switch to light theme" : "Switch to dark theme"}
                 </Item>
                 <Item icon={<LogOut aria-hidden />} onSelect={act(signOut)}>
                   Sign out

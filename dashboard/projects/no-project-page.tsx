@@ -8,14 +8,14 @@ export function NoProjectPage() {
   return (
     <EmptyState
       icon={<FolderPlus aria-hidden />}
-      title="You are in no project"
+      title="You're not in any project"
       action={
         <Button look="solid" onClick={() => openOverlay("new-project")}>
           New project
         </Button>
       }
     >
-      Events belong to a project. Make one, or ask to be added to another's.
+      Events belong to a project. Create one, or ask to be added to an existing one.
     </EmptyState>
   );
 }

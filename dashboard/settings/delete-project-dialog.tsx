@@ -1,19 +1,19 @@
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import type { Project } from "../../server/wire/project.ts";
 import { meQuery } from "../account/me.ts";
 import { api } from "../api.ts";
 import { ConfirmDialog } from "../components/ui/confirm-dialog.tsx";
+import { refresh } from "../queries.ts";
 
 export function DeleteProjectDialog({ project, close }: { project: Project; close: () => void }) {
-  const queries = useQueryClient();
   const navigate = useNavigate();
   const { slug } = project;
   const remove = useMutation({
     mutationFn: () =>
       api(`/api/projects/${encodeURIComponent(slug)}`, { method: "DELETE", query: { confirm: slug } }),
     async onSuccess() {
-      await queries.invalidateQueries({ queryKey: meQuery.queryKey });
+      await refresh(meQuery.queryKey);
       close();
       await navigate({ to: "/" });
     },
@@ -26,7 +26,8 @@ export function DeleteProjectDialog({ project, close }: { project: Project; clos
       close={close}
       typed={slug}
     >
-      Its channels, events and API keys go for good. Whatever uses its keys is refused from now on.
+      Its channels, events and API keys are permanently deleted. Applications that use its keys can no longer
+      send events.
     </ConfirmDialog>
   );
 }

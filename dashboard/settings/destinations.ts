@@ -1,6 +1,7 @@
-import { queryOptions, useMutation, useQueryClient } from "@tanstack/react-query";
+import { queryOptions, useMutation } from "@tanstack/react-query";
 import type { Destination } from "../../server/wire/notification.ts";
 import { api, sentence } from "../api.ts";
+import { refresh } from "../queries.ts";
 import { toast } from "../shell/toasts.tsx";
 
 export const destinationsQuery = queryOptions({
@@ -9,31 +10,26 @@ export const destinationsQuery = queryOptions({
     (await api<{ ok: true; destinations: Destination[] }>("/api/destinations")).destinations,
 });
 
-function useRefresh() {
-  const queries = useQueryClient();
-  return () => queries.invalidateQueries({ queryKey: destinationsQuery.queryKey });
-}
+const refreshDestinations = () => refresh(destinationsQuery.queryKey);
 
 export function failed(title: string) {
   return (error: unknown) => toast({ title, description: sentence(error), failed: true });
 }
 
 export function useSetEnabled() {
-  const refresh = useRefresh();
   return useMutation({
     mutationFn: ({ id, enabled }: { id: string; enabled: boolean }) =>
       api(`/api/destinations/${id}`, { method: "PATCH", body: { enabled } }),
-    onError: failed("That was not saved"),
-    onSettled: refresh,
+    onError: failed("The setting wasn't saved"),
+    onSettled: refreshDestinations,
   });
 }
 
 export function useRemoveDestination() {
-  const refresh = useRefresh();
   return useMutation({
     mutationFn: (id: string) => api(`/api/destinations/${id}`, { method: "DELETE" }),
-    onError: failed("The device was not removed"),
-    onSettled: refresh,
+    onError: failed("The device wasn't removed"),
+    onSettled: refreshDestinations,
   });
 }
 
@@ -46,10 +42,10 @@ export function useTestDestination() {
       }),
     onSuccess: ({ delivered, detail }) =>
       toast({
-        title: delivered ? "The test was sent" : "The test did not arrive",
+        title: delivered ? "Test sent" : "The test wasn't delivered",
         description: detail,
         failed: !delivered,
       }),
-    onError: failed("The test was not sent"),
+    onError: failed("The test wasn't sent"),
   });
 }

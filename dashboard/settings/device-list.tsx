@@ -29,7 +29,7 @@ export function DeviceList({ devices, own }: DeviceListProps) {
                 )}
               </p>
               <p className="text-muted text-xs">
-                {device.enabled ? "Added" : "Switched off. Added"} <RelativeTime at={device.createdAt} long />
+                {device.enabled ? "Added" : "Off. Added"} <RelativeTime at={device.createdAt} form="long" />
               </p>
             </div>
             <TestButton id={device.id} />

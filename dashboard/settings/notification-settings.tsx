@@ -12,9 +12,13 @@ import { TestButton } from "./test-button.tsx";
 export function NotificationSettings() {
   const { data, error, refetch } = useQuery(destinationsQuery);
   return (
-    <Group title="Notifications" lead="Where you hear of events that ask for it, in all your projects.">
+    <Group title="Notifications" lead="How you're notified, across all projects">
       {error && !data ? (
-        <ErrorState title="The destinations did not load" error={error} retry={() => void refetch()} />
+        <ErrorState
+          title="Notification settings couldn't be loaded"
+          error={error}
+          retry={() => void refetch()}
+        />
       ) : !data ? (
         <Skeleton className="h-48 rounded-lg" />
       ) : (
@@ -41,7 +45,7 @@ function Destinations({ destinations }: { destinations: Destination[] }) {
         {dashboard && (
           <SwitchRow
             label="Dashboard notifications"
-            hint="The bell, and a message while the dashboard is open."
+            hint="In the bell, and on screen while the dashboard is open."
             checked={dashboard.enabled}
             disabled={setEnabled.isPending}
             onChange={(enabled) => setEnabled.mutate({ id: dashboard.id, enabled })}
@@ -49,20 +53,20 @@ function Destinations({ destinations }: { destinations: Destination[] }) {
         )}
         <SwitchRow
           label="Push notifications on this device"
-          hint={obstacle ?? "Also while the dashboard is closed."}
+          hint={obstacle ?? "Even while the dashboard is closed."}
           checked={own !== undefined}
           disabled={push.isPending || (obstacle !== null && own === undefined)}
           onChange={(on) => push.mutate(on)}
         />
         <SwitchRow
-          label="E-mail notifications"
+          label="Email notifications"
           hint={
             emailAvailable ? (
               email?.label
             ) : (
               <>
                 Not configured. Set <code className="font-mono text-xs">SMTP_URL</code> on the server to send
-                e-mail.
+                email.
               </>
             )
           }

@@ -27,7 +27,7 @@ export function ProjectSettings() {
       title="Project"
       lead={
         <>
-          Its short name for addresses, <code className="font-mono text-xs">{slug}</code>, stays as it is.
+          URL name: <code className="font-mono text-xs">{slug}</code> (can't be changed)
         </>
       }
     >
@@ -41,7 +41,7 @@ export function ProjectSettings() {
         params={{ project: slug }}
         className={buttonClass({}, "self-start md:hidden")}
       >
-        Refused events
+        Rejected events
       </Link>
       {isOwner && <DeleteProject project={project} />}
     </Group>
@@ -72,11 +72,11 @@ function KnownChannelsSwitch({ project }: { project: Project }) {
       {change.error && <Alert>{change.error.message}</Alert>}
       <Panel>
         <SwitchRow
-          label="Known channels only"
+          label="Reject unknown channels"
           hint={
             isOwner
-              ? "Events for channels that the project does not have are refused, and kept to be replayed."
-              : "Only the project's owner can change this."
+              ? "Events for channels that don't exist are rejected; you can fix and resend them."
+              : "Only the project owner can change this."
           }
           checked={project.knownChannelsOnly}
           disabled={!isOwner || change.isPending}

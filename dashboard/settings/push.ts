@@ -1,18 +1,19 @@
 import { queryOptions, useMutation, useQueryClient } from "@tanstack/react-query";
 import type { Destination } from "../../server/wire/notification.ts";
 import { api } from "../api.ts";
+import { refresh } from "../queries.ts";
 import { destinationsQuery, failed } from "./destinations.ts";
 
 /** Why this browser can't be pushed to, as a sentence; or null where it can. */
 export function pushObstacle(): string | null {
-  if (!isSecureContext) return "Browsers allow push only over HTTPS (or on localhost).";
+  if (!isSecureContext) return "Push notifications need HTTPS (or localhost).";
   if (!("serviceWorker" in navigator && "PushManager" in window && "Notification" in window)) {
     return /iP(hone|ad)/.test(navigator.userAgent)
-      ? "Add Tidings to the Home Screen first; push works from there."
-      : "This browser does not support push notifications.";
+      ? "Add Tidings to your Home Screen first."
+      : "This browser doesn't support push notifications.";
   }
   if (Notification.permission === "denied") {
-    return "Notifications from this site are blocked. Allow them in the browser's site settings.";
+    return "Notifications are blocked for this site. Allow them in your browser's site settings.";
   }
   return null;
 }
@@ -32,18 +33,18 @@ export function usePushSwitch(vapidPublicKey: string, own: Destination | undefin
   const queries = useQueryClient();
   return useMutation({
     mutationFn: (on: boolean) => (on ? switchOn(vapidPublicKey) : switchOff(own)),
-    onError: failed("Push notifications did not change"),
+    onError: failed("Push notifications weren't changed"),
     onSettled: () =>
       Promise.all([
         queries.invalidateQueries({ queryKey: ownEndpointQuery.queryKey }),
-        queries.invalidateQueries({ queryKey: destinationsQuery.queryKey }),
+        refresh(destinationsQuery.queryKey),
       ]),
   });
 }
 
 async function switchOn(vapidPublicKey: string) {
   if ((await Notification.requestPermission()) !== "granted") {
-    throw new Error("The browser was not allowed to show notifications.");
+    throw new Error("The browser didn't allow notifications.");
   }
   await navigator.serviceWorker.register("/sw.js");
   const { pushManager } = await navigator.serviceWorker.ready;

@@ -35,11 +35,11 @@ export function RetentionForm({ project }: { project: Project }) {
       >
         <DaysField
           className="flex-1"
-          label="Days that events are kept"
-          hint="A channel's own days go before these. Empty keeps events for good."
+          label="Keep events for (days)"
+          hint="Channels can override this. Empty keeps events forever."
           value={text}
           onChange={setText}
-          placeholder="For good"
+          placeholder="Forever"
         />
       </SavedField>
       {asking && (
@@ -49,8 +49,8 @@ export function RetentionForm({ project }: { project: Project }) {
           run={keep}
           close={() => setAsking(false)}
         >
-          Events that are older than {retentionDays === 1 ? "a day" : `${retentionDays} days`} are deleted for
-          good, now and from now on, but in channels with days of their own.
+          Events older than {retentionDays === 1 ? "1 day" : `${retentionDays} days`} are permanently deleted,
+          now and in the future. Channels with their own setting are not affected.
         </ConfirmDialog>
       )}
     </>

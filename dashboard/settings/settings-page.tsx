@@ -18,7 +18,7 @@ export function SettingsPage() {
         <div className="mx-auto flex max-w-2xl flex-col gap-9 px-4 py-6 md:px-8 md:py-8">
           <ProjectSettings />
           <NotificationSettings />
-          <Group title="Appearance" lead="On this browser.">
+          <Group title="Appearance" lead="In this browser">
             <ThemeSettings />
           </Group>
           <Group title="Account">

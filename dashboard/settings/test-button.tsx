@@ -7,7 +7,7 @@ export function TestButton({ id }: { id: string }) {
   return (
     <Button busy={test.isPending} onClick={() => test.mutate(id)}>
       {!test.isPending && <Send aria-hidden className="size-3.5" />}
-      Send me a test
+      Send a test
     </Button>
   );
 }

@@ -1,7 +1,7 @@
-type CurlLine = { baseUrl: string; key: string; channel?: string };
+type CurlLine = { key: string; channel?: string };
 
-/** A line for a terminal that sends an event worth looking at. */
-export function curlLine({ baseUrl, key, channel = "payments" }: CurlLine): string {
+/** A command that sends an event worth looking at, to the address that this browser uses. */
+export function curlLine({ key, channel = "payments" }: CurlLine): string {
   const event = {
     channel,
     name: "Payment received",
@@ -12,5 +12,5 @@ export function curlLine({ baseUrl, key, channel = "payments" }: CurlLine): stri
   };
   // A channel may be called anything; a quote in it must not end the quotes of the shell.
   const body = JSON.stringify(event).replaceAll("'", "'\\''");
-  return `curl -H "X-API-KEY: ${key}" -H "content-type: application/json" -d '${body}' ${baseUrl}/api/events`;
+  return `curl -H "X-API-KEY: ${key}" -H "content-type: application/json" -d '${body}' ${location.origin}/api/events`;
 }

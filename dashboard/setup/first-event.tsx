@@ -5,35 +5,34 @@ import { useEffect, useState } from "react";
 import type { Event, EventList } from "../../server/wire/event.ts";
 import type { Project } from "../../server/wire/project.ts";
 import { Entrance } from "../account/entrance.tsx";
-import { meQuery } from "../account/me.ts";
+import { meQuery, setUnread } from "../account/me.ts";
 import { api } from "../api.ts";
 import { EventIcon } from "../components/event-icon.tsx";
 import { buttonClass } from "../components/ui/button.tsx";
 import { CodeBlock } from "../components/ui/code-block.tsx";
 import { SecretBox } from "../keys/secret-box.tsx";
-import { openStream } from "../live/stream.ts";
+import { follow, isFollowing, listen } from "../live/connection.ts";
 import { queries } from "../queries.ts";
 import { curlLine } from "./curl-line.ts";
+import { forgetMade, type Made } from "./made.ts";
 import { WaitingMark } from "./waiting-mark.tsx";
 
-type FirstEventProps = { project: Project; secret: string };
-
 /** The account is made: its key, a line to copy, and the place where the first event shows up by itself. */
-export function FirstEvent({ project, secret }: FirstEventProps) {
-  const { data: me } = useQuery(meQuery);
+export function FirstEvent({ project, secret }: Made) {
+  // The unread count is kept from here on.
+  useQuery(meQuery);
   const event = useFirstEvent(project.slug);
-  const line = curlLine({ baseUrl: me?.baseUrl ?? location.origin, key: secret });
   return (
     <Entrance
       wide
       title="Send your first event"
-      lead={`Your project "${project.name}" is ready, and this is its key.`}
+      lead={`Your project "${project.name}" is ready. This is its API key.`}
     >
       <section aria-label="API key" className="flex flex-col gap-2">
         <SecretBox secret={secret} />
-        <p className="text-muted text-xs">Copy it now: it is shown only this once.</p>
+        <p className="text-muted text-xs">Copy it now. You won't see it again.</p>
       </section>
-      <CodeBlock label="Run this in a terminal" code={line} copyLabel="Copy line" />
+      <CodeBlock label="Run this in a terminal" code={curlLine({ key: secret })} copyLabel="Copy command" />
       <section
         aria-label="First event"
         className="flex min-h-40 flex-col items-center justify-center gap-4 rounded-xl border border-line bg-surface p-6 text-center"
@@ -68,12 +67,13 @@ function Arrived({ event, project }: { event: Event; project: Project }) {
             {event.userId && ` · ${event.userId}`}
           </p>
         </div>
-        <span className="shrink-0 font-medium text-good text-xs">Arrived</span>
+        <span className="shrink-0 font-medium text-good text-xs">Received</span>
       </div>
       <Link
         to="/p/$project"
         params={{ project: project.slug }}
         search={{}}
+        onClick={forgetMade}
         className={buttonClass({ look: "solid", size: "lg" })}
       >
         Open the feed
@@ -83,25 +83,24 @@ function Arrived({ event, project }: { event: Event; project: Project }) {
   );
 }
 
-/** The newest event, as soon as there is one: by the stream, and by the listing for what came before it stood. */
+/** The newest event, as soon as there is one: from the stream, and from the listing for what came before it. */
 function useFirstEvent(project: string): Event | undefined {
   const [event, setEvent] = useState<Event>();
   useEffect(() => {
     async function look() {
-      const { events } = await queries.fetchQuery({
-        queryKey: ["first-event", project],
-        queryFn: () => api<EventList>("/api/events", { query: { project, limit: "1" } }),
-        staleTime: 0,
-      });
+      const { events } = await api<EventList>("/api/events", { query: { project, limit: "1" } });
       if (events[0]) setEvent(events[0]);
     }
-    return openStream(project, {
+    const tryLook = () => void look().catch(() => {});
+    follow(project);
+    if (isFollowing(project)) tryLook();
+    return listen(project, {
       events: (batch) => setEvent(batch.at(-1)),
-      fresh: () => void look(),
-      reset: () => void look(),
-      notification() {},
-      status() {},
-      refused() {},
+      // The bell of the feed that opens next.
+      notifications: (_, unread) => setUnread(queries, unread),
+      fresh: tryLook,
+      reset: tryLook,
+      recovered: tryLook,
     });
   }, [project]);
   return event;

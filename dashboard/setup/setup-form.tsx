@@ -1,14 +1,12 @@
 import { useMutation } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { limits } from "../../server/wire/limits.ts";
-import type { Project } from "../../server/wire/project.ts";
 import { api } from "../api.ts";
 import { Alert } from "../components/ui/alert.tsx";
 import { Button } from "../components/ui/button.tsx";
 import { Field } from "../components/ui/field.tsx";
 import { faultOf, faultOfForm } from "../components/ui/form-faults.ts";
-
-type Made = { project: Project; secret: string };
+import type { Made } from "./made.ts";
 
 export function SetupForm({ token, onMade }: { token: string; onMade: (made: Made) => void }) {
   const [email, setEmail] = useState("");
@@ -33,7 +31,7 @@ export function SetupForm({ token, onMade }: { token: string; onMade: (made: Mad
     <form onSubmit={submit} className="flex flex-col gap-4">
       {fault && <Alert>{fault}</Alert>}
       <Field
-        label="E-mail"
+        label="Email"
         type="email"
         autoComplete="username"
         required
@@ -57,7 +55,7 @@ export function SetupForm({ token, onMade }: { token: string; onMade: (made: Mad
       />
       <Field
         label="Name"
-        hint="Optional. How Tidings calls you."
+        hint="Optional. What should we call you?"
         autoComplete="name"
         maxLength={limits.accountNameCharacters}
         value={name}

@@ -6,15 +6,15 @@ const shortcuts: [string[], string][] = [
   [["k", "↑"], "Previous event"],
   [["Enter"], "Open the event"],
   [["Esc"], "Close the event"],
-  [["g"], "Back to the newest"],
+  [["g"], "Go to the newest"],
   [["/"], "Search the feed"],
   [["Ctrl", "K"], "Go to a channel or page"],
-  [["?"], "This help"],
+  [["?"], "Keyboard shortcuts"],
 ];
 
 export default function Help({ close }: { close: () => void }) {
   return (
-    <Dialog open onOpenChange={close} title="Keyboard shortcuts">
+    <Dialog open dismissible onOpenChange={close} title="Keyboard shortcuts">
       <dl className="flex flex-col">
         {shortcuts.map(([keys, what]) => (
           <div

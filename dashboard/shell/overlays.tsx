@@ -1,15 +1,28 @@
-import { lazy, Suspense, useEffect, useSyncExternalStore } from "react";
+import { type ReactNode, Suspense, useEffect, useSyncExternalStore } from "react";
+import { useSessionEnded } from "../account/session.ts";
+import { ErrorBoundary } from "../components/error-boundary.tsx";
+import { lazyPart } from "../components/lazy-part.tsx";
+import { OverlayError } from "./overlay-error.tsx";
 import { useShortcuts } from "./shortcuts.ts";
 
 // What opens on top of the page, from anywhere in it. Each is loaded when it is first opened.
 
-export type Overlay = "palette" | "help" | "new-channel" | "new-project" | "channels";
+type OverlayProps = { close: () => void };
 
-const Palette = lazy(() => import("../palette/palette.tsx"));
-const Help = lazy(() => import("./help.tsx"));
-const NewChannelDialog = lazy(() => import("../channels/new-channel-dialog.tsx"));
-const NewProjectDialog = lazy(() => import("../projects/new-project-dialog.tsx"));
-const ChannelsSheet = lazy(() => import("../channels/channels-sheet.tsx"));
+const overlays = {
+  palette: lazyPart<OverlayProps>(async () => (await import("../palette/palette.tsx")).default),
+  help: lazyPart<OverlayProps>(async () => (await import("./help.tsx")).default),
+  "new-channel": lazyPart<OverlayProps>(
+    async () => (await import("../channels/new-channel-dialog.tsx")).default,
+  ),
+  "new-project": lazyPart<OverlayProps>(
+    async () => (await import("../projects/new-project-dialog.tsx")).default,
+  ),
+  channels: lazyPart<OverlayProps>(async () => (await import("../channels/channels-sheet.tsx")).default),
+};
+const SessionDialog = lazyPart(async () => (await import("../account/session-dialog.tsx")).default);
+
+export type Overlay = keyof typeof overlays;
 
 let current: Overlay | null = null;
 const listeners = new Set<() => void>();
@@ -28,6 +41,8 @@ const close = () => openOverlay(null);
 
 export function Overlays() {
   const overlay = useSyncExternalStore(subscribe, () => current);
+  const Opened = overlay && overlays[overlay];
+  const isSessionOver = useSessionEnded();
   useShortcuts({ "?": () => openOverlay("help") });
 
   useEffect(() => {
@@ -41,12 +56,26 @@ export function Overlays() {
   }, []);
 
   return (
-    <Suspense fallback={null}>
-      {overlay === "palette" && <Palette close={close} />}
-      {overlay === "help" && <Help close={close} />}
-      {overlay === "new-channel" && <NewChannelDialog close={close} />}
-      {overlay === "new-project" && <NewProjectDialog close={close} />}
-      {overlay === "channels" && <ChannelsSheet close={close} />}
-    </Suspense>
+    <>
+      {Opened && (
+        <OnTop key={overlay} close={close}>
+          <Opened close={close} />
+        </OnTop>
+      )}
+      {isSessionOver && (
+        <OnTop close={() => location.reload()}>
+          <SessionDialog />
+        </OnTop>
+      )}
+    </>
+  );
+}
+
+/** An overlay, or in its place why it could not be loaded. */
+export function OnTop({ close, children }: { close: () => void; children: ReactNode }) {
+  return (
+    <ErrorBoundary fallback={(error, retry) => <OverlayError error={error} retry={retry} close={close} />}>
+      <Suspense fallback={null}>{children}</Suspense>
+    </ErrorBoundary>
   );
 }

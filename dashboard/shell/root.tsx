@@ -1,7 +1,11 @@
 import { Link, Outlet, useRouter } from "@tanstack/react-router";
 import { Compass } from "lucide-react";
-import { buttonClass } from "../components/ui/button.tsx";
+import { useEffect } from "react";
+import { ApiError, isTemporary } from "../api.ts";
+import { PartError, reloadOnce } from "../components/lazy-part.tsx";
+import { Button, buttonClass } from "../components/ui/button.tsx";
 import { EmptyState, ErrorState } from "../components/ui/states.tsx";
+import { useServerBack } from "./server-back.ts";
 import { Toasts } from "./toasts.tsx";
 
 export function Root() {
@@ -13,13 +17,26 @@ export function Root() {
   );
 }
 
+/** In the place of a page that failed to load, or to be drawn; around it the dashboard goes on. */
 export function PageError({ error }: { error: unknown }) {
   const router = useRouter();
+  const retry = () => void router.invalidate();
+  const missing = error instanceof PartError ? error.reason : null;
+  const isUpdated = missing === "updated";
+  const needsReload = isUpdated || missing === "unknown";
+  useEffect(() => {
+    // On the way to another page, nothing is lost by it.
+    if (needsReload) reloadOnce();
+  }, [needsReload]);
+  useServerBack(missing === "unreachable" || (error instanceof ApiError && isTemporary(error)), retry);
   return (
-    <main className="flex h-full items-center justify-center">
-      <h1 className="sr-only">Tidings</h1>
-      <ErrorState title="This page did not load" error={error} retry={() => void router.invalidate()} />
-    </main>
+    <div className="flex h-full items-center justify-center">
+      <ErrorState
+        title={isUpdated ? "A new version is ready" : "This page couldn't be loaded"}
+        error={error}
+        {...(needsReload ? { action: <Button onClick={() => location.reload()}>Reload</Button> } : { retry })}
+      />
+    </div>
   );
 }
 
@@ -29,14 +46,14 @@ export function NotFoundPage() {
       <h1 className="sr-only">Tidings</h1>
       <EmptyState
         icon={<Compass aria-hidden />}
-        title="There is nothing here"
+        title="Page not found"
         action={
           <Link to="/" className={buttonClass()}>
             Go to your events
           </Link>
         }
       >
-        The address is mistyped, or it belongs to a project that is not yours.
+        Check the address, or you may not have access.
       </EmptyState>
     </main>
   );

@@ -1,15 +1,19 @@
 import { Link } from "@tanstack/react-router";
 import { CircleSlash, KeyRound, Settings2 } from "lucide-react";
-import { lazy } from "react";
 import { useMe } from "../account/me.ts";
 import { ChannelNav } from "../channels/channel-nav.tsx";
-import { LazyMenu } from "../components/ui/lazy-menu.tsx";
+import { lazyPart } from "../components/lazy-part.tsx";
+import { LazyMenu, type MenuContentProps } from "../components/ui/lazy-menu.tsx";
 import { navItemClass } from "../components/ui/nav-item.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { ProjectName } from "../projects/project-name.tsx";
 
-const ProjectMenu = lazy(() => import("../projects/project-menu.tsx"));
-const AccountMenu = lazy(() => import("../account/account-menu.tsx"));
+const ProjectMenu = lazyPart<MenuContentProps>(
+  async () => (await import("../projects/project-menu.tsx")).default,
+);
+const AccountMenu = lazyPart<MenuContentProps>(
+  async () => (await import("../account/account-menu.tsx")).default,
+);
 
 /** The left column on a desktop. */
 export function Sidebar() {
@@ -46,7 +50,7 @@ export function Sidebar() {
           activeProps={{ "data-active": true }}
         >
           <CircleSlash aria-hidden className="mx-0.5 size-4 shrink-0 text-faint" />
-          Refused events
+          Rejected events
         </Link>
         <Link
           to="/p/$project/settings"

@@ -1,33 +1,58 @@
-import { lazy, type ReactNode, Suspense, useSyncExternalStore } from "react";
+import { clsx } from "clsx";
+import { ArrowUpRight } from "lucide-react";
+import { type ReactNode, useEffect, useState, useSyncExternalStore } from "react";
 
-// Toasts are rare, and their library is not small: it loads with the first one.
+// Part of the first load, since it tells of errors, such as that the server is away.
 
 type Message = { title: ReactNode; description?: ReactNode; failed?: boolean; open?: () => void };
+type Toast = Message & { id: number; kind: "message" | "notification" | "count" };
 
-const waiting: Message[] = [];
-let wanted = false;
-let show: ((message: Message) => void) | undefined;
+const toastsMax = 3;
+const shownMs = 6_000;
+
+let toasts: readonly Toast[] = [];
+let ids = 0;
+/** How many notifications the counting toast stands for. */
+let counted = 0;
 const listeners = new Set<() => void>();
 
-export type { Message };
-
-export function toast(message: Message): void {
-  if (show) {
-    show(message);
-    return;
-  }
-  waiting.push(message);
-  wanted = true;
+function show(next: readonly Toast[]) {
+  toasts = next.slice(-toastsMax);
+  if (!toasts.some(({ kind }) => kind === "count")) counted = 0;
   for (const listener of listeners) listener();
 }
 
-/** Called by the toaster once it stands: shows what waited for it. */
-export function onToasterReady(display: (message: Message) => void): void {
-  show = display;
-  for (const message of waiting.splice(0)) display(message);
+export function toast(message: Message): void {
+  show([...toasts, { ...message, id: ids++, kind: "message" }]);
 }
 
-const Toaster = lazy(() => import("./toaster.tsx"));
+/** Shows notifications one by one while they are few, and a single count of them when they are many. */
+export function announce(messages: Message[], openAll: () => void): void {
+  const others = toasts.filter(({ kind }) => kind === "message");
+  const single = toasts.filter(({ kind }) => kind === "notification");
+  if (counted === 0 && single.length + messages.length <= toastsMax) {
+    show([...toasts, ...messages.map((each) => ({ ...each, id: ids++, kind: "notification" as const }))]);
+    return;
+  }
+  counted += single.length + messages.length;
+  const count: Toast = {
+    id: toasts.find(({ kind }) => kind === "count")?.id ?? ids++,
+    kind: "count",
+    title: `${counted.toLocaleString("en")} new notifications`,
+    description: messages.at(-1)?.title,
+    open: openAll,
+  };
+  show([...others, count]);
+}
+
+/** The list of notifications is open, and shows them all. */
+export function dismissNotifications(): void {
+  show(toasts.filter(({ kind }) => kind === "message"));
+}
+
+function dismiss(id: number) {
+  show(toasts.filter((each) => each.id !== id));
+}
 
 function subscribe(listener: () => void) {
   listeners.add(listener);
@@ -35,6 +60,60 @@ function subscribe(listener: () => void) {
 }
 
 export function Toasts() {
-  const needed = useSyncExternalStore(subscribe, () => wanted);
-  return needed && <Suspense fallback={null}>{<Toaster />}</Suspense>;
+  const shown = useSyncExternalStore(subscribe, () => toasts);
+  const [isHeld, setHeld] = useState(false);
+  return (
+    <section
+      aria-label="Messages"
+      aria-live="polite"
+      onPointerEnter={() => setHeld(true)}
+      onPointerLeave={() => setHeld(false)}
+      className="pointer-events-none fixed top-15 right-4 z-60 flex w-[356px] max-w-[calc(100vw-32px)] flex-col gap-2 max-md:top-auto max-md:bottom-20"
+    >
+      {shown.map((each) => (
+        <ToastBox key={each.id} toast={each} isHeld={isHeld} />
+      ))}
+    </section>
+  );
+}
+
+/** It goes after a while, but not while somebody points at it. */
+function ToastBox({ toast, isHeld }: { toast: Toast; isHeld: boolean }) {
+  const { id, title, description, failed, open } = toast;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a count that grows stays longer
+  useEffect(() => {
+    if (isHeld) return;
+    const timer = setTimeout(() => dismiss(id), shownMs);
+    return () => clearTimeout(timer);
+  }, [id, isHeld, title]);
+
+  const box =
+    "pointer-events-auto flex w-full animate-rise items-center gap-3 rounded-lg border border-line-strong bg-raised px-4 py-3 text-ink text-sm shadow-md";
+  const text = (
+    <span className="min-w-0 flex-1 text-left">
+      <span className={clsx("hostile line-clamp-2 block font-medium", failed && "text-danger")}>{title}</span>
+      {description && <span className="hostile line-clamp-3 block text-muted">{description}</span>}
+    </span>
+  );
+  if (!open) {
+    return (
+      <div data-toast role={failed ? "alert" : undefined} className={box}>
+        {text}
+      </div>
+    );
+  }
+  return (
+    <button
+      data-toast
+      type="button"
+      className={`${box} hover:bg-hover`}
+      onClick={() => {
+        dismiss(id);
+        open();
+      }}
+    >
+      {text}
+      <ArrowUpRight aria-hidden className="size-4 shrink-0 text-faint" />
+    </button>
+  );
 }

@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from "react";
-import { keep, recall } from "../storage.ts";
+import { keep, onChoice, recall } from "../storage.ts";
 
 export const themes = ["light", "dark", "system"] as const;
 export type Theme = (typeof themes)[number];
@@ -7,8 +7,17 @@ export type Theme = (typeof themes)[number];
 const listeners = new Set<() => void>();
 const systemDark = matchMedia("(prefers-color-scheme: dark)");
 
-let theme: Theme = themes.find((each) => each === recall("theme")) ?? "system";
+let theme: Theme = recalled();
 systemDark.addEventListener("change", apply);
+onChoice((key) => {
+  if (key !== "theme") return;
+  theme = recalled();
+  apply();
+});
+
+function recalled(): Theme {
+  return themes.find((each) => each === recall("theme")) ?? "system";
+}
 
 /** The same as `public/theme.js` does before the first paint. */
 function apply() {

@@ -34,7 +34,7 @@ async function firstRun(browser: Browser): Promise<void> {
   });
   const page = await browser.newPage({ viewport: sizes[""], colorScheme: "light" });
   await page.goto(server.address + link);
-  await page.getByLabel("E-mail").fill(demo.email);
+  await page.getByLabel("Email").fill(demo.email);
   await page.getByLabel("Password", { exact: true }).fill(demo.password);
   await page.getByRole("button", { name: "Create account" }).click();
   await page.getByText("Waiting for your first event").first().waitFor();
@@ -101,7 +101,7 @@ async function everyday(browser: Browser): Promise<void> {
   await inEachLook(browser, async (page, look) => {
     await page.goto(`${server.address}/sign-in`);
     await shoot(page, `sign-in${look}`);
-    await page.getByLabel("E-mail").fill(demo.email);
+    await page.getByLabel("Email").fill(demo.email);
     await page.getByLabel("Password", { exact: true }).fill(demo.password);
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.getByRole("article").first().waitFor();
@@ -111,7 +111,7 @@ async function everyday(browser: Browser): Promise<void> {
       channel: "/p/default/channels/payments",
       search: "/p/default?q=card%20-refund&tag.currency=EUR",
       keys: "/p/default/keys",
-      refused: "/p/default/refused",
+      rejected: "/p/default/refused",
       settings: "/p/default/settings",
       notifications: "/notifications",
     };

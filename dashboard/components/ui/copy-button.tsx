@@ -25,7 +25,7 @@ export function CopyButton({ text, label = "Copy", look = "outline", className }
         <Copy aria-hidden className="size-3.5" />
       )}
       <span aria-live="polite">
-        {outcome === "copied" ? "Copied" : outcome === "failed" ? "Select it to copy" : label}
+        {outcome === "copied" ? "Copied" : outcome === "failed" ? "Select to copy" : label}
       </span>
     </Button>
   );

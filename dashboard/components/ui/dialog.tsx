@@ -2,6 +2,7 @@ import { clsx } from "clsx";
 import { X } from "lucide-react";
 import { Dialog as Radix } from "radix-ui";
 import type { ReactNode } from "react";
+import { focusOpener } from "../../shell/opener.ts";
 
 type DialogProps = {
   open: boolean;
@@ -11,17 +12,25 @@ type DialogProps = {
   /** `sheet` comes from the left, for the channel list of a phone. */
   form?: "dialog" | "sheet";
   wide?: boolean;
+  /** It closes by its own buttons alone. */
+  closable?: boolean;
+  /** A click outside closes it too: only where nothing is typed, and nothing is shown once. */
+  dismissible?: boolean;
   children: ReactNode;
 };
 
 export function Dialog({ form = "dialog", ...props }: DialogProps) {
   const { open, onOpenChange, title, description, wide = false, children } = props;
+  const { closable = true, dismissible = false } = props;
   return (
     <Radix.Root open={open} onOpenChange={onOpenChange}>
       <Radix.Portal>
         <Radix.Overlay className="fixed inset-0 z-40 animate-fade bg-overlay" />
         <Radix.Content
           {...(!description && { "aria-describedby": undefined })}
+          onCloseAutoFocus={focusOpener}
+          onInteractOutside={(event) => !dismissible && event.preventDefault()}
+          onEscapeKeyDown={(event) => !closable && event.preventDefault()}
           className={clsx(
             "fixed z-50 flex flex-col overflow-hidden border-line bg-raised outline-none",
             form === "sheet"
@@ -30,21 +39,24 @@ export function Dialog({ form = "dialog", ...props }: DialogProps) {
             form === "dialog" && (wide ? "max-w-xl" : "max-w-md"),
           )}
         >
-          <header className="flex items-start gap-4 px-5 pt-4">
-            <div className="min-w-0 flex-1 py-1">
+          <header className={clsx("px-5 pt-4", closable && "pr-14")}>
+            <div className="min-w-0 py-1">
               <Radix.Title className="font-semibold text-lg leading-6">{title}</Radix.Title>
               {description && (
                 <Radix.Description className="mt-1 text-muted text-sm">{description}</Radix.Description>
               )}
             </div>
+          </header>
+          <div className="min-h-0 flex-1 overflow-y-auto px-5 pt-3 pb-5">{children}</div>
+          {/* The last one, so that the first field gets the focus. */}
+          {closable && (
             <Radix.Close
               aria-label="Close"
-              className="-mr-2 flex size-8 shrink-0 items-center justify-center rounded-md text-muted hover:bg-hover hover:text-ink max-md:size-10"
+              className="absolute top-4 right-3 flex size-8 items-center justify-center rounded-md text-muted hover:bg-hover hover:text-ink max-md:size-10"
             >
               <X aria-hidden className="size-4" />
             </Radix.Close>
-          </header>
-          <div className="min-h-0 flex-1 overflow-y-auto px-5 pt-3 pb-5">{children}</div>
+          )}
         </Radix.Content>
       </Radix.Portal>
     </Radix.Root>

@@ -1,9 +1,12 @@
-import { type ComponentType, type LazyExoticComponent, type ReactNode, Suspense, useState } from "react";
+import { type ComponentType, type ReactNode, Suspense, useState } from "react";
+import { sentence } from "../../api.ts";
+import { toast } from "../../shell/toasts.tsx";
+import { ErrorBoundary } from "../error-boundary.tsx";
 
 export type MenuContentProps = { trigger: ReactNode; defaultOpen: boolean };
 
 type LazyMenuProps = {
-  menu: LazyExoticComponent<ComponentType<MenuContentProps>>;
+  menu: ComponentType<MenuContentProps>;
   className: string;
   label?: string;
   children: ReactNode;
@@ -19,8 +22,15 @@ export function LazyMenu({ menu: Content, className, label, children }: LazyMenu
   );
   if (!wanted) return button({ onClick: () => setWanted(true) });
   return (
-    <Suspense fallback={button({})}>
-      <Content defaultOpen trigger={button({})} />
-    </Suspense>
+    <ErrorBoundary
+      fallback={(_, retry) => button({ onClick: retry })}
+      onError={(error) =>
+        toast({ title: "The menu couldn't be opened", description: sentence(error), failed: true })
+      }
+    >
+      <Suspense fallback={button({})}>
+        <Content defaultOpen trigger={button({})} />
+      </Suspense>
+    </ErrorBoundary>
   );
 }

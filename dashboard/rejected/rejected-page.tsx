@@ -6,50 +6,53 @@ import { Button } from "../components/ui/button.tsx";
 import { EmptyState, ErrorState, Skeleton } from "../components/ui/states.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { PageHeader } from "../shell/page-header.tsx";
-import { MendDialog } from "./mend-dialog.tsx";
-import { refusedQuery } from "./refused.ts";
-import { RefusedItem } from "./refused-item.tsx";
+import { FixDialog } from "./fix-dialog.tsx";
+import { rejectedQuery } from "./rejected.ts";
+import { RejectedItem } from "./rejected-item.tsx";
 
-/** The events that were refused, each with the reason, to be mended or let go. */
-export function RefusedPage() {
+/** The events that were rejected, each with the reason, to be fixed or discarded. */
+export function RejectedPage() {
   const project = useProjectSlug();
   const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery(
-    refusedQuery(project),
+    rejectedQuery(project),
   );
-  const [mending, setMending] = useState<RefusedEvent | null>(null);
-  const refused = data?.pages.flatMap((page) => page.refused);
+  const [fixing, setFixing] = useState<RefusedEvent | null>(null);
+  const rejected = data?.pages.flatMap((page) => page.refused);
   return (
     <>
-      <PageHeader title="Refused events" />
+      <PageHeader title="Rejected events" />
       <div className="min-h-0 flex-1 overflow-y-auto">
         <div className="mx-auto flex max-w-3xl flex-col gap-5 px-4 py-6 md:px-8 md:py-8">
           <p className="max-w-xl text-muted text-sm">
-            An event that does not fit is refused, and kept here with the reason. Mend it and it is recorded;
-            what nobody mends goes after a while.
+            Invalid events are kept here for 7 days so you can fix and resend them.
           </p>
-          {error && !refused ? (
-            <ErrorState title="The refused events did not load" error={error} retry={() => void refetch()} />
-          ) : !refused ? (
+          {error && !rejected ? (
+            <ErrorState
+              title="Rejected events couldn't be loaded"
+              error={error}
+              retry={() => void refetch()}
+            />
+          ) : !rejected ? (
             <Skeleton className="h-32 rounded-lg" />
-          ) : refused.length === 0 ? (
-            <EmptyState icon={<ShieldCheck aria-hidden />} title="Nothing was refused">
-              Every event that came was recorded.
+          ) : rejected.length === 0 ? (
+            <EmptyState icon={<ShieldCheck aria-hidden />} title="No rejected events">
+              Every event has been recorded.
             </EmptyState>
           ) : (
             <ul className="overflow-hidden rounded-lg border border-line bg-raised">
-              {refused.map((each) => (
-                <RefusedItem key={each.id} refused={each} mend={setMending} />
+              {rejected.map((each) => (
+                <RejectedItem key={each.id} rejected={each} fix={setFixing} />
               ))}
             </ul>
           )}
           {hasNextPage && (
             <Button className="self-center" busy={isFetchingNextPage} onClick={() => void fetchNextPage()}>
-              Show older ones
+              Show older
             </Button>
           )}
         </div>
       </div>
-      {mending && <MendDialog refused={mending} close={() => setMending(null)} />}
+      {fixing && <FixDialog rejected={fixing} close={() => setFixing(null)} />}
     </>
   );
 }

@@ -2,26 +2,26 @@ import type { RefusedEvent } from "../../server/wire/refused-event.ts";
 import { RelativeTime } from "../components/relative-time.tsx";
 import { Button } from "../components/ui/button.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
-import { useDiscard } from "./refused.ts";
+import { reasonsIn } from "./reasons.ts";
+import { useDiscard } from "./rejected.ts";
 
-type RefusedItemProps = { refused: RefusedEvent; mend: (refused: RefusedEvent) => void };
+type RejectedItemProps = { rejected: RefusedEvent; fix: (rejected: RefusedEvent) => void };
 
-/** An event that was refused: why, what was sent, by whom, and what can be done. */
-export function RefusedItem({ refused, mend }: RefusedItemProps) {
+/** An event that was rejected: why, what was sent, by whom, and what can be done. */
+export function RejectedItem({ rejected, fix }: RejectedItemProps) {
   const discard = useDiscard(useProjectSlug());
-  const { problem, key, body } = refused;
-  const reasons = problem.errors?.length ? problem.errors.map(({ detail }) => detail) : [problem.detail];
+  const { problem, key, body } = rejected;
   return (
     <li className="flex flex-col gap-2.5 border-line border-b p-4 last:border-b-0">
       <div className="flex items-start justify-between gap-4">
         <ul className="min-w-0 font-medium text-sm">
-          {reasons.map((reason) => (
+          {reasonsIn(problem).map((reason) => (
             <li key={reason} className="hostile">
               {reason}
             </li>
           ))}
         </ul>
-        <RelativeTime at={refused.refusedAt} long className="shrink-0 text-faint text-xs leading-5" />
+        <RelativeTime at={rejected.refusedAt} form="long" className="shrink-0 text-faint text-xs leading-5" />
       </div>
       <pre className="hostile max-h-24 overflow-hidden whitespace-pre-wrap rounded-md border border-line bg-canvas px-3 py-2 font-mono text-muted text-xs">
         {body.slice(0, 600)}
@@ -29,13 +29,13 @@ export function RefusedItem({ refused, mend }: RefusedItemProps) {
       </pre>
       <div className="flex flex-wrap items-center justify-between gap-3">
         <p className="hostile-line text-faint text-xs">
-          {key ? `Sent with the key ${key.name} (…${key.ending})` : "Sent by a member"}
+          {key ? `Sent with API key ${key.name} (…${key.ending})` : "Sent by a project member"}
         </p>
         <div className="flex gap-2">
-          <Button look="ghost" busy={discard.isPending} onClick={() => discard.mutate(refused.id)}>
+          <Button look="ghost" busy={discard.isPending} onClick={() => discard.mutate(rejected.id)}>
             Discard
           </Button>
-          <Button onClick={() => mend(refused)}>Mend and record</Button>
+          <Button onClick={() => fix(rejected)}>Fix and resend</Button>
         </div>
       </div>
     </li>

@@ -1,0 +1,23 @@
+// Dates are in English, as everything else is, on the browser's clock: 24 hours or AM and PM.
+
+const hourCycle = new Intl.DateTimeFormat(undefined, { hour: "numeric" }).resolvedOptions().hourCycle;
+
+const formatOf = (options: Intl.DateTimeFormatOptions) =>
+  new Intl.DateTimeFormat("en", { ...options, ...(hourCycle && { hourCycle }) });
+
+const formats = {
+  /** "Saturday, November 21, 2026 at 2:05:09 PM GMT+1" */
+  exact: formatOf({ dateStyle: "full", timeStyle: "long" }),
+  /** To the second, and short enough for a line on a phone: "Nov 21, 2026, 2:05:09 PM". */
+  medium: formatOf({ dateStyle: "medium", timeStyle: "medium" }),
+  /** "2:05 PM" */
+  clock: formatOf({ timeStyle: "short" }),
+  day: formatOf({ month: "short", day: "numeric" }),
+  dayOfYear: formatOf({ month: "short", day: "numeric", year: "numeric" }),
+  weekday: formatOf({ weekday: "long", month: "long", day: "numeric" }),
+  long: formatOf({ dateStyle: "long" }),
+};
+
+export function formatDate(at: number | string, format: keyof typeof formats): string {
+  return formats[format].format(new Date(at));
+}

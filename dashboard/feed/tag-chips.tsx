@@ -1,0 +1,89 @@
+import { clsx } from "clsx";
+import { ArrowUpRight } from "lucide-react";
+import { foreignLink, isWebAddress } from "../components/web-address.ts";
+
+type TagChipsProps = {
+  tags: Record<string, string>;
+  /** The room for them. */
+  widthPx: number;
+  /** On a line of their own, where a finger has to meet them. */
+  isLarge?: boolean;
+  addFilter: (key: string, value: string) => void;
+};
+
+const chipsMax = 6;
+const chipPxMax = 190;
+const moreChipPx = 28;
+const gapPx = 4;
+
+/** An event's tags in one line, as many as fit. A click filters by one; a web address opens. */
+export function TagChips({ tags, widthPx, isLarge = false, addFilter }: TagChipsProps) {
+  const all = Object.entries(tags);
+  const shown = all.slice(0, fittingCount(all, widthPx));
+  return (
+    <div className={clsx("flex min-w-0 items-center gap-1 overflow-hidden", isLarge && "mt-2")}>
+      {shown.map(([key, value]) => {
+        const text = (
+          <>
+            <span className="hostile-line max-w-24 shrink-0">{key}</span>
+            <span className="hostile-line text-ink">{value}</span>
+          </>
+        );
+        return isWebAddress(value) ? (
+          <a
+            key={key}
+            href={value}
+            {...foreignLink}
+            tabIndex={-1}
+            title={`Open ${value}`}
+            className={clsx(chipClass, isLarge ? largeChipClass : smallChipClass)}
+          >
+            {text}
+            <ArrowUpRight aria-hidden className="size-3 shrink-0" />
+          </a>
+        ) : (
+          <button
+            key={key}
+            type="button"
+            tabIndex={-1}
+            onClick={() => addFilter(`tag.${key}`, value)}
+            title={`Only events with ${key} = ${value}`}
+            className={clsx(chipClass, isLarge ? largeChipClass : smallChipClass)}
+          >
+            {text}
+          </button>
+        );
+      })}
+      {all.length > shown.length && (
+        <span className="shrink-0 pl-0.5 text-faint text-xs">+{all.length - shown.length}</span>
+      )}
+    </div>
+  );
+}
+
+const chipClass =
+  "relative z-10 flex min-w-0 max-w-[190px] items-center gap-1 rounded border border-line bg-canvas " +
+  "text-muted text-xs hover:border-line-strong hover:bg-pressed";
+const smallChipClass = "h-5 px-1.5 pointer-coarse:h-7";
+const largeChipClass = "h-7 px-2";
+
+/** Estimated from the length of the texts: measuring each row would cost more than it is worth. */
+function fittingCount(tags: [string, string][], widthPx: number): number {
+  let usedPx = 0;
+  let count = 0;
+  for (const [key, value] of tags) {
+    usedPx += Math.min(chipPxMax, (textUnits(key) + textUnits(value)) * 6.4 + 22) + gapPx;
+    const restPx = count + 1 < tags.length ? moreChipPx : 0;
+    if (count > 0 && usedPx + restPx > widthPx) break;
+    count++;
+    if (count === chipsMax) break;
+  }
+  return count;
+}
+
+/** Letters of East Asian scripts are twice as wide. */
+function textUnits(text: string): number {
+  let units = 0;
+  for (const character of text.slice(0, 40)) units += character.codePointAt(0)! > 0x2e7f ? 2 : 1;
+  return units;
+}

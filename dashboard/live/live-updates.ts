@@ -1,0 +1,51 @@
+import { type QueryClient, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useRef, useSyncExternalStore } from "react";
+import type { Notification } from "../../server/wire/notification.ts";
+import { meQuery, setUnread } from "../account/me.ts";
+import { channelsQuery, countArrivals } from "../channels/channels.ts";
+import { notificationsKey } from "../notifications/notifications.ts";
+import { currentStatus, follow, type LiveStatus, listen, subscribeStatus } from "./connection.ts";
+
+const catchUpMs = 1_000;
+
+export function useLiveStatus(): LiveStatus {
+  return useSyncExternalStore(subscribeStatus, currentStatus);
+}
+
+/** Follows a project's stream, and keeps counts and notifications up to date with it. */
+export function useLiveUpdates(
+  project: string,
+  onNotifications: (batch: readonly Notification[]) => void,
+): void {
+  const queries = useQueryClient();
+  const notify = useRef(onNotifications);
+  useEffect(() => {
+    notify.current = onNotifications;
+  });
+
+  useEffect(() => {
+    follow(project);
+    return listen(project, {
+      events: (batch) => countArrivals(queries, project, batch),
+      notifications(batch, unread) {
+        setUnread(queries, unread);
+        void queries.invalidateQueries({ queryKey: notificationsKey });
+        notify.current(batch);
+      },
+      reset: () => refreshCounts(queries, project),
+      recovered() {
+        void queries.invalidateQueries({ predicate: ({ state }) => state.status === "error" });
+        // Counts are asked for once the events that were missed have been added to them.
+        setTimeout(() => void queries.invalidateQueries(), catchUpMs);
+      },
+      rejected: () => void queries.invalidateQueries({ queryKey: meQuery.queryKey }),
+    });
+  }, [project, queries]);
+  useEffect(() => () => follow(""), []);
+}
+
+function refreshCounts(queries: QueryClient, project: string) {
+  void queries.invalidateQueries({ queryKey: channelsQuery(project).queryKey });
+  void queries.invalidateQueries({ queryKey: meQuery.queryKey });
+  void queries.invalidateQueries({ queryKey: notificationsKey });
+}

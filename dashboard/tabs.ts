@@ -1,0 +1,32 @@
+import type { QueryKey } from "@tanstack/react-query";
+
+// What one tab did, told to the other tabs of this browser.
+
+export type TabMessage =
+  | { type: "event-deleted"; project: string; id: string }
+  | { type: "notifications-read"; ids: string[] | null; unread: number }
+  /** What these queries asked for has changed. */
+  | { type: "changed"; keys: QueryKey[] }
+  | { type: "signed-in" };
+
+const channel = typeof BroadcastChannel === "undefined" ? undefined : new BroadcastChannel("tidings");
+/** `isOwn`: this tab said it. */
+type TabListener = (message: TabMessage, isOwn: boolean) => void;
+const listeners = new Set<TabListener>();
+
+channel?.addEventListener("message", ({ data }: MessageEvent<TabMessage>) => deliver(data, false));
+
+function deliver(message: TabMessage, isOwn: boolean) {
+  for (const listener of listeners) listener(message, isOwn);
+}
+
+/** Tells the other tabs, and what listens in this one. */
+export function tellTabs(message: TabMessage): void {
+  channel?.postMessage(message);
+  deliver(message, true);
+}
+
+export function onTabMessage(listener: TabListener): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}

@@ -1,0 +1,130 @@
+/** Many events at once: the page stays quick, and nothing moves under the pointer. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import type { Page } from "playwright-core";
+import { openDashboard, type TestDashboard } from "./testing/dashboard.ts";
+import { effort } from "./testing/effort.ts";
+import { until } from "./testing/until.ts";
+
+let dashboard: TestDashboard;
+
+beforeAll(async () => {
+  dashboard = await openDashboard();
+  const events = Array.from({ length: 300 }, (_, index) => ({
+    channel: "history",
+    name: `Number ${index}`,
+    createdAt: Date.now() - 3_600_000 + index * 1_000,
+  }));
+  await dashboard.post(events);
+}, 60_000);
+
+afterAll(async () => {
+  await dashboard?.[Symbol.asyncDispose]();
+});
+
+const article = (page: Page, text: string) => page.getByRole("article").filter({ hasText: text });
+const feedTop = (page: Page) => page.getByRole("feed").evaluate((feed) => feed.parentElement!.scrollTop);
+
+async function openFeed(path = "/p/default"): Promise<Page> {
+  const page = await dashboard.open(path);
+  await page.getByRole("article").first().waitFor();
+  await page.getByText("Live", { exact: true }).waitFor();
+  return page;
+}
+
+/** Frames that the page draws in a second. */
+function countFrames(page: Page, seconds: number): Promise<number> {
+  return page.evaluate(`new Promise((resolve) => {
+    const start = performance.now();
+    let frames = 0;
+    const frame = () => {
+      frames++;
+      if (performance.now() - start < ${seconds * 1_000}) requestAnimationFrame(frame);
+      else resolve(frames / ${seconds});
+    };
+    requestAnimationFrame(frame);
+  })`);
+}
+
+/**
+ * Records so many events a second, and expects the page to draw at least half of the frames that it drew before: on an
+ * idle machine 50 and more of 60, where a page that is flooded drew 4 to 15.
+ */
+async function expectQuick(page: Page, eventsPerSecond: number, event: object): Promise<void> {
+  const before = await countFrames(page, 1);
+  const seconds = effort(3, 20);
+  const counting = countFrames(page, seconds);
+  const ticks = seconds * 10;
+  for (let tick = 0; tick < ticks; tick++) {
+    const next = Bun.sleep(100);
+    await dashboard.post(Array.from({ length: eventsPerSecond / 10 }, () => event));
+    await next;
+  }
+  const frames = await counting;
+  if (effort(false, true)) console.log(`${eventsPerSecond} a second: ${frames.toFixed(0)} frames a second`);
+  expect(frames).toBeGreaterThan(before / 2);
+}
+
+test("20 notifications a second are three toasts at most, of which one counts them", async () => {
+  const page = await openFeed();
+  const noisy = { channel: "noise", name: "Look", notify: true };
+  await expectQuick(page, 20, noisy);
+  const toasts = page.locator("[data-toast]");
+  await toasts.filter({ hasText: /^\d+ new notifications/ }).waitFor();
+  expect(await toasts.count()).toBeLessThanOrEqual(3);
+  await toasts.first().click();
+  await page.waitForURL("**/notifications");
+  await page.context().close();
+}, 60_000);
+
+test("500 events a second keep the page quick", async () => {
+  const page = await openFeed();
+  await expectQuick(page, 500, { channel: "flood", name: "Drop", tags: { plan: "pro" } });
+  await page.context().close();
+}, 60_000);
+
+test("rows stay where they are while the pointer is over them", async () => {
+  const page = await openFeed("/p/default/channels/history");
+  const row = article(page, "Number 297");
+  await row.hover();
+  const before = await row.boundingBox();
+  await dashboard.post({ channel: "history", name: "Just now" });
+  await page.getByRole("button", { name: "1 new" }).waitFor();
+  expect(await row.boundingBox()).toEqual(before);
+  await page.mouse.move(5, 5);
+  await article(page, "Just now").waitFor();
+  await page.getByRole("button", { name: "1 new" }).waitFor({ state: "detached" });
+  await page.context().close();
+}, 30_000);
+
+test("`g` leads to the top, and `j` goes on from there", async () => {
+  const page = await openFeed("/p/default/channels/history");
+  for (let presses = 0; presses < 40; presses++) await page.keyboard.press("j");
+  await until(() => page.evaluate("document.querySelector('[role=feed]').parentElement.scrollTop > 500"));
+  await page.keyboard.press("g");
+  await until(() => page.evaluate("document.querySelector('[role=feed]').parentElement.scrollTop === 0"));
+  await page.keyboard.press("j");
+  await until(() => page.evaluate("document.activeElement?.getAttribute('aria-posinset') === '1'"));
+  expect(await feedTop(page)).toBe(0);
+  await page.context().close();
+}, 30_000);
+
+test("going back from the settings finds the same rows at the same place", async () => {
+  const page = await openFeed("/p/default/channels/history");
+  const list = page.getByRole("feed").locator("..");
+  await list.evaluate((element) => element.scrollTo(0, 4_000));
+  await article(page, "Number 222").waitFor();
+  await page.getByRole("link", { name: "Settings" }).click();
+  await page.getByRole("heading", { name: "Settings", exact: true }).waitFor();
+  await dashboard.post({ channel: "history", name: "Meanwhile" });
+  await page.goBack();
+  await article(page, "Number 222").waitFor();
+  expect(await feedTop(page)).toBe(4_000);
+  await page.getByRole("button", { name: "1 new" }).click();
+  await article(page, "Meanwhile").waitFor();
+  // A link to the feed leads to its top.
+  await page.getByRole("link", { name: "Settings" }).click();
+  await page.getByRole("link", { name: /^history/ }).click();
+  await article(page, "Meanwhile").waitFor();
+  expect(await feedTop(page)).toBe(0);
+  await page.context().close();
+}, 30_000);

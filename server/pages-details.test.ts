@@ -1,0 +1,148 @@
+/** What the pages say and show in detail. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import type { BrowserContextOptions, Page } from "playwright-core";
+import { expectAccessible } from "./testing/browser-page.ts";
+import { openDashboard, type TestDashboard } from "./testing/dashboard.ts";
+
+const dayMs = 86_400_000;
+
+let dashboard: TestDashboard;
+
+beforeAll(async () => {
+  dashboard = await openDashboard();
+}, 60_000);
+
+afterAll(async () => {
+  await dashboard?.[Symbol.asyncDispose]();
+});
+
+const article = (page: Page, text: string) => page.getByRole("article").filter({ hasText: text });
+
+async function openFeed(channel: string, options: BrowserContextOptions = {}): Promise<Page> {
+  const page = await dashboard.open(`/p/default/channels/${channel}`, options);
+  await page.getByRole("article").first().waitFor();
+  return page;
+}
+
+test("the keys' page says what a key can do", async () => {
+  const page = await dashboard.open("/p/default/keys");
+  await page.getByText(/can send, read and delete/).waitFor();
+  await page.context().close();
+});
+
+const tags = { amount: "184.50", currency: "EUR", method: "card", reason: "card_declined", country: "DE" };
+
+test("a click in the middle of a row opens its event", async () => {
+  await dashboard.post({ channel: "rows", name: "Payment failed", userId: "cus_1", tags });
+  for (const width of [1_024, 1_280, 1_440, 1_920]) {
+    const page = await openFeed("rows", { viewport: { width, height: 900 } });
+    const { x, y, width: rowWidth, height } = (await article(page, "Payment failed").boundingBox())!;
+    await page.mouse.click(x + rowWidth / 2, y + height / 2);
+    await page.waitForURL(/\/events\//);
+    await page.context().close();
+  }
+}, 30_000);
+
+test("each chip shows its value, also beside an open event on a tablet", async () => {
+  const { id } = await dashboard.post({ channel: "chips", name: "Order placed", tags });
+  const viewport = { width: 768, height: 1_024 };
+  const page = await dashboard.open(`/p/default/events/${id}?channel=chips`, { viewport });
+  await page.getByRole("region", { name: "Event", exact: true }).getByText("184.50").first().waitFor();
+  const chips = await article(page, "Order placed")
+    .locator("button[title^=Only], a[title^=Open]")
+    .filter({ hasText: /^(amount|currency|method|reason|country)/ })
+    .evaluateAll((buttons) =>
+      buttons.map((button) => {
+        const value = [...button.querySelectorAll("span")].at(-1)!;
+        const { left, right } = value.getBoundingClientRect();
+        // What is cut off with an ellipsis is wider inside than outside.
+        const isWhole = value.scrollWidth <= value.clientWidth && right - left > 8;
+        return isWhole && right <= button.getBoundingClientRect().right;
+      }),
+    );
+  expect(chips.length).toBeGreaterThan(0);
+  expect(chips).toEqual(chips.map(() => true));
+  await page.context().close();
+});
+
+test("chips on a phone are large enough for a finger", async () => {
+  const page = await openFeed("chips", { viewport: { width: 390, height: 844 } });
+  const chip = article(page, "Order placed").getByRole("button", { name: /amount/ });
+  expect((await chip.boundingBox())!.height).toBeGreaterThanOrEqual(24);
+  await page.context().close();
+});
+
+test("a tag that holds an address opens it, and filters by a button of its own", async () => {
+  const url = "https://example.com/orders/42";
+  const { id } = await dashboard.post({ channel: "links", name: "Linked", tags: { order: url } });
+  const page = await openFeed("links");
+  const inRow = article(page, "Linked").getByRole("link", { name: "order" });
+  expect(await inRow.getAttribute("href")).toBe(url);
+  expect(await inRow.getAttribute("rel")).toContain("noopener");
+  await page.goto(`${dashboard.address}/p/default/events/${id}`);
+  const link = page.getByRole("region", { name: "Tags" }).getByRole("link", { name: url, exact: true });
+  expect(await link.getAttribute("href")).toBe(url);
+  expect(await link.getAttribute("rel")).toContain("noopener");
+  await expectAccessible("a tag with an address", page);
+  await page.getByRole("link", { name: `Only events with order = ${url}` }).click();
+  await article(page, "Linked").waitFor();
+  expect(new URL(page.url()).searchParams.get("tag.order")).toBe(url);
+  await page.context().close();
+});
+
+test("a task list shows its boxes and no brackets", async () => {
+  const description = "- [x] done\n- [ ] open\n\n1. plain";
+  const { id } = await dashboard.post({ channel: "tasks", name: "Tasks", description });
+  const page = await dashboard.open(`/p/default/events/${id}`);
+  const section = page.getByRole("region", { name: "Description" });
+  await section.getByRole("img", { name: "To do" }).waitFor();
+  expect(await section.getByRole("img", { name: "Done" }).count()).toBe(1);
+  expect(await section.getByRole("listitem").allTextContents()).toEqual(["done", "open", "plain"]);
+  await page.context().close();
+});
+
+test("an address with a search that is wrong says what is wrong, and offers to clear it", async () => {
+  const page = await dashboard.open("/p/default?q=chanel:payments");
+  const alert = page.locator("main").getByRole("alert");
+  await alert.getByText(/^"chanel"|Unknown field "chanel"/).waitFor();
+  expect(await alert.getByRole("button", { name: "Retry" }).count()).toBe(0);
+  await alert.getByRole("button", { name: "Clear filters" }).click();
+  await page.getByRole("article").first().waitFor();
+  await page.context().close();
+});
+
+test("an event that is not there leads back to the feed", async () => {
+  const page = await dashboard.open("/p/default/events/019a0000-0000-7000-8000-000000000000");
+  const panel = page.getByRole("region", { name: "Event", exact: true });
+  await panel.getByRole("heading", { name: "Event not found" }).waitFor();
+  expect(await panel.getByRole("button", { name: "Retry" }).count()).toBe(0);
+  await panel.getByRole("button", { name: "Back to feed" }).last().click();
+  await panel.waitFor({ state: "detached" });
+  await page.context().close();
+});
+
+test("older rows show the time of day, below the heading of their day", async () => {
+  const createdAt = new Date(Date.now() - 4 * dayMs);
+  createdAt.setUTCHours(14, 5, 0, 0);
+  await dashboard.post({ channel: "old", name: "Days ago", createdAt: createdAt.toISOString() });
+  const page = await openFeed("old", { locale: "en-US", timezoneId: "UTC" });
+  expect(await article(page, "Days ago").locator("time").textContent()).toMatch(/^2:05\sPM$/);
+  await page.context().close();
+});
+
+test("a German browser gets English dates, on a clock of 24 hours", async () => {
+  const createdAt = new Date(Date.now() - 4 * dayMs);
+  createdAt.setUTCHours(14, 5, 0, 0);
+  const { id } = await dashboard.post({ channel: "german", name: "Tag", createdAt: createdAt.toISOString() });
+  const page = await openFeed("german", { locale: "de-DE", timezoneId: "UTC" });
+  const weekday = createdAt.toLocaleDateString("en", { weekday: "long", timeZone: "UTC" });
+  await page.getByRole("feed").getByText(weekday).waitFor();
+  expect(await article(page, "Tag").locator("time").textContent()).toBe("14:05");
+  await page.goto(`${dashboard.address}/p/default/events/${id}`);
+  const month = createdAt.toLocaleDateString("en", { month: "short", timeZone: "UTC" });
+  await page
+    .getByRole("region", { name: "Event", exact: true })
+    .getByText(new RegExp(`^${month} .*14:05`))
+    .waitFor();
+  await page.context().close();
+});

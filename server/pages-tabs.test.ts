@@ -1,0 +1,123 @@
+/** Many tabs of one browser: they share a stream, and what one does the others show. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import type { BrowserContext, Page } from "playwright-core";
+import { openDashboard, type TestDashboard } from "./testing/dashboard.ts";
+import { effort } from "./testing/effort.ts";
+
+let dashboard: TestDashboard;
+let context: BrowserContext;
+
+beforeAll(async () => {
+  dashboard = await openDashboard();
+  await dashboard.post({ channel: "payments", name: "First payment" });
+}, 60_000);
+
+afterAll(async () => {
+  await dashboard?.[Symbol.asyncDispose]();
+});
+
+async function openTab(path: string): Promise<Page> {
+  const page = await context.newPage();
+  await page.goto(dashboard.address + path);
+  await article(page, "First payment").waitFor();
+  return page;
+}
+
+const article = (page: Page, text: string) => page.getByRole("article").filter({ hasText: text });
+const unreadIn = (page: Page, count: number) =>
+  page.getByRole("button", { name: new RegExp(`^Notifications, ${count} unread`) });
+
+/** What a browser does with a tab that is put behind another. */
+function setVisibility(page: Page, state: "visible" | "hidden"): Promise<void> {
+  return page.evaluate(`
+    Object.defineProperty(document, "visibilityState", { configurable: true, get: () => "${state}" });
+    document.dispatchEvent(new Event("visibilitychange"));
+  `);
+}
+
+// HTTP/1.1 allows six connections.
+test("more tabs than there are connections stay usable, and all are live", async () => {
+  context = await dashboard.newContext();
+  const tabs: Page[] = [];
+  for (let opened = 0; opened < effort(7, 10); opened++) tabs.push(await openTab("/p/default"));
+  await tabs[0]!.getByRole("link", { name: "API keys" }).click();
+  await tabs[0]!.getByRole("heading", { name: "API keys" }).waitFor({ timeout: 5_000 });
+  await tabs[0]!.goBack();
+  await dashboard.post({ channel: "payments", name: "For all tabs" });
+  await Promise.all(tabs.map((tab) => article(tab, "For all tabs").waitFor({ timeout: 10_000 })));
+  await context.close();
+}, 60_000);
+
+test("a hidden tab lets go of the stream within seconds, and misses nothing", async () => {
+  context = await dashboard.newContext();
+  const tab = await openTab("/p/default");
+  await tab.getByText("Live", { exact: true }).waitFor();
+  await setVisibility(tab, "hidden");
+  await tab.getByText("Paused", { exact: true }).waitFor({ timeout: 8_000 });
+  await dashboard.post({ channel: "payments", name: "While hidden" });
+  expect(await article(tab, "While hidden").count()).toBe(0);
+  await setVisibility(tab, "visible");
+  await article(tab, "While hidden").waitFor({ timeout: 5_000 });
+  expect(await article(tab, "While hidden").count()).toBe(1);
+  await context.close();
+}, 30_000);
+
+test("the stream outlives the tab that opened it", async () => {
+  context = await dashboard.newContext();
+  const first = await openTab("/p/default");
+  const second = await openTab("/p/default");
+  await first.close();
+  await dashboard.post({ channel: "payments", name: "After the first tab" });
+  await article(second, "After the first tab").waitFor({ timeout: 5_000 });
+  await context.close();
+}, 30_000);
+
+test("a browser without shared workers has a stream for each tab", async () => {
+  context = await dashboard.newContext();
+  await context.addInitScript("delete globalThis.SharedWorker");
+  const tab = await openTab("/p/default");
+  await dashboard.post({ channel: "payments", name: "Without a worker" });
+  await article(tab, "Without a worker").waitFor({ timeout: 5_000 });
+  await context.close();
+}, 30_000);
+
+test("what one tab reads is read in all", async () => {
+  context = await dashboard.newContext();
+  const [one, other] = [await openTab("/p/default"), await openTab("/p/default")];
+  await dashboard.post({ channel: "payments", name: "Look here", notify: true });
+  await unreadIn(other, 1).waitFor();
+  await one.getByRole("button", { name: /^Notifications, 1/ }).click();
+  await one.getByRole("button", { name: /Mark all/ }).click();
+  await unreadIn(other, 1).waitFor({ state: "detached", timeout: 5_000 });
+  await context.close();
+}, 30_000);
+
+test("an event that one tab deletes leaves all feeds, its own too", async () => {
+  context = await dashboard.newContext();
+  const [one, other] = [await openTab("/p/default"), await openTab("/p/default")];
+  await dashboard.post({ channel: "payments", name: "By mistake" });
+  await article(other, "By mistake").waitFor();
+  await article(one, "By mistake").click();
+  await one.getByRole("button", { name: /^Delete/ }).click();
+  await one
+    .getByRole("dialog")
+    .getByRole("button", { name: /^Delete/ })
+    .click();
+  await article(one, "By mistake").waitFor({ state: "detached", timeout: 5_000 });
+  await article(other, "By mistake").waitFor({ state: "detached", timeout: 5_000 });
+  await context.close();
+}, 30_000);
+
+test("a channel is read while its events are on screen among all events", async () => {
+  context = await dashboard.newContext();
+  const tab = await openTab("/p/default");
+  const link = tab.getByRole("navigation", { name: "Channels" }).getByRole("link", { name: /payments/ });
+  await dashboard.post({ channel: "payments", name: "On screen" });
+  await article(tab, "On screen").waitFor();
+  await link.getByText("unread").waitFor({ state: "detached", timeout: 5_000 });
+  // Elsewhere it is not on screen.
+  await tab.getByRole("link", { name: "API keys" }).click();
+  await dashboard.post({ channel: "payments", name: "Off screen" });
+  await link.getByText("unread").waitFor({ timeout: 5_000 });
+  await context.close();
+}, 30_000);

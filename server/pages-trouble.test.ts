@@ -1,0 +1,201 @@
+/** The dashboard while the server is away, after an update, and after the session has ended. */
+import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
+import type { Page } from "playwright-core";
+import { expectAccessible } from "./testing/browser-page.ts";
+import { openDashboard, ownerEmail, type TestDashboard } from "./testing/dashboard.ts";
+import { testPassword } from "./testing/test-app.ts";
+
+let dashboard: TestDashboard;
+
+beforeAll(async () => {
+  dashboard = await openDashboard();
+  const events = Array.from({ length: 300 }, (_, index) => ({
+    channel: "history",
+    name: `Number ${index}`,
+    createdAt: Date.now() - 3_600_000 + index * 1_000,
+  }));
+  await dashboard.post(events);
+}, 60_000);
+
+beforeEach(() => dashboard.start());
+
+afterAll(async () => {
+  await dashboard?.[Symbol.asyncDispose]();
+});
+
+const article = (page: Page, text: string) => page.getByRole("article").filter({ hasText: text });
+const newest = (page: Page) => article(page, "Number 299");
+const away = (page: Page) => page.getByText("Can't reach the server. Trying again…");
+
+async function scrollDown(page: Page): Promise<number> {
+  const list = page.getByRole("feed").locator("..");
+  await list.evaluate((element) => element.scrollTo(0, 4_000));
+  await article(page, "Number 222").waitFor();
+  return scrollTop(page);
+}
+
+const scrollTop = (page: Page) => page.getByRole("feed").evaluate((feed) => feed.parentElement!.scrollTop);
+
+test("the first load lists the events once", async () => {
+  const context = await dashboard.newContext();
+  const page = await context.newPage();
+  let listings = 0;
+  page.on("request", (request) => {
+    if (new URL(request.url()).pathname === "/api/events") listings++;
+  });
+  await page.goto(`${dashboard.address}/p/default`);
+  await newest(page).waitFor();
+  await page.getByText("Live", { exact: true }).waitFor();
+  // An event that arrives shows that the stream has begun.
+  await dashboard.post({ channel: "other", name: "The stream has begun" });
+  await article(page, "The stream has begun").waitFor();
+  expect(listings).toBe(1);
+  await context.close();
+}, 30_000);
+
+test("a server that stops leaves what is shown, says so, and is found again", async () => {
+  const page = await dashboard.open("/p/default/channels/history");
+  await newest(page).waitFor();
+  const top = await scrollDown(page);
+  await dashboard.stop();
+  await away(page).waitFor();
+  expect(await article(page, "Number 222").count()).toBe(1);
+  await expectAccessible("a server that is away", page);
+  await dashboard.start();
+  await away(page).waitFor({ state: "detached" });
+  await dashboard.post({ channel: "history", name: "After the restart", createdAt: Date.now() });
+  await page.getByRole("button", { name: /^1 new/ }).waitFor();
+  expect(await scrollTop(page)).toBe(top);
+  await page.getByRole("button", { name: /^1 new/ }).click();
+  await article(page, "After the restart").waitFor();
+  await page.context().close();
+}, 60_000);
+
+test("what is opened first while the server is away says so in its place, and opens once it is back", async () => {
+  const page = await dashboard.open("/p/default/channels/history");
+  await newest(page).waitFor();
+  await page.getByText("Live", { exact: true }).waitFor();
+  await dashboard.stop();
+  await page.getByText("Reconnecting…").waitFor();
+  await page.keyboard.press("Control+k");
+  await page.getByRole("dialog").getByText("Can't reach the server").waitFor();
+  await expectAccessible("a palette that can't be loaded", page);
+  await dashboard.start();
+  await page.getByPlaceholder(/channel, page/).waitFor();
+  await page.keyboard.press("Escape");
+  expect(await newest(page).count()).toBe(1);
+  await page.context().close();
+}, 60_000);
+
+test("a page that is opened while the server is away is shown once it is back", async () => {
+  const page = await dashboard.open("/p/default/channels/history");
+  await newest(page).waitFor();
+  await dashboard.stop();
+  await page.getByText("Reconnecting…").waitFor();
+  await page.getByRole("link", { name: "API keys" }).click();
+  await page.locator("main").getByRole("alert").waitFor();
+  // Around it, the dashboard stays.
+  expect(await page.getByRole("navigation", { name: "Channels" }).count()).toBe(1);
+  expect(page.url()).toContain("/keys");
+  await dashboard.start();
+  await page.getByRole("heading", { name: "API keys" }).waitFor();
+  await page.context().close();
+}, 60_000);
+
+test("an error is told while the server is away, and a dialog keeps what was typed", async () => {
+  const page = await dashboard.open("/p/default/channels/history");
+  await newest(page).waitFor();
+  await page.getByRole("button", { name: "New channel" }).first().click();
+  const name = page.getByRole("dialog").getByLabel("Name");
+  await name.fill("deployments");
+  await dashboard.stop();
+  await page.getByRole("button", { name: "Create channel" }).click();
+  await page.getByRole("dialog").getByRole("alert").getByText("Can't reach the server").waitFor();
+  expect(await name.inputValue()).toBe("deployments");
+  await dashboard.start();
+  await page.getByRole("button", { name: "Create channel" }).click();
+  await page.getByRole("heading", { name: "deployments" }).waitFor();
+  await page.context().close();
+}, 60_000);
+
+/** As after an update: the entry script has another name, and the chunks of the build that is open are gone. */
+async function update(page: Page): Promise<{ loads: () => number }> {
+  let loads = 0;
+  let isNew = false;
+  await page.route("**/assets/*-page-*.js", (route) =>
+    isNew ? route.fallback() : route.fulfill({ status: 404 }),
+  );
+  await page.route("**/index.html", async (route) => {
+    const response = await route.fetch();
+    const body = (await response.text()).replace(/\/assets\/index-[^"]+\.js/, "/assets/index-new.js");
+    await route.fulfill({ response, body });
+  });
+  page.on("domcontentloaded", () => {
+    loads++;
+    isNew = true;
+  });
+  return { loads: () => loads };
+}
+
+test("a tab from before an update loads the new version by itself, once", async () => {
+  const page = await dashboard.open("/p/default/channels/history");
+  await newest(page).waitFor();
+  const { loads } = await update(page);
+  await page.getByRole("link", { name: "API keys" }).click();
+  await page.getByRole("heading", { name: "API keys" }).waitFor();
+  expect(loads()).toBe(1);
+  await page.context().close();
+}, 30_000);
+
+test("a new version that is broken does not reload for ever", async () => {
+  const page = await dashboard.open("/p/default/channels/history");
+  await newest(page).waitFor();
+  await page.route("**/assets/keys-page-*.js", (route) => route.fulfill({ status: 404 }));
+  const { loads } = await update(page);
+  await page.getByRole("link", { name: "API keys" }).click();
+  await page.getByText("A new version is ready").waitFor();
+  await page.getByRole("button", { name: "Reload" }).waitFor();
+  expect(loads()).toBeLessThanOrEqual(1);
+  await page.context().close();
+}, 30_000);
+
+test("a session that ended asks for the password in place, and what was asked for goes on", async () => {
+  const page = await dashboard.open("/p/default/channels/history");
+  await newest(page).waitFor();
+  await page.getByRole("button", { name: "New channel" }).first().click();
+  await page.getByRole("dialog").getByLabel("Name").fill("late-shift");
+  await page.context().clearCookies();
+  await page.getByRole("button", { name: "Create channel" }).click();
+  const session = page.getByRole("dialog", { name: "Your session has ended" });
+  await session.getByText(ownerEmail).waitFor();
+  await session.getByLabel("Password").fill("not the password");
+  await session.getByRole("button", { name: "Sign in" }).click();
+  await session.getByRole("alert").waitFor();
+  await expectAccessible("a session that ended", page);
+  await session.getByLabel("Password").fill(testPassword);
+  await session.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("heading", { name: "late-shift" }).waitFor();
+  await page.context().close();
+}, 30_000);
+
+test("an event that can't be drawn keeps its error in its box", async () => {
+  const descriptions = [
+    ">".repeat(10_000),
+    "- ".repeat(5_000),
+    "> - ".repeat(2_500),
+    `${"*a **b ".repeat(1_400)}`,
+  ];
+  for (const description of descriptions) {
+    const { id } = await dashboard.post({ channel: "hostile", name: "Deep", description });
+    const page = await dashboard.open(`/p/default/events/${id}`);
+    await page.getByRole("heading", { name: "Deep" }).waitFor();
+    await page
+      .getByRole("region", { name: "Description" })
+      .getByText(description.slice(0, 20))
+      .first()
+      .waitFor();
+    expect(await page.getByRole("article").count()).toBeGreaterThan(0);
+    expect(await page.getByText("call stack").count()).toBe(0);
+    await page.context().close();
+  }
+}, 60_000);
