@@ -39,6 +39,11 @@ export function FeedList({ kept, state, project, filters, openId, label, addFilt
   const narrow = room.kind === "narrow";
   const rows = useMemo(() => toRows(state.entries), [state.entries]);
   const [activeId, setActiveId] = useState<string | null>();
+  const active = useRef<string | null>(undefined);
+  const choose = useCallback((id: string | null) => {
+    active.current = id;
+    setActiveId(id);
+  }, []);
 
   const [initialOffset] = useState(() => scrollOf(kept));
   const virtual = useVirtualizer({
@@ -71,9 +76,10 @@ export function FeedList({ kept, state, project, filters, openId, label, addFilt
 
   const toTop = useCallback(() => {
     feed.showNew();
-    setActiveId(null);
-    scroller.current?.scrollTo({ top: 0 });
-  }, [feed]);
+    choose(null);
+    // Through the list, which may still be on its way to another row.
+    virtual.scrollToOffset(0);
+  }, [feed, choose, virtual]);
 
   const onScroll = useCallback(() => {
     const { scrollTop } = scroller.current!;
@@ -87,8 +93,8 @@ export function FeedList({ kept, state, project, filters, openId, label, addFilt
 
   useFeedKeys({
     rows,
-    activeId,
-    setActiveId,
+    active,
+    choose,
     openId,
     project,
     filters,
@@ -148,7 +154,7 @@ export function FeedList({ kept, state, project, filters, openId, label, addFilt
                     active={id === tabStop}
                     room={room}
                     addFilter={addFilter}
-                    onFocus={setActiveId}
+                    onFocus={choose}
                   />
                 </ErrorBoundary>
               </div>

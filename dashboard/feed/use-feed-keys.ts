@@ -1,14 +1,14 @@
 import { useNavigate } from "@tanstack/react-router";
-import { type RefObject, useEffect, useRef } from "react";
+import type { RefObject } from "react";
 import { useShortcuts } from "../shell/shortcuts.ts";
 import type { Filters } from "./filters.ts";
 import type { Row } from "./rows.ts";
 
 type FeedKeys = {
   rows: Row[];
-  /** The chosen row; null to begin at the first one. */
-  activeId: string | null | undefined;
-  setActiveId: (id: string) => void;
+  /** The chosen row; null to begin at the first one. A ref, for keys may come faster than rows are drawn. */
+  active: RefObject<string | null | undefined>;
+  choose: (id: string) => void;
   openId: string | undefined;
   project: string;
   filters: Filters;
@@ -19,13 +19,8 @@ type FeedKeys = {
 
 /** Moves through the feed: `j`/`k`, opens, closes. While an event is open beside it, moving opens the next one. */
 export function useFeedKeys(feed: FeedKeys): void {
-  const { rows, activeId, setActiveId, openId, project, filters, toTop, show, scroller } = feed;
+  const { rows, active, choose, openId, project, filters, toTop, show, scroller } = feed;
   const navigate = useNavigate();
-  // Keys may come faster than rows are drawn.
-  const active = useRef(activeId);
-  useEffect(() => {
-    active.current = activeId;
-  }, [activeId]);
 
   function open(id: string, replace: boolean) {
     const params = { project, id };
@@ -41,15 +36,14 @@ export function useFeedKeys(feed: FeedKeys): void {
     const row = rows[index];
     if (row?.kind !== "event") return;
     const { id } = row.entry.event;
-    active.current = id;
-    setActiveId(id);
+    choose(id);
     show(index, { align: "auto" });
     if (openId) open(id, true);
-    // Two frames: one for the list to scroll, one for the row to be drawn.
+    // Two frames: one for the list to scroll, one for the row to be drawn, unless another key was faster.
     requestAnimationFrame(() =>
       requestAnimationFrame(() =>
         scroller.current
-          ?.querySelector<HTMLElement>(`[data-event="${CSS.escape(id)}"]`)
+          ?.querySelector<HTMLElement>(`[data-event="${CSS.escape(active.current ?? "")}"]`)
           ?.focus({ preventScroll: true }),
       ),
     );
