@@ -99,7 +99,9 @@ export function FeedList({ kept, state, project, filters, openId, label, addFilt
     project,
     filters,
     toTop,
-    show: virtual.scrollToIndex,
+    // The first event is shown below the heading of its day.
+    show: (index) =>
+      index <= 1 ? virtual.scrollToOffset(0) : virtual.scrollToIndex(index, { align: "auto" }),
     scroller,
   });
 

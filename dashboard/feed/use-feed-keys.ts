@@ -13,7 +13,7 @@ type FeedKeys = {
   project: string;
   filters: Filters;
   toTop: () => void;
-  show: (index: number, options: { align: "auto" }) => void;
+  show: (index: number) => void;
   scroller: RefObject<HTMLElement | null>;
 };
 
@@ -37,7 +37,7 @@ export function useFeedKeys(feed: FeedKeys): void {
     if (row?.kind !== "event") return;
     const { id } = row.entry.event;
     choose(id);
-    show(index, { align: "auto" });
+    show(index);
     if (openId) open(id, true);
     // Two frames: one for the list to scroll, one for the row to be drawn, unless another key was faster.
     requestAnimationFrame(() =>
