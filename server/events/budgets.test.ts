@@ -40,13 +40,14 @@ describe("while a body is read that costs much, others are answered", () => {
   ];
   for (const [name, headers, body] of bodies) {
     test(name, async () => {
+      /** The most that the server computed while somebody else waited for an answer. */
       let slowestMs = 0;
       let isOver = false;
       const asking = (async () => {
         while (!isOver) {
-          const startMs = performance.now();
+          const startMs = app.processorMs();
           await (await app.request("/healthz")).bytes();
-          slowestMs = Math.max(slowestMs, performance.now() - startMs);
+          slowestMs = Math.max(slowestMs, app.processorMs() - startMs);
         }
       })();
       const before = app.memoryMb();
@@ -57,7 +58,6 @@ describe("while a body is read that costs much, others are answered", () => {
       });
       isOver = true;
       await asking;
-      // A machine that has much else to do adds its own.
       expect(slowestMs).toBeLessThan(400);
       expect(peak - before).toBeLessThan(150);
     });

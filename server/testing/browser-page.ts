@@ -23,6 +23,7 @@ const settling = `Promise.all(
 /** Fails where axe-core finds a violation on the page. */
 export async function expectAccessible(what: string, page: Page): Promise<void> {
   // Motion is waited for: a text that is still fading in has too little contrast.
+  await page.getByRole("main").first().waitFor();
   await page.evaluate(settling);
   await page.evaluate(axe.source);
   const { violations } = (await page.evaluate("axe.run()")) as {

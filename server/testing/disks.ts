@@ -72,7 +72,7 @@ export function thinDisk(megabytes: number) {
     },
     /** Checks the file system and mounts it again, as an administrator would. */
     repair(): void {
-      run("umount", path);
+      detach(path);
       // 1 and 2 say that something was mended.
       Bun.spawnSync(["e2fsck", "-fy", image]);
       mount();
@@ -90,9 +90,19 @@ function directoryIn(path: string): string {
   return directory;
 }
 
+/** A process that has just ended may hold its files for a moment longer. */
+const unmountTries = 100;
+
 function unmount(path: string): void {
-  run("umount", path);
+  detach(path);
   rmSync(path, { recursive: true });
+}
+
+function detach(path: string): void {
+  for (let tries = 1; !Bun.spawnSync(["umount", path]).success; tries++) {
+    if (tries === unmountTries) run("umount", path);
+    Bun.sleepSync(50);
+  }
 }
 
 function run(...command: string[]): string {

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { Config } from "../config.ts";
 import { environmentOf, removePlace } from "./engine.ts";
+import { memoryMbOf, processorMsOf } from "./process-usage.ts";
 import { preparedConfig } from "./test-app.ts";
 
 const server = join(import.meta.dir, "..");
@@ -99,8 +100,8 @@ export async function testProcess(change: Partial<Config> = {}) {
       return ended;
     },
     /** Resident memory of the server. */
-    memoryMb: (): number =>
-      Number(Bun.spawnSync(["ps", "-o", "rss=", "-p", `${server!.pid}`]).stdout) / 1_024,
+    memoryMb: (): number => memoryMbOf(server!.pid),
+    processorMs: (): number => processorMsOf(server!.pid),
     /** The most memory that the server uses while something is done. */
     async peakMb(work: () => Promise<void>): Promise<number> {
       let peak = this.memoryMb();
