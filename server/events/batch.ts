@@ -14,6 +14,9 @@ const chunksAhead = 4;
 
 type Rooms = { recorder: Recorder; refused: RefusedEvents };
 
+/** Events of an array that are handed to the store at a time: it may store what is handed over later before that. */
+const recordedEvents = 2_000;
+
 /** Records an array of events, in several commits where it is long, and gives a verdict for each, in order. */
 export async function recordBatch(
   { recorder, refused }: Rooms,
@@ -21,12 +24,18 @@ export async function recordBatch(
   sender: Sender,
 ): Promise<ItemVerdict[]> {
   const verdicts: ItemVerdict[] = [];
-  const recorded = inTurn(checkedChunks(array, recorder, sender), async ({ start, items }) => {
-    const found = await recorder.recordAll(items, sender);
-    await refused.keep(refusalsOf(found, array, start), sender);
-    return found;
-  });
-  for await (const found of recorded) for (const verdict of found) verdicts.push(verdict);
+  let ready: CheckedItem[] = [];
+  const record = async () => {
+    const found = await recorder.recordAll(ready, sender);
+    await refused.keep(refusalsOf(found, array, verdicts.length), sender);
+    for (const verdict of found) verdicts.push(verdict);
+    ready = [];
+  };
+  for await (const { items } of checkedChunks(array, recorder, sender)) {
+    for (const item of items) ready.push(item);
+    if (ready.length >= recordedEvents) await record();
+  }
+  if (ready.length > 0) await record();
   return verdicts;
 }
 
@@ -35,14 +44,14 @@ export async function* checkedChunks(
   array: JsonArray,
   recorder: Recorder,
   sender: Sender,
-): AsyncGenerator<{ start: number; items: CheckedItem[] }> {
+): AsyncGenerator<{ items: CheckedItem[] }> {
   if (array.length === 0) {
     const detail = "The array is empty. Send at least one event.";
     throw problem("body-invalid", { detail, errors: [{ pointer: "", detail }] });
   }
   for (let start = 0; start < array.length; ) {
     const end = array.endOf(start, chunkEvents, chunkBytes);
-    yield { start, items: await recorder.checkAll(array.items(start, end), sender) };
+    yield { items: await recorder.checkAll(array.items(start, end), sender) };
     start = end;
   }
 }

@@ -23,7 +23,8 @@ const settling = `Promise.all(
 /** Fails where axe-core finds a violation on the page. */
 export async function expectAccessible(what: string, page: Page): Promise<void> {
   // Motion is waited for: a text that is still fading in has too little contrast.
-  await page.getByRole("main").first().waitFor();
+  // A dialog hides it from roles.
+  await page.locator("main").first().waitFor({ state: "attached" });
   await page.evaluate(settling);
   await page.evaluate(axe.source);
   const { violations } = (await page.evaluate("axe.run()")) as {
