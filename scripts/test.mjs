@@ -86,14 +86,16 @@ function runTests(engine, output) {
   const files = plan[engine];
   if (files.length === 0) return { passed: 0, failed: 0 };
   const report = join(results, `${engine}.xml`);
-  const timings = `--timings=${cache}/${engine}.json`;
+  // What files took the last time on this machine, or else where these were written down.
+  const timings = [`--timings=${cache}/${engine}.json`, `--timings=scripts/test-timings/${engine}.json`];
   const tests = spawn(
     "bun",
     [
       "test",
       ...["--timeout", `${timeoutMs}`, `--parallel=${availableParallelism()}`, "--no-isolate"],
       // The slowest files first; what a file took is written down after a whole run.
-      ...(isWhole ? [timings, "--update-timings", "--only-failures"] : [timings]),
+      ...timings,
+      ...(isWhole ? ["--update-timings", "--only-failures"] : []),
       ...["--reporter=junit", `--reporter-outfile=${report}`],
       // As paths rather than as parts of paths, which a longer path may contain as well.
       ...files.map((path) => `./${path}`),
