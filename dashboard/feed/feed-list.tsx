@@ -87,7 +87,7 @@ export function FeedList({ kept, state, project, filters, openId, label, addFilt
     feed.hold("scrolled", scrollTop > holdAtPx);
   }, [kept, feed]);
   // An event that opens is another entry of the history, at the same place of the list.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: see above
+  // biome-ignore lint/correctness/useExhaustiveDependencies: openId stands for the entry of the history
   useLayoutEffect(onScroll, [onScroll, openId]);
   const pointer = usePointerHold(kept);
 

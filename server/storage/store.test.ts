@@ -695,15 +695,18 @@ for (const engine of stores) {
           store.events.append(make(projectId, { createdAtMs: day + n, userId: `u${n}` })),
         ),
       );
+      // PostgreSQL's connections answer side by side: of several counts, one at least takes longer than a page.
+      const counts = engine.name === "sqlite" ? 1 : 4;
       const done: string[] = [];
-      const counted = store.events.count(count(projectId, { users: true })).then((counts) => {
+      const counted = Array.from({ length: counts }, async () => {
+        const found = await store.events.count(count(projectId, { users: true }));
         done.push("count");
-        return counts;
+        return found;
       });
       await store.events.page(all(projectId), 50).then(() => done.push("page"));
-      expect(await counted).toEqual({ all: [1_000, 29_000, 0], series: [], users: 30_000 });
-      // Connections of PostgreSQL's answer side by side: whichever is done first.
-      if (engine.name === "sqlite") expect(done).toEqual(["page", "count"]);
+      for (const found of await Promise.all(counted))
+        expect(found).toEqual({ all: [1_000, 29_000, 0], series: [], users: 30_000 });
+      expect(done.at(-1)).toBe("count");
     });
 
     test("closing stores what is waiting", async () => {
