@@ -6,17 +6,20 @@ import { type ProblemError, problem } from "./problems.ts";
 
 /** Bytes that are read over, or parsed, without a pause. */
 const stepBytes = 65_536;
+/** An array of so many bytes is parsed once and kept; the items of a larger one would take too much memory. */
+const keptBytes = 1_048_576;
 
 const arrayEnd = "]".charCodeAt(0);
 const comma = ",".charCodeAt(0);
 
-/** An array that a client sent. Its items are parsed when they are asked for: those of 16 MB can take several hundred. */
+/** An array that a client sent. The items of a large one are parsed when they are asked for: those of 16 MB can take several hundred. */
 export class JsonArray {
   readonly #bytes: Uint8Array;
   /** Where each item begins, and last, where one more would. */
   readonly #starts: number[] = [];
   /** Why items are not to be parsed, by their index. */
   readonly #faults = new Map<number, ProblemError>();
+  readonly #kept: (unknown | ProblemError)[] = [];
 
   private constructor(bytes: Uint8Array) {
     this.#bytes = bytes;
@@ -33,7 +36,8 @@ export class JsonArray {
     await array.#findItems(turns);
     for (let start = 0; start < array.length; ) {
       const end = array.endOf(start, Number.POSITIVE_INFINITY, stepBytes);
-      array.items(start, end);
+      const items = array.#parseItems(start, end);
+      if (bytes.length <= keptBytes) for (const item of items) array.#kept.push(item);
       start = end;
       await turns.next();
     }
@@ -55,18 +59,7 @@ export class JsonArray {
 
   /** Items from an index to another, exclusive: parsed, or why one is not to be parsed. */
   items(start: number, end: number): (unknown | ProblemError)[] {
-    const items: (unknown | ProblemError)[] = [];
-    for (let from = start; from < end; ) {
-      const fault = this.#faults.get(from);
-      if (fault) items.push(fault);
-      let to = from + 1;
-      if (!fault) {
-        while (to < end && !this.#faults.has(to)) to++;
-        for (const item of this.#parse(from, to)) items.push(item);
-      }
-      from = to;
-    }
-    return items;
+    return this.#kept.length > 0 ? this.#kept.slice(start, end) : this.#parseItems(start, end);
   }
 
   /** An item as it was sent, or as much of its beginning as is kept where it is refused. */
@@ -98,6 +91,21 @@ export class JsonArray {
     }
     if (bytes[end] !== arrayEnd) throw malformed("a bracket of the array does not fit");
     if (firstFilled(bytes, end + 1) < bytes.length) throw malformed("something follows the array");
+  }
+
+  #parseItems(start: number, end: number): (unknown | ProblemError)[] {
+    const items: (unknown | ProblemError)[] = [];
+    for (let from = start; from < end; ) {
+      const fault = this.#faults.get(from);
+      if (fault) items.push(fault);
+      let to = from + 1;
+      if (!fault) {
+        while (to < end && !this.#faults.has(to)) to++;
+        for (const item of this.#parse(from, to)) items.push(item);
+      }
+      from = to;
+    }
+    return items;
   }
 
   #parse(start: number, end: number): unknown[] {
