@@ -13,8 +13,8 @@ test("without settings there is a default for each", () => {
     smtpUrl: null,
     emailFrom: "Tidings <tidings@localhost>",
     allowPrivateAddresses: false,
-    refusedEvents: 1_000,
-    refusedDays: 7,
+    rejectedEvents: 1_000,
+    rejectedDays: 7,
     shutdownDelaySeconds: 0,
     logLevel: "info",
   });
@@ -76,7 +76,7 @@ test("a database may be reached by its name, its address or its socket", () => {
 });
 
 describe("a setting", () => {
-  const refused: [variable: string, value: string][] = [
+  const rejected: [variable: string, value: string][] = [
     ["PORT", "-1"],
     ["PORT", "65536"],
     ["PORT", "80.5"],
@@ -90,8 +90,8 @@ describe("a setting", () => {
     ["SMTP_URL", "https://mail.example.com"],
     ["TIDINGS_ALLOW_PRIVATE_ADDRESSES", "TRUE"],
   ];
-  for (const [variable, value] of refused) {
-    test(`${variable}=${value} is refused`, () =>
+  for (const [variable, value] of rejected) {
+    test(`${variable}=${value} is rejected`, () =>
       expect(() => readConfig({ [variable]: value })).toThrow(variable));
   }
 
@@ -103,7 +103,7 @@ describe("a setting", () => {
     ["sslmode=verify-ca", "must name the authority's certificate as its sslrootcert"],
     ["sslmode=verify-full&sslrootcert=/none/ca.crt", "must name a file that can be read as its sslrootcert"],
   ]) {
-    test(`of a database with ${query} is refused`, () => {
+    test(`of a database with ${query} is rejected`, () => {
       const DATABASE_URL = `postgres://tidings:secret@db.example.com/tidings?${query}`;
       expect(() => readConfig({ DATABASE_URL })).toThrow(`DATABASE_URL ${why}`);
     });

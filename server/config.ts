@@ -67,13 +67,13 @@ const settings = {
     "whether notifications may be sent to private addresses and over plain http",
     parseBoolean,
   ),
-  refusedEvents: setting(
-    "TIDINGS_REFUSED_EVENTS",
+  rejectedEvents: setting(
+    "TIDINGS_REJECTED_EVENTS",
     "1000",
-    "refused events that are kept for each project; 0 keeps none",
+    "rejected events that are kept for each project; 0 keeps none",
     parseCount,
   ),
-  refusedDays: setting("TIDINGS_REFUSED_DAYS", "7", "days that refused events are kept", parseCount),
+  rejectedDays: setting("TIDINGS_REJECTED_DAYS", "7", "days that rejected events are kept", parseCount),
   shutdownDelaySeconds: setting(
     "TIDINGS_SHUTDOWN_DELAY",
     "0",
@@ -100,8 +100,8 @@ export type Config = {
   smtpUrl: string | null;
   emailFrom: string;
   allowPrivateAddresses: boolean;
-  refusedEvents: number;
-  refusedDays: number;
+  rejectedEvents: number;
+  rejectedDays: number;
   shutdownDelaySeconds: number;
   logLevel: string;
 };

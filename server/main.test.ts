@@ -181,7 +181,7 @@ describe("at a SIGTERM", () => {
   test("requests that are under way are answered, what was answered is stored, and the exit is 0", async () => {
     await using app = await testProcess();
     const stored = new Set<string>();
-    const refused: string[] = [];
+    const rejected: string[] = [];
     let isOver = false;
     const clients = Promise.all(
       Array.from({ length: 32 }, async (_, client) => {
@@ -190,7 +190,7 @@ describe("at a SIGTERM", () => {
           // Once it listens no more, connections are refused; an answer is never other than 201.
           if (!response) return;
           if (response.status === 201) stored.add(((await response.json()) as { event: Event }).event.id);
-          else refused.push(`${response.status} ${await response.text()}`);
+          else rejected.push(`${response.status} ${await response.text()}`);
         }
       }),
     );
@@ -201,7 +201,7 @@ describe("at a SIGTERM", () => {
     await clients;
     expect([code, stderr]).toEqual([0, ""]);
     expect(performance.now() - startMs).toBeLessThan(5_000);
-    expect(refused).toEqual([]);
+    expect(rejected).toEqual([]);
     await app.start();
     const { events } = (await (await app.request("/api/events")).json()) as { events: Event[] };
     const ids = new Set(events.map(({ id }) => id));

@@ -10,7 +10,7 @@ import { ArrivalClock } from "./events/id.ts";
 import { LiveStreams } from "./events/live.ts";
 import { createRecorder } from "./events/record.ts";
 import { recordRoute } from "./events/record-route.ts";
-import { RefusedEvents } from "./events/refused.ts";
+import { RejectedEvents } from "./events/rejected.ts";
 import { FailureLog } from "./failure-log.ts";
 import type { House } from "./house.ts";
 import { Upkeep } from "./jobs/upkeep.ts";
@@ -119,7 +119,7 @@ export async function serve(
   } = await waiting(() => createChannels(config, control, baseUrl));
   const sender = new Sender({ store, channels, onError });
   const liveNotifications = new LiveNotifications(control, live, onError);
-  const refused = new RefusedEvents({ events: store.events, control, config, onError });
+  const rejected = new RejectedEvents({ events: store.events, control, config, onError });
   const projectChannels = new ProjectChannels(control);
   const recorder = createRecorder({ events: store.events, channels: projectChannels, clock });
   const follower: Follower = {
@@ -153,7 +153,7 @@ export async function serve(
     live,
     recorder,
     projectChannels,
-    refused,
+    rejected,
     upkeep,
     channels,
     vapidPublicKey,

@@ -30,7 +30,7 @@ const compressible = /^(?:text\/|application\/(?:json|javascript|manifest\+json)
 /** The paths of the dashboard's pages, as `dashboard/router.tsx` has them. */
 const pagePaths = [
   /^\/(?:sign-in|setup|notifications)?$/,
-  /^(?:\/p\/[^/]+)?\/(?:channels\/[^/]+|events\/[^/]+|keys|refused|settings)$/,
+  /^(?:\/p\/[^/]+)?\/(?:channels\/[^/]+|events\/[^/]+|keys|rejected|settings)$/,
   /^\/p\/[^/]+$/,
 ];
 

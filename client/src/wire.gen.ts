@@ -4,7 +4,7 @@ export type BatchAnswer = {
   /** Whether all events were accepted. */
   ok: boolean;
   accepted: number;
-  refused: number;
+  rejected: number;
   /** One for each event, in order. */
   results: Array<{
     ok: true;

@@ -1,7 +1,7 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { ShieldCheck } from "lucide-react";
 import { useState } from "react";
-import type { RefusedEvent } from "../../server/wire/refused-event.ts";
+import type { RejectedEvent } from "../../server/wire/rejected-event.ts";
 import { Button } from "../components/ui/button.tsx";
 import { EmptyState, ErrorState, Skeleton } from "../components/ui/states.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
@@ -16,8 +16,8 @@ export function RejectedPage() {
   const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery(
     rejectedQuery(project),
   );
-  const [fixing, setFixing] = useState<RefusedEvent | null>(null);
-  const rejected = data?.pages.flatMap((page) => page.refused);
+  const [fixing, setFixing] = useState<RejectedEvent | null>(null);
+  const rejected = data?.pages.flatMap((page) => page.rejected);
   return (
     <>
       <PageHeader title="Rejected events" />

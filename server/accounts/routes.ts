@@ -112,16 +112,16 @@ export function addAccountRoutes(routes: Routes, house: House): void {
   }
 }
 
-/** What better-auth refused, as a problem. */
+/** What better-auth rejected, as a problem. */
 function problemOf(request: Request, { status, headers }: Response, text: string): ProblemError {
   const isSignIn = new URL(request.url).pathname.endsWith("/sign-in/email");
   switch (status) {
     case 401:
       return isSignIn
-        ? problem("sign-in-refused", { detail: "The e-mail address or the password is wrong." })
+        ? problem("sign-in-failed", { detail: "The e-mail address or the password is wrong." })
         : problem("sign-in-needed", { detail: "Sign in on the dashboard first." });
     case 403:
-      return problem("origin-refused", {
+      return problem("origin-forbidden", {
         detail: "A session is good for requests of the dashboard's own pages only.",
       });
     case 429: {

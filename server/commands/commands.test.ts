@@ -23,7 +23,7 @@ describe("without a server, on an empty directory", () => {
   const run = (parameters: string[], stdin = "") => runTidings(parameters, environmentOf(place), stdin);
   afterAll(() => removePlace(place));
 
-  test("a key for a project that is not there is refused, and says that there is none yet", async () => {
+  test("a key for a project that is not there is rejected, and says that there is none yet", async () => {
     expect(await run(["key", "create", "--project", "default", "--name", "n"])).toEqual({
       code: 1,
       stdout: "",
@@ -55,7 +55,7 @@ describe("without a server, on an empty directory", () => {
     });
   });
 
-  const refusals: [name: string, parameters: string[], stdin: string, says: string][] = [
+  const rejections: [name: string, parameters: string[], stdin: string, says: string][] = [
     [
       "an e-mail address that is none",
       account("ada"),
@@ -117,8 +117,8 @@ describe("without a server, on an empty directory", () => {
     ],
     ["a command that is not known", ["explode"], "", "explode"],
   ];
-  for (const [name, parameters, stdin, says] of refusals) {
-    test(`refuses ${name}`, async () => {
+  for (const [name, parameters, stdin, says] of rejections) {
+    test(`rejects ${name}`, async () => {
       const ended = await run(parameters, stdin);
       expect(ended.stderr).toContain(says);
       expect(ended.code).toBe(1);

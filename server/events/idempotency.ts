@@ -7,11 +7,11 @@ import { JsonArray } from "../wire/json-array.ts";
 import { limits } from "../wire/limits.ts";
 import { ProblemError, problem } from "../wire/problems.ts";
 import { eventResponse, replayedHeaders } from "./answers.ts";
-import { batchResponse, checkedChunks, refusalsOf } from "./batch.ts";
+import { batchResponse, checkedChunks, rejectionsOf } from "./batch.ts";
 import { type CheckedItem, crowded, type ItemVerdict, type Recorder, type Sender } from "./record.ts";
-import type { RefusedEvents } from "./refused.ts";
+import type { RejectedEvents } from "./rejected.ts";
 
-type Rooms = { control: Kysely<ControlTables>; recorder: Recorder; refused: RefusedEvents };
+type Rooms = { control: Kysely<ControlTables>; recorder: Recorder; rejected: RejectedEvents };
 
 /** An answer as it is kept: an event's JSON, or the verdicts of an array, of which the store had not yet spoken. */
 type DraftVerdict = string | Pick<ProblemError, "code" | "options">;
@@ -90,7 +90,7 @@ export class Idempotency {
 
   /** Null where the key is there already. */
   async #record(key: string, bodyHash: string, bytes: Uint8Array, sender: Sender): Promise<Response | null> {
-    const { recorder, refused } = this.#rooms;
+    const { recorder, rejected } = this.#rooms;
     const tie = (draft: string): Tie => ({ kind: "idempotency", key, bodyHash, draft });
     if (!isArray(bytes)) {
       const recorded = await recorder.recordTied(parseJson(bytes), sender, tie);
@@ -112,7 +112,7 @@ export class Idempotency {
       tie(JSON.stringify(drafted.map(draftOf))),
     );
     if (verdicts === null) return null;
-    await refused.keep(refusalsOf(verdicts, array), sender);
+    await rejected.keep(rejectionsOf(verdicts, array), sender);
     return batchResponse(verdicts);
   }
 }

@@ -32,7 +32,7 @@ export function addEventRoutes(routes: Routes, house: House): void {
     query: ProjectQuery,
     summary: "Record an event, or many",
     description:
-      "The answer is sent once the event is on disk. Sent again with the same `id`, it is answered with 200 and the stored event. An array of events is answered with a verdict for each; 207 where some were refused, 422 where all were. `application/x-ndjson` takes an event on each line, any number of them, and is answered with the lines that were refused. With an `Idempotency-Key`, an event or an array is recorded once, and answered the same again for a day.",
+      "The answer is sent once the event is on disk. Sent again with the same `id`, it is answered with 200 and the stored event. An array of events is answered with a verdict for each; 207 where some were rejected, 422 where all were. `application/x-ndjson` takes an event on each line, any number of them, and is answered with the lines that were rejected. With an `Idempotency-Key`, an event or an array is recorded once, and answered the same again for a day.",
     body: NewEvents,
     status: 201,
     answer: RecordAnswer,

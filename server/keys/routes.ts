@@ -41,7 +41,7 @@ export function addKeyRoutes(routes: Routes, { store, keys, live }: House): void
       by: "member",
       tag: "API keys",
       summary: "Revoke an API key",
-      description: "It stays listed. Its requests are refused and its live streams end at once.",
+      description: "It stays listed. Its requests are rejected and its live streams end at once.",
       query: ProjectQuery,
       answer: KeyAnswer,
       problems: [404],

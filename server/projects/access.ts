@@ -27,7 +27,7 @@ export class Gate {
   /**
    * Lets a key into its project, or a signed-in member into the project that `?project=` names.
    *
-   * Throws `key-missing`, `key-invalid`, `origin-refused`, `project-unknown` and `project-forbidden`.
+   * Throws `key-missing`, `key-invalid`, `origin-forbidden`, `project-unknown` and `project-forbidden`.
    */
   async toProject(request: Request): Promise<Access> {
     if (secretOf(request.headers) === null && request.headers.has("cookie")) return this.#member(request);
@@ -45,7 +45,7 @@ export class Gate {
     return this.#member(request);
   }
 
-  /** A key or a signed-in account. Throws `key-missing`, `key-invalid` and `origin-refused`. */
+  /** A key or a signed-in account. Throws `key-missing`, `key-invalid` and `origin-forbidden`. */
   async toCaller(request: Request): Promise<Caller> {
     if (secretOf(request.headers) === null && request.headers.has("cookie")) {
       return { by: "account", account: await this.toAccount(request) };
@@ -54,7 +54,7 @@ export class Gate {
     return { by: "key", projectId };
   }
 
-  /** The signed-in account. Throws `sign-in-needed`, `origin-refused`, and for a key `key-invalid` or `key-insufficient`. */
+  /** The signed-in account. Throws `sign-in-needed`, `origin-forbidden`, and for a key `key-invalid` or `key-insufficient`. */
   async toAccount(request: Request): Promise<Account> {
     return (await this.#session(request)).account;
   }
@@ -82,7 +82,7 @@ export class Gate {
       if (request.headers.get("sec-fetch-site") === "same-origin") return;
     } else if (origin === this.#rooms.baseUrl || URL.parse(origin)?.host === request.headers.get("host"))
       return;
-    throw problem("origin-refused", {
+    throw problem("origin-forbidden", {
       detail: "A session is good for requests of the dashboard's own pages only.",
     });
   }

@@ -72,7 +72,7 @@ export function addProjectRoutes(routes: Routes, { store: { control }, keys, liv
       tag: "Projects",
       summary: "Delete a project",
       description:
-        "For its owner. At once nobody sees it, its keys are refused and its streams end; a job removes what it held.",
+        "For its owner. At once nobody sees it, its keys are rejected and its streams end; a job removes what it held.",
       query: DeletionQuery,
       status: 202,
       answer: JobAnswer,

@@ -94,10 +94,10 @@ export function parseText(text: string, subject: Subject): unknown {
   }
 }
 
-/** What was sent, or as much of its beginning as is kept where it is refused: each byte that is not UTF-8 stands as U+FFFD. */
+/** What was sent, or as much of its beginning as is kept where it is rejected: each byte that is not UTF-8 stands as U+FFFD. */
 export function keptText(bytes: Uint8Array): string {
   // A character has four bytes at most; one more tells that there was more.
-  return lenientDecoder.decode(bytes.subarray(0, 4 * (limits.refusedBodyCharacters + 1)));
+  return lenientDecoder.decode(bytes.subarray(0, 4 * (limits.rejectedBodyCharacters + 1)));
 }
 
 /**

@@ -6,7 +6,7 @@ const count = (description: string) => z.int().optional().openapi({ description 
 export const Receipt = z
   .object({
     erasedEvents: z.int(),
-    erasedRefusedEvents: count("Refused events that named the user."),
+    erasedRejectedEvents: count("Rejected events that named the user."),
     erasedAnswers: count("Answers kept for an Idempotency-Key that named the user."),
     erasedProfiles: count("Whether the user had properties: 1 or 0."),
     erasedCopies: count("Copies of the database from before an upgrade, which were deleted as a whole."),

@@ -69,7 +69,7 @@ export class JsonArray {
     return items;
   }
 
-  /** An item as it was sent, or as much of its beginning as is kept where it is refused. */
+  /** An item as it was sent, or as much of its beginning as is kept where it is rejected. */
   textOf(index: number): string {
     const bytes = this.#bytesOf(index, index + 1);
     return keptText(bytes.subarray(firstFilled(bytes, 0))).trimEnd();

@@ -18,7 +18,7 @@ export const ProjectChange = z
     knownChannelsOnly: z
       .boolean()
       .optional()
-      .openapi({ description: "Refuse events for channels that the project does not have." }),
+      .openapi({ description: "Reject events for channels that the project does not have." }),
     retentionDays: retentionDays.optional(),
   })
   .refine((change) => Object.keys(change).length > 0, "must change something")
@@ -32,7 +32,7 @@ export const Project = z
     role: z.enum(["owner", "member"]).openapi({ description: "What the signed-in account is in it." }),
     knownChannelsOnly: z
       .boolean()
-      .openapi({ description: "Events for channels that it does not have are refused." }),
+      .openapi({ description: "Events for channels that it does not have are rejected." }),
     retentionDays: z.int().nullable().openapi({
       description:
         "Days that events are kept, unless their channel says otherwise; null keeps them for good.",

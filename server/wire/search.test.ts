@@ -63,7 +63,7 @@ test("the examples of the documentation are searches", () => {
   for (const q of examples) expect(printSearch(parseSearch(q)!)).toBe(q);
 });
 
-describe("what is no search is refused, with the column and what to do", () => {
+describe("what is no search is rejected, with the column and what to do", () => {
   const cases: [q: string, column: number, says: string][] = [
     ['a "b', 3, "not closed"],
     ['"a\\b"', 3, "twice"],

@@ -206,10 +206,10 @@ describe("the server stays up and recovers by itself", () => {
         headers: { cookie, origin: server.address, "content-type": "application/json" },
         body: JSON.stringify({ name: "n" }),
       });
-    let refused = await make();
+    let answer = await make();
     // The first ones may meet connections that are just being ended.
-    for (let n = 0; n < 5; n++) refused = await make();
-    expect(refused.status).toBe(503);
+    for (let n = 0; n < 5; n++) answer = await make();
+    expect(answer.status).toBe(503);
     await expect(signIn()).rejects.toThrow("Signing in answered 503");
     await expectNotReady("read-only, or a standby");
     await set("off");
@@ -239,7 +239,7 @@ describe("the server stays up and recovers by itself", () => {
   }, 60_000);
 });
 
-test("an outage is two lines of the log, however many requests are refused", async () => {
+test("an outage is two lines of the log, however many requests fail", async () => {
   const own = await startServer({ TIDINGS_DATA: directory, DATABASE_URL: url, TIDINGS_LOG: "warn" });
   const lines = () =>
     own.stdout
@@ -259,7 +259,7 @@ test("an outage is two lines of the log, however many requests are refused", asy
   await until(() => lines().length > 1);
   expect(lines()).toMatchObject([
     { level: 50, msg: expect.stringContaining("begins") },
-    { level: 40, msg: expect.stringContaining("is over"), refusedRequests: 50, seconds: expect.any(Number) },
+    { level: 40, msg: expect.stringContaining("is over"), failedRequests: 50, seconds: expect.any(Number) },
   ]);
   expect((await own.end("SIGTERM")).code).toBe(0);
   await untilWell();

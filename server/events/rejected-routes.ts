@@ -6,48 +6,48 @@ import { EventAnswer, NewEvent } from "../wire/event.ts";
 import { ProjectQuery } from "../wire/event-query.ts";
 import { limits } from "../wire/limits.ts";
 import { problem } from "../wire/problems.ts";
-import { RefusedEventList } from "../wire/refused-event.ts";
+import { RejectedEventList } from "../wire/rejected-event.ts";
 import { eventResponse } from "./answers.ts";
 
-const refusedDefault = 50;
-const refusedMax = 200;
+const rejectedDefault = 50;
+const rejectedMax = 200;
 
-const RefusedQuery = ProjectQuery.extend({
-  limit: z.coerce.number().int("must be a whole number").min(1).max(refusedMax).optional(),
+const RejectedQuery = ProjectQuery.extend({
+  limit: z.coerce.number().int("must be a whole number").min(1).max(rejectedMax).optional(),
   cursor: z
     .string()
     .regex(/^\d{1,15}$/, "is not one that a listing gave")
     .optional(),
 });
 
-/** `/api/events/refused`: to be added before `/api/events/{id}`, which it looks like. */
-export function addRefusedEventRoutes(routes: Routes, { recorder, refused }: House): void {
+/** `/api/events/rejected`: to be added before `/api/events/{id}`, which it looks like. */
+export function addRejectedEventRoutes(routes: Routes, { recorder, rejected }: House): void {
   routes.add(
     {
       method: "get",
-      path: "/api/events/refused",
+      path: "/api/events/rejected",
       by: "project",
-      tag: "Refused events",
-      summary: "List events that were refused, newest first",
+      tag: "Rejected events",
+      summary: "List events that were rejected, newest first",
       description: "They are kept for some days, so that they can be mended and replayed.",
-      query: RefusedQuery,
-      answer: RefusedEventList,
+      query: RejectedQuery,
+      answer: RejectedEventList,
     },
     async ({ projectId, query }) => {
       const before = query.cursor === undefined ? undefined : Number(query.cursor);
-      return { ok: true, ...(await refused.list(projectId, query.limit ?? refusedDefault, before)) };
+      return { ok: true, ...(await rejected.list(projectId, query.limit ?? rejectedDefault, before)) };
     },
   );
 
   routes.add(
     {
       method: "post",
-      path: "/api/events/refused/{id}/replay",
+      path: "/api/events/rejected/{id}/replay",
       by: "project",
-      tag: "Refused events",
-      summary: "Record a refused event after all",
+      tag: "Rejected events",
+      summary: "Record a rejected event after all",
       description:
-        "The body is the event, mended; without one, the event is recorded as it was sent. It leaves the list of refused events as it is recorded.",
+        "The body is the event, mended; without one, the event is recorded as it was sent. It leaves the list of rejected events as it is recorded.",
       query: ProjectQuery,
       optionalBody: NewEvent,
       status: 201,
@@ -56,7 +56,7 @@ export function addRefusedEventRoutes(routes: Routes, { recorder, refused }: Hou
     },
     async ({ request, parameter, ...sender }) => {
       const id = idOf(parameter("id"));
-      const { body, cut } = await refused.find(sender.projectId, id);
+      const { body, cut } = await rejected.find(sender.projectId, id);
       const sent = await readBytes(request, limits.eventBytes);
       if (sent.length === 0 && cut) {
         throw problem("body-invalid", {
@@ -64,9 +64,9 @@ export function addRefusedEventRoutes(routes: Routes, { recorder, refused }: Hou
         });
       }
       const event = parseJson(sent.length > 0 ? sent : Buffer.from(body));
-      const recorded = await recorder.recordTied(event, sender, () => ({ kind: "replay", refusedId: id }));
+      const recorded = await recorder.recordTied(event, sender, () => ({ kind: "replay", rejectedId: id }));
       if (recorded === null) {
-        throw problem("refused-event-unknown", {
+        throw problem("rejected-event-unknown", {
           detail: "It was replayed or removed already, or was too old to be kept.",
         });
       }
@@ -77,22 +77,22 @@ export function addRefusedEventRoutes(routes: Routes, { recorder, refused }: Hou
   routes.add(
     {
       method: "delete",
-      path: "/api/events/refused/{id}",
+      path: "/api/events/rejected/{id}",
       by: "project",
-      tag: "Refused events",
-      summary: "Remove a refused event",
+      tag: "Rejected events",
+      summary: "Remove a rejected event",
       query: ProjectQuery,
       answer: z.object({ ok: z.literal(true) }),
       problems: [404],
     },
     async ({ projectId, parameter }) => {
-      await refused.remove(projectId, idOf(parameter("id")));
+      await rejected.remove(projectId, idOf(parameter("id")));
       return { ok: true };
     },
   );
 }
 
-/** A number that no refused event has stands for a text that is no number. */
+/** A number that no rejected event has stands for a text that is no number. */
 function idOf(text: string): number {
   return /^\d{1,15}$/.test(text) ? Number(text) : 0;
 }
