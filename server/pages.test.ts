@@ -19,7 +19,7 @@ let running: Running;
 let push: PushService;
 let inbox: SmtpInbox;
 let key: string;
-const config = await testConfig();
+const config = { ...(await testConfig()), rejectedDays: 30 };
 let complaints: string[];
 
 beforeAll(async () => {
@@ -310,6 +310,7 @@ describe("keys and sessions", () => {
     });
     expect(response.status).toBe(422);
     await page.goto(`${running.address}/p/default/rejected`);
+    await page.getByText("Invalid events are kept here for 30 days").waitFor();
     await page.getByText('The tag "amount" must be a string').waitFor();
     await expectAccessible("rejected events");
     await page.getByRole("button", { name: "Fix and resend" }).click();

@@ -1,16 +1,14 @@
 import { infiniteQueryOptions, useMutation } from "@tanstack/react-query";
-import type { RejectedEvent } from "../../server/wire/rejected-event.ts";
+import type { RejectedEventList } from "../../server/wire/rejected-event.ts";
 import { api, sentence } from "../api.ts";
 import { refresh } from "../queries.ts";
 import { toast } from "../shell/toasts.tsx";
-
-type RejectedPage = { rejected: RejectedEvent[]; nextCursor: string | null };
 
 export function rejectedQuery(project: string) {
   return infiniteQueryOptions({
     queryKey: ["rejected", project],
     queryFn: ({ pageParam, signal }) =>
-      api<RejectedPage>("/api/events/rejected", {
+      api<RejectedEventList>("/api/events/rejected", {
         query: { project, limit: "50", cursor: pageParam ?? undefined },
         signal,
       }),

@@ -152,8 +152,16 @@ test("a setting switches the keeping off, and another bounds the days", async ()
     expect((await off.post(bad)).status).toBe(422);
     // Of the same millisecond it may still be seen.
     await Bun.sleep(2);
-    expect(await (await off.request("/api/events/rejected")).json()).toMatchObject({ rejected: [] });
+    expect(await (await off.request("/api/events/rejected")).json()).toMatchObject({
+      rejected: [],
+      retentionDays: 0,
+    });
   }
+});
+
+test("the list says for how many days events are kept", async () => {
+  await using month = await testApp({ rejectedDays: 30 });
+  expect(await (await month.request("/api/events/rejected")).json()).toMatchObject({ retentionDays: 30 });
 });
 
 describe("replaying a rejected event", () => {

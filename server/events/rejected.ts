@@ -4,7 +4,7 @@ import type { ControlTables } from "../storage/control-tables.ts";
 import type { EventStore } from "../storage/store.ts";
 import { limits } from "../wire/limits.ts";
 import { type Problem, type ProblemError, problem } from "../wire/problems.ts";
-import type { RejectedEvent } from "../wire/rejected-event.ts";
+import type { RejectedEventList } from "../wire/rejected-event.ts";
 import type { Sender } from "./record.ts";
 
 type Rooms = {
@@ -58,7 +58,8 @@ export class RejectedEvents {
     projectId: number,
     limit: number,
     before: number | undefined,
-  ): Promise<{ rejected: RejectedEvent[]; nextCursor: string | null }> {
+  ): Promise<Omit<RejectedEventList, "ok">> {
+    const { config } = this.#rooms;
     const rows = await this.#of(projectId)
       .leftJoin("keys", "keys.id", "rejectedEvents.keyId")
       .select(["keys.name", "keys.ending"])
@@ -77,6 +78,7 @@ export class RejectedEvents {
         rejectedAt: new Date(rejectedAt).toISOString(),
       })),
       nextCursor: rows.length > limit ? String(page.at(-1)!.id) : null,
+      retentionDays: config.rejectedEvents === 0 ? 0 : config.rejectedDays,
     };
   }
 

@@ -20,5 +20,11 @@ export const RejectedEvent = z
 export type RejectedEvent = z.infer<typeof RejectedEvent>;
 
 export const RejectedEventList = z
-  .object({ ok: z.literal(true), rejected: z.array(RejectedEvent), nextCursor: z.string().nullable() })
+  .object({
+    ok: z.literal(true),
+    rejected: z.array(RejectedEvent),
+    nextCursor: z.string().nullable(),
+    retentionDays: z.int().openapi({ description: "Days for which rejected events are kept; 0 keeps none." }),
+  })
   .openapi("RejectedEventList");
+export type RejectedEventList = z.infer<typeof RejectedEventList>;
