@@ -68,9 +68,9 @@ export function createApp(house: House): { fetch: (request: Request) => Response
   function unknown({ method, path }: { method: string; path: string }) {
     const allow = routes.methodsOf(path);
     return allow.length > 0
-      ? problem("method-unknown", { detail: `${path} takes ${allow.join(", ")}, not ${method}.`, allow })
+      ? problem("method-unknown", { detail: `${path} allows ${allow.join(", ")}, not ${method}.`, allow })
       : problem("route-unknown", {
-          detail: `There is no ${method} ${path}. /openapi.json lists what there is.`,
+          detail: `There is no ${method} ${path}. See /openapi.json for all paths.`,
         });
   }
 

@@ -69,7 +69,7 @@ test("what takes a while is told in the log when it begins and when it is done, 
   const job = { job: expect.any(String), kind: "delete-channel", projectId: expect.any(Number) };
   const lines = linesOf(stdout).filter(({ msg }) => !/^(looked through|PostgreSQL has)/.test(msg));
   expect(lines).toMatchObject([
-    { msg: expect.stringContaining(" listens on "), address: server.address },
+    { msg: expect.stringContaining(" is listening on "), address: server.address },
     { level: 30, msg: "a job has begun", ...job },
     { level: 30, msg: "a job is done", ...job, done: 3, ms: expect.any(Number) },
     { level: 30, msg: expect.stringContaining("stopping"), signal: "SIGTERM" },
@@ -145,7 +145,7 @@ test("a failure that nobody handles is logged, and ends nothing", async () => {
   expect(await server.end("SIGTERM")).toMatchObject({
     code: 0,
     stderr: "",
-    stdout: expect.stringContaining('"msg":"nobody handled this failure"'),
+    stdout: expect.stringContaining('"msg":"unhandled promise rejection"'),
   });
 });
 

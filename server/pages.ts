@@ -74,7 +74,7 @@ export function createPages(): (request: Request) => Promise<Response | null> {
     const status = isFile || isPage ? 200 : 404;
     const name = isFile ? path : "index.html";
     if (!files.has(name)) {
-      return new Response("The dashboard is not built. Run: npm run build\n", { status: 503 });
+      return new Response("The dashboard is not built. Run `npm run build`.\n", { status: 503 });
     }
     const { type, etag, plain, brotli } = await page(name);
     const headers = new Headers({

@@ -101,7 +101,7 @@ test("what the service had no place for is sent again, alone", async () => {
     if (requests.length > 1) return pass(requests.at(-1)!.body);
     const taken = await pass(JSON.stringify(events.filter((_, n) => n !== 1)));
     const answer = (await taken.json()) as BatchAnswer;
-    const full = { type: "/problems/storage-full", title: "The disk is full", detail: "The disk is full." };
+    const full = { type: "/problems/storage-full", title: "Disk full", detail: "The disk is full." };
     answer.results.splice(1, 0, { ok: false, status: 507, ...full });
     return Response.json({ ...answer, ok: false, rejected: 1 }, { status: 207 });
   });

@@ -170,12 +170,12 @@ describe("a channel is changed", () => {
   });
 
   const rejections: [name: string, body: unknown, says: string][] = [
-    ["nothing", {}, "nothing to change"],
+    ["nothing", {}, "changes nothing"],
     ["half a day", { retentionDays: 1.5 }, "/retentionDays"],
     ["no days", { retentionDays: 0 }, "at least 1"],
     ["eleven years", { retentionDays: 4_000 }, "at most 3,650"],
     ["a text for archived", { archived: "yes" }, "must be true or false"],
-    ["another name", { name: "renamed" }, "not a member"],
+    ["another name", { name: "renamed" }, "Unknown field"],
     ["an icon too long", { icon: "x".repeat(65) }, "at most 64"],
   ];
   for (const [name, body, says] of rejections) {

@@ -37,7 +37,9 @@ test("a project has 1,000 channels at most, whoever makes them; events in those 
   const rejected = await app.post(event("another"));
   expect(rejected.status).toBe(422);
   expect(await rejected.json()).toMatchObject({
-    errors: [{ pointer: "/channel", detail: expect.stringContaining("into a tag, or delete channels") }],
+    errors: [
+      { pointer: "/channel", detail: expect.stringContaining("Use a tag instead, or delete channels") },
+    ],
   });
   expect((await app.post(event("c7"))).status).toBe(201);
   const batch = await app.post([event("c1"), event("one"), event("two"), event("c2"), event("one")]);

@@ -116,10 +116,10 @@ function isNew({ names }: Entry, body: unknown): boolean {
 
 function unknownDetail(name: string, names: Set<string>, toldBefore: number): string {
   const meant = toldBefore < suggestionsMax ? nearest(name, names) : null;
-  const remedy = meant === null ? "Make it first, or name another." : `Did you mean "${clipped(meant)}"?`;
-  return `The project takes no events for channels that it does not have, such as "${clipped(name)}". ${remedy}`;
+  const remedy = meant === null ? "Create it first, or use another." : `Did you mean "${clipped(meant)}"?`;
+  return `Unknown channel "${clipped(name)}": this project rejects events for channels that don't exist. ${remedy}`;
 }
 
 function fullDetail(name: string): string {
-  return `The project has ${limits.channels.toLocaleString("en")} channels, and "${clipped(name)}" would be another. Put what tells events apart into a tag, or delete channels.`;
+  return `The project already has ${limits.channels.toLocaleString("en")} channels, the maximum, so "${clipped(name)}" can't be created. Use a tag instead, or delete channels.`;
 }

@@ -36,7 +36,7 @@ describe("without a server, on an empty directory", () => {
     expect(made).toEqual({
       code: 0,
       stdout: "",
-      stderr: 'The account owner@example.com is made, and is a member of the project "default".\n',
+      stderr: 'Created the account owner@example.com, a member of the project "default".\n',
     });
     for (const project of ["default", "Default"]) {
       const { code, stdout, stderr } = await run(["key", "create", "--project", project, "--name", "CI"]);
@@ -60,7 +60,7 @@ describe("without a server, on an empty directory", () => {
       "an e-mail address that is none",
       account("ada"),
       password,
-      "--email must be an e-mail address, such as ada@example.com.",
+      "--email must be an email address, such as ada@example.com.",
     ],
     ["a short password", account("b@example.com"), "short", "The password must have at least 10 characters."],
     ["no password", account("b@example.com"), "", "The password must have at least 10 characters."],
@@ -74,7 +74,7 @@ describe("without a server, on an empty directory", () => {
       "an address that has an account, in another case",
       account("OWNER@example.com"),
       password,
-      "There is an account of owner@example.com already.",
+      "An account with the email address owner@example.com already exists.",
     ],
     [
       "a project that is not known, with those that are",
@@ -86,7 +86,7 @@ describe("without a server, on an empty directory", () => {
       "a project whose name two have",
       account("b@example.com", "--project", "My Shop"),
       password,
-      'Several projects are named "My Shop". Give the slug',
+      'Several projects are named "My Shop". Use the slug',
     ],
     [
       "a blank name of an account",
@@ -113,7 +113,7 @@ describe("without a server, on an empty directory", () => {
       "a project for an owner who is not there",
       ["project", "create", "x", "--owner", "nobody@example.com"],
       "",
-      "There is no account of nobody@example.com.",
+      "There is no account with the email address nobody@example.com.",
     ],
     ["a command that is not known", ["explode"], "", "explode"],
   ];

@@ -59,7 +59,7 @@ describe("an array of events", () => {
               ok: false,
               type: "/problems/body-invalid",
               status: 422,
-              errors: [{ pointer: "/name", detail: '"name" must be a string, and is a number.' }],
+              errors: [{ pointer: "/name", detail: '"name" must be a string, not a number.' }],
             },
             { ok: false, status: 422 },
             { ok: true, id: known },

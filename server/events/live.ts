@@ -211,7 +211,7 @@ export class LiveStreams {
     ).length;
     if (open < most) return;
     throw problem("streams-exceeded", {
-      detail: `This ${who} has ${most.toLocaleString("en")} live streams open, the most that it may have. Close some, or let those who read the same share one.`,
+      detail: `This ${who} already has ${most.toLocaleString("en")} live streams open, the maximum. Close some, or share one between readers.`,
       retryAfterSeconds: 30,
     });
   }

@@ -150,7 +150,7 @@ async function* readLines(
     endLine();
   } catch (error) {
     const cutOff = () =>
-      problem("body-malformed", { detail: `The body is cut off in line ${number}, or is not valid gzip.` });
+      problem("body-malformed", { detail: `The body is truncated in line ${number}, or is not valid gzip.` });
     const body = error instanceof ProblemError ? error : cutOff();
     lines.push({ number, bytes: Buffer.concat(parts), body, isLast: true });
   }
@@ -167,7 +167,7 @@ function read(bytes: Uint8Array): unknown | ProblemError {
 
 function tooManyRejected({ accepted, rejected }: Totals, number: number): ProblemError {
   return problem("lines-rejected", {
-    detail: `${rejected.toLocaleString("en")} lines were rejected and ${accepted.toLocaleString("en")} accepted, so nothing was read from line ${number} on. Mend the lines, and send them again from there.`,
+    detail: `${rejected.toLocaleString("en")} lines were rejected and ${accepted.toLocaleString("en")} accepted, so nothing was read from line ${number} on. Fix the lines and send the body again from there.`,
   });
 }
 

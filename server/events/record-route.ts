@@ -54,7 +54,6 @@ export function recordRoute(house: House) {
 
 function keyForLines(): ProblemError {
   return problem("idempotency-key-invalid", {
-    detail:
-      'Lines of NDJSON can\'t be done again as a whole. Leave the Idempotency-Key out, and give each event an "id" of its own.',
+    detail: 'An Idempotency-Key can\'t be used with NDJSON. Give each event its own "id" instead.',
   });
 }

@@ -282,7 +282,7 @@ describe("an event is rejected", () => {
     ["with a name that is null", { ...ok, name: null }, "/name", "null"],
     ["with a misspelt member", { ...ok, chanel: "x" }, "/chanel", 'Did you mean "channel"?'],
     ["with userid for userId", { ...ok, userid: "x" }, "/userid", 'Did you mean "user'],
-    ["with a member that resembles none", { ...ok, "a/b~c": 1 }, "/a~1b~0c", "not a member"],
+    ["with a member that resembles none", { ...ok, "a/b~c": 1 }, "/a~1b~0c", "Unknown field"],
     [
       "with a member named __proto__",
       '{"channel":"a","name":"b","__proto__":{"x":1}}',

@@ -187,7 +187,7 @@ function settledAll(verdicts: ItemVerdict[], stored: (Verdict | Error)[]): ItemV
 
 /** Why an event is rejected for which there is no place. */
 export function crowded(): ProblemError {
-  const detail = '"createdAt" is that of a million other events. Move it by a millisecond.';
+  const detail = 'A million events already have this "createdAt". Change it by a millisecond.';
   return problem("body-invalid", { detail, errors: [{ pointer: "/createdAt", detail }] });
 }
 

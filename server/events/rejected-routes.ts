@@ -16,7 +16,7 @@ const RejectedQuery = ProjectQuery.extend({
   limit: z.coerce.number().int("must be a whole number").min(1).max(rejectedMax).optional(),
   cursor: z
     .string()
-    .regex(/^\d{1,15}$/, "is not one that a listing gave")
+    .regex(/^\d{1,15}$/, 'must be the "nextCursor" of an earlier page')
     .optional(),
 });
 
@@ -28,8 +28,8 @@ export function addRejectedEventRoutes(routes: Routes, { recorder, rejected }: H
       path: "/api/events/rejected",
       by: "project",
       tag: "Rejected events",
-      summary: "List events that were rejected, newest first",
-      description: "They are kept for some days, so that they can be mended and replayed.",
+      summary: "List rejected events, newest first",
+      description: "Rejected events are kept for some days so that they can be fixed and resent.",
       query: RejectedQuery,
       answer: RejectedEventList,
     },
@@ -45,9 +45,9 @@ export function addRejectedEventRoutes(routes: Routes, { recorder, rejected }: H
       path: "/api/events/rejected/{id}/replay",
       by: "project",
       tag: "Rejected events",
-      summary: "Record a rejected event after all",
+      summary: "Resend a rejected event",
       description:
-        "The body is the event, mended; without one, the event is recorded as it was sent. It leaves the list of rejected events as it is recorded.",
+        "Send the fixed event as the body; without a body, the event is recorded as it was sent. Once recorded, it is removed from the list of rejected events.",
       query: ProjectQuery,
       optionalBody: NewEvent,
       status: 201,
@@ -60,14 +60,14 @@ export function addRejectedEventRoutes(routes: Routes, { recorder, rejected }: H
       const sent = await readBytes(request, limits.eventBytes);
       if (sent.length === 0 && cut) {
         throw problem("body-invalid", {
-          detail: "The event was too long to be kept as a whole. Send it with the request, mended.",
+          detail: "The event was too long to keep in full. Send the fixed event as the body.",
         });
       }
       const event = parseJson(sent.length > 0 ? sent : Buffer.from(body));
       const recorded = await recorder.recordTied(event, sender, () => ({ kind: "replay", rejectedId: id }));
       if (recorded === null) {
         throw problem("rejected-event-unknown", {
-          detail: "It was replayed or removed already, or was too old to be kept.",
+          detail: "The rejected event was already resent or removed, or has expired.",
         });
       }
       return eventResponse(recorded);
@@ -80,7 +80,7 @@ export function addRejectedEventRoutes(routes: Routes, { recorder, rejected }: H
       path: "/api/events/rejected/{id}",
       by: "project",
       tag: "Rejected events",
-      summary: "Remove a rejected event",
+      summary: "Discard a rejected event",
       query: ProjectQuery,
       answer: z.object({ ok: z.literal(true) }),
       problems: [404],

@@ -121,5 +121,5 @@ function isOfContent({ code }: ProblemError): boolean {
 }
 
 function unknown(): ProblemError {
-  return problem("rejected-event-unknown", { detail: "This project has no rejected event with this id." });
+  return problem("rejected-event-unknown", { detail: "This project has no rejected event with this ID." });
 }

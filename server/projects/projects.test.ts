@@ -78,7 +78,7 @@ test("what does not fit is rejected", async () => {
 test("a session with several projects says which one, with one it need not", async () => {
   const rejected = await call("GET", "/api/channels");
   expect(rejected.status).toBe(400);
-  expect(rejected.text).toContain("Say which project");
+  expect(rejected.text).toContain("Several projects are possible");
   expect((await call("GET", "/api/channels?project=default")).status).toBe(200);
   await app.another("Alone", "alone@example.com");
   expect((await call("GET", "/api/channels", undefined, await app.signIn("alone@example.com"))).status).toBe(

@@ -183,7 +183,7 @@ export class WriteQueue {
   #rejectWhenFull(): void {
     if (this.#events < eventsMax && this.#characters < charactersMax) return;
     throw problem("overloaded", {
-      detail: "More events are waiting than the disk can take. Send it again in a second.",
+      detail: "Events arrive faster than they can be stored. Try again in a second.",
       retryAfterSeconds: 1,
     });
   }

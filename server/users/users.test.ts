@@ -108,7 +108,7 @@ scenarios(
       path: pathOf("u"),
       body: { a: { b: 1 } },
       status: 422,
-      says: ["/a", "flat"],
+      says: ["/a", "nested"],
     },
     {
       name: "properties are at most 50",

@@ -16,7 +16,7 @@ export type ItemResult = z.infer<typeof ItemResult>;
 export const BatchAnswer = z
   .object({
     ...totals,
-    results: z.array(ItemResult).openapi({ description: "One for each event, in order." }),
+    results: z.array(ItemResult).openapi({ description: "One result for each event, in order." }),
   })
   .openapi("BatchAnswer");
 export type BatchAnswer = z.infer<typeof BatchAnswer>;
@@ -26,9 +26,9 @@ export const LinesAnswer = z
   .object({
     ...totals,
     rejections: z
-      .array(Problem.extend({ line: z.int().openapi({ description: "Counted from 1." }) }))
+      .array(Problem.extend({ line: z.int().openapi({ description: "Line number, from 1." }) }))
       .openapi({
-        description: `The first ${limits.listedRejections.toLocaleString("en")} lines that were rejected, and the one from which on nothing was read.`,
+        description: `The first ${limits.listedRejections.toLocaleString("en")} rejected lines, and the line where reading stopped.`,
       }),
   })
   .openapi("LinesAnswer");

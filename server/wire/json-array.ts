@@ -121,7 +121,7 @@ function malformed(why: string): ProblemError {
 
 function tooManyItems(): ProblemError {
   return problem("body-too-large", {
-    detail: `An array can have ${limits.batchEvents.toLocaleString("en")} events, and this one has more. Send it in parts, or as lines of application/x-ndjson.`,
+    detail: `An array can have at most ${limits.batchEvents.toLocaleString("en")} events. Send several arrays, or lines of application/x-ndjson.`,
   });
 }
 

@@ -5,15 +5,15 @@ import { Problem } from "./problems.ts";
 export const RejectedEvent = z
   .object({
     id: z.string(),
-    body: z.string().openapi({ description: "As it was sent." }),
+    body: z.string().openapi({ description: "The body as it was sent." }),
     cut: z.boolean().openapi({
-      description: `The body was longer than ${limits.rejectedBodyCharacters.toLocaleString("en")} characters, and this is its beginning.`,
+      description: `True if the body was longer than ${limits.rejectedBodyCharacters.toLocaleString("en")} characters and only its beginning is kept.`,
     }),
-    problem: Problem.openapi({ description: "What the sender was told." }),
+    problem: Problem.openapi({ description: "The problem that the sender received." }),
     key: z
       .object({ id: z.string(), name: z.string(), ending: z.string() })
       .nullable()
-      .openapi({ description: "The key that sent it; null where a signed-in member did." }),
+      .openapi({ description: "The API key that sent it; null for a signed-in member." }),
     rejectedAt: z.string().openapi({ format: "date-time" }),
   })
   .openapi("RejectedEvent");
@@ -24,7 +24,9 @@ export const RejectedEventList = z
     ok: z.literal(true),
     rejected: z.array(RejectedEvent),
     nextCursor: z.string().nullable(),
-    retentionDays: z.int().openapi({ description: "Days for which rejected events are kept; 0 keeps none." }),
+    retentionDays: z
+      .int()
+      .openapi({ description: "How many days rejected events are kept; 0 if they are not kept." }),
   })
   .openapi("RejectedEventList");
 export type RejectedEventList = z.infer<typeof RejectedEventList>;

@@ -281,7 +281,7 @@ test("a server whose database goes away at any step of its start waits, and says
     expect([step, isFirst]).toEqual([step, false]);
     await until(async () => (await fetch(`${own.address}/readyz`)).status === 200);
     expect((await own.end("SIGTERM")).code).toBe(0);
-    if (step !== "LISTEN") expect(own.stdout).toContain("is waited for");
+    if (step !== "LISTEN") expect(own.stdout).toContain("waiting for the database");
   }
 }, 60_000);
 
@@ -297,7 +297,7 @@ test("a server that starts before its database waits for it, and says so", async
   await postgres.start();
   const other = await starting;
   expect((await fetch(`${other.address}/readyz`)).status).toBe(200);
-  expect(other.stdout).toContain("the storage does not answer yet and is waited for: connect ECONNREFUSED");
+  expect(other.stdout).toContain("waiting for the database: connect ECONNREFUSED");
   expect(other.stdout).not.toContain(new URL(url).password);
   expect((await other.end("SIGTERM")).code).toBe(0);
   await untilWell();

@@ -191,10 +191,7 @@ describe("a data directory with something of everything", () => {
     const { code, stderr } = await migrateTo(url, filled.directory);
     expect([code, stderr.split("\n").slice(1)]).toEqual([
       1,
-      [
-        "That database holds something already that was not moved there, or was worked on since. Give the address of an empty one.",
-        "",
-      ],
+      ["That database already contains other data, or was used since the move. Use an empty database.", ""],
     ]);
   });
 });
