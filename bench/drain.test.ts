@@ -43,10 +43,10 @@ test("readers begin again until the time is over", async () => {
   expect(events).toBe(listings * 10);
 });
 
-test("a listing that is refused, or not whole, ends the run", async () => {
+test("a listing that is rejected, or not whole, ends the run", async () => {
   const job = { apiKey: "k", readers: 1, durationMs: null };
-  const refused = serve(() => new Response("no such key", { status: 401 }));
-  await expect(drain({ ports: [refused], ...job })).rejects.toThrow("no such key");
+  const rejected = serve(() => new Response("no such key", { status: 401 }));
+  await expect(drain({ ports: [rejected], ...job })).rejects.toThrow("no such key");
   const cut = serve(() => new Response(listingOf(10).slice(0, -1)));
   await expect(drain({ ports: [cut], ...job })).rejects.toThrow("before it was whole");
 });

@@ -19,7 +19,7 @@ export type DrainResult = { events: number; bytes: number; seconds: number };
 const mark = Buffer.from('"createdAt":"');
 const borderBytes = mark.length - 1;
 
-/** Runs the job in this process. Rejects when a listing is refused, or ends before it is whole. */
+/** Runs the job in this process. Rejects when a listing is rejected, or ends before it is whole. */
 export async function drain({ ports, apiKey, readers, durationMs }: DrainJob): Promise<DrainResult> {
   const result: DrainResult = { events: 0, bytes: 0, seconds: 0 };
   const startedAt = performance.now();

@@ -71,7 +71,7 @@ test("a row that fails is told, and the others are measured", async () => {
   expect(code).toBe(1);
 });
 
-test("an unknown row is refused with the names of those that are there", async () => {
+test("an unknown row is rejected with the names of those that are there", async () => {
   const { code, errors } = await bench("--rows", "pagse");
   expect(errors).toContain("There is no row pagse; there is single-posts, notifying, batches,");
   expect(code).toBe(1);

@@ -79,7 +79,7 @@ test("without streams only the answers are measured", async () => {
   expect(result.arrivals.count).toBe(0);
 });
 
-test("a post or a stream that is refused ends the run", async () => {
+test("a post or a stream that is rejected ends the run", async () => {
   const server = Bun.serve({
     hostname: "127.0.0.1",
     port: 0,
@@ -87,7 +87,7 @@ test("a post or a stream that is refused ends the run", async () => {
   });
   stops.push(() => server.stop(true));
   const port = server.port!;
-  await expect(steady({ ports: [port], ...job })).rejects.toThrow("a live stream was refused");
+  await expect(steady({ ports: [port], ...job })).rejects.toThrow("a live stream was rejected");
   await expect(steady({ ports: [port], ...job, streams: 0 })).rejects.toThrow(
     "a post was answered 503: overloaded",
   );

@@ -54,7 +54,7 @@ type Stream = {
   events: number;
 };
 
-/** Runs the job in this process. Rejects when a post is refused, a stream breaks, or an event does not arrive. */
+/** Runs the job in this process. Rejects when a post is rejected, a stream breaks, or an event does not arrive. */
 export async function steady(job: SteadyJob): Promise<SteadyResult> {
   const answers = new Latencies();
   const seconds: number[][] = [];
@@ -83,7 +83,7 @@ export async function steady(job: SteadyJob): Promise<SteadyResult> {
       if (!stream.isReady) {
         const text = chunk.toString();
         if (text.startsWith("HTTP/") && !text.startsWith("HTTP/1.1 200"))
-          fail(new Error(`a live stream was refused:\n${text}`));
+          fail(new Error(`a live stream was rejected:\n${text}`));
         stream.isReady = text.includes("event: ready");
       } else if (stream.read) {
         const now = performance.now();

@@ -12,7 +12,7 @@ import { Problem } from "../server/wire/problems.ts";
 
 const file = join(import.meta.dir, "src/wire.gen.ts");
 
-/** The part of JSON Schema that the wire's schemas use; `print` refuses anything else. */
+/** The part of JSON Schema that the wire's schemas use; `print` rejects anything else. */
 type Schema = {
   type?: string | string[];
   enum?: unknown[];

@@ -92,8 +92,7 @@ const keys = createRoute({
 });
 const rejected = createRoute({
   getParentRoute: () => project,
-  // As the API calls them.
-  path: "/refused",
+  path: "/rejected",
   component: lazyPart(async () => (await import("./rejected/rejected-page.tsx")).RejectedPage),
 });
 const settings = createRoute({
@@ -103,7 +102,7 @@ const settings = createRoute({
 });
 
 /** Short addresses without a project, which lead to the first one. */
-const short = ["/channels/$", "/events/$", "/keys", "/refused", "/settings"].map((path) =>
+const short = ["/channels/$", "/events/$", "/keys", "/rejected", "/settings"].map((path) =>
   createRoute({
     getParentRoute: () => signedIn,
     path,

@@ -52,7 +52,7 @@ test("a page of another site may do what a key may, and read what comes of it", 
     expect([path, response.headers.get("access-control-allow-origin")]).toEqual([path, "*"]);
     return response;
   };
-  for (const path of ["events", "channels", "stats", "users", "search/complete", "events/refused"]) {
+  for (const path of ["events", "channels", "stats", "users", "search/complete", "events/rejected"]) {
     await ask("GET", `/api/${path}`);
   }
   const { job } = (await (await ask("DELETE", "/api/users/u1")).json()) as { job: { id: string } };
@@ -63,7 +63,7 @@ describe("a body", () => {
   const head = (more: string) =>
     `POST /api/events HTTP/1.1\r\nhost: a\r\nx-api-key: ${app.key}\r\ncontent-type: application/json\r\n${more}\r\n`;
 
-  test("with chunks that are none is refused with 400, and the connection closed", async () => {
+  test("with chunks that are none is rejected with 400, and the connection closed", async () => {
     for (const chunk of ["zz\r\n{}\r\n", "-1\r\n{}\r\n", "ffffffffffffffffffff\r\n{}\r\n", "2 {}\r\n"]) {
       using request = await rawRequest(
         app.address,
@@ -76,7 +76,7 @@ describe("a body", () => {
     }
   });
 
-  test("that says two lengths, or a length that is none, is refused with 400", async () => {
+  test("that says two lengths, or a length that is none, is rejected with 400", async () => {
     for (const more of [
       "content-length: 2\r\ncontent-length: 3\r\n",
       "content-length: -1\r\n",
@@ -88,7 +88,7 @@ describe("a body", () => {
     }
   });
 
-  test("that is announced as too large is refused before it comes", async () => {
+  test("that is announced as too large is rejected before it comes", async () => {
     using request = await rawRequest(app.address, head("content-length: 999999999\r\n"));
     expect(await request.status()).toBe(413);
   });
@@ -135,7 +135,7 @@ test("a request that comes too slowly loses its connection, wherever it dawdles"
         "1\r\n \r\n",
       ],
       [`POST /api/channels HTTP/1.1\r\n${headers}content-length: 1000\r\n\r\n{`, " "],
-      // Refused before its body was read, on paths of every kind.
+      // Rejected before its body was read, on paths of every kind.
       ["POST /api/events HTTP/1.1\r\nhost: a\r\ncontent-length: 1000\r\n\r\n", " "],
       ["POST /api/nowhere HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n", "1\r\n \r\n"],
       ["GET /api/events/stream HTTP/1.1\r\nhost: a\r\n\r\n", ""],

@@ -1,7 +1,7 @@
 import { cors } from "hono/cors";
 import { addAccountRoutes } from "./accounts/routes.ts";
 import { addChannelRoutes } from "./channels/routes.ts";
-import { addRefusedEventRoutes } from "./events/refused-routes.ts";
+import { addRejectedEventRoutes } from "./events/rejected-routes.ts";
 import { addEventRoutes } from "./events/routes.ts";
 import type { House } from "./house.ts";
 import { addJobRoutes } from "./jobs/routes.ts";
@@ -43,7 +43,7 @@ export function createApp(house: House): { fetch: (request: Request) => Response
   ])
     app.use(path, cors({ origin: "*", exposeHeaders: ["x-next-cursor"] }));
 
-  addRefusedEventRoutes(routes, house); // /api/events/refused …
+  addRejectedEventRoutes(routes, house); // /api/events/rejected …
   addEventRoutes(routes, house); //        /api/events …
   addSearchRoutes(routes, house); //       /api/search …
   addChannelRoutes(routes, house); //      /api/channels
@@ -68,9 +68,9 @@ export function createApp(house: House): { fetch: (request: Request) => Response
   function unknown({ method, path }: { method: string; path: string }) {
     const allow = routes.methodsOf(path);
     return allow.length > 0
-      ? problem("method-unknown", { detail: `${path} takes ${allow.join(", ")}, not ${method}.`, allow })
+      ? problem("method-unknown", { detail: `${path} allows ${allow.join(", ")}, not ${method}.`, allow })
       : problem("route-unknown", {
-          detail: `There is no ${method} ${path}. /openapi.json lists what there is.`,
+          detail: `There is no ${method} ${path}. See /openapi.json for all paths.`,
         });
   }
 

@@ -13,8 +13,8 @@ test("without settings there is a default for each", () => {
     smtpUrl: null,
     emailFrom: "Tidings <tidings@localhost>",
     allowPrivateAddresses: false,
-    refusedEvents: 1_000,
-    refusedDays: 7,
+    rejectedEvents: 1_000,
+    rejectedDays: 7,
     shutdownDelaySeconds: 0,
     logLevel: "info",
   });
@@ -43,7 +43,7 @@ test("all mistakes are told together, each with its variable and what it is", ()
     message = (error as Error).message;
   }
   for (const [variable, value] of Object.entries(wrong)) {
-    expect(message).toMatch(new RegExp(`- ${variable} must .*, and is ${JSON.stringify(value)}`));
+    expect(message).toMatch(new RegExp(`- ${variable} must .* \\(got ${JSON.stringify(value)}\\)`));
   }
 });
 
@@ -59,7 +59,7 @@ test("a mistake in what holds a password is told without it", () => {
     } catch (error) {
       message = (error as Error).message;
     }
-    expect(message).toMatch(new RegExp(`- ${variable} must be an`));
+    expect(message).toMatch(new RegExp(`- ${variable} must be a`));
     expect(message).not.toMatch(/hu.?sh/);
   }
 });
@@ -76,7 +76,7 @@ test("a database may be reached by its name, its address or its socket", () => {
 });
 
 describe("a setting", () => {
-  const refused: [variable: string, value: string][] = [
+  const rejected: [variable: string, value: string][] = [
     ["PORT", "-1"],
     ["PORT", "65536"],
     ["PORT", "80.5"],
@@ -90,20 +90,17 @@ describe("a setting", () => {
     ["SMTP_URL", "https://mail.example.com"],
     ["TIDINGS_ALLOW_PRIVATE_ADDRESSES", "TRUE"],
   ];
-  for (const [variable, value] of refused) {
-    test(`${variable}=${value} is refused`, () =>
+  for (const [variable, value] of rejected) {
+    test(`${variable}=${value} is rejected`, () =>
       expect(() => readConfig({ [variable]: value })).toThrow(variable));
   }
 
   for (const [query, why] of [
-    [
-      "sslmode=bogus",
-      "must have one of disable, allow, prefer, require, verify-ca, verify-full as its sslmode",
-    ],
-    ["sslmode=verify-ca", "must name the authority's certificate as its sslrootcert"],
-    ["sslmode=verify-full&sslrootcert=/none/ca.crt", "must name a file that can be read as its sslrootcert"],
+    ["sslmode=bogus", "must have an sslmode of disable, allow, prefer, require, verify-ca, verify-full"],
+    ["sslmode=verify-ca", "must have a certificate file as sslrootcert"],
+    ["sslmode=verify-full&sslrootcert=/none/ca.crt", "must have a readable file as sslrootcert"],
   ]) {
-    test(`of a database with ${query} is refused`, () => {
+    test(`of a database with ${query} is rejected`, () => {
       const DATABASE_URL = `postgres://tidings:secret@db.example.com/tidings?${query}`;
       expect(() => readConfig({ DATABASE_URL })).toThrow(`DATABASE_URL ${why}`);
     });

@@ -31,27 +31,27 @@ function secret<T>(
 
 /** Every setting, once: the variable, its default, what it is for, and how it is read. */
 const settings = {
-  port: setting("PORT", "4242", "TCP port to listen on; 0 takes a free one", parsePort),
+  port: setting("PORT", "4242", "TCP port; 0 picks a free one", parsePort),
   host: setting("HOST", "0.0.0.0", "address to listen on", parseFilled),
-  dataDirectory: setting("TIDINGS_DATA", "data", "directory that holds the database", (text) =>
+  dataDirectory: setting("TIDINGS_DATA", "data", "directory of the database", (text) =>
     resolve(parseFilled(text)),
   ),
   databaseUrl: secret(
     "DATABASE_URL",
     null,
-    "PostgreSQL database that holds everything in place of the directory, such as postgres://user:password@db.example.com/tidings",
+    "PostgreSQL database to use instead of the data directory, such as postgres://user:password@db.example.com/tidings",
     parseDatabaseUrl,
   ),
   databaseConnections: setting(
     "DATABASE_CONNECTIONS",
     "10",
-    "connections to the PostgreSQL database for reading and control tables; four more store events and listen",
+    "PostgreSQL connections for everything but storing events, which uses four more",
     parseConnections,
   ),
   url: setting(
     "TIDINGS_URL",
     null,
-    "public address, for links; default: http://localhost and the port",
+    "public address, used in links; default: http://localhost and the port",
     parseUrl,
   ),
   smtpUrl: secret(
@@ -60,30 +60,30 @@ const settings = {
     "mail server, such as smtps://user:password@mail.example.com",
     parseSmtpUrl,
   ),
-  emailFrom: setting("SMTP_FROM", "Tidings <tidings@localhost>", "sender of e-mails", parseFilled),
+  emailFrom: setting("SMTP_FROM", "Tidings <tidings@localhost>", "sender of emails", parseFilled),
   allowPrivateAddresses: setting(
     "TIDINGS_ALLOW_PRIVATE_ADDRESSES",
     "false",
-    "whether notifications may be sent to private addresses and over plain http",
+    "allows notifications to private addresses and over plain HTTP",
     parseBoolean,
   ),
-  refusedEvents: setting(
-    "TIDINGS_REFUSED_EVENTS",
+  rejectedEvents: setting(
+    "TIDINGS_REJECTED_EVENTS",
     "1000",
-    "refused events that are kept for each project; 0 keeps none",
+    "rejected events kept for each project, the newest; 0 keeps none",
     parseCount,
   ),
-  refusedDays: setting("TIDINGS_REFUSED_DAYS", "7", "days that refused events are kept", parseCount),
+  rejectedDays: setting("TIDINGS_REJECTED_DAYS", "7", "days for which rejected events are kept", parseCount),
   shutdownDelaySeconds: setting(
     "TIDINGS_SHUTDOWN_DELAY",
     "0",
-    "seconds after a SIGTERM in which requests are still taken while /readyz answers 503, for load balancers to notice",
+    "seconds after SIGTERM during which requests are still served while /readyz returns 503, so that load balancers notice",
     parseSeconds,
   ),
   logLevel: setting(
     "TIDINGS_LOG",
     "info",
-    "least level that is logged: debug, info, warn, error or silent",
+    "lowest level to log: debug, info, warn, error or silent",
     parseLogLevel,
   ),
 } as const;
@@ -100,8 +100,8 @@ export type Config = {
   smtpUrl: string | null;
   emailFrom: string;
   allowPrivateAddresses: boolean;
-  refusedEvents: number;
-  refusedDays: number;
+  rejectedEvents: number;
+  rejectedDays: number;
   shutdownDelaySeconds: number;
   logLevel: string;
 };
@@ -126,7 +126,7 @@ export function readConfig(environment: Record<string, string | undefined> = pro
     try {
       values[name] = text === null ? null : parse(text);
     } catch (error) {
-      const found = isSecret ? "" : `, and is ${JSON.stringify(given)}`;
+      const found = isSecret ? "" : ` (got ${JSON.stringify(given)})`;
       mistakes.push(`${variable} ${(error as Error).message}${found}`);
     }
   }
@@ -147,7 +147,7 @@ function parseFilled(text: string): string {
 function parseUrl(text: string): string {
   const url = URL.parse(text);
   if (!url || !["http:", "https:"].includes(url.protocol) || url.pathname !== "/" || url.search || url.hash) {
-    throw new Error("must be an http or https address without a path, such as https://tidings.example.com");
+    throw new Error("must be an http or https URL without a path, such as https://tidings.example.com");
   }
   return url.origin;
 }
@@ -160,7 +160,7 @@ export function parseDatabaseUrl(text: string): string {
   const hasHost = url !== null && (url.hostname !== "" || url.searchParams.has("host"));
   if (!isOfPostgres || !hasHost || !/^\/[^/]+$/.test(url.pathname)) {
     throw new Error(
-      "must be an address such as postgres://user:password@db.example.com/tidings, with special characters of the password percent-encoded",
+      "must be a URL such as postgres://user:password@db.example.com/tidings, with special characters in the password percent-encoded",
     );
   }
   checkTls(url.searchParams);
@@ -173,11 +173,11 @@ const sslModes = ["disable", "allow", "prefer", "require", "verify-ca", "verify-
 function checkTls(parameters: URLSearchParams): void {
   const mode = parameters.get("sslmode");
   if (mode !== null && !sslModes.includes(mode)) {
-    throw new Error(`must have one of ${sslModes.join(", ")} as its sslmode`);
+    throw new Error(`must have an sslmode of ${sslModes.join(", ")}`);
   }
   const authority = parameters.get("sslrootcert");
   if (mode === "verify-ca" && (authority === null || authority === "system")) {
-    throw new Error("must name the authority's certificate as its sslrootcert, for sslmode=verify-ca");
+    throw new Error("must have a certificate file as sslrootcert for sslmode=verify-ca");
   }
   for (const name of ["sslrootcert", "sslcert", "sslkey"]) {
     const file = parameters.get(name);
@@ -185,7 +185,7 @@ function checkTls(parameters: URLSearchParams): void {
     try {
       accessSync(file, constants.R_OK);
     } catch {
-      throw new Error(`must name a file that can be read as its ${name}`);
+      throw new Error(`must have a readable file as ${name}`);
     }
   }
 }
@@ -198,7 +198,7 @@ function parseConnections(text: string): number {
 function parseSmtpUrl(text: string): string {
   const url = URL.parse(text);
   if (!url || !["smtp:", "smtps:"].includes(url.protocol)) {
-    throw new Error("must be an smtp or smtps address, such as smtps://user:password@mail.example.com");
+    throw new Error("must be an smtp or smtps URL, such as smtps://user:password@mail.example.com");
   }
   return text;
 }

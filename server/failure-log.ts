@@ -64,7 +64,7 @@ export class FailureLog {
     }
     this.#log.error(
       { problem: code, cause: options.log },
-      "an outage of the storage begins: requests are refused until it ends",
+      "storage outage started: requests fail until it ends",
     );
     this.#outage = { startedMs: now, failedAtMs: now, requests: 0, tasks: 0 };
     this.#timer ??= setInterval(() => {
@@ -85,10 +85,7 @@ export class FailureLog {
     this.close();
     const { startedMs, failedAtMs, requests, tasks } = outage;
     const seconds = Math.round((failedAtMs - startedMs) / 100) / 10;
-    this.#log.warn(
-      { seconds, refusedRequests: requests, failedTasks: tasks },
-      "the outage of the storage is over",
-    );
+    this.#log.warn({ seconds, failedRequests: requests, failedTasks: tasks }, "storage outage is over");
   }
 }
 

@@ -13,7 +13,7 @@ const text = `${JSON.stringify(await response.json(), null, 2)}\n`;
 
 if (process.argv.includes("--check")) {
   if (readFileSync(file, "utf8") !== text) {
-    console.error("docs/openapi.json is not what the routes say. Run: npm run generate");
+    console.error("docs/openapi.json is out of date. Run `npm run generate`.");
     process.exit(1);
   }
 } else writeFileSync(file, text);

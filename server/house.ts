@@ -4,7 +4,7 @@ import type { ProjectChannels } from "./channels/project-channels.ts";
 import type { Config } from "./config.ts";
 import type { LiveStreams } from "./events/live.ts";
 import type { Recorder } from "./events/record.ts";
-import type { RefusedEvents } from "./events/refused.ts";
+import type { RejectedEvents } from "./events/rejected.ts";
 import type { FailureLog } from "./failure-log.ts";
 import type { Upkeep } from "./jobs/upkeep.ts";
 import type { KeyRing } from "./keys/key-ring.ts";
@@ -30,7 +30,7 @@ export type House = {
   live: LiveStreams;
   recorder: Recorder;
   projectChannels: ProjectChannels;
-  refused: RefusedEvents;
+  rejected: RejectedEvents;
   upkeep: Upkeep;
   channels: { browser: Send; email?: Send | undefined };
   vapidPublicKey: string;

@@ -69,7 +69,7 @@ test("what takes a while is told in the log when it begins and when it is done, 
   const job = { job: expect.any(String), kind: "delete-channel", projectId: expect.any(Number) };
   const lines = linesOf(stdout).filter(({ msg }) => !/^(looked through|PostgreSQL has)/.test(msg));
   expect(lines).toMatchObject([
-    { msg: expect.stringContaining(" listens on "), address: server.address },
+    { msg: expect.stringContaining(" is listening on "), address: server.address },
     { level: 30, msg: "a job has begun", ...job },
     { level: 30, msg: "a job is done", ...job, done: 3, ms: expect.any(Number) },
     { level: 30, msg: expect.stringContaining("stopping"), signal: "SIGTERM" },
@@ -145,7 +145,7 @@ test("a failure that nobody handles is logged, and ends nothing", async () => {
   expect(await server.end("SIGTERM")).toMatchObject({
     code: 0,
     stderr: "",
-    stdout: expect.stringContaining('"msg":"nobody handled this failure"'),
+    stdout: expect.stringContaining('"msg":"unhandled promise rejection"'),
   });
 });
 
@@ -181,7 +181,7 @@ describe("at a SIGTERM", () => {
   test("requests that are under way are answered, what was answered is stored, and the exit is 0", async () => {
     await using app = await testProcess();
     const stored = new Set<string>();
-    const refused: string[] = [];
+    const rejected: string[] = [];
     let isOver = false;
     const clients = Promise.all(
       Array.from({ length: 32 }, async (_, client) => {
@@ -190,7 +190,7 @@ describe("at a SIGTERM", () => {
           // Once it listens no more, connections are refused; an answer is never other than 201.
           if (!response) return;
           if (response.status === 201) stored.add(((await response.json()) as { event: Event }).event.id);
-          else refused.push(`${response.status} ${await response.text()}`);
+          else rejected.push(`${response.status} ${await response.text()}`);
         }
       }),
     );
@@ -201,7 +201,7 @@ describe("at a SIGTERM", () => {
     await clients;
     expect([code, stderr]).toEqual([0, ""]);
     expect(performance.now() - startMs).toBeLessThan(5_000);
-    expect(refused).toEqual([]);
+    expect(rejected).toEqual([]);
     await app.start();
     const { events } = (await (await app.request("/api/events")).json()) as { events: Event[] };
     const ids = new Set(events.map(({ id }) => id));

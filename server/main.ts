@@ -10,7 +10,7 @@ import { ArrivalClock } from "./events/id.ts";
 import { LiveStreams } from "./events/live.ts";
 import { createRecorder } from "./events/record.ts";
 import { recordRoute } from "./events/record-route.ts";
-import { RefusedEvents } from "./events/refused.ts";
+import { RejectedEvents } from "./events/rejected.ts";
 import { FailureLog } from "./failure-log.ts";
 import type { House } from "./house.ts";
 import { Upkeep } from "./jobs/upkeep.ts";
@@ -64,7 +64,7 @@ export async function serve(
 ): Promise<Running> {
   const failures = new FailureLog(log);
   const onError = (error: unknown) => failures.taskFailed(error);
-  const onWaiting = (why: string) => log.warn(`the storage does not answer yet and is waited for: ${why}`);
+  const onWaiting = (why: string) => log.warn(`waiting for the database: ${why}`);
   const onInfo = (message: string, fields: Record<string, unknown>) => log.info(fields, message);
   const server = Bun.serve({
     port: config.port,
@@ -76,7 +76,7 @@ export async function serve(
   });
   const store = await openStore(config, {
     onFatal: (error) => {
-      log.fatal({ err: error }, "the storage can't be trusted any more");
+      log.fatal({ err: error }, "the storage failed; stopping");
       process.exit(1);
     },
     onDamage: (error) => log.fatal(error.message),
@@ -119,7 +119,7 @@ export async function serve(
   } = await waiting(() => createChannels(config, control, baseUrl));
   const sender = new Sender({ store, channels, onError });
   const liveNotifications = new LiveNotifications(control, live, onError);
-  const refused = new RefusedEvents({ events: store.events, control, config, onError });
+  const rejected = new RejectedEvents({ events: store.events, control, config, onError });
   const projectChannels = new ProjectChannels(control);
   const recorder = createRecorder({ events: store.events, channels: projectChannels, clock });
   const follower: Follower = {
@@ -153,7 +153,7 @@ export async function serve(
     live,
     recorder,
     projectChannels,
-    refused,
+    rejected,
     upkeep,
     channels,
     vapidPublicKey,
@@ -240,7 +240,7 @@ async function untilAvailable<Result>(
 /** Until the storage is there: the process is up, and everything else is to be asked again. */
 function answerAtStart(request: Request): Response {
   if (URL.parse(request.url, "http://localhost")?.pathname === "/healthz") return Response.json({ ok: true });
-  const detail = "Tidings is starting. Send it again in a moment.";
+  const detail = "Tidings is starting. Try again in a moment.";
   return problem("storage-unavailable", { detail, retryAfterSeconds: 2 }).toResponse();
 }
 
@@ -252,10 +252,10 @@ export async function run(): Promise<void> {
     const config = readConfig();
     const log = createLog(config.logLevel);
     process.on("uncaughtException", (error) => {
-      log.fatal({ err: error }, "an exception that nobody caught ends the server");
+      log.fatal({ err: error }, "uncaught exception; stopping");
       process.exit(1);
     });
-    process.on("unhandledRejection", (error) => log.error({ err: error }, "nobody handled this failure"));
+    process.on("unhandledRejection", (error) => log.error({ err: error }, "unhandled promise rejection"));
     for (const signal of ["SIGTERM", "SIGINT"] as const) {
       process.on(signal, async () => {
         if (isStopping) return;
@@ -276,11 +276,11 @@ export async function run(): Promise<void> {
 /** Stops in good order, and gives the process's exit code. */
 async function stopped(running: Running, signal: string, log: Logger): Promise<number> {
   const startMs = performance.now();
-  log.info({ signal }, "stopping: requests under way are answered, and what was accepted is stored");
+  log.info({ signal }, "stopping: finishing requests in progress");
   try {
     await running.stop();
   } catch (error) {
-    log.error({ err: error }, "Tidings did not stop in good order");
+    log.error({ err: error }, "shutdown failed");
     return 1;
   }
   log.info({ ms: Math.round(performance.now() - startMs) }, "stopped");
@@ -289,16 +289,16 @@ async function stopped(running: Running, signal: string, log: Logger): Promise<n
 
 /** Says where the server is, whatever the log leaves out: for people on a terminal, else as lines of the log. */
 function announce({ address, baseUrl, setupLink }: Running): void {
-  const listening = `Tidings ${version} listens on ${address}`;
+  const listening = `Tidings ${version} is listening on ${address}`;
   if (stdout.isTTY) {
     const next = setupLink
-      ? `\n  Open this link once to make your account:\n\n  ${setupLink}\n`
+      ? `\n  Open this link to create your account:\n\n  ${setupLink}\n`
       : `Dashboard: ${baseUrl}`;
     stdout.write(`${listening}\n${next}\n`);
     return;
   }
   const log = createLog("info");
-  if (setupLink) log.info({ setupLink }, "open setupLink once to make your account");
+  if (setupLink) log.info({ setupLink }, "open setupLink to create your account");
   log.info({ version, address, dashboard: baseUrl }, listening);
 }
 

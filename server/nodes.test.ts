@@ -97,8 +97,8 @@ describe("nodes on one database", () => {
     expect(ended).toBe(true);
   }
 
-  /** Resolves when a node refuses a key; throws where that takes more than a second. */
-  async function refusedSoon(node: Node, secret: string, sinceMs = performance.now()): Promise<void> {
+  /** Resolves when a node rejects a key; throws where that takes more than a second. */
+  async function rejectedSoon(node: Node, secret: string, sinceMs = performance.now()): Promise<void> {
     while ((await asKey(node, secret).request("/api/channels")).status === 200) await Bun.sleep(20);
     expect(performance.now() - sinceMs).toBeLessThan(1_100);
   }
@@ -115,7 +115,7 @@ describe("nodes on one database", () => {
     }
   });
 
-  test("a key that is revoked on one is refused by the other, and its streams end, within a second", async () => {
+  test("a key that is revoked on one is rejected by the other, and its streams end, within a second", async () => {
     const [one, other] = nodes as [Node, Node];
     const { id, secret } = await newKey();
     using stream = await openStream(asKey(other, secret));
@@ -123,14 +123,14 @@ describe("nodes on one database", () => {
     expect((await stream.next())?.type).toBe("ready");
     expect((await send(one, cookie, "DELETE", `/api/keys/${id}`)).status).toBe(200);
     const revokedMs = performance.now();
-    await refusedSoon(other, secret, revokedMs);
+    await rejectedSoon(other, secret, revokedMs);
     await endsSoon(stream);
     // Nobody else's stream ends.
     expect((await mine.next())?.type).toBe("ready");
     expect(await Promise.race([mine.next(), Bun.sleep(soonMs).then(() => "open")])).toBe("open");
   });
 
-  test("a busy key is refused as soon", async () => {
+  test("a busy key is rejected as soon", async () => {
     const [one, other] = nodes as [Node, Node];
     const { id, secret } = await newKey();
     let isOver = false;
@@ -173,7 +173,7 @@ describe("nodes on one database", () => {
     using ofMember = await openStream(asSession(other, session), path);
     const gone = await send(one, session, "DELETE", `/api/projects/${slug}?confirm=${slug}`);
     expect(gone.status).toBe(202);
-    await Promise.all([refusedSoon(other, secret), endsSoon(ofKey), endsSoon(ofMember)]);
+    await Promise.all([rejectedSoon(other, secret), endsSoon(ofKey), endsSoon(ofMember)]);
     expect((await asSession(other, session).request(`/api/channels${path}`)).status).toBe(404);
   });
 });

@@ -110,7 +110,7 @@ test("what was typed to fix a rejected event is still there, and every fault is 
   expect(response.status).toBe(422);
   const { errors } = (await response.json()) as { errors: { detail: string }[] };
   expect(errors).toHaveLength(3);
-  await page.goto(`${dashboard.address}/p/default/refused`);
+  await page.goto(`${dashboard.address}/p/default/rejected`);
   const fix = page.getByRole("button", { name: "Fix and resend" });
   await fix.click();
   const shown = async () => {

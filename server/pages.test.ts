@@ -19,7 +19,7 @@ let running: Running;
 let push: PushService;
 let inbox: SmtpInbox;
 let key: string;
-const config = await testConfig();
+const config = { ...(await testConfig()), rejectedDays: 30 };
 let complaints: string[];
 
 beforeAll(async () => {
@@ -309,7 +309,8 @@ describe("keys and sessions", () => {
       body: JSON.stringify({ channel: "payments", name: "Late payment", tags: { amount: 12 } }),
     });
     expect(response.status).toBe(422);
-    await page.goto(`${running.address}/p/default/refused`);
+    await page.goto(`${running.address}/p/default/rejected`);
+    await page.getByText("Invalid events are kept here for 30 days").waitFor();
     await page.getByText('The tag "amount" must be a string').waitFor();
     await expectAccessible("rejected events");
     await page.getByRole("button", { name: "Fix and resend" }).click();
@@ -342,7 +343,7 @@ describe("keys and sessions", () => {
       ["/p/default", main.getByRole("article")],
       ["/p/default/settings", main.getByRole("heading", { name: "Devices" })],
       ["/p/default/keys", main.getByText("Till")],
-      ["/p/default/refused", main.getByText("No rejected events")],
+      ["/p/default/rejected", main.getByText("No rejected events")],
       ["/notifications", main.getByText("Refund asked for")],
     ] as const;
     for (const [path, loaded] of pages) {

@@ -30,7 +30,7 @@ const compressible = /^(?:text\/|application\/(?:json|javascript|manifest\+json)
 /** The paths of the dashboard's pages, as `dashboard/router.tsx` has them. */
 const pagePaths = [
   /^\/(?:sign-in|setup|notifications)?$/,
-  /^(?:\/p\/[^/]+)?\/(?:channels\/[^/]+|events\/[^/]+|keys|refused|settings)$/,
+  /^(?:\/p\/[^/]+)?\/(?:channels\/[^/]+|events\/[^/]+|keys|rejected|settings)$/,
   /^\/p\/[^/]+$/,
 ];
 
@@ -74,7 +74,7 @@ export function createPages(): (request: Request) => Promise<Response | null> {
     const status = isFile || isPage ? 200 : 404;
     const name = isFile ? path : "index.html";
     if (!files.has(name)) {
-      return new Response("The dashboard is not built. Run: npm run build\n", { status: 503 });
+      return new Response("The dashboard is not built. Run `npm run build`.\n", { status: 503 });
     }
     const { type, etag, plain, brotli } = await page(name);
     const headers = new Headers({

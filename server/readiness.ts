@@ -19,7 +19,7 @@ export class Readiness {
   /** Throws `storage-unavailable` or `stopping`, with the reason. */
   async check(): Promise<void> {
     if (this.#isStopping) {
-      throw problem("stopping", { detail: "This server is stopping. Send requests to another one." });
+      throw problem("stopping", { detail: "This server is stopping. Try again, or use another node." });
     }
     await this.checkStorage();
   }
@@ -28,18 +28,18 @@ export class Readiness {
   async checkStorage(): Promise<void> {
     const { promise: late, reject } = Promise.withResolvers<never>();
     const timer = setTimeout(() => {
-      reject(notReady(`The storage did not answer within ${answerMs / 1_000} seconds.`));
+      reject(notReady(`The database did not respond within ${answerMs / 1_000} seconds.`));
     }, answerMs);
     try {
       await Promise.race([this.#ask(), late]);
     } catch (error) {
       if (error instanceof ProblemError && error.code === "storage-damaged") {
-        throw problem("storage-unavailable", { detail: "The database is damaged. The log says what to do." });
+        throw problem("storage-unavailable", { detail: "The database is damaged. See the server's log." });
       }
       if (error instanceof ProblemError && error.code !== "storage-unavailable") {
         throw notReady(error.options.detail, error.options.log);
       }
-      throw error instanceof ProblemError ? error : notReady("The storage does not answer.", error);
+      throw error instanceof ProblemError ? error : notReady("The database does not respond.", error);
     } finally {
       clearTimeout(timer);
     }

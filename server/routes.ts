@@ -1,3 +1,4 @@
+import "./wire/validation-messages.ts";
 import { OpenAPIHono, z } from "@hono/zod-openapi";
 import type { Account } from "./accounts/auth.ts";
 import type { House } from "./house.ts";
@@ -144,7 +145,7 @@ export class Routes {
     const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!);
     const tagsParameter = {
       "tag.*": z.string().optional().openapi({
-        description: "`tag.KEY=VALUE`: only events with this tag; given several times, all must hold.",
+        description: "`tag.KEY=VALUE`: only events with this tag. Repeat it to require several tags.",
       }),
     };
     this.app.openAPIRegistry.registerPath({
@@ -181,7 +182,7 @@ export class Routes {
           [...new Set(problems)].sort().map((status) => [
             status,
             {
-              description: "A problem (RFC 9457).",
+              description: "Problem details (RFC 9457).",
               content: { "application/problem+json": { schema: Problem } },
             },
           ]),
@@ -207,7 +208,7 @@ function check(schema: z.ZodType, body: unknown): unknown {
     if (issue.code === "unrecognized_keys") {
       return issue.keys.map((key) => ({
         pointer: pointerTo(...path, key),
-        detail: `"${clipped(key)}" is not a member here.`,
+        detail: `Unknown field "${clipped(key)}".`,
       }));
     }
     const isMissing = issue.code === "invalid_type" && valueAt(body, issue.path) === undefined;

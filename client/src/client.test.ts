@@ -163,7 +163,7 @@ describe("retries", () => {
     });
   }
 
-  test("ends after five attempts with the last refusal", async () => {
+  test("ends after five attempts with the last rejection", async () => {
     for (let count = 0; count < 9; count++) server.mishaps.push(unavailable());
     const error = await failure(client().track(event));
     expect(error).toBeInstanceOf(TidingsError);
@@ -208,7 +208,7 @@ describe("retries", () => {
   });
 });
 
-describe("refusals", () => {
+describe("rejections", () => {
   test("a body that does not fit is a TidingsError with the places", async () => {
     const wrong = { ...event, name: "", icn: "💰" } as TrackedEvent;
     const error = await failure(client().track(wrong));
@@ -224,7 +224,7 @@ describe("refusals", () => {
     expect(error).toMatchObject({ status: 401, code: "key-invalid", detail: "This API key is not known." });
   });
 
-  test("a redirect is refused with its address, and never followed", async () => {
+  test("a redirect is rejected with its address, and never followed", async () => {
     const location = "https://tidings.example.com/api/events";
     server.mishaps.push(unavailable({ location }, 301));
     const error = await failure(client().track(event));

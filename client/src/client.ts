@@ -69,7 +69,7 @@ export type TidingsClient = {
    * Sends an event; resolves to it as it is stored, once it is on the service's disk. The event gets its `id` here, so that a
    * retry never stores it twice.
    *
-   * Rejects with `TidingsError` where the service refuses it, `TidingsNetworkError` where no attempt was answered, or the
+   * Rejects with `TidingsError` where the service rejects it, `TidingsNetworkError` where no attempt was answered, or the
    * reason of an aborted signal.
    *
    * @example
@@ -117,7 +117,7 @@ const nextEventId = createEventIds();
 export function createClient(options: ClientOptions): TidingsClient {
   const { apiKey, retries = 4, timeoutMs = 10_000, signal } = options;
   const address = `${checkedBaseUrl(options.baseUrl)}/api/events`;
-  // `fetch` would refuse such a header at each attempt, which would look like a network error.
+  // `fetch` would reject such a header at each attempt, which would look like a network error.
   if (typeof apiKey !== "string" || !/^[\x21-\x7e]+$/.test(apiKey)) {
     throw new TypeError("`apiKey` must be an API key of Tidings, such as tdg_sk_…, without spaces.");
   }

@@ -9,7 +9,7 @@ type TidingsErrorOptions = {
 };
 
 /**
- * Tidings answered, and the answer is a refusal or not one of Tidings.
+ * Tidings answered, and the answer is a rejection or not one of Tidings.
  *
  * @example
  * try {

@@ -41,7 +41,7 @@ import { createClient, TidingsError, TidingsNetworkError } from "@tidings/client
 const tidings = createClient({ baseUrl: "BASE_URL", apiKey: "${apiKey}", timeoutMs: 500 });
 const event = await tidings.track({ channel: "payments", name: "Payment received", tags: { amount: 42 } });
 const listed = await tidings.list();
-const refused = await tidings.track({ channel: "", name: "x" }).catch((error) => error);
+const rejected = await tidings.track({ channel: "", name: "x" }).catch((error) => error);
 const gone = await createClient({ baseUrl: "GONE_URL", apiKey: "k", retries: 0 })
   .track({ channel: "c", name: "n" })
   .catch((error) => error);
@@ -49,7 +49,7 @@ const aborted = await tidings.list({}, { signal: AbortSignal.abort(new Error("en
 console.log(JSON.stringify({
   event,
   listed: listed.events.map(({ id }) => id),
-  refused: refused instanceof TidingsError && [refused.code, refused.errors[0].pointer],
+  rejected: rejected instanceof TidingsError && [rejected.code, rejected.errors[0].pointer],
   gone: gone instanceof TidingsNetworkError && gone.message,
   aborted: aborted.message,
 }));
@@ -66,7 +66,7 @@ test("the built package works under Node, also after an answer that broke off", 
   expect(printed).toEqual({
     event: [...server.events.values()][0],
     listed: [...server.events.keys()],
-    refused: ["body-invalid", "/channel"],
+    rejected: ["body-invalid", "/channel"],
     gone: expect.stringContaining(`at ${gone.url}/api/events (attempt 1): connect ECONNREFUSED`),
     aborted: "enough",
   });

@@ -104,13 +104,13 @@ function read(
     return { failure: new TidingsError({ status, code: "redirected", detail }), mayRetry: false };
   }
   return {
-    failure: refusalOf(status, json, retryAfterMs(response.headers.get("retry-after"))),
+    failure: rejectionOf(status, json, retryAfterMs(response.headers.get("retry-after"))),
     mayRetry: isPassing(status),
   };
 }
 
 /** A problem of Tidings as an error; also where it is none, as from a proxy. */
-export function refusalOf(status: number, json: unknown, retryAfter?: number): TidingsError {
+export function rejectionOf(status: number, json: unknown, retryAfter?: number): TidingsError {
   const { type, detail, errors } = (isObject(json) ? json : {}) as Partial<Problem>;
   if (typeof type !== "string" || typeof detail !== "string") {
     return new TidingsError({

@@ -71,12 +71,12 @@ test("pages go through everything once, in either order", async () => {
   }
 });
 
-test("refusals come as TidingsError with the service's own sentence", async () => {
-  const refused = await client()
+test("rejections come as TidingsError with the service's own sentence", async () => {
+  const rejected = await client()
     .track({ channel: "payments", name: "x".repeat(201) })
     .catch((error) => error);
-  expect(refused).toBeInstanceOf(TidingsError);
-  expect(refused).toMatchObject({ status: 422, code: "body-invalid", errors: [{ pointer: "/name" }] });
+  expect(rejected).toBeInstanceOf(TidingsError);
+  expect(rejected).toMatchObject({ status: 422, code: "body-invalid", errors: [{ pointer: "/name" }] });
   const unread = await client()
     .list({ limit: 0 })
     .catch((error) => error);

@@ -66,13 +66,13 @@ test("no request is larger than the service takes, counted in bytes", async () =
   expect(sizes[0]).toBeGreaterThan(16 * 1_048_576 - 25_000);
 }, 30_000);
 
-test("one that is refused has its error, and the others are stored", async () => {
+test("one that is rejected has its error, and the others are stored", async () => {
   const wrong = { channel: "some", name: "" };
   const verdicts = await client().trackMany([...named("some", 2), wrong, ...named("some", 1)]);
   expect(verdicts.map(({ ok }) => ok)).toEqual([true, true, false, true]);
-  const [, , refused] = verdicts;
-  expect(refused).toMatchObject({ ok: false, id: expect.any(String) });
-  const { error } = refused as { error: TidingsError };
+  const [, , rejected] = verdicts;
+  expect(rejected).toMatchObject({ ok: false, id: expect.any(String) });
+  const { error } = rejected as { error: TidingsError };
   expect(error).toBeInstanceOf(TidingsError);
   expect(error).toMatchObject({ status: 422, code: "body-invalid", errors: [{ pointer: "/name" }] });
   expect(await namesIn("some")).toEqual(["n 0", "n 1", "n 0"]);
@@ -101,9 +101,9 @@ test("what the service had no place for is sent again, alone", async () => {
     if (requests.length > 1) return pass(requests.at(-1)!.body);
     const taken = await pass(JSON.stringify(events.filter((_, n) => n !== 1)));
     const answer = (await taken.json()) as BatchAnswer;
-    const full = { type: "/problems/storage-full", title: "The disk is full", detail: "The disk is full." };
+    const full = { type: "/problems/storage-full", title: "Disk full", detail: "The disk is full." };
     answer.results.splice(1, 0, { ok: false, status: 507, ...full });
-    return Response.json({ ...answer, ok: false, refused: 1 }, { status: 207 });
+    return Response.json({ ...answer, ok: false, rejected: 1 }, { status: 207 });
   });
   const verdicts = await trackMany(named("full", 3));
   expect(verdicts.map(({ ok }) => ok)).toEqual([true, true, true]);
@@ -111,14 +111,14 @@ test("what the service had no place for is sent again, alone", async () => {
   expect(await namesIn("full")).toEqual(["n 0", "n 2", "n 1"]);
 });
 
-test("behind a proxy that takes less, the requests get smaller; what is too large alone is refused alone", async () => {
+test("behind a proxy that takes less, the requests get smaller; what is too large alone is rejected alone", async () => {
   const { trackMany } = client(({ body }, pass) =>
     body.length > 20_000 ? Promise.resolve(new Response("no", { status: 413 })) : pass(body),
   );
   const tooLarge = { channel: "proxied", name: "large", description: "x".repeat(30_000) };
   const verdicts = await trackMany([...named("proxied", 500), tooLarge, ...named("proxied", 1)]);
-  const refused = verdicts.flatMap((verdict, index) => (verdict.ok ? [] : [{ index, ...verdict }]));
-  expect(refused).toMatchObject([{ index: 500, error: { status: 413 } }]);
+  const rejected = verdicts.flatMap((verdict, index) => (verdict.ok ? [] : [{ index, ...verdict }]));
+  expect(rejected).toMatchObject([{ index: 500, error: { status: 413 } }]);
   expect(await namesIn("proxied")).toHaveLength(501);
 });
 

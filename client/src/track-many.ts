@@ -1,5 +1,5 @@
 import { TidingsError, TidingsNetworkError } from "./errors.ts";
-import { isPassing, type Policy, refusalOf, request, waitToRetry } from "./request.ts";
+import { isPassing, type Policy, rejectionOf, request, waitToRetry } from "./request.ts";
 import type { BatchAnswer } from "./wire.gen.ts";
 
 /** What became of one event: it is stored under this id, or the error says why it is not. */
@@ -42,7 +42,7 @@ export async function sendMany(
     }
     verdicts.push(...found);
     if (failure && !isTooLarge) {
-      return [...verdicts, ...events.slice(verdicts.length).map(({ id }) => refused(id, failure))];
+      return [...verdicts, ...events.slice(verdicts.length).map(({ id }) => rejected(id, failure))];
     }
   }
   return verdicts;
@@ -71,13 +71,13 @@ async function sendChunk(
       );
     } catch (error) {
       if (!(error instanceof TidingsError || error instanceof TidingsNetworkError)) throw error;
-      for (const { event, index } of pending) found[index] = refused(event.id, error);
+      for (const { event, index } of pending) found[index] = rejected(event.id, error);
       return { found, failure: error };
     }
     const again: typeof pending = [];
     for (const [place, result] of answer.results.entries()) {
       const { event, index } = pending[place]!;
-      found[index] = result.ok ? result : refused(event.id, refusalOf(result.status, result));
+      found[index] = result.ok ? result : rejected(event.id, rejectionOf(result.status, result));
       if (!result.ok && isPassing(result.status)) again.push(pending[place]!);
     }
     if (again.length === 0 || attempt > policy.retries) return { found };
@@ -86,7 +86,7 @@ async function sendChunk(
   }
 }
 
-function refused(id: string, error: TidingsError | TidingsNetworkError): TrackVerdict {
+function rejected(id: string, error: TidingsError | TidingsNetworkError): TrackVerdict {
   return { ok: false, id, error };
 }
 

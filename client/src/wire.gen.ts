@@ -4,8 +4,8 @@ export type BatchAnswer = {
   /** Whether all events were accepted. */
   ok: boolean;
   accepted: number;
-  refused: number;
-  /** One for each event, in order. */
+  rejected: number;
+  /** One result for each event, in order. */
   results: Array<{
     ok: true;
     id: string;
@@ -13,53 +13,53 @@ export type BatchAnswer = {
 };
 
 export type Event = {
-  /** Identifier of the event: a UUIDv7. */
+  /** Event ID, a UUIDv7. */
   id: string;
   name: string;
-  /** The channel, as it was named when the event was sent. */
+  /** Name of the channel. */
   channelId: string;
-  /** Empty where the event has no user. */
+  /** Empty if the event has no user. */
   userId: string;
   icon?: string;
   notify: boolean;
   tags: Record<string, string>;
-  /** Where it was sent beside `name`. */
+  /** Only if it was sent with a different `name`. */
   event?: string;
   /** Markdown. */
   description?: string;
-  /** ISO 8601 in UTC with milliseconds and a trailing Z. */
+  /** ISO 8601 in UTC, with milliseconds and a trailing Z. */
   createdAt: string;
 };
 
 export type EventList = {
   ok: true;
   events: Array<Event>;
-  /** Only with `limit`: where the next page starts, or null at the end. */
+  /** Only with `limit`: the cursor of the next page, or null on the last page. */
   nextCursor?: string | null;
 };
 
 export type NewEvent = {
-  /** Name of the target channel; it is created when it does not exist. At most 64 characters. */
+  /** Channel name. A channel that doesn't exist is created. At most 64 characters. */
   channel: string;
-  /** Name of the event. Needed, unless `event` stands for it. At most 200 characters. */
+  /** Event name. Required unless `event` is sent. At most 200 characters. */
   name?: string;
-  /** The name, where no `name` is sent; otherwise kept beside it. At most 200 characters. */
+  /** Used as the name if `name` is missing; otherwise stored beside it. At most 200 characters. */
   event?: string;
-  /** The user of your application that the event is about. At most 200 characters. */
+  /** The user of your application whom the event is about. At most 200 characters. */
   userId?: string;
-  /** Another spelling of `userId`; send one of them. At most 200 characters. */
+  /** Alternative spelling of `userId`. Send only one of them. At most 200 characters. */
   user_id?: string;
-  /** An emoji, or a value like a file name. At most 64 characters. */
+  /** An emoji, or another short text such as a file name. At most 64 characters. */
   icon?: string;
-  /** Notify the project's members. Default: false. */
+  /** Notifies the project's members. Default: false. */
   notify?: boolean;
-  /** Free-form text by key. At most 50 keys. A value has at most 1,000 characters. */
+  /** Free-form key-value pairs. At most 50 keys. A value has at most 1,000 characters. */
   tags?: Record<string, string>;
   /** Markdown. At most 10,000 characters. */
   description?: string;
-  /** A UUIDv7 made by the client: sending it again never makes a second event. */
+  /** A UUIDv7 created by the client. Sending it again never creates a second event. */
   id?: string;
-  /** When it happened, if not now: ISO 8601 with an offset, or milliseconds since 1970. Events older than an hour never notify. */
+  /** When the event happened, if not now: ISO 8601 with an offset, or milliseconds since 1970. Events older than an hour never notify. */
   createdAt?: string | number;
 };
 
@@ -73,6 +73,6 @@ export type Problem = {
     pointer: string;
     detail: string;
   }>;
-  /** Where a search is wrong, from 1. */
+  /** Position of the error in `q`, from 1. */
   column?: number;
 };

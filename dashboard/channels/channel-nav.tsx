@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useMatches, useParams, useSearch } from "@tanstack/react-router";
 import { Archive, Hash, Newspaper, Plus } from "lucide-react";
 import { useState } from "react";
+import { countOf } from "../components/counts.ts";
 import { EventIcon } from "../components/event-icon.tsx";
 import { IconButton } from "../components/ui/icon-button.tsx";
 import { navItemClass } from "../components/ui/nav-item.ts";
@@ -112,7 +113,7 @@ export function ChannelNav({ onGo }: { onGo?: () => void }) {
 
 function Count({ value }: { value: number }) {
   return (
-    <span className="text-faint text-xs" title={`${value.toLocaleString("en")} events`}>
+    <span className="text-faint text-xs" title={countOf(value, "event")}>
       {shortCount(value)}
     </span>
   );

@@ -3,6 +3,7 @@ import { clsx } from "clsx";
 import { Bell, type LucideIcon, Mail, MonitorSmartphone } from "lucide-react";
 import type { Delivery } from "../../server/wire/notification.ts";
 import { sentence } from "../api.ts";
+import { countOf } from "../components/counts.ts";
 import { formatDate } from "../components/dates.ts";
 import { RelativeTime } from "../components/relative-time.tsx";
 import { Button } from "../components/ui/button.tsx";
@@ -61,8 +62,7 @@ function DeliveryItem({ delivery }: { delivery: Delivery }) {
         </p>
         <p className="hostile text-muted text-xs">
           to {delivery.account}
-          {delivery.attempts > 0 &&
-            ` · ${delivery.attempts} ${delivery.attempts === 1 ? "attempt" : "attempts"}`}
+          {delivery.attempts > 0 && ` · ${countOf(delivery.attempts, "attempt")}`}
           {delivery.deliveredAt && (
             <>
               {" · "}

@@ -101,7 +101,7 @@ export default function Palette({ close }: { close: () => void }) {
                 </Item>
                 <Item
                   icon={<CircleSlash aria-hidden />}
-                  onSelect={act(() => navigate({ to: "/p/$project/refused", params }))}
+                  onSelect={act(() => navigate({ to: "/p/$project/rejected", params }))}
                 >
                   Rejected events
                 </Item>

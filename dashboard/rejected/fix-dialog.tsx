@@ -1,5 +1,5 @@
 import { type FormEvent, useId, useState } from "react";
-import type { RefusedEvent } from "../../server/wire/refused-event.ts";
+import type { RejectedEvent } from "../../server/wire/rejected-event.ts";
 import { ApiError, sentence } from "../api.ts";
 import { Alert } from "../components/ui/alert.tsx";
 import { Button } from "../components/ui/button.tsx";
@@ -12,7 +12,7 @@ import { useResend } from "./rejected.ts";
 const drafts = new Map<string, string>();
 
 /** Shows an event as it was sent, to fix it and send it again. */
-export function FixDialog({ rejected, close }: { rejected: RefusedEvent; close: () => void }) {
+export function FixDialog({ rejected, close }: { rejected: RejectedEvent; close: () => void }) {
   const id = useId();
   const sent = laidOut(rejected.body);
   const [body, setBody] = useState(drafts.get(rejected.id) ?? sent);

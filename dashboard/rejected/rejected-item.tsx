@@ -1,11 +1,11 @@
-import type { RefusedEvent } from "../../server/wire/refused-event.ts";
+import type { RejectedEvent } from "../../server/wire/rejected-event.ts";
 import { RelativeTime } from "../components/relative-time.tsx";
 import { Button } from "../components/ui/button.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { reasonsIn } from "./reasons.ts";
 import { useDiscard } from "./rejected.ts";
 
-type RejectedItemProps = { rejected: RefusedEvent; fix: (rejected: RefusedEvent) => void };
+type RejectedItemProps = { rejected: RejectedEvent; fix: (rejected: RejectedEvent) => void };
 
 /** An event that was rejected: why, what was sent, by whom, and what can be done. */
 export function RejectedItem({ rejected, fix }: RejectedItemProps) {
@@ -21,7 +21,11 @@ export function RejectedItem({ rejected, fix }: RejectedItemProps) {
             </li>
           ))}
         </ul>
-        <RelativeTime at={rejected.refusedAt} form="long" className="shrink-0 text-faint text-xs leading-5" />
+        <RelativeTime
+          at={rejected.rejectedAt}
+          form="long"
+          className="shrink-0 text-faint text-xs leading-5"
+        />
       </div>
       <pre className="hostile max-h-24 overflow-hidden whitespace-pre-wrap rounded-md border border-line bg-canvas px-3 py-2 font-mono text-muted text-xs">
         {body.slice(0, 600)}

@@ -1,7 +1,8 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { ShieldCheck } from "lucide-react";
 import { useState } from "react";
-import type { RefusedEvent } from "../../server/wire/refused-event.ts";
+import type { RejectedEvent } from "../../server/wire/rejected-event.ts";
+import { countOf } from "../components/counts.ts";
 import { Button } from "../components/ui/button.tsx";
 import { EmptyState, ErrorState, Skeleton } from "../components/ui/states.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
@@ -16,15 +17,18 @@ export function RejectedPage() {
   const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery(
     rejectedQuery(project),
   );
-  const [fixing, setFixing] = useState<RefusedEvent | null>(null);
-  const rejected = data?.pages.flatMap((page) => page.refused);
+  const [fixing, setFixing] = useState<RejectedEvent | null>(null);
+  const rejected = data?.pages.flatMap((page) => page.rejected);
+  const retentionDays = data?.pages[0]?.retentionDays;
   return (
     <>
       <PageHeader title="Rejected events" />
       <div className="min-h-0 flex-1 overflow-y-auto">
         <div className="mx-auto flex max-w-3xl flex-col gap-5 px-4 py-6 md:px-8 md:py-8">
           <p className="max-w-xl text-muted text-sm">
-            Invalid events are kept here for 7 days so you can fix and resend them.
+            {retentionDays === 0
+              ? "This installation doesn't keep rejected events."
+              : `Invalid events are kept here ${retentionDays === undefined ? "" : `for ${countOf(retentionDays, "day")} `}so you can fix and resend them.`}
           </p>
           {error && !rejected ? (
             <ErrorState
@@ -36,7 +40,7 @@ export function RejectedPage() {
             <Skeleton className="h-32 rounded-lg" />
           ) : rejected.length === 0 ? (
             <EmptyState icon={<ShieldCheck aria-hidden />} title="No rejected events">
-              Every event has been recorded.
+              There's nothing to fix.
             </EmptyState>
           ) : (
             <ul className="overflow-hidden rounded-lg border border-line bg-raised">

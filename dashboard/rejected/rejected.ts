@@ -1,16 +1,14 @@
 import { infiniteQueryOptions, useMutation } from "@tanstack/react-query";
-import type { RefusedEvent } from "../../server/wire/refused-event.ts";
+import type { RejectedEventList } from "../../server/wire/rejected-event.ts";
 import { api, sentence } from "../api.ts";
 import { refresh } from "../queries.ts";
 import { toast } from "../shell/toasts.tsx";
-
-type RejectedPage = { refused: RefusedEvent[]; nextCursor: string | null };
 
 export function rejectedQuery(project: string) {
   return infiniteQueryOptions({
     queryKey: ["rejected", project],
     queryFn: ({ pageParam, signal }) =>
-      api<RejectedPage>("/api/events/refused", {
+      api<RejectedEventList>("/api/events/rejected", {
         query: { project, limit: "50", cursor: pageParam ?? undefined },
         signal,
       }),
@@ -25,14 +23,14 @@ export function rejectedQuery(project: string) {
 export function useResend(project: string) {
   return useMutation({
     mutationFn: ({ id, event }: { id: string; event: unknown }) =>
-      api(`/api/events/refused/${id}/replay`, { method: "POST", query: { project }, body: event }),
+      api(`/api/events/rejected/${id}/replay`, { method: "POST", query: { project }, body: event }),
     onSuccess: () => refresh(rejectedQuery(project).queryKey),
   });
 }
 
 export function useDiscard(project: string) {
   return useMutation({
-    mutationFn: (id: string) => api(`/api/events/refused/${id}`, { method: "DELETE", query: { project } }),
+    mutationFn: (id: string) => api(`/api/events/rejected/${id}`, { method: "DELETE", query: { project } }),
     onSuccess: () => refresh(rejectedQuery(project).queryKey),
     onError: (error) =>
       toast({ title: "The event wasn't discarded", description: sentence(error), failed: true }),

@@ -37,7 +37,7 @@ export function ProjectSettings() {
       <KnownChannelsSwitch key={`${slug} channels`} project={project} />
       {/* On a phone there is no room for it among the pages. */}
       <Link
-        to="/p/$project/refused"
+        to="/p/$project/rejected"
         params={{ project: slug }}
         className={buttonClass({}, "self-start md:hidden")}
       >

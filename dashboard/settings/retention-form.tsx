@@ -3,6 +3,7 @@ import { useState } from "react";
 import type { Project } from "../../server/wire/project.ts";
 import { putProject } from "../account/me.ts";
 import { sentence } from "../api.ts";
+import { countOf } from "../components/counts.ts";
 import { DaysField, daysIn, textOfDays } from "../components/days-field.tsx";
 import { ConfirmDialog } from "../components/ui/confirm-dialog.tsx";
 import { changeProject } from "./change-project.ts";
@@ -49,8 +50,8 @@ export function RetentionForm({ project }: { project: Project }) {
           run={keep}
           close={() => setAsking(false)}
         >
-          Events older than {retentionDays === 1 ? "1 day" : `${retentionDays} days`} are permanently deleted,
-          now and in the future. Channels with their own setting are not affected.
+          Events older than {countOf(retentionDays, "day")} are permanently deleted, now and in the future.
+          Channels with their own setting are not affected.
         </ConfirmDialog>
       )}
     </>

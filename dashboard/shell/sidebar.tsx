@@ -44,7 +44,7 @@ export function Sidebar() {
           API keys
         </Link>
         <Link
-          to="/p/$project/refused"
+          to="/p/$project/rejected"
           params={{ project }}
           className={navItemClass}
           activeProps={{ "data-active": true }}

@@ -70,7 +70,7 @@ export function createAuth(
         const problem = problemBehind(error);
         const call = calls.getStore();
         if (problem && call) call.problem = problem;
-        else log.error({ err: error }, `signing in or out failed: ${message}`);
+        else log.error({ err: error }, `sign-in or sign-out failed: ${message}`);
       },
     },
   } satisfies BetterAuthOptions) as unknown as Auth;

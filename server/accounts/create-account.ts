@@ -31,7 +31,10 @@ export async function createAccount(
     .select("id")
     .where("email", "=", address)
     .executeTakeFirst();
-  if (taken) throw problem("account-exists", { detail: `There is an account of ${address} already.` });
+  if (taken)
+    throw problem("account-exists", {
+      detail: `An account with the email address ${address} already exists.`,
+    });
 
   const id = Bun.randomUUIDv7();
   const nowMs = Date.now();

@@ -22,7 +22,7 @@ export function addAccountRoutes(routes: Routes, house: House): void {
       path: "/api/me",
       by: "account",
       tag: "Account",
-      summary: "The signed-in account",
+      summary: "Get the signed-in account",
       answer: Me,
     },
     async ({ account }) => ({
@@ -43,7 +43,7 @@ export function addAccountRoutes(routes: Routes, house: House): void {
       path: "/api/setup",
       by: "anyone",
       tag: "Account",
-      summary: "Whether the first account is still to be made",
+      summary: "Check whether setup is needed",
       answer: SetupState,
     },
     async () => ({ ok: true, needed: !(await hasAccounts(control)) }),
@@ -55,9 +55,9 @@ export function addAccountRoutes(routes: Routes, house: House): void {
       path: "/api/setup",
       by: "anyone",
       tag: "Account",
-      summary: "Make the owner's account, a project and its first API key",
+      summary: "Create the owner's account, a project and its first API key",
       description:
-        "With the one-time token of the link that the console prints. The answer signs the owner in.",
+        "Takes the one-time token from the link on the server's console. The response signs the owner in.",
       body: Setup,
       status: 201,
       answer: SetupAnswer,
@@ -112,21 +112,21 @@ export function addAccountRoutes(routes: Routes, house: House): void {
   }
 }
 
-/** What better-auth refused, as a problem. */
+/** What better-auth rejected, as a problem. */
 function problemOf(request: Request, { status, headers }: Response, text: string): ProblemError {
   const isSignIn = new URL(request.url).pathname.endsWith("/sign-in/email");
   switch (status) {
     case 401:
       return isSignIn
-        ? problem("sign-in-refused", { detail: "The e-mail address or the password is wrong." })
-        : problem("sign-in-needed", { detail: "Sign in on the dashboard first." });
+        ? problem("sign-in-failed", { detail: "The email address or password is wrong." })
+        : problem("sign-in-needed", { detail: "Sign in to the dashboard first." });
     case 403:
-      return problem("origin-refused", {
-        detail: "A session is good for requests of the dashboard's own pages only.",
+      return problem("origin-forbidden", {
+        detail: "A session works only for requests from the dashboard's own pages.",
       });
     case 429: {
       const retryAfterSeconds = Number(headers.get("x-retry-after")) || 60;
-      const detail = `Too many attempts came from this address. Try again in ${retryAfterSeconds} seconds.`;
+      const detail = `Too many attempts from this address. Try again in ${retryAfterSeconds} seconds.`;
       return problem("too-many-requests", { detail, retryAfterSeconds });
     }
   }
@@ -142,5 +142,5 @@ function sentenceOf(text: string): string {
   } catch {
     // It said nothing.
   }
-  return "The request does not have what it needs. /openapi.json has what the API takes.";
+  return "The request is incomplete or invalid. See /openapi.json.";
 }

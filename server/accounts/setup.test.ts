@@ -72,8 +72,8 @@ test("100 claims at the same moment make one owner", async () => {
   expect(projects).toHaveLength(1);
 }, 60_000);
 
-describe("a claim is refused", () => {
-  const refusals: [name: string, change: object, status: number, says: string][] = [
+describe("a claim is rejected", () => {
+  const rejections: [name: string, change: object, status: number, says: string][] = [
     ["with a wrong token", { token: "x" }, 403, "setup-token-invalid"],
     ["with an empty token", { token: "" }, 403, "setup-token-invalid"],
     ["without a token", { token: undefined }, 422, "/token"],
@@ -83,7 +83,7 @@ describe("a claim is refused", () => {
     ["with a blank name", { name: " " }, 422, "/name"],
     ["with a member that is not known", { role: "owner" }, 422, "/role"],
   ];
-  for (const [name, change, status, says] of refusals) {
+  for (const [name, change, status, says] of rejections) {
     test(name, async () => {
       const response = await claim(change);
       expect(response.status).toBe(status);

@@ -87,13 +87,12 @@ export async function claimSetup(
 
 async function checkToken(control: Kysely<ControlTables>, token: string): Promise<void> {
   if (await hasAccounts(control)) {
-    throw problem("setup-closed", { detail: "Tidings has its owner already. Sign in instead." });
+    throw problem("setup-closed", { detail: "This installation already has an owner. Sign in instead." });
   }
   const hash = hashOf(token);
   if (!(await readTokens(control)).some((known) => known.hash === hash)) {
     throw problem("setup-token-invalid", {
-      detail:
-        "This set-up link is not the newest one. Use the link that the console printed when Tidings last started.",
+      detail: "This setup link is out of date. Use the link that the server printed at its last start.",
     });
   }
 }

@@ -52,14 +52,14 @@ test("the cookie is for https alone where the public address is https", async ()
   expect((await fetch(`${own.address}/api/me`, { headers: { cookie } })).status).toBe(200);
 });
 
-describe("signing in is refused", () => {
+describe("signing in is rejected", () => {
   test("with a wrong password, and for an unknown address in the same words", async () => {
     const wrong = await signIn({ email: app.owner, password: "not the password" });
     const unknown = await signIn({ email: "nobody@example.com", password: "not the password" });
     expect([wrong.status, unknown.status]).toEqual([401, 401]);
     expect(wrong.headers.get("content-type")).toBe("application/problem+json");
     const problem = await wrong.json();
-    expect(problem).toMatchObject({ ok: false, type: "/problems/sign-in-refused", status: 401 });
+    expect(problem).toMatchObject({ ok: false, type: "/problems/sign-in-failed", status: 401 });
     expect(problem).toEqual(await unknown.json());
   });
 
@@ -70,7 +70,7 @@ describe("signing in is refused", () => {
     );
     expect([response.status, await response.json()]).toMatchObject([
       403,
-      { type: "/problems/origin-refused" },
+      { type: "/problems/origin-forbidden" },
     ]);
   });
 
@@ -108,10 +108,10 @@ describe("signing in is refused", () => {
         body: JSON.stringify({ email: own.owner, password: "not the password" }),
       });
     const answers = await Promise.all(Array.from({ length: 25 }, attempt));
-    const refused = answers.filter(({ status }) => status === 429);
-    expect(refused).toHaveLength(5);
-    const { headers } = refused[0]!;
-    expect([headers.get("content-type"), await refused[0]!.json()]).toMatchObject([
+    const rejected = answers.filter(({ status }) => status === 429);
+    expect(rejected).toHaveLength(5);
+    const { headers } = rejected[0]!;
+    expect([headers.get("content-type"), await rejected[0]!.json()]).toMatchObject([
       "application/problem+json",
       { ok: false, type: "/problems/too-many-requests", status: 429 },
     ]);

@@ -37,23 +37,23 @@ scenarios(
       says: ["channel-exists", "payments"],
     },
     { name: "a channel needs a name", path, body: {}, status: 422, says: ["/name", "missing"] },
-    { name: "a blank name is refused", path, body: { name: " " }, status: 422, says: ["blank"] },
+    { name: "a blank name is rejected", path, body: { name: " " }, status: 422, says: ["blank"] },
     {
-      name: "a name of 65 characters is refused",
+      name: "a name of 65 characters is rejected",
       path,
       body: { name: "x".repeat(65) },
       status: 422,
       says: ["at most 64"],
     },
-    { name: "a control character is refused", path, body: { name: "a\nb" }, status: 422, says: ["U+000A"] },
+    { name: "a control character is rejected", path, body: { name: "a\nb" }, status: 422, says: ["U+000A"] },
     {
-      name: "an unknown member is refused, with an escaped pointer",
+      name: "an unknown member is rejected, with an escaped pointer",
       path,
       body: { name: "x", "a/b~c": 1 },
       status: 422,
       says: ['"/a~1b~0c"'],
     },
-    { name: "an unknown parameter is refused", path: `${path}?limit=1`, status: 400 },
+    { name: "an unknown parameter is rejected", path: `${path}?limit=1`, status: 400 },
     {
       name: "a channel is made with a description",
       path,
@@ -62,20 +62,20 @@ scenarios(
       holds: { channel: { description: "Money that\ncame in", retentionDays: null, archivedAt: null } },
     },
     {
-      name: "a description of 1,001 characters is refused",
+      name: "a description of 1,001 characters is rejected",
       path,
       body: { name: "long", description: "x".repeat(1_001) },
       status: 422,
       says: ["/description", "at most 1,000"],
     },
     {
-      name: "another content type is refused",
+      name: "another content type is rejected",
       path,
       headers: { "content-type": "text/plain" },
       body: "{}",
       status: 415,
     },
-    { name: "a body above 64 kB is refused", path, body: { name: "x".repeat(70_000) }, status: 413 },
+    { name: "a body above 64 kB is rejected", path, body: { name: "x".repeat(70_000) }, status: 413 },
   ],
 );
 
@@ -169,16 +169,16 @@ describe("a channel is changed", () => {
     expect(await response.json()).toMatchObject({ ok: true, channel: { icon: "👋" } });
   });
 
-  const refusals: [name: string, body: unknown, says: string][] = [
-    ["nothing", {}, "nothing to change"],
+  const rejections: [name: string, body: unknown, says: string][] = [
+    ["nothing", {}, "changes nothing"],
     ["half a day", { retentionDays: 1.5 }, "/retentionDays"],
     ["no days", { retentionDays: 0 }, "at least 1"],
     ["eleven years", { retentionDays: 4_000 }, "at most 3,650"],
     ["a text for archived", { archived: "yes" }, "must be true or false"],
-    ["another name", { name: "renamed" }, "not a member"],
+    ["another name", { name: "renamed" }, "Unknown field"],
     ["an icon too long", { icon: "x".repeat(65) }, "at most 64"],
   ];
-  for (const [name, body, says] of refusals) {
+  for (const [name, body, says] of rejections) {
     test(`but not to ${name}`, async () => {
       const response = await change("payments", body);
       const text = await response.text();

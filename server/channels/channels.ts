@@ -48,7 +48,7 @@ export async function createChannel(
       .onConflict((conflict) => conflict.doNothing())
       .returningAll()
       .executeTakeFirst();
-    if (!row) throw problem("channel-exists", { detail: `There is a channel "${name}" already.` });
+    if (!row) throw problem("channel-exists", { detail: `The channel "${name}" already exists.` });
     const { count } = await transaction
       .selectFrom("channels")
       .select((eb) => eb.fn.countAll<number>().as("count"))
@@ -56,7 +56,7 @@ export async function createChannel(
       .executeTakeFirstOrThrow();
     if (Number(count) > limits.channels) {
       throw problem("limit-reached", {
-        detail: `A project can have ${limits.channels.toLocaleString("en")} channels. Delete one that you no longer use.`,
+        detail: `A project can have at most ${limits.channels.toLocaleString("en")} channels. Delete one you no longer use.`,
       });
     }
     return channelOf(row);
@@ -85,7 +85,7 @@ export async function changeChannel(
     .where("name", "=", name)
     .returningAll()
     .executeTakeFirst();
-  if (!row) throw problem("channel-unknown", { detail: "This project has no channel of this name." });
+  if (!row) throw problem("channel-unknown", { detail: "This project has no channel with this name." });
   return channelOf(row);
 }
 

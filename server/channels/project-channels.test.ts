@@ -34,14 +34,16 @@ test("a project has 1,000 channels at most, whoever makes them; events in those 
   expect(made.map(({ status }) => status).sort()).toEqual([201, 201, 409, 409]);
   expect(await made.find(({ status }) => status === 409)!.text()).toContain("Delete one");
 
-  const refused = await app.post(event("another"));
-  expect(refused.status).toBe(422);
-  expect(await refused.json()).toMatchObject({
-    errors: [{ pointer: "/channel", detail: expect.stringContaining("into a tag, or delete channels") }],
+  const rejected = await app.post(event("another"));
+  expect(rejected.status).toBe(422);
+  expect(await rejected.json()).toMatchObject({
+    errors: [
+      { pointer: "/channel", detail: expect.stringContaining("Use a tag instead, or delete channels") },
+    ],
   });
   expect((await app.post(event("c7"))).status).toBe(201);
   const batch = await app.post([event("c1"), event("one"), event("two"), event("c2"), event("one")]);
-  expect(await batch.json()).toMatchObject({ accepted: 2, refused: 3 });
+  expect(await batch.json()).toMatchObject({ accepted: 2, rejected: 3 });
 });
 
 test("events of one request make no more channels than there is room for", async () => {
@@ -50,7 +52,7 @@ test("events of one request make no more channels than there is room for", async
   const answers = await Promise.all([app.post(bodies), app.post(bodies)]);
   const { channels } = (await (await app.request("/api/channels")).json()) as { channels: object[] };
   expect(channels).toHaveLength(limits.channels);
-  for (const answer of answers) expect(await answer.json()).toMatchObject({ accepted: 15, refused: 35 });
+  for (const answer of answers) expect(await answer.json()).toMatchObject({ accepted: 15, rejected: 35 });
 });
 
 test("the names of a project that takes known channels only are read once a second, and again at once after a change", async () => {
@@ -59,23 +61,23 @@ test("the names of a project that takes known channels only are read once a seco
   let now = 0;
   const channels = new ProjectChannels(control, () => now);
   const project = { projectId: 1, knownChannelsOnly: true };
-  const isRefused = async (name: string) => {
+  const isRejected = async (name: string) => {
     await channels.prepare(project, [event(name)]);
-    return channels.refusalOf(project, name) !== null;
+    return channels.rejectionOf(project, name) !== null;
   };
-  expect(await isRefused("c0")).toBe(false);
-  expect(await isRefused("c9")).toBe(true);
+  expect(await isRejected("c0")).toBe(false);
+  expect(await isRejected("c9")).toBe(true);
   await control.updateTable("channels").set({ name: "c9" }).where("name", "=", "c0").execute();
   now = 400;
   expect(channels.prepare(project, [event("c9")])).toBeUndefined();
-  expect(await isRefused("c9")).toBe(true);
+  expect(await isRejected("c9")).toBe(true);
   now = 1_000;
-  expect(await isRefused("c9")).toBe(false);
-  expect(await isRefused("c0")).toBe(true);
+  expect(await isRejected("c9")).toBe(false);
+  expect(await isRejected("c0")).toBe(true);
   await control.updateTable("channels").set({ name: "c0" }).where("name", "=", "c9").execute();
   const reading = channels.prepare(project, [event("c0")]);
   expect(reading).toBeUndefined();
   channels.forget(1);
-  expect(await isRefused("c0")).toBe(false);
+  expect(await isRejected("c0")).toBe(false);
   await store.close();
 });

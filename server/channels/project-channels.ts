@@ -16,7 +16,7 @@ type Entry = { names: Set<string>; readAtMs: number };
 type Project = { projectId: number; knownChannelsOnly: boolean };
 
 /**
- * The names of projects' channels, kept in memory to decide which events are refused for their channel: where a project takes known channels
+ * The names of projects' channels, kept in memory to decide which events are rejected for their channel: where a project takes known channels
  * only, and where it has as many as it can have.
  */
 export class ProjectChannels {
@@ -31,7 +31,7 @@ export class ProjectChannels {
     this.#now = now;
   }
 
-  /** To be awaited, where it gives a promise, before events of a project are asked about with `refusalOf`. */
+  /** To be awaited, where it gives a promise, before events of a project are asked about with `rejectionOf`. */
   prepare({ projectId, knownChannelsOnly }: Project, bodies: readonly unknown[]): Promise<void> | undefined {
     const entry = this.#entries.get(projectId);
     if (!entry) return this.#read(projectId);
@@ -42,7 +42,7 @@ export class ProjectChannels {
       if (ageMs >= freshMs) this.#read(projectId).catch(() => {});
       return undefined;
     }
-    // Only an event that would be refused needs to know that no channel was deleted meanwhile.
+    // Only an event that would be rejected needs to know that no channel was deleted meanwhile.
     const mayBeFull = entry.names.size + bodies.length > limits.channels;
     if (mayBeFull && this.#now() - entry.readAtMs >= trustMs && bodies.some((body) => isNew(entry, body))) {
       return this.#read(projectId);
@@ -51,11 +51,11 @@ export class ProjectChannels {
   }
 
   /**
-   * Why events of this channel are refused, as a sentence, or null. A new channel that is not refused counts from now on.
+   * Why events of this channel are rejected, as a sentence, or null. A new channel that is not rejected counts from now on.
    *
    * @param told - what was said of other channels in the same request
    */
-  refusalOf(
+  rejectionOf(
     { projectId, knownChannelsOnly }: Project,
     name: string,
     told?: Map<string, string>,
@@ -116,10 +116,10 @@ function isNew({ names }: Entry, body: unknown): boolean {
 
 function unknownDetail(name: string, names: Set<string>, toldBefore: number): string {
   const meant = toldBefore < suggestionsMax ? nearest(name, names) : null;
-  const remedy = meant === null ? "Make it first, or name another." : `Did you mean "${clipped(meant)}"?`;
-  return `The project takes no events for channels that it does not have, such as "${clipped(name)}". ${remedy}`;
+  const remedy = meant === null ? "Create it first, or use another." : `Did you mean "${clipped(meant)}"?`;
+  return `Unknown channel "${clipped(name)}": this project rejects events for channels that don't exist. ${remedy}`;
 }
 
 function fullDetail(name: string): string {
-  return `The project has ${limits.channels.toLocaleString("en")} channels, and "${clipped(name)}" would be another. Put what tells events apart into a tag, or delete channels.`;
+  return `The project already has ${limits.channels.toLocaleString("en")} channels, the maximum, so "${clipped(name)}" can't be created. Use a tag instead, or delete channels.`;
 }

@@ -1,3 +1,4 @@
+import "../wire/validation-messages.ts";
 import { defineCommand } from "citty";
 import { createAccount } from "../accounts/create-account.ts";
 import { scrypt } from "../accounts/passwords.ts";
@@ -8,12 +9,12 @@ import { UsageError, withStore } from "./with-store.ts";
 const create = defineCommand({
   meta: {
     name: "create",
-    description: 'Make an account. The first one owns the installation and gets the project "Default".',
+    description: 'Create an account. The first account owns the installation and gets the project "Default".',
   },
   args: {
-    email: { type: "string", required: true, description: "E-mail address to sign in with", valueHint: "E" },
+    email: { type: "string", required: true, description: "Email address to sign in with", valueHint: "E" },
     "password-stdin": { type: "boolean", description: "Read the password from standard input" },
-    name: { type: "string", description: "Name to show", valueHint: "N" },
+    name: { type: "string", description: "Display name", valueHint: "N" },
     project: {
       type: "string",
       description: 'Project to join, by name or slug (default: "default")',
@@ -24,7 +25,7 @@ const create = defineCommand({
     withStore(async ({ control }) => {
       const email = parsed(accountTexts.email, args.email, "--email");
       if (!args["password-stdin"]) {
-        throw new UsageError("Give the password on standard input: add --password-stdin, and pipe it in.");
+        throw new UsageError("Pipe the password to standard input and add --password-stdin.");
       }
       const password = parsed(
         accountTexts.password,
@@ -45,14 +46,12 @@ const create = defineCommand({
         );
         return firstProject?.project.slug ?? project!.slug;
       });
-      console.error(
-        `The account ${email.toLowerCase()} is made, and is a member of the project "${joined}".`,
-      );
+      console.error(`Created the account ${email.toLowerCase()}, a member of the project "${joined}".`);
     }),
 });
 
 export const accountCommand = defineCommand({
-  meta: { name: "account", description: "People who sign in on the dashboard" },
+  meta: { name: "account", description: "Manage accounts: the people who sign in" },
   subCommands: { create },
 });
 

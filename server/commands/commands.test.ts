@@ -23,7 +23,7 @@ describe("without a server, on an empty directory", () => {
   const run = (parameters: string[], stdin = "") => runTidings(parameters, environmentOf(place), stdin);
   afterAll(() => removePlace(place));
 
-  test("a key for a project that is not there is refused, and says that there is none yet", async () => {
+  test("a key for a project that is not there is rejected, and says that there is none yet", async () => {
     expect(await run(["key", "create", "--project", "default", "--name", "n"])).toEqual({
       code: 1,
       stdout: "",
@@ -36,7 +36,7 @@ describe("without a server, on an empty directory", () => {
     expect(made).toEqual({
       code: 0,
       stdout: "",
-      stderr: 'The account owner@example.com is made, and is a member of the project "default".\n',
+      stderr: 'Created the account owner@example.com, a member of the project "default".\n',
     });
     for (const project of ["default", "Default"]) {
       const { code, stdout, stderr } = await run(["key", "create", "--project", project, "--name", "CI"]);
@@ -55,12 +55,12 @@ describe("without a server, on an empty directory", () => {
     });
   });
 
-  const refusals: [name: string, parameters: string[], stdin: string, says: string][] = [
+  const rejections: [name: string, parameters: string[], stdin: string, says: string][] = [
     [
       "an e-mail address that is none",
       account("ada"),
       password,
-      "--email must be an e-mail address, such as ada@example.com.",
+      "--email must be an email address, such as ada@example.com.",
     ],
     ["a short password", account("b@example.com"), "short", "The password must have at least 10 characters."],
     ["no password", account("b@example.com"), "", "The password must have at least 10 characters."],
@@ -74,7 +74,7 @@ describe("without a server, on an empty directory", () => {
       "an address that has an account, in another case",
       account("OWNER@example.com"),
       password,
-      "There is an account of owner@example.com already.",
+      "An account with the email address owner@example.com already exists.",
     ],
     [
       "a project that is not known, with those that are",
@@ -86,7 +86,7 @@ describe("without a server, on an empty directory", () => {
       "a project whose name two have",
       account("b@example.com", "--project", "My Shop"),
       password,
-      'Several projects are named "My Shop". Give the slug',
+      'Several projects are named "My Shop". Use the slug',
     ],
     [
       "a blank name of an account",
@@ -113,12 +113,12 @@ describe("without a server, on an empty directory", () => {
       "a project for an owner who is not there",
       ["project", "create", "x", "--owner", "nobody@example.com"],
       "",
-      "There is no account of nobody@example.com.",
+      "There is no account with the email address nobody@example.com.",
     ],
     ["a command that is not known", ["explode"], "", "explode"],
   ];
-  for (const [name, parameters, stdin, says] of refusals) {
-    test(`refuses ${name}`, async () => {
+  for (const [name, parameters, stdin, says] of rejections) {
+    test(`rejects ${name}`, async () => {
       const ended = await run(parameters, stdin);
       expect(ended.stderr).toContain(says);
       expect(ended.code).toBe(1);

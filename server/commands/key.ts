@@ -1,3 +1,4 @@
+import "../wire/validation-messages.ts";
 import { defineCommand } from "citty";
 import { createKey } from "../keys/keys.ts";
 import { findProject } from "../projects/projects.ts";
@@ -5,7 +6,7 @@ import { NewKey } from "../wire/key.ts";
 import { UsageError, withStore } from "./with-store.ts";
 
 const create = defineCommand({
-  meta: { name: "create", description: "Make an API key; the key alone goes to standard output" },
+  meta: { name: "create", description: "Create an API key and print it to standard output" },
   args: {
     project: { type: "string", required: true, description: "Project, by name or slug", valueHint: "P" },
     name: { type: "string", required: true, description: "What the key is for", valueHint: "N" },
@@ -21,6 +22,6 @@ const create = defineCommand({
 });
 
 export const keyCommand = defineCommand({
-  meta: { name: "key", description: "API keys" },
+  meta: { name: "key", description: "Manage API keys" },
   subCommands: { create },
 });

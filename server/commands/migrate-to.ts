@@ -6,18 +6,18 @@ import { MoveRefused } from "../storage/postgres/move/refused.ts";
 import { Progress } from "./progress.ts";
 import { UsageError } from "./with-store.ts";
 
-const again = "Run the same command again: it goes on where this one ended.";
+const again = "Run the same command again to continue.";
 
 export const migrateToCommand = defineCommand({
   meta: {
     name: "migrate-to",
-    description: "Move a data directory into a PostgreSQL database, and prove that both hold the same",
+    description: "Move a data directory into a PostgreSQL database and verify the result",
   },
   args: {
     address: {
       type: "positional",
       required: true,
-      description: "The database, empty, such as postgres://user:password@db.example.com/tidings",
+      description: "An empty database, such as postgres://user:password@db.example.com/tidings",
       valueHint: "postgres://…",
     },
   },
@@ -48,12 +48,14 @@ async function migrateTo(address: string): Promise<0 | 1> {
     const different = compared.filter((each) => !agrees(each));
     if (different.length === 0) {
       console.error(
-        `Everything agrees. Start the server with this address in DATABASE_URL. ${dataDirectory} is as it was: keep it until you are content, then delete it.`,
+        `Everything matches. Start the server with this address in DATABASE_URL. ${dataDirectory} is unchanged; delete it when you no longer need it.`,
       );
       return 0;
     }
     for (const { what, named } of different) for (const name of named) console.error(`${what}: ${name}`);
-    console.error("They do not agree, and no server starts on that database. Empty it, and move again.");
+    console.error(
+      "The copies differ, so no server starts on that database. Empty it and run the command again.",
+    );
     return 1;
   } catch (error) {
     progress.end();
@@ -66,7 +68,7 @@ function checked(address: string): string {
   try {
     return parseDatabaseUrl(address);
   } catch (error) {
-    throw new UsageError(`The address ${(error as Error).message}.`);
+    throw new UsageError(`The database ${(error as Error).message}.`);
   }
 }
 
@@ -78,7 +80,7 @@ function nameOf(url: string): string {
 
 function toldOf(error: Error): string {
   const isRefusal = [ConfigError, UsageError, MoveRefused].some((kind) => error instanceof kind);
-  return isRefusal ? error.message : `The move was cut short: ${error.message}. ${again}`;
+  return isRefusal ? error.message : `The move stopped: ${error.message}. ${again}`;
 }
 
 function tableOf(compared: Compared[]): string {

@@ -3,9 +3,9 @@ import type { Stage } from "../storage/postgres/move/move.ts";
 const everyMs = 1_000;
 
 const titles: Record<Stage["name"], string> = {
-  tables: "Accounts, projects, settings and the like",
+  tables: "Accounts, projects and settings",
   events: "Events",
-  proof: "Reading everything again",
+  proof: "Verifying",
 };
 
 /** Says on standard error how far a move is, about once a second: on a terminal in one line, else in lines. */
@@ -41,7 +41,7 @@ export class Progress {
   #whileUnderWay(stage: Stage): string {
     const left = Math.max(stage.total - stage.before - this.#done, 0);
     const seconds = left / this.#perSecond;
-    return `${this.#inNumbers(stage)}, ${Number.isFinite(seconds) ? `${durationOf(seconds)} left` : "just begun"}`;
+    return `${this.#inNumbers(stage)}, ${Number.isFinite(seconds) ? `${durationOf(seconds)} left` : "just started"}`;
   }
 
   #inNumbers({ name, total, before }: Stage): string {

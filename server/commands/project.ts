@@ -1,15 +1,16 @@
+import "../wire/validation-messages.ts";
 import { defineCommand } from "citty";
 import { createProject } from "../projects/projects.ts";
 import { NewProject } from "../wire/project.ts";
 import { UsageError, withStore } from "./with-store.ts";
 
 const create = defineCommand({
-  meta: { name: "create", description: "Make a project; its slug goes to standard output" },
+  meta: { name: "create", description: "Create a project and print its slug to standard output" },
   args: {
     name: { type: "positional", required: true, description: "Name of the project", valueHint: "NAME" },
     owner: {
       type: "string",
-      description: "E-mail of its owner (default: the first account)",
+      description: "Email address of its owner (default: the first account)",
       valueHint: "E",
     },
   },
@@ -25,7 +26,8 @@ const create = defineCommand({
           .orderBy("createdAt")
           .limit(1)
           .executeTakeFirst();
-        if (!owner && args.owner !== undefined) throw new UsageError(`There is no account of ${args.owner}.`);
+        if (!owner && args.owner !== undefined)
+          throw new UsageError(`There is no account with the email address ${args.owner}.`);
         return (await createProject(transaction, args.name, owner?.id ?? null)).project;
       });
       console.log(slug);
@@ -33,6 +35,6 @@ const create = defineCommand({
 });
 
 export const projectCommand = defineCommand({
-  meta: { name: "project", description: "Projects: their members, channels, keys and events are apart" },
+  meta: { name: "project", description: "Manage projects" },
   subCommands: { create },
 });

@@ -15,11 +15,11 @@ const inFlight = 1_000;
 export const seedCommand = defineCommand({
   meta: {
     name: "seed",
-    description: "Fill a project with a month of a made-up shop's events, to try Tidings on",
+    description: "Fill a project with a month of sample events from a made-up shop",
   },
   args: {
     project: { type: "string", default: "default", description: "Project, by name or slug", valueHint: "P" },
-    days: { type: "string", default: "30", description: "Days back from now", valueHint: "N" },
+    days: { type: "string", default: "30", description: "Number of days to fill, up to now", valueHint: "N" },
   },
   run: ({ args }) =>
     withStore(async ({ control, events }) => {
@@ -28,7 +28,7 @@ export const seedCommand = defineCommand({
         await control
           .transaction()
           .execute((transaction) => createAccount(transaction, demo, passwordHash, null));
-        console.error(`Made an account to sign in with: ${demo.email}, password ${demo.password}`);
+        console.error(`Created an account: sign in as ${demo.email} with the password ${demo.password}`);
       }
       const { id, slug } = await findProject(control, args.project);
       const shop = createShop(Date.now(), Number(args.days));

@@ -7,7 +7,7 @@ const main = defineCommand({
   meta: {
     name: "tidings",
     version,
-    description: "A self-hosted event tracker. TIDINGS_DATA names the data directory.",
+    description: "A self-hosted event tracker. Set TIDINGS_DATA to the data directory.",
   },
   subCommands: {
     serve: () => import("./serve.ts").then((module) => module.serveCommand),

@@ -20,7 +20,7 @@ export async function withStore(work: (store: Store) => Promise<void>): Promise<
       onError: fail,
       // The server says it as well, to whoever can mend it.
       onWarning: () => {},
-      onWaiting: (why) => console.error(`The database does not answer yet and is waited for: ${why}`),
+      onWaiting: (why) => console.error(`Waiting for the database: ${why}`),
       patienceMs,
     });
     try {

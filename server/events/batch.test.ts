@@ -14,7 +14,7 @@ import type { Problem } from "../wire/problems.ts";
 
 let app: TestApp;
 beforeAll(async () => {
-  app = await testApp({ refusedEvents: 20 });
+  app = await testApp({ rejectedEvents: 20 });
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
@@ -43,7 +43,7 @@ describe("an array of events", () => {
         name: "is accepted as a whole",
         body: [ok, { ...ok, id: known }],
         status: 201,
-        holds: { ok: true, accepted: 2, refused: 0, results: [{ ok: true }, { ok: true, id: known }] },
+        holds: { ok: true, accepted: 2, rejected: 0, results: [{ ok: true }, { ok: true, id: known }] },
       },
       {
         name: "is accepted in part, with a verdict for each item in order",
@@ -52,14 +52,14 @@ describe("an array of events", () => {
         holds: {
           ok: false,
           accepted: 2,
-          refused: 2,
+          rejected: 2,
           results: [
             { ok: true },
             {
               ok: false,
               type: "/problems/body-invalid",
               status: 422,
-              errors: [{ pointer: "/name", detail: '"name" must be a string, and is a number.' }],
+              errors: [{ pointer: "/name", detail: '"name" must be a string, not a number.' }],
             },
             { ok: false, status: 422 },
             { ok: true, id: known },
@@ -67,34 +67,34 @@ describe("an array of events", () => {
         },
       },
       {
-        name: "without an event is refused",
+        name: "without an event is rejected",
         body: [],
         status: 422,
         holds: { type: "/problems/body-invalid" },
         says: ["empty"],
       },
       {
-        name: "with more than 10,000 is refused",
+        name: "with more than 10,000 is rejected",
         body: Array.from({ length: limits.batchEvents + 1 }, () => ok),
         status: 413,
         says: ["10,000", "more", "application/x-ndjson"],
       },
-      { name: "cut off in the middle is refused", body: '[{"channel":"a","name":"b"},', status: 400 },
-      { name: "without a key is refused", body: [ok], key: null, status: 401 },
+      { name: "cut off in the middle is rejected", body: '[{"channel":"a","name":"b"},', status: 400 },
+      { name: "without a key is rejected", body: [ok], key: null, status: 401 },
     ],
   );
 
   test("with an event that is wrong in many places lists some of them, and counts all", async () => {
     const tags = Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`tag${n}`, n]));
     const { results } = await postBatch([{ ...ok, tags }, ok]);
-    const refused = results[0] as Problem;
-    expect(refused.errors).toHaveLength(limits.itemFaults);
-    expect(refused.detail).toContain("(and 49 more)");
+    const rejected = results[0] as Problem;
+    expect(rejected.errors).toHaveLength(limits.itemFaults);
+    expect(rejected.detail).toContain("(and 49 more)");
   });
 
-  test("of which all are refused is answered with 422, and a verdict for each", async () => {
+  test("of which all are rejected is answered with 422, and a verdict for each", async () => {
     const answer = await postBatch([bad, bad]);
-    expect(answer).toMatchObject({ status: 422, ok: false, accepted: 0, refused: 2 });
+    expect(answer).toMatchObject({ status: 422, ok: false, accepted: 0, rejected: 2 });
     expect(answer.results).toHaveLength(2);
   });
 
@@ -128,9 +128,9 @@ describe("an array of events", () => {
     const chunked = (text: string) => new Blob([text]).stream();
     for (const bodyOf of [(text: string) => text, chunked]) {
       expect((await send(app, { body: bodyOf(sized(limits.batchBytes)) })).status).toBe(201);
-      const refused = await send(app, { body: bodyOf(sized(limits.batchBytes + 1)) });
-      expect(refused.status).toBe(413);
-      expect(await refused.json()).toMatchObject({ type: "/problems/body-too-large" });
+      const rejected = await send(app, { body: bodyOf(sized(limits.batchBytes + 1)) });
+      expect(rejected.status).toBe(413);
+      expect(await rejected.json()).toMatchObject({ type: "/problems/body-too-large" });
     }
     expect((await app.post(ok)).status).toBe(201);
   });
@@ -178,7 +178,7 @@ describe("what is listed afterwards is what was accepted", () => {
         const answer = (await response.json()) as BatchAnswer;
         expect(answer.results).toHaveLength(items.length);
         const good = answer.results.filter((result) => result.ok);
-        expect([answer.accepted, answer.refused]).toEqual([good.length, items.length - good.length]);
+        expect([answer.accepted, answer.rejected]).toEqual([good.length, items.length - good.length]);
         expect(response.status).toBe(good.length === items.length ? 201 : good.length > 0 ? 207 : 422);
         // An item alone gets the verdict that it gets among others.
         const at = Math.floor(items.length / 2);
@@ -192,7 +192,7 @@ describe("what is listed afterwards is what was accepted", () => {
     expect(ids(await app.list("", key))).toEqual([...accepted].sort());
   });
 
-  test("of any lines, and the lines that were refused are told", async () => {
+  test("of any lines, and the lines that were rejected are told", async () => {
     const key = await newKey();
     const accepted = new Set<string>();
     /** Each with an id, to find it by. */
@@ -213,11 +213,11 @@ describe("what is listed afterwards is what was accepted", () => {
         const response = await send(app, { headers: ndjson, body, key });
         if (filled.length === 0) return expect(response.status).toBe(400);
         const answer = (await response.json()) as LinesAnswer;
-        const refused = new Set(answer.refusals.map(({ line }) => line));
-        expect([answer.accepted, answer.refused]).toEqual([filled.length - refused.size, refused.size]);
+        const rejected = new Set(answer.rejections.map(({ line }) => line));
+        expect([answer.accepted, answer.rejected]).toEqual([filled.length - rejected.size, rejected.size]);
         for (const { text, number } of filled) {
           const alone = await send(app, { body: text, key });
-          expect([text, refused.has(number)]).toEqual([text, alone.status >= 400]);
+          expect([text, rejected.has(number)]).toEqual([text, alone.status >= 400]);
           if (alone.ok) accepted.add((JSON.parse(text) as Event).id.toLowerCase());
         }
       }),

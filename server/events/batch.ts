@@ -4,7 +4,7 @@ import type { JsonArray } from "../wire/json-array.ts";
 import { ProblemError, problem } from "../wire/problems.ts";
 import { answerHeaders } from "./answers.ts";
 import type { CheckedItem, ItemVerdict, Recorder, Sender } from "./record.ts";
-import type { Refusal, RefusedEvents } from "./refused.ts";
+import type { RejectedEvents, Rejection } from "./rejected.ts";
 
 /** Events that are recorded at a time, and about how many bytes of them. */
 export const chunkEvents = 500;
@@ -12,14 +12,14 @@ export const chunkBytes = 196_608;
 /** Chunks that are on their way to the disk while the next one is made ready. */
 const chunksAhead = 4;
 
-type Rooms = { recorder: Recorder; refused: RefusedEvents };
+type Rooms = { recorder: Recorder; rejected: RejectedEvents };
 
 /** Events of an array that are handed to the store at a time: it may store what is handed over later before that. */
 const recordedEvents = 2_000;
 
 /** Records an array of events, in several commits where it is long, and gives a verdict for each, in order. */
 export async function recordBatch(
-  { recorder, refused }: Rooms,
+  { recorder, rejected }: Rooms,
   array: JsonArray,
   sender: Sender,
 ): Promise<ItemVerdict[]> {
@@ -27,7 +27,7 @@ export async function recordBatch(
   let ready: CheckedItem[] = [];
   const record = async () => {
     const found = await recorder.recordAll(ready, sender);
-    await refused.keep(refusalsOf(found, array, verdicts.length), sender);
+    await rejected.keep(rejectionsOf(found, array, verdicts.length), sender);
     for (const verdict of found) verdicts.push(verdict);
     ready = [];
   };
@@ -57,7 +57,7 @@ export async function* checkedChunks(
 }
 
 /** @param start - the index of the first of these verdicts in the array */
-export function refusalsOf(verdicts: readonly ItemVerdict[], array: JsonArray, start = 0): Refusal[] {
+export function rejectionsOf(verdicts: readonly ItemVerdict[], array: JsonArray, start = 0): Rejection[] {
   return verdicts.flatMap((verdict, index) =>
     verdict instanceof ProblemError ? [{ body: array.textOf(start + index), problem: verdict }] : [],
   );
@@ -75,26 +75,26 @@ export async function batchResponse(
     results.push(JSON.stringify(result));
     if (turns.isOver) await turns.next();
   }
-  const refused = verdicts.filter((verdict) => verdict instanceof ProblemError);
-  const accepted = verdicts.length - refused.length;
-  const status = statusOf(accepted, refused.length, refused.find(isOfStore));
+  const rejected = verdicts.filter((verdict) => verdict instanceof ProblemError);
+  const accepted = verdicts.length - rejected.length;
+  const status = statusOf(accepted, rejected.length, rejected.find(isOfStore));
   const totals: Omit<BatchAnswer, "results"> = {
-    ok: refused.length === 0,
+    ok: rejected.length === 0,
     accepted,
-    refused: refused.length,
+    rejected: rejected.length,
   };
   const answer = `${JSON.stringify(totals).slice(0, -1)},"results":[${results.join(",")}]}`;
   return new Response(answer, { status, headers });
 }
 
 /** 201 where all were accepted, 207 where some were, and 422 where none was. Throws the problem of a store that took none. */
-export function statusOf(accepted: number, refused: number, ofStore: ProblemError | undefined): number {
+export function statusOf(accepted: number, rejected: number, ofStore: ProblemError | undefined): number {
   if (accepted === 0 && ofStore) throw ofStore;
-  if (refused === 0) return 201;
+  if (rejected === 0) return 201;
   return accepted > 0 ? 207 : 422;
 }
 
-/** Whether an event was refused for no fault of its own. */
+/** Whether an event was rejected for no fault of its own. */
 export function isOfStore({ status }: ProblemError): boolean {
   return status >= 500;
 }

@@ -27,7 +27,7 @@ const send = (headers: Record<string, string>, body: string | Uint8Array<ArrayBu
 describe("while a body is read that costs much, others are answered", () => {
   const bodies: [name: string, headers: Record<string, string>, body: string | Uint8Array<ArrayBuffer>][] = [
     ["line ends, gzipped", { ...lines, ...gzipped }, packed("\n".repeat(64 * megabyte))],
-    ["refused lines, gzipped", { ...lines, ...gzipped }, packed("{}\n".repeat(megabyte))],
+    ["rejected lines, gzipped", { ...lines, ...gzipped }, packed("{}\n".repeat(megabyte))],
     ["brackets, gzipped", { ...json, ...gzipped }, packed("[".repeat(16 * megabyte))],
     ["items, gzipped", { ...json, ...gzipped }, packed(`[${"{},".repeat(5 * megabyte)}0]`)],
     ["line ends", lines, "\n".repeat(8 * megabyte)],
@@ -64,7 +64,7 @@ describe("while a body is read that costs much, others are answered", () => {
   }
 });
 
-test("what unpacks to a hundred times as much as was sent is refused, and what is small or packs less is not", async () => {
+test("what unpacks to a hundred times as much as was sent is rejected, and what is small or packs less is not", async () => {
   const name = (n: number) => `{"channel":"packed","name":"n${Math.imul(n, 0x9e3779b1) >>> 0}"}`;
   const events = Array.from({ length: 10_000 }, (_, n) => name(n));
   for (const [headers, body] of [
@@ -88,40 +88,40 @@ test("what unpacks to a hundred times as much as was sent is refused, and what i
   expect([many.status, await many.json()]).toMatchObject([
     207,
     {
-      refused: 1,
-      refusals: [{ type: "/problems/body-too-large", detail: expect.stringContaining("100 times") }],
+      rejected: 1,
+      rejections: [{ type: "/problems/body-too-large", detail: expect.stringContaining("100 times") }],
     },
   ]);
 });
 
-describe("lines of which too many are refused", () => {
+describe("lines of which too many are rejected", () => {
   test("are read no further, and the answer says where", async () => {
-    const count = 3 * limits.refusedLines;
+    const count = 3 * limits.rejectedLines;
     const response = await send(lines, `${ok}\n`.repeat(100) + "{}\n".repeat(count));
     expect(response.status).toBe(207);
-    const { accepted, refused, refusals } = (await response.json()) as LinesAnswer;
+    const { accepted, rejected, rejections } = (await response.json()) as LinesAnswer;
     expect(accepted).toBe(100);
-    expect(refused).toBeGreaterThan(limits.refusedLines);
-    expect(refused).toBeLessThan(2 * limits.refusedLines);
-    expect(refusals).toHaveLength(limits.listedRefusals + 1);
-    const { line, type, detail } = refusals.at(-1)!;
-    expect([type, line]).toEqual(["/problems/lines-refused", 100 + refused]);
+    expect(rejected).toBeGreaterThan(limits.rejectedLines);
+    expect(rejected).toBeLessThan(2 * limits.rejectedLines);
+    expect(rejections).toHaveLength(limits.listedRejections + 1);
+    const { line, type, detail } = rejections.at(-1)!;
+    expect([type, line]).toEqual(["/problems/lines-rejected", 100 + rejected]);
     expect(detail).toContain(`from line ${line} on`);
   });
 
   test("are all read where as many are accepted", async () => {
-    const pairs = limits.refusedLines + 5_000;
+    const pairs = limits.rejectedLines + 5_000;
     const response = await send(lines, `{}\n${ok}\n`.repeat(pairs));
-    expect(await response.json()).toMatchObject({ accepted: pairs, refused: pairs });
+    expect(await response.json()).toMatchObject({ accepted: pairs, rejected: pairs });
   });
 
   test("are kept as far as they are listed", async () => {
-    await using own = await testApp({ refusedEvents: 5_000 });
+    await using own = await testApp({ rejectedEvents: 5_000 });
     const body = Array.from({ length: 1_500 }, (_, n) => `{"name":"${n}"}\n`).join("");
     await own.request("/api/events", { method: "POST", headers: lines, body });
-    const response = await own.request("/api/events/refused?limit=1");
-    const { refused } = (await response.json()) as { refused: { body: string }[] };
-    expect(refused[0]!.body).toBe(`{"name":"${limits.listedRefusals - 1}"}`);
+    const response = await own.request("/api/events/rejected?limit=1");
+    const { rejected } = (await response.json()) as { rejected: { body: string }[] };
+    expect(rejected[0]!.body).toBe(`{"name":"${limits.listedRejections - 1}"}`);
   });
 });
 

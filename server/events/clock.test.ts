@@ -90,7 +90,7 @@ test("deliveries and channels have the clock's date as well: none waits until th
   for (const { createdAt } of rows) expect(Math.abs(createdAt - Date.now())).toBeLessThan(30_000);
 });
 
-test("one that shows what can't be has events refused, until it is right", async () => {
+test("one that shows what can't be has events rejected, until it is right", async () => {
   const good = await record("good");
   for (const wrongMs of [0, Date.UTC(2150, 0, 1)]) {
     skewMs = wrongMs - Date.now();

@@ -69,7 +69,14 @@ test("a browser saves what `format` asks for", async () => {
 
 scenarios(
   () => app,
-  [{ name: "a form that is none is refused", path: "/api/events?format=xml", status: 400, says: ["format"] }],
+  [
+    {
+      name: "a form that is none is rejected",
+      path: "/api/events?format=xml",
+      status: 400,
+      says: ["format"],
+    },
+  ],
 );
 
 test("readers that stop hold up neither ingest nor other readers", async () => {

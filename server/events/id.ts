@@ -139,12 +139,12 @@ export class ArrivalClock {
 
   #warnAhead(aheadMs: number): void {
     this.#warn(
-      `The last event arrived ${durationOf(aheadMs)} ahead of this machine's clock: either that clock is behind now, or one was ahead when events were recorded, which then have dates in the future. New events have this clock's date. See "A wrong clock" in docs/settings.md.`,
+      `The last event arrived ${durationOf(aheadMs)} ahead of this machine's clock. Either this clock is behind, or a clock was ahead when earlier events were recorded, and those events have dates in the future. New events use this clock. See "A wrong clock" in docs/settings.md.`,
     );
   }
 
   #wrongNow(nowMs: number): ProblemError {
-    const detail = `The server's clock shows ${new Date(nowMs).toISOString()}, so nothing is recorded. Set the clock, and send it again.`;
+    const detail = `The server's clock shows ${new Date(nowMs).toISOString()}, so it records nothing. Set the clock, then send the event again.`;
     this.#warn(detail);
     return problem("clock-wrong", { detail, retryAfterSeconds: 60 });
   }

@@ -78,28 +78,28 @@ describe("a request with an Idempotency-Key", () => {
     expect(await count(channel)).toBe(10_000);
   });
 
-  test("and another body is refused, an array or one event", async () => {
+  test("and another body is rejected, an array or one event", async () => {
     const event = newEvent();
     for (const body of [event, [event]]) {
       const key = newKey();
       await postOnce(key, body);
       for (const other of [{ ...event, name: "other" }, [event, event], ` ${JSON.stringify(body)}`]) {
-        const refused = await postOnce(key, other);
-        expect(refused.status).toBe(422);
-        expect(refused.text).toContain("/problems/idempotency-key-reused");
+        const rejected = await postOnce(key, other);
+        expect(rejected.status).toBe(422);
+        expect(rejected.text).toContain("/problems/idempotency-key-reused");
       }
     }
     expect(await count(event.channel)).toBe(2);
   });
 
-  test("that was refused as a whole may come again mended", async () => {
-    for (const [refused, status] of [
+  test("that was rejected as a whole may come again mended", async () => {
+    for (const [rejected, status] of [
       [bad, 422],
       [[bad], 422],
       ["{", 400],
     ] as const) {
       const key = newKey();
-      expect((await postOnce(key, refused)).status).toBe(status);
+      expect((await postOnce(key, rejected)).status).toBe(status);
       expect(await postOnce(key, newEvent())).toMatchObject({ status: 201, isReplayed: false });
     }
   });
@@ -137,15 +137,15 @@ describe("a request with an Idempotency-Key", () => {
       { name: "of 255 characters is done", headers: headers("k".repeat(255)), body: ok, status: 201 },
       { name: "of signs and spaces is done", headers: headers('"a b" ~!'), body: ok, status: 201 },
       {
-        name: "of 256 characters is refused",
+        name: "of 256 characters is rejected",
         headers: headers("k".repeat(256)),
         body: ok,
         status: 400,
         says: ["idempotency-key-invalid", "255"],
       },
-      { name: "that is empty is refused", headers: headers(""), body: ok, status: 400 },
-      { name: "that is not ASCII is refused", headers: headers("schlüssel"), body: ok, status: 400 },
-      { name: "with a tab in it is refused", headers: headers("a\tb"), body: ok, status: 400 },
+      { name: "that is empty is rejected", headers: headers(""), body: ok, status: 400 },
+      { name: "that is not ASCII is rejected", headers: headers("schlüssel"), body: ok, status: 400 },
+      { name: "with a tab in it is rejected", headers: headers("a\tb"), body: ok, status: 400 },
     ],
   );
 });

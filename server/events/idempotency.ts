@@ -7,11 +7,11 @@ import { JsonArray } from "../wire/json-array.ts";
 import { limits } from "../wire/limits.ts";
 import { ProblemError, problem } from "../wire/problems.ts";
 import { eventResponse, replayedHeaders } from "./answers.ts";
-import { batchResponse, checkedChunks, refusalsOf } from "./batch.ts";
+import { batchResponse, checkedChunks, rejectionsOf } from "./batch.ts";
 import { type CheckedItem, crowded, type ItemVerdict, type Recorder, type Sender } from "./record.ts";
-import type { RefusedEvents } from "./refused.ts";
+import type { RejectedEvents } from "./rejected.ts";
 
-type Rooms = { control: Kysely<ControlTables>; recorder: Recorder; refused: RefusedEvents };
+type Rooms = { control: Kysely<ControlTables>; recorder: Recorder; rejected: RejectedEvents };
 
 /** An answer as it is kept: an event's JSON, or the verdicts of an array, of which the store had not yet spoken. */
 type DraftVerdict = string | Pick<ProblemError, "code" | "options">;
@@ -41,7 +41,8 @@ export class Idempotency {
     const place = `${sender.projectId} ${key}`;
     if (this.#underWay.has(place)) {
       throw problem("request-under-way", {
-        detail: "A request with this Idempotency-Key is under way. Send it again in a second for its answer.",
+        detail:
+          "A request with this Idempotency-Key is in progress. Send it again in a second to get its response.",
         retryAfterSeconds: 1,
       });
     }
@@ -71,7 +72,7 @@ export class Idempotency {
     if (!row) return null;
     if (row.bodyHash !== bodyHash) {
       throw problem("idempotency-key-reused", {
-        detail: "This Idempotency-Key came with another body before. Use a new key for a new request.",
+        detail: "This Idempotency-Key was used with a different body. Use a new key for a new request.",
       });
     }
     const stored = JSON.parse(row.verdicts) as Verdict[];
@@ -90,7 +91,7 @@ export class Idempotency {
 
   /** Null where the key is there already. */
   async #record(key: string, bodyHash: string, bytes: Uint8Array, sender: Sender): Promise<Response | null> {
-    const { recorder, refused } = this.#rooms;
+    const { recorder, rejected } = this.#rooms;
     const tie = (draft: string): Tie => ({ kind: "idempotency", key, bodyHash, draft });
     if (!isArray(bytes)) {
       const recorded = await recorder.recordTied(parseJson(bytes), sender, tie);
@@ -98,7 +99,7 @@ export class Idempotency {
     }
     if (bytes.length > limits.keyedBatchBytes) {
       throw problem("body-too-large", {
-        detail: `An array with an Idempotency-Key must have at most ${limits.keyedBatchBytes.toLocaleString("en")} bytes. Send it in parts, each with a key of its own.`,
+        detail: `An array with an Idempotency-Key must have at most ${limits.keyedBatchBytes.toLocaleString("en")} bytes. Send several arrays, each with its own key.`,
       });
     }
     const array = await JsonArray.read(bytes);
@@ -112,7 +113,7 @@ export class Idempotency {
       tie(JSON.stringify(drafted.map(draftOf))),
     );
     if (verdicts === null) return null;
-    await refused.keep(refusalsOf(verdicts, array), sender);
+    await rejected.keep(rejectionsOf(verdicts, array), sender);
     return batchResponse(verdicts);
   }
 }
@@ -124,6 +125,6 @@ function draftOf(verdict: ItemVerdict): DraftVerdict {
 function checkKey(key: string): void {
   if (key.length <= limits.idempotencyKeyCharacters && printable.test(key)) return;
   throw problem("idempotency-key-invalid", {
-    detail: `An Idempotency-Key has 1 to ${limits.idempotencyKeyCharacters} printable ASCII characters, such as a UUID.`,
+    detail: `An Idempotency-Key must have 1 to ${limits.idempotencyKeyCharacters} printable ASCII characters, such as a UUID.`,
   });
 }

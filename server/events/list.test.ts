@@ -313,8 +313,8 @@ describe("filters", () => {
   });
 });
 
-const refused = { status: 400, holds: { type: "/problems/query-invalid" } };
-describe("a query that does not fit is refused, never ignored", () => {
+const rejected = { status: 400, holds: { type: "/problems/query-invalid" } };
+describe("a query that does not fit is rejected, never ignored", () => {
   const foreign = (text: string) => Buffer.from(text).toString("base64url");
   scenarios(
     () => app,
@@ -322,68 +322,68 @@ describe("a query that does not fit is refused, never ignored", () => {
       {
         name: "an unknown parameter, with the nearest known one",
         path: "/api/events?chanel=a",
-        ...refused,
+        ...rejected,
         says: ['\\"chanel\\"', 'Did you mean \\"channel\\"?'],
       },
       {
         name: "user_id, which is userId here",
         path: "/api/events?user_id=1",
-        ...refused,
+        ...rejected,
         says: ['Did you mean \\"userId\\"?'],
       },
-      { name: "a tag without a key", path: "/api/events?tag.=v", ...refused, says: ['\\"tag.\\"'] },
-      { name: "__proto__", path: "/api/events?__proto__=1", ...refused },
+      { name: "a tag without a key", path: "/api/events?tag.=v", ...rejected, says: ['\\"tag.\\"'] },
+      { name: "__proto__", path: "/api/events?__proto__=1", ...rejected },
       {
         name: "a parameter given twice",
         path: "/api/events?channel=a&channel=b",
-        ...refused,
+        ...rejected,
         says: ["twice"],
       },
-      { name: "a limit of zero", path: "/api/events?limit=0", ...refused, says: ["at least 1"] },
-      { name: "a limit above 1,000", path: "/api/events?limit=1001", ...refused, says: ["at most 1000"] },
-      { name: "a limit that is no number", path: "/api/events?limit=many", ...refused, says: ["limit"] },
-      { name: "an empty limit", path: "/api/events?limit=", ...refused },
-      { name: "half an event", path: "/api/events?limit=1.5", ...refused, says: ["whole number"] },
-      { name: "an order that is none", path: "/api/events?order=newest", ...refused, says: ["order"] },
-      { name: "a notify that is none", path: "/api/events?notify=yes", ...refused, says: ["notify"] },
+      { name: "a limit of zero", path: "/api/events?limit=0", ...rejected, says: ["at least 1"] },
+      { name: "a limit above 1,000", path: "/api/events?limit=1001", ...rejected, says: ["at most 1000"] },
+      { name: "a limit that is no number", path: "/api/events?limit=many", ...rejected, says: ["limit"] },
+      { name: "an empty limit", path: "/api/events?limit=", ...rejected },
+      { name: "half an event", path: "/api/events?limit=1.5", ...rejected, says: ["whole number"] },
+      { name: "an order that is none", path: "/api/events?order=newest", ...rejected, says: ["order"] },
+      { name: "a notify that is none", path: "/api/events?notify=yes", ...rejected, says: ["notify"] },
       {
         name: "a from in words",
         path: "/api/events?from=Jan%201%202026",
-        ...refused,
+        ...rejected,
         says: ["from", "ISO 8601"],
       },
       {
         name: "a from without an offset",
         path: "/api/events?from=2026-01-31T10:00:00",
-        ...refused,
+        ...rejected,
         says: ["offset"],
       },
-      { name: "a from on a day that is none", path: "/api/events?from=2026-02-30", ...refused },
-      { name: "a negative to", path: "/api/events?to=-5", ...refused },
+      { name: "a from on a day that is none", path: "/api/events?from=2026-02-30", ...rejected },
+      { name: "a negative to", path: "/api/events?to=-5", ...rejected },
       {
         name: "a channel with a control character",
         path: "/api/events?channel=a%00b",
-        ...refused,
+        ...rejected,
         says: ["U+0000"],
       },
-      { name: "a cursor that is none", path: "/api/events?cursor=next", ...refused, says: ["nextCursor"] },
-      { name: "a cursor without an id", path: `/api/events?cursor=${foreign("1769855400000")}`, ...refused },
+      { name: "a cursor that is none", path: "/api/events?cursor=next", ...rejected, says: ["nextCursor"] },
+      { name: "a cursor without an id", path: `/api/events?cursor=${foreign("1769855400000")}`, ...rejected },
       {
         name: "a cursor with an id that is none",
         path: `/api/events?cursor=${foreign("1769855400000 x'OR'1")}`,
-        ...refused,
+        ...rejected,
       },
-      { name: "an empty cursor", path: "/api/events?limit=1&cursor=", ...refused },
+      { name: "an empty cursor", path: "/api/events?limit=1&cursor=", ...rejected },
       {
         name: "a project with a key, which has its own",
         path: "/api/events?project=default",
-        ...refused,
+        ...rejected,
         says: ["Leave"],
       },
       {
         name: "an unknown parameter of one event",
         path: `/api/events/${Bun.randomUUIDv7()}?channel=a`,
-        ...refused,
+        ...rejected,
       },
     ],
   );

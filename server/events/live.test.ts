@@ -103,7 +103,7 @@ describe("a stream takes the listing's filters", () => {
     });
   }
 
-  test("a parameter that it does not know is refused", async () => {
+  test("a parameter that it does not know is rejected", async () => {
     for (const query of [
       "?limit=5",
       "?order=asc",
@@ -368,8 +368,8 @@ describe("of live streams, so many are open at once", () => {
   test("of one key, and those that ended make room", async () => {
     await using own = await testApp();
     const streams = await Promise.all(Array.from({ length: limits.streamsPerKey }, () => rawStream(own)));
-    const refused = await own.request("/api/events/stream");
-    expect([refused.status, refused.headers.get("retry-after"), await refused.json()]).toMatchObject([
+    const rejected = await own.request("/api/events/stream");
+    expect([rejected.status, rejected.headers.get("retry-after"), await rejected.json()]).toMatchObject([
       429,
       "30",
       { type: "/problems/streams-exceeded", detail: expect.stringContaining("1,000") },
@@ -391,8 +391,8 @@ describe("of live streams, so many are open at once", () => {
     const streams = await Promise.all(
       Array.from({ length: limits.streamsPerAccount }, (_, n) => rawStream(own, `cookie: ${cookies[n % 2]}`)),
     );
-    const refused = await own.request("/api/events/stream", { headers: { cookie: cookies[0]! } });
-    expect(await refused.json()).toMatchObject({ status: 429, detail: expect.stringContaining("account") });
+    const rejected = await own.request("/api/events/stream", { headers: { cookie: cookies[0]! } });
+    expect(await rejected.json()).toMatchObject({ status: 429, detail: expect.stringContaining("account") });
     using _ = await openStream(own);
     for (const stream of streams) stream[Symbol.dispose]();
   });

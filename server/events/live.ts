@@ -167,7 +167,7 @@ export class LiveStreams {
    * @param setTimeout - ends the connection where nothing moves on it for so many seconds
    */
   open(listener: Listener, setTimeout: (seconds: number) => void): ReadableStream<Uint8Array> {
-    this.#refuseTooMany(listener);
+    this.#rejectTooMany(listener);
     let client: Client;
     return new ReadableStream<Uint8Array>(
       {
@@ -204,14 +204,14 @@ export class LiveStreams {
     );
   }
 
-  #refuseTooMany({ keyId, accountId }: Listener): void {
+  #rejectTooMany({ keyId, accountId }: Listener): void {
     const [who, most] = keyId ? ["key", limits.streamsPerKey] : ["account", limits.streamsPerAccount];
     const open = this.listeners().filter((other) =>
       keyId ? other.keyId === keyId : other.accountId === accountId,
     ).length;
     if (open < most) return;
     throw problem("streams-exceeded", {
-      detail: `This ${who} has ${most.toLocaleString("en")} live streams open, the most that it may have. Close some, or let those who read the same share one.`,
+      detail: `This ${who} already has ${most.toLocaleString("en")} live streams open, the maximum. Close some, or share one between readers.`,
       retryAfterSeconds: 30,
     });
   }

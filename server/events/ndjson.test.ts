@@ -40,7 +40,7 @@ describe("lines of NDJSON", () => {
         headers,
         body: `${ok}\n${ok}\n`,
         status: 201,
-        holds: { ok: true, accepted: 2, refused: 0, refusals: [] },
+        holds: { ok: true, accepted: 2, rejected: 0, rejections: [] },
       },
       {
         name: "need no line end at the end, may end as Windows does, and may be blank",
@@ -56,60 +56,60 @@ describe("lines of NDJSON", () => {
         status: 201,
       },
       {
-        name: "are refused with their numbers",
+        name: "are rejected with their numbers",
         headers,
         body: `${ok}\n\n${bad}\n{"channel"\n${ok}\n`,
         status: 207,
         holds: {
           ok: false,
           accepted: 2,
-          refused: 2,
-          refusals: [
+          rejected: 2,
+          rejections: [
             { line: 3, type: "/problems/body-invalid", status: 422, errors: [{ pointer: "/name" }] },
             { line: 4, type: "/problems/body-malformed", status: 400 },
           ],
         },
       },
       {
-        name: "that are not UTF-8 are refused, each for itself",
+        name: "that are not UTF-8 are rejected, each for itself",
         headers,
         body: Buffer.concat([Buffer.from(`${ok}\n"`), Buffer.from([0xff]), Buffer.from(`"\n${ok}`)]),
         status: 207,
-        holds: { accepted: 2, refusals: [{ line: 2, type: "/problems/body-malformed" }] },
+        holds: { accepted: 2, rejections: [{ line: 2, type: "/problems/body-malformed" }] },
       },
       {
-        name: "longer than 1 MB are refused, and those beside them are not",
+        name: "longer than 1 MB are rejected, and those beside them are not",
         headers,
         body: `${ok}\n{"channel":"${"x".repeat(3 * limits.eventBytes)}\n${ok}\n`,
         status: 207,
-        holds: { accepted: 2, refusals: [{ line: 2, type: "/problems/body-too-large", status: 413 }] },
+        holds: { accepted: 2, rejections: [{ line: 2, type: "/problems/body-too-large", status: 413 }] },
       },
       {
         name: "are read gzipped",
         headers: { ...headers, ...gzipped },
         body: gzipSync(`${ok}\n${bad}\n${ok}`),
         status: 207,
-        holds: { accepted: 2, refused: 1 },
+        holds: { accepted: 2, rejected: 1 },
       },
       {
         name: "are stored up to where their gzip breaks",
         headers: { ...headers, ...gzipped },
         body: gzipSync(`${ok}\n`.repeat(100_000)).subarray(0, -40),
         status: 207,
-        holds: { refused: 1 },
+        holds: { rejected: 1 },
         says: ["gzip"],
       },
       {
-        name: "compressed in another way are refused",
+        name: "compressed in another way are rejected",
         headers: { ...headers, "content-encoding": "br" },
         body: ok,
         status: 415,
         says: ["gzip", "br"],
       },
-      { name: "without a line are refused", headers, body: "\n \n", status: 400, says: ["empty"] },
-      { name: "without a key are refused", headers, body: ok, key: null, status: 401 },
+      { name: "without a line are rejected", headers, body: "\n \n", status: 400, says: ["empty"] },
+      { name: "without a key are rejected", headers, body: ok, key: null, status: 401 },
       {
-        name: "with an Idempotency-Key are refused, and told to have ids",
+        name: "with an Idempotency-Key are rejected, and told to have ids",
         headers: { ...headers, "idempotency-key": "k" },
         body: ok,
         status: 400,
@@ -121,9 +121,9 @@ describe("lines of NDJSON", () => {
   test("of which none is good are answered with 422; the first thousand are listed", async () => {
     const response = await send(app, { headers, body: `${bad}\n`.repeat(1_500) });
     expect(response.status).toBe(422);
-    const { accepted, refused, refusals } = (await response.json()) as LinesAnswer;
-    expect([accepted, refused]).toEqual([0, 1_500]);
-    expect(refusals.map(({ line }) => line)).toEqual(Array.from({ length: 1_000 }, (_, n) => n + 1));
+    const { accepted, rejected, rejections } = (await response.json()) as LinesAnswer;
+    expect([accepted, rejected]).toEqual([0, 1_500]);
+    expect(rejections.map(({ line }) => line)).toEqual(Array.from({ length: 1_000 }, (_, n) => n + 1));
   });
 
   test("are cut anywhere on their way", async () => {
@@ -132,7 +132,7 @@ describe("lines of NDJSON", () => {
       headers,
       body: streamOf([...body].map((byte) => Uint8Array.of(byte))),
     });
-    expect(await response.json()).toMatchObject({ accepted: 3, refused: 0 });
+    expect(await response.json()).toMatchObject({ accepted: 3, rejected: 0 });
     expect((await app.list("?channel=cut")).map(({ name }) => name)).toEqual(Array(3).fill("💰 ä"));
   });
 
@@ -176,7 +176,7 @@ describe("memory stays flat", () => {
       headers,
       body: streamOf(pieces()),
     });
-    expect(await response.json()).toMatchObject({ ok: true, accepted: 200 * linesOfChunk, refused: 0 });
+    expect(await response.json()).toMatchObject({ ok: true, accepted: 200 * linesOfChunk, rejected: 0 });
     expect(response.status).toBe(201);
     // The first half fills the database's caches; 100 MB of lines later it is no more.
     expect(Math.max(...seenMb.slice(100)) - Math.max(...seenMb.slice(0, 100))).toBeLessThan(80);

@@ -6,7 +6,7 @@ import { ProblemError, problem } from "../wire/problems.ts";
 import { answerHeaders } from "./answers.ts";
 import { chunkBytes, chunkEvents, inTurn, isOfStore, statusOf } from "./batch.ts";
 import type { Recorder, Sender } from "./record.ts";
-import type { RefusedEvents } from "./refused.ts";
+import type { RejectedEvents } from "./rejected.ts";
 
 /** A line of NDJSON (https://github.com/ndjson/ndjson-spec): what it holds, or why that can't be told. */
 type Line = {
@@ -21,18 +21,18 @@ const lineEnd = "\n".charCodeAt(0);
 
 /**
  * Records events as they come, a line for each, in constant memory: what is sent faster than the disk takes it is not read yet. It ends
- * where the client goes, or where too many lines are refused.
+ * where the client goes, or where too many lines are rejected.
  */
 export async function answerLines(
-  { recorder, refused }: { recorder: Recorder; refused: RefusedEvents },
+  { recorder, rejected }: { recorder: Recorder; rejected: RejectedEvents },
   request: Request,
   sender: Sender,
   goOn: () => void,
 ): Promise<Response> {
   const { signal } = request;
-  const totals: Totals = { accepted: 0, refused: 0 };
+  const totals: Totals = { accepted: 0, rejected: 0 };
   let ofStore: ProblemError | undefined;
-  const refusals: LinesAnswer["refusals"] = [];
+  const rejections: LinesAnswer["rejections"] = [];
   let kept = 0;
 
   async function* checkedLines() {
@@ -47,9 +47,9 @@ export async function answerLines(
       const verdict = verdicts[index]!;
       return verdict instanceof ProblemError ? [{ ...line, problem: verdict }] : [];
     });
-    const toKeep = bad.filter(({ bytes }) => bytes.length > 0).slice(0, limits.listedRefusals - kept);
+    const toKeep = bad.filter(({ bytes }) => bytes.length > 0).slice(0, limits.listedRejections - kept);
     kept += toKeep.length;
-    await refused.keep(
+    await rejected.keep(
       toKeep.map(({ bytes, problem }) => ({ body: keptText(bytes), problem })),
       sender,
     );
@@ -57,24 +57,24 @@ export async function answerLines(
   });
   for await (const { accepted, bad } of chunks) {
     totals.accepted += accepted;
-    totals.refused += bad.length;
+    totals.rejected += bad.length;
     ofStore ??= bad.find(({ problem }) => isOfStore(problem))?.problem;
     for (const { number, problem, isLast } of bad) {
-      if (refusals.length >= limits.listedRefusals && !isLast) continue;
-      refusals.push({ line: number, ...problem.toProblem() });
+      if (rejections.length >= limits.listedRejections && !isLast) continue;
+      rejections.push({ line: number, ...problem.toProblem() });
     }
   }
-  const { accepted, refused: refusedLines } = totals;
-  if (accepted + refusedLines === 0) {
+  const { accepted, rejected: rejectedLines } = totals;
+  if (accepted + rejectedLines === 0) {
     throw problem("body-malformed", { detail: "The body is empty. Send a JSON object on each line." });
   }
-  const status = statusOf(accepted, refusedLines, ofStore);
-  const answer: LinesAnswer = { ok: refusedLines === 0, accepted, refused: refusedLines, refusals };
+  const status = statusOf(accepted, rejectedLines, ofStore);
+  const answer: LinesAnswer = { ok: rejectedLines === 0, accepted, rejected: rejectedLines, rejections };
   return new Response(JSON.stringify(answer), { status, headers: answerHeaders });
 }
 
 /** What became of the lines of a body until now. */
-type Totals = { accepted: number; refused: number };
+type Totals = { accepted: number; rejected: number };
 
 /** The lines of a body that are not blank, some hundred at a time; of one that is too long, its beginning. */
 async function* readLines(
@@ -137,8 +137,8 @@ async function* readLines(
           lines = [];
           linesBytes = 0;
           if (signal.aborted) return;
-          if (totals.refused > limits.refusedLines && totals.refused > totals.accepted) {
-            yield [{ number, bytes: new Uint8Array(), body: tooManyRefused(totals, number), isLast: true }];
+          if (totals.rejected > limits.rejectedLines && totals.rejected > totals.accepted) {
+            yield [{ number, bytes: new Uint8Array(), body: tooManyRejected(totals, number), isLast: true }];
             return;
           }
         }
@@ -150,7 +150,7 @@ async function* readLines(
     endLine();
   } catch (error) {
     const cutOff = () =>
-      problem("body-malformed", { detail: `The body is cut off in line ${number}, or is not valid gzip.` });
+      problem("body-malformed", { detail: `The body is truncated in line ${number}, or is not valid gzip.` });
     const body = error instanceof ProblemError ? error : cutOff();
     lines.push({ number, bytes: Buffer.concat(parts), body, isLast: true });
   }
@@ -165,9 +165,9 @@ function read(bytes: Uint8Array): unknown | ProblemError {
   }
 }
 
-function tooManyRefused({ accepted, refused }: Totals, number: number): ProblemError {
-  return problem("lines-refused", {
-    detail: `${refused.toLocaleString("en")} lines were refused and ${accepted.toLocaleString("en")} accepted, so nothing was read from line ${number} on. Mend the lines, and send them again from there.`,
+function tooManyRejected({ accepted, rejected }: Totals, number: number): ProblemError {
+  return problem("lines-rejected", {
+    detail: `${rejected.toLocaleString("en")} lines were rejected and ${accepted.toLocaleString("en")} accepted, so nothing was read from line ${number} on. Fix the lines and send the body again from there.`,
   });
 }
 

@@ -15,8 +15,8 @@ import type { Sender } from "./record.ts";
 
 /** `POST /api/events`. It stands in `Bun.serve`'s own routes: the way of every event goes around the router. */
 export function recordRoute(house: House) {
-  const { gate, keys, recorder, refused, store } = house;
-  const idempotency = new Idempotency({ control: store.control, recorder, refused });
+  const { gate, keys, recorder, rejected, store } = house;
+  const idempotency = new Idempotency({ control: store.control, recorder, rejected });
   const largeBodies = new LargeBodies();
 
   return async (request: Request, server: Pick<Server<undefined>, "timeout">): Promise<Response> => {
@@ -42,7 +42,7 @@ export function recordRoute(house: House) {
         return batchResponse(await recordBatch(house, await JsonArray.read(bytes), sender));
       } catch (error) {
         if (error instanceof ProblemError) {
-          await refused.keep([{ body: keptText(bytes), problem: error }], sender);
+          await rejected.keep([{ body: keptText(bytes), problem: error }], sender);
         }
         throw error;
       }
@@ -54,7 +54,6 @@ export function recordRoute(house: House) {
 
 function keyForLines(): ProblemError {
   return problem("idempotency-key-invalid", {
-    detail:
-      'Lines of NDJSON can\'t be done again as a whole. Leave the Idempotency-Key out, and give each event an "id" of its own.',
+    detail: 'An Idempotency-Key can\'t be used with NDJSON. Give each event its own "id" instead.',
   });
 }

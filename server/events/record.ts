@@ -15,7 +15,7 @@ type Rooms = {
   clock: ArrivalClock;
 };
 
-/** An event of several that is to be stored, with its tokens, since those of long texts take their time; or why it is refused. */
+/** An event of several that is to be stored, with its tokens, since those of long texts take their time; or why it is rejected. */
 export type CheckedItem = { event: CheckedEvent; tokens: string } | ProblemError;
 
 /** Where an event comes from. */
@@ -24,7 +24,7 @@ export type Sender = { projectId: number; knownChannelsOnly: boolean; keyId?: st
 /** The event's JSON as the listing shows it, and whether it was here before. */
 export type Recorded = { json: string; isNew: boolean };
 
-/** What became of an item of a batch: its event's id, or the problem for which it is refused. */
+/** What became of an item of a batch: its event's id, or the problem for which it is rejected. */
 export type ItemVerdict = string | ProblemError;
 
 export type Recorder = ReturnType<typeof createRecorder>;
@@ -62,7 +62,7 @@ export function createRecorder({ events, channels, clock }: Rooms) {
         errors: checked.slice(0, faultsMax),
       });
     }
-    const detail = channels.refusalOf(sender, checked.channel, told);
+    const detail = channels.rejectionOf(sender, checked.channel, told);
     if (detail === null) return checked;
     return problem("body-invalid", { detail, errors: [{ pointer: "/channel", detail }] });
   }
@@ -112,7 +112,7 @@ export function createRecorder({ events, channels, clock }: Rooms) {
 
     /**
      * The same in one transaction with what is tied to the event; null, and nothing is recorded, where that can't be done any more:
-     * the refused event is gone, or the key is there already.
+     * the rejected event is gone, or the key is there already.
      */
     async recordTied(body: unknown, sender: Sender, tie: (json: string) => Tie): Promise<Recorded | null> {
       await channels.prepare(sender, [body]);
@@ -185,9 +185,9 @@ function settledAll(verdicts: ItemVerdict[], stored: (Verdict | Error)[]): ItemV
   });
 }
 
-/** Why an event is refused for which there is no place. */
+/** Why an event is rejected for which there is no place. */
 export function crowded(): ProblemError {
-  const detail = '"createdAt" is that of a million other events. Move it by a millisecond.';
+  const detail = 'A million events already have this "createdAt". Change it by a millisecond.';
   return problem("body-invalid", { detail, errors: [{ pointer: "/createdAt", detail }] });
 }
 

@@ -30,9 +30,9 @@ export function addEventRoutes(routes: Routes, house: House): void {
     by: "project",
     tag: "Events",
     query: ProjectQuery,
-    summary: "Record an event, or many",
+    summary: "Record one or more events",
     description:
-      "The answer is sent once the event is on disk. Sent again with the same `id`, it is answered with 200 and the stored event. An array of events is answered with a verdict for each; 207 where some were refused, 422 where all were. `application/x-ndjson` takes an event on each line, any number of them, and is answered with the lines that were refused. With an `Idempotency-Key`, an event or an array is recorded once, and answered the same again for a day.",
+      "The response is sent once the event is on disk. An event whose `id` is already stored returns 200 and the stored event. An array of events returns a result for each: 207 if some were rejected, 422 if all were. `application/x-ndjson` takes any number of events, one on each line, and returns the rejected lines. With an `Idempotency-Key`, an event or an array is recorded once and gets the same response for a day.",
     body: NewEvents,
     status: 201,
     answer: RecordAnswer,
@@ -47,7 +47,7 @@ export function addEventRoutes(routes: Routes, house: House): void {
       tag: "Events",
       summary: "List events, newest first",
       description:
-        "Without `limit`, all events, streamed. With it, a page, and `nextCursor` for the next one; as NDJSON and CSV, it is in the header `x-next-cursor`.",
+        "Without `limit`, streams all events. With `limit`, returns a page and the `nextCursor` of the next one; for NDJSON and CSV the cursor is in the `x-next-cursor` header.",
       query: EventListQuery,
       takesTags: true,
       answer: EventList,
@@ -81,9 +81,9 @@ export function addEventRoutes(routes: Routes, house: House): void {
       path: "/api/events/stream",
       by: "project",
       tag: "Events",
-      summary: "Watch events as they arrive",
+      summary: "Stream events as they arrive",
       description:
-        "Server-Sent Events: `event` for each new event, with an id that `Last-Event-ID` resumes after; `ready` at the start; `reset` where the id is too old to resume, or not one of this server's; and `notification` for a signed-in account.",
+        "Server-Sent Events. `ready` comes first; `event` for each new event, with an id to resume from with `Last-Event-ID`; `reset` if that id is too old or unknown; `notification` for signed-in accounts.",
       query: EventStreamQuery,
       takesTags: true,
       answer: z.string(),
@@ -94,7 +94,7 @@ export function addEventRoutes(routes: Routes, house: House): void {
       const token = call.request.headers.get("last-event-id") ?? call.query.lastEventId;
       const after = token ? parseMomentToken(token) : null;
       if (token && !after)
-        throw problem("query-invalid", { detail: "The last event's id is not one that a stream gave." });
+        throw problem("query-invalid", { detail: "The last event ID must be an id that a stream sent." });
       const headers = {
         "content-type": "text/event-stream",
         "cache-control": "no-cache, no-transform",
@@ -122,7 +122,7 @@ export function addEventRoutes(routes: Routes, house: House): void {
   }
 
   function unknownEvent(): Error {
-    return problem("event-unknown", { detail: "This project has no event with this id." });
+    return problem("event-unknown", { detail: "This project has no event with this ID." });
   }
 
   routes.add(
@@ -131,7 +131,7 @@ export function addEventRoutes(routes: Routes, house: House): void {
       path: "/api/events/{id}",
       by: "project",
       tag: "Events",
-      summary: "Read an event",
+      summary: "Get an event",
       query: ProjectQuery,
       answer: EventAnswer,
       problems: [404],
@@ -166,7 +166,7 @@ export function addEventRoutes(routes: Routes, house: House): void {
       path: "/api/events/{id}/deliveries",
       by: "project",
       tag: "Events",
-      summary: "See who was notified of an event, how and when",
+      summary: "List an event's deliveries",
       query: ProjectQuery,
       answer: DeliveryList,
       problems: [404],

@@ -343,7 +343,7 @@ test("a live stream takes a search, also where it resumes", async () => {
   expect(await names(again)).toEqual(["Live 1", "Live 2"]);
 });
 
-describe("a search that is none is refused, with the column and what to do", () => {
+describe("a search that is none is rejected, with the column and what to do", () => {
   scenarios(
     () => app,
     [

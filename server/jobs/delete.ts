@@ -28,7 +28,7 @@ export async function deleteProject(work: Work, job: JobRow): Promise<void> {
   if (job.total === null) await changeJob(control, job.id, { total: await events.countRemovable(removal) });
   await removeAll(work, removal, job.id);
   for (const [table, key] of [
-    ["refusedEvents", "id"],
+    ["rejectedEvents", "id"],
     ["idempotencyKeys", "key"],
     ["users", "userId"],
     ["channels", "name"],

@@ -87,20 +87,20 @@ test("after an erasure nothing that is kept holds the user's id, and all else is
   await expectConsistent(app.config);
 }, 120_000);
 
-test("refused events, stored answers and properties of the user go, and those of others stay", async () => {
+test("rejected events, stored answers and properties of the user go, and those of others stay", async () => {
   await using app = await testApp();
   const store = await openTestStore(app.config);
   const { control } = store;
   const { id: projectId } = await control.selectFrom("projects").select("id").executeTakeFirstOrThrow();
-  const refused = (body: string) =>
-    store.events.keepRefused(
-      [{ projectId, keyId: null, body, cut: false, problem: "{}", refusedAt: Date.now() }],
+  const rejected = (body: string) =>
+    store.events.keepRejected(
+      [{ projectId, keyId: null, body, cut: false, problem: "{}", rejectedAt: Date.now() }],
       { events: 1_000, ms: 86_400_000 },
     );
-  await refused(JSON.stringify({ userId, name: "" }));
-  await refused('{"user_id":"Zo\\u00eb.Quux+77@example.com"}');
-  await refused(`{"userId":"${userId}","na`);
-  await refused(JSON.stringify({ userId: "another", name: "" }));
+  await rejected(JSON.stringify({ userId, name: "" }));
+  await rejected('{"user_id":"Zo\\u00eb.Quux+77@example.com"}');
+  await rejected(`{"userId":"${userId}","na`);
+  await rejected(JSON.stringify({ userId: "another", name: "" }));
   const stored = (key: string, draft: unknown, verdicts: unknown[]) =>
     control
       .insertInto("idempotencyKeys")
@@ -132,14 +132,14 @@ test("refused events, stored answers and properties of the user go, and those of
   const { receipt } = await finished(app, await erase(app));
   expect(receipt).toMatchObject({
     erasedEvents: 0,
-    erasedRefusedEvents: 3,
+    erasedRejectedEvents: 3,
     erasedAnswers: 3,
     erasedProfiles: 1,
     erasedCopies: 0,
   });
-  const left = async (table: "refusedEvents" | "idempotencyKeys" | "users") =>
+  const left = async (table: "rejectedEvents" | "idempotencyKeys" | "users") =>
     (await control.selectFrom(table).select("projectId").execute()).length;
-  expect([await left("refusedEvents"), await left("idempotencyKeys"), await left("users")]).toEqual([
+  expect([await left("rejectedEvents"), await left("idempotencyKeys"), await left("users")]).toEqual([
     1, 2, 1,
   ]);
   await store.close();
@@ -158,7 +158,7 @@ test("an erasure that a stop interrupts goes on after it, and counts every event
   await expectNoTrace(app);
 }, 60_000);
 
-test("a refused body names the user that it is about", () => {
+test("a rejected body names the user that it is about", () => {
   for (const body of [
     '{"userId":"u1"}',
     '{"user_id":"u1"}',

@@ -3,8 +3,8 @@ import { type Event, NewEvent } from "../wire/event.ts";
 import { addToReceipt, changeJob, forgetSubject, type JobDetail, type JobRow } from "./jobs.ts";
 import { removeAll, type Work } from "./work.ts";
 
-/** Rows that are looked through at a time; bodies of refused events may be long. */
-const refusedRows = 20;
+/** Rows that are looked through at a time; bodies of rejected events may be long. */
+const rejectedRows = 20;
 const answerRows = 500;
 const userMembers = /"user(?:Id|_id)"\s*:\s*("(?:[^"\\]|\\.)*")/g;
 
@@ -20,7 +20,7 @@ export async function eraseUser(work: Work, job: JobRow): Promise<void> {
   await removeAll(work, removal, job.id);
   // Once more for those that came meanwhile, dated to before the place where the first way had got to.
   await removeAll(work, removal, job.id);
-  await eraseRefusedEvents(work, job, userId);
+  await eraseRejectedEvents(work, job, userId);
   await eraseAnswers(work, job, userId);
   await control.transaction().execute(async (transaction) => {
     const { numDeletedRows } = await transaction
@@ -53,31 +53,31 @@ function subjectOf(job: JobRow): string | undefined {
   return (JSON.parse(job.detail) as JobDetail).subject;
 }
 
-async function eraseRefusedEvents(work: Work, job: JobRow, userId: string): Promise<void> {
+async function eraseRejectedEvents(work: Work, job: JobRow, userId: string): Promise<void> {
   const { control } = work.store;
   for (let last = 0; ; ) {
     const rows = await control
-      .selectFrom("refusedEvents")
+      .selectFrom("rejectedEvents")
       .select(["id", "body"])
       .where("projectId", "=", job.projectId!)
       .where("id", ">", last)
       .orderBy("id")
-      .limit(refusedRows)
+      .limit(rejectedRows)
       .execute();
     const ids = rows.filter(({ body }) => names(body, userId)).map(({ id }) => id);
     await control.transaction().execute(async (transaction) => {
-      if (ids.length > 0) await transaction.deleteFrom("refusedEvents").where("id", "in", ids).execute();
-      await addToReceipt(transaction, job.id, { erasedRefusedEvents: ids.length });
+      if (ids.length > 0) await transaction.deleteFrom("rejectedEvents").where("id", "in", ids).execute();
+      await addToReceipt(transaction, job.id, { erasedRejectedEvents: ids.length });
     });
-    if (rows.length < refusedRows) return;
+    if (rows.length < rejectedRows) return;
     last = rows.at(-1)!.id;
     await work.pause();
   }
 }
 
 /**
- * Whether a body that was refused is about a user: it names them as an event does, or within a member that no event has, such as
- * `user`, for which it may have been refused. Of one that can't be read, whether it holds the id at all.
+ * Whether a body that was rejected is about a user: it names them as an event does, or within a member that no event has, such as
+ * `user`, for which it may have been rejected. Of one that can't be read, whether it holds the id at all.
  */
 export function names(body: string, userId: string): boolean {
   // Of a member that stands there twice, JSON.parse tells the last.
@@ -135,7 +135,7 @@ async function eraseAnswers(work: Work, job: JobRow, userId: string): Promise<vo
   }
 }
 
-/** Whether an answer shows an event of the user's, or quotes the id in what it says of one that was refused. */
+/** Whether an answer shows an event of the user's, or quotes the id in what it says of one that was rejected. */
 function tells({ draft, verdicts }: { draft: string; verdicts: string }, userId: string): boolean {
   const drafted = JSON.parse(draft) as { userId?: string } | (string | object)[];
   const isShown = Array.isArray(drafted)

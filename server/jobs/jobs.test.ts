@@ -125,9 +125,9 @@ test("a project's jobs that are not done are limited, and hold up no other proje
   }));
   await store.control.insertInto("jobs").values(waiting).execute();
   await store.close();
-  const refused = await remove(app, "/api/users/one-more");
-  expect([refused.status, refused.headers.get("retry-after")]).toEqual([409, "60"]);
-  expect(await refused.text()).toContain("/problems/limit-reached");
+  const rejected = await remove(app, "/api/users/one-more");
+  expect([rejected.status, rejected.headers.get("retry-after")]).toEqual([409, "60"]);
+  expect(await rejected.text()).toContain("/problems/limit-reached");
   expect((await remove(app, "/api/users/u1", other.secret)).status).toBe(202);
   expect((await remove(app, "/api/users/user%20999")).status).toBe(202);
 });

@@ -44,7 +44,7 @@ export async function joinOrStartJob(control: Kysely<ControlTables>, order: Orde
       .executeTakeFirstOrThrow();
     if (Number(count) >= limits.openJobs) {
       throw problem("limit-reached", {
-        detail: `This project has ${limits.openJobs.toLocaleString("en")} jobs that are not done. Send it again in a minute.`,
+        detail: `This project has ${limits.openJobs.toLocaleString("en")} unfinished jobs, the maximum. Try again in a minute.`,
         retryAfterSeconds: 60,
       });
     }
@@ -161,7 +161,7 @@ export async function findJob(
           ]),
     )
     .executeTakeFirst();
-  if (!row) throw problem("job-unknown", { detail: "You have no job with this id." });
+  if (!row) throw problem("job-unknown", { detail: "You have no job with this ID." });
   return jobOf(row);
 }
 

@@ -106,7 +106,7 @@ test("of a project that keeps for good only a channel's own days count", async (
   expect(await untilLeft(app, 1)).toEqual(["a: 3000 days"]);
 });
 
-test("retention days that are none are refused", async () => {
+test("retention days that are none are rejected", async () => {
   await using app = await testApp();
   for (const days of [0, -1, 3_651, 1.5, "7", true]) expect((await keep(app, days)).status).toBe(422);
 });

@@ -14,7 +14,7 @@ export function addJobRoutes(routes: Routes, { store: { control }, upkeep }: Hou
       path: "/api/jobs/{id}",
       by: "caller",
       tag: "Jobs",
-      summary: "See how far a job is, and its receipt",
+      summary: "Get a job's progress and receipt",
       answer: JobAnswer,
       problems: [404],
     },
@@ -32,7 +32,7 @@ export function addJobRoutes(routes: Routes, { store: { control }, upkeep }: Hou
       tag: "Users",
       summary: "Erase a user",
       description:
-        "A job removes their events and all else that names them, from every file of the data directory. A user that is not known is erased as well as one that is.",
+        "Starts a job that removes the user's events and everything else that names them, from every file of the data directory. Unknown users can be erased too.",
       query: ProjectQuery,
       status: 202,
       answer: JobAnswer,
@@ -51,8 +51,8 @@ export function addJobRoutes(routes: Routes, { store: { control }, upkeep }: Hou
       path: "/api/channels/{name}",
       by: "project",
       tag: "Channels",
-      summary: "Delete a channel with its events",
-      description: "By a job. An event that comes after it makes the channel anew.",
+      summary: "Delete a channel and its events",
+      description: "Starts a job. A new event recreates the channel.",
       query: ProjectQuery,
       status: 202,
       answer: JobAnswer,
@@ -66,7 +66,8 @@ export function addJobRoutes(routes: Routes, { store: { control }, upkeep }: Hou
         .where("projectId", "=", call.projectId)
         .where("name", "=", name)
         .executeTakeFirst();
-      if (!channel) throw problem("channel-unknown", { detail: "This project has no such channel." });
+      if (!channel)
+        throw problem("channel-unknown", { detail: "This project has no channel with this name." });
       return { ok: true, job: await start(call, "delete-channel", name) };
     },
   );

@@ -43,8 +43,7 @@ export class KeyRing {
     const secret = secretOf(headers);
     if (secret === null) {
       throw problem("key-missing", {
-        detail:
-          'Send your API key in the header "x-api-key". Keys are made on the dashboard, under "API keys".',
+        detail: 'Send your API key in the header "x-api-key". Create keys in the dashboard under "API keys".',
       });
     }
     const now = Date.now();
@@ -92,7 +91,7 @@ export class KeyRing {
   async #read(secret: string, now: number): Promise<Entry> {
     if (!isSecret(secret)) {
       throw problem("key-invalid", {
-        detail: "This is not an API key of Tidings: a character is missing or mistyped.",
+        detail: "This is not a Tidings API key: a character is missing or wrong.",
       });
     }
     const forgotten = this.#forgotten;
@@ -105,7 +104,7 @@ export class KeyRing {
     if (!row || row.revokedAt !== null) {
       this.#entries.delete(secret);
       throw problem("key-invalid", {
-        detail: row ? "This API key was revoked." : "This API key is not known here.",
+        detail: row ? "This API key was revoked." : "Unknown API key.",
       });
     }
     if (this.#entries.size >= keysMax) this.#entries.clear();

@@ -111,14 +111,14 @@ describe("a key is not made", () => {
     () => app,
     [{ name: "with a key", path: "/api/keys", body: { name: "x" }, status: 403, says: ["key-insufficient"] }],
   );
-  const refusals: [name: string, body: unknown][] = [
+  const rejections: [name: string, body: unknown][] = [
     ["without a name", {}],
     ["with a blank name", { name: " " }],
     ["with a name of 81 characters", { name: "x".repeat(81) }],
     ["with a kind", { name: "x", kind: "publishable" }],
     ["of a list", []],
   ];
-  for (const [name, body] of refusals) {
+  for (const [name, body] of rejections) {
     test(name, async () => {
       const count = (await list()).length;
       const response = await app.request("/api/keys", {

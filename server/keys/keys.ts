@@ -47,7 +47,7 @@ export async function revokeKey(control: Kysely<ControlTables>, projectId: numbe
     .where("id", "=", id)
     .returningAll()
     .executeTakeFirst();
-  if (!row) throw problem("key-unknown", { detail: "This project has no such API key." });
+  if (!row) throw problem("key-unknown", { detail: "This project has no API key with this ID." });
   return keyOf(row);
 }
 

@@ -25,7 +25,7 @@ export function addKeyRoutes(routes: Routes, { store, keys, live }: House): void
       by: "member",
       tag: "API keys",
       summary: "Create an API key",
-      description: "The secret is in this answer and never shown again.",
+      description: "Only this response contains the key itself.",
       query: ProjectQuery,
       body: NewKey,
       status: 201,
@@ -41,7 +41,8 @@ export function addKeyRoutes(routes: Routes, { store, keys, live }: House): void
       by: "member",
       tag: "API keys",
       summary: "Revoke an API key",
-      description: "It stays listed. Its requests are refused and its live streams end at once.",
+      description:
+        "Takes effect at once: its requests are rejected and its live streams end. The key stays listed.",
       query: ProjectQuery,
       answer: KeyAnswer,
       problems: [404],

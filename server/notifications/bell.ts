@@ -149,8 +149,8 @@ export async function listDeliveries(
 export function whySilent(event: Event): string {
   if (!event.notify) return 'Nobody was notified: the event was sent without "notify".';
   if (Date.now() - Date.parse(event.createdAt) > limits.deliveryDays * 24 * 60 * 60 * 1_000)
-    return `Who was notified is not known any more: deliveries are kept for ${limits.deliveryDays} days.`;
-  return "Nobody was notified: the event was sent with a createdAt that lay more than an hour back, or the project had no members then.";
+    return `The delivery log has expired: it is kept for ${limits.deliveryDays} days.`;
+  return "Nobody was notified: the event was more than an hour old when it was sent, or the project had no members.";
 }
 
 function isoOrNull(ms: number | null): string | null {

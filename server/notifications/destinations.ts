@@ -58,7 +58,7 @@ export async function addBrowser(
       if (known.secret !== row.secret) {
         throw problem("destination-taken", {
           detail:
-            "This browser is registered by another account, with other keys. Unsubscribe it from push messages, and subscribe it anew.",
+            "Another account has registered this browser with other keys. Unsubscribe it from push messages, then subscribe again.",
         });
       }
       // A new row: a delivery of the former account that is being sent finds its destination gone.
@@ -78,7 +78,7 @@ export async function addBrowser(
     return known.accountId === accountId ? null : known;
   });
   if (former) {
-    const why = "The browser was registered by another account before this was sent.";
+    const why = "Another account registered this browser before this was sent.";
     await cancelDeliveries(control, former.id, why);
   }
   return destinationOf(row);
@@ -104,7 +104,7 @@ async function checkCount(transaction: Transaction<ControlTables>, accountId: st
     .executeTakeFirstOrThrow();
   if (Number(count) > limits.destinationsPerAccount) {
     throw problem("limit-reached", {
-      detail: `An account can have ${limits.destinationsPerAccount} destinations. Remove a device that you no longer use.`,
+      detail: `An account can have at most ${limits.destinationsPerAccount} destinations. Remove a device you no longer use.`,
     });
   }
 }
@@ -121,7 +121,7 @@ export async function findDestination(
     .where("accountId", "=", accountId)
     .where("id", "=", id)
     .executeTakeFirst();
-  if (!row) throw problem("destination-unknown", { detail: "You have no such destination." });
+  if (!row) throw problem("destination-unknown", { detail: "You have no destination with this ID." });
   return row;
 }
 
@@ -134,7 +134,7 @@ export async function switchDestination(
 ): Promise<Destination> {
   const row = { ...(await findDestination(control, accountId, id)), enabled: enabled ? 1 : 0 };
   await control.updateTable("destinations").set({ enabled: row.enabled }).where("id", "=", id).execute();
-  if (!enabled) await cancelDeliveries(control, id, "The destination was switched off before this was sent.");
+  if (!enabled) await cancelDeliveries(control, id, "The destination was turned off before this was sent.");
   return destinationOf(row);
 }
 

@@ -54,7 +54,7 @@ test("an event arrives with its subject, its text and its tags", async () => {
   expect(email.headers["message-id"]).toMatch(/^<.+@example\.com>$/);
   expect(email.text).toBe(`💰 Payment received
 payments · 用户 42
-21 November 2026 at 11:45:02 UTC
+November 21, 2026 at 11:45:02 UTC
 
 plan: pro
 note: two
@@ -62,11 +62,11 @@ lines
 
 **12.50 €** for \`pro\`, gräzie
 
-Open the event: ${eventUrl}
+View event: ${eventUrl}
 
 -- 
-You are a member of My shop, and this event asked to notify.
-Choose what reaches you: ${settingsUrl}
+You get this email because you are a member of My shop.
+Change notification settings: ${settingsUrl}
 `);
   expect(email.html).toBe(render().html);
   for (const part of [
@@ -95,7 +95,7 @@ test("what an event lacks is left out", () => {
   const bare = render({ icon: "invoice.svg", userId: "", tags: {}, description: "" });
   expect(bare.subject).toBe("Payment received · payments");
   expect(bare.text).toStartWith(
-    "Payment received\npayments\n21 November 2026 at 11:45:02 UTC\n\nOpen the event:",
+    "Payment received\npayments\nNovember 21, 2026 at 11:45:02 UTC\n\nView event:",
   );
   expect(bare.html).not.toContain("invoice.svg");
   expect(bare.html).not.toContain("undefined");
@@ -157,7 +157,7 @@ for (const to of [
     const before = inbox.received.length;
     expect(await mailer.send({ ...render(), to })).toEqual({
       kind: "failed",
-      detail: `${JSON.stringify(to)} is not an e-mail address.`,
+      detail: `${JSON.stringify(to)} is not an email address.`,
     });
     expect(inbox.received.length).toBe(before);
   });
@@ -197,7 +197,7 @@ test("a mail server that wants a password gets it, and a wrong one is tried agai
   const mistaken = createMailer(closed.url.replace("p%3Aa", "wrong"), "tidings@example.com");
   expect(await mistaken.send({ ...render(), to: "ann@example.com" })).toMatchObject({
     kind: "retry",
-    detail: expect.stringContaining("refused to sign in: 535"),
+    detail: expect.stringContaining("rejected the sign-in: 535"),
   });
   mistaken.close();
 });

@@ -52,7 +52,7 @@ export function createMailer(smtpUrl: string, from: string): Mailer {
     async send({ to, ...content }, timeoutMs = sendTimeoutMs) {
       // Anything but one plain address could be read as a list of them.
       if (!/^[^\s@,;:<>()"]+@[^\s@,;:<>()"]+$/.test(to)) {
-        return { kind: "failed", detail: `${JSON.stringify(to)} is not an e-mail address.` };
+        return { kind: "failed", detail: `${JSON.stringify(to)} is not an email address.` };
       }
       const signal = AbortSignal.timeout(timeoutMs);
       try {
@@ -75,14 +75,14 @@ function judge(
   timeoutMs: number,
 ): Outcome {
   if (signal.aborted) {
-    return { kind: "retry", detail: `The mail server did not finish within ${timeoutMs / 1_000} s.` };
+    return { kind: "retry", detail: `The mail server did not respond within ${timeoutMs / 1_000} seconds.` };
   }
   if (responseCode === undefined) {
     return { kind: "retry", detail: `The mail server can't be reached: ${sentence(message)}` };
   }
   const said = sentence(response ?? String(responseCode));
   // A wrong password is not the message's fault, and somebody will mend it.
-  if (code === "EAUTH") return { kind: "retry", detail: `The mail server refused to sign in: ${said}` };
+  if (code === "EAUTH") return { kind: "retry", detail: `The mail server rejected the sign-in: ${said}` };
   // RFC 5321, section 4.2.1: 5yz is permanent, 4yz is transient.
   return { kind: responseCode >= 500 ? "failed" : "retry", detail: `The mail server answered: ${said}` };
 }
@@ -107,13 +107,13 @@ export function renderEventEmail(
   const about = [event.channelId, event.userId].filter((part) => part !== "").join(" · ");
   const at = writtenTime(event.createdAt);
   const tags = Object.entries(event.tags);
-  const why = `You are a member of ${project.name}, and this event asked to notify.`;
+  const why = `You get this email because you are a member of ${project.name}.`;
   const text = [
     `${title}\n${about}\n${at}`,
     tags.map(([key, value]) => `${key}: ${value}`).join("\n"),
     event.description ?? "",
-    `Open the event: ${eventUrl}`,
-    `-- \n${why}\nChoose what reaches you: ${settingsUrl}`,
+    `View event: ${eventUrl}`,
+    `-- \n${why}\nChange notification settings: ${settingsUrl}`,
   ];
   return {
     subject: oneLine(`${title} · ${event.channelId}`),
@@ -189,8 +189,8 @@ function page(event: Event, { icon, about, at, tags, why, eventUrl, settingsUrl 
         <div class="soft" style="font-size: 13px; line-height: 20px; color: #77716a; word-break: break-word">${Bun.escapeHTML(about)}</div>
         <div class="soft" style="font-size: 13px; line-height: 20px; color: #77716a">${Bun.escapeHTML(at)}</div>
       </td></tr></table>${tagTable}${description}
-      <div style="margin-top: 22px"><a class="button" href="${Bun.escapeHTML(eventUrl)}" style="display: inline-block; padding: 9px 16px; background: #26241f; color: #ffffff; border-radius: 8px; font-size: 14px; line-height: 20px; font-weight: 600; text-decoration: none">Open the event</a></div>
-    </td></tr><tr><td class="soft" style="padding: 16px 25px 0; font-size: 12px; line-height: 18px; color: #77716a">${Bun.escapeHTML(why)}<br><a class="soft" href="${Bun.escapeHTML(settingsUrl)}" style="color: #77716a">Choose what reaches you</a></td></tr></table>
+      <div style="margin-top: 22px"><a class="button" href="${Bun.escapeHTML(eventUrl)}" style="display: inline-block; padding: 9px 16px; background: #26241f; color: #ffffff; border-radius: 8px; font-size: 14px; line-height: 20px; font-weight: 600; text-decoration: none">View event</a></div>
+    </td></tr><tr><td class="soft" style="padding: 16px 25px 0; font-size: 12px; line-height: 18px; color: #77716a">${Bun.escapeHTML(why)}<br><a class="soft" href="${Bun.escapeHTML(settingsUrl)}" style="color: #77716a">Change notification settings</a></td></tr></table>
   </td></tr></table>
 </body>
 </html>
@@ -220,6 +220,11 @@ function isEmoji(icon: string): boolean {
 }
 
 function writtenTime(createdAt: string): string {
-  const time = new Intl.DateTimeFormat("en-GB", { dateStyle: "long", timeStyle: "medium", timeZone: "UTC" });
+  const time = new Intl.DateTimeFormat("en", {
+    dateStyle: "long",
+    timeStyle: "medium",
+    timeZone: "UTC",
+    hourCycle: "h23",
+  });
   return `${time.format(new Date(createdAt))} UTC`;
 }

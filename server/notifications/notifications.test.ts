@@ -297,7 +297,7 @@ describe("a destination", () => {
       member = { ...session, cookie: await app.signIn("other@example.com") };
     });
 
-    test("with keys of its own is refused: who has not the browser's keys is not that browser", async () => {
+    test("with keys of its own is rejected: who has not the browser's keys is not that browser", async () => {
       const { subscription, destination, delivery } = await withWaiting();
       const { keys } = service.subscribe();
       expect(await register({ ...subscription, keys }, 409)).toMatchObject({
@@ -387,9 +387,9 @@ describe("a destination", () => {
       await call("DELETE", `/api/destinations/${id}`, undefined, 409);
   });
 
-  test("is refused where it does not fit, and above 50", async () => {
+  test("is rejected where it does not fit, and above 50", async () => {
     const subscription = service.subscribe();
-    const refused = [
+    const rejected = [
       {},
       { kind: "email", label: "x", subscription },
       { kind: "browser", label: " ", subscription },
@@ -403,7 +403,7 @@ describe("a destination", () => {
         }),
       ),
     ];
-    for (const body of refused) await call("POST", "/api/destinations", body, 422);
+    for (const body of rejected) await call("POST", "/api/destinations", body, 422);
     const answers = await Promise.all(
       Array.from({ length: 60 }, () =>
         app.request("/api/destinations", {
@@ -442,7 +442,7 @@ describe("a destination", () => {
     }
   });
 
-  test("that lies in a private network is refused unless that is allowed", async () => {
+  test("that lies in a private network is rejected unless that is allowed", async () => {
     await using own = await testApp({ allowPrivateAddresses: false });
     const headers = { cookie: await own.signIn(), origin: own.address, "content-type": "application/json" };
     const { keys } = service.subscribe();

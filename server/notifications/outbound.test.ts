@@ -200,7 +200,7 @@ describe("an address that is not public", () => {
     test(`${address} is refused`, async () => {
       const failure = await failureOf(callOutbound(address, { method: "GET" }, shut));
       expect(failure).toBeInstanceOf(AddressRefused);
-      expect(failure.message).toEndWith("is not a public address, and private ones are not allowed here.");
+      expect(failure.message).toEndWith("is a private address, which is not allowed.");
     });
   }
 

@@ -141,11 +141,11 @@ specialIpv6.addSubnet("3fff::", 20, "ipv6");
 export function checkAddress(address: string, { allowPrivate }: OutboundPolicy): URL {
   const url = URL.parse(address);
   if (!url || (url.protocol !== "https:" && url.protocol !== "http:")) {
-    throw new AddressRefused("This is not an address that begins with https://.");
+    throw new AddressRefused("The address must begin with https://.");
   }
   if (allowPrivate) return url;
   if (url.protocol === "http:") {
-    throw new AddressRefused(`${url.host} is called over plain http, which is not allowed here: use https.`);
+    throw new AddressRefused(`Plain HTTP is not allowed for ${url.host}. Use https.`);
   }
   // URL has brought every spelling of an IP address (0x7f.1, 2130706433) into one; it is never looked up.
   const host = url.hostname.replace(/^\[|\]$/g, "");
@@ -154,7 +154,7 @@ export function checkAddress(address: string, { allowPrivate }: OutboundPolicy):
 }
 
 function refusal(host: string): AddressRefused {
-  return new AddressRefused(`${host} is not a public address, and private ones are not allowed here.`);
+  return new AddressRefused(`${host} is a private address, which is not allowed.`);
 }
 
 /** Bun takes only the form with all addresses: https://github.com/oven-sh/bun/issues/36978. */
@@ -188,7 +188,7 @@ function readBody(response: IncomingMessage, bytesMax: number): Promise<string> 
   response.on("end", finish);
   response.on("error", reject);
   response.on("close", () =>
-    reject(Object.assign(new Error("The answer was cut off"), { code: "ECONNRESET" })),
+    reject(Object.assign(new Error("The response was cut off"), { code: "ECONNRESET" })),
   );
   return promise;
 }
@@ -212,7 +212,7 @@ function sentence({ code = "", message }: NodeJS.ErrnoException, host: string): 
     case "ENOTFOUND":
     case "EAI_AGAIN":
     case "ENODATA":
-      return `The name ${host} was not found.`;
+      return `The host name ${host} was not found.`;
     case "ECONNREFUSED":
       return `${host} refused the connection.`;
     case "ECONNRESET":

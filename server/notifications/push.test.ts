@@ -127,14 +127,14 @@ for (const status of [302, 400, 401, 403, 413]) {
   });
 }
 
-test("a key that the browser was not subscribed with is refused", async () => {
+test("a key that the browser was not subscribed with is rejected", async () => {
   expect(await send({}, service.subscribe(generateVapid().publicKey))).toEqual({
     kind: "failed",
     detail: "The push service answered 403: The key is not the one that was subscribed with.",
   });
 });
 
-test("a signature by another key is refused", async () => {
+test("a signature by another key is rejected", async () => {
   const forged = { ...vapid, privateKey: generateVapid().privateKey };
   expect(await sendPush(service.subscribe(), message, forged, policy)).toEqual({
     kind: "failed",
@@ -142,7 +142,7 @@ test("a signature by another key is refused", async () => {
   });
 });
 
-test("a message that is encrypted for another browser is refused", async () => {
+test("a message that is encrypted for another browser is rejected", async () => {
   const subscription = { ...service.subscribe(), keys: service.subscribe().keys };
   expect(await send({}, subscription)).toMatchObject({
     kind: "failed",

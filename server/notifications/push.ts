@@ -84,7 +84,9 @@ function encrypt(subscription: PushSubscription, message: PushMessage, vapid: Va
       topic: topicOf(message.tag),
     });
   } catch (error) {
-    throw new SubscriptionUnusable(`The message can't be made for this browser: ${(error as Error).message}`);
+    throw new SubscriptionUnusable(
+      `The message can't be encrypted for this browser: ${(error as Error).message}`,
+    );
   }
 }
 
@@ -142,7 +144,7 @@ function judge(answer: OutboundAnswer): Outcome {
     if (retryAfterMs === undefined) return { kind: "retry", detail: `${answered}.` };
     return {
       kind: "retry",
-      detail: `${answered} and asks to wait ${Math.ceil(retryAfterMs / 1_000)} s.`,
+      detail: `${answered} and asks to wait ${Math.ceil(retryAfterMs / 1_000)} seconds.`,
       retryAfterMs,
     };
   }

@@ -30,7 +30,7 @@ const NotificationQuery = z.strictObject({
   limit: z.coerce.number().int("must be a whole number").min(1).max(notificationsMax).optional(),
   cursor: z
     .string()
-    .regex(/^\d{1,15}$/, "is not one that a listing gave")
+    .regex(/^\d{1,15}$/, 'must be the "nextCursor" of an earlier page')
     .optional(),
 });
 
@@ -77,7 +77,7 @@ export function addNotificationRoutes(routes: Routes, { store, channels, config,
       path: "/api/destinations",
       by: "account",
       tag: "Notifications",
-      summary: "List where you are notified",
+      summary: "List your destinations",
       answer: DestinationList,
     },
     async ({ account }) => ({ ok: true, destinations: await listDestinations(control, account.id) }),
@@ -107,7 +107,7 @@ export function addNotificationRoutes(routes: Routes, { store, channels, config,
       path: "/api/destinations/{id}",
       by: "account",
       tag: "Notifications",
-      summary: "Switch a destination on or off",
+      summary: "Turn a destination on or off",
       body: DestinationChange,
       answer: DestinationAnswer,
       problems: [404, 409],
@@ -135,7 +135,7 @@ export function addNotificationRoutes(routes: Routes, { store, channels, config,
     async ({ account, parameter }) => {
       const { id, kind } = await findDestination(control, account.id, parameter("id"));
       if (kind !== "browser")
-        throw problem("limit-reached", { detail: "This destination stays. Switch it off instead." });
+        throw problem("limit-reached", { detail: "This destination can't be removed. Turn it off instead." });
       await removeDestination(control, id, "The device was removed before this was sent.");
       return { ok: true };
     },
@@ -147,7 +147,7 @@ export function addNotificationRoutes(routes: Routes, { store, channels, config,
       path: "/api/destinations/{id}/test",
       by: "account",
       tag: "Notifications",
-      summary: "Send a test message, at once and without retries",
+      summary: "Send a test message, without retries",
       answer: TestAnswer,
       problems: [404, 409],
     },
@@ -157,7 +157,7 @@ export function addNotificationRoutes(routes: Routes, { store, channels, config,
       if (!send && kind === "email") throw emailUnavailable();
       if (!send)
         throw problem("limit-reached", {
-          detail: "The dashboard needs no test: the bell shows every notification.",
+          detail: "The dashboard needs no test: it shows every notification.",
         });
       const event = {
         id: Bun.randomUUIDv7(),
@@ -192,6 +192,6 @@ function checkEndpoint(endpoint: string, policy: OutboundPolicy): void {
 
 function emailUnavailable() {
   return problem("email-unavailable", {
-    detail: "E-mail is not configured on this server. Set SMTP_URL and start it again.",
+    detail: "Email is not configured on this server. Set SMTP_URL and restart it.",
   });
 }

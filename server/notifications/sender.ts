@@ -194,7 +194,7 @@ export class Sender {
       this.#send(delivery, targets.get(delivery.id), event)
         .catch((error: unknown): Outcome => {
           this.#rooms.onError(error);
-          return { kind: "retry", detail: `Tidings failed at it: ${(error as Error).message}` };
+          return { kind: "retry", detail: `Tidings could not send it: ${(error as Error).message}` };
         })
         .then((outcome) => {
           this.#sending--;
@@ -243,7 +243,7 @@ export class Sender {
     if (!send)
       return {
         kind: "failed",
-        detail: `Sending to a destination of this kind (${delivery.kind}) is not configured.`,
+        detail: `Notifications by ${delivery.kind} are not configured.`,
       };
     if (!target) return { kind: "failed", detail: "The delivery was removed." };
     const { slug, name, role, address, secret } = target;

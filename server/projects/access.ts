@@ -27,14 +27,14 @@ export class Gate {
   /**
    * Lets a key into its project, or a signed-in member into the project that `?project=` names.
    *
-   * Throws `key-missing`, `key-invalid`, `origin-refused`, `project-unknown` and `project-forbidden`.
+   * Throws `key-missing`, `key-invalid`, `origin-forbidden`, `project-unknown` and `project-forbidden`.
    */
   async toProject(request: Request): Promise<Access> {
     if (secretOf(request.headers) === null && request.headers.has("cookie")) return this.#member(request);
     const { keyId, projectId, knownChannelsOnly } = await this.#rooms.keys.identify(request.headers);
     if (URL.parse(request.url, this.#rooms.baseUrl)?.searchParams.has("project")) {
       throw problem("query-invalid", {
-        detail: 'An API key has one project of its own. Leave "project" out.',
+        detail: 'An API key belongs to one project. Omit "project".',
       });
     }
     return { by: "key", keyId, projectId, knownChannelsOnly };
@@ -45,7 +45,7 @@ export class Gate {
     return this.#member(request);
   }
 
-  /** A key or a signed-in account. Throws `key-missing`, `key-invalid` and `origin-refused`. */
+  /** A key or a signed-in account. Throws `key-missing`, `key-invalid` and `origin-forbidden`. */
   async toCaller(request: Request): Promise<Caller> {
     if (secretOf(request.headers) === null && request.headers.has("cookie")) {
       return { by: "account", account: await this.toAccount(request) };
@@ -54,7 +54,7 @@ export class Gate {
     return { by: "key", projectId };
   }
 
-  /** The signed-in account. Throws `sign-in-needed`, `origin-refused`, and for a key `key-invalid` or `key-insufficient`. */
+  /** The signed-in account. Throws `sign-in-needed`, `origin-forbidden`, and for a key `key-invalid` or `key-insufficient`. */
   async toAccount(request: Request): Promise<Account> {
     return (await this.#session(request)).account;
   }
@@ -65,10 +65,10 @@ export class Gate {
       if (secretOf(request.headers) !== null) {
         await this.#rooms.keys.identify(request.headers);
         throw problem("key-insufficient", {
-          detail: "An API key can't do this: it is for people. Sign in on the dashboard.",
+          detail: "An API key can't do this. Sign in to the dashboard.",
         });
       }
-      throw problem("sign-in-needed", { detail: "Sign in on the dashboard first." });
+      throw problem("sign-in-needed", { detail: "Sign in to the dashboard first." });
     }
     this.checkOrigin(request);
     return session;
@@ -82,8 +82,8 @@ export class Gate {
       if (request.headers.get("sec-fetch-site") === "same-origin") return;
     } else if (origin === this.#rooms.baseUrl || URL.parse(origin)?.host === request.headers.get("host"))
       return;
-    throw problem("origin-refused", {
-      detail: "A session is good for requests of the dashboard's own pages only.",
+    throw problem("origin-forbidden", {
+      detail: "A session works only for requests from the dashboard's own pages.",
     });
   }
 
@@ -99,9 +99,13 @@ export class Gate {
       .limit(2)
       .execute();
     const [project, another] = projects;
-    if (another) throw problem("query-invalid", { detail: 'Say which project: "?project=" and its slug.' });
+    if (another)
+      throw problem("query-invalid", {
+        detail: 'Several projects are possible. Add "?project=" with a project\'s slug.',
+      });
     // Whether a project of another's exists is not told.
-    if (!project) throw problem("project-unknown", { detail: "You are not a member of such a project." });
+    if (!project)
+      throw problem("project-unknown", { detail: "You are not a member of a project with this slug." });
     return {
       by: "account",
       account,

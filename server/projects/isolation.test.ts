@@ -16,7 +16,7 @@ const subscription = (host: string) => ({
 
 type Ids = {
   event: string;
-  refused: string;
+  rejected: string;
   key: string;
   destination: string;
   notification: string;
@@ -44,19 +44,19 @@ const table: Record<string, Row> = {
     nobody: 401,
     path: () => "/api/events/stream?lastEventId=0-0",
   },
-  "GET /api/events/refused": { key: 200, session: 200, nobody: 401 },
-  "POST /api/events/refused/{id}/replay": {
+  "GET /api/events/rejected": { key: 200, session: 200, nobody: 401 },
+  "POST /api/events/rejected/{id}/replay": {
     key: 404,
     session: 404,
     nobody: 401,
-    path: ({ refused }) => `/api/events/refused/${refused}/replay`,
+    path: ({ rejected }) => `/api/events/rejected/${rejected}/replay`,
     body: () => ({ channel: "c", name: "n" }),
   },
-  "DELETE /api/events/refused/{id}": {
+  "DELETE /api/events/rejected/{id}": {
     key: 404,
     session: 404,
     nobody: 401,
-    path: ({ refused }) => `/api/events/refused/${refused}`,
+    path: ({ rejected }) => `/api/events/rejected/${rejected}`,
   },
   "GET /api/events/{id}": {
     key: 404,
@@ -206,11 +206,11 @@ beforeAll(async () => {
   });
   const { notifications } = await json<{ notifications: { id: string }[] }>("/api/notifications");
   await app.post({ channel: secret, name: 7 });
-  const { refused } = await json<{ refused: { id: string }[] }>("/api/events/refused");
+  const { rejected } = await json<{ rejected: { id: string }[] }>("/api/events/rejected");
   const { job } = await json<Made<"job">>("/api/users/nobody", { method: "DELETE" });
   ids = {
     event: event.id,
-    refused: refused[0]!.id,
+    rejected: rejected[0]!.id,
     key: key.id,
     destination: destination.id,
     notification: notifications[0]!.id,
@@ -231,7 +231,7 @@ async function everything(): Promise<string[]> {
     "events",
     `events/${ids.event}`,
     `events/${ids.event}/deliveries`,
-    "events/refused",
+    "events/rejected",
     "channels",
     "stats?split=name&from=0&to=4000000000000&by=week",
     "users",
@@ -380,7 +380,7 @@ describe("a session is good from the dashboard's own pages alone", () => {
           ...(body !== undefined && { body: JSON.stringify(body) }),
         });
         expect(`${route} ${response.status}`).toBe(`${route} 403`);
-        expect(await response.text()).toContain("origin-refused");
+        expect(await response.text()).toContain("origin-forbidden");
       }
       expect(await everything()).toEqual(before);
     });

@@ -62,12 +62,12 @@ test("renaming keeps the slug", async () => {
 test("a member who is not the owner can't rename it", async () => {
   const { slug } = await app.another("Theirs", "member@example.com");
   const member = await app.signIn("member@example.com");
-  const refused = await call("PATCH", `/api/projects/${slug}`, { name: "Mine" }, member);
-  expect(refused.status).toBe(403);
-  expect(refused.text).toContain("project-forbidden");
+  const rejected = await call("PATCH", `/api/projects/${slug}`, { name: "Mine" }, member);
+  expect(rejected.status).toBe(403);
+  expect(rejected.text).toContain("project-forbidden");
 });
 
-test("what does not fit is refused", async () => {
+test("what does not fit is rejected", async () => {
   for (const body of [{}, { name: "" }, { name: "x".repeat(81) }, { name: "x", slug: "y" }, { name: 1 }]) {
     expect((await call("POST", "/api/projects", body)).status).toBe(422);
     expect((await call("PATCH", "/api/projects/default", body)).status).toBe(422);
@@ -76,9 +76,9 @@ test("what does not fit is refused", async () => {
 });
 
 test("a session with several projects says which one, with one it need not", async () => {
-  const refused = await call("GET", "/api/channels");
-  expect(refused.status).toBe(400);
-  expect(refused.text).toContain("Say which project");
+  const rejected = await call("GET", "/api/channels");
+  expect(rejected.status).toBe(400);
+  expect(rejected.text).toContain("Several projects are possible");
   expect((await call("GET", "/api/channels?project=default")).status).toBe(200);
   await app.another("Alone", "alone@example.com");
   expect((await call("GET", "/api/channels", undefined, await app.signIn("alone@example.com"))).status).toBe(

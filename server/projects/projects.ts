@@ -106,7 +106,7 @@ export async function findProject(
   throw problem("project-unknown", {
     detail:
       byName.length > 1
-        ? `Several projects are named "${nameOrSlug}". Give the slug: ${known}.`
+        ? `Several projects are named "${nameOrSlug}". Use the slug: ${known}.`
         : `There is no project "${nameOrSlug}". Projects: ${known}.`,
   });
 }

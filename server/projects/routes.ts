@@ -8,7 +8,7 @@ import { NewProject, type Project, ProjectAnswer, ProjectChange, ProjectList } f
 import { changeProject, closeProject, createProject, findProject, listProjects } from "./projects.ts";
 
 const DeletionQuery = z.strictObject({
-  confirm: z.string().openapi({ description: "The project's slug once more." }),
+  confirm: z.string().openapi({ description: "The project's slug, to confirm." }),
 });
 
 export function addProjectRoutes(routes: Routes, { store: { control }, keys, live, upkeep }: House): void {
@@ -49,8 +49,8 @@ export function addProjectRoutes(routes: Routes, { store: { control }, keys, liv
       path: "/api/projects/{slug}",
       by: "account",
       tag: "Projects",
-      summary: "Change a project's name or settings",
-      description: "For its owner. The slug stays as it is.",
+      summary: "Update a project",
+      description: "Owners only. The slug can't be changed.",
       body: ProjectChange,
       answer: ProjectAnswer,
       problems: [404],
@@ -72,7 +72,7 @@ export function addProjectRoutes(routes: Routes, { store: { control }, keys, liv
       tag: "Projects",
       summary: "Delete a project",
       description:
-        "For its owner. At once nobody sees it, its keys are refused and its streams end; a job removes what it held.",
+        "Owners only. The project disappears, its keys are rejected and its streams end at once. A job deletes its data.",
       query: DeletionQuery,
       status: 202,
       answer: JobAnswer,
@@ -81,7 +81,7 @@ export function addProjectRoutes(routes: Routes, { store: { control }, keys, liv
     async ({ account, query, parameter }) => {
       const { id, slug } = await ownProject(account.id, parameter("slug"), "delete it");
       if (query.confirm !== slug)
-        throw problem("query-invalid", { detail: `"confirm" is not the project's slug, "${slug}".` });
+        throw problem("query-invalid", { detail: `"confirm" must be the project's slug, "${slug}".` });
       const job = await control.transaction().execute(async (transaction) => {
         await closeProject(transaction, id);
         return startJob(transaction, { projectId: id, kind: "delete-project", accountId: account.id });
@@ -99,7 +99,8 @@ export function addProjectRoutes(routes: Routes, { store: { control }, keys, liv
     deed: string,
   ): Promise<{ id: number; slug: string; role: Project["role"] }> {
     const mine = (await listProjects(control, accountId)).find((project) => project.slug === slug);
-    if (!mine) throw problem("project-unknown", { detail: "You are not a member of such a project." });
+    if (!mine)
+      throw problem("project-unknown", { detail: "You are not a member of a project with this slug." });
     if (mine.role !== "owner")
       throw problem("project-forbidden", { detail: `Only the project's owner can ${deed}.` });
     return { ...(await findProject(control, mine.slug)), role: mine.role };

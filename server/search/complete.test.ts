@@ -110,14 +110,14 @@ test("of more texts than are suggested, the first are", async () => {
   );
 });
 
-const refused = { status: 400, holds: { type: "/problems/query-invalid" } };
+const rejected = { status: 400, holds: { type: "/problems/query-invalid" } };
 scenarios(
   () => app,
   [
     {
-      name: "a cursor before the start is refused",
+      name: "a cursor before the start is rejected",
       path: "/api/search/complete?q=a&at=-1",
-      ...refused,
+      ...rejected,
       says: ["at least 0"],
     },
     {
@@ -126,11 +126,11 @@ scenarios(
       status: 200,
       says: ["user:u1"],
     },
-    { name: "an unknown parameter is refused", path: "/api/search/complete?query=a", ...refused },
+    { name: "an unknown parameter is rejected", path: "/api/search/complete?query=a", ...rejected },
     {
-      name: "a search that is too long is refused",
+      name: "a search that is too long is rejected",
       path: `/api/search/complete?q=${"a".repeat(4_001)}`,
-      ...refused,
+      ...rejected,
     },
   ],
 );

@@ -12,7 +12,7 @@ export function addSearchRoutes(routes: Routes, { store }: House): void {
       path: "/api/search/complete",
       by: "project",
       tag: "Events",
-      summary: "Complete a search while it is written",
+      summary: "Suggest completions for a search",
       query: CompletionQuery,
       answer: Completion,
     },

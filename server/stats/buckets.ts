@@ -22,8 +22,7 @@ export function timeZoneOf(name: string): string {
     return new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone;
   } catch {
     throw problem("query-invalid", {
-      detail:
-        '"timeZone" is not a time zone that is known. Send a name of the IANA database, such as Europe/Berlin.',
+      detail: '"timeZone" must be an IANA time zone, such as Europe/Berlin.',
     });
   }
 }
@@ -45,7 +44,7 @@ export function bucketStarts(by: BucketUnit, timeZone: string, fromMs: number, t
   if (!fits(by)) {
     const coarser = (Object.keys(units) as BucketUnit[]).find(fits);
     throw problem("query-invalid", {
-      detail: `The range has more than ${limits.statsBuckets.toLocaleString("en")} buckets by ${by}. ${coarser ? `Send "by=${coarser}", or a shorter range` : "Send a shorter range"}.`,
+      detail: `The range has more than ${limits.statsBuckets.toLocaleString("en")} buckets by ${by}. Use ${coarser ? `"by=${coarser}" or ` : ""}a shorter range.`,
     });
   }
   return startsBetween(by, timeZone, fromMs, toMs);

@@ -39,7 +39,7 @@ export function addStatsRoutes(routes: Routes, { store }: House): void {
       });
       if (!counts) {
         throw problem("query-invalid", {
-          detail: `"${query.split}" has more than ${limits.statsSplitValues.toLocaleString("en")} values in this range. Send a shorter range, or more filters.`,
+          detail: `"${query.split}" has more than ${limits.statsSplitValues.toLocaleString("en")} values in this range. Use a shorter range or more filters.`,
         });
       }
       return {

@@ -68,7 +68,7 @@ export type ControlTables = {
     lastUsedAt: number | null;
     revokedAt: number | null;
   };
-  refusedEvents: {
+  rejectedEvents: {
     id: Generated<number>;
     projectId: number;
     keyId: string | null;
@@ -77,7 +77,7 @@ export type ControlTables = {
     cut: number;
     /** The problem that the sender was told, as JSON. */
     problem: string;
-    refusedAt: number;
+    rejectedAt: number;
   };
   idempotencyKeys: {
     projectId: number;

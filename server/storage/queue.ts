@@ -1,12 +1,12 @@
 import { problem } from "../wire/problems.ts";
-import type { AcceptedEvent, RefusedEvent, RefusedKeeping, Tie, Verdict } from "./store.ts";
+import type { AcceptedEvent, RejectedEvent, RejectedRetention, Tie, Verdict } from "./store.ts";
 
-/** Most events that wait for the writer; more are refused with 503, so that memory stays bounded. */
+/** Most events that wait for the writer; more are rejected with 503, so that memory stays bounded. */
 const eventsMax = 50_000;
 const charactersMax = 24 * 1_024 * 1_024;
-/** Most refused events that wait to be kept; what comes beyond is not. */
-const refusedMax = 2_000;
-const refusedCharactersMax = 16 * 1_024 * 1_024;
+/** Most rejected events that wait to be kept; what comes beyond is not. */
+const rejectedMax = 2_000;
+const rejectedCharactersMax = 16 * 1_024 * 1_024;
 /** Most events in one commit, and most of their JSON: a batch is copied on its way to the database. */
 const batchEventsMax = 5_000;
 const batchCharactersMax = 8 * 1_024 * 1_024;
@@ -19,9 +19,9 @@ type Waiting = (
 /** Events that are stored together, and what is stored with them. */
 export type TiedEvents = { events: readonly AcceptedEvent[]; tie: Tie };
 
-type WaitingRefused = {
-  refused: readonly RefusedEvent[];
-  keeping: RefusedKeeping;
+type WaitingRejected = {
+  rejected: readonly RejectedEvent[];
+  keeping: RejectedRetention;
   resolve: () => void;
   reject: (error: Error) => void;
 };
@@ -39,7 +39,7 @@ export type BatchAnswer = { news: BatchNews; tied: (Verdict[] | null | Failed)[]
 export type Batch = {
   events: AcceptedEvent[];
   tied: TiedEvents[];
-  refused: { events: RefusedEvent[]; keeping: RefusedKeeping } | null;
+  rejected: { events: RejectedEvent[]; keeping: RejectedRetention } | null;
   settle: (answer: BatchAnswer, errorOf: (failed: Failed) => Error) => void;
   fail: (error: Error) => void;
 };
@@ -54,9 +54,9 @@ export class WriteQueue {
   #waiting: Waiting[] = [];
   #events = 0;
   #characters = 0;
-  #refused: WaitingRefused[] = [];
-  #refusedEvents = 0;
-  #refusedCharacters = 0;
+  #rejected: WaitingRejected[] = [];
+  #rejectedEvents = 0;
+  #rejectedCharacters = 0;
 
   /** @param onCreated - told of each event that was stored, before the one who waits for it */
   constructor(onCreated: OnCreated) {
@@ -64,12 +64,12 @@ export class WriteQueue {
   }
 
   get isEmpty(): boolean {
-    return this.#waiting.length === 0 && this.#refused.length === 0;
+    return this.#waiting.length === 0 && this.#rejected.length === 0;
   }
 
   /** Throws `overloaded`, as the two below do. */
   add(event: AcceptedEvent): Promise<Verdict> {
-    this.#refuseWhenFull();
+    this.#rejectWhenFull();
     return new Promise((resolve, reject) => {
       const characters = event.json.length;
       this.#push({ event, tied: null, at: 0, events: 1, characters, resolve, reject });
@@ -78,7 +78,7 @@ export class WriteQueue {
 
   /** Resolves once each of them is settled; those of a commit that failed have its error for a verdict. */
   addAll(events: readonly AcceptedEvent[]): Promise<(Verdict | Error)[]> {
-    this.#refuseWhenFull();
+    this.#rejectWhenFull();
     return new Promise((allSettled) => {
       const verdicts = new Array<Verdict | Error>(events.length);
       let settled = 0;
@@ -96,7 +96,7 @@ export class WriteQueue {
 
   /** Events that go into one commit, with what is tied to them. */
   addTied(events: readonly AcceptedEvent[], tie: Tie): Promise<Verdict[] | null> {
-    this.#refuseWhenFull();
+    this.#rejectWhenFull();
     return new Promise((resolve, reject) => {
       const characters = events.reduce((sum, { json }) => sum + json.length, 0);
       const tied = { events, tie };
@@ -105,23 +105,23 @@ export class WriteQueue {
   }
 
   /** Resolves once they are durable, or at once where too many wait. */
-  addRefused(refused: readonly RefusedEvent[], keeping: RefusedKeeping): Promise<void> {
-    if (this.#refusedEvents >= refusedMax || this.#refusedCharacters >= refusedCharactersMax)
+  addRejected(rejected: readonly RejectedEvent[], keeping: RejectedRetention): Promise<void> {
+    if (this.#rejectedEvents >= rejectedMax || this.#rejectedCharacters >= rejectedCharactersMax)
       return Promise.resolve();
     return new Promise((resolve, reject) => {
-      this.#refused.push({ refused, keeping, resolve, reject });
-      this.#refusedEvents += refused.length;
-      for (const { body } of refused) this.#refusedCharacters += body.length;
+      this.#rejected.push({ rejected, keeping, resolve, reject });
+      this.#rejectedEvents += rejected.length;
+      for (const { body } of rejected) this.#rejectedCharacters += body.length;
     });
   }
 
   /** Takes what the next commit is to hold. */
   take(): Batch {
     const waiting = this.#takeWaiting();
-    const refused = this.#refused;
-    this.#refused = [];
-    this.#refusedEvents = 0;
-    this.#refusedCharacters = 0;
+    const rejected = this.#rejected;
+    this.#rejected = [];
+    this.#rejectedEvents = 0;
+    this.#rejectedCharacters = 0;
     const events: AcceptedEvent[] = [];
     const tied: TiedEvents[] = [];
     for (const each of waiting) {
@@ -130,25 +130,25 @@ export class WriteQueue {
     }
     const settle = (answer: BatchAnswer, errorOf: (failed: Failed) => Error) => {
       settleAll(waiting, answer, errorOf, this.#onCreated);
-      for (const { resolve } of refused) resolve();
+      for (const { resolve } of rejected) resolve();
     };
     return {
       events,
       tied,
-      refused:
-        refused.length === 0
+      rejected:
+        rejected.length === 0
           ? null
-          : { events: refused.flatMap((each) => each.refused), keeping: refused[0]!.keeping },
+          : { events: rejected.flatMap((each) => each.rejected), keeping: rejected[0]!.keeping },
       settle,
       fail(error) {
         for (const { reject, at } of waiting) reject(error, at);
-        for (const { reject } of refused) reject(error);
+        for (const { reject } of rejected) reject(error);
       },
     };
   }
 
   /** Turns away all that waits. */
-  refuseAll(error: Error): void {
+  rejectAll(error: Error): void {
     while (!this.isEmpty) this.take().fail(error);
   }
 
@@ -180,10 +180,10 @@ export class WriteQueue {
     return taken;
   }
 
-  #refuseWhenFull(): void {
+  #rejectWhenFull(): void {
     if (this.#events < eventsMax && this.#characters < charactersMax) return;
     throw problem("overloaded", {
-      detail: "More events are waiting than the disk can take. Send it again in a second.",
+      detail: "Events arrive faster than they can be stored. Try again in a second.",
       retryAfterSeconds: 1,
     });
   }

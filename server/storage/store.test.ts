@@ -278,15 +278,15 @@ for (const engine of stores) {
         ({ kind: "idempotency", key: "k", bodyHash: "h", draft }) as const;
       const keysOf = (projectId: number) =>
         store.control.selectFrom("idempotencyKeys").selectAll().where("projectId", "=", projectId).execute();
-      const refusedOf = (projectId: number) =>
-        store.control.selectFrom("refusedEvents").selectAll().where("projectId", "=", projectId).execute();
-      const refusal = (projectId: number, refusedAt = Date.now()) => ({
+      const rejectedOf = (projectId: number) =>
+        store.control.selectFrom("rejectedEvents").selectAll().where("projectId", "=", projectId).execute();
+      const rejection = (projectId: number, rejectedAt = Date.now()) => ({
         projectId,
         keyId: null,
         body: "{\0}",
         cut: false,
         problem: "{}",
-        refusedAt,
+        rejectedAt,
       });
 
       test("an Idempotency-Key is stored with its draft and the verdicts", async () => {
@@ -328,30 +328,33 @@ for (const engine of stores) {
         expect(await streamed(all(projectId))).toHaveLength(2);
       });
 
-      test("a refused event goes as it is replayed, once, and in its own project alone", async () => {
+      test("a rejected event goes as it is replayed, once, and in its own project alone", async () => {
         const [projectId, another] = [await newProject(), await newProject()];
-        await store.events.keepRefused([refusal(projectId)], keep);
-        const [refused] = await refusedOf(projectId);
-        expect(refused!.body).toBe("{\0}");
-        const tie = { kind: "replay", refusedId: refused!.id } as const;
+        await store.events.keepRejected([rejection(projectId)], keep);
+        const [rejected] = await rejectedOf(projectId);
+        expect(rejected!.body).toBe("{\0}");
+        const tie = { kind: "replay", rejectedId: rejected!.id } as const;
         expect(await store.events.appendTied([make(another)], tie)).toBeNull();
         const verdicts = await Promise.all(
           Array.from({ length: 5 }, () => store.events.appendTied([make(projectId)], tie)),
         );
         expect(verdicts.filter((verdict) => verdict !== null)).toHaveLength(1);
-        expect(await refusedOf(projectId)).toEqual([]);
+        expect(await rejectedOf(projectId)).toEqual([]);
         expect(await streamed(all(projectId))).toHaveLength(1);
         expect(await streamed(all(another))).toEqual([]);
       });
 
-      test("refused events are kept up to a number and an age", async () => {
+      test("rejected events are kept up to a number and an age", async () => {
         const [projectId, another] = [await newProject(), await newProject()];
-        await store.events.keepRefused([refusal(another, Date.now() - 120_000)], { events: 10, ms: 600_000 });
+        await store.events.keepRejected([rejection(another, Date.now() - 120_000)], {
+          events: 10,
+          ms: 600_000,
+        });
         await Promise.all(
-          Array.from({ length: 30 }, () => store.events.keepRefused([refusal(projectId)], keep)),
+          Array.from({ length: 30 }, () => store.events.keepRejected([rejection(projectId)], keep)),
         );
-        expect(await refusedOf(projectId)).toHaveLength(10);
-        expect(await refusedOf(another)).toEqual([]);
+        expect(await rejectedOf(projectId)).toHaveLength(10);
+        expect(await rejectedOf(another)).toEqual([]);
       });
     });
 
@@ -525,7 +528,7 @@ for (const engine of stores) {
       for (const { lastEventAt } of rows) expect(lastEventAt!).toBeGreaterThan(day);
     });
 
-    test("an event that cannot be stored is refused, and what came with it is stored", async () => {
+    test("an event that cannot be stored is rejected, and what came with it is stored", async () => {
       const projectId = await newProject();
       const [first, bad, last] = await Promise.allSettled([
         store.events.append(make(projectId)),
@@ -570,20 +573,20 @@ for (const engine of stores) {
       await renaming;
     });
 
-    test("what a transaction keeps waiting is bounded: more is refused, and all that was taken is stored", async () => {
+    test("what a transaction keeps waiting is bounded: more is rejected, and all that was taken is stored", async () => {
       const projectId = await newProject();
       const taken: Promise<unknown>[] = [];
-      let refusal: unknown = null;
+      let rejection: unknown = null;
       await store.control.transaction().execute(async () => {
-        while (refusal === null) {
+        while (rejection === null) {
           try {
             taken.push(store.events.append(make(projectId)));
           } catch (error) {
-            refusal = error;
+            rejection = error;
           }
         }
       });
-      expect(refusal).toMatchObject({ code: "overloaded", options: { retryAfterSeconds: 1 } });
+      expect(rejection).toMatchObject({ code: "overloaded", options: { retryAfterSeconds: 1 } });
       expect(taken.length).toBeGreaterThan(10_000);
       await Promise.all(taken);
       expect(await streamed(all(projectId))).toHaveLength(taken.length);

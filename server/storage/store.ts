@@ -39,11 +39,11 @@ export type Verdict =
 export type Tie =
   /** A request's `Idempotency-Key`, with what its answer is made from beside the verdicts. */
   | { kind: "idempotency"; key: string; bodyHash: string; draft: string }
-  /** A refused event that is recorded after all, and leaves the list of those. */
-  | { kind: "replay"; refusedId: number };
+  /** A rejected event that is recorded after all, and leaves the list of those. */
+  | { kind: "replay"; rejectedId: number };
 
-/** An event that was refused, and its problem as JSON. */
-export type RefusedEvent = {
+/** An event that was rejected, and its problem as JSON. */
+export type RejectedEvent = {
   projectId: number;
   /** Null where a signed-in member sent it. */
   keyId: string | null;
@@ -52,11 +52,11 @@ export type RefusedEvent = {
   cut: boolean;
   problem: string;
   /** Milliseconds since 1970. */
-  refusedAt: number;
+  rejectedAt: number;
 };
 
-/** How many refused events are kept in each project, the newest, and how old they get. */
-export type RefusedKeeping = { events: number; ms: number };
+/** How many rejected events are kept in each project, the newest, and how old they get. */
+export type RejectedRetention = { events: number; ms: number };
 
 /** What a listing is narrowed to; all of them must hold. */
 export type EventFilter = {
@@ -179,15 +179,15 @@ export interface EventStore {
   appendAll(events: readonly AcceptedEvent[]): Promise<(Verdict | Error)[]>;
   /**
    * Stores events of one project and what is tied to them in one transaction. Events that are all crowded out leave the tie
-   * undone. Gives null, and stores nothing, where the refused event to be replayed is not there any more, or the key has been stored
+   * undone. Gives null, and stores nothing, where the rejected event to be replayed is not there any more, or the key has been stored
    * within its time.
    */
   appendTied(events: readonly AcceptedEvent[], tie: Tie): Promise<Verdict[] | null>;
   /**
-   * Keeps events that were refused, and drops those that are too many or too old. Under a flood of them some are not kept:
-   * those who sent them are told of the refusal all the same.
+   * Keeps events that were rejected, and drops those that are too many or too old. Under a flood of them some are not kept:
+   * those who sent them are told of the rejection all the same.
    */
-  keepRefused(refused: readonly RefusedEvent[], keeping: RefusedKeeping): Promise<void>;
+  keepRejected(rejected: readonly RejectedEvent[], keeping: RejectedRetention): Promise<void>;
   /** Up to `limit` events in the order of `createdAt`, then id. With a signal, a long search ends where nobody waits for it any longer. */
   page(query: EventQuery, limit: number, signal?: AbortSignal): Promise<Page>;
   /**

@@ -81,7 +81,7 @@ test("what is indexed is found by its own token, and by no other's", () => {
   const find = database.prepare<{ rowid: number }, [string]>(
     "SELECT rowid FROM i WHERE i MATCH ? ORDER BY rowid",
   );
-  // NUL and other control characters are refused before anything is indexed.
+  // NUL and other control characters are rejected before anything is indexed.
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is left out
   const stored = texts.filter((text) => !/[\u0000-\u001f\u007f-\u009f]/.test(text));
   const events = fc.sample(fc.record({ user: stored, key: stored, value: stored }), {

@@ -15,7 +15,7 @@ export type Told = {
   /** Pages that were read. */
   read: number;
   /** Answers of a server whose storage was away. */
-  refused: number;
+  rejected: number;
   /** The longest that an answer took, in milliseconds. */
   slowestMs: number;
 };
@@ -57,7 +57,7 @@ export function startLoad(
     unknown: new Set(),
     repeated: 0,
     read: 0,
-    refused: 0,
+    rejected: 0,
     slowestMs: 0,
   };
   const latest: { userId: string; id: string }[] = [];
@@ -88,7 +88,7 @@ export function startLoad(
     if (status !== 503) return { status, text, isReplayed: headers.has("idempotent-replayed") };
     if (!text.includes("is starting")) {
       if (!isAwayAllowed) throw new Error(`503: ${text}`);
-      told.refused++;
+      told.rejected++;
     }
     expect(Number(headers.get("retry-after"))).toBeGreaterThan(0);
     await Bun.sleep(awayMs);

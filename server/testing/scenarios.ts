@@ -45,7 +45,7 @@ export function send(app: TestApp, { method, path, headers, body, key }: Omit<Sc
   );
 }
 
-/** Every refusal is a problem of RFC 9457. */
+/** Every rejection is a problem of RFC 9457. */
 function expectProblem(response: Response, text: string): void {
   expect(response.headers.get("content-type")).toBe("application/problem+json");
   const problem = JSON.parse(text);

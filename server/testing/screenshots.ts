@@ -111,7 +111,7 @@ async function everyday(browser: Browser): Promise<void> {
       channel: "/p/default/channels/payments",
       search: "/p/default?q=card%20-refund&tag.currency=EUR",
       keys: "/p/default/keys",
-      rejected: "/p/default/refused",
+      rejected: "/p/default/rejected",
       settings: "/p/default/settings",
       notifications: "/notifications",
     };

@@ -19,7 +19,7 @@ export function addUserRoutes(routes: Routes, { store }: House): void {
       path: "/api/users",
       by: "project",
       tag: "Users",
-      summary: "List the users of events",
+      summary: "List users",
       query: UserListQuery,
       answer: UserList,
     },
@@ -40,8 +40,7 @@ export function addUserRoutes(routes: Routes, { store }: House): void {
 
   async function readUser(projectId: number, userId: string): Promise<User> {
     const user = await findUser(store, projectId, userId);
-    if (!user)
-      throw problem("user-unknown", { detail: "Of this user there are neither events nor properties." });
+    if (!user) throw problem("user-unknown", { detail: "This user has no events and no properties." });
     return user;
   }
 
@@ -51,7 +50,7 @@ export function addUserRoutes(routes: Routes, { store }: House): void {
       path: "/api/users/{userId}",
       by: "project",
       tag: "Users",
-      summary: "Read what is known of a user",
+      summary: "Get a user",
       query: ProjectQuery,
       answer: UserAnswer,
       problems: [404],
@@ -66,7 +65,7 @@ export function addUserRoutes(routes: Routes, { store }: House): void {
       by: "project",
       tag: "Users",
       summary: "Set a user's properties",
-      description: "They take the place of all that were there. The user needs no events.",
+      description: "Replaces all properties. The user needs no events.",
       query: ProjectQuery,
       body: UserProperties,
       answer: UserAnswer,
@@ -82,6 +81,6 @@ export function addUserRoutes(routes: Routes, { store }: House): void {
 function readCursor(text: string): string {
   const userId = Buffer.from(text, "base64url").toString();
   if (faultInUserId(userId))
-    throw problem("query-invalid", { detail: '"cursor" is not one that a listing gave as "nextCursor".' });
+    throw problem("query-invalid", { detail: '"cursor" must be the "nextCursor" of an earlier page.' });
   return userId;
 }

@@ -108,7 +108,7 @@ scenarios(
       path: pathOf("u"),
       body: { a: { b: 1 } },
       status: 422,
-      says: ["/a", "flat"],
+      says: ["/a", "nested"],
     },
     {
       name: "properties are at most 50",
@@ -193,12 +193,12 @@ scenarios(
       says: ["at most 1000"],
     },
     {
-      name: "a cursor that no page gave is refused",
+      name: "a cursor that no page gave is rejected",
       path: "/api/users?cursor=%00",
       status: 400,
       says: ["cursor"],
     },
-    { name: "an unknown parameter is refused", path: "/api/users?query=a", status: 400 },
+    { name: "an unknown parameter is rejected", path: "/api/users?query=a", status: 400 },
   ],
 );
 

@@ -50,7 +50,7 @@ export async function findUser(
 /** Throws `query-invalid` for an id that no event can have. */
 export function checkUserId(userId: string): void {
   const fault = faultInUserId(userId);
-  if (fault) throw problem("query-invalid", { detail: `The user's id ${fault}.` });
+  if (fault) throw problem("query-invalid", { detail: `The user ID ${fault}.` });
 }
 
 /** Puts a user's properties in the place of those before. Throws `query-invalid` for an id that no event can have. */

@@ -6,7 +6,7 @@ import { text } from "./text.ts";
 export const accountTexts = {
   name: text({ max: limits.accountNameCharacters, filled: true }),
   email: z
-    .email("must be an e-mail address, such as ada@example.com")
+    .email("must be an email address, such as ada@example.com")
     .max(limits.emailCharacters)
     .openapi({ format: "email" }),
   password: z
@@ -16,7 +16,10 @@ export const accountTexts = {
 };
 
 export const SetupState = z
-  .object({ ok: z.literal(true), needed: z.boolean().openapi({ description: "No account exists yet." }) })
+  .object({
+    ok: z.literal(true),
+    needed: z.boolean().openapi({ description: "True if no account exists yet." }),
+  })
   .openapi("SetupState");
 
 /** What the first-run page sends: the one-time token of its link, and the owner's account. */
@@ -33,7 +36,9 @@ export const SetupAnswer = z
   .object({
     ok: z.literal(true),
     project: Project,
-    secret: z.string().openapi({ description: "The project's first API key, shown only here." }),
+    secret: z
+      .string()
+      .openapi({ description: "The project's first API key. Only this response contains it." }),
   })
   .openapi("SetupAnswer");
 
@@ -42,10 +47,10 @@ export const Me = z
     ok: z.literal(true),
     account: z.object({ id: z.string(), name: z.string(), email: z.string() }),
     projects: z.array(Project),
-    unread: z.int().openapi({ description: "Unread notifications." }),
-    baseUrl: z.string().openapi({ description: "The service's public address, without a trailing slash." }),
+    unread: z.int().openapi({ description: "Number of unread notifications." }),
+    baseUrl: z.string().openapi({ description: "Public address of the server, without a trailing slash." }),
     vapidPublicKey: z.string().openapi({ description: "For `PushManager.subscribe` (RFC 8292)." }),
-    emailAvailable: z.boolean().openapi({ description: "SMTP is configured." }),
+    emailAvailable: z.boolean().openapi({ description: "Whether email is configured." }),
     version: z.string(),
   })
   .openapi("Me");

@@ -6,7 +6,7 @@ import { Problem } from "./problems.ts";
 const totals = {
   ok: z.boolean().openapi({ description: "Whether all events were accepted." }),
   accepted: z.int(),
-  refused: z.int(),
+  rejected: z.int(),
 };
 
 const ItemResult = z.union([z.object({ ok: z.literal(true), id: z.string() }), Problem]);
@@ -16,7 +16,7 @@ export type ItemResult = z.infer<typeof ItemResult>;
 export const BatchAnswer = z
   .object({
     ...totals,
-    results: z.array(ItemResult).openapi({ description: "One for each event, in order." }),
+    results: z.array(ItemResult).openapi({ description: "One result for each event, in order." }),
   })
   .openapi("BatchAnswer");
 export type BatchAnswer = z.infer<typeof BatchAnswer>;
@@ -25,9 +25,11 @@ export type BatchAnswer = z.infer<typeof BatchAnswer>;
 export const LinesAnswer = z
   .object({
     ...totals,
-    refusals: z.array(Problem.extend({ line: z.int().openapi({ description: "Counted from 1." }) })).openapi({
-      description: `The first ${limits.listedRefusals.toLocaleString("en")} lines that were refused, and the one from which on nothing was read.`,
-    }),
+    rejections: z
+      .array(Problem.extend({ line: z.int().openapi({ description: "Line number, from 1." }) }))
+      .openapi({
+        description: `The first ${limits.listedRejections.toLocaleString("en")} rejected lines, and the line where reading stopped.`,
+      }),
   })
   .openapi("LinesAnswer");
 export type LinesAnswer = z.infer<typeof LinesAnswer>;

@@ -79,7 +79,7 @@ export function decodeStrictly(bytes: Uint8Array, subject: Subject): string {
   try {
     return decoder.decode(bytes);
   } catch {
-    throw problem("body-malformed", { detail: `${subject} must be UTF-8, and has bytes that are not.` });
+    throw problem("body-malformed", { detail: `${subject} must be valid UTF-8.` });
   }
 }
 
@@ -94,10 +94,10 @@ export function parseText(text: string, subject: Subject): unknown {
   }
 }
 
-/** What was sent, or as much of its beginning as is kept where it is refused: each byte that is not UTF-8 stands as U+FFFD. */
+/** What was sent, or as much of its beginning as is kept where it is rejected: each byte that is not UTF-8 stands as U+FFFD. */
 export function keptText(bytes: Uint8Array): string {
   // A character has four bytes at most; one more tells that there was more.
-  return lenientDecoder.decode(bytes.subarray(0, 4 * (limits.refusedBodyCharacters + 1)));
+  return lenientDecoder.decode(bytes.subarray(0, 4 * (limits.rejectedBodyCharacters + 1)));
 }
 
 /**
@@ -153,7 +153,7 @@ async function readPaced(
 
 function brokenConnection(error: unknown): Error {
   if (error instanceof ProblemError) return error;
-  return problem("body-malformed", { detail: "The connection ended before the body did." });
+  return problem("body-malformed", { detail: "The connection closed before the whole body arrived." });
 }
 
 /** Throws `content-type-unsupported` for an encoding that is not known here. */
@@ -162,7 +162,7 @@ function isGzipped({ headers }: Request): boolean {
   if (encoding === "gzip" || encoding === "x-gzip") return true;
   if (encoding === "identity" || encoding === "") return false;
   throw problem("content-type-unsupported", {
-    detail: `Send the body as it is or with "content-encoding: gzip" instead of "${encoding.slice(0, 100)}".`,
+    detail: `Send the body uncompressed or with "content-encoding: gzip", not "${encoding.slice(0, 100)}".`,
   });
 }
 
@@ -177,7 +177,7 @@ async function gunzip(bytes: Uint8Array, onLarge: () => Promise<void>): Promise<
     );
   } catch (error) {
     if (error instanceof ProblemError) throw error;
-    throw problem("body-malformed", { detail: "The body is not valid gzip, or is cut off." });
+    throw problem("body-malformed", { detail: "The body is not valid gzip, or is truncated." });
   }
 }
 
@@ -250,7 +250,7 @@ export function isNdjson(type: string | null): boolean {
 
 function unsupported(type: string | null): ProblemError {
   return problem("content-type-unsupported", {
-    detail: `Send JSON with the header "content-type: application/json"${type ? ` instead of "${type.slice(0, 100)}"` : ""}.`,
+    detail: `Send JSON with the header "content-type: application/json"${type ? `, not "${type.slice(0, 100)}"` : ""}.`,
   });
 }
 
@@ -262,12 +262,12 @@ function tooLarge(bytesMax: number): ProblemError {
 
 function unpacksTooFar(): ProblemError {
   return problem("body-too-large", {
-    detail: `The gzip unpacks to more than ${limits.eventBytes.toLocaleString("en")} bytes and ${limits.gzipRatio} times what was sent. Send it in parts that do not, or as it is.`,
+    detail: `The gzip body unpacks to more than ${limits.eventBytes.toLocaleString("en")} bytes and more than ${limits.gzipRatio} times its size. Send smaller parts, or send it uncompressed.`,
   });
 }
 
 function tooSlow(): ProblemError {
   return problem("body-too-slow", {
-    detail: `The body comes too slowly. Send at least ${limits.bodyBytesPerSecond.toLocaleString("en")} bytes a second, or less at a time.`,
+    detail: `Send at least ${limits.bodyBytesPerSecond.toLocaleString("en")} bytes a second, or a smaller body.`,
   });
 }

@@ -8,7 +8,7 @@ const description = text({ max: limits.channelDescriptionCharacters, lines: true
 
 export const NewChannel = z
   .strictObject({
-    name: text(eventTexts.channel).openapi({ description: "Short and simple; it is also the identifier." }),
+    name: text(eventTexts.channel).openapi({ description: "Also the channel's ID." }),
     icon: text(eventTexts.icon).optional(),
     description: description.optional(),
   })
@@ -28,15 +28,15 @@ export const ChannelChange = z
       .optional()
       .openapi({
         type: "integer",
-        description: "Days that its events are kept; null leaves it to the project.",
+        description: "How many days events are kept. Null: the project's setting.",
       }),
     archived: z
       .boolean("must be true or false")
       .optional()
-      .openapi({ description: "An archived channel still records; lists of channels show it apart." }),
+      .openapi({ description: "Archived channels still record events, but are listed separately." }),
   })
   .refine((change) => Object.keys(change).length > 0, {
-    message: "has nothing to change. Send icon, description, retentionDays or archived",
+    message: "changes nothing. Send icon, description, retentionDays or archived",
   })
   .openapi("ChannelChange", { example: { description: "Money that came in", retentionDays: 365 } });
 export type ChannelChange = z.infer<typeof ChannelChange>;
@@ -45,25 +45,25 @@ export const ChannelListQuery = z.strictObject({
   archived: z
     .enum(["true", "false"])
     .optional()
-    .openapi({ description: "Only archived channels, or only those that are not." }),
+    .openapi({ description: "`true`: only archived channels. `false`: only the others." }),
   project: projectParameter,
 });
 
 export const Channel = z
   .object({
-    id: z.string().openapi({ description: "The channel's name, as in an event's `channelId`." }),
+    id: z.string().openapi({ description: "The channel's name, the same as `channelId` of its events." }),
     name: z.string(),
     icon: z.string().optional(),
     description: z.string().optional(),
     retentionDays: z
       .int()
       .nullable()
-      .openapi({ description: "Days that its events are kept; null leaves it to the project." }),
+      .openapi({ description: "How many days events are kept. Null: the project's setting." }),
     archivedAt: z
       .string()
       .nullable()
-      .openapi({ format: "date-time", description: "Null where it is not archived." }),
-    events: z.int().openapi({ description: "How many events it holds." }),
+      .openapi({ format: "date-time", description: "Null if it isn't archived." }),
+    events: z.int().openapi({ description: "Number of events." }),
     lastEventAt: z.string().nullable().openapi({ format: "date-time" }),
     createdAt: z.string().openapi({ format: "date-time" }),
   })

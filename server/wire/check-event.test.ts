@@ -8,7 +8,7 @@ import type { Fault } from "./problems.ts";
 
 const check = (body: unknown): CheckedEvent | Fault[] => checkEvent(body, Date.now());
 
-/** What the schema makes of a body, in the words of `checkEvent`; null where it refuses. */
+/** What the schema makes of a body, in the words of `checkEvent`; null where it rejects. */
 function bySchema(body: unknown): CheckedEvent | null {
   const result = NewEvent.safeParse(body);
   if (!result.success) return null;
@@ -35,7 +35,7 @@ function hasProtoTag(body: unknown): boolean {
 }
 
 test("the quick check and the schema decide alike, and give the same values", () => {
-  const verdicts = { accepted: 0, refused: 0 };
+  const verdicts = { accepted: 0, rejected: 0 };
   fc.assert(
     fc.property(
       anyBody.filter((body) => !hasProtoTag(body)),
@@ -43,7 +43,7 @@ test("the quick check and the schema decide alike, and give the same values", ()
         const checked = check(body);
         const expected = bySchema(body);
         if (Array.isArray(checked)) {
-          verdicts.refused++;
+          verdicts.rejected++;
           expect(expected).toBeNull();
           for (const { pointer, detail } of checked) {
             expect(pointer).toMatch(/^(?:\/(?:[^~/]|~[01])*)*$/);
@@ -59,9 +59,9 @@ test("the quick check and the schema decide alike, and give the same values", ()
     ),
     { numRuns: 5_000 },
   );
-  // The property would hold of bodies that are all refused, too.
+  // The property would hold of bodies that are all rejected, too.
   expect(verdicts.accepted).toBeGreaterThan(500);
-  expect(verdicts.refused).toBeGreaterThan(500);
+  expect(verdicts.rejected).toBeGreaterThan(500);
 });
 
 test("a tag named __proto__ is one like any other", () => {
@@ -126,7 +126,7 @@ describe("createdAt", () => {
     [{}, null],
   ];
   for (const [value, ms] of cases) {
-    test(`${JSON.stringify(value)} is ${ms === null ? "refused" : new Date(ms).toISOString()}`, () => {
+    test(`${JSON.stringify(value)} is ${ms === null ? "rejected" : new Date(ms).toISOString()}`, () => {
       const read = readCreatedAt(value, now);
       if (ms === null) expect(read).toBeString();
       else expect(read).toBe(ms);

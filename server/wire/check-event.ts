@@ -5,6 +5,7 @@ import { limits } from "./limits.ts";
 import { nearest } from "./nearest.ts";
 import { clipped, type Fault, pointerTo } from "./problems.ts";
 import { faultInText, type TextRule } from "./text.ts";
+import { kindOf } from "./validation-messages.ts";
 
 /** An event as a client sent it, found good: one spelling of each member, defaults filled in. */
 export type CheckedEvent = {
@@ -34,7 +35,7 @@ const noTags: Record<string, string> = Object.freeze({});
  */
 export function checkEvent(body: unknown, nowMs: number): CheckedEvent | Fault[] {
   if (typeof body !== "object" || body === null || Array.isArray(body)) {
-    return [{ pointer: "", detail: "The body must be one JSON object: an event." }];
+    return [{ pointer: "", detail: "The body must be a JSON object: one event." }];
   }
   const sent = body as Record<string, unknown>;
   const faults: Fault[] = [];
@@ -44,7 +45,7 @@ export function checkEvent(body: unknown, nowMs: number): CheckedEvent | Fault[]
     const meant = nearest(member, members);
     faults.push({
       pointer: pointerTo(member),
-      detail: `"${clipped(member)}" is not a member of an event.${meant ? ` Did you mean "${meant}"?` : ""}`,
+      detail: `Unknown field "${clipped(member)}".${meant ? ` Did you mean "${meant}"?` : ""}`,
     });
     if (faults.length >= unknownMembersMax) break;
   }
@@ -59,14 +60,14 @@ export function checkEvent(body: unknown, nowMs: number): CheckedEvent | Fault[]
   const userId = textOf("userId", eventTexts.userId);
   const otherUserId = textOf("user_id", eventTexts.user_id);
   if (userId !== undefined && otherUserId !== undefined && userId !== otherUserId) {
-    faults.push({ pointer: "/user_id", detail: '"userId" and "user_id" differ. Send one of them.' });
+    faults.push({ pointer: "/user_id", detail: '"userId" and "user_id" differ. Send only one of them.' });
   }
   const icon = textOf("icon", eventTexts.icon);
   const description = textOf("description", eventTexts.description);
 
   const { notify } = sent;
   if (notify !== undefined && typeof notify !== "boolean") {
-    faults.push({ pointer: "/notify", detail: `"notify" must be true or false, and is ${kindOf(notify)}.` });
+    faults.push({ pointer: "/notify", detail: `"notify" must be true or false, not ${kindOf(notify)}.` });
   }
 
   const tags = sent.tags === undefined ? noTags : checkTags(sent.tags, faults);
@@ -92,7 +93,7 @@ export function checkEvent(body: unknown, nowMs: number): CheckedEvent | Fault[]
     const value = sent[member];
     if (value === undefined) return undefined;
     const fault =
-      typeof value === "string" ? faultInText(value, rule) : `must be a string, and is ${kindOf(value)}`;
+      typeof value === "string" ? faultInText(value, rule) : `must be a string, not ${kindOf(value)}`;
     if (fault === null) return value as string;
     faults.push({ pointer: pointerTo(member), detail: `"${member}" ${fault}.` });
     return undefined;
@@ -101,7 +102,7 @@ export function checkEvent(body: unknown, nowMs: number): CheckedEvent | Fault[]
 
 function checkTags(tags: unknown, faults: Fault[]): Record<string, string> {
   if (typeof tags !== "object" || tags === null || Array.isArray(tags)) {
-    faults.push({ pointer: "/tags", detail: `"tags" must be an object, and is ${kindOf(tags)}.` });
+    faults.push({ pointer: "/tags", detail: `"tags" must be an object, not ${kindOf(tags)}.` });
     return noTags;
   }
   const values = tags as Record<string, unknown>;
@@ -110,18 +111,18 @@ function checkTags(tags: unknown, faults: Fault[]): Record<string, string> {
     if (++count > limits.tags) {
       faults.push({
         pointer: "/tags",
-        detail: `An event can have ${limits.tags} tags, and this one has ${Object.keys(tags).length}.`,
+        detail: `An event can have at most ${limits.tags} tags, not ${Object.keys(tags).length}.`,
       });
       break;
     }
     const value = values[key];
     const inKey = faultInText(key, eventTexts.tagKey);
-    if (inKey) faults.push({ pointer: pointerTo("tags", key), detail: `A tag's key ${inKey}.` });
+    if (inKey) faults.push({ pointer: pointerTo("tags", key), detail: `A tag key ${inKey}.` });
     if (typeof value !== "string") {
       const remedy = typeof value === "number" || typeof value === "boolean" ? ` Send it as "${value}".` : "";
       faults.push({
         pointer: pointerTo("tags", key),
-        detail: `The tag "${clipped(key)}" must be a string, and is ${kindOf(value)}.${remedy}`,
+        detail: `The tag "${clipped(key)}" must be a string, not ${kindOf(value)}.${remedy}`,
       });
       continue;
     }
@@ -138,7 +139,7 @@ function checkId(id: unknown, faults: Fault[]): string | undefined {
   faults.push({
     pointer: "/id",
     detail:
-      '"id" must be a UUIDv7, such as "0192f0c1-9c4a-7d3e-8b1f-2a6b7c8d9e0f". Leave it out to have one made.',
+      '"id" must be a UUIDv7, such as "0192f0c1-9c4a-7d3e-8b1f-2a6b7c8d9e0f". Omit it and the server creates one.',
   });
   return undefined;
 }
@@ -152,13 +153,4 @@ function checkCreatedAt(value: unknown, nowMs: number, faults: Fault[]): number 
 
 function missing(member: string, example: string): Fault {
   return { pointer: `/${member}`, detail: `"${member}" is missing. Send a string, such as ${example}.` };
-}
-
-function kindOf(value: unknown): string {
-  if (value === null) return "null";
-  if (Array.isArray(value)) return "an array";
-  if (typeof value === "object") return "an object";
-  if (typeof value === "number") return "a number";
-  if (typeof value === "boolean") return "a boolean";
-  return `a ${typeof value}`;
 }

@@ -21,7 +21,7 @@ export function isoMs(text: string): number {
 export function readCreatedAt(value: unknown, nowMs: number): number | string {
   const ms = typeof value === "string" ? isoMs(value) : value;
   if (typeof ms !== "number" || !Number.isInteger(ms) || ms < 0) {
-    return 'must be ISO 8601 with an offset, such as "2026-01-31T09:30:00Z", or milliseconds since 1970';
+    return 'must be an ISO 8601 time with an offset, such as "2026-01-31T09:30:00Z", or milliseconds since 1970';
   }
   if (ms > nowMs + limits.futureMs) return "is more than a day ahead of the server's clock";
   // Seconds since 1970 would be a day of that January; nobody's events are that old.

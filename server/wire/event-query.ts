@@ -1,3 +1,4 @@
+import "./validation-messages.ts";
 import { z } from "@hono/zod-openapi";
 import { isEventId } from "../events/id.ts";
 import type { Cursor, EventFilter } from "../storage/store.ts";
@@ -13,7 +14,7 @@ const moment = z
   .string()
   .refine(
     (value) => !Number.isNaN(msOf(value)),
-    "must be ISO 8601 with an offset, such as 2026-01-31T09:30:00Z, or milliseconds since 1970",
+    "must be an ISO 8601 time with an offset, such as 2026-01-31T09:30:00Z, or milliseconds since 1970",
   )
   .openapi({ format: "date-time" });
 
@@ -23,19 +24,20 @@ export const searchText = text({ max: limits.searchCharacters, lines: true });
 export const filterParameters = {
   channel: text(eventTexts.channel).optional().openapi({ description: "Only this channel." }),
   userId: text(eventTexts.userId).optional().openapi({ description: "Only this user." }),
-  name: text(eventTexts.name).optional().openapi({ description: "Only events of exactly this name." }),
-  notify: z.enum(["true", "false"]).optional().openapi({ description: "Only events with this flag." }),
-  from: moment.optional().openapi({ description: "From this moment on, inclusive." }),
-  to: moment.optional().openapi({ description: "Up to this moment, exclusive." }),
-  q: searchText
+  name: text(eventTexts.name).optional().openapi({ description: "Only events with exactly this name." }),
+  notify: z
+    .enum(["true", "false"])
     .optional()
-    .openapi({ description: "Only what this search finds, as docs/search.md describes." }),
+    .openapi({ description: "Only events with this `notify` flag." }),
+  from: moment.optional().openapi({ description: "Start of the range, inclusive." }),
+  to: moment.optional().openapi({ description: "End of the range, exclusive." }),
+  q: searchText.optional().openapi({ description: "Only events that match this search (docs/search.md)." }),
 };
 
 export const projectParameter = z
   .string()
   .optional()
-  .openapi({ description: "The project's slug; only with a session, an API key has its own." });
+  .openapi({ description: "Slug of the project. Sessions only: an API key belongs to one project." });
 
 export const EventListQuery = z.strictObject({
   limit: z.coerce
@@ -44,16 +46,16 @@ export const EventListQuery = z.strictObject({
     .min(1, "must be at least 1")
     .max(limits.pageEvents, `must be at most ${limits.pageEvents}`)
     .optional()
-    .openapi({ type: "integer", description: "Events on a page; without it, all are streamed." }),
-  cursor: z.string().optional().openapi({ description: "The `nextCursor` of the page before." }),
+    .openapi({ type: "integer", description: "Events per page. Without it, all events are streamed." }),
+  cursor: z.string().optional().openapi({ description: "The `nextCursor` of the previous page." }),
   order: z
     .enum(["asc", "desc"])
     .optional()
-    .openapi({ description: "Oldest or newest first. Default: desc." }),
+    .openapi({ description: "`asc` lists the oldest first. Default: `desc`." }),
   format: z
     .enum(["json", "ndjson", "csv"])
     .optional()
-    .openapi({ description: "Goes before `Accept`, and makes a browser save what is not JSON as a file." }),
+    .openapi({ description: "Overrides `Accept`. Browsers save NDJSON and CSV as a file." }),
   ...filterParameters,
   project: projectParameter,
 });
@@ -63,7 +65,7 @@ export const EventStreamQuery = z.strictObject({
   lastEventId: z
     .string()
     .optional()
-    .openapi({ description: "Where to go on, for clients that can't send `Last-Event-ID`." }),
+    .openapi({ description: "Resumes after this id, for clients that can't send `Last-Event-ID`." }),
   project: projectParameter,
 });
 
@@ -89,16 +91,16 @@ export function readQuery<Schema extends z.ZodObject>(
     if (!known.includes(name)) {
       const meant = nearest(name, [...known, ...(takesTags ? ["tag.KEY"] : [])]);
       throw problem("query-invalid", {
-        detail: `"${name.slice(0, 80)}" is not a parameter of this query.${meant ? ` Did you mean "${meant}"?` : ""}`,
+        detail: `Unknown parameter "${name.slice(0, 80)}".${meant ? ` Did you mean "${meant}"?` : ""}`,
       });
     }
-    if (Object.hasOwn(values, name)) throw problem("query-invalid", { detail: `"${name}" is given twice.` });
+    if (Object.hasOwn(values, name)) throw problem("query-invalid", { detail: `"${name}" is sent twice.` });
     values[name] = value;
   }
   const result = schema.safeParse(values);
   if (!result.success) {
     const [issue] = result.error.issues;
-    throw problem("query-invalid", { detail: `"${issue!.path.join(".")}": ${issue!.message}.` });
+    throw problem("query-invalid", { detail: `"${issue!.path.join(".")}" ${issue!.message}.` });
   }
   return { values: result.data, tags };
 }
@@ -127,7 +129,7 @@ function readSearch(q: string): Search | null {
   } catch (error) {
     if (!(error instanceof SearchError)) throw error;
     const { column, message } = error;
-    throw problem("query-invalid", { detail: `"q", column ${column}: ${message}`, column });
+    throw problem("query-invalid", { detail: message, column });
   }
 }
 
@@ -145,7 +147,7 @@ export function encodeCursor({ ms, id }: Cursor): string {
 export function decodeCursor(text: string): Cursor {
   const [ms, id, ...more] = Buffer.from(text, "base64url").toString().split(" ");
   if (!/^\d{1,15}$/.test(ms ?? "") || !isEventId(id ?? "") || more.length > 0) {
-    throw problem("query-invalid", { detail: '"cursor" is not one that a listing gave as "nextCursor".' });
+    throw problem("query-invalid", { detail: '"cursor" must be the "nextCursor" of an earlier page.' });
   }
   return { ms: Number(ms), id: id! };
 }

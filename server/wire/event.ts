@@ -21,27 +21,32 @@ export const eventTexts = {
 export const NewEvent = z
   .strictObject({
     channel: text(eventTexts.channel).openapi({
-      description: "Name of the target channel; it is created when it does not exist.",
+      description: "Channel name. A channel that doesn't exist is created.",
     }),
     name: text(eventTexts.name)
       .optional()
-      .openapi({ description: "Name of the event. Needed, unless `event` stands for it." }),
+      .openapi({ description: "Event name. Required unless `event` is sent." }),
     event: text(eventTexts.event)
       .optional()
-      .openapi({ description: "The name, where no `name` is sent; otherwise kept beside it." }),
+      .openapi({ description: "Used as the name if `name` is missing; otherwise stored beside it." }),
     userId: text(eventTexts.userId)
       .optional()
-      .openapi({ description: "The user of your application that the event is about." }),
+      .openapi({ description: "The user of your application whom the event is about." }),
     user_id: text(eventTexts.user_id)
       .optional()
-      .openapi({ description: "Another spelling of `userId`; send one of them." }),
-    icon: text(eventTexts.icon).optional().openapi({ description: "An emoji, or a value like a file name." }),
-    notify: z.boolean().optional().openapi({ description: "Notify the project's members. Default: false." }),
+      .openapi({ description: "Alternative spelling of `userId`. Send only one of them." }),
+    icon: text(eventTexts.icon)
+      .optional()
+      .openapi({ description: "An emoji, or another short text such as a file name." }),
+    notify: z
+      .boolean()
+      .optional()
+      .openapi({ description: "Notifies the project's members. Default: false." }),
     tags: z
       .record(text(eventTexts.tagKey), text(eventTexts.tagValue))
       .refine((tags) => Object.keys(tags).length <= limits.tags, `has more than ${limits.tags} tags`)
       .optional()
-      .openapi({ description: "Free-form text by key.", maxProperties: limits.tags }),
+      .openapi({ description: "Free-form key-value pairs.", maxProperties: limits.tags }),
     description: text(eventTexts.description).optional().openapi({ description: "Markdown." }),
     id: z
       .string()
@@ -49,7 +54,7 @@ export const NewEvent = z
       .optional()
       .openapi({
         format: "uuid",
-        description: "A UUIDv7 made by the client: sending it again never makes a second event.",
+        description: "A UUIDv7 created by the client. Sending it again never creates a second event.",
       }),
     createdAt: z
       .union([z.string(), z.number()])
@@ -60,7 +65,7 @@ export const NewEvent = z
       .optional()
       .openapi({
         description:
-          "When it happened, if not now: ISO 8601 with an offset, or milliseconds since 1970. Events older than an hour never notify.",
+          "When the event happened, if not now: ISO 8601 with an offset, or milliseconds since 1970. Events older than an hour never notify.",
       }),
   })
   .refine((event) => event.name !== undefined || event.event !== undefined, {
@@ -85,18 +90,18 @@ export const NewEvent = z
 /** An event as the listing shows it. */
 export const Event = z
   .object({
-    id: z.string().openapi({ description: "Identifier of the event: a UUIDv7." }),
+    id: z.string().openapi({ description: "Event ID, a UUIDv7." }),
     name: z.string(),
-    channelId: z.string().openapi({ description: "The channel, as it was named when the event was sent." }),
-    userId: z.string().openapi({ description: "Empty where the event has no user." }),
+    channelId: z.string().openapi({ description: "Name of the channel." }),
+    userId: z.string().openapi({ description: "Empty if the event has no user." }),
     icon: z.string().optional(),
     notify: z.boolean(),
     tags: z.record(z.string(), z.string()),
-    event: z.string().optional().openapi({ description: "Where it was sent beside `name`." }),
+    event: z.string().optional().openapi({ description: "Only if it was sent with a different `name`." }),
     description: z.string().optional().openapi({ description: "Markdown." }),
     createdAt: z.string().openapi({
       format: "date-time",
-      description: "ISO 8601 in UTC with milliseconds and a trailing Z.",
+      description: "ISO 8601 in UTC, with milliseconds and a trailing Z.",
     }),
   })
   .openapi("Event");
@@ -112,7 +117,7 @@ export const EventList = z
       .string()
       .nullable()
       .optional()
-      .openapi({ description: "Only with `limit`: where the next page starts, or null at the end." }),
+      .openapi({ description: "Only with `limit`: the cursor of the next page, or null on the last page." }),
   })
   .openapi("EventList");
 export type EventList = z.infer<typeof EventList>;

@@ -13,7 +13,7 @@ export function checkHost(request: Request): void {
   if (URL.canParse(url)) usual = url.slice(0, url.indexOf("/", url.indexOf("//") + 2) + 1) || usual;
   else if (request.headers.get("host") !== null) {
     throw problem("host-invalid", {
-      detail: "The Host header must name a host, such as tidings.example.com.",
+      detail: "The Host header must be a host name, such as tidings.example.com.",
     });
   }
 }

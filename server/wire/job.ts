@@ -6,7 +6,7 @@ const count = (description: string) => z.int().optional().openapi({ description 
 export const Receipt = z
   .object({
     erasedEvents: z.int(),
-    erasedRefusedEvents: count("Refused events that named the user."),
+    erasedRejectedEvents: count("Rejected events that named the user."),
     erasedAnswers: count("Answers kept for an Idempotency-Key that named the user."),
     erasedProfiles: count("Whether the user had properties: 1 or 0."),
     erasedCopies: count("Copies of the database from before an upgrade, which were deleted as a whole."),
@@ -21,15 +21,13 @@ export const Job = z
     id: z.string(),
     kind: z.enum(["erase-user", "delete-channel", "delete-project"]),
     state: z.enum(["waiting", "running", "cleaning", "done"]).openapi({
-      description: "`cleaning`: the events are gone, and what they left in indexes and files is going.",
+      description:
+        "`cleaning`: the events are deleted, and their traces are being removed from indexes and files.",
     }),
-    done: z.int().openapi({ description: "Events that are removed so far." }),
-    total: z
-      .int()
-      .nullable()
-      .openapi({ description: "Events that were found; null before they are counted." }),
+    done: z.int().openapi({ description: "Events removed so far." }),
+    total: z.int().nullable().openapi({ description: "Events to remove; null until they are counted." }),
     createdAt: z.string().openapi({ format: "date-time" }),
-    receipt: Receipt.nullable().openapi({ description: "Null until the job is done." }),
+    receipt: Receipt.nullable().openapi({ description: "Null until the job is finished." }),
   })
   .openapi("Job");
 export type Job = z.infer<typeof Job>;

@@ -25,7 +25,7 @@ test("an array's items are those that JSON.parse gives, and their texts are as t
   );
 });
 
-test("what JSON.parse refuses is refused", async () => {
+test("what JSON.parse rejects is rejected", async () => {
   const damage = fc.constantFrom(
     "",
     ",",
@@ -93,7 +93,7 @@ describe("an item that would take too much memory", () => {
   });
 });
 
-test("too many items are refused when they are counted, whatever follows", async () => {
+test("too many items are rejected when they are counted, whatever follows", async () => {
   const error = await read(`[${"0,".repeat(limits.batchEvents + 1)}`).catch((error) => error);
   expect((error as ProblemError).code).toBe("body-too-large");
 });

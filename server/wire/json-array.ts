@@ -62,7 +62,7 @@ export class JsonArray {
     return this.#kept.length > 0 ? this.#kept.slice(start, end) : this.#parseItems(start, end);
   }
 
-  /** An item as it was sent, or as much of its beginning as is kept where it is refused. */
+  /** An item as it was sent, or as much of its beginning as is kept where it is rejected. */
   textOf(index: number): string {
     const bytes = this.#bytesOf(index, index + 1);
     return keptText(bytes.subarray(firstFilled(bytes, 0))).trimEnd();
@@ -129,7 +129,7 @@ function malformed(why: string): ProblemError {
 
 function tooManyItems(): ProblemError {
   return problem("body-too-large", {
-    detail: `An array can have ${limits.batchEvents.toLocaleString("en")} events, and this one has more. Send it in parts, or as lines of application/x-ndjson.`,
+    detail: `An array can have at most ${limits.batchEvents.toLocaleString("en")} events. Send several arrays, or lines of application/x-ndjson.`,
   });
 }
 

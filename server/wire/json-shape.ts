@@ -54,12 +54,12 @@ export class JsonShape {
   get fault(): ProblemError | null {
     if (this.#deepest > limits.jsonLevels) {
       return tooComplex(
-        `is nested ${this.#deepest.toLocaleString("en")} levels deep; ${limits.jsonLevels} are the most`,
+        `is nested ${this.#deepest.toLocaleString("en")} levels deep; the maximum is ${limits.jsonLevels}`,
       );
     }
     if (this.values > limits.jsonValues) {
       return tooComplex(
-        `holds ${this.values.toLocaleString("en")} values; ${limits.jsonValues.toLocaleString("en")} are the most`,
+        `holds ${this.values.toLocaleString("en")} values; the maximum is ${limits.jsonValues.toLocaleString("en")}`,
       );
     }
     return null;

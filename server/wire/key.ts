@@ -12,9 +12,12 @@ export const Key = z
     id: z.string(),
     name: z.string(),
     kind: z.enum(["secret"]),
-    ending: z.string().openapi({ description: "The last four characters of the key." }),
+    ending: z.string().openapi({ description: "Last four characters of the key." }),
     createdAt: z.string().openapi({ format: "date-time" }),
-    lastUsedAt: z.string().nullable().openapi({ format: "date-time", description: "To the minute." }),
+    lastUsedAt: z
+      .string()
+      .nullable()
+      .openapi({ format: "date-time", description: "Accurate to the minute." }),
     revokedAt: z.string().nullable().openapi({ format: "date-time" }),
   })
   .openapi("Key");
@@ -22,6 +25,10 @@ export type Key = z.infer<typeof Key>;
 
 export const KeyAnswer = z.object({ ok: z.literal(true), key: Key }).openapi("KeyAnswer");
 export const NewKeyAnswer = z
-  .object({ ok: z.literal(true), key: Key, secret: z.string().openapi({ description: "Shown only here." }) })
+  .object({
+    ok: z.literal(true),
+    key: Key,
+    secret: z.string().openapi({ description: "The key. Only this response contains it." }),
+  })
   .openapi("NewKeyAnswer");
 export const KeyList = z.object({ ok: z.literal(true), keys: z.array(Key) }).openapi("KeyList");

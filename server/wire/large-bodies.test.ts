@@ -8,21 +8,21 @@ const third = limits.largeBodiesBytes / 3;
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
 
-/** Notes in `entered` who has come in, and in `refused` who has not. */
+/** Notes in `entered` who has come in, and in `rejected` who has not. */
 function visitors() {
   const room = new LargeBodies();
   const entered: string[] = [];
-  const refused: unknown[] = [];
+  const rejected: unknown[] = [];
   let lastProject = 0;
   return {
     entered,
-    refused,
+    rejected,
     /** @param projectId - one of its own, unless it is said */
     async come(name: string, bytes: number, projectId = ++lastProject): Promise<BodyPlace> {
       const place = new BodyPlace(room, projectId);
       place.enter(bytes).then(
         () => entered.push(name),
-        (error) => refused.push(error),
+        (error) => rejected.push(error),
       );
       await settled();
       return place;
@@ -73,18 +73,18 @@ test("one project leaves room for the others, and is let in again once it has le
   expect(entered).toEqual(["first", "second", "other", "third"]);
 });
 
-test("one that waits for too long is refused, and leaves no gap", async () => {
-  const { entered, refused, come } = visitors();
+test("one that waits for too long is rejected, and leaves no gap", async () => {
+  const { entered, rejected, come } = visitors();
   const first = await come("first", 2 * third);
   const second = await come("second", 2 * third);
   jest.advanceTimersByTime(limits.largeBodyWaitSeconds * 500);
   await come("third", third);
   jest.advanceTimersByTime(limits.largeBodyWaitSeconds * 500);
   await settled();
-  expect(refused).toHaveLength(1);
-  expect((refused[0] as ProblemError).toResponse().headers.get("retry-after")).toBe("5");
+  expect(rejected).toHaveLength(1);
+  expect((rejected[0] as ProblemError).toResponse().headers.get("retry-after")).toBe("5");
   expect(entered).toEqual(["first", "third"]);
-  // Refused, it has no place to leave.
+  // Rejected, it has no place to leave.
   second.leave();
   first.leave();
   await come("fourth", 2 * third);

@@ -86,7 +86,8 @@ export class BodyPlace {
 
 function overloaded() {
   return problem("overloaded", {
-    detail: "Too many large bodies come at once. Send it again in some seconds, or in smaller parts.",
+    detail:
+      "Too many large bodies are being sent at once. Try again in a few seconds, or send smaller parts.",
     retryAfterSeconds: 5,
   });
 }

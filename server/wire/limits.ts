@@ -33,15 +33,15 @@ export const limits = {
   bodyBytesPerSecond: 16_384,
   /** Faults that are listed of each event of a batch, so that the answer is not many times as long as the batch; all are counted. */
   itemFaults: 5,
-  /** Refused lines of one NDJSON body that its answer lists and that are kept; all are counted. */
-  listedRefusals: 1_000,
-  /** Where more lines than these are refused, and more than are accepted, the rest of the body is not read. */
-  refusedLines: 10_000,
+  /** Rejected lines of one NDJSON body that its answer lists and that are kept; all are counted. */
+  listedRejections: 1_000,
+  /** Where more lines than these are rejected, and more than are accepted, the rest of the body is not read. */
+  rejectedLines: 10_000,
   idempotencyKeyCharacters: 255,
   /** How long the answer to an `Idempotency-Key` is given again. */
   idempotencyMs: 24 * 60 * 60 * 1_000,
-  /** Of the body of an event that was refused, so much is kept. */
-  refusedBodyCharacters: 65_536,
+  /** Of the body of an event that was rejected, so much is kept. */
+  rejectedBodyCharacters: 65_536,
   /** Body of any other request: small JSON objects from the dashboard and the API. */
   requestBytes: 65_536,
   /** How long a request may take to come, and a client to take more of the answer; live streams may be quiet. */

@@ -11,8 +11,8 @@ export const Destination = z
   .object({
     id: z.string(),
     kind: z.enum(destinationKinds),
-    label: z.string().openapi({ description: "The e-mail address, or the browser's name." }),
-    endpoint: z.string().optional().openapi({ description: "Only of a browser: its push endpoint." }),
+    label: z.string().openapi({ description: "The email address or the browser's name." }),
+    endpoint: z.string().optional().openapi({ description: "Browsers only: the push endpoint." }),
     enabled: z.boolean(),
     createdAt: z.string().openapi({ format: "date-time" }),
   })
@@ -52,15 +52,18 @@ export const Delivery = z
   .object({
     id: z.string(),
     kind: z.enum(destinationKinds),
-    label: z.string().openapi({ description: "The destination, as it was called then." }),
-    account: z.string().openapi({ description: "The name of the account that was notified." }),
+    label: z.string().openapi({ description: "Name of the destination at that time." }),
+    account: z.string().openapi({ description: "Name of the notified account." }),
     state: z.enum(deliveryStates),
     attempts: z.int(),
-    detail: z.string().nullable().openapi({ description: "What the last attempt met." }),
+    detail: z.string().nullable().openapi({ description: "Result of the last attempt." }),
     createdAt: z.string().openapi({ format: "date-time" }),
     deliveredAt: z.string().nullable().openapi({ format: "date-time" }),
     nextAttemptAt: z.string().nullable().openapi({ format: "date-time" }),
-    readAt: z.string().nullable().openapi({ format: "date-time", description: "Only on the dashboard." }),
+    readAt: z
+      .string()
+      .nullable()
+      .openapi({ format: "date-time", description: "Dashboard notifications only." }),
   })
   .openapi("Delivery");
 export type Delivery = z.infer<typeof Delivery>;
@@ -72,7 +75,7 @@ export const DeliveryList = z
     silence: z
       .string()
       .nullable()
-      .openapi({ description: "Why nobody was notified, as a sentence; null where somebody was." }),
+      .openapi({ description: "Why nobody was notified, as a sentence. Null if somebody was." }),
   })
   .openapi("DeliveryList");
 
@@ -88,7 +91,9 @@ export const Notification = z
 export type Notification = z.infer<typeof Notification>;
 
 /** How many notifications an account has not read. */
-const Unread = z.int().openapi({ description: `Of the newest ${limits.unreadCount}.` });
+const Unread = z.int().openapi({
+  description: `Unread among the newest ${limits.unreadCount.toLocaleString("en")} notifications.`,
+});
 
 export const NotificationList = z
   .object({
@@ -101,7 +106,11 @@ export const NotificationList = z
 
 export const NotificationsRead = z
   .strictObject({
-    ids: z.array(z.string()).max(1_000).optional().openapi({ description: "Which; all of them without it." }),
+    ids: z
+      .array(z.string())
+      .max(1_000)
+      .optional()
+      .openapi({ description: "Which notifications. Without it: all." }),
   })
   .openapi("NotificationsRead");
 export const NotificationsReadAnswer = z

@@ -18,24 +18,26 @@ export const ProjectChange = z
     knownChannelsOnly: z
       .boolean()
       .optional()
-      .openapi({ description: "Refuse events for channels that the project does not have." }),
+      .openapi({ description: "Rejects events for channels that don't exist." }),
     retentionDays: retentionDays.optional(),
   })
-  .refine((change) => Object.keys(change).length > 0, "must change something")
+  .refine(
+    (change) => Object.keys(change).length > 0,
+    "changes nothing. Send name, retentionDays or knownChannelsOnly",
+  )
   .openapi("ProjectChange");
 export type ProjectChange = z.infer<typeof ProjectChange>;
 
 export const Project = z
   .object({
-    slug: z.string().openapi({ description: "Short name for addresses and commands; it never changes." }),
+    slug: z.string().openapi({ description: "Name in URLs and commands. It never changes." }),
     name: z.string(),
-    role: z.enum(["owner", "member"]).openapi({ description: "What the signed-in account is in it." }),
+    role: z.enum(["owner", "member"]).openapi({ description: "The signed-in account's role." }),
     knownChannelsOnly: z
       .boolean()
-      .openapi({ description: "Events for channels that it does not have are refused." }),
+      .openapi({ description: "Events for channels that don't exist are rejected." }),
     retentionDays: z.int().nullable().openapi({
-      description:
-        "Days that events are kept, unless their channel says otherwise; null keeps them for good.",
+      description: "How many days events are kept. Channels can override it. Null keeps events forever.",
     }),
     createdAt: z.string().openapi({ format: "date-time" }),
   })

@@ -63,7 +63,7 @@ test("the examples of the documentation are searches", () => {
   for (const q of examples) expect(printSearch(parseSearch(q)!)).toBe(q);
 });
 
-describe("what is no search is refused, with the column and what to do", () => {
+describe("what is no search is rejected, with the column and what to do", () => {
   const cases: [q: string, column: number, says: string][] = [
     ['a "b', 3, "not closed"],
     ['"a\\b"', 3, "twice"],
@@ -73,12 +73,12 @@ describe("what is no search is refused, with the column and what to do", () => {
     ["OR a", 1, "missing"],
     ["a OR", 5, "missing"],
     ["a OR OR b", 6, "missing"],
-    ["a - b", 3, "right before"],
-    ["-OR b", 1, "right before"],
-    ["-", 1, "right before"],
+    ["a - b", 3, "directly before"],
+    ["-OR b", 1, "directly before"],
+    ["-", 1, "directly before"],
     ["chanel:a", 1, 'Did you mean "channel:"?'],
     ["a 12:30", 3, "in quotes"],
-    ['"channel":a', 1, "is not a field"],
+    ['"channel":a', 1, "Unknown field"],
     ["channel:", 9, "missing"],
     ["channel: a", 9, "missing"],
     ["plan=", 6, "missing"],

@@ -100,7 +100,7 @@ class Parser {
       of.push(this.#term());
       if (!this.#isAtEnd && !/[\s)]/.test(this.#next)) throw this.#misplaced();
     }
-    if (of.length === 0) throw this.#error("Something to search for is missing here, such as a word.");
+    if (of.length === 0) throw this.#error("A search term is missing here.");
     return of.length === 1 ? of[0]! : { kind: "all", of };
   }
 
@@ -109,14 +109,14 @@ class Parser {
     if (this.#next === "-") {
       this.#at++;
       if (this.#isAtEnd || /[\s)]/.test(this.#next) || this.#isAtOr) {
-        throw this.#error('"-" stands right before what it negates, without a space.', start);
+        throw this.#error('Put "-" directly before what it excludes, without a space.', start);
       }
       return { kind: "not", of: this.#inner(() => this.#term(), start) };
     }
     if (this.#next === "(") {
       this.#at++;
       const search = this.#inner(() => this.#any(), start);
-      if (this.#isAtEnd) throw this.#error('The "(" that stands here is not closed. Add a ")".', start);
+      if (this.#isAtEnd) throw this.#error('This "(" is not closed. Add a ")".', start);
       this.#at++;
       return search;
     }
@@ -128,7 +128,7 @@ class Parser {
       return { kind: "tag", key: text, values: this.#values() };
     }
     if (!/[\p{L}\p{N}]/u.test(text)) {
-      throw this.#error("There is no letter or digit in this text, so no word could be found.", start);
+      throw this.#error("This text has no letters or digits, so it can't be searched for.", start);
     }
     this.#count(start);
     const isPrefix = this.#next === "*";
@@ -142,8 +142,8 @@ class Parser {
       const meant = nearest(name, searchFields);
       const remedy = meant
         ? `Did you mean "${meant}:"?`
-        : `The fields are ${searchFields.join(", ")}; a tag is written key=value, and a text with a colon in quotes.`;
-      throw this.#error(`"${[...name].slice(0, 80).join("")}" is not a field. ${remedy}`, start);
+        : `Fields: ${searchFields.join(", ")}. Write a tag as key=value, and put text with a colon in quotes.`;
+      throw this.#error(`Unknown field "${[...name].slice(0, 80).join("")}". ${remedy}`, start);
     }
     this.#at++;
     const valuesAt = this.#at;
@@ -169,7 +169,7 @@ class Parser {
     const text = this.#take(bare);
     if (text !== "") return text;
     if (this.#isAtEnd || /\s/.test(this.#next)) {
-      throw this.#error('A value is missing here. Write it right behind, or "" for an empty one.');
+      throw this.#error('A value is missing here. Add it without a space, or use "" for an empty value.');
     }
     throw this.#misplaced();
   }
@@ -184,23 +184,18 @@ class Parser {
       }
       if (this.#next === "\\") {
         if (!/["\\]/.test(this.#q.charAt(this.#at + 1))) {
-          throw this.#error(
-            'In quotes, "\\" stands before a quote or another "\\". Write it twice to mean it.',
-          );
+          throw this.#error('In quotes, write a backslash twice: "\\\\".');
         }
         this.#at++;
       }
       text += this.#next;
     }
-    throw this.#error("The text in quotes that begins here is not closed. Add a quote.", start);
+    throw this.#error('This quote is not closed. Add a ".', start);
   }
 
   #inner(parse: () => Search, start: number): Search {
     if (++this.#depth > limits.searchDepth) {
-      throw this.#error(
-        `This is nested more than ${limits.searchDepth} deep. Search for less at once.`,
-        start,
-      );
+      throw this.#error(`A search can be nested at most ${limits.searchDepth} levels deep.`, start);
     }
     const search = parse();
     this.#depth--;
@@ -209,10 +204,7 @@ class Parser {
 
   #count(start: number): void {
     if (++this.#terms > limits.searchTerms) {
-      throw this.#error(
-        `A search has at most ${limits.searchTerms} words and values. Search for less at once.`,
-        start,
-      );
+      throw this.#error(`A search can have at most ${limits.searchTerms} words and values.`, start);
     }
   }
 
@@ -245,7 +237,7 @@ class Parser {
 
   #misplaced(): SearchError {
     return this.#error(
-      `${JSON.stringify(this.#next)} can't stand here. Put the text in quotes to search for it, or add a space.`,
+      `${JSON.stringify(this.#next)} isn't allowed here. Put the text in quotes to search for it, or add a space.`,
     );
   }
 

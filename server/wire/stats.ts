@@ -8,9 +8,9 @@ export const StatsQuery = z.strictObject({
   by: z
     .enum(["minute", "hour", "day", "week"])
     .default("day")
-    .openapi({ description: "Weeks begin on Monday. Default: day." }),
+    .openapi({ description: "Size of a bucket. Weeks begin on Monday. Default: day." }),
   timeZone: z.string().default("UTC").openapi({
-    description: "Whose hours and days, as a name of the IANA database. Default: UTC.",
+    description: "IANA time zone of the buckets. Default: UTC.",
     example: "Europe/Berlin",
   }),
   split: z
@@ -18,11 +18,11 @@ export const StatsQuery = z.strictObject({
     .regex(/^(channel|name|tag\..+)$/, 'must be "channel", "name" or "tag.KEY"')
     .refine(
       (split) => !split.startsWith("tag.") || faultInText(split.slice(4), eventTexts.tagKey) === null,
-      "must name a tag that an event can have",
+      "must be a valid tag key",
     )
     .optional()
     .openapi({
-      description: "A series for each channel, name, or value of a tag: `channel`, `name`, `tag.KEY`.",
+      description: "Returns a series for each channel, name or tag value: `channel`, `name` or `tag.KEY`.",
     }),
   limit: z.coerce
     .number()
@@ -32,12 +32,13 @@ export const StatsQuery = z.strictObject({
     .default(10)
     .openapi({
       type: "integer",
-      description: "With `split`: the largest series, so many; the rest are one. Default: 10.",
+      description:
+        "With `split`: how many series to return, largest first. The rest are combined into one. Default: 10.",
     }),
   users: z
     .enum(["true", "false"])
     .optional()
-    .openapi({ description: "Count the users as well; that reads the events." }),
+    .openapi({ description: "Also counts users, which takes longer." }),
   ...filterParameters,
   from: filterParameters.from.openapi({
     description: "From this moment on, inclusive. Default: 60 minutes, 48 hours, 30 days or 26 weeks.",
@@ -56,19 +57,19 @@ export const Stats = z
     to: z.string().openapi({ format: "date-time" }),
     starts: z
       .array(z.string().openapi({ format: "date-time" }))
-      .openapi({ description: "Where the buckets begin; the first may begin before `from`." }),
+      .openapi({ description: "Start of each bucket. The first may start before `from`." }),
     series: z.array(
       z.object({
         value: z
           .string()
           .nullable()
-          .openapi({ description: "Null for all events, or with `split` for the rest." }),
+          .openapi({ description: "Null for all events, or for the rest with `split`." }),
         total: z.int(),
-        counts: z.array(z.int()).openapi({ description: "For each bucket." }),
+        counts: z.array(z.int()).openapi({ description: "One for each bucket." }),
       }),
     ),
     total: z.int(),
-    users: z.int().optional().openapi({ description: "With `users=true`: how many users had an event." }),
+    users: z.int().optional().openapi({ description: "With `users=true`: the number of users with events." }),
   })
   .openapi("Stats");
 export type Stats = z.infer<typeof Stats>;

@@ -20,13 +20,13 @@ export function faultInText(text: string, rule: TextRule): string | null {
   if (text.length > rule.max) {
     const count = codePoints(text);
     if (count > rule.max) {
-      return `must have at most ${rule.max.toLocaleString("en")} characters, and has ${count.toLocaleString("en")}`;
+      return `must have at most ${rule.max.toLocaleString("en")} characters, not ${count.toLocaleString("en")}`;
     }
   }
   if (rule.filled && text.trim() === "") return "must not be blank";
   const found = (rule.lines ? controlInLines : control).exec(text);
-  if (found) return `must not contain control characters, and has ${codePointName(found[0])}`;
-  if (!text.isWellFormed()) return "must be valid Unicode, and has a lone surrogate";
+  if (found) return `must not contain control characters (found ${codePointName(found[0])})`;
+  if (!text.isWellFormed()) return "must be valid Unicode (found a lone surrogate)";
   return null;
 }
 

@@ -30,7 +30,11 @@ export const UserProperties = z
     for (const [name, value] of entries) {
       const fault = faultInText(name, propertyName);
       if (fault)
-        context.addIssue({ code: "custom", path: [clipped(name)], message: `is a name that ${fault}` });
+        context.addIssue({
+          code: "custom",
+          path: [clipped(name)],
+          message: `is not a valid name: it ${fault}`,
+        });
       else {
         const message = faultInValue(value);
         if (message) context.addIssue({ code: "custom", path: [name], message });
@@ -50,19 +54,21 @@ function faultInValue(value: unknown): string | null {
   if (typeof value === "number") return Number.isFinite(value) ? null : "must be a number of at most 1.8e308";
   return typeof value === "string"
     ? faultInText(value, propertyText)
-    : "must be a text, a number, true, false or null: properties are flat";
+    : "must be a string, number, boolean or null; properties can't be nested";
 }
 
 export const UserListQuery = z.strictObject({
-  prefix: text(eventTexts.userId).optional().openapi({ description: "Only users whose id begins so." }),
+  prefix: text(eventTexts.userId)
+    .optional()
+    .openapi({ description: "Only users whose ID starts with this." }),
   limit: z.coerce
     .number()
     .int("must be a whole number")
     .min(1, "must be at least 1")
     .max(limits.pageUsers, `must be at most ${limits.pageUsers}`)
     .default(100)
-    .openapi({ type: "integer", description: "Users on a page. Default: 100." }),
-  cursor: z.string().optional().openapi({ description: "The `nextCursor` of the page before." }),
+    .openapi({ type: "integer", description: "Users per page. Default: 100." }),
+  cursor: z.string().optional().openapi({ description: "The `nextCursor` of the previous page." }),
   project: projectParameter,
 });
 
@@ -73,7 +79,7 @@ export const UserList = z
     nextCursor: z
       .string()
       .nullable()
-      .openapi({ description: "Where the next page starts, or null at the end." }),
+      .openapi({ description: "The cursor of the next page, or null on the last page." }),
   })
   .openapi("UserList");
 
@@ -81,11 +87,14 @@ export const User = z
   .object({
     userId: z.string(),
     events: z.int(),
-    firstSeenAt: z.string().nullable().openapi({ format: "date-time", description: "Null without events." }),
+    firstSeenAt: z
+      .string()
+      .nullable()
+      .openapi({ format: "date-time", description: "Null if the user has no events." }),
     lastSeenAt: z.string().nullable().openapi({ format: "date-time" }),
-    names: z
-      .array(z.object({ name: z.string(), events: z.int() }))
-      .openapi({ description: `Events by name, the most frequent first; at most ${limits.userNames}.` }),
+    names: z.array(z.object({ name: z.string(), events: z.int() })).openapi({
+      description: `Number of events by name, most frequent first; at most ${limits.userNames} names.`,
+    }),
     properties: UserProperties,
   })
   .openapi("User");

@@ -57,8 +57,8 @@ export function contractServer(): ContractServer {
   });
 
   function record(request: Request, body: unknown): Response {
-    const refused = refuseKey(request);
-    if (refused) return refused;
+    const rejected = rejectKey(request);
+    if (rejected) return rejected;
     const checked = checkEvent(body, Date.now());
     if (Array.isArray(checked)) {
       return problem("body-invalid", { detail: checked[0]!.detail, errors: checked }).toResponse();
@@ -83,8 +83,8 @@ export function contractServer(): ContractServer {
   }
 
   function list(request: Request): Response {
-    const refused = refuseKey(request);
-    if (refused) return refused;
+    const rejected = rejectKey(request);
+    if (rejected) return rejected;
     return Response.json({ ok: true, events: [...events.values()].reverse() });
   }
 
@@ -97,7 +97,7 @@ export function contractServer(): ContractServer {
   };
 }
 
-function refuseKey(request: Request): Response | null {
+function rejectKey(request: Request): Response | null {
   if (request.headers.get("x-api-key") === apiKey) return null;
   return problem("key-invalid", { detail: "This API key is not known." }).toResponse();
 }

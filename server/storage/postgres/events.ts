@@ -66,7 +66,7 @@ export async function createPostgresEvents({
     append: (event) => writer.append(event),
     appendAll: (events) => writer.appendAll(events),
     appendTied: (events, tie) => writer.appendTied(events, tie),
-    keepRefused: (refused, keeping) => writer.keepRefused(refused, keeping),
+    keepRejected: (rejected, keeping) => writer.keepRejected(rejected, keeping),
     page: read.page,
     stream: read.stream,
     find: read.find,

@@ -23,7 +23,7 @@ export function storageProblem(error: unknown): unknown {
   const log = { code, message };
   if (code === diskFull) {
     return problem("storage-full", {
-      detail: "Nothing was stored: the database's disk is full. Send it again later.",
+      detail: "The database's disk is full, so nothing was stored. Try again later.",
       retryAfterSeconds: 30,
       log,
     });
@@ -31,8 +31,8 @@ export function storageProblem(error: unknown): unknown {
   return problem("storage-unavailable", {
     detail:
       code === readOnly
-        ? "The database takes no writes at the moment: it is read-only, or a standby. Send it again later."
-        : "The storage does not answer at the moment. Send it again later.",
+        ? "The database is read-only or a standby, so nothing was stored. Try again later."
+        : "The database does not respond. Try again later.",
     retryAfterSeconds: 5,
     log,
   });

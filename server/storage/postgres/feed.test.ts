@@ -226,16 +226,16 @@ test("of an id that two nodes are sent at once, one stores the event, and both t
   }
 });
 
-test("of a key and of a refused event that two nodes have at once, one stores what is tied to it", async () => {
+test("of a key and of a rejected event that two nodes have at once, one stores what is tied to it", async () => {
   for (let n = 0; n < 10; n++) {
     const { events, control } = { ...nodes[0]!.store, events: nodes[0]!.store.events };
-    await events.keepRefused(
-      [{ projectId, keyId: null, body: "{}", cut: false, problem: "{}", refusedAt: Date.now() }],
+    await events.keepRejected(
+      [{ projectId, keyId: null, body: "{}", cut: false, problem: "{}", rejectedAt: Date.now() }],
       { events: 10, ms: 60_000 },
     );
-    const { id } = await control.selectFrom("refusedEvents").select("id").executeTakeFirstOrThrow();
+    const { id } = await control.selectFrom("rejectedEvents").select("id").executeTakeFirstOrThrow();
     for (const tie of [
-      { kind: "replay", refusedId: id } as const,
+      { kind: "replay", rejectedId: id } as const,
       { kind: "idempotency", key: `${n}`, bodyHash: "", draft: "[]" } as const,
     ]) {
       const verdicts = await Promise.all(

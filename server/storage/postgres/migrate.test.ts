@@ -81,7 +81,7 @@ test("a role that owns its schema and nothing else is enough", async () => {
 test("a PostgreSQL that is too old is refused", () => {
   checkVersion(150_000, "15.0");
   expect(() => checkVersion(140_011, "14.11 (Debian 14.11-1)")).toThrow(
-    "Tidings needs PostgreSQL 15 or newer, and this is 14.11 (Debian 14.11-1). Upgrade the database first.",
+    "Tidings needs PostgreSQL 15 or newer, not 14.11 (Debian 14.11-1). Upgrade the database first.",
   );
 });
 
@@ -110,7 +110,7 @@ test("a database of a newer program is refused, and left as it is", async () => 
   await (await open(url)).close();
   await ask(url, "INSERT INTO tidings_migrations (number, name) VALUES (9999, '9999-later.sql')");
   expect(await messageOf(open(url))).toMatch(
-    /^The database was written by a newer Tidings \(its schema is 9999,/,
+    /^The database was written by a newer version of Tidings \(schema 9999;/,
   );
 });
 

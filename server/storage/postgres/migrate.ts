@@ -31,7 +31,7 @@ export async function migrate(pool: Pool, onInfo: StoreWatch["onInfo"] = () => {
       await client.query(firstTable);
       const version = await versionOf(client, newest);
       const startMs = performance.now();
-      if (version < newest) onInfo("the database is being migrated", { from: version, to: newest });
+      if (version < newest) onInfo("migrating the database", { from: version, to: newest });
       for (const { number, name, sql } of migrations) {
         if (number <= version) continue;
         await client.query(sql);
@@ -39,7 +39,7 @@ export async function migrate(pool: Pool, onInfo: StoreWatch["onInfo"] = () => {
       }
       await client.query("COMMIT");
       const ms = Math.round(performance.now() - startMs);
-      if (version < newest) onInfo("the database is migrated", { from: version, to: newest, ms });
+      if (version < newest) onInfo("migrated the database", { from: version, to: newest, ms });
     }
     failed = false;
   } catch (error) {
@@ -59,7 +59,7 @@ async function versionOf(client: ClientBase, newest: number): Promise<number> {
   const version = rows[0].number as number;
   if (version > newest) {
     throw new UnfitDatabase(
-      `The database was written by a newer Tidings (its schema is ${version}, this program knows ${newest}). Start that version, or restore a backup from before it.`,
+      `The database was written by a newer version of Tidings (schema ${version}; this version supports up to ${newest}). Run that version, or restore an older backup.`,
     );
   }
   return version;
@@ -80,7 +80,7 @@ function readMigrations(): Migration[] {
 function explained(error: Error & { code?: string }): Error {
   if (error.code !== "42501" && error.code !== "3F000") return error;
   return new UnfitDatabase(
-    `Tidings may not make its tables in this database: ${error.message}. Give its role a schema of its own: CREATE SCHEMA tidings AUTHORIZATION tidings; ALTER ROLE tidings SET search_path = tidings.`,
+    `Tidings can't create its tables in this database: ${error.message}. Give its role its own schema: CREATE SCHEMA tidings AUTHORIZATION tidings; ALTER ROLE tidings SET search_path = tidings.`,
     { cause: error },
   );
 }

@@ -209,10 +209,10 @@ describe("the server stays up and recovers by itself", () => {
         headers: { cookie, origin: server.address, "content-type": "application/json" },
         body: JSON.stringify({ name: "n" }),
       });
-    let refused = await make();
+    let answer = await make();
     // The first ones may meet connections that are just being ended.
-    for (let n = 0; n < 5; n++) refused = await make();
-    expect(refused.status).toBe(503);
+    for (let n = 0; n < 5; n++) answer = await make();
+    expect(answer.status).toBe(503);
     await expect(signIn()).rejects.toThrow("Signing in answered 503");
     await expectNotReady("read-only, or a standby");
     await set("off");
@@ -242,7 +242,7 @@ describe("the server stays up and recovers by itself", () => {
   }, 60_000);
 });
 
-test("an outage is two lines of the log, however many requests are refused", async () => {
+test("an outage is two lines of the log, however many requests fail", async () => {
   const own = await startServer({ TIDINGS_DATA: directory, DATABASE_URL: url, TIDINGS_LOG: "warn" });
   const lines = () =>
     own.stdout
@@ -262,7 +262,7 @@ test("an outage is two lines of the log, however many requests are refused", asy
   await until(() => lines().length > 1);
   expect(lines()).toMatchObject([
     { level: 50, msg: expect.stringContaining("begins") },
-    { level: 40, msg: expect.stringContaining("is over"), refusedRequests: 50, seconds: expect.any(Number) },
+    { level: 40, msg: expect.stringContaining("is over"), failedRequests: 50, seconds: expect.any(Number) },
   ]);
   expect((await own.end("SIGTERM")).code).toBe(0);
   await untilWell();
@@ -284,7 +284,7 @@ test("a server whose database goes away at any step of its start waits, and says
     expect([step, isFirst]).toEqual([step, false]);
     await until(async () => (await fetch(`${own.address}/readyz`)).status === 200);
     expect((await own.end("SIGTERM")).code).toBe(0);
-    if (step !== "LISTEN") expect(own.stdout).toContain("is waited for");
+    if (step !== "LISTEN") expect(own.stdout).toContain("waiting for the database");
   }
 }, 60_000);
 
@@ -300,7 +300,7 @@ test("a server that starts before its database waits for it, and says so", async
   await postgres.start();
   const other = await starting;
   expect((await fetch(`${other.address}/readyz`)).status).toBe(200);
-  expect(other.stdout).toContain("the storage does not answer yet and is waited for: connect ECONNREFUSED");
+  expect(other.stdout).toContain("waiting for the database: connect ECONNREFUSED");
   expect(other.stdout).not.toContain(new URL(url).password);
   expect((await other.end("SIGTERM")).code).toBe(0);
   await untilWell();

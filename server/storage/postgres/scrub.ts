@@ -18,7 +18,7 @@ const tables = [
   "channel_counters",
   "channels",
   "deliveries",
-  "refused_events",
+  "rejected_events",
   "idempotency_keys",
   "users",
   "jobs",

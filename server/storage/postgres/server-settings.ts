@@ -16,9 +16,7 @@ export async function checkServer(pool: Pool, onWarning: (text: string) => void)
   checkVersion(Number(settings.get("server_version_num")), settings.get("server_version")!);
   for (const name of durable) {
     if (settings.get(name) !== "off") continue;
-    onWarning(
-      `PostgreSQL has ${name} = off: an event that was acknowledged may be lost in a crash. Switch it on.`,
-    );
+    onWarning(`PostgreSQL has ${name} = off: acknowledged events can be lost in a crash. Turn it on.`);
   }
 }
 
@@ -26,6 +24,6 @@ export async function checkServer(pool: Pool, onWarning: (text: string) => void)
 export function checkVersion(number: number, version: string): void {
   if (number >= oldestVersion) return;
   throw new UnfitDatabase(
-    `Tidings needs PostgreSQL ${oldestVersion / 10_000} or newer, and this is ${version}. Upgrade the database first.`,
+    `Tidings needs PostgreSQL ${oldestVersion / 10_000} or newer, not ${version}. Upgrade the database first.`,
   );
 }

@@ -42,7 +42,7 @@ describe("two nodes under load, with live streams on both", () => {
           await load.untilMore(100);
           await node.start();
         }
-        return { mayRefuse: false };
+        return { mayReject: false };
       }),
     60_000 + rounds * 5_000,
   );
@@ -59,7 +59,7 @@ describe("two nodes under load, with live streams on both", () => {
           await postgres.start();
           await readiness.isBack(recoveryMs);
         }
-        return { mayRefuse: true };
+        return { mayReject: true };
       }),
     60_000 + rounds * 20_000,
   );
@@ -76,7 +76,7 @@ describe("two nodes under load, with live streams on both", () => {
         await load.during(1_000);
         await pgbouncer.start();
         await readiness.isBack(recoveryMs);
-        return { mayRefuse: true };
+        return { mayReject: true };
       });
       await pgbouncer.remove();
     },
@@ -98,7 +98,7 @@ describe("two nodes under load, with live streams on both", () => {
       await load.during(1_000);
       await standby.promote();
       await readiness.isBack(recoveryMs);
-      return { mayRefuse: true };
+      return { mayReject: true };
     });
     address.close();
     await standby.remove();
@@ -114,7 +114,7 @@ type Scene = { nodes: Node[]; load: ReturnType<typeof startLoad> };
 /** Runs a load and live streams on two nodes, and looks afterwards at what everybody was told. */
 async function survive(
   databaseUrl: string,
-  disaster: (scene: Scene) => Promise<{ mayRefuse: boolean }>,
+  disaster: (scene: Scene) => Promise<{ mayReject: boolean }>,
 ): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), "tidings-nodes-"));
   const config = await testConfig({ dataDirectory: directory, databaseUrl });
@@ -122,7 +122,7 @@ async function survive(
   try {
     const streams = await Promise.all([0, 0, 1, 1].map((first) => watchStream(nodes, first)));
     const load = startLoad(nodes, clients, { isAwayAllowed: true });
-    const { mayRefuse } = await disaster({ nodes, load });
+    const { mayReject } = await disaster({ nodes, load });
     await load.untilMore(100);
     const told = await load.stop();
 
@@ -130,7 +130,7 @@ async function survive(
     for (const stream of streams) await stream.expectTold(events);
     expect(told.repeated).toBeGreaterThan(5);
     expect(told.slowestMs).toBeLessThan(answerMs);
-    expect(told.refused > 0).toBe(mayRefuse);
+    expect(told.rejected > 0).toBe(mayReject);
     for (const node of nodes) expect((await node.end("SIGTERM")).code).toBe(0);
     expect(await expectConsistent(config)).toBe(events.length);
   } finally {

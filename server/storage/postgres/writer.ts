@@ -1,6 +1,6 @@
 import { ProblemError } from "../../wire/problems.ts";
 import { type Batch, type BatchAnswer, type Failed, WriteQueue } from "../queue.ts";
-import type { AcceptedEvent, RefusedEvent, RefusedKeeping, Tie, Verdict } from "../store.ts";
+import type { AcceptedEvent, RejectedEvent, RejectedRetention, Tie, Verdict } from "../store.ts";
 import { type Commit, createAppend, type Unit } from "./append.ts";
 import { bigints, integers, texts } from "./arrays.ts";
 import type { Ask } from "./ask.ts";
@@ -9,7 +9,7 @@ import { NewTexts } from "./vocabulary.ts";
 
 /** Batches that are under way at a time: one waits for the disk, or has its answer under way, while the database stores the other. */
 export const batchesMax = 2;
-/** Refused events that go for their age whenever some are kept: more than came, and few enough to hold nobody up. */
+/** Rejected events that go for their age whenever some are kept: more than came, and few enough to hold nobody up. */
 const expiredAtATime = 20;
 
 type Append = ReturnType<typeof createAppend>;
@@ -61,8 +61,8 @@ export class Writer {
     return verdicts;
   }
 
-  keepRefused(refused: readonly RefusedEvent[], keeping: RefusedKeeping): Promise<void> {
-    const kept = this.#queue.addRefused(refused, keeping);
+  keepRejected(rejected: readonly RejectedEvent[], keeping: RejectedRetention): Promise<void> {
+    const kept = this.#queue.addRejected(rejected, keeping);
     this.#scheduleFlush();
     return kept;
   }
@@ -96,7 +96,7 @@ export class Writer {
       .catch((error: Error) => {
         batch.fail(error);
         // What waits would meet the same, each batch after a wait of its own; told now, its client can come again.
-        if (error instanceof ProblemError) this.#queue.refuseAll(error);
+        if (error instanceof ProblemError) this.#queue.rejectAll(error);
       })
       .finally(() => {
         this.#underWay--;
@@ -106,20 +106,20 @@ export class Writer {
   }
 
   async #store(batch: Batch): Promise<void> {
-    const { events, tied, refused } = batch;
+    const { events, tied, rejected } = batch;
     const units: Unit[] = events.map((event) => ({ events: [event], tied: null }));
     for (const each of tied) units.push({ events: each.events, tied: each });
     const [outcomes] = await Promise.all([
       units.length === 0 ? [] : this.#storeUnits(units),
-      // Who sent them is told of the refusal all the same.
-      refused && this.#keepRefused(refused.events, refused.keeping).catch(this.#onError),
+      // Who sent them is told of the rejection all the same.
+      rejected && this.#keepRejected(rejected.events, rejected.keeping).catch(this.#onError),
     ]);
     const errors: Error[] = [];
     batch.settle(answerOf(outcomes, events.length, errors), ({ code }) => errors[Number(code)]!);
   }
 
   /**
-   * Stores units in one transaction. Where one can't be stored, such as an event of a project that is gone, it is not to refuse those that
+   * Stores units in one transaction. Where one can't be stored, such as an event of a project that is gone, it is not to reject those that
    * share its transaction: then in two, and so on.
    */
   async #storeUnits(units: Unit[]): Promise<Outcome[]> {
@@ -150,20 +150,20 @@ export class Writer {
     return stored.verdicts;
   }
 
-  async #keepRefused(refused: readonly RefusedEvent[], keeping: RefusedKeeping): Promise<void> {
-    await this.#ask("SELECT keep_refused($1, $2, $3, $4, $5, $6, $7, $8, $9)", [
-      integers(refused.map(({ projectId }) => projectId)),
-      texts(refused.map(({ keyId }) => keyId)),
+  async #keepRejected(rejected: readonly RejectedEvent[], keeping: RejectedRetention): Promise<void> {
+    await this.#ask("SELECT keep_rejected($1, $2, $3, $4, $5, $6, $7, $8, $9)", [
+      integers(rejected.map(({ projectId }) => projectId)),
+      texts(rejected.map(({ keyId }) => keyId)),
       texts(
-        refused.map(({ body }) => body),
+        rejected.map(({ body }) => body),
         "bytea",
       ),
-      integers(refused.map(({ cut }) => (cut ? 1 : 0))),
-      texts(refused.map(({ problem }) => problem)),
-      bigints(refused.map(({ refusedAt }) => refusedAt)),
+      integers(rejected.map(({ cut }) => (cut ? 1 : 0))),
+      texts(rejected.map(({ problem }) => problem)),
+      bigints(rejected.map(({ rejectedAt }) => rejectedAt)),
       keeping.events,
-      refused.at(-1)!.refusedAt - keeping.ms,
-      refused.length + expiredAtATime,
+      rejected.at(-1)!.rejectedAt - keeping.ms,
+      rejected.length + expiredAtATime,
     ]);
   }
 }

@@ -22,7 +22,7 @@ export class Check {
       this.#thread = thread;
       thread.onmessage = ({ data }: MessageEvent<CheckAnswer>) => {
         this.close();
-        if (data.damage === null) onInfo("looked through the database and found no damage", { ms: data.ms });
+        if (data.damage === null) onInfo("checked the database: no damage found", { ms: data.ms });
         else damage.found(data.damage);
       };
       // It could not open the database, which everybody else will tell of.

@@ -37,6 +37,6 @@ export class Damage {
 
 export function damagedDatabase(file: string, what: string): Error {
   return new Error(
-    `The database ${file} is damaged: ${what}. Stop Tidings, copy the data directory to keep what is there, and restore a backup or save what can be read: see "A damaged database" in docs/settings.md.`,
+    `The database ${file} is damaged: ${what}. Stop Tidings, copy the data directory, then restore a backup or salvage what can be read. See "A damaged database" in docs/settings.md.`,
   );
 }

@@ -104,10 +104,10 @@ function refusal(file: string): string | null {
   const size = sizeOf(file);
   if (size <= 0 && beside.length > 0) {
     const names = beside.join(", ");
-    return `${file} is ${size === 0 ? "empty" : "missing"}, and this directory has been in use: ${names} ${beside.length > 1 ? "are" : "is"} there. Put the database back, or restore a backup (docs/settings.md, "Backups"). To begin anew without what was recorded, remove ${names} first.`;
+    return `${file} is ${size === 0 ? "empty" : "missing"}, but this directory has been in use: it contains ${names}. Put the database back, or restore a backup (docs/settings.md, "Backups"). To start over and lose everything recorded, remove ${names} first.`;
   }
   if (sizeOf(openMarker(file)) >= 0 && sizeOf(`${file}-wal`) < 0) {
-    return `${file}-wal is missing. The last process here ended without closing the database, and what it recorded last is in that file: put it back. If it is lost, or you have restored a backup or opened the database with another program since, remove ${openMarker(file)}, and start again.`;
+    return `${file}-wal is missing. The last process ended without closing the database, and its latest events are in that file: put it back. If the file is lost, or you have since restored a backup or opened the database with another program, remove ${openMarker(file)} and start again.`;
   }
   return null;
 }

@@ -32,7 +32,7 @@ export function storageProblem(code: string, message: string): ProblemError | St
   const log = { code, message };
   if (code === "SQLITE_FULL" || code === "SQLITE_IOERR_SHMSIZE") {
     return problem("storage-full", {
-      detail: "Nothing was stored: the server's disk is full. Send it again later.",
+      detail: "The server's disk is full, so nothing was stored. Try again later.",
       retryAfterSeconds: 30,
       log,
     });
@@ -41,12 +41,12 @@ export function storageProblem(code: string, message: string): ProblemError | St
   if (isDamage(code)) {
     return problem("storage-damaged", {
       detail:
-        "The server's database is damaged, and this needs what can't be read. The server's log says what to do.",
+        "The server's database is damaged, and this request needs data that can't be read. See the server's log.",
     });
   }
   if (unavailable.test(code)) {
     return problem("storage-unavailable", {
-      detail: "The storage does not answer at the moment. Send it again later.",
+      detail: "The database does not respond. Try again later.",
       retryAfterSeconds: 5,
       log,
     });

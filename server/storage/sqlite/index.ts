@@ -98,7 +98,7 @@ export async function openSqliteStore(
     page,
     appendAll: (events) => writer.appendAll(events),
     appendTied: (events, tie) => writer.appendTied(events, tie),
-    keepRefused: (refused, keeping) => writer.keepRefused(refused, keeping),
+    keepRejected: (rejected, keeping) => writer.keepRejected(rejected, keeping),
     stream,
     find: (projectId, id) => reader.ask<string | null>({ kind: "find", projectId, id }),
     arrivedAfter: (projectId, moment, limit) =>

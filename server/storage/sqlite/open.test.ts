@@ -75,14 +75,14 @@ test("a database of a newer program is refused with a sentence that says what to
   change("PRAGMA user_version = 99");
   expect(() => migrate(directory)).toThrow(
     new RegExp(
-      `written by a newer Tidings \\(its schema is 99, this program knows ${newest}\\).*Start that version`,
+      `written by a newer version of Tidings \\(schema 99; this version supports up to ${newest}\\).*Run that version`,
     ),
   );
   const { code, stderr } = await runTidings(["key", "create", "--project", "p", "--name", "n"], {
     TIDINGS_DATA: directory,
   });
   expect(code).toBe(1);
-  expect(stderr).toContain("written by a newer Tidings");
+  expect(stderr).toContain("written by a newer version of Tidings");
   const database = openForReading(databaseFile(directory));
   expect(database.query("PRAGMA user_version").get()).toEqual({ user_version: 99 });
   database.close();
@@ -154,11 +154,11 @@ test("a server that migrates says that it is up, tells of it in the log, and lea
   const { stdout } = await server.end("SIGTERM");
   const lines = stdout.trimEnd().split("\n");
   expect(lines.map((line) => (JSON.parse(line) as { msg: string }).msg)).toEqual([
-    "the database is being migrated",
-    "a snapshot of the database was made",
-    "the database is migrated",
-    "open setupLink once to make your account",
-    expect.stringContaining("listens on http://127.0.0.1:"),
+    "migrating the database",
+    "saved a snapshot of the database",
+    "migrated the database",
+    "open setupLink to create your account",
+    expect.stringContaining("is listening on http://127.0.0.1:"),
     expect.stringContaining("stopping"),
     "stopped",
   ]);

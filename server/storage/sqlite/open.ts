@@ -106,7 +106,7 @@ function migrateIn(database: Database, file: string, onStep: OnStep): void {
   const isCurrent = (version: number): boolean => {
     if (version > to) {
       throw new Error(
-        `The database ${file} was written by a newer Tidings (its schema is ${version}, this program knows ${to}). Start that version, or restore the snapshot that it left beside the file.`,
+        `The database ${file} was written by a newer version of Tidings (schema ${version}; this version supports up to ${to}). Run that version, or restore the snapshot it saved beside the file.`,
       );
     }
     return version === to;
@@ -116,10 +116,10 @@ function migrateIn(database: Database, file: string, onStep: OnStep): void {
   const startMs = performance.now();
   const sinceMs = (ms: number) => Math.round(performance.now() - ms);
   if (from > 0) {
-    onStep("the database is being migrated", { file, from, to });
+    onStep("migrating the database", { file, from, to });
     const copy = `${file}${snapshotMark}${to}`;
     snapshot(database, copy);
-    onStep("a snapshot of the database was made", { file: copy, ms: sinceMs(startMs) });
+    onStep("saved a snapshot of the database", { file: copy, ms: sinceMs(startMs) });
   }
   database.run("BEGIN IMMEDIATE");
   try {
@@ -138,8 +138,8 @@ function migrateIn(database: Database, file: string, onStep: OnStep): void {
     database.run("ROLLBACK");
     throw error;
   }
-  if (from > 0) onStep("the database is migrated", { file, from, to, ms: sinceMs(startMs) });
-  else onStep("made a new database", { file });
+  if (from > 0) onStep("migrated the database", { file, from, to, ms: sinceMs(startMs) });
+  else onStep("created a new database", { file });
 }
 
 /** The same, on a thread of its own where it may take long: a server that starts answers meanwhile. */

@@ -32,33 +32,33 @@ async function listed(app: App): Promise<string[]> {
 const long = { channel: "a", name: "long", description: "word ".repeat(1_000) };
 
 /** Posts from eight clients until one is not told 201, and gives what all were told. */
-async function postUntilRefused(app: App): Promise<{ stored: string[]; refusals: Told[] }> {
+async function postUntilRejected(app: App): Promise<{ stored: string[]; rejections: Told[] }> {
   const stored: string[] = [];
-  const refusals: Told[] = [];
+  const rejections: Told[] = [];
   await Promise.all(
     Array.from({ length: 8 }, async () => {
-      while (refusals.length === 0) {
+      while (rejections.length === 0) {
         const told = await post(app, long);
         if (told.status === 201) stored.push(told.id!);
-        else refusals.push(told);
+        else rejections.push(told);
       }
     }),
   );
-  return { stored, refusals };
+  return { stored, rejections };
 }
 
 describe.skipIf(!canMount)("a disk", () => {
-  test("that is full refuses with 507, is read from, and takes events again once there is space", async () => {
+  test("that is full rejects with 507, is read from, and takes events again once there is space", async () => {
     using disk = smallDisk(16);
     await using app = await testProcess({ dataDirectory: disk.directory });
     disk.fill(8);
-    const { stored, refusals } = await postUntilRefused(app);
-    for (const told of refusals) {
+    const { stored, rejections } = await postUntilRejected(app);
+    for (const told of rejections) {
       expect(told).toMatchObject({ status: 507, type: "/problems/storage-full", retryAfter: "30" });
     }
     expect(stored.length).toBeGreaterThan(100);
     expect(await listed(app)).toEqual(stored.toSorted());
-    // Small ones may still find a place; what is refused is refused, and never half there.
+    // Small ones may still find a place; what is rejected is rejected, and never half there.
     disk.fill();
     const small = await Promise.all(
       Array.from({ length: 200 }, () => post(app, { channel: "b", name: "s" })),
@@ -78,7 +78,7 @@ describe.skipIf(!canMount)("a disk", () => {
     expect(await listed(app)).toEqual([...stored, after.id!].toSorted());
   }, 60_000);
 
-  test("that became read-only refuses with 503 and is read from", async () => {
+  test("that became read-only rejects with 503 and is read from", async () => {
     using disk = thinDisk(24);
     await using app = await testProcess({ dataDirectory: disk.directory });
     const before = await post(app, long);
@@ -134,15 +134,15 @@ describe.skipIf(!canMount)("a disk", () => {
   }, 60_000);
 });
 
-test("a write that fails is refused with 503, and the next one is stored where it can be", async () => {
+test("a write that fails is rejected with 503, and the next one is stored where it can be", async () => {
   await using app = await testProcess();
   const limitFile = (bytes: string) =>
     Bun.spawnSync(["prlimit", "--pid", `${app.pid}`, `--fsize=${bytes}:unlimited`]);
   const before = await post(app, long);
   // The kernel refuses to make a file longer (EFBIG), which SQLite knows as an I/O error and not as a full disk.
   if (!limitFile("20000").success) return console.log("Left out: there is no prlimit here.");
-  const refused = await Promise.all(Array.from({ length: 20 }, () => post(app, long)));
-  for (const told of refused) {
+  const rejected = await Promise.all(Array.from({ length: 20 }, () => post(app, long)));
+  for (const told of rejected) {
     expect(told).toMatchObject({ status: 503, type: "/problems/storage-unavailable", retryAfter: "5" });
   }
   expect(await listed(app)).toEqual([before.id!]);
@@ -151,7 +151,7 @@ test("a write that fails is refused with 503, and the next one is stored where i
   expect(await listed(app)).toEqual([before.id!, after.id!].toSorted());
 });
 
-test("a database that another process holds for long refuses with 503, and each event is stored or refused", async () => {
+test("a database that another process holds for long rejects with 503, and each event is stored or rejected", async () => {
   await using app = await testProcess();
   const other = openForWriting(databaseFile(app.config.dataDirectory));
   other.run("BEGIN IMMEDIATE");
@@ -170,13 +170,13 @@ test("a database that another process holds for long refuses with 503, and each 
   const stored = await late;
   expect(stored.status).toBe(201);
   expect(await listed(app)).toEqual([stored.id!]);
-  // Only the two batches that the writer had waited in vain: the others were refused with the first, without a wait of
+  // Only the two batches that the writer had waited in vain: the others were rejected with the first, without a wait of
   // their own.
   const { stdout } = await app.end("SIGTERM");
   expect(stdout.match(/SQLITE_BUSY/g)!.length).toBeLessThanOrEqual(2);
 }, 30_000);
 
-test("more than may wait is refused with 503 in bounded memory, and what was accepted is stored", async () => {
+test("more than may wait is rejected with 503 in bounded memory, and what was accepted is stored", async () => {
   await using app = await testProcess();
   const other = openForWriting(databaseFile(app.config.dataDirectory));
   await post(app, { channel: "a", name: "first" });

@@ -24,20 +24,20 @@ export function createAppendTied(database: Database, append: (events: BatchEvent
   const selectKey = database.prepare<{ createdAt: number }, [number, string, number]>(
     "SELECT created_at AS createdAt FROM idempotency_keys WHERE project_id = ?1 AND key = ?2 AND created_at >= ?3",
   );
-  const selectRefused = database.prepare<{ id: number }, [number, number]>(
-    "SELECT id FROM refused_events WHERE id = ?1 AND project_id = ?2",
+  const selectRejected = database.prepare<{ id: number }, [number, number]>(
+    "SELECT id FROM rejected_events WHERE id = ?1 AND project_id = ?2",
   );
-  const dropRefused = database.prepare("DELETE FROM refused_events WHERE id = ?1");
+  const dropRejected = database.prepare("DELETE FROM rejected_events WHERE id = ?1");
 
   return function appendTied({ batch, tie }: TiedBatch): Verdict[] | null {
     const events = decodeBatch(batch);
     const { projectId, receivedMs: now } = events[0]!;
-    if (tie.kind === "replay" && selectRefused.get(tie.refusedId, projectId) === null) return null;
+    if (tie.kind === "replay" && selectRejected.get(tie.rejectedId, projectId) === null) return null;
     const expiredMs = now - limits.idempotencyMs;
     if (tie.kind === "idempotency" && selectKey.get(projectId, tie.key, expiredMs) !== null) return null;
     const verdicts = append(events);
     if (verdicts.every(({ kind }) => kind === "crowded")) return verdicts;
-    if (tie.kind === "replay") dropRefused.run(tie.refusedId);
+    if (tie.kind === "replay") dropRejected.run(tie.rejectedId);
     else {
       insertKey.run(projectId, tie.key, tie.bodyHash, tie.draft, JSON.stringify(verdicts), now);
       dropExpiredKeys.run(expiredMs, expiredAtATime);

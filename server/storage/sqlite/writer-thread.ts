@@ -4,7 +4,7 @@
  */
 import type { SQLQueryBindings } from "bun:sqlite";
 import type { BatchAnswer, BatchNews, Failed } from "../queue.ts";
-import type { OneEvent, RefusedEvent, RefusedKeeping, Removal, Removed, Verdict } from "../store.ts";
+import type { OneEvent, RejectedEvent, RejectedRetention, Removal, Removed, Verdict } from "../store.ts";
 import { createAppend } from "./append.ts";
 import { decodeBatch } from "./batch.ts";
 import { createCounting } from "./counting.ts";
@@ -13,7 +13,7 @@ import { StatementError, storageProblem } from "./failure.ts";
 import { createRemove } from "./forget.ts";
 import { createMerging } from "./merging.ts";
 import { databaseFile, openForWriting } from "./open.ts";
-import { createKeepRefused } from "./refused.ts";
+import { createKeepRejected } from "./rejected.ts";
 import { createScrub, type ScrubStep } from "./scrub.ts";
 import { createAppendTied, type TiedBatch } from "./tied.ts";
 
@@ -23,7 +23,7 @@ export type AppendRequest = {
   kind: "append";
   batch: string;
   tied?: TiedBatch[];
-  refused?: { events: RefusedEvent[]; keeping: RefusedKeeping };
+  rejected?: { events: RejectedEvent[]; keeping: RejectedRetention };
 };
 
 export type WriterRequest =
@@ -56,7 +56,7 @@ const merging = createMerging(database);
 const digests = createDigestWrite(database);
 const append = createAppend(database, counting, merging, digests);
 const appendTied = createAppendTied(database, append);
-const keepRefused = createKeepRefused(database);
+const keepRejected = createKeepRejected(database);
 const remove = createRemove(database, counting, merging, digests);
 const scrub = createScrub(database, digests);
 const deleteEmptyChannel = database.prepare(
@@ -81,21 +81,21 @@ function committed<Result>(work: () => Result): Result {
   }
 }
 
-function appendBatch({ batch, tied = [], refused }: AppendRequest): AppendAnswer {
+function appendBatch({ batch, tied = [], rejected }: AppendRequest): AppendAnswer {
   const events = decodeBatch(batch);
   try {
     return committed(() => {
       const verdicts = append(events);
       const tiedVerdicts = tied.map(appendTied);
-      if (refused) keepRefused(refused.events, refused.keeping);
+      if (rejected) keepRejected(rejected.events, rejected.keeping);
       return appended(verdicts, tiedVerdicts);
     });
   } catch (error) {
     if (!(storageProblem(failed(error).code, "") instanceof StatementError)) throw error;
-    // One event that can't be stored, such as one of a project that is gone, is not to refuse those that share its commit.
+    // One event that can't be stored, such as one of a project that is gone, is not to reject those that share its commit.
     const verdicts = events.map((event) => alone(() => append([event])[0]!));
     const tiedVerdicts = tied.map((each) => alone(() => appendTied(each)));
-    if (refused) alone(() => keepRefused(refused.events, refused.keeping));
+    if (rejected) alone(() => keepRejected(rejected.events, rejected.keeping));
     return appended(verdicts, tiedVerdicts);
   }
 }

@@ -3,8 +3,8 @@ import { type Batch, type Failed, type OnCreated, WriteQueue } from "../queue.ts
 import type {
   AcceptedEvent,
   OneEvent,
-  RefusedEvent,
-  RefusedKeeping,
+  RejectedEvent,
+  RejectedRetention,
   Removal,
   Removed,
   Tie,
@@ -112,8 +112,8 @@ export class Writer {
     return verdicts;
   }
 
-  keepRefused(refused: readonly RefusedEvent[], keeping: RefusedKeeping): Promise<void> {
-    const kept = this.#queue.addRefused(refused, keeping);
+  keepRejected(rejected: readonly RejectedEvent[], keeping: RejectedRetention): Promise<void> {
+    const kept = this.#queue.addRejected(rejected, keeping);
     this.#scheduleFlush();
     return kept;
   }
@@ -240,7 +240,7 @@ export class Writer {
       const error = this.#failure(answer);
       batch.fail(error);
       // What waits would meet the same, each batch after a wait of its own; told now, its client can come again.
-      if (error instanceof ProblemError) this.#queue.refuseAll(error);
+      if (error instanceof ProblemError) this.#queue.rejectAll(error);
     });
   }
 
@@ -278,13 +278,13 @@ export class Writer {
   }
 }
 
-function requestOf({ events, tied, refused }: Batch): AppendRequest {
+function requestOf({ events, tied, rejected }: Batch): AppendRequest {
   return {
     kind: "append",
     batch: encodeBatch(events),
     ...(tied.length > 0 && {
       tied: tied.map(({ events, tie }) => ({ batch: encodeBatch(events), tie })),
     }),
-    ...(refused && { refused }),
+    ...(rejected && { rejected }),
   };
 }

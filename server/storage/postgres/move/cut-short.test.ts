@@ -58,7 +58,7 @@ test("killed at any moment, it is completed by another run", async () => {
   const early = await runTidings(["serve"], { DATABASE_URL: url, TIDINGS_DATA: newDirectory(), PORT: "0" });
   expect([early.code, early.stderr]).toEqual([
     1,
-    "Tidings can't start: A data directory is being moved into this database, or was in part. Run tidings migrate-to again until it says that everything agrees.\n",
+    "Tidings can't start: A move into this database is unfinished. Run tidings migrate-to again until it says that everything matches.\n",
   ]);
   await expectMoved(url, directory);
   await expectPostgresConsistent(url);
@@ -76,7 +76,7 @@ test("a batch that the database does not take leaves nothing behind that the nex
   const { code, stderr } = await migrateTo(url, directory);
   expect([code, stderr.split("\n").at(-2)]).toEqual([
     1,
-    "The move was cut short: no room. Run the same command again: it goes on where this one ended.",
+    "The move stopped: no room. Run the same command again to continue.",
   ]);
   await asked(url, "DROP TRIGGER fail ON events");
   await expectMoved(url, directory);
@@ -99,7 +99,7 @@ test("cut off from its database, and stopped from the keyboard, it says how to g
   );
   expect([await child.exited, await stderr]).toEqual([
     1,
-    expect.stringContaining("Run the same command again: it goes on where this one ended."),
+    expect.stringContaining("Run the same command again to continue."),
   ]);
   expect(await stderr).not.toContain("    at ");
 

@@ -16,7 +16,7 @@ import {
 } from "../../../testing/moves.ts";
 import { runTidings, startServer } from "../../../testing/server-process.ts";
 import { prepare, testConfig } from "../../../testing/test-app.ts";
-import type { RefusedEvent } from "../../../wire/refused-event.ts";
+import type { RejectedEvent } from "../../../wire/rejected-event.ts";
 import type { User } from "../../../wire/user.ts";
 import { openStore } from "../../open.ts";
 import { databaseFile, openForReading } from "../../sqlite/open.ts";
@@ -94,7 +94,7 @@ describe("a data directory with something of everything", () => {
     expect(counts).toMatchObject({
       "events of default": rows.own.toLocaleString("en"),
       "idempotency keys": "2",
-      "refused events": "4",
+      "rejected events": "4",
       accounts: "2",
       users: "1",
       jobs: "2",
@@ -142,7 +142,7 @@ describe("a data directory with something of everything", () => {
     expect(await expectPostgresConsistent(url)).toBe(rows);
   });
 
-  test("goes on in a server: its keys, sessions, refused events, answers and numbers", async () => {
+  test("goes on in a server: its keys, sessions, rejected events, answers and numbers", async () => {
     const server = await startServer({ DATABASE_URL: url, TIDINGS_DATA: newDirectory() });
     const request = (path: string, init: RequestInit = {}) => fetch(server.address + path, init);
     try {
@@ -155,9 +155,9 @@ describe("a data directory with something of everything", () => {
         body: '{"channel":"c","name":"once"}',
       });
       expect([once.status, once.headers.get("idempotent-replayed")]).toEqual([201, "true"]);
-      const refusals = await request("/api/events/refused", { headers });
-      const { refused } = (await refusals.json()) as { refused: RefusedEvent[] };
-      expect(refused.map(({ body }) => body)).toContain('{"channel":\0"💰');
+      const rejections = await request("/api/events/rejected", { headers });
+      const { rejected } = (await rejections.json()) as { rejected: RejectedEvent[] };
+      expect(rejected.map(({ body }) => body)).toContain('{"channel":\0"💰');
       const { user } = (await (await request("/api/users/u%2F1", { headers })).json()) as { user: User };
       expect(JSON.stringify(user.properties)).toBe('{"__proto__":"kept","plan":"pro","seats":5,"note":null}');
       const posted = await request("/api/events", {
@@ -191,10 +191,7 @@ describe("a data directory with something of everything", () => {
     const { code, stderr } = await migrateTo(url, filled.directory);
     expect([code, stderr.split("\n").slice(1)]).toEqual([
       1,
-      [
-        "That database holds something already that was not moved there, or was worked on since. Give the address of an empty one.",
-        "",
-      ],
+      ["That database already contains other data, or was used since the move. Use an empty database.", ""],
     ]);
   });
 });

@@ -74,9 +74,7 @@ async function refuseOther(source: Source, target: Target): Promise<void> {
   const [here, there] = [source.setting("authSecret"), await target.setting("authSecret")];
   const isOther = there !== null && there !== here;
   if (isOther || (await target.hasOtherAccounts(source.accountIds()))) {
-    throw new MoveRefused(
-      "Another data directory is being moved to that database. Give the address of an empty one.",
-    );
+    throw new MoveRefused("Another data directory is being moved to that database. Use an empty database.");
   }
 }
 

@@ -71,7 +71,7 @@ describe("it refuses, and says why", () => {
         TIDINGS_DATA: filled.directory,
       });
       expect(code).toBe(1);
-      expect(stderr).toStartWith("The address must be an address such as postgres://");
+      expect(stderr).toStartWith("The database must be a URL such as postgres://");
       expect(stderr + stdout).not.toContain("secret");
     }
   });
@@ -103,7 +103,7 @@ describe("it refuses, and says why", () => {
     database.run("PRAGMA user_version = 999");
     database.close();
     const { code, stderr } = await migrateTo(await newDatabase(), directory);
-    expect([code, stderr]).toEqual([1, expect.stringContaining("was written by a newer Tidings")]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining("was written by a newer version of Tidings")]);
   });
 
   test("a directory with which a server works; and none starts while it is moved", async () => {

@@ -30,7 +30,7 @@ export class Source {
   constructor(dataDirectory: string) {
     const file = databaseFile(dataDirectory);
     if (!existsSync(file)) {
-      throw new MoveRefused(`There is no ${file}. TIDINGS_DATA names the directory that is to be moved.`);
+      throw new MoveRefused(`There is no ${file}. Set TIDINGS_DATA to the directory to move.`);
     }
     this.#database = openAlone(file, dataDirectory);
     const columns = this.#database.query<{ name: string; type: string }, [string]>(
@@ -182,7 +182,7 @@ function openAlone(file: string, dataDirectory: string): Database {
     const { code, message } = error as Partial<SQLiteError> & { message: string };
     if (!code?.startsWith("SQLITE_BUSY")) throw new MoveRefused(message);
     throw new MoveRefused(
-      `Something works on ${file}, as a server does. Stop it first: what it takes from now on would not be moved.`,
+      `${file} is in use, probably by a server. Stop it first: events that it records now would not be moved.`,
     );
   }
 }

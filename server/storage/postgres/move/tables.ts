@@ -24,7 +24,7 @@ export const tables: readonly Table[] = [
   { name: "keys", key: ["id"] },
   { name: "destinations", key: ["id"] },
   { name: "deliveries", key: ["id"], numbered: true },
-  { name: "refused_events", key: ["id"], bytes: ["body"], numbered: true },
+  { name: "rejected_events", key: ["id"], bytes: ["body"], numbered: true },
   { name: "idempotency_keys", key: ["project_id", "key"] },
   { name: "users", key: ["project_id", "user_id"] },
   { name: "jobs", key: ["id"] },

@@ -18,7 +18,7 @@ export async function takeOver(pool: Pool): Promise<void> {
     if (state === undefined) return;
     if (state !== moving.done) {
       throw new UnfitDatabase(
-        "A data directory is being moved into this database, or was in part. Run tidings migrate-to again until it says that everything agrees.",
+        "A move into this database is unfinished. Run tidings migrate-to again until it says that everything matches.",
       );
     }
     await pool.query("DELETE FROM settings WHERE name = $1 AND value = $2", [movingSetting, moving.done]);

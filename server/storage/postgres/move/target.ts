@@ -87,7 +87,7 @@ export class Target {
     );
     if (begun.length === 0) {
       throw new MoveRefused(
-        "That database holds something already that was not moved there, or was worked on since. Give the address of an empty one.",
+        "That database already contains other data, or was used since the move. Use an empty database.",
       );
     }
   }
@@ -212,7 +212,7 @@ export class Target {
     const units = events.map((event) => ({ events: [event], tied: null }));
     const stored = this.#append(units).then(({ commit }) => {
       if (commit.shift > 0 || commit.created.length < events.length) {
-        throw new Error("Somebody else stores events in that database");
+        throw new Error("Another process stores events in that database");
       }
     });
     stored.catch(() => {});

@@ -4,24 +4,24 @@ import { scenarios, send } from "../testing/scenarios.ts";
 import { testProcess } from "../testing/server-process.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
 import { limits } from "../wire/limits.ts";
-import type { RefusedEvent } from "../wire/refused-event.ts";
+import type { RejectedEvent } from "../wire/rejected-event.ts";
 
 let app: TestApp;
 beforeAll(async () => {
-  app = await testApp({ refusedEvents: 50 });
+  app = await testApp({ rejectedEvents: 50 });
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
 const ok = { channel: "payments", name: "Payment received" };
 const bad = { channel: "payments", name: 7 };
 
-type Page = { refused: RefusedEvent[]; nextCursor: string | null };
+type Page = { rejected: RejectedEvent[]; nextCursor: string | null };
 
-async function refusedOf(key?: string, query = ""): Promise<Page> {
-  return (await (await app.request(`/api/events/refused${query}`, {}, key)).json()) as Page;
+async function rejectedOf(key?: string, query = ""): Promise<Page> {
+  return (await (await app.request(`/api/events/rejected${query}`, {}, key)).json()) as Page;
 }
 
-/** A project of its own, with nothing refused yet. */
+/** A project of its own, with nothing rejected yet. */
 async function newKey(): Promise<string> {
   const name = `p${Math.random().toString(36).slice(2)}`;
   return (await app.another(name, `${name}@example.com`)).secret;
@@ -29,16 +29,16 @@ async function newKey(): Promise<string> {
 
 function replay(id: string, body?: unknown, key?: string): Promise<Response> {
   return app.request(
-    `/api/events/refused/${id}/replay`,
+    `/api/events/rejected/${id}/replay`,
     { method: "POST", ...(body !== undefined && { body: JSON.stringify(body) }) },
     key,
   );
 }
 
 const remove = (id: string, key?: string) =>
-  app.request(`/api/events/refused/${id}`, { method: "DELETE" }, key);
+  app.request(`/api/events/rejected/${id}`, { method: "DELETE" }, key);
 
-describe("an event that was refused is kept", () => {
+describe("an event that was rejected is kept", () => {
   const json = { "content-type": "application/json" };
   const ndjson = { "content-type": "application/x-ndjson" };
   const cases: [name: string, headers: Record<string, string>, sent: string, kept: string, type: string][] = [
@@ -67,19 +67,19 @@ describe("an event that was refused is kept", () => {
       const before = Date.now();
       const response = await send(app, { headers, body, key });
       expect(response.status).toBeGreaterThan(201);
-      const { refused, nextCursor } = await refusedOf(key);
+      const { rejected, nextCursor } = await rejectedOf(key);
       expect(nextCursor).toBeNull();
-      expect(refused).toEqual([
+      expect(rejected).toEqual([
         {
           id: expect.any(String),
           body: kept,
           cut: false,
           problem: expect.objectContaining({ ok: false, type: `/problems/${type}` }),
           key: { id: expect.any(String), name: "test", ending: key.slice(-4) },
-          refusedAt: expect.any(String),
+          rejectedAt: expect.any(String),
         },
       ]);
-      expect(Date.parse(refused[0]!.refusedAt)).toBeWithin(before, Date.now() + 1);
+      expect(Date.parse(rejected[0]!.rejectedAt)).toBeWithin(before, Date.now() + 1);
     });
   }
 
@@ -87,34 +87,34 @@ describe("an event that was refused is kept", () => {
     await app.another("Session", "session@example.com");
     const headers = { ...json, cookie: await app.signIn("session@example.com"), origin: app.address };
     await app.request("/api/events", { method: "POST", headers, body: JSON.stringify(bad) });
-    const response = await app.request("/api/events/refused", { headers });
-    expect(await response.json()).toMatchObject({ refused: [{ body: JSON.stringify(bad), key: null }] });
+    const response = await app.request("/api/events/rejected", { headers });
+    expect(await response.json()).toMatchObject({ rejected: [{ body: JSON.stringify(bad), key: null }] });
   });
 
   test("with its beginning alone where it is long, and can't be replayed without a body", async () => {
     const key = await newKey();
-    const body = { ...bad, description: "x".repeat(limits.refusedBodyCharacters) };
+    const body = { ...bad, description: "x".repeat(limits.rejectedBodyCharacters) };
     await app.post(body, key);
-    const { refused } = await refusedOf(key);
-    expect(refused).toMatchObject([
-      { cut: true, body: JSON.stringify(body).slice(0, limits.refusedBodyCharacters) },
+    const { rejected } = await rejectedOf(key);
+    expect(rejected).toMatchObject([
+      { cut: true, body: JSON.stringify(body).slice(0, limits.rejectedBodyCharacters) },
     ]);
-    expect((await replay(refused[0]!.id, undefined, key)).status).toBe(422);
-    expect((await replay(refused[0]!.id, ok, key)).status).toBe(201);
+    expect((await replay(rejected[0]!.id, undefined, key)).status).toBe(422);
+    expect((await replay(rejected[0]!.id, ok, key)).status).toBe(201);
   });
 
   test("nested however deeply", async () => {
     const key = await newKey();
     const deep = `[${"[".repeat(100_000)}${"]".repeat(100_000)}]`;
     expect((await send(app, { body: `[${deep}, ${JSON.stringify(ok)}]`, key })).status).toBe(207);
-    expect((await refusedOf(key)).refused).toHaveLength(1);
+    expect((await rejectedOf(key)).rejected).toHaveLength(1);
   });
 
   test("unless it has no key, or is too large", async () => {
-    const { refused: before } = await refusedOf();
+    const { rejected: before } = await rejectedOf();
     expect((await send(app, { body: bad, key: null })).status).toBe(401);
     expect((await send(app, { body: `{"channel":"${"x".repeat(limits.eventBytes)}"}` })).status).toBe(413);
-    expect((await refusedOf()).refused).toEqual(before);
+    expect((await rejectedOf()).rejected).toEqual(before);
   });
 
   test("up to a number, and the oldest go first", async () => {
@@ -127,9 +127,9 @@ describe("an event that was refused is kept", () => {
     await app.post({ ...bad, icon: "last" }, key);
     const seen: string[] = [];
     for (let query = "?limit=7"; ; ) {
-      const { refused, nextCursor } = await refusedOf(key, query);
-      expect(refused.length).toBeLessThanOrEqual(7);
-      seen.push(...refused.map(({ body }) => JSON.parse(body).icon));
+      const { rejected, nextCursor } = await rejectedOf(key, query);
+      expect(rejected.length).toBeLessThanOrEqual(7);
+      seen.push(...rejected.map(({ body }) => JSON.parse(body).icon));
       if (nextCursor === null) break;
       query = `?limit=7&cursor=${nextCursor}`;
     }
@@ -139,48 +139,56 @@ describe("an event that was refused is kept", () => {
   scenarios(
     () => app,
     [
-      { name: "and listed by known parameters alone", path: "/api/events/refused?chanel=x", status: 400 },
-      { name: "and listed from a known cursor alone", path: "/api/events/refused?cursor=x", status: 400 },
-      { name: "and listed 200 at a time at most", path: "/api/events/refused?limit=201", status: 400 },
+      { name: "and listed by known parameters alone", path: "/api/events/rejected?chanel=x", status: 400 },
+      { name: "and listed from a known cursor alone", path: "/api/events/rejected?cursor=x", status: 400 },
+      { name: "and listed 200 at a time at most", path: "/api/events/rejected?limit=201", status: 400 },
     ],
   );
 });
 
 test("a setting switches the keeping off, and another bounds the days", async () => {
-  for (const change of [{ refusedEvents: 0 }, { refusedDays: 0 }]) {
+  for (const change of [{ rejectedEvents: 0 }, { rejectedDays: 0 }]) {
     await using off = await testApp(change);
     expect((await off.post(bad)).status).toBe(422);
     // Of the same millisecond it may still be seen.
     await Bun.sleep(2);
-    expect(await (await off.request("/api/events/refused")).json()).toMatchObject({ refused: [] });
+    expect(await (await off.request("/api/events/rejected")).json()).toMatchObject({
+      rejected: [],
+      retentionDays: 0,
+    });
   }
 });
 
-describe("replaying a refused event", () => {
-  async function refuse(body: unknown = bad): Promise<string> {
+test("the list says for how many days events are kept", async () => {
+  await using month = await testApp({ rejectedDays: 30 });
+  expect(await (await month.request("/api/events/rejected")).json()).toMatchObject({ retentionDays: 30 });
+});
+
+describe("replaying a rejected event", () => {
+  async function reject(body: unknown = bad): Promise<string> {
     expect((await app.post(body)).status).toBe(422);
-    return (await refusedOf(undefined, "?limit=1")).refused[0]!.id;
+    return (await rejectedOf(undefined, "?limit=1")).rejected[0]!.id;
   }
 
   test("records it mended, and takes it off the list", async () => {
-    const id = await refuse();
+    const id = await reject();
     const response = await replay(id, { ...ok, tags: { mended: "yes" } });
     expect(response.status).toBe(201);
     expect(await response.json()).toMatchObject({ ok: true, event: { tags: { mended: "yes" } } });
-    expect((await refusedOf()).refused.map((event) => event.id)).not.toContain(id);
+    expect((await rejectedOf()).rejected.map((event) => event.id)).not.toContain(id);
     expect(await app.list("?tag.mended=yes")).toHaveLength(1);
   });
 
-  test("that is still wrong is refused, and it stays", async () => {
-    const id = await refuse();
+  test("that is still wrong is rejected, and it stays", async () => {
+    const id = await reject();
     for (const body of [undefined, bad, [ok]]) expect((await replay(id, body)).status).toBe(422);
-    const malformed = await app.request(`/api/events/refused/${id}/replay`, { method: "POST", body: "{" });
+    const malformed = await app.request(`/api/events/rejected/${id}/replay`, { method: "POST", body: "{" });
     expect(malformed.status).toBe(400);
-    expect((await refusedOf(undefined, "?limit=1")).refused).toMatchObject([{ id }]);
+    expect((await rejectedOf(undefined, "?limit=1")).rejected).toMatchObject([{ id }]);
   });
 
   test("a hundred times at the same moment records one event", async () => {
-    const id = await refuse();
+    const id = await reject();
     const event = { channel: crypto.randomUUID(), name: "n" };
     const answers = await Promise.all(Array.from({ length: 100 }, () => replay(id, event)));
     expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(99).fill(404)]);
@@ -190,19 +198,19 @@ describe("replaying a refused event", () => {
   test("with an id that is there answers with 200 and the stored event, and takes it off the list", async () => {
     const event = { ...ok, id: Bun.randomUUIDv7() };
     await app.post(event);
-    const id = await refuse({ ...event, name: 7 });
+    const id = await reject({ ...event, name: 7 });
     expect((await replay(id, event)).status).toBe(200);
     expect((await replay(id, event)).status).toBe(404);
   });
 
   test("that was removed, or never was, is answered with 404", async () => {
-    const id = await refuse();
+    const id = await reject();
     expect((await remove(id)).status).toBe(200);
     expect((await remove(id)).status).toBe(404);
     for (const gone of [id, "999999999", "0", "x", "-1", "1e3"]) {
       const response = await replay(gone, ok);
       expect([gone, response.status]).toEqual([gone, 404]);
-      expect(await response.json()).toMatchObject({ type: "/problems/refused-event-unknown" });
+      expect(await response.json()).toMatchObject({ type: "/problems/rejected-event-unknown" });
     }
   });
 });
@@ -236,7 +244,7 @@ describe("a project that takes events for known channels alone", () => {
     expect(await changed.json()).toMatchObject({ project: { slug, knownChannelsOnly: true } });
   });
 
-  test("refuses others at once, names the nearest, and keeps them until the channel is made", async () => {
+  test("rejects others at once, names the nearest, and keeps them until the channel is made", async () => {
     expect((await app.post({ channel: "payments", name: "n" }, key)).status).toBe(201);
     const response = await app.post({ channel: "paymnets", name: "n" }, key);
     expect(response.status).toBe(422);
@@ -244,11 +252,11 @@ describe("a project that takes events for known channels alone", () => {
       type: "/problems/body-invalid",
       errors: [{ pointer: "/channel", detail: expect.stringContaining('Did you mean "payments"?') }],
     });
-    const { refused } = await refusedOf(key);
-    expect(refused).toMatchObject([{ body: '{"channel":"paymnets","name":"n"}' }]);
-    expect((await replay(refused[0]!.id, undefined, key)).status).toBe(422);
+    const { rejected } = await rejectedOf(key);
+    expect(rejected).toMatchObject([{ body: '{"channel":"paymnets","name":"n"}' }]);
+    expect((await replay(rejected[0]!.id, undefined, key)).status).toBe(422);
     expect((await channel("paymnets")).status).toBe(201);
-    expect((await replay(refused[0]!.id, undefined, key)).status).toBe(201);
+    expect((await replay(rejected[0]!.id, undefined, key)).status).toBe(201);
     expect((await app.post({ channel: "paymnets", name: "n" }, key)).status).toBe(201);
   });
 
@@ -267,7 +275,7 @@ describe("a project that takes events for known channels alone", () => {
     });
     const body = items.map((item) => JSON.stringify(item)).join("\n");
     const lines = await send(app, { headers: { "content-type": "application/x-ndjson" }, body, key });
-    expect(await lines.json()).toMatchObject({ accepted: 1, refusals: [{ line: 2 }, { line: 3 }] });
+    expect(await lines.json()).toMatchObject({ accepted: 1, rejections: [{ line: 2 }, { line: 3 }] });
     const session = await app.request(`/api/events?project=${slug}`, {
       method: "POST",
       headers,
@@ -286,7 +294,7 @@ describe("a project that takes events for known channels alone", () => {
   });
 });
 
-test("a flood of refused events leaves memory as it was, and the list at its bound", async () => {
+test("a flood of rejected events leaves memory as it was, and the list at its bound", async () => {
   await using server = await testProcess();
   const body = JSON.stringify({ ...bad, description: "x".repeat(60_000) });
   const postsEach = 20;
@@ -308,8 +316,8 @@ test("a flood of refused events leaves memory as it was, and the list at its bou
   await server.memoryDownTo(before + 80);
   let count = 0;
   for (let query: string | null = "?limit=200"; query !== null; ) {
-    const page = (await (await server.request(`/api/events/refused${query}`)).json()) as Page;
-    count += page.refused.length;
+    const page = (await (await server.request(`/api/events/rejected${query}`)).json()) as Page;
+    count += page.rejected.length;
     query = page.nextCursor === null ? null : `?limit=200&cursor=${page.nextCursor}`;
   }
   expect(count).toBe(1_000);

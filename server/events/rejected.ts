@@ -4,48 +4,48 @@ import type { ControlTables } from "../storage/control-tables.ts";
 import type { EventStore } from "../storage/store.ts";
 import { limits } from "../wire/limits.ts";
 import { type Problem, type ProblemError, problem } from "../wire/problems.ts";
-import type { RefusedEvent } from "../wire/refused-event.ts";
+import type { RejectedEventList } from "../wire/rejected-event.ts";
 import type { Sender } from "./record.ts";
 
 type Rooms = {
   events: EventStore;
   control: Kysely<ControlTables>;
-  config: Pick<Config, "refusedEvents" | "refusedDays">;
+  config: Pick<Config, "rejectedEvents" | "rejectedDays">;
   onError: (error: unknown) => void;
 };
 
-/** A body as it was sent, or its beginning where it was too long to be read, and why it was refused. */
-export type Refusal = { body: string; problem: ProblemError };
+/** A body as it was sent, or its beginning where it was too long to be read, and why it was rejected. */
+export type Rejection = { body: string; problem: ProblemError };
 
 const dayMs = 24 * 60 * 60 * 1_000;
 
-/** Events that were refused, kept so that their owner can mend them and replay them. */
-export class RefusedEvents {
+/** Events that were rejected, kept so that their owner can mend them and replay them. */
+export class RejectedEvents {
   readonly #rooms: Rooms;
 
   constructor(rooms: Rooms) {
     this.#rooms = rooms;
   }
 
-  /** Keeps what was refused for its content; other problems are not the event's. Resolves once it is durable. */
-  async keep(refusals: readonly Refusal[], sender: Sender): Promise<void> {
+  /** Keeps what was rejected for its content; other problems are not the event's. Resolves once it is durable. */
+  async keep(rejections: readonly Rejection[], sender: Sender): Promise<void> {
     const { events, config, onError } = this.#rooms;
-    const kept = refusals
+    const kept = rejections
       .filter(({ problem }) => isOfContent(problem))
-      .slice(-config.refusedEvents || Infinity);
-    if (kept.length === 0 || config.refusedEvents === 0) return;
-    const refusedAt = Date.now();
+      .slice(-config.rejectedEvents || Infinity);
+    if (kept.length === 0 || config.rejectedEvents === 0) return;
+    const rejectedAt = Date.now();
     try {
-      await events.keepRefused(
+      await events.keepRejected(
         kept.map(({ body, problem }) => ({
           projectId: sender.projectId,
           keyId: sender.keyId ?? null,
-          body: body.slice(0, limits.refusedBodyCharacters).toWellFormed(),
-          cut: body.length > limits.refusedBodyCharacters,
+          body: body.slice(0, limits.rejectedBodyCharacters).toWellFormed(),
+          cut: body.length > limits.rejectedBodyCharacters,
           problem: JSON.stringify(problem.toProblem()),
-          refusedAt,
+          rejectedAt,
         })),
-        { events: config.refusedEvents, ms: config.refusedDays * dayMs },
+        { events: config.rejectedEvents, ms: config.rejectedDays * dayMs },
       );
     } catch (error) {
       // The sender is to hear what is wrong with the event, whatever is wrong with the disk.
@@ -53,44 +53,46 @@ export class RefusedEvents {
     }
   }
 
-  /** A project's refused events, newest first. */
+  /** A project's rejected events, newest first. */
   async list(
     projectId: number,
     limit: number,
     before: number | undefined,
-  ): Promise<{ refused: RefusedEvent[]; nextCursor: string | null }> {
+  ): Promise<Omit<RejectedEventList, "ok">> {
+    const { config } = this.#rooms;
     const rows = await this.#of(projectId)
-      .leftJoin("keys", "keys.id", "refusedEvents.keyId")
+      .leftJoin("keys", "keys.id", "rejectedEvents.keyId")
       .select(["keys.name", "keys.ending"])
-      .$if(before !== undefined, (query) => query.where("refusedEvents.id", "<", before!))
-      .orderBy("refusedEvents.id", "desc")
+      .$if(before !== undefined, (query) => query.where("rejectedEvents.id", "<", before!))
+      .orderBy("rejectedEvents.id", "desc")
       .limit(limit + 1)
       .execute();
     const page = rows.slice(0, limit);
     return {
-      refused: page.map(({ id, body, cut, problem, keyId, name, ending, refusedAt }) => ({
+      rejected: page.map(({ id, body, cut, problem, keyId, name, ending, rejectedAt }) => ({
         id: String(id),
         body,
         cut: cut === 1,
         problem: JSON.parse(problem) as Problem,
         key: keyId === null ? null : { id: keyId, name: name ?? "", ending: ending ?? "" },
-        refusedAt: new Date(refusedAt).toISOString(),
+        rejectedAt: new Date(rejectedAt).toISOString(),
       })),
       nextCursor: rows.length > limit ? String(page.at(-1)!.id) : null,
+      retentionDays: config.rejectedEvents === 0 ? 0 : config.rejectedDays,
     };
   }
 
-  /** A refused event's body, and whether it was cut. Throws `refused-event-unknown`. */
+  /** A rejected event's body, and whether it was cut. Throws `rejected-event-unknown`. */
   async find(projectId: number, id: number): Promise<{ body: string; cut: boolean }> {
-    const row = await this.#of(projectId).where("refusedEvents.id", "=", id).executeTakeFirst();
+    const row = await this.#of(projectId).where("rejectedEvents.id", "=", id).executeTakeFirst();
     if (!row) throw unknown();
     return { body: row.body, cut: row.cut === 1 };
   }
 
-  /** Throws `refused-event-unknown`. */
+  /** Throws `rejected-event-unknown`. */
   async remove(projectId: number, id: number): Promise<void> {
     const { numDeletedRows } = await this.#rooms.control
-      .deleteFrom("refusedEvents")
+      .deleteFrom("rejectedEvents")
       .where("projectId", "=", projectId)
       .where("id", "=", id)
       .executeTakeFirst();
@@ -100,17 +102,17 @@ export class RefusedEvents {
   #of(projectId: number) {
     const { control, config } = this.#rooms;
     return control
-      .selectFrom("refusedEvents")
+      .selectFrom("rejectedEvents")
       .select([
-        "refusedEvents.id",
-        "refusedEvents.keyId",
-        "refusedEvents.body",
-        "refusedEvents.cut",
-        "refusedEvents.problem",
-        "refusedEvents.refusedAt",
+        "rejectedEvents.id",
+        "rejectedEvents.keyId",
+        "rejectedEvents.body",
+        "rejectedEvents.cut",
+        "rejectedEvents.problem",
+        "rejectedEvents.rejectedAt",
       ])
-      .where("refusedEvents.projectId", "=", projectId)
-      .where("refusedEvents.refusedAt", ">=", Date.now() - config.refusedDays * dayMs);
+      .where("rejectedEvents.projectId", "=", projectId)
+      .where("rejectedEvents.rejectedAt", ">=", Date.now() - config.rejectedDays * dayMs);
   }
 }
 
@@ -119,5 +121,5 @@ function isOfContent({ code }: ProblemError): boolean {
 }
 
 function unknown(): ProblemError {
-  return problem("refused-event-unknown", { detail: "This project has no refused event with this id." });
+  return problem("rejected-event-unknown", { detail: "This project has no rejected event with this ID." });
 }

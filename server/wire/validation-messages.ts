@@ -1,0 +1,63 @@
+import { z } from "@hono/zod-openapi";
+
+/** What a schema without a message of its own says: a sentence's second half ("must be a string, not a number"), as all others do. */
+z.config({
+  customError: (issue) => {
+    switch (issue.code) {
+      case "invalid_type":
+        return typeMessage(issue.expected, issue.input);
+      case "too_small":
+        return `must ${sizeOf(issue.origin, `at least ${numberOf(issue.minimum)}`)}`;
+      case "too_big":
+        return `must ${sizeOf(issue.origin, `at most ${numberOf(issue.maximum)}`)}`;
+      case "invalid_value":
+        return `must be ${anyOf.format(issue.values.map((value) => JSON.stringify(value)))}`;
+      case "invalid_format":
+        return "is not valid";
+      default:
+        return undefined;
+    }
+  },
+});
+
+const anyOf = new Intl.ListFormat("en", { type: "disjunction" });
+
+const expectedKinds: Record<string, string> = {
+  string: "a string",
+  number: "a number",
+  int: "a whole number",
+  boolean: "true or false",
+  array: "an array",
+  object: "an object",
+  record: "an object",
+};
+
+function typeMessage(expected: string, input: unknown): string | undefined {
+  const kind = expectedKinds[expected];
+  if (kind === undefined) return undefined;
+  if (input === undefined) return "is missing";
+  // A number where another kind of number is meant, or NaN, which a parameter that is no number became.
+  return typeof input === "number" && kind.endsWith("number")
+    ? `must be ${kind}`
+    : `must be ${kind}, not ${kindOf(input)}`;
+}
+
+function sizeOf(origin: string, size: string): string {
+  if (origin === "string") return `have ${size} characters`;
+  if (origin === "array") return `have ${size} items`;
+  return `be ${size}`;
+}
+
+function numberOf(value: number | bigint): string {
+  return value.toLocaleString("en");
+}
+
+/** A JSON value's kind, to be told what was sent. */
+export function kindOf(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "an array";
+  if (typeof value === "object") return "an object";
+  if (typeof value === "number") return "a number";
+  if (typeof value === "boolean") return "a boolean";
+  return `a ${typeof value}`;
+}
