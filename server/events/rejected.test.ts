@@ -264,7 +264,7 @@ describe("a project that takes events for known channels alone", () => {
     const items = Array.from({ length: 60 }, (_, n) => ({ channel: `payment${n}`, name: "n" }));
     const { results } = (await (await app.post(items, key)).json()) as { results: { detail: string }[] };
     expect(results.filter(({ detail }) => detail.includes("Did you mean"))).toHaveLength(20);
-    expect(results.filter(({ detail }) => detail.includes("name another"))).toHaveLength(40);
+    expect(results.filter(({ detail }) => detail.includes("use another"))).toHaveLength(40);
   });
 
   test("does so for each item, each line, and each session", async () => {

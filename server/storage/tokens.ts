@@ -18,7 +18,7 @@ const wordCharactersMax = 64;
 export type Term = { token: string; text: string };
 
 export const token = {
-  /** Of the rows that stand for no event, one a day (migrations/0002-engine.sql). */
+  /** Of the rows that stand for no event, one a day (sqlite/migrations/). */
   milestone: "m",
   every: (project: number) => `${project}a`,
   /** Of no event. */

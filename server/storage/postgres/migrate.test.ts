@@ -50,19 +50,6 @@ test("ten nodes that start at once make the tables once", async () => {
   expect(run).toEqual(files.map((name) => ({ number: Number.parseInt(name, 10), name })));
 });
 
-test("events without a user that were indexed before they had a token for that are found by it", async () => {
-  const url = await emptyDatabase();
-  await (await open(url)).close();
-  const row = (number: number, userId: string, tokens: string) =>
-    `(0, ${number}, gen_random_uuid(), 7, false, '${JSON.stringify({ name: "n", userId }).slice(1, -1)}', array_to_tsvector('{${tokens}}'))`;
-  await ask(url, `INSERT INTO events VALUES ${row(1, "", "7a,7en")}, ${row(2, "u", "7a,7en,7uu")}`);
-  await ask(url, await Bun.file(join(import.meta.dir, "migrations/0005-searches.sql")).text());
-  const found = (token: string) =>
-    ask(url, `SELECT arrival::integer FROM events WHERE tokens @@ '${token}'::tsquery ORDER BY arrival`);
-  expect(await found("7o")).toEqual([{ arrival: 1 }]);
-  expect(await found("7a")).toEqual([{ arrival: 1 }, { arrival: 2 }]);
-});
-
 test("a role that owns its schema and nothing else is enough", async () => {
   const url = await emptyDatabase();
   await (await open(url)).close();

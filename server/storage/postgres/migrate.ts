@@ -1,10 +1,8 @@
-import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ClientBase, Pool } from "pg";
+import { readMigrations } from "../migrations.ts";
 import type { StoreWatch } from "../store.ts";
 import { UnfitDatabase } from "./failure.ts";
-
-type Migration = { number: number; name: string; sql: string };
 
 const directory = join(import.meta.dir, "migrations");
 /** Any number does, as long as it stays: "tidings" on a telephone's keys. */
@@ -19,7 +17,7 @@ const lockNumber = 8_434_647;
  * @param onInfo - told when migrations begin and when they are done
  */
 export async function migrate(pool: Pool, onInfo: StoreWatch["onInfo"] = () => {}): Promise<void> {
-  const migrations = readMigrations();
+  const migrations = readMigrations(directory);
   const newest = migrations.at(-1)!.number;
   const client = await pool.connect();
   let failed = true;
@@ -63,17 +61,6 @@ async function versionOf(client: ClientBase, newest: number): Promise<number> {
     );
   }
   return version;
-}
-
-function readMigrations(): Migration[] {
-  return readdirSync(directory)
-    .filter((name) => name.endsWith(".sql"))
-    .sort()
-    .map((name) => ({
-      number: Number.parseInt(name, 10),
-      name,
-      sql: readFileSync(join(directory, name), "utf8"),
-    }));
 }
 
 /** The two ways in which a role has no place for its tables, with what to do about it. */

@@ -13,7 +13,7 @@ const takeMs = 60_000;
 const stepPages = 32;
 const undefinedTable = "42P01";
 
-/** Makes the functions that remove partitions as a whole (migrations/0004-months.sql). */
+/** Makes the functions that remove partitions as a whole. */
 export function createMonths(ask: Ask) {
   /** The next page of each table that is being cleared, for the case that this is interrupted; another process begins anew. */
   const nextPages = new Map<string, number>();

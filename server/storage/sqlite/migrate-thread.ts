@@ -11,7 +11,8 @@ export type MigrateNews =
 const post = (news: MigrateNews) => self.postMessage(news);
 
 try {
-  migrate(process.argv.at(-1)!, (message, fields) => post({ kind: "step", message, fields }));
+  const [dataDirectory, directory] = process.argv.slice(-2);
+  migrate(dataDirectory!, (message, fields) => post({ kind: "step", message, fields }), directory);
   post({ kind: "done" });
 } catch (error) {
   post({ kind: "failed", message: (error as Error).message });

@@ -2,20 +2,20 @@ import { Database } from "bun:sqlite";
 import { afterEach, expect, test } from "bun:test";
 import {
   chmodSync,
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
-  readFileSync,
   rmSync,
   statSync,
+  writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePort } from "../../testing/postgres.ts";
 import { runTidings, startServer } from "../../testing/server-process.ts";
-import { until } from "../../testing/until.ts";
-import { databaseFile, migrate, openForReading, openForWriting } from "./open.ts";
+import { readMigrations } from "../migrations.ts";
+import { databaseFile, migrate, migrateAside, openForReading, openForWriting } from "./open.ts";
 
 const place = mkdtempSync(join(tmpdir(), "tidings-open-"));
 const directory = join(place, "deep/data");
@@ -28,8 +28,7 @@ function change(sql: string): void {
 }
 
 const migrationsDirectory = join(import.meta.dir, "migrations");
-const migrationNames = readdirSync(migrationsDirectory).sort();
-const newest = Number.parseInt(migrationNames.at(-1)!, 10);
+const newest = readMigrations(migrationsDirectory).at(-1)!.number;
 
 test("a database is made with its directory, for its owner's eyes only", () => {
   migrate(directory);
@@ -49,25 +48,6 @@ test("a database that is current is left as it is", () => {
   expect(database.query("SELECT value FROM settings").all()).toEqual([{ value: "b" }]);
   database.close();
   expect(existsSync(`${databaseFile(directory)}.before-1`)).toBe(false);
-});
-
-test("events without a user that were indexed before they had a token for that are found by it", () => {
-  mkdirSync(directory, { recursive: true });
-  const before = openForWriting(databaseFile(directory));
-  for (const name of migrationNames.slice(0, 5))
-    before.run(readFileSync(join(migrationsDirectory, name), "utf8"));
-  before.close();
-  const row = (body: object) => `'${JSON.stringify({ ...body, notify: false, tags: {} }).slice(1, -1)}'`;
-  change(`PRAGMA user_version = 5;
-    INSERT INTO events VALUES (1, 7, x'01', NULL, ${row({ name: "n", channelId: "c", userId: "" })}),
-                              (2, 7, x'02', NULL, ${row({ name: "n", channelId: "c", userId: "u" })});
-    INSERT INTO events_index (rowid, tokens) VALUES (1, '7a 7cc 7en 7wn'), (2, '7a 7cc 7en 7wn 7uu')`);
-  migrate(directory);
-  const database = openForReading(databaseFile(directory));
-  const found = (token: string) =>
-    database.query("SELECT rowid FROM events_index WHERE events_index MATCH ?").values(token).flat();
-  expect(["7o", "7cc", "7uu"].map(found)).toEqual([[1], [1, 2], [2]]);
-  database.close();
 });
 
 test("a database of a newer program is refused with a sentence that says what to do, and left alone", async () => {
@@ -126,50 +106,52 @@ test("several processes that start on an empty directory at once make one databa
   database.close();
 }, 30_000);
 
-/** A database as the version before this one left it, with a project in it. */
-function makeOlder(): void {
-  mkdirSync(directory, { recursive: true });
-  const database = openForWriting(databaseFile(directory));
-  for (const name of migrationNames.slice(0, -1)) {
-    database.run(readFileSync(join(migrationsDirectory, name), "utf8"));
-  }
-  database.run(`PRAGMA user_version = ${newest - 1}`);
-  database.run("INSERT INTO projects (slug, name, created_at) VALUES ('old', 'Old', 1)");
-  database.close();
+/** The migrations of a later version than this one, whose newest is this SQL. */
+function laterMigrations(sql: string): string {
+  const later = join(place, "migrations");
+  cpSync(migrationsDirectory, later, { recursive: true });
+  writeFileSync(join(later, `${String(newest + 1).padStart(4, "0")}-later.sql`), sql);
+  return later;
 }
 
-test("a server that migrates says that it is up, tells of it in the log, and leaves a snapshot for its owner's eyes only", async () => {
-  makeOlder();
-  const holder = openForWriting(databaseFile(directory));
+test("a database of the version before is migrated beside other work, with a snapshot for its owner's eyes only", async () => {
+  migrate(directory);
+  change("INSERT INTO projects (slug, name, created_at) VALUES ('old', 'Old', 1)");
+  const later = laterMigrations("UPDATE projects SET name = 'New'");
+  const file = databaseFile(directory);
+  const copy = `${file}.before-${newest + 1}`;
+  const holder = openForWriting(file);
   holder.run("BEGIN IMMEDIATE");
-  const port = await freePort();
-  const starting = startServer({ TIDINGS_DATA: directory, PORT: String(port), TIDINGS_LOG: "info" });
-  // It waits for the lock meanwhile, for four seconds at most.
-  await until(
-    async () => (await fetch(`http://127.0.0.1:${port}/healthz`).catch(() => null))?.status === 200,
-  );
-  holder.run("ROLLBACK");
-  holder.close();
-  const server = await starting;
-  const { stdout } = await server.end("SIGTERM");
-  const lines = stdout.trimEnd().split("\n");
-  expect(lines.map((line) => (JSON.parse(line) as { msg: string }).msg)).toEqual([
-    "migrating the database",
-    "saved a snapshot of the database",
-    "migrated the database",
-    "open setupLink to create your account",
-    expect.stringContaining("is listening on http://127.0.0.1:"),
-    expect.stringContaining("stopping"),
-    "stopped",
+  const steps: [string, Record<string, unknown>][] = [];
+  // On this thread it would wait for the lock in vain.
+  setTimeout(() => {
+    holder.run("ROLLBACK");
+    holder.close();
+  }, 100);
+  await migrateAside(directory, (...step) => steps.push(step), later);
+  const ms = expect.any(Number);
+  expect(steps).toEqual([
+    ["migrating the database", { file, from: newest, to: newest + 1 }],
+    ["saved a snapshot of the database", { file: copy, ms }],
+    ["migrated the database", { file, from: newest, to: newest + 1, ms }],
   ]);
-  const copy = `${databaseFile(directory)}.before-${newest}`;
-  expect(JSON.parse(lines[1]!)).toMatchObject({ file: copy, ms: expect.any(Number) });
-  expect(JSON.parse(lines[2]!)).toMatchObject({ from: newest - 1, to: newest, ms: expect.any(Number) });
   expect(statSync(copy).mode & 0o777).toBe(0o600);
-  const snapshot = openForReading(copy);
-  expect(snapshot.query("SELECT name FROM projects").all()).toEqual([{ name: "Old" }]);
-  snapshot.close();
-}, 20_000);
+  const names = [file, copy].map((name) => {
+    using database = openForReading(name);
+    return database.query("SELECT name FROM projects").values().flat();
+  });
+  expect(names).toEqual([["New"], ["Old"]]);
+});
+
+test("a migration that fails leaves the database as it was", async () => {
+  migrate(directory);
+  const later = laterMigrations("DELETE FROM settings; INSERT INTO nowhere VALUES (1)");
+  change("INSERT INTO settings VALUES ('a', 'b')");
+  await expect(migrateAside(directory, () => {}, later)).rejects.toThrow("no such table: nowhere");
+  using database = openForReading(databaseFile(directory));
+  expect(database.query("PRAGMA user_version").get()).toEqual({ user_version: newest });
+  expect(database.query("SELECT value FROM settings").all()).toEqual([{ value: "b" }]);
+});
 
 test("whatever the directory, its files are for their owner's eyes only, also those that were there before", async () => {
   mkdirSync(directory, { recursive: true, mode: 0o755 });

@@ -1,11 +1,11 @@
 import { Database, type SQLiteError } from "bun:sqlite";
-import { readdirSync, readFileSync, rmSync } from "node:fs";
+import { readdirSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
+import { type Migration, readMigrations } from "../migrations.ts";
 import { damagedDatabase } from "./damage.ts";
 import { createPrivate, databaseFile, prepareDirectory } from "./directory.ts";
 import { endThread } from "./end-thread.ts";
 import { isDamage } from "./failure.ts";
-import { indexNoUser } from "./index-no-user.ts";
 import type { MigrateNews } from "./migrate-thread.ts";
 
 export { databaseFile };
@@ -59,23 +59,7 @@ export function openForReading(file: string): Database {
 /** Between the database's name and the version that a snapshot was made before. */
 const snapshotMark = ".before-";
 
-type Migration = { number: number; name: string; sql: string };
-
-/** What a migration does that SQL can't, after its file. */
-const steps: Record<number, (database: Database) => void> = { 6: indexNoUser };
-
 const migrationsDirectory = join(import.meta.dir, "migrations");
-
-function readMigrations(): Migration[] {
-  return readdirSync(migrationsDirectory)
-    .filter((name) => name.endsWith(".sql"))
-    .sort()
-    .map((name) => ({
-      number: Number.parseInt(name, 10),
-      name,
-      sql: readFileSync(join(migrationsDirectory, name), "utf8"),
-    }));
-}
 
 /** Told of what takes a while, when it begins and when it is done. */
 export type OnStep = (message: string, fields: Record<string, unknown>) => void;
@@ -85,23 +69,28 @@ export type OnStep = (message: string, fields: Record<string, unknown>) => void;
  * one transaction, after a snapshot of the file beside it (`tidings.db.before-N`).
  *
  * Throws where the database is newer than the program, damaged, or was taken away.
+ *
+ * @param directory - of the migrations
  */
-export function migrate(dataDirectory: string, onStep: OnStep = () => {}): void {
+export function migrate(
+  dataDirectory: string,
+  onStep: OnStep = () => {},
+  directory = migrationsDirectory,
+): void {
   prepareDirectory(dataDirectory);
   const file = databaseFile(dataDirectory);
   explaining(file, () => {
     const database = openForWriting(file);
     try {
-      migrateIn(database, file, onStep);
+      migrateIn(database, file, onStep, readMigrations(directory));
     } finally {
       database.close();
     }
   });
 }
 
-function migrateIn(database: Database, file: string, onStep: OnStep): void {
+function migrateIn(database: Database, file: string, onStep: OnStep, migrations: Migration[]): void {
   database.run("PRAGMA foreign_keys = OFF");
-  const migrations = readMigrations();
   const to = newestOf(migrations);
   const isCurrent = (version: number): boolean => {
     if (version > to) {
@@ -127,9 +116,7 @@ function migrateIn(database: Database, file: string, onStep: OnStep): void {
     const version = versionOf(database);
     if (!isCurrent(version)) {
       for (const migration of migrations) {
-        if (migration.number <= version) continue;
-        database.run(migration.sql);
-        steps[migration.number]?.(database);
+        if (migration.number > version) database.run(migration.sql);
       }
       database.run(`PRAGMA user_version = ${to}`);
     }
@@ -143,12 +130,18 @@ function migrateIn(database: Database, file: string, onStep: OnStep): void {
 }
 
 /** The same, on a thread of its own where it may take long: a server that starts answers meanwhile. */
-export async function migrateAside(dataDirectory: string, onStep: OnStep): Promise<void> {
-  if (!isBehind(dataDirectory)) {
-    migrate(dataDirectory, onStep);
+export async function migrateAside(
+  dataDirectory: string,
+  onStep: OnStep,
+  directory = migrationsDirectory,
+): Promise<void> {
+  if (!isBehind(dataDirectory, directory)) {
+    migrate(dataDirectory, onStep, directory);
     return;
   }
-  const thread = new Worker(new URL("./migrate-thread.ts", import.meta.url).href, { argv: [dataDirectory] });
+  const thread = new Worker(new URL("./migrate-thread.ts", import.meta.url).href, {
+    argv: [dataDirectory, directory],
+  });
   try {
     await new Promise<void>((resolve, reject) => {
       thread.onerror = (event) => reject(new Error(event.message));
@@ -164,14 +157,14 @@ export async function migrateAside(dataDirectory: string, onStep: OnStep): Promi
 }
 
 /** Whether there is a database of an older version. */
-function isBehind(dataDirectory: string): boolean {
+function isBehind(dataDirectory: string, directory: string): boolean {
   prepareDirectory(dataDirectory);
   const file = databaseFile(dataDirectory);
   return explaining(file, () => {
     const database = openForReading(file);
     try {
       const version = versionOf(database);
-      return version > 0 && version < newestOf(readMigrations());
+      return version > 0 && version < newestOf(readMigrations(directory));
     } finally {
       database.close();
     }

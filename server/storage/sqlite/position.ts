@@ -14,7 +14,7 @@ export const latest: Position = 2n ** 63n - 1n;
 const sequenceBits = 21n;
 /** Marks the positions of events whose arrival stands in a column of its own. */
 export const datedBit = sequenceMax + 1;
-/** Events of a millisecond that come before those of the index `events_busy` (migrations/0006-searches.sql): of each kind so many. */
+/** Events of a millisecond that come before those of the index `events_busy`: of each kind so many. */
 export const notBusy = 256;
 /** The last place for such an event in a millisecond: a million fit. Behind it, milestones stand (tokens.ts). */
 export const lastDatedSequence = 2 * datedBit - 2;
