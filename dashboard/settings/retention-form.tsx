@@ -43,7 +43,7 @@ export function RetentionForm({ project }: { project: Project }) {
           placeholder="Forever"
         />
       </SavedField>
-      {asking && (
+      {asking && retentionDays !== null && (
         <ConfirmDialog
           title="Delete older events?"
           action="Delete older events"

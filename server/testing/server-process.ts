@@ -22,8 +22,15 @@ export async function runTidings(
   return { code: await child.exited, stdout, stderr };
 }
 
-/** Starts a server as a process of its own, and waits until it listens. */
-export async function startServer(environment: Record<string, string>) {
+/**
+ * Starts a server as a process of its own, and waits until it listens.
+ *
+ * @param onOutput - told of all that it has written to standard output by then
+ */
+export async function startServer(
+  environment: Record<string, string>,
+  onOutput: (stdout: string) => void = () => {},
+) {
   const child = spawnTidings(
     ["serve"],
     { HOST: "127.0.0.1", PORT: "0", TIDINGS_LOG: "error", ...environment },
@@ -38,6 +45,7 @@ export async function startServer(environment: Record<string, string>) {
     const { value, done } = await reader.read();
     if (done) throw new Error(`The server did not start: ${stdout}${await stderr}`);
     stdout += decoder.decode(value, { stream: true });
+    onOutput(stdout);
   }
   const rest = (async () => {
     for (let read = await reader.read(); !read.done; read = await reader.read())

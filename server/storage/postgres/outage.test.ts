@@ -290,13 +290,12 @@ test("a server whose database goes away at any step of its start waits, and says
 
 test("a server that starts before its database waits for it, and says so", async () => {
   await postgres.stop("fast");
-  const starting = startServer({
-    TIDINGS_DATA: directory,
-    DATABASE_URL: url,
-    PORT: "0",
-    TIDINGS_LOG: "warn",
-  });
-  await Bun.sleep(1_500);
+  const { promise: isWaiting, resolve } = Promise.withResolvers<void>();
+  const starting = startServer(
+    { TIDINGS_DATA: directory, DATABASE_URL: url, PORT: "0", TIDINGS_LOG: "warn" },
+    (stdout) => stdout.includes("ECONNREFUSED") && resolve(),
+  );
+  await isWaiting;
   await postgres.start();
   const other = await starting;
   expect((await fetch(`${other.address}/readyz`)).status).toBe(200);
