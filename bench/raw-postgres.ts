@@ -4,11 +4,11 @@
  * no HTTP, no check, no counter and no verdict. It reads a `RawPostgresJob` as JSON on stdin and prints a `RawResult` as JSON on stdout.
  */
 import pg from "pg";
+import { tokensOf } from "../server/event/tokens.ts";
 import { bodyOf } from "../server/storage/event-row.ts";
 import { arrivals, bigints, texts, uuids } from "../server/storage/postgres/arrays.ts";
 import { migrate } from "../server/storage/postgres/migrate.ts";
 import { Partitions } from "../server/storage/postgres/partitions.ts";
-import { tokensOf } from "../server/storage/tokens.ts";
 import { eventOf } from "./events.ts";
 import type { RawResult } from "./raw-sqlite.ts";
 

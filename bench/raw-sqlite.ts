@@ -3,10 +3,11 @@
  * process of its own. Rows and tokens are made beforehand by the program's own code; here is no HTTP, no check, no counter
  * and no second thread. It reads a `RawJob` as JSON on stdin and prints a `RawResult` as JSON on stdout.
  */
+
+import { tokensOf } from "../server/event/tokens.ts";
 import { bodyOf, idOf } from "../server/storage/event-row.ts";
 import { databaseFile, migrate, openForWriting } from "../server/storage/sqlite/open.ts";
 import { positionSql } from "../server/storage/sqlite/position.ts";
-import { tokensOf } from "../server/storage/tokens.ts";
 import { eventOf } from "./events.ts";
 
 export type RawJob = {

@@ -6,9 +6,9 @@
  */
 import { join } from "node:path";
 import { OpenAPIHono } from "@hono/zod-openapi";
+import { Event, EventList, NewEvent } from "../server/event/event.ts";
+import { Problem } from "../server/problems.ts";
 import { BatchAnswer } from "../server/wire/batch.ts";
-import { Event, EventList, NewEvent } from "../server/wire/event.ts";
-import { Problem } from "../server/wire/problems.ts";
 
 const file = join(import.meta.dir, "src/wire.gen.ts");
 

@@ -1,4 +1,4 @@
-import type { Problem } from "../server/wire/problems.ts";
+import type { Problem } from "../server/problems.ts";
 
 /** A request that the server rejected, or that did not reach it. `detail` is a sentence fit to show. */
 export class ApiError extends Error {

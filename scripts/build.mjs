@@ -6,8 +6,16 @@ import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const stamp = `${root}dashboard/dist/.built-from`;
-/** What the build reads: the dashboard, and what it takes from the wire. */
-const sources = ["dashboard", "server/wire", "package-lock.json"];
+/** What the build reads: the dashboard, and what it takes from the server. */
+const sources = [
+  "dashboard",
+  "server/event",
+  "server/limits.ts",
+  "server/problems.ts",
+  "server/validation",
+  "server/wire",
+  "package-lock.json",
+];
 const leftOut = new Set(["node_modules", "dist"]);
 
 const wanted = hashOf(sources.flatMap((name) => filesIn(root + name)));

@@ -1,21 +1,21 @@
 import { cors } from "hono/cors";
-import { addAccountRoutes } from "./accounts/routes.ts";
+import { addAccountRoutes } from "./auth/account-routes.ts";
+import { addKeyRoutes } from "./auth/key-routes.ts";
+import { addJobRoutes } from "./background/routes.ts";
 import { addChannelRoutes } from "./channels/routes.ts";
-import { addRejectedEventRoutes } from "./events/rejected-routes.ts";
 import { addEventRoutes } from "./events/routes.ts";
-import type { House } from "./house.ts";
-import { addJobRoutes } from "./jobs/routes.ts";
-import { addKeyRoutes } from "./keys/routes.ts";
+import { answerError } from "./http/answer-error.ts";
+import { Routes } from "./http/routes.ts";
+import { addRejectedEventRoutes } from "./ingest/rejected-routes.ts";
 import { addNotificationRoutes } from "./notifications/routes.ts";
 import { createPages } from "./pages.ts";
+import { dataHeaders, problem } from "./problems.ts";
 import { addProjectRoutes } from "./projects/routes.ts";
-import { Routes } from "./routes.ts";
 import { addSearchRoutes } from "./search/routes.ts";
+import type { House } from "./services.ts";
 import { addStatsRoutes } from "./stats/routes.ts";
 import { addStatusRoutes } from "./status.ts";
 import { addUserRoutes } from "./users/routes.ts";
-import { answerError } from "./wire/answer-error.ts";
-import { dataHeaders, problem } from "./wire/problems.ts";
 
 /** All routes. */
 export function createApp(house: House): { fetch: (request: Request) => Response | Promise<Response> } {

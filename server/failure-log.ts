@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
+import { ProblemError } from "./problems.ts";
 import type { Readiness } from "./readiness.ts";
-import { ProblemError } from "./wire/problems.ts";
 
 /** How often it is looked whether the storage answers again. */
 const lookMs = 1_000;

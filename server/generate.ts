@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createApp } from "./app.ts";
-import type { House } from "./house.ts";
+import type { House } from "./services.ts";
 
 const file = join(import.meta.dir, "../docs/openapi.json");
 

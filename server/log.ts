@@ -1,5 +1,5 @@
 import { type Logger, pino } from "pino";
-import { ProblemError } from "./wire/problems.ts";
+import { ProblemError } from "./problems.ts";
 
 /** The log: a line of JSON for each message, on standard output. */
 export function createLog(level: string): Logger {

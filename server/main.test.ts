@@ -2,13 +2,13 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Event } from "./event/event.ts";
 import { environmentOf, makePlace, type Place, removePlace } from "./testing/engine.ts";
 import { finished } from "./testing/jobs.ts";
 import { freePort } from "./testing/postgres.ts";
 import { runTidings, spawnTidings, startServer, testProcess } from "./testing/server-process.ts";
 import { preparedConfig } from "./testing/test-app.ts";
 import { until } from "./testing/until.ts";
-import type { Event } from "./wire/event.ts";
 
 let place: Place;
 let environment: Record<string, string>;

@@ -1,7 +1,7 @@
 // @engines postgres
 /** Several nodes on one database: what happens on one takes effect on the others. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { createAccount } from "./accounts/create-account.ts";
+import { createAccount } from "./auth/create-account.ts";
 import { addBrowser } from "./notifications/destinations.ts";
 import type { PushSubscription } from "./notifications/push.ts";
 import { createProject } from "./projects/projects.ts";

@@ -1,12 +1,12 @@
 /** Keeping and forgetting on the dashboard: a real server, a real Chromium. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
+import type { Event } from "./event/event.ts";
 import { expectAccessible, openPage } from "./testing/browser-page.ts";
 import { launchChromium } from "./testing/chromium.ts";
 import { type TestApp, testApp, testPassword } from "./testing/test-app.ts";
 import { untilListed } from "./testing/until-listed.ts";
 import type { Channel } from "./wire/channel.ts";
-import type { Event } from "./wire/event.ts";
 
 const dayMs = 86_400_000;
 

@@ -1,5 +1,5 @@
+import { ProblemError, problem } from "./problems.ts";
 import type { EventStore } from "./storage/store.ts";
-import { ProblemError, problem } from "./wire/problems.ts";
 
 /** A load balancer hears of it within this time. */
 const answerMs = 2_000;

@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
-import type { House } from "./house.ts";
-import type { Routes } from "./routes.ts";
+import type { Routes } from "./http/routes.ts";
+import type { House } from "./services.ts";
 import { version } from "./version.ts";
 
 const Ok = z.object({ ok: z.literal(true) });

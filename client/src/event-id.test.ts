@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { isEventId } from "../../server/events/id.ts";
+import { isEventId } from "../../server/event/id.ts";
 import { createEventIds } from "./event-id.ts";
 
 const latestMs = 2 ** 48 - 100_000;

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import type * as wire from "../../server/wire/event.ts";
+import type * as wire from "../../server/event/event.ts";
 import { generate } from "../generate.ts";
 import type { Event, EventList } from "./wire.gen.ts";
 

@@ -1,6 +1,6 @@
 import { type QueryClient, queryOptions } from "@tanstack/react-query";
+import type { Event } from "../../server/event/event.ts";
 import type { Channel } from "../../server/wire/channel.ts";
-import type { Event } from "../../server/wire/event.ts";
 import { api } from "../api.ts";
 
 type ChannelList = { ok: true; channels: Channel[] };

@@ -1,7 +1,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
+import { limits } from "../../server/limits.ts";
 import type { Channel } from "../../server/wire/channel.ts";
-import { limits } from "../../server/wire/limits.ts";
 import { api } from "../api.ts";
 import { DaysField, daysIn, textOfDays } from "../components/days-field.tsx";
 import { Alert } from "../components/ui/alert.tsx";

@@ -1,8 +1,8 @@
 import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
+import { limits } from "../../server/limits.ts";
 import type { Channel } from "../../server/wire/channel.ts";
-import { limits } from "../../server/wire/limits.ts";
 import { api } from "../api.ts";
 import { faultOf } from "../components/ui/form-faults.ts";
 import { NameDialog } from "../components/ui/name-dialog.tsx";

@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { ListFilter } from "lucide-react";
 import type { ReactNode } from "react";
-import type { Event } from "../../server/wire/event.ts";
+import type { Event } from "../../server/event/event.ts";
 import { foreignLink, isWebAddress } from "../components/web-address.ts";
 import { Section } from "./section.tsx";
 

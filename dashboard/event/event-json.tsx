@@ -1,5 +1,5 @@
 import { ChevronRight } from "lucide-react";
-import type { Event } from "../../server/wire/event.ts";
+import type { Event } from "../../server/event/event.ts";
 import { CodeBlock } from "../components/ui/code-block.tsx";
 
 export function EventJson({ event }: { event: Event }) {

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { ArrowLeft, SearchX, Trash2, X } from "lucide-react";
 import { Suspense, useState } from "react";
-import type { Event } from "../../server/wire/event.ts";
+import type { Event } from "../../server/event/event.ts";
 import { ApiError, isTemporary, sentence } from "../api.ts";
 import { formatDate } from "../components/dates.ts";
 import { ErrorBoundary } from "../components/error-boundary.tsx";

@@ -1,5 +1,5 @@
 import { queryOptions } from "@tanstack/react-query";
-import type { Event } from "../../server/wire/event.ts";
+import type { Event } from "../../server/event/event.ts";
 import type { Delivery } from "../../server/wire/notification.ts";
 import { api } from "../api.ts";
 

@@ -1,4 +1,4 @@
-import type { Event } from "../../server/wire/event.ts";
+import type { Event } from "../../server/event/event.ts";
 
 /** An event with what its place in the feed needs, worked out once. */
 export type Entry = {

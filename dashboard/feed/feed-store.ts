@@ -1,4 +1,4 @@
-import type { Event } from "../../server/wire/event.ts";
+import type { Event } from "../../server/event/event.ts";
 import { byTime, type Entry, merge, toEntry } from "./entries.ts";
 import { type Filters, matcherOf } from "./filters.ts";
 

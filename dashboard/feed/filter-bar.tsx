@@ -1,6 +1,6 @@
 import { ListFilter, Search, X } from "lucide-react";
 import { type KeyboardEvent, useRef, useState } from "react";
-import { SearchError } from "../../server/wire/search.ts";
+import { SearchError } from "../../server/event/search.ts";
 import { Kbd } from "../components/ui/kbd.tsx";
 import { useShortcuts } from "../shell/shortcuts.ts";
 import { type Filters, labelOf, withSearch } from "./filters.ts";

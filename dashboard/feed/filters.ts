@@ -1,7 +1,7 @@
-import { holds } from "../../server/events/filter.ts";
+import type { Event } from "../../server/event/event.ts";
+import { holds } from "../../server/event/filter.ts";
+import { parseSearch, printSearch, type Search, SearchError } from "../../server/event/search.ts";
 import type { EventFilter } from "../../server/storage/store.ts";
-import type { Event } from "../../server/wire/event.ts";
-import { parseSearch, printSearch, type Search, SearchError } from "../../server/wire/search.ts";
 
 /** What a feed is narrowed to, as it stands in the address: `channel`, `userId`, `name`, `tag.KEY`, and `q`. */
 export type Filters = Record<string, string>;

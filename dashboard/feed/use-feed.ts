@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useSyncExternalStore } from "react";
-import type { EventList } from "../../server/wire/event.ts";
+import type { EventList } from "../../server/event/event.ts";
 import { api } from "../api.ts";
 import { isFollowing, listen } from "../live/connection.ts";
 import { onTabMessage } from "../tabs.ts";

@@ -1,6 +1,6 @@
 import { useMutation } from "@tanstack/react-query";
+import { limits } from "../../server/limits.ts";
 import type { Key } from "../../server/wire/key.ts";
-import { limits } from "../../server/wire/limits.ts";
 import { api } from "../api.ts";
 import { Button } from "../components/ui/button.tsx";
 import { CodeBlock } from "../components/ui/code-block.tsx";

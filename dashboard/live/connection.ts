@@ -1,4 +1,4 @@
-import type { Event } from "../../server/wire/event.ts";
+import type { Event } from "../../server/event/event.ts";
 import type { Notification } from "../../server/wire/notification.ts";
 import { createHub, type FromTab, type Place, pingMs, type ToTab } from "./hub.ts";
 import type { StreamStatus } from "./stream.ts";

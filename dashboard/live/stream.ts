@@ -1,4 +1,4 @@
-import type { Event } from "../../server/wire/event.ts";
+import type { Event } from "../../server/event/event.ts";
 import type { Notification } from "../../server/wire/notification.ts";
 
 export type StreamStatus = "connecting" | "live" | "reconnecting";

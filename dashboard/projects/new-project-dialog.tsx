@@ -1,6 +1,6 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { limits } from "../../server/wire/limits.ts";
+import { limits } from "../../server/limits.ts";
 import type { Project } from "../../server/wire/project.ts";
 import { putProject } from "../account/me.ts";
 import { api } from "../api.ts";

@@ -1,4 +1,4 @@
-import type { Problem } from "../../server/wire/problems.ts";
+import type { Problem } from "../../server/problems.ts";
 
 /** Everything that is wrong with an event, once each. */
 export function reasonsIn({ detail, errors }: Pick<Problem, "detail" | "errors">): string[] {

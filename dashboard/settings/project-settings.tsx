@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
-import { limits } from "../../server/wire/limits.ts";
+import { limits } from "../../server/limits.ts";
 import type { Project } from "../../server/wire/project.ts";
 import { putProject, useMe } from "../account/me.ts";
 import { Alert } from "../components/ui/alert.tsx";

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { ArrowRight } from "lucide-react";
 import { useEffect, useState } from "react";
-import type { Event, EventList } from "../../server/wire/event.ts";
+import type { Event, EventList } from "../../server/event/event.ts";
 import type { Project } from "../../server/wire/project.ts";
 import { Entrance } from "../account/entrance.tsx";
 import { meQuery, setUnread } from "../account/me.ts";

@@ -1,6 +1,6 @@
 import { useMutation } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
-import { limits } from "../../server/wire/limits.ts";
+import { limits } from "../../server/limits.ts";
 import { api } from "../api.ts";
 import { Alert } from "../components/ui/alert.tsx";
 import { Button } from "../components/ui/button.tsx";

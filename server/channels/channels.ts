@@ -1,8 +1,8 @@
 import type { Kysely, Selectable } from "kysely";
+import { limits } from "../limits.ts";
+import { problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Channel, ChannelChange } from "../wire/channel.ts";
-import { limits } from "../wire/limits.ts";
-import { problem } from "../wire/problems.ts";
 
 /** A project's channels, by name; all, or those alone that are archived or not. */
 export async function listChannels(

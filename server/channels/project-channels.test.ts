@@ -1,7 +1,7 @@
 // @engines sqlite, postgres
 import { expect, test } from "bun:test";
+import { limits } from "../limits.ts";
 import { openTestStore, type TestApp, testApp } from "../testing/test-app.ts";
-import { limits } from "../wire/limits.ts";
 import { ProjectChannels } from "./project-channels.ts";
 
 const event = (channel: string) => ({ channel, name: "n" });

@@ -1,8 +1,8 @@
 import type { Kysely } from "kysely";
+import { limits } from "../limits.ts";
+import { clipped } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import { limits } from "../wire/limits.ts";
-import { nearest } from "../wire/nearest.ts";
-import { clipped } from "../wire/problems.ts";
+import { nearest } from "../validation/nearest.ts";
 
 /** How long the names are trusted without another look at the database, where it matters that they are complete. */
 const trustMs = 1_000;

@@ -1,7 +1,7 @@
-import type { House } from "../house.ts";
-import type { Routes } from "../routes.ts";
+import { ProjectQuery } from "../event/event-query.ts";
+import type { Routes } from "../http/routes.ts";
+import type { House } from "../services.ts";
 import { ChannelAnswer, ChannelChange, ChannelList, ChannelListQuery, NewChannel } from "../wire/channel.ts";
-import { ProjectQuery } from "../wire/event-query.ts";
 import { changeChannel, createChannel, listChannels } from "./channels.ts";
 
 export function addChannelRoutes(routes: Routes, { store, projectChannels, upkeep }: House): void {

@@ -1,7 +1,7 @@
-import "../wire/validation-messages.ts";
+import "../validation/messages.ts";
 import { defineCommand } from "citty";
-import { createAccount } from "../accounts/create-account.ts";
-import { scrypt } from "../accounts/passwords.ts";
+import { createAccount } from "../auth/create-account.ts";
+import { scrypt } from "../auth/passwords.ts";
 import { findProject } from "../projects/projects.ts";
 import { accountTexts } from "../wire/account.ts";
 import { UsageError, withStore } from "./with-store.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { isSecret } from "../keys/secret.ts";
+import { isSecret } from "../auth/key-secret.ts";
 import { environmentOf, makePlace, type Place, removePlace } from "../testing/engine.ts";
 import { runTidings } from "../testing/server-process.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";

@@ -1,6 +1,6 @@
-import "../wire/validation-messages.ts";
+import "../validation/messages.ts";
 import { defineCommand } from "citty";
-import { createKey } from "../keys/keys.ts";
+import { createKey } from "../auth/keys.ts";
 import { findProject } from "../projects/projects.ts";
 import { NewKey } from "../wire/key.ts";
 import { UsageError, withStore } from "./with-store.ts";

@@ -1,8 +1,8 @@
 import { defineCommand } from "citty";
 import { ConfigError, parseDatabaseUrl, readConfig } from "../config.ts";
-import { move } from "../storage/postgres/move/move.ts";
-import { agrees, type Compared } from "../storage/postgres/move/proof.ts";
-import { MoveRefused } from "../storage/postgres/move/refused.ts";
+import { move } from "../migrate-to/move.ts";
+import { agrees, type Compared } from "../migrate-to/proof.ts";
+import { MoveRefused } from "../migrate-to/refused.ts";
 import { Progress } from "./progress.ts";
 import { UsageError } from "./with-store.ts";
 

@@ -1,4 +1,4 @@
-import type { Stage } from "../storage/postgres/move/move.ts";
+import type { Stage } from "../migrate-to/move.ts";
 
 const everyMs = 1_000;
 

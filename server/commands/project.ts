@@ -1,4 +1,4 @@
-import "../wire/validation-messages.ts";
+import "../validation/messages.ts";
 import { defineCommand } from "citty";
 import { createProject } from "../projects/projects.ts";
 import { NewProject } from "../wire/project.ts";

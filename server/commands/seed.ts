@@ -1,9 +1,9 @@
 import { defineCommand } from "citty";
-import { createAccount, hasAccounts } from "../accounts/create-account.ts";
-import { scrypt } from "../accounts/passwords.ts";
+import { createAccount, hasAccounts } from "../auth/create-account.ts";
+import { scrypt } from "../auth/passwords.ts";
 import { ProjectChannels } from "../channels/project-channels.ts";
-import { ArrivalClock } from "../events/id.ts";
-import { createRecorder } from "../events/record.ts";
+import { ArrivalClock } from "../event/id.ts";
+import { createRecorder } from "../ingest/record.ts";
 import { findProject } from "../projects/projects.ts";
 import { createShop } from "./shop.ts";
 import { withStore } from "./with-store.ts";

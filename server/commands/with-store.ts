@@ -1,7 +1,7 @@
 import { ConfigError, readConfig } from "../config.ts";
-import { openStore } from "../storage/open.ts";
+import { openStore } from "../open-store.ts";
+import { ProblemError } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
-import { ProblemError } from "../wire/problems.ts";
 
 /** How long a database that does not answer is waited for. */
 const patienceMs = 10_000;

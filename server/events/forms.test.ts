@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { csvHeader, csvRow } from "../event/csv.ts";
+import type { Event } from "../event/event.ts";
 import { scenarios } from "../testing/scenarios.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
-import type { Event } from "../wire/event.ts";
-import { csvHeader, csvRow } from "./csv.ts";
 
 let app: TestApp;
 let events: Event[];

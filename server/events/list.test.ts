@@ -1,12 +1,12 @@
 // @engines sqlite, postgres
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import type { Event } from "../event/event.ts";
 import { effort } from "../testing/effort.ts";
 import { pageLimit } from "../testing/pages.ts";
 import { scenarios } from "../testing/scenarios.ts";
 import { testProcess } from "../testing/server-process.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
-import type { Event } from "../wire/event.ts";
 
 let app: TestApp;
 beforeAll(async () => {

@@ -1,5 +1,5 @@
+import { csvHeader } from "../event/csv.ts";
 import type { EventForm, EventQuery, EventStore } from "../storage/store.ts";
-import { csvHeader } from "./csv.ts";
 
 /** What stands around a listing's events, and between two chunks of them. */
 const frames: Record<EventForm, { head: string; between: string; tail: string }> = {

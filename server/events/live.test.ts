@@ -2,13 +2,13 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
+import type { Event } from "../event/event.ts";
+import { limits } from "../limits.ts";
 import { openStream } from "../testing/event-stream.ts";
 import { rawRequest } from "../testing/raw-request.ts";
 import { testProcess } from "../testing/server-process.ts";
 import { openTestStore, type TestApp, testApp } from "../testing/test-app.ts";
 import { until } from "../testing/until.ts";
-import type { Event } from "../wire/event.ts";
-import { limits } from "../wire/limits.ts";
 
 let app: TestApp;
 beforeAll(async () => {

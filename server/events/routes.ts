@@ -1,10 +1,6 @@
 import { z } from "@hono/zod-openapi";
-import type { House } from "../house.ts";
-import { listDeliveries, whySilent } from "../notifications/bell.ts";
-import type { Routes } from "../routes.ts";
-import { NewEvents, RecordAnswer } from "../wire/batch.ts";
-import { type Event, EventAnswer, EventList } from "../wire/event.ts";
-import { acceptedForm, mediaTypes } from "../wire/event-form.ts";
+import { type Event, EventAnswer, EventList } from "../event/event.ts";
+import { acceptedForm, mediaTypes } from "../event/event-form.ts";
 import {
   decodeCursor,
   EventListQuery,
@@ -12,10 +8,14 @@ import {
   encodeCursor,
   filterOf,
   ProjectQuery,
-} from "../wire/event-query.ts";
+} from "../event/event-query.ts";
+import { isEventId, parseMomentToken } from "../event/id.ts";
+import type { Routes } from "../http/routes.ts";
+import { listDeliveries, whySilent } from "../notifications/bell.ts";
+import { problem } from "../problems.ts";
+import type { House } from "../services.ts";
+import { NewEvents, RecordAnswer } from "../wire/batch.ts";
 import { DeliveryList } from "../wire/notification.ts";
-import { problem } from "../wire/problems.ts";
-import { isEventId, parseMomentToken } from "./id.ts";
 import { pageText, streamList } from "./list.ts";
 
 const jsonHeaders = { "content-type": "application/json" };

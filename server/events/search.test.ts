@@ -1,16 +1,16 @@
 // @engines sqlite, postgres
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import type { Event } from "../event/event.ts";
+import { holds } from "../event/filter.ts";
+import { printSearch, type Search } from "../event/search.ts";
+import { wordsOf } from "../event/words.ts";
 import { searchesOf, validEvent } from "../testing/arbitraries.ts";
 import { effort } from "../testing/effort.ts";
 import { openStream } from "../testing/event-stream.ts";
 import { expectSameEvents, pageLimit } from "../testing/pages.ts";
 import { scenarios } from "../testing/scenarios.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
-import type { Event } from "../wire/event.ts";
-import { printSearch, type Search } from "../wire/search.ts";
-import { holds } from "./filter.ts";
-import { wordsOf } from "./words.ts";
 
 let app: TestApp;
 beforeAll(async () => {

@@ -1,8 +1,8 @@
 import type { Kysely } from "kysely";
+import type { Event } from "../event/event.ts";
+import { limits } from "../limits.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { EventStore } from "../storage/store.ts";
-import type { Event } from "../wire/event.ts";
-import { limits } from "../wire/limits.ts";
 import type { Delivery, Notification } from "../wire/notification.ts";
 
 type Control = Kysely<ControlTables>;

@@ -1,9 +1,9 @@
 import type { z } from "@hono/zod-openapi";
 import type { Kysely, Selectable, Transaction } from "kysely";
+import { limits } from "../limits.ts";
+import { problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import { limits } from "../wire/limits.ts";
 import type { Destination, NewDestination } from "../wire/notification.ts";
-import { problem } from "../wire/problems.ts";
 
 type Row = Selectable<ControlTables["destinations"]>;
 

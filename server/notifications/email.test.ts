@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { createServer } from "node:net";
+import type { Event } from "../event/event.ts";
 import { type SmtpInbox, smtpInbox } from "../testing/smtp-inbox.ts";
-import type { Event } from "../wire/event.ts";
 import { createMailer, type Mailer, renderEventEmail } from "./email.ts";
 
 const event: Event = {

@@ -1,5 +1,5 @@
 import { createTransport } from "nodemailer";
-import type { Event } from "../wire/event.ts";
+import type { Event } from "../event/event.ts";
 import type { Outcome } from "./outcome.ts";
 
 export type EmailContent = {

@@ -2,13 +2,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
+import type { Event } from "../event/event.ts";
+import { limits } from "../limits.ts";
 import { openStream } from "../testing/event-stream.ts";
 import { pushService } from "../testing/push-service.ts";
 import { smtpInbox } from "../testing/smtp-inbox.ts";
 import { openTestStore, type TestApp, testApp } from "../testing/test-app.ts";
 import { until } from "../testing/until.ts";
-import type { Event } from "../wire/event.ts";
-import { limits } from "../wire/limits.ts";
 import type { Delivery, Destination, Notification } from "../wire/notification.ts";
 import type { PushSubscription } from "./push.ts";
 

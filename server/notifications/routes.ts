@@ -1,7 +1,8 @@
 import { z } from "@hono/zod-openapi";
-import type { House } from "../house.ts";
-import type { Routes } from "../routes.ts";
-import { limits } from "../wire/limits.ts";
+import type { Routes } from "../http/routes.ts";
+import { limits } from "../limits.ts";
+import { problem } from "../problems.ts";
+import type { House } from "../services.ts";
 import {
   DestinationAnswer,
   DestinationChange,
@@ -12,7 +13,6 @@ import {
   NotificationsReadAnswer,
   TestAnswer,
 } from "../wire/notification.ts";
-import { problem } from "../wire/problems.ts";
 import { countUnread, listNotifications, markRead } from "./bell.ts";
 import {
   addBrowser,

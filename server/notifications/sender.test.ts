@@ -1,7 +1,7 @@
 // @engines sqlite, postgres
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { createAccount } from "../accounts/create-account.ts";
-import { ArrivalClock, eventIdOf } from "../events/id.ts";
+import { createAccount } from "../auth/create-account.ts";
+import { ArrivalClock, eventIdOf } from "../event/id.ts";
 import type { AcceptedEvent, Store } from "../storage/store.ts";
 import { pushService } from "../testing/push-service.ts";
 import { stores } from "../testing/stores.ts";

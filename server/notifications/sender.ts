@@ -1,7 +1,7 @@
 import type { Kysely, Selectable } from "kysely";
+import type { Event } from "../event/event.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Arrival, Store } from "../storage/store.ts";
-import type { Event } from "../wire/event.ts";
 import { removeDestination } from "./destinations.ts";
 import type { Outcome } from "./outcome.ts";
 

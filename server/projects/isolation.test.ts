@@ -1,8 +1,8 @@
 // @engines sqlite, postgres
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Event } from "../event/event.ts";
 import { openStream } from "../testing/event-stream.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
-import type { Event } from "../wire/event.ts";
 
 /** What the first project is not to show: it stands in everything that it has. */
 const secret = "confidential";

@@ -1,6 +1,6 @@
 import type { Kysely, Selectable, Transaction } from "kysely";
+import { problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import { problem } from "../wire/problems.ts";
 import type { Project, ProjectChange } from "../wire/project.ts";
 
 type Control = Kysely<ControlTables> | Transaction<ControlTables>;

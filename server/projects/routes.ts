@@ -1,9 +1,9 @@
 import { z } from "@hono/zod-openapi";
-import type { House } from "../house.ts";
-import { startJob } from "../jobs/jobs.ts";
-import type { Routes } from "../routes.ts";
+import { startJob } from "../background/jobs.ts";
+import type { Routes } from "../http/routes.ts";
+import { problem } from "../problems.ts";
+import type { House } from "../services.ts";
 import { JobAnswer } from "../wire/job.ts";
-import { problem } from "../wire/problems.ts";
 import { NewProject, type Project, ProjectAnswer, ProjectChange, ProjectList } from "../wire/project.ts";
 import { changeProject, closeProject, createProject, findProject, listProjects } from "./projects.ts";
 

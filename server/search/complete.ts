@@ -1,9 +1,9 @@
 import { type Kysely, sql } from "kysely";
+import { printText, type SearchField, searchFields } from "../event/search.ts";
+import { termAt } from "../event/term-at.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { EventStore, KnownTexts } from "../storage/store.ts";
 import type { Completion } from "../wire/completion.ts";
-import { printText, type SearchField, searchFields } from "../wire/search.ts";
-import { termAt } from "../wire/term-at.ts";
 
 type Suggestion = Completion["suggestions"][number];
 

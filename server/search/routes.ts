@@ -1,5 +1,5 @@
-import type { House } from "../house.ts";
-import type { Routes } from "../routes.ts";
+import type { Routes } from "../http/routes.ts";
+import type { House } from "../services.ts";
 import { Completion, CompletionQuery } from "../wire/completion.ts";
 import { createComplete } from "./complete.ts";
 

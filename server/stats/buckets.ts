@@ -1,5 +1,5 @@
-import { limits } from "../wire/limits.ts";
-import { problem } from "../wire/problems.ts";
+import { limits } from "../limits.ts";
+import { problem } from "../problems.ts";
 import type { StatsQuery } from "../wire/stats.ts";
 
 export type BucketUnit = StatsQuery["by"];

@@ -1,9 +1,9 @@
-import type { House } from "../house.ts";
-import type { Routes } from "../routes.ts";
+import { filterOf } from "../event/event-query.ts";
+import type { Routes } from "../http/routes.ts";
+import { limits } from "../limits.ts";
+import { problem } from "../problems.ts";
+import type { House } from "../services.ts";
 import type { Counts, Split } from "../storage/store.ts";
-import { filterOf } from "../wire/event-query.ts";
-import { limits } from "../wire/limits.ts";
-import { problem } from "../wire/problems.ts";
 import { Stats, StatsQuery } from "../wire/stats.ts";
 import { bucketStarts, defaultFromMs, timeZoneOf } from "./buckets.ts";
 

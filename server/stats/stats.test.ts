@@ -3,14 +3,14 @@ import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { SQL } from "bun";
 import fc from "fast-check";
+import type { Event } from "../event/event.ts";
+import { limits } from "../limits.ts";
 import { databaseFile } from "../storage/sqlite/open.ts";
 import { expectConsistent } from "../testing/consistency.ts";
 import { effort } from "../testing/effort.ts";
 import { finished } from "../testing/jobs.ts";
 import { scenarios } from "../testing/scenarios.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
-import type { Event } from "../wire/event.ts";
-import { limits } from "../wire/limits.ts";
 import type { Stats } from "../wire/stats.ts";
 
 let app: TestApp;

@@ -1,4 +1,4 @@
-import { limits } from "../wire/limits.ts";
+import { limits } from "../limits.ts";
 
 /** Stands in the counters for all names that are not counted one by one. No event has an empty name. */
 const otherNames = "";

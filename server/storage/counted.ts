@@ -1,4 +1,4 @@
-import type { Event } from "../wire/event.ts";
+import type { Event } from "../event/event.ts";
 import type { CountQuery, Split } from "./store.ts";
 
 const hourMs = 3_600_000;

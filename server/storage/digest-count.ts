@@ -1,10 +1,10 @@
+import type { Condition } from "../event/match.ts";
+import type { Term } from "../event/tokens.ts";
 import { type Bits, countBits } from "./bits.ts";
 import type { Block, Digests } from "./block.ts";
 import type { Range } from "./counted.ts";
 import { and, evaluate } from "./evaluate.ts";
-import type { Condition } from "./match.ts";
 import type { Buckets, Tally } from "./tally.ts";
-import type { Term } from "./tokens.ts";
 
 /** Adds events to a bucket. */
 type Add = (bucket: number, events: number) => void;

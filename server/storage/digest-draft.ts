@@ -1,8 +1,8 @@
-import { wordsOf } from "../events/words.ts";
-import type { Event } from "../wire/event.ts";
+import type { Event } from "../event/event.ts";
+import { token } from "../event/tokens.ts";
+import { wordsOf } from "../event/words.ts";
 import { Gaps, packed } from "./bits.ts";
 import type { MomentsRow } from "./block.ts";
-import { token } from "./tokens.ts";
 
 /** A token is rare in a block on fewer events than this, and not in its digest. */
 const rareBelow = 8;

@@ -1,6 +1,6 @@
+import type { Condition } from "../event/match.ts";
 import { type Bits, fullBits } from "./bits.ts";
 import type { Block, Digests } from "./block.ts";
-import type { Condition } from "./match.ts";
 
 /**
  * What a query finds in a block, as far as its digest tells. A token that the digest does not know may be on some events, never

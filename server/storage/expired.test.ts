@@ -1,8 +1,9 @@
 // @engines sqlite, postgres
 import { afterEach, describe, expect, test } from "bun:test";
-import { createAccount } from "../accounts/create-account.ts";
-import { ArrivalClock } from "../events/id.ts";
-import { expire } from "../jobs/retention.ts";
+import { createAccount } from "../auth/create-account.ts";
+import { expire } from "../background/retention.ts";
+import { ArrivalClock } from "../event/id.ts";
+import { openStore } from "../open-store.ts";
 import { createProject } from "../projects/projects.ts";
 import { acceptedEvent } from "../testing/accepted-event.ts";
 import { expectConsistent } from "../testing/consistency.ts";
@@ -14,7 +15,6 @@ import {
   storeEngines,
   testWatch,
 } from "../testing/engine.ts";
-import { openStore } from "./open.ts";
 import type { AcceptedEvent, EventQuery, Store } from "./store.ts";
 
 const nowMs = Date.now();

@@ -1,4 +1,4 @@
-import { problem } from "../wire/problems.ts";
+import { problem } from "../problems.ts";
 import type { AcceptedEvent, RejectedEvent, RejectedRetention, Tie, Verdict } from "./store.ts";
 
 /** Most events that wait for the writer; more are rejected with 503, so that memory stays bounded. */

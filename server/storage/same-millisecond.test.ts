@@ -1,13 +1,13 @@
 // @engines sqlite, postgres
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { holds } from "../events/filter.ts";
-import { ArrivalClock } from "../events/id.ts";
+import type { Event } from "../event/event.ts";
+import { holds } from "../event/filter.ts";
+import { ArrivalClock } from "../event/id.ts";
+import { parseSearch } from "../event/search.ts";
 import { createProject } from "../projects/projects.ts";
 import { acceptedEvent } from "../testing/accepted-event.ts";
 import { expectConsistent } from "../testing/consistency.ts";
 import { makePlace, type Place, removePlace, storeEngines, testWatch } from "../testing/engine.ts";
-import type { Event } from "../wire/event.ts";
-import { parseSearch } from "../wire/search.ts";
 import { openPostgresStore } from "./postgres/index.ts";
 import { openSqliteStore } from "./sqlite/index.ts";
 import type { AcceptedEvent, Cursor, EventFilter, EventQuery, Store } from "./store.ts";

@@ -1,13 +1,13 @@
 // @engines sqlite, postgres
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { csvRow } from "../events/csv.ts";
-import { ArrivalClock, compareMoments, type Moment } from "../events/id.ts";
+import { csvRow } from "../event/csv.ts";
+import type { Event } from "../event/event.ts";
+import { ArrivalClock, compareMoments, type Moment } from "../event/id.ts";
+import { parseSearch } from "../event/search.ts";
 import { createProject } from "../projects/projects.ts";
 import { acceptedEvent } from "../testing/accepted-event.ts";
 import { stores } from "../testing/stores.ts";
-import type { Event } from "../wire/event.ts";
-import { parseSearch } from "../wire/search.ts";
 import type { AcceptedEvent, Arrival, CountQuery, EventQuery, KnownTexts, Store } from "./store.ts";
 
 const day = Date.UTC(2026, 0, 31);

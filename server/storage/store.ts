@@ -1,7 +1,7 @@
 import type { Kysely, Selectable } from "kysely";
-import type { Moment } from "../events/id.ts";
-import type { Event } from "../wire/event.ts";
-import type { Search } from "../wire/search.ts";
+import type { Event } from "../event/event.ts";
+import type { Moment } from "../event/id.ts";
+import type { Search } from "../event/search.ts";
 import type { ControlTables } from "./control-tables.ts";
 
 /** An event that was checked and is ready to be stored. */

@@ -1,4 +1,4 @@
-import { limits } from "../wire/limits.ts";
+import { limits } from "../limits.ts";
 
 /** Finds the bucket of a moment. */
 export class Buckets {

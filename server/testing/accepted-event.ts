@@ -1,6 +1,6 @@
-import { eventIdOf } from "../events/id.ts";
+import type { Event } from "../event/event.ts";
+import { eventIdOf } from "../event/id.ts";
 import type { AcceptedEvent } from "../storage/store.ts";
-import type { Event } from "../wire/event.ts";
 
 type Fields = {
   projectId: number;

@@ -1,7 +1,7 @@
 import fc from "fast-check";
-import { NewEvent } from "../wire/event.ts";
-import { limits } from "../wire/limits.ts";
-import type { Search } from "../wire/search.ts";
+import { NewEvent } from "../event/event.ts";
+import type { Search } from "../event/search.ts";
+import { limits } from "../limits.ts";
 
 /** What an event may be sent with. */
 export const eventMembers = Object.keys(NewEvent.shape) as (keyof typeof NewEvent.shape)[];

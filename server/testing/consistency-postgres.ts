@@ -1,8 +1,8 @@
 import { expect } from "bun:test";
 import pg from "pg";
+import type { Event } from "../event/event.ts";
+import { tokensOf } from "../event/tokens.ts";
 import { timedTokens } from "../storage/postgres/tokens.ts";
-import { tokensOf } from "../storage/tokens.ts";
-import type { Event } from "../wire/event.ts";
 
 const hourMs = 3_600_000;
 

@@ -1,8 +1,8 @@
 import { expect } from "bun:test";
+import type { Event } from "../event/event.ts";
+import { token } from "../event/tokens.ts";
 import { databaseFile, openForReading } from "../storage/sqlite/open.ts";
 import { datedBit, notBusy } from "../storage/sqlite/position.ts";
-import { token } from "../storage/tokens.ts";
-import type { Event } from "../wire/event.ts";
 
 const hourMs = 3_600_000;
 

@@ -1,6 +1,6 @@
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
+import type { Event } from "../event/event.ts";
 import { type Running, serve } from "../main.ts";
-import type { Event } from "../wire/event.ts";
 import { launchChromium } from "./chromium.ts";
 import { removePlace } from "./engine.ts";
 import { preparedConfig, testPassword } from "./test-app.ts";

@@ -1,5 +1,5 @@
 import { expect } from "bun:test";
-import type { Event } from "../wire/event.ts";
+import type { Event } from "../event/event.ts";
 
 /** A server that may be away for a while, and rejects then. */
 export type Target = { request: (path: string, init?: RequestInit) => Promise<Response> };

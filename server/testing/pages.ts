@@ -1,6 +1,6 @@
 import { expect } from "bun:test";
 import fc from "fast-check";
-import type { Event } from "../wire/event.ts";
+import type { Event } from "../event/event.ts";
 
 /** How many events a page has: mostly so many that a listing takes few pages, and now and then a single one. */
 export const pageLimit = fc.oneof(

@@ -1,4 +1,4 @@
-import { openStore } from "../storage/open.ts";
+import { openStore } from "../open-store.ts";
 import type { Store } from "../storage/store.ts";
 import { makePlace, removePlace, storeEngines, testWatch } from "./engine.ts";
 

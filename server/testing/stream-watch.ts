@@ -1,6 +1,6 @@
 import { expect } from "bun:test";
-import { compareMoments, parseMomentToken } from "../events/id.ts";
-import type { Event } from "../wire/event.ts";
+import type { Event } from "../event/event.ts";
+import { compareMoments, parseMomentToken } from "../event/id.ts";
 import { openStream } from "./event-stream.ts";
 import type { Target } from "./mixed-load.ts";
 

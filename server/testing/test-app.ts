@@ -1,11 +1,11 @@
-import { createAccount } from "../accounts/create-account.ts";
+import { createAccount } from "../auth/create-account.ts";
+import { createKey } from "../auth/keys.ts";
 import { type Config, readConfig } from "../config.ts";
-import { createKey } from "../keys/keys.ts";
+import type { Event } from "../event/event.ts";
 import { type Running, serve } from "../main.ts";
+import { openStore } from "../open-store.ts";
 import { createProject } from "../projects/projects.ts";
-import { openStore } from "../storage/open.ts";
 import type { Store } from "../storage/store.ts";
-import type { Event } from "../wire/event.ts";
 import { makeFilledPlace, makePlace, type Place, removePlace, testWatch } from "./engine.ts";
 import { testPasswords } from "./test-passwords.ts";
 

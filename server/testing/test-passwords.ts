@@ -1,4 +1,4 @@
-import { type PasswordHashing, scrypt } from "../accounts/passwords.ts";
+import { type PasswordHashing, scrypt } from "../auth/passwords.ts";
 
 const hashes = new Map<string, Promise<string>>();
 const verdicts = new Map<string, Promise<boolean>>();

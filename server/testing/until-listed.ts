@@ -1,4 +1,4 @@
-import type { Event } from "../wire/event.ts";
+import type { Event } from "../event/event.ts";
 import type { TestApp } from "./test-app.ts";
 
 /** Less than the minute after which the upkeep looks for work by itself. */

@@ -1,7 +1,7 @@
-import type { House } from "../house.ts";
-import type { Routes } from "../routes.ts";
-import { ProjectQuery } from "../wire/event-query.ts";
-import { problem } from "../wire/problems.ts";
+import { ProjectQuery } from "../event/event-query.ts";
+import type { Routes } from "../http/routes.ts";
+import { problem } from "../problems.ts";
+import type { House } from "../services.ts";
 import {
   faultInUserId,
   type User,

@@ -1,7 +1,7 @@
+import type { Event } from "../event/event.ts";
+import { limits } from "../limits.ts";
+import { problem } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
-import type { Event } from "../wire/event.ts";
-import { limits } from "../wire/limits.ts";
-import { problem } from "../wire/problems.ts";
 import { faultInUserId, type User, type UserProperties } from "../wire/user.ts";
 
 /** What is known of a user, or null where there are neither events nor properties. */

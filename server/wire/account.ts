@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
-import { limits } from "./limits.ts";
+import { limits } from "../limits.ts";
+import { text } from "../validation/text.ts";
 import { Project } from "./project.ts";
-import { text } from "./text.ts";
 
 export const accountTexts = {
   name: text({ max: limits.accountNameCharacters, filled: true }),

@@ -1,8 +1,8 @@
 import { z } from "@hono/zod-openapi";
-import { eventTexts } from "./event.ts";
-import { projectParameter } from "./event-query.ts";
-import { limits } from "./limits.ts";
-import { text } from "./text.ts";
+import { eventTexts } from "../event/event.ts";
+import { projectParameter } from "../event/event-query.ts";
+import { limits } from "../limits.ts";
+import { text } from "../validation/text.ts";
 
 const description = text({ max: limits.channelDescriptionCharacters, lines: true });
 

@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { projectParameter, searchText } from "./event-query.ts";
+import { projectParameter, searchText } from "../event/event-query.ts";
 
 export const CompletionQuery = z.strictObject({
   q: searchText.optional().openapi({ description: "A search, complete or not." }),

@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
-import { Event } from "./event.ts";
-import { limits } from "./limits.ts";
-import { text } from "./text.ts";
+import { Event } from "../event/event.ts";
+import { limits } from "../limits.ts";
+import { text } from "../validation/text.ts";
 
 const destinationKinds = ["dashboard", "browser", "email"] as const;
 export type DestinationKind = (typeof destinationKinds)[number];

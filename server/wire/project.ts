@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
-import { limits } from "./limits.ts";
-import { text } from "./text.ts";
+import { limits } from "../limits.ts";
+import { text } from "../validation/text.ts";
 
 const projectName = text({ max: limits.projectNameCharacters, filled: true });
 

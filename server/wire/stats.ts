@@ -1,8 +1,8 @@
 import { z } from "@hono/zod-openapi";
-import { eventTexts } from "./event.ts";
-import { filterParameters, projectParameter } from "./event-query.ts";
-import { limits } from "./limits.ts";
-import { faultInText } from "./text.ts";
+import { eventTexts } from "../event/event.ts";
+import { filterParameters, projectParameter } from "../event/event-query.ts";
+import { limits } from "../limits.ts";
+import { faultInText } from "../validation/text.ts";
 
 export const StatsQuery = z.strictObject({
   by: z

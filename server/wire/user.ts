@@ -1,9 +1,9 @@
 import { z } from "@hono/zod-openapi";
-import { eventTexts } from "./event.ts";
-import { projectParameter } from "./event-query.ts";
-import { limits } from "./limits.ts";
-import { clipped } from "./problems.ts";
-import { faultInText, text } from "./text.ts";
+import { eventTexts } from "../event/event.ts";
+import { projectParameter } from "../event/event-query.ts";
+import { limits } from "../limits.ts";
+import { clipped } from "../problems.ts";
+import { faultInText, text } from "../validation/text.ts";
 
 export type UserProperties = Record<string, string | number | boolean | null>;
 

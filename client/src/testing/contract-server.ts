@@ -1,5 +1,5 @@
-import { checkEvent } from "../../../server/wire/check-event.ts";
-import { problem } from "../../../server/wire/problems.ts";
+import { checkEvent } from "../../../server/event/check-event.ts";
+import { problem } from "../../../server/problems.ts";
 import type { Event } from "../wire.gen.ts";
 
 /** What happens to the next request instead of an answer or after it. */

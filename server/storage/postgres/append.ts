@@ -1,11 +1,11 @@
-import { compareMoments, type Moment, momentOfId } from "../../events/id.ts";
-import { limits } from "../../wire/limits.ts";
+import { compareMoments, type Moment, momentOfId } from "../../event/id.ts";
+import { tokensFor } from "../../event/tokens.ts";
+import { limits } from "../../limits.ts";
 import { CountedNames } from "../counted-names.ts";
 import { Counts } from "../counts.ts";
 import { bodyOf, jsonOf } from "../event-row.ts";
 import type { TiedEvents } from "../queue.ts";
 import type { AcceptedEvent, Verdict } from "../store.ts";
-import { tokensFor } from "../tokens.ts";
 import { arrivals, bigints, integers, texts, uuids } from "./arrays.ts";
 import { movedOn } from "./arrival.ts";
 import type { Ask } from "./ask.ts";

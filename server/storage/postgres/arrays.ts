@@ -2,7 +2,7 @@
  * Arrays as PostgreSQL sends them itself (https://www.postgresql.org/docs/current/protocol-message-formats.html, `array_send` in its source):
  * as texts, each quote and backslash in thousands of events would be escaped here and unescaped there.
  */
-import type { Moment } from "../../events/id.ts";
+import type { Moment } from "../../event/id.ts";
 
 const oids = { int4: 23, int8: 20, text: 25, uuid: 2_950, bytea: 17 } as const;
 const headBytes = 20;

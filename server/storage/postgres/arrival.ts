@@ -1,4 +1,4 @@
-import { type Moment, sequenceMax } from "../../events/id.ts";
+import { type Moment, sequenceMax } from "../../event/id.ts";
 
 const sequences = sequenceMax + 1;
 

@@ -1,11 +1,11 @@
-import { holds } from "../../events/filter.ts";
-import type { Event } from "../../wire/event.ts";
-import { limits } from "../../wire/limits.ts";
+import type { Event } from "../../event/event.ts";
+import { holds } from "../../event/filter.ts";
+import { type Term, textOf, token } from "../../event/tokens.ts";
+import { limits } from "../../limits.ts";
 import { partsOf, type Range, valueIn } from "../counted.ts";
 import { jsonOf, userIdIn } from "../event-row.ts";
 import type { CountQuery, Counts, Split } from "../store.ts";
 import { Buckets, Tally, TooManyValuesError } from "../tally.ts";
-import { type Term, textOf, token } from "../tokens.ts";
 import type { Ask } from "./ask.ts";
 import type { Blocks } from "./blocks.ts";
 import { createCountDigested } from "./digest-count.ts";

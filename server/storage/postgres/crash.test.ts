@@ -3,14 +3,14 @@
 
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import pg from "pg";
-import { ArrivalClock } from "../../events/id.ts";
+import { ArrivalClock } from "../../event/id.ts";
+import { openStore } from "../../open-store.ts";
+import type { ProblemError } from "../../problems.ts";
 import { createProject } from "../../projects/projects.ts";
 import { acceptedEvent } from "../../testing/accepted-event.ts";
 import { makeTables, testWatch } from "../../testing/engine.ts";
 import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
 import { until } from "../../testing/until.ts";
-import type { ProblemError } from "../../wire/problems.ts";
-import { openStore } from "../open.ts";
 import type { AcceptedEvent, Store } from "../store.ts";
 
 let postgres: TestPostgres;

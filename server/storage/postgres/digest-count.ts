@@ -1,6 +1,6 @@
+import type { Condition } from "../../event/match.ts";
 import type { Range } from "../counted.ts";
 import { type BlockCount, countIn } from "../digest-count.ts";
-import type { Condition } from "../match.ts";
 import type { Buckets } from "../tally.ts";
 import type { Blocks, StoredBlock } from "./blocks.ts";
 import { tokensOf } from "./narrow.ts";

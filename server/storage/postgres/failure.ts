@@ -1,5 +1,5 @@
 import pg from "pg";
-import { problem } from "../../wire/problems.ts";
+import { problem } from "../../problems.ts";
 
 /**
  * SQLSTATEs (https://www.postgresql.org/docs/current/errcodes-appendix.html) of what passes by itself, or when somebody mends the

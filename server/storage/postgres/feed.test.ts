@@ -2,12 +2,12 @@
 /** Two nodes on one database: each is told of what either stores, in one order. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import pg from "pg";
-import { ArrivalClock, compareMoments, type Moment } from "../../events/id.ts";
+import { ArrivalClock, compareMoments, type Moment } from "../../event/id.ts";
+import { openStore } from "../../open-store.ts";
 import { createProject } from "../../projects/projects.ts";
 import { acceptedEvent } from "../../testing/accepted-event.ts";
 import { makePlace, type Place, removePlace, testWatch } from "../../testing/engine.ts";
 import { until } from "../../testing/until.ts";
-import { openStore } from "../open.ts";
 import type { AcceptedEvent, Arrival, Store } from "../store.ts";
 import { createAsk } from "./ask.ts";
 import { Feed } from "./feed.ts";

@@ -1,6 +1,6 @@
 import type pg from "pg";
-import { compareMoments, type Moment } from "../../events/id.ts";
-import type { Event } from "../../wire/event.ts";
+import type { Event } from "../../event/event.ts";
+import { compareMoments, type Moment } from "../../event/id.ts";
 import { jsonOf } from "../event-row.ts";
 import type { Arrival, Follower } from "../store.ts";
 import type { Commit, NoteStart } from "./append.ts";

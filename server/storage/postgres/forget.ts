@@ -1,4 +1,4 @@
-import { momentOfId } from "../../events/id.ts";
+import { momentOfId } from "../../event/id.ts";
 import type { EventFilter, OneEvent, Removal, Removed } from "../store.ts";
 import { bigints, uuids } from "./arrays.ts";
 import type { Ask } from "./ask.ts";

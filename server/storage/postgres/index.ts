@@ -8,7 +8,7 @@ import { blockEventsUsual } from "./digest-build.ts";
 import { createPostgresEvents } from "./events.ts";
 import { isPassing, storageProblem } from "./failure.ts";
 import { migrate } from "./migrate.ts";
-import { takeOver } from "./move/taken-over.ts";
+import { takeOver } from "./migration-guard.ts";
 import { type DatabaseAddress, openPool } from "./pool.ts";
 import { checkServer } from "./server-settings.ts";
 

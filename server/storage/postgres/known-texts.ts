@@ -1,7 +1,7 @@
-import type { Event } from "../../wire/event.ts";
+import type { Event } from "../../event/event.ts";
+import { beginning, beginningsOf, partsOfTag, textOf, token } from "../../event/tokens.ts";
 import { jsonOf } from "../event-row.ts";
 import type { KnownTexts, UserQuery } from "../store.ts";
-import { beginning, beginningsOf, partsOfTag, textOf, token } from "../tokens.ts";
 import { texts } from "./arrays.ts";
 import type { Ask } from "./ask.ts";
 import type { Row } from "./page.ts";

@@ -1,8 +1,8 @@
 // @engines postgres
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import pg from "pg";
-import { createAccount } from "../../accounts/create-account.ts";
-import { ArrivalClock } from "../../events/id.ts";
+import { createAccount } from "../../auth/create-account.ts";
+import { ArrivalClock } from "../../event/id.ts";
 import { createProject } from "../../projects/projects.ts";
 import { acceptedEvent } from "../../testing/accepted-event.ts";
 import { expectConsistent } from "../../testing/consistency.ts";

@@ -1,6 +1,6 @@
+import type { Condition } from "../../event/match.ts";
 import { ordinalsOf } from "../bits.ts";
 import { evaluate, type Found } from "../evaluate.ts";
-import type { Condition } from "../match.ts";
 import type { Ask } from "./ask.ts";
 import type { Blocks, Entry, StoredBlock } from "./blocks.ts";
 import { queryOfTokens } from "./match.ts";

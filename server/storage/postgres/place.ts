@@ -1,5 +1,5 @@
+import { token } from "../../event/tokens.ts";
 import type { Cursor, EventQuery } from "../store.ts";
-import { token } from "../tokens.ts";
 import { queryOfTokens } from "./match.ts";
 import { dayMs, hourMs } from "./tokens.ts";
 

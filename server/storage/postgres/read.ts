@@ -1,7 +1,7 @@
-import { csvRow } from "../../events/csv.ts";
-import { holds } from "../../events/filter.ts";
-import { type Moment, momentOfId } from "../../events/id.ts";
-import type { Event } from "../../wire/event.ts";
+import { csvRow } from "../../event/csv.ts";
+import type { Event } from "../../event/event.ts";
+import { holds } from "../../event/filter.ts";
+import { type Moment, momentOfId } from "../../event/id.ts";
 import { jsonOf } from "../event-row.ts";
 import type { ArrivedEvent, Cursor, EventForm, EventQuery, Page } from "../store.ts";
 import { arrivalOf } from "./arrival.ts";

@@ -1,7 +1,7 @@
 // @engines postgres
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import pg from "pg";
-import { ArrivalClock } from "../../events/id.ts";
+import { ArrivalClock } from "../../event/id.ts";
 import { createProject } from "../../projects/projects.ts";
 import { acceptedEvent } from "../../testing/accepted-event.ts";
 import { makePlace, type Place, removePlace, testWatch } from "../../testing/engine.ts";

@@ -1,4 +1,4 @@
-import { token } from "../tokens.ts";
+import { token } from "../../event/tokens.ts";
 
 export const hourMs = 3_600_000;
 export const dayMs = 24 * hourMs;

@@ -1,5 +1,5 @@
+import { token } from "../../event/tokens.ts";
 import type { AcceptedEvent } from "../store.ts";
-import { token } from "../tokens.ts";
 import type { Ask } from "./ask.ts";
 
 /** Texts that a node remembers to have stored, at least those that it saw last; a kilobyte each at most. */

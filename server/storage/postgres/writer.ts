@@ -1,4 +1,4 @@
-import { ProblemError } from "../../wire/problems.ts";
+import { ProblemError } from "../../problems.ts";
 import { type Batch, type BatchAnswer, type Failed, WriteQueue } from "../queue.ts";
 import type { AcceptedEvent, RejectedEvent, RejectedRetention, Tie, Verdict } from "../store.ts";
 import { type Commit, createAppend, type Unit } from "./append.ts";

@@ -1,5 +1,5 @@
 import type { Database } from "bun:sqlite";
-import { momentOfId } from "../../events/id.ts";
+import { momentOfId } from "../../event/id.ts";
 import { bodyOf, eventJson, idOf } from "../event-row.ts";
 import type { Verdict } from "../store.ts";
 import type { BatchEvent } from "./batch.ts";

@@ -1,5 +1,5 @@
+import { tokensFor } from "../../event/tokens.ts";
 import type { AcceptedEvent } from "../store.ts";
-import { tokensFor } from "../tokens.ts";
 
 /**
  * Events on their way from the HTTP thread to the writer, as one text: copying a text between threads costs a fraction

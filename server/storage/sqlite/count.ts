@@ -1,14 +1,14 @@
 import type { Database } from "bun:sqlite";
-import { holds } from "../../events/filter.ts";
+import type { Event } from "../../event/event.ts";
+import { holds } from "../../event/filter.ts";
+import type { Condition } from "../../event/match.ts";
+import type { Term } from "../../event/tokens.ts";
 import { Turns } from "../../turns.ts";
-import type { Event } from "../../wire/event.ts";
 import { partsOf, type Range, valueIn } from "../counted.ts";
 import type { BlockCount } from "../digest-count.ts";
 import { eventJson, userIdIn } from "../event-row.ts";
-import type { Condition } from "../match.ts";
 import type { CountQuery, Counts, Split } from "../store.ts";
 import { Buckets, Tally, TooManyValuesError } from "../tally.ts";
-import type { Term } from "../tokens.ts";
 import type { Blocks, StoredBlock } from "./blocks.ts";
 import { createCountEntries } from "./count-entries.ts";
 import { createCounters } from "./counters.ts";

@@ -1,4 +1,4 @@
-import type { ProblemError } from "../../wire/problems.ts";
+import type { ProblemError } from "../../problems.ts";
 import { isDamage, type StatementError, storageProblem } from "./failure.ts";
 
 /** SQLite's failure as the caller is told of it. */

@@ -1,6 +1,6 @@
 import type { Database } from "bun:sqlite";
+import type { Condition } from "../../event/match.ts";
 import { type BlockCount, countIn } from "../digest-count.ts";
-import type { Condition } from "../match.ts";
 import type { Buckets } from "../tally.ts";
 import type { Blocks, StoredBlock } from "./blocks.ts";
 import type { MsRange } from "./narrow.ts";

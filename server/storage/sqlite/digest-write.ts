@@ -1,7 +1,7 @@
 import type { Database } from "bun:sqlite";
+import { token } from "../../event/tokens.ts";
 import { changedMax } from "../block.ts";
 import type { DigestPart } from "../digest-draft.ts";
-import { token } from "../tokens.ts";
 import { positionAt, positionSql } from "./position.ts";
 
 /** Tokens that a step looks for in the index, and those whose ordinals it deletes. */

@@ -1,4 +1,4 @@
-import { type ProblemError, problem } from "../../wire/problems.ts";
+import { type ProblemError, problem } from "../../problems.ts";
 
 /** An SQLite failure of a statement that no circumstance explains, with SQLite's own code (`SQLITE_CONSTRAINT_UNIQUE`). */
 export class StatementError extends Error {

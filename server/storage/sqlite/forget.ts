@@ -1,9 +1,9 @@
 import type { Database } from "bun:sqlite";
-import { momentOfId } from "../../events/id.ts";
+import { momentOfId } from "../../event/id.ts";
+import { token } from "../../event/tokens.ts";
 import { Counts } from "../counts.ts";
 import { dashed } from "../event-row.ts";
 import type { OneEvent, Removal, Removed } from "../store.ts";
-import { token } from "../tokens.ts";
 import { createCountEntries } from "./count-entries.ts";
 import type { Counting } from "./counting.ts";
 import type { DigestWrite } from "./digest-write.ts";

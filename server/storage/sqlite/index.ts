@@ -1,5 +1,6 @@
 import { CamelCasePlugin, Kysely } from "kysely";
-import type { Moment } from "../../events/id.ts";
+import type { Moment } from "../../event/id.ts";
+import { exact } from "../../event/tokens.ts";
 import type { ControlTables } from "../control-tables.ts";
 import type {
   ArrivedEvent,
@@ -13,7 +14,6 @@ import type {
   Store,
   StoreWatch,
 } from "../store.ts";
-import { exact } from "../tokens.ts";
 import { Check } from "./check.ts";
 import { Damage } from "./damage.ts";
 import { createClaimDeliveries } from "./deliveries.ts";

@@ -1,9 +1,9 @@
 import type { Database } from "bun:sqlite";
-import type { Event } from "../../wire/event.ts";
+import type { Event } from "../../event/event.ts";
+import { beginning, beginningsOf, type Term, textOf, token } from "../../event/tokens.ts";
 import { valueIn } from "../counted.ts";
 import { eventJson } from "../event-row.ts";
 import type { Split } from "../store.ts";
-import { beginning, beginningsOf, type Term, textOf, token } from "../tokens.ts";
 import { behind, type Vocabulary } from "./vocabulary.ts";
 
 /** The texts that stand in the full-text index, each with its token; of one that holds a hash it is read from an event. */

@@ -1,6 +1,6 @@
-import { type Condition, conditionOf, matchOf as findMatch, one, unknown } from "../match.ts";
+import { type Condition, conditionOf, matchOf as findMatch, one, unknown } from "../../event/match.ts";
+import { isWhole, token } from "../../event/tokens.ts";
 import type { EventFilter } from "../store.ts";
-import { isWhole, token } from "../tokens.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 
 /** Words that stand for a prefix in a query. */

@@ -1,7 +1,7 @@
 import type { Database } from "bun:sqlite";
+import type { Condition } from "../../event/match.ts";
 import { type Bits, countBits, ordinalsOf } from "../bits.ts";
 import { evaluate } from "../evaluate.ts";
-import type { Condition } from "../match.ts";
 import type { Blocks, StoredBlock } from "./blocks.ts";
 import { positionAt } from "./position.ts";
 

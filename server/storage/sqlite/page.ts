@@ -1,6 +1,6 @@
 import type { Database } from "bun:sqlite";
-import { holds } from "../../events/filter.ts";
-import type { Event } from "../../wire/event.ts";
+import type { Event } from "../../event/event.ts";
+import { holds } from "../../event/filter.ts";
 import { dashed, eventJson } from "../event-row.ts";
 import type { Cursor, EventQuery } from "../store.ts";
 import type { Blocks } from "./blocks.ts";

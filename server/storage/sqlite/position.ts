@@ -1,4 +1,4 @@
-import { type Moment, sequenceMax } from "../../events/id.ts";
+import { type Moment, sequenceMax } from "../../event/id.ts";
 
 /**
  * An event's place in time, and its row's id: the milliseconds of `createdAt`, shifted left by 21 bits. Below them, events

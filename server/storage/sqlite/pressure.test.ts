@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
+import type { Event } from "../../event/event.ts";
 import { canMount, smallDisk, thinDisk } from "../../testing/disks.ts";
 import { rawRequest } from "../../testing/raw-request.ts";
 import { testProcess } from "../../testing/server-process.ts";
 import { until } from "../../testing/until.ts";
-import type { Event } from "../../wire/event.ts";
 import { busyTimeoutMs, databaseFile, openForWriting } from "./open.ts";
 
 if (!canMount)

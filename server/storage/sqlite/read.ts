@@ -1,7 +1,7 @@
 import type { Database } from "bun:sqlite";
-import { csvRow } from "../../events/csv.ts";
-import { type Moment, momentOfId } from "../../events/id.ts";
-import type { Event } from "../../wire/event.ts";
+import { csvRow } from "../../event/csv.ts";
+import type { Event } from "../../event/event.ts";
+import { type Moment, momentOfId } from "../../event/id.ts";
 import type { ArrivedEvent, Cursor, EventForm, EventQuery, Page } from "../store.ts";
 import type { Blocks } from "./blocks.ts";
 import { matchEvery } from "./match.ts";

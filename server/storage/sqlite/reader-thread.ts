@@ -1,6 +1,6 @@
 /** A reader: a thread with a read-only connection, so that no query holds up the HTTP loop. */
 import { setPriority } from "node:os";
-import type { Moment } from "../../events/id.ts";
+import type { Moment } from "../../event/id.ts";
 import type { CountQuery, Cursor, EventQuery, KnownTexts, Removal, UserQuery } from "../store.ts";
 import { createBlocks } from "./blocks.ts";
 import { createCount } from "./count.ts";

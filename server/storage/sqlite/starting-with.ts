@@ -1,5 +1,5 @@
+import { beginning, partsOfTag, textOf } from "../../event/tokens.ts";
 import type { KnownTexts } from "../store.ts";
-import { beginning, partsOfTag, textOf } from "../tokens.ts";
 import { behind, type Vocabulary } from "./vocabulary.ts";
 
 /** Terms that are looked at, for the case that of many only a hash is left. */

@@ -1,5 +1,5 @@
 import type { Database } from "bun:sqlite";
-import { limits } from "../../wire/limits.ts";
+import { limits } from "../../limits.ts";
 import type { Tie, Verdict } from "../store.ts";
 import { type BatchEvent, decodeBatch } from "./batch.ts";
 

@@ -1,4 +1,4 @@
-import { ProblemError } from "../../wire/problems.ts";
+import { ProblemError } from "../../problems.ts";
 import { type Batch, type Failed, type OnCreated, WriteQueue } from "../queue.ts";
 import type {
   AcceptedEvent,

@@ -1,0 +1,146 @@
+import { internalDetail } from "../http/answer-error.ts";
+import { readBytes } from "../http/body.ts";
+import type { Routes } from "../http/routes.ts";
+import { limits } from "../limits.ts";
+import { countUnread } from "../notifications/bell.ts";
+import { type ProblemError, problem } from "../problems.ts";
+import { listProjects } from "../projects/projects.ts";
+import type { House } from "../services.ts";
+import { version } from "../version.ts";
+import { Me, Setup, SetupAnswer, SetupState } from "../wire/account.ts";
+import { callAuth } from "./auth.ts";
+import { hasAccounts } from "./create-account.ts";
+import { claimSetup } from "./setup.ts";
+
+export function addAccountRoutes(routes: Routes, house: House): void {
+  const { auth, baseUrl, channels, passwords, watch, vapidPublicKey } = house;
+  const { control } = house.store;
+
+  routes.add(
+    {
+      method: "get",
+      path: "/api/me",
+      by: "account",
+      tag: "Account",
+      summary: "Get the signed-in account",
+      answer: Me,
+    },
+    async ({ account }) => ({
+      ok: true,
+      account,
+      projects: await listProjects(control, account.id),
+      unread: await countUnread(control, account.id),
+      baseUrl,
+      vapidPublicKey,
+      emailAvailable: channels.email !== undefined,
+      version,
+    }),
+  );
+
+  routes.add(
+    {
+      method: "get",
+      path: "/api/setup",
+      by: "anyone",
+      tag: "Account",
+      summary: "Check whether setup is needed",
+      answer: SetupState,
+    },
+    async () => ({ ok: true, needed: !(await hasAccounts(control)) }),
+  );
+
+  routes.add(
+    {
+      method: "post",
+      path: "/api/setup",
+      by: "anyone",
+      tag: "Account",
+      summary: "Create the owner's account, a project and its first API key",
+      description:
+        "Takes the one-time token from the link on the server's console. The response signs the owner in.",
+      body: Setup,
+      status: 201,
+      answer: SetupAnswer,
+      problems: [403, 409],
+    },
+    async ({ request, body }) => {
+      const { project, secret } = await claimSetup(control, body.token, body, passwords);
+      const signedIn = await callAuth(() =>
+        auth.api.signInEmail({
+          body: { email: body.email, password: body.password },
+          headers: request.headers,
+          asResponse: true,
+        }),
+      );
+      const headers = new Headers();
+      for (const cookie of signedIn.headers.getSetCookie()) headers.append("set-cookie", cookie);
+      return Response.json({ ok: true, project, secret } satisfies typeof SetupAnswer._output, {
+        status: 201,
+        headers,
+      });
+    },
+  );
+
+  // Sign-in, sign-out, the password and sessions are better-auth's own (https://www.better-auth.com/docs/basic-usage). Of its other
+  // pages nothing is used here, and some take what our own limits do not allow.
+  for (const path of ["get-session", "list-sessions"]) {
+    routes.app.get(`/api/auth/${path}`, ({ req }) => handled(req.raw));
+  }
+  for (const path of [
+    "sign-in/email",
+    "sign-out",
+    "change-password",
+    "revoke-session",
+    "revoke-sessions",
+    "revoke-other-sessions",
+  ]) {
+    routes.app.post(`/api/auth/${path}`, async ({ req }) => {
+      const body = await readBytes(req.raw, limits.requestBytes);
+      const request = new Request(req.raw, { body: new Uint8Array(body) });
+      const response = await handled(request);
+      await watch.look();
+      return response;
+    });
+  }
+
+  async function handled(request: Request): Promise<Response> {
+    const response = await callAuth(() => auth.handler(request));
+    if (response.ok) return response;
+    const answer = problemOf(request, response, await response.text()).toResponse();
+    for (const cookie of response.headers.getSetCookie()) answer.headers.append("set-cookie", cookie);
+    return answer;
+  }
+}
+
+/** What better-auth rejected, as a problem. */
+function problemOf(request: Request, { status, headers }: Response, text: string): ProblemError {
+  const isSignIn = new URL(request.url).pathname.endsWith("/sign-in/email");
+  switch (status) {
+    case 401:
+      return isSignIn
+        ? problem("sign-in-failed", { detail: "The email address or password is wrong." })
+        : problem("sign-in-needed", { detail: "Sign in to the dashboard first." });
+    case 403:
+      return problem("origin-forbidden", {
+        detail: "A session works only for requests from the dashboard's own pages.",
+      });
+    case 429: {
+      const retryAfterSeconds = Number(headers.get("x-retry-after")) || 60;
+      const detail = `Too many attempts from this address. Try again in ${retryAfterSeconds} seconds.`;
+      return problem("too-many-requests", { detail, retryAfterSeconds });
+    }
+  }
+  if (status >= 500) return problem("internal", { detail: internalDetail, log: text });
+  return problem("account-request-invalid", { detail: sentenceOf(text) });
+}
+
+/** better-auth says what is wrong as `{ "message": … }`, mostly without a full stop. */
+function sentenceOf(text: string): string {
+  try {
+    const { message } = JSON.parse(text) as { message?: unknown };
+    if (typeof message === "string" && message !== "") return `${message.replace(/[.!]$/, "")}.`;
+  } catch {
+    // It said nothing.
+  }
+  return "The request is incomplete or invalid. See /openapi.json.";
+}

@@ -1,0 +1,114 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { type Auth, type BetterAuthOptions, betterAuth } from "better-auth";
+import type { Kysely } from "kysely";
+import type { Logger } from "pino";
+import { limits } from "../limits.ts";
+import { ProblemError } from "../problems.ts";
+import type { ControlTables } from "../storage/control-tables.ts";
+import type { PasswordHashing } from "./passwords.ts";
+import { RateLimits } from "./rate-limits.ts";
+
+/** The header in which `main.ts` tells the address that a request really came from, for the limits on signing in. */
+export const clientAddressHeader = "x-tidings-client-address";
+
+const daySeconds = 24 * 60 * 60;
+
+/** People's accounts and sessions: better-auth on our tables. Accounts are made by `create-account.ts` alone. */
+export function createAuth(
+  control: Kysely<ControlTables>,
+  {
+    secret,
+    baseUrl,
+    passwords,
+    log,
+  }: { secret: string; baseUrl: string; passwords: PasswordHashing; log: Logger },
+) {
+  const isSecure = baseUrl.startsWith("https:");
+  return betterAuth({
+    // Whatever the engine is, our tables hold moments as texts and booleans as numbers: that is what this type stands for.
+    database: { db: control as unknown as Kysely<unknown>, type: "sqlite", transaction: true },
+    secret,
+    baseURL: baseUrl,
+    basePath: "/api/auth",
+    trustedOrigins: async (request) => {
+      const host = request?.headers.get("host");
+      return host ? [baseUrl, `http://${host}`, `https://${host}`] : [baseUrl];
+    },
+    emailAndPassword: {
+      enabled: true,
+      disableSignUp: true,
+      minPasswordLength: limits.passwordCharactersMin,
+      maxPasswordLength: limits.passwordCharactersMax,
+      password: passwords,
+    },
+    user: { modelName: "accounts" },
+    account: { modelName: "credentials" },
+    session: { modelName: "sessions", expiresIn: 30 * daySeconds, updateAge: daySeconds },
+    verification: { modelName: "verifications" },
+    rateLimit: {
+      enabled: true,
+      customStorage: new RateLimits(),
+      window: 10,
+      max: 100,
+      customRules: { "/sign-in/email": { window: 60, max: 20 } },
+    },
+    advanced: {
+      // The tables are ours, and made by our migrations.
+      database: { validateSchema: false },
+      cookiePrefix: "tidings",
+      useSecureCookies: isSecure,
+      // Said outright, since better-auth leaves the checks out where NODE_ENV is "test".
+      disableCSRFCheck: false,
+      disableOriginCheck: false,
+      ipAddress: { ipAddressHeaders: [clientAddressHeader] },
+    },
+    telemetry: { enabled: false },
+    logger: {
+      level: "error",
+      log(_level, message, ...details) {
+        const error = [message, ...details].find((detail) => detail instanceof Error);
+        const problem = problemBehind(error);
+        const call = calls.getStore();
+        if (problem && call) call.problem = problem;
+        else log.error({ err: error }, `sign-in or sign-out failed: ${message}`);
+      },
+    },
+  } satisfies BetterAuthOptions) as unknown as Auth;
+}
+export type { Auth };
+
+export type Account = { id: string; name: string; email: string };
+
+export type Session = { id: string; account: Account };
+
+/** The session that a request's cookie names, or null. Throws `storage-unavailable`. */
+export async function sessionOf(auth: Auth, headers: Headers): Promise<Session | null> {
+  if (!headers.get("cookie")?.includes("tidings")) return null;
+  const found = await callAuth(() => auth.api.getSession({ headers }));
+  if (!found) return null;
+  const { id, name, email } = found.user;
+  return { id: found.session.id, account: { id, name, email } };
+}
+
+/** What better-auth logged while it was called. */
+const calls = new AsyncLocalStorage<{ problem?: ProblemError }>();
+
+/**
+ * Calls better-auth. It says of a storage that does not answer that the server failed, or that nobody is signed in; this throws the
+ * storage's own problem instead.
+ */
+export async function callAuth<Result>(work: () => Promise<Result>): Promise<Result> {
+  const call: { problem?: ProblemError } = {};
+  try {
+    const result = await calls.run(call, work);
+    if (call.problem) throw call.problem;
+    return result;
+  } catch (error) {
+    throw call.problem ?? problemBehind(error) ?? error;
+  }
+}
+
+function problemBehind(error: unknown): ProblemError | undefined {
+  if (error instanceof ProblemError) return error;
+  return error instanceof Error && error.cause !== undefined ? problemBehind(error.cause) : undefined;
+}

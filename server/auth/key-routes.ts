@@ -1,0 +1,57 @@
+import { ProjectQuery } from "../event/event-query.ts";
+import type { Routes } from "../http/routes.ts";
+import type { House } from "../services.ts";
+import { KeyAnswer, KeyList, NewKey, NewKeyAnswer } from "../wire/key.ts";
+import { createKey, listKeys, revokeKey } from "./keys.ts";
+
+export function addKeyRoutes(routes: Routes, { store, keys, live }: House): void {
+  routes.add(
+    {
+      method: "get",
+      path: "/api/keys",
+      by: "member",
+      tag: "API keys",
+      summary: "List API keys",
+      query: ProjectQuery,
+      answer: KeyList,
+    },
+    async ({ projectId }) => ({ ok: true, keys: await listKeys(store.control, projectId) }),
+  );
+
+  routes.add(
+    {
+      method: "post",
+      path: "/api/keys",
+      by: "member",
+      tag: "API keys",
+      summary: "Create an API key",
+      description: "Only this response contains the key itself.",
+      query: ProjectQuery,
+      body: NewKey,
+      status: 201,
+      answer: NewKeyAnswer,
+    },
+    async ({ projectId, body }) => ({ ok: true, ...(await createKey(store.control, projectId, body.name)) }),
+  );
+
+  routes.add(
+    {
+      method: "delete",
+      path: "/api/keys/{id}",
+      by: "member",
+      tag: "API keys",
+      summary: "Revoke an API key",
+      description:
+        "Takes effect at once: its requests are rejected and its live streams end. The key stays listed.",
+      query: ProjectQuery,
+      answer: KeyAnswer,
+      problems: [404],
+    },
+    async ({ projectId, parameter }) => {
+      const key = await revokeKey(store.control, projectId, parameter("id"));
+      keys.forget(key.id);
+      live.cutKey(key.id);
+      return { ok: true, key };
+    },
+  );
+}

@@ -1,0 +1,133 @@
+// @engines sqlite, postgres
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { scenarios } from "../testing/scenarios.ts";
+import { type TestApp, testApp } from "../testing/test-app.ts";
+import type { Key } from "../wire/key.ts";
+import { hashOf, isSecret, makeSecret } from "./key-secret.ts";
+
+let app: TestApp;
+let session: Record<string, string>;
+beforeAll(async () => {
+  app = await testApp();
+  session = { cookie: await app.signIn(), origin: app.address };
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+async function call<Answer>(method: string, path: string, body?: unknown): Promise<Answer> {
+  const response = await app.request(path, {
+    method,
+    headers: { ...session, "content-type": "application/json" },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  expect(response.status).toBeLessThan(300);
+  return (await response.json()) as Answer;
+}
+const create = (name: string) => call<{ key: Key; secret: string }>("POST", "/api/keys", { name });
+const list = async () => (await call<{ keys: Key[] }>("GET", "/api/keys")).keys;
+
+describe("the text of a key", () => {
+  test("has a form that scanners know, and is never the same twice", () => {
+    const secrets = Array.from({ length: 2_000 }, makeSecret);
+    for (const secret of secrets) {
+      expect(secret).toMatch(/^tdg_sk_[0-9A-Za-z]{36}$/);
+      expect(isSecret(secret)).toBe(true);
+    }
+    expect(new Set(secrets).size).toBe(secrets.length);
+  });
+
+  test("tells a mistyped, swapped or missing character without the database", () => {
+    const at = fc.integer({ min: "tdg_sk_".length, max: "tdg_sk_".length + 35 });
+    fc.assert(
+      fc.property(at, at, fc.constantFrom(..."0Aa9Zz"), (i, j, other) => {
+        const secret = makeSecret();
+        const mistyped = secret.slice(0, i) + other + secret.slice(i + 1);
+        const characters = [...secret];
+        [characters[i], characters[j]] = [characters[j]!, characters[i]!];
+        for (const text of [mistyped, characters.join("")]) expect(isSecret(text)).toBe(text === secret);
+        expect(isSecret(secret.slice(0, i) + secret.slice(i + 1))).toBe(false);
+        expect(isSecret(` ${secret}`)).toBe(false);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test("ends with the CRC32 of the rest, in base62", () => {
+    const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    const secret = makeSecret();
+    const value = [...secret.slice(-6)].reduce((sum, character) => sum * 62 + alphabet.indexOf(character), 0);
+    expect(value).toBe(Bun.hash.crc32(secret.slice(0, -6)));
+  });
+});
+
+test("a key is shown once, and listed by its ending", async () => {
+  const { key, secret } = await create("Production");
+  expect(isSecret(secret)).toBe(true);
+  expect(key).toEqual({
+    id: key.id,
+    name: "Production",
+    kind: "secret",
+    ending: secret.slice(-4),
+    createdAt: key.createdAt,
+    lastUsedAt: null,
+    revokedAt: null,
+  });
+  const [newest] = await list();
+  expect(newest).toEqual(key);
+  const listed = JSON.stringify(await list());
+  expect(listed).not.toContain(secret.slice(7, -4));
+  expect(listed).not.toContain(hashOf(secret));
+});
+
+test("its first use is noted", async () => {
+  const { key, secret } = await create("Used");
+  const before = Date.now();
+  expect((await app.post({ channel: "a", name: "b" }, secret)).status).toBe(201);
+  let used: Key | undefined;
+  for (let waited = 0; waited < 100 && !used?.lastUsedAt; waited++) {
+    used = (await list()).find(({ id }) => id === key.id);
+    await Bun.sleep(10);
+  }
+  expect(Date.parse(used!.lastUsedAt!)).toBeWithin(before - 1, Date.now() + 1);
+});
+
+test("a revoked key is listed with its moment, and stays revoked", async () => {
+  const { key, secret } = await create("Old");
+  const revoked = (await call<{ key: Key }>("DELETE", `/api/keys/${key.id}`)).key;
+  expect(revoked.revokedAt).toBeString();
+  expect((await call<{ key: Key }>("DELETE", `/api/keys/${key.id}`)).key).toEqual(revoked);
+  expect((await list()).find(({ id }) => id === key.id)).toEqual(revoked);
+  for (const path of ["/api/events", "/api/channels", "/api/events/stream"])
+    expect((await app.request(path, {}, secret)).status).toBe(401);
+});
+
+test("a key that another process makes works at once", async () => {
+  const { secret } = await app.another("Beside", "beside@example.com");
+  expect((await app.post({ channel: "a", name: "b" }, secret)).status).toBe(201);
+});
+
+describe("a key is not made", () => {
+  scenarios(
+    () => app,
+    [{ name: "with a key", path: "/api/keys", body: { name: "x" }, status: 403, says: ["key-insufficient"] }],
+  );
+  const rejections: [name: string, body: unknown][] = [
+    ["without a name", {}],
+    ["with a blank name", { name: " " }],
+    ["with a name of 81 characters", { name: "x".repeat(81) }],
+    ["with a kind", { name: "x", kind: "publishable" }],
+    ["of a list", []],
+  ];
+  for (const [name, body] of rejections) {
+    test(name, async () => {
+      const count = (await list()).length;
+      const response = await app.request("/api/keys", {
+        method: "POST",
+        headers: { ...session, "content-type": "application/json" },
+        body: JSON.stringify(body),
+      });
+      expect(response.status).toBe(422);
+      expect(await list()).toHaveLength(count);
+    });
+  }
+});

@@ -1,0 +1,102 @@
+import type { Kysely } from "kysely";
+import { problem } from "../problems.ts";
+import type { ControlTables } from "../storage/control-tables.ts";
+import { alone } from "../storage/settings.ts";
+import type { Project } from "../wire/project.ts";
+import { createAccount, hasAccounts, type NewAccount } from "./create-account.ts";
+import { createKey } from "./keys.ts";
+import type { PasswordHashing } from "./passwords.ts";
+
+const setting = "setupTokens";
+/** Nodes that start together each print a link; one that a process left behind is void at a start after this time. */
+const togetherMs = 10 * 60_000;
+
+type Token = { hash: string; madeAt: number };
+
+export type OpenSetup = {
+  token: string;
+  /** Makes the token void, as the process that printed it ends. */
+  close: () => Promise<void>;
+};
+
+/** Makes a one-time token for a set-up link; that of an earlier start is void. Null once an account exists. */
+export async function openSetup(control: Kysely<ControlTables>): Promise<OpenSetup | null> {
+  if (await hasAccounts(control)) return null;
+  const token = Buffer.from(crypto.getRandomValues(new Uint8Array(24))).toString("base64url");
+  const hash = hashOf(token);
+  const now = Date.now();
+  await changeTokens(control, (tokens) => [
+    ...tokens.filter(({ madeAt }) => madeAt > now - togetherMs),
+    { hash, madeAt: now },
+  ]);
+  return {
+    token,
+    close: () => changeTokens(control, (tokens) => tokens.filter((other) => other.hash !== hash)),
+  };
+}
+
+async function changeTokens(
+  control: Kysely<ControlTables>,
+  change: (tokens: Token[]) => Token[],
+): Promise<void> {
+  await control.transaction().execute(async (transaction) => {
+    await alone(transaction, setting);
+    if (await hasAccounts(transaction)) return;
+    const value = JSON.stringify(change(await readTokens(transaction)));
+    await transaction
+      .insertInto("settings")
+      .values({ name: setting, value })
+      .onConflict((conflict) => conflict.column("name").doUpdateSet({ value }))
+      .execute();
+  });
+}
+
+async function readTokens(control: Kysely<ControlTables>): Promise<Token[]> {
+  const row = await control
+    .selectFrom("settings")
+    .select("value")
+    .where("name", "=", setting)
+    .executeTakeFirst();
+  return row ? (JSON.parse(row.value) as Token[]) : [];
+}
+
+/**
+ * Makes the owner's account, the project "Default" and its first key, all or nothing. Of claims at the same moment one
+ * comes through.
+ *
+ * Throws `setup-closed` and `setup-token-invalid`.
+ */
+export async function claimSetup(
+  control: Kysely<ControlTables>,
+  token: string,
+  account: NewAccount,
+  passwords: PasswordHashing,
+): Promise<{ project: Project; secret: string }> {
+  await checkToken(control, token);
+  const passwordHash = await passwords.hash(account.password);
+  return control.transaction().execute(async (transaction) => {
+    await alone(transaction, setting);
+    await checkToken(transaction, token);
+    const { firstProject } = await createAccount(transaction, account, passwordHash, null);
+    await transaction.deleteFrom("settings").where("name", "=", setting).execute();
+    const { id, project } = firstProject!;
+    const { secret } = await createKey(transaction, id, "First key");
+    return { project, secret };
+  });
+}
+
+async function checkToken(control: Kysely<ControlTables>, token: string): Promise<void> {
+  if (await hasAccounts(control)) {
+    throw problem("setup-closed", { detail: "This installation already has an owner. Sign in instead." });
+  }
+  const hash = hashOf(token);
+  if (!(await readTokens(control)).some((known) => known.hash === hash)) {
+    throw problem("setup-token-invalid", {
+      detail: "This setup link is out of date. Use the link that the server printed at its last start.",
+    });
+  }
+}
+
+function hashOf(token: string): string {
+  return new Bun.CryptoHasher("sha256").update(token).digest("hex");
+}

@@ -1,0 +1,227 @@
+// @engines sqlite, postgres
+import { Database } from "bun:sqlite";
+import { expect, test } from "bun:test";
+import { SQL } from "bun";
+import { createAccount } from "../auth/create-account.ts";
+import { databaseFile } from "../storage/sqlite/open.ts";
+import { expectConsistent } from "../testing/consistency.ts";
+import { engine, makePlace, removePlace } from "../testing/engine.ts";
+import { openTestStore, type TestApp, testApp, testConfig } from "../testing/test-app.ts";
+import { untilListed } from "../testing/until-listed.ts";
+import { expireRecords } from "./retention.ts";
+import { Upkeep } from "./worker.ts";
+
+const dayMs = 24 * 60 * 60 * 1_000;
+
+async function keep(app: TestApp, retentionDays: unknown): Promise<Response> {
+  const headers = { cookie: await app.signIn(), origin: app.address, "content-type": "application/json" };
+  return app.request("/api/projects/default", {
+    method: "PATCH",
+    headers,
+    body: JSON.stringify({ retentionDays }),
+  });
+}
+
+async function post(app: TestApp, channel: string, daysAgo: number, count = 1): Promise<void> {
+  for (let n = 0; n < count; n++) {
+    const createdAt = Date.now() - daysAgo * dayMs - n;
+    expect((await app.post({ channel, name: `${daysAgo} days`, createdAt })).status).toBe(201);
+  }
+}
+
+async function untilLeft(app: TestApp, count: number): Promise<string[]> {
+  return (await untilListed(app, count)).map(({ channelId, name }) => `${channelId}: ${name}`);
+}
+
+/** Says for how long a channel keeps its events, and leaves it to the next look to act on it. */
+async function keepChannel(app: TestApp, name: string, retentionDays: number): Promise<void> {
+  const store = await openTestStore(app.config);
+  await store.control.updateTable("channels").set({ retentionDays }).where("name", "=", name).execute();
+  await store.close();
+}
+
+test("events are kept for their project's days, their channel's where it has its own, or for good", async () => {
+  await using app = await testApp();
+  await post(app, "audit", 400);
+  for (const daysAgo of [10, 6]) for (const channel of ["logins", "debug"]) await post(app, channel, daysAgo);
+  await post(app, "debug", 0);
+  await keepChannel(app, "audit", 3650);
+  await keepChannel(app, "debug", 1);
+  expect(await (await keep(app, 7)).json()).toMatchObject({ ok: true, project: { retentionDays: 7 } });
+  expect(await untilLeft(app, 3)).toEqual(["debug: 0 days", "logins: 6 days", "audit: 400 days"]);
+  await expectConsistent(app.config);
+  expect(await (await keep(app, null)).json()).toMatchObject({ project: { retentionDays: null } });
+});
+
+test("of many channels each keeps its own days, and those that have none their project's", async () => {
+  await using app = await testApp();
+  const channels = Array.from({ length: 45 }, (_, n) => `c${n}`);
+  const kept = (n: number) => [1, 5, 5, null][n % 4]!;
+  await app.post(
+    channels.flatMap((channel) =>
+      [0, 3, 7, 20].map((daysAgo) => ({
+        channel,
+        name: `${daysAgo}`,
+        createdAt: Date.now() - daysAgo * dayMs - 1_000,
+      })),
+    ),
+  );
+  const store = await openTestStore(app.config);
+  for (const [n, name] of channels.entries()) {
+    await store.control
+      .updateTable("channels")
+      .set({ retentionDays: kept(n) })
+      .where("name", "=", name)
+      .execute();
+  }
+  await store.close();
+  await keep(app, 10);
+  const left = channels.flatMap((channel, n) =>
+    [0, 3, 7].filter((daysAgo) => daysAgo < (kept(n) ?? 10)).map((daysAgo) => `${channel}: ${daysAgo}`),
+  );
+  expect((await untilLeft(app, left.length)).sort()).toEqual(left.sort());
+  await expectConsistent(app.config);
+});
+
+test.if(engine === "postgres")("a month that has no event any more is dropped as a whole", async () => {
+  await using app = await testApp();
+  await post(app, "a", 100);
+  await post(app, "a", 0);
+  const database = new SQL(app.config.databaseUrl!);
+  const months = () => database`SELECT relname FROM pg_class WHERE relname ~ '^events_[0-9]{4}_[0-9]{2}$'`;
+  expect(await months()).toHaveLength(2);
+  await keep(app, 7);
+  expect(await untilLeft(app, 1)).toEqual(["a: 0 days"]);
+  while ((await months()).length > 1) await Bun.sleep(20);
+  await database.close();
+});
+
+test("of a project that keeps for good only a channel's own days count", async () => {
+  await using app = await testApp();
+  await post(app, "a", 3_000);
+  await post(app, "b", 2);
+  const headers = { "content-type": "application/json" };
+  const body = JSON.stringify({ retentionDays: 1 });
+  expect((await app.request("/api/channels/b", { method: "PATCH", headers, body })).status).toBe(200);
+  expect(await untilLeft(app, 1)).toEqual(["a: 3000 days"]);
+});
+
+test("retention days that are none are rejected", async () => {
+  await using app = await testApp();
+  for (const days of [0, -1, 3_651, 1.5, "7", true]) expect((await keep(app, days)).status).toBe(422);
+});
+
+test("an event goes when its time is over, and its space goes back to the disk", async () => {
+  await using app = await testApp();
+  for (let round = 0; round < 10; round++) {
+    await Promise.all(
+      Array.from({ length: 200 }, () =>
+        app.post({ channel: "c", name: "n", description: "long ".repeat(100) }),
+      ),
+    );
+  }
+  await keep(app, 30);
+  const pages = () => {
+    if (engine !== "sqlite") return null;
+    const database = new Database(databaseFile(app.config.dataDirectory));
+    const { page_count } = database.query("PRAGMA page_count").get() as { page_count: number };
+    database.close();
+    return page_count;
+  };
+  const before = pages();
+  const removed: string[] = [];
+  let nowMs = Date.now() + 29 * dayMs;
+  const store = await openTestStore(app.config);
+  const upkeep = new Upkeep({
+    store,
+    onRemoved: (ids) => removed.push(...ids),
+    onError: fail,
+    now: () => nowMs,
+  });
+  upkeep.wake();
+  await upkeep.idle();
+  expect(removed).toEqual([]);
+  nowMs += 2 * dayMs;
+  // The server's own upkeep may just be looking, and one looks at a time.
+  while (removed.length === 0) {
+    upkeep.wake();
+    await upkeep.idle();
+  }
+  expect(new Set(removed).size).toBe(2_000);
+  await upkeep.close();
+  await store.close();
+  if (before !== null) expect(pages()).toBeLessThan(before / 3);
+  expect(await app.list()).toEqual([]);
+  await expectConsistent(app.config);
+}, 60_000);
+
+function fail(error: unknown): never {
+  throw error;
+}
+
+test("deliveries go after 30 days and done jobs after 90, in small steps, and others stay", async () => {
+  await using place = await testPlace();
+  const { control } = place.store;
+  const now = Date.now();
+  const account = await control
+    .transaction()
+    .execute((transaction) =>
+      createAccount(transaction, { email: "a@example.com", password: "" }, "unused", null),
+    );
+  const projectId = account.firstProject!.id;
+  const delivery = (daysAgo: number, readAt: number | null) => ({
+    projectId,
+    eventId: Bun.randomUUIDv7(),
+    accountId: account.id,
+    destinationId: null,
+    kind: "dashboard" as const,
+    label: "Dashboard",
+    state: "delivered" as const,
+    detail: null,
+    createdAt: now - daysAgo * dayMs,
+    nextAttemptAt: null,
+    deliveredAt: null,
+    readAt,
+  });
+  const old = Array.from({ length: 450 }, (_, n) => delivery(31, n % 2 ? now : null));
+  const kept = [delivery(29, null), delivery(29, now), delivery(0, null)];
+  await control.insertInto("deliveries").values(old).execute();
+  await control.insertInto("deliveries").values(kept).execute();
+  const job = (endedDaysAgo: number | null) => ({
+    id: Bun.randomUUIDv7(),
+    projectId,
+    kind: "erase-user" as const,
+    state: endedDaysAgo === null ? ("waiting" as const) : ("done" as const),
+    detail: "{}",
+    createdAt: 1,
+    endedAt: endedDaysAgo === null ? null : now - endedDaysAgo * dayMs,
+  });
+  const keptJobs = [job(89), job(null)];
+  await control
+    .insertInto("jobs")
+    .values([job(91), job(400), ...keptJobs])
+    .execute();
+  let pauses = 0;
+  const pause = async () => void pauses++;
+  await expireRecords({ store: place.store, pause, onRemoved: () => {} }, now);
+  const left = await control.selectFrom("deliveries").select("eventId").orderBy("id").execute();
+  expect(left.map(({ eventId }) => eventId)).toEqual(kept.map(({ eventId }) => eventId));
+  const jobs = await control.selectFrom("jobs").select("id").orderBy("id").execute();
+  expect(jobs.map(({ id }) => id)).toEqual(keptJobs.map(({ id }) => id));
+  expect(pauses).toBe(2);
+});
+
+async function testPlace() {
+  const place = await makePlace();
+  const store = await openTestStore({
+    ...(await testConfig({ dataDirectory: place.dataDirectory })),
+    ...place,
+  });
+  return {
+    store,
+    async [Symbol.asyncDispose]() {
+      await store.close();
+      await removePlace(place);
+    },
+  };
+}

@@ -1,0 +1,153 @@
+import "../validation/messages.ts";
+import { z } from "@hono/zod-openapi";
+import { limits } from "../limits.ts";
+import { problem } from "../problems.ts";
+import type { Cursor, EventFilter } from "../storage/store.ts";
+import { nearest } from "../validation/nearest.ts";
+import { text } from "../validation/text.ts";
+import { isoMs } from "./created-at.ts";
+import { eventTexts } from "./event.ts";
+import { isEventId } from "./id.ts";
+import { parseSearch, type Search, SearchError } from "./search.ts";
+
+const moment = z
+  .string()
+  .refine(
+    (value) => !Number.isNaN(msOf(value)),
+    "must be an ISO 8601 time with an offset, such as 2026-01-31T09:30:00Z, or milliseconds since 1970",
+  )
+  .openapi({ format: "date-time" });
+
+export const searchText = text({ max: limits.searchCharacters, lines: true });
+
+/** What narrows a listing or a live stream; beside it, any number of `tag.KEY=VALUE`. */
+export const filterParameters = {
+  channel: text(eventTexts.channel).optional().openapi({ description: "Only this channel." }),
+  userId: text(eventTexts.userId).optional().openapi({ description: "Only this user." }),
+  name: text(eventTexts.name).optional().openapi({ description: "Only events with exactly this name." }),
+  notify: z
+    .enum(["true", "false"])
+    .optional()
+    .openapi({ description: "Only events with this `notify` flag." }),
+  from: moment.optional().openapi({ description: "Start of the range, inclusive." }),
+  to: moment.optional().openapi({ description: "End of the range, exclusive." }),
+  q: searchText.optional().openapi({ description: "Only events that match this search (docs/search.md)." }),
+};
+
+export const projectParameter = z
+  .string()
+  .optional()
+  .openapi({ description: "Slug of the project. Sessions only: an API key belongs to one project." });
+
+export const EventListQuery = z.strictObject({
+  limit: z.coerce
+    .number()
+    .int("must be a whole number")
+    .min(1, "must be at least 1")
+    .max(limits.pageEvents, `must be at most ${limits.pageEvents}`)
+    .optional()
+    .openapi({ type: "integer", description: "Events per page. Without it, all events are streamed." }),
+  cursor: z.string().optional().openapi({ description: "The `nextCursor` of the previous page." }),
+  order: z
+    .enum(["asc", "desc"])
+    .optional()
+    .openapi({ description: "`asc` lists the oldest first. Default: `desc`." }),
+  format: z
+    .enum(["json", "ndjson", "csv"])
+    .optional()
+    .openapi({ description: "Overrides `Accept`. Browsers save NDJSON and CSV as a file." }),
+  ...filterParameters,
+  project: projectParameter,
+});
+
+export const EventStreamQuery = z.strictObject({
+  ...filterParameters,
+  lastEventId: z
+    .string()
+    .optional()
+    .openapi({ description: "Resumes after this id, for clients that can't send `Last-Event-ID`." }),
+  project: projectParameter,
+});
+
+export const ProjectQuery = z.strictObject({ project: projectParameter });
+
+/**
+ * Reads a query by its schema; `tag.KEY` parameters come apart. Throws `query-invalid`, also for a parameter that is not
+ * known: a filter that is ignored would show more than was asked for.
+ */
+export function readQuery<Schema extends z.ZodObject>(
+  parameters: URLSearchParams,
+  schema: Schema,
+  { tags: takesTags = false } = {},
+): { values: z.infer<Schema>; tags: [string, string][] } {
+  const tags: [string, string][] = [];
+  const values: Record<string, string> = {};
+  const known = Object.keys(schema.shape);
+  for (const [name, value] of parameters) {
+    if (takesTags && name.startsWith("tag.") && name.length > 4) {
+      tags.push([name.slice(4), value]);
+      continue;
+    }
+    if (!known.includes(name)) {
+      const meant = nearest(name, [...known, ...(takesTags ? ["tag.KEY"] : [])]);
+      throw problem("query-invalid", {
+        detail: `Unknown parameter "${name.slice(0, 80)}".${meant ? ` Did you mean "${meant}"?` : ""}`,
+      });
+    }
+    if (Object.hasOwn(values, name)) throw problem("query-invalid", { detail: `"${name}" is sent twice.` });
+    values[name] = value;
+  }
+  const result = schema.safeParse(values);
+  if (!result.success) {
+    const [issue] = result.error.issues;
+    throw problem("query-invalid", { detail: `"${issue!.path.join(".")}" ${issue!.message}.` });
+  }
+  return { values: result.data, tags };
+}
+
+type FilterValues = { [Name in keyof typeof filterParameters]?: string | undefined };
+
+export function filterOf(values: FilterValues, tags: [string, string][]): EventFilter {
+  const { channel, userId, name, notify, from, to, q } = values;
+  const search = q === undefined ? null : readSearch(q);
+  return {
+    ...(channel !== undefined && { channel }),
+    ...(userId !== undefined && { userId }),
+    ...(name !== undefined && { name }),
+    ...(notify !== undefined && { notify: notify === "true" }),
+    ...(from !== undefined && { fromMs: Math.ceil(msOf(from)) }),
+    ...(to !== undefined && { toMs: Math.ceil(msOf(to)) }),
+    ...(tags.length > 0 && { tags }),
+    ...(search !== null && { search }),
+  };
+}
+
+/** Parses `q`. Throws `query-invalid` with the column where it is none. */
+function readSearch(q: string): Search | null {
+  try {
+    return parseSearch(q);
+  } catch (error) {
+    if (!(error instanceof SearchError)) throw error;
+    const { column, message } = error;
+    throw problem("query-invalid", { detail: message, column });
+  }
+}
+
+function msOf(moment: string): number {
+  if (/^\d{1,15}$/.test(moment)) return Number(moment);
+  return isoMs(/^\d{4}-\d{2}-\d{2}$/.test(moment) ? `${moment}T00:00:00Z` : moment);
+}
+
+/** A cursor as an opaque text. */
+export function encodeCursor({ ms, id }: Cursor): string {
+  return Buffer.from(`${ms} ${id}`).toString("base64url");
+}
+
+/** Throws `query-invalid` for a text that no page ended with. */
+export function decodeCursor(text: string): Cursor {
+  const [ms, id, ...more] = Buffer.from(text, "base64url").toString().split(" ");
+  if (!/^\d{1,15}$/.test(ms ?? "") || !isEventId(id ?? "") || more.length > 0) {
+    throw problem("query-invalid", { detail: '"cursor" must be the "nextCursor" of an earlier page.' });
+  }
+  return { ms: Number(ms), id: id! };
+}

@@ -1,0 +1,168 @@
+import { describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import fc from "fast-check";
+import { limits } from "../limits.ts";
+import { searchesOf } from "../testing/arbitraries.ts";
+import { parseSearch, printSearch, type Search, SearchError, type searchFields } from "./search.ts";
+
+const word = (text: string, isPrefix = false): Search => ({ kind: "text", text, isPrefix });
+const field = (name: (typeof searchFields)[number], ...values: string[]): Search => ({
+  kind: "field",
+  field: name,
+  values,
+});
+const tag = (key: string, ...values: string[]): Search => ({ kind: "tag", key, values });
+const not = (of: Search): Search => ({ kind: "not", of });
+const all = (...of: Search[]): Search => ({ kind: "all", of });
+const any = (...of: Search[]): Search => ({ kind: "any", of });
+
+describe("a search is read", () => {
+  const cases: [q: string, search: Search | null][] = [
+    ["", null],
+    [" \t\n", null],
+    ["payment", word("payment")],
+    ["pay*", word("pay", true)],
+    ['"Payment received"', word("Payment received")],
+    ['"Payment rec"*', word("Payment rec", true)],
+    ["ada@example.com", word("ada@example.com")],
+    ["a b", all(word("a"), word("b"))],
+    ["channel:payments,refunds", field("channel", "payments", "refunds")],
+    ["user:42", field("user", "42")],
+    ['user:""', field("user", "")],
+    ["user:urn:a=b", field("user", "urn:a=b")],
+    ['name:"Payment received"', field("name", "Payment received")],
+    ["notify:true", field("notify", "true")],
+    ["plan=pro", tag("plan", "pro")],
+    ["plan=pro,free", tag("plan", "pro", "free")],
+    ['"a key"="a value"', tag("a key", "a value")],
+    ["channel=x", tag("channel", "x")],
+    ["amount=-5", tag("amount", "-5")],
+    ["url=https://example.com/?a=b", tag("url", "https://example.com/?a=b")],
+    ['path="C:\\\\a \\"b\\""', tag("path", 'C:\\a "b"')],
+    ["-pay*", not(word("pay", true))],
+    ["-plan=pro -user:u1", all(not(tag("plan", "pro")), not(field("user", "u1")))],
+    ["--a", not(not(word("a")))],
+    ["a OR b c", any(word("a"), all(word("b"), word("c")))],
+    ["(a OR b) c", all(any(word("a"), word("b")), word("c"))],
+    ["-(a b)", not(all(word("a"), word("b")))],
+    ["((a))", word("a")],
+    ['or "OR" ORDER', all(word("or"), word("OR"), word("ORDER"))],
+    ["OR=1", tag("OR", "1")],
+    ["( a OR(b) )", any(word("a"), word("b"))],
+    ["pay-ment", word("pay-ment")],
+    ["支払い 💰x", all(word("支払い"), word("💰x"))],
+  ];
+  for (const [q, search] of cases) test(JSON.stringify(q), () => expect(parseSearch(q)).toEqual(search));
+});
+
+test("the examples of the documentation are searches", () => {
+  const page = readFileSync(join(import.meta.dir, "../../docs/search.md"), "utf8");
+  const examples = [...page.matchAll(/^\| `([^`]+)` +\|/gm)].map(([, q]) => q!);
+  expect(examples.length).toBeGreaterThan(15);
+  for (const q of examples) expect(printSearch(parseSearch(q)!)).toBe(q);
+});
+
+describe("what is no search is rejected, with the column and what to do", () => {
+  const cases: [q: string, column: number, says: string][] = [
+    ['a "b', 3, "not closed"],
+    ['"a\\b"', 3, "twice"],
+    ["a (b", 3, 'Add a ")"'],
+    ["a)", 2, 'no "("'],
+    ["a ()", 4, "missing"],
+    ["OR a", 1, "missing"],
+    ["a OR", 5, "missing"],
+    ["a OR OR b", 6, "missing"],
+    ["a - b", 3, "directly before"],
+    ["-OR b", 1, "directly before"],
+    ["-", 1, "directly before"],
+    ["chanel:a", 1, 'Did you mean "channel:"?'],
+    ["a 12:30", 3, "in quotes"],
+    ['"channel":a', 1, "Unknown field"],
+    ["channel:", 9, "missing"],
+    ["channel: a", 9, "missing"],
+    ["plan=", 6, "missing"],
+    ["plan=a,", 8, "missing"],
+    ["a b=,c", 5, '","'],
+    ["=a", 1, '"="'],
+    ["a,b", 2, '","'],
+    ["*", 1, '"*"'],
+    ["pay*ment", 5, '"m"'],
+    ["user:a*", 7, '"*"'],
+    ['a"b"', 2, "space"],
+    ['"a"b', 4, "space"],
+    ["a(b)", 2, "space"],
+    ["notify:yes", 8, "true or false"],
+    ["a 💰", 3, "no letter"],
+    ['""', 1, "no letter"],
+    [`a ${"(".repeat(limits.searchDepth + 1)}`, limits.searchDepth + 3, "deep"],
+    [`${"-".repeat(limits.searchDepth + 1)}a`, limits.searchDepth + 1, "deep"],
+    ["a ".repeat(limits.searchTerms + 1), limits.searchTerms * 2 + 1, "at most"],
+    [`k=${"a,".repeat(limits.searchTerms)}b`, limits.searchTerms * 2 + 3, "at most"],
+  ];
+  for (const [q, column, says] of cases)
+    test(JSON.stringify(q.slice(0, 40)), () => {
+      try {
+        parseSearch(q);
+      } catch (error) {
+        expect(error).toBeInstanceOf(SearchError);
+        expect((error as SearchError).message).toContain(says);
+        expect((error as SearchError).message).toMatch(/[.?]$/);
+        expect((error as SearchError).column).toBe(column);
+        return;
+      }
+      throw new Error("It was read.");
+    });
+});
+
+const texts = fc.oneof(
+  fc.string({ maxLength: 8 }),
+  fc.string({ unit: "binary", maxLength: 8 }),
+  fc.string({ unit: fc.constantFrom(...'aOR"\\()-=:,* \t\n*ä支'), maxLength: 6 }),
+);
+const leaf: fc.Arbitrary<Search> = fc.oneof(
+  fc.record({
+    kind: fc.constant("text" as const),
+    text: texts.filter((text) => /[\p{L}\p{N}]/u.test(text)),
+    isPrefix: fc.boolean(),
+  }),
+  fc.record({
+    kind: fc.constant("field" as const),
+    field: fc.constantFrom("channel" as const, "user" as const, "name" as const),
+    values: fc.array(texts, { minLength: 1, maxLength: 3 }),
+  }),
+  fc.constant(field("notify", "true", "false")),
+  fc.record({
+    kind: fc.constant("tag" as const),
+    key: texts,
+    values: fc.array(texts, { minLength: 1, maxLength: 3 }),
+  }),
+);
+const search = searchesOf(leaf, 3);
+
+test("what is printed is parsed to the same", () => {
+  fc.assert(
+    fc.property(search, (one) => {
+      expect(parseSearch(printSearch(one))).toEqual(one);
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test("any text is a search that can be printed, or an error at one of its columns", () => {
+  fc.assert(
+    fc.property(
+      fc.oneof(texts, fc.string({ unit: fc.constantFrom(...'aOR"\\()-=:,* '), maxLength: 20 })),
+      (q) => {
+        try {
+          const parsed = parseSearch(q);
+          if (parsed !== null) expect(parseSearch(printSearch(parsed))).toEqual(parsed);
+        } catch (error) {
+          expect(error).toBeInstanceOf(SearchError);
+          expect((error as SearchError).column).toBeWithin(1, q.length + 2);
+        }
+      },
+    ),
+    { numRuns: 5_000 },
+  );
+});

@@ -1,0 +1,229 @@
+import "../validation/messages.ts";
+import { OpenAPIHono, z } from "@hono/zod-openapi";
+import type { Account } from "../auth/auth.ts";
+import type { Access, Caller } from "../auth/authorizer.ts";
+import { readQuery } from "../event/event-query.ts";
+import { limits } from "../limits.ts";
+import { clipped, type Fault, Problem, pointerTo, problem } from "../problems.ts";
+import type { House } from "../services.ts";
+import { readJson } from "./body.ts";
+
+/** Who may call a route: a key or a member in their project, a member alone, a signed-in account, a key or such an account, or anyone. */
+type Callers = {
+  project: Access;
+  member: Extract<Access, { by: "account" }>;
+  account: { account: Account };
+  caller: { caller: Caller };
+  anyone: object;
+};
+
+type Route<
+  By extends keyof Callers,
+  Query extends z.ZodObject,
+  Body extends z.ZodType,
+  Answer extends z.ZodType,
+> = {
+  method: "get" | "post" | "put" | "patch" | "delete";
+  /** With parameters in braces, as OpenAPI writes them: `/api/events/{id}`. */
+  path: string;
+  by: By;
+  tag: string;
+  summary: string;
+  description?: string;
+  query?: Query;
+  /** The query also takes `tag.KEY=VALUE`, any number of times. */
+  takesTags?: boolean;
+  body?: Body;
+  /** A body that may be left out; the handler reads and checks it. */
+  optionalBody?: z.ZodType;
+  /** Of the good answer; 200 by default. */
+  status?: number;
+  answer: Answer;
+  /** Of the good answer, where it is not JSON. */
+  answerType?: string;
+  /** Others that `Accept` may ask for. */
+  otherAnswerTypes?: string[];
+  /** Status codes of problems beyond those that follow from the rest of the declaration. */
+  problems?: number[];
+};
+
+type Call<By extends keyof Callers, Query extends z.ZodObject, Body extends z.ZodType> = Callers[By] & {
+  request: Request;
+  query: z.infer<Query>;
+  tags: [key: string, value: string][];
+  body: z.infer<Body>;
+  /** A parameter of the path. */
+  parameter: (name: string) => string;
+};
+
+/**
+ * The routes of the API. A route is declared once: who may call it is enforced, its query and body are checked, its answer
+ * is typed, and all of it stands in the API's description.
+ */
+export class Routes {
+  readonly app = new OpenAPIHono();
+  readonly #gate: House["gate"];
+  readonly #methods = new Map<string, { pattern: RegExp; methods: string[] }>();
+
+  constructor(gate: House["gate"]) {
+    this.#gate = gate;
+    const { openAPIRegistry } = this.app;
+    openAPIRegistry.registerComponent("securitySchemes", "apiKey", {
+      type: "apiKey",
+      in: "header",
+      name: "x-api-key",
+    });
+    openAPIRegistry.registerComponent("securitySchemes", "bearer", { type: "http", scheme: "bearer" });
+    openAPIRegistry.registerComponent("securitySchemes", "session", {
+      type: "apiKey",
+      in: "cookie",
+      name: "tidings.session_token",
+    });
+  }
+
+  /** Adds a route. The handler gives the answer's body, or a `Response` where it is not plain JSON. */
+  add<
+    By extends keyof Callers,
+    Answer extends z.ZodType,
+    Query extends z.ZodObject = z.ZodObject,
+    Body extends z.ZodType = z.ZodUndefined,
+  >(
+    route: Route<By, Query, Body, Answer>,
+    handle: (call: Call<By, Query, Body>) => Promise<z.input<Answer> | Response>,
+  ): void {
+    this.describe(route);
+    this.app.on(route.method.toUpperCase(), route.path.replace(/\{(\w+)\}/g, ":$1"), async (context) => {
+      const request = context.req.raw;
+      const caller = await this.#callers[route.by](request);
+      const { searchParams } = new URL(request.url);
+      const { values, tags } = route.query
+        ? readQuery(searchParams, route.query, { tags: route.takesTags ?? false })
+        : { values: {}, tags: [] };
+      const body = route.body ? check(route.body, await readJson(request, limits.requestBytes)) : undefined;
+      const answer = await handle({
+        ...(caller as Callers[By]),
+        request,
+        query: values as z.infer<Query>,
+        tags,
+        body: body as z.infer<Body>,
+        parameter: (name) => context.req.param(name)!,
+      });
+      return answer instanceof Response ? answer : Response.json(answer, { status: route.status ?? 200 });
+    });
+  }
+
+  /** The methods that a path takes; none where there is no such path. */
+  methodsOf(path: string): string[] {
+    const methods = [...this.#methods.values()].flatMap((known) =>
+      known.pattern.test(path) ? known.methods : [],
+    );
+    if (methods.includes("GET")) methods.push("HEAD");
+    return [...new Set(methods)].toSorted();
+  }
+
+  /** Puts a route into the API's description; `add` does so itself. */
+  describe(
+    route: Omit<Route<keyof Callers, z.ZodObject, z.ZodType, z.ZodType>, "query"> & {
+      query?: z.ZodObject | undefined;
+    },
+  ): void {
+    const { method, path, by, tag, summary, description, query, takesTags, answer } = route;
+    const known = this.#methods.get(path) ?? {
+      pattern: new RegExp(`^${path.replaceAll(".", "\\.").replace(/\{\w+\}/g, "[^/]+")}$`),
+      methods: [],
+    };
+    known.methods.push(method.toUpperCase());
+    this.#methods.set(path, known);
+    const body = route.body ?? route.optionalBody;
+    const isOpen = by === "anyone";
+    const problems = [
+      ...(query || body ? [400] : []),
+      ...(isOpen ? [] : [401, 403]),
+      ...(body ? [413, 415, 422] : []),
+      ...(route.problems ?? []),
+    ];
+    const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!);
+    const tagsParameter = {
+      "tag.*": z.string().optional().openapi({
+        description: "`tag.KEY=VALUE`: only events with this tag. Repeat it to require several tags.",
+      }),
+    };
+    this.app.openAPIRegistry.registerPath({
+      method,
+      path,
+      tags: [tag],
+      summary,
+      ...(description && { description }),
+      security: isOpen
+        ? []
+        : by === "project" || by === "caller"
+          ? [{ apiKey: [] }, { bearer: [] }, { session: [] }]
+          : [{ session: [] }],
+      request: {
+        ...(names.length > 0 && {
+          params: z.object(Object.fromEntries(names.map((name) => [name, z.string()]))),
+        }),
+        ...(query && { query: takesTags ? query.extend(tagsParameter) : query }),
+        ...(body && {
+          body: { required: route.body !== undefined, content: { "application/json": { schema: body } } },
+        }),
+      },
+      responses: {
+        [route.status ?? 200]: {
+          description: summary,
+          content: {
+            [route.answerType ?? "application/json"]: { schema: answer },
+            ...Object.fromEntries(
+              route.otherAnswerTypes?.map((type) => [type, { schema: z.string() }]) ?? [],
+            ),
+          },
+        },
+        ...Object.fromEntries(
+          [...new Set(problems)].sort().map((status) => [
+            status,
+            {
+              description: "Problem details (RFC 9457).",
+              content: { "application/problem+json": { schema: Problem } },
+            },
+          ]),
+        ),
+      },
+    });
+  }
+
+  readonly #callers: { [By in keyof Callers]: (request: Request) => Promise<Callers[By]> } = {
+    project: (request) => this.#gate.toProject(request),
+    member: (request) => this.#gate.toProjectAsMember(request),
+    account: async (request) => ({ account: await this.#gate.toAccount(request) }),
+    caller: async (request) => ({ caller: await this.#gate.toCaller(request) }),
+    anyone: async () => ({}),
+  };
+}
+
+function check(schema: z.ZodType, body: unknown): unknown {
+  const result = schema.safeParse(body);
+  if (result.success) return result.data;
+  const errors = result.error.issues.flatMap((issue): Fault[] => {
+    const path = issue.path.map(String);
+    if (issue.code === "unrecognized_keys") {
+      return issue.keys.map((key) => ({
+        pointer: pointerTo(...path, key),
+        detail: `Unknown field "${clipped(key)}".`,
+      }));
+    }
+    const isMissing = issue.code === "invalid_type" && valueAt(body, issue.path) === undefined;
+    const subject = issue.path.length === 0 ? "The body" : `"${clipped(path.join("."))}"`;
+    return [
+      { pointer: pointerTo(...path), detail: `${subject} ${isMissing ? "is missing" : issue.message}.` },
+    ];
+  });
+  const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : "";
+  throw problem("body-invalid", { detail: `${errors[0]!.detail}${more}`, errors });
+}
+
+function valueAt(value: unknown, path: PropertyKey[]): unknown {
+  return path.reduce<unknown>(
+    (inner, part) => (inner as { [Part in PropertyKey]?: unknown } | null)?.[part],
+    value,
+  );
+}

@@ -1,0 +1,98 @@
+import { z } from "@hono/zod-openapi";
+import { EventAnswer, NewEvent } from "../event/event.ts";
+import { ProjectQuery } from "../event/event-query.ts";
+import { parseJson, readBytes } from "../http/body.ts";
+import type { Routes } from "../http/routes.ts";
+import { limits } from "../limits.ts";
+import { problem } from "../problems.ts";
+import type { House } from "../services.ts";
+import { RejectedEventList } from "../wire/rejected-event.ts";
+import { eventResponse } from "./answers.ts";
+
+const rejectedDefault = 50;
+const rejectedMax = 200;
+
+const RejectedQuery = ProjectQuery.extend({
+  limit: z.coerce.number().int("must be a whole number").min(1).max(rejectedMax).optional(),
+  cursor: z
+    .string()
+    .regex(/^\d{1,15}$/, 'must be the "nextCursor" of an earlier page')
+    .optional(),
+});
+
+/** `/api/events/rejected`: to be added before `/api/events/{id}`, which it looks like. */
+export function addRejectedEventRoutes(routes: Routes, { recorder, rejected }: House): void {
+  routes.add(
+    {
+      method: "get",
+      path: "/api/events/rejected",
+      by: "project",
+      tag: "Rejected events",
+      summary: "List rejected events, newest first",
+      description: "Rejected events are kept for some days so that they can be fixed and resent.",
+      query: RejectedQuery,
+      answer: RejectedEventList,
+    },
+    async ({ projectId, query }) => {
+      const before = query.cursor === undefined ? undefined : Number(query.cursor);
+      return { ok: true, ...(await rejected.list(projectId, query.limit ?? rejectedDefault, before)) };
+    },
+  );
+
+  routes.add(
+    {
+      method: "post",
+      path: "/api/events/rejected/{id}/replay",
+      by: "project",
+      tag: "Rejected events",
+      summary: "Resend a rejected event",
+      description:
+        "Send the fixed event as the body; without a body, the event is recorded as it was sent. Once recorded, it is removed from the list of rejected events.",
+      query: ProjectQuery,
+      optionalBody: NewEvent,
+      status: 201,
+      answer: EventAnswer,
+      problems: [404, 413, 422, 503, 507],
+    },
+    async ({ request, parameter, ...sender }) => {
+      const id = idOf(parameter("id"));
+      const { body, cut } = await rejected.find(sender.projectId, id);
+      const sent = await readBytes(request, limits.eventBytes);
+      if (sent.length === 0 && cut) {
+        throw problem("body-invalid", {
+          detail: "The event was too long to keep in full. Send the fixed event as the body.",
+        });
+      }
+      const event = parseJson(sent.length > 0 ? sent : Buffer.from(body));
+      const recorded = await recorder.recordTied(event, sender, () => ({ kind: "replay", rejectedId: id }));
+      if (recorded === null) {
+        throw problem("rejected-event-unknown", {
+          detail: "The rejected event was already resent or removed, or has expired.",
+        });
+      }
+      return eventResponse(recorded);
+    },
+  );
+
+  routes.add(
+    {
+      method: "delete",
+      path: "/api/events/rejected/{id}",
+      by: "project",
+      tag: "Rejected events",
+      summary: "Discard a rejected event",
+      query: ProjectQuery,
+      answer: z.object({ ok: z.literal(true) }),
+      problems: [404],
+    },
+    async ({ projectId, parameter }) => {
+      await rejected.remove(projectId, idOf(parameter("id")));
+      return { ok: true };
+    },
+  );
+}
+
+/** A number that no rejected event has stands for a text that is no number. */
+function idOf(text: string): number {
+  return /^\d{1,15}$/.test(text) ? Number(text) : 0;
+}

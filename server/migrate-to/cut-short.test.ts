@@ -1,0 +1,138 @@
+// @engines postgres
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { serve } from "../main.ts";
+import { expectPostgresConsistent } from "../testing/consistency-postgres.ts";
+import { effort } from "../testing/effort.ts";
+import { makeTables } from "../testing/engine.ts";
+import { finished } from "../testing/jobs.ts";
+import {
+  asked,
+  clearMoves,
+  expectMoved,
+  fill,
+  migrateTo,
+  newDatabase,
+  newDirectory,
+} from "../testing/moves.ts";
+import { runTidings, spawnTidings } from "../testing/server-process.ts";
+import { testConfig } from "../testing/test-app.ts";
+
+/** Enough for a process to be killed on its way. */
+const many = effort(5_000, 15_000);
+const kills = effort(3, 6);
+
+let directory: string;
+let key: string;
+beforeAll(async () => {
+  ({ directory, key } = await fill(many));
+}, 60_000);
+afterAll(clearMoves, 60_000);
+
+test("killed at any moment, it is completed by another run", async () => {
+  const url = await newDatabase();
+  const progress = async () => {
+    const [{ is_there }] = (await asked<{ is_there: boolean }>(
+      url,
+      "SELECT to_regclass('channel_counters') IS NOT NULL AS is_there",
+    )) as [{ is_there: boolean }];
+    if (!is_there) return 0;
+    const [row] = await asked<{ events: string }>(
+      url,
+      "SELECT coalesce(sum(events), 0) AS events FROM channel_counters",
+    );
+    return Number(row!.events);
+  };
+  const seen: number[] = [];
+  for (let kill = 0; kill < kills; kill++) {
+    const goal = (kill * many) / (kills + 1);
+    const child = spawnTidings(["migrate-to", url], { TIDINGS_DATA: directory }, "");
+    if (kill === 0) await Bun.sleep(300);
+    else while (child.exitCode === null && (await progress()) <= goal) await Bun.sleep(1);
+    child.kill("SIGKILL");
+    await child.exited;
+    seen.push(await progress());
+  }
+  expect(new Set(seen).size).toBeGreaterThan(kills / 2);
+  expect(seen.filter((count) => count > 0 && count < many).length).toBeGreaterThanOrEqual(kills / 3);
+  // No server takes a part for the whole.
+  const early = await runTidings(["serve"], { DATABASE_URL: url, TIDINGS_DATA: newDirectory(), PORT: "0" });
+  expect([early.code, early.stderr]).toEqual([
+    1,
+    "Tidings can't start: A move into this database is unfinished. Run tidings migrate-to again until it says that everything matches.\n",
+  ]);
+  await expectMoved(url, directory);
+  await expectPostgresConsistent(url);
+}, 60_000);
+
+test("a batch that the database does not take leaves nothing behind that the next run would stumble over", async () => {
+  const url = await newDatabase();
+  await makeTables(url);
+  await asked(
+    url,
+    `CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS
+       $$ BEGIN IF (SELECT count(*) FROM events) >= 3000 THEN RAISE 'no room'; END IF; RETURN NEW; END $$;
+     CREATE TRIGGER fail BEFORE INSERT ON events FOR EACH ROW EXECUTE FUNCTION fail()`,
+  );
+  const { code, stderr } = await migrateTo(url, directory);
+  expect([code, stderr.split("\n").at(-2)]).toEqual([
+    1,
+    "The move stopped: no room. Run the same command again to continue.",
+  ]);
+  await asked(url, "DROP TRIGGER fail ON events");
+  await expectMoved(url, directory);
+  await expectPostgresConsistent(url);
+}, 30_000);
+
+test("cut off from its database, and stopped from the keyboard, it says how to go on", async () => {
+  const url = await newDatabase();
+  const child = spawnTidings(["migrate-to", url], { TIDINGS_DATA: directory }, "");
+  const stderr = new Response(child.stderr).text();
+  const count = "SELECT count(*)::integer AS events FROM events";
+  for (;;) {
+    const rows = await asked<{ events: number }>(url, count).catch(() => []);
+    if (rows[0] && rows[0].events > 0) break;
+  }
+  await asked(
+    url,
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+     WHERE application_name LIKE 'tidings %' AND datname = current_database()`,
+  );
+  expect([await child.exited, await stderr]).toEqual([
+    1,
+    expect.stringContaining("Run the same command again to continue."),
+  ]);
+  expect(await stderr).not.toContain("    at ");
+
+  const second = spawnTidings(["migrate-to", url], { TIDINGS_DATA: directory }, "");
+  const decoder = new TextDecoder();
+  let told = "";
+  for await (const chunk of second.stderr) {
+    if (!told.includes("Moving") && decoder.decode(chunk).includes("Moving")) second.kill("SIGINT");
+    told += decoder.decode(chunk);
+  }
+  expect([await second.exited, told]).toEqual([130, expect.stringContaining("Stopped. Run the same")]);
+  await expectMoved(url, directory);
+  await expectPostgresConsistent(url);
+}, 30_000);
+
+test("a second run picks up what came and went since the first", async () => {
+  const url = await newDatabase();
+  await expectMoved(url, directory);
+  const running = await serve(await testConfig({ dataDirectory: directory, databaseUrl: null }));
+  const request = (path: string, init: RequestInit = {}) =>
+    fetch(running.address + path, {
+      headers: { "content-type": "application/json", "x-api-key": key },
+      ...init,
+    });
+  const send = (path: string, method: string, body: unknown) =>
+    request(path, { method, body: JSON.stringify(body) });
+  await finished({ request }, await request("/api/users/user%205", { method: "DELETE" }));
+  await finished({ request }, await request("/api/channels/channel%203", { method: "DELETE" }));
+  await send("/api/events", "POST", { channel: "channel 3", name: "again" });
+  await send("/api/events", "POST", { channel: "new", name: "later", notify: true });
+  await send("/api/users/u%2F1", "PUT", { plan: "free" });
+  await running.stop();
+  await expectMoved(url, directory);
+  await expectMoved(url, directory);
+  await expectPostgresConsistent(url);
+}, 60_000);

@@ -1,0 +1,41 @@
+import type { Ask } from "../storage/postgres/ask.ts";
+
+/** Rows of a page at most, and bytes after which it is large enough. */
+const pageRows = 2_000;
+const pageBytes = 1_048_576;
+
+/**
+ * The rows of a query in the order of a key, in pages; the next one is under way while one is looked at.
+ *
+ * @param query - up to `FROM`; its column `page_bytes` is how large a row is
+ */
+export async function* pagesOf<Row extends object>(
+  ask: Ask,
+  query: string,
+  condition: string,
+  key: readonly string[],
+  keyOf: (row: Row) => unknown[],
+): AsyncGenerator<Row[]> {
+  const order = key.join(", ");
+  const places = key.map((_, index) => `$${index + 1}`).join(", ");
+  const read = (after: unknown[] | null): Promise<Row[]> => {
+    // The first column once more, as partitions are chosen by it.
+    const behind = after ? `AND ${key[0]} >= $1 AND (${order}) > (${places})` : "";
+    const rows = ask<Row>(
+      `SELECT * FROM (
+         SELECT *, sum(page_bytes) OVER (ORDER BY ${order}) AS page_sum, row_number() OVER (ORDER BY ${order}) AS page_number
+         FROM (${query} WHERE ${condition} ${behind} ORDER BY ${order} LIMIT ${pageRows}) AS rows) AS measured
+       WHERE page_sum <= ${pageBytes} OR page_number = 1 ORDER BY page_number`,
+      after ?? [],
+    );
+    // Whoever waits for it is told; nobody may be there any more.
+    rows.catch(() => {});
+    return rows;
+  };
+  for (let next = read(null); ; ) {
+    const rows = await next;
+    if (rows.length === 0) return;
+    next = read(keyOf(rows.at(-1)!));
+    yield rows;
+  }
+}

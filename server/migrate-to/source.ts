@@ -1,0 +1,193 @@
+import { Database, type SQLiteError } from "bun:sqlite";
+import { existsSync } from "node:fs";
+import { compareMoments, type Moment } from "../event/id.ts";
+import { dashed } from "../storage/event-row.ts";
+import { createCounting } from "../storage/sqlite/counting.ts";
+import { databaseFile, migrate } from "../storage/sqlite/open.ts";
+import { positionOf } from "../storage/sqlite/position.ts";
+import { MoveRefused } from "./refused.ts";
+import { type EventRow, type StoredEvent, storedEvent } from "./stored-event.ts";
+import { type Table, type TableRow, tableRow, tables, type Value } from "./tables.ts";
+
+/** How long is waited for a command that ends in a moment. */
+const busyMs = 1_000;
+const cacheKib = 64 * 1_024;
+
+type Column = { name: string; isText: boolean };
+
+const eventColumns = "project_id AS projectId, lower(hex(id)) AS id, position >> 21 AS ms, body";
+
+/**
+ * The data directory that is moved. It is held alone, so that no server takes events for it meanwhile that would be missing, and is only
+ * read.
+ */
+export class Source {
+  readonly #database: Database;
+  readonly #columns = new Map<string, Column[]>();
+  readonly #isNotified;
+
+  /** Brings the directory to this program's version. Throws where it holds nothing, is newer than the program, or is in use. */
+  constructor(dataDirectory: string) {
+    const file = databaseFile(dataDirectory);
+    if (!existsSync(file)) {
+      throw new MoveRefused(`There is no ${file}. Set TIDINGS_DATA to the directory to move.`);
+    }
+    this.#database = openAlone(file, dataDirectory);
+    const columns = this.#database.query<{ name: string; type: string }, [string]>(
+      "SELECT name, type FROM pragma_table_info(?1) ORDER BY name",
+    );
+    for (const { name } of tables) {
+      const all = columns.all(name).map(({ name, type }) => ({ name, isText: type === "TEXT" }));
+      this.#columns.set(name, all);
+    }
+    this.#isNotified = this.#database.prepare<unknown, [string, number]>(
+      "SELECT 1 FROM deliveries WHERE event_id = ?1 AND project_id = ?2 LIMIT 1",
+    );
+  }
+
+  columnsOf({ name }: Table): readonly Column[] {
+    return this.#columns.get(name)!;
+  }
+
+  /** The rows of a table in the order of its key. */
+  *rowsOf(table: Table, columns = this.columnsOf(table).map(({ name }) => name)): Generator<TableRow> {
+    const selected = columns.map((name) =>
+      table.bytes?.includes(name) ? `lower(hex(${name})) AS ${name}` : name,
+    );
+    const rows = this.#database
+      .query<Record<string, Value>, []>(
+        `SELECT ${selected.join(", ")} FROM ${table.name} ORDER BY ${table.key.join(", ")}`,
+      )
+      .iterate();
+    for (const row of rows) {
+      for (const name in row) row[name] = withoutNul(row[name]!);
+      yield tableRow(table, columns, row);
+    }
+  }
+
+  countRows({ name }: Table): number {
+    return this.#database.query<{ rows: number }, []>(`SELECT count(*) AS rows FROM ${name}`).get()!.rows;
+  }
+
+  /** The last id that was handed out in a table, also where its row is gone. */
+  lastNumberOf({ name }: Table): number {
+    const row = this.#database
+      .query<{ seq: number }, [string]>("SELECT seq FROM sqlite_sequence WHERE name = ?1")
+      .get(name);
+    return row?.seq ?? 0;
+  }
+
+  setting(name: string): string | null {
+    const row = this.#database
+      .query<{ value: string }, [string]>("SELECT value FROM settings WHERE name = ?1")
+      .get(name);
+    return row?.value ?? null;
+  }
+
+  accountIds(): string[] {
+    return this.#database
+      .query<{ id: string }, []>("SELECT id FROM accounts")
+      .all()
+      .map(({ id }) => id);
+  }
+
+  projects(): { id: number; slug: string }[] {
+    return this.#database
+      .query<{ id: number; slug: string }, []>("SELECT id, slug FROM projects ORDER BY id")
+      .all();
+  }
+
+  countEvents(): number {
+    return this.#database
+      .query<{ events: number }, []>("SELECT coalesce(sum(events), 0) AS events FROM channels")
+      .get()!.events;
+  }
+
+  /** All events behind a moment, in the order of arrival. */
+  *arrivedAfter(moment: Moment | null): Generator<StoredEvent> {
+    const after = moment ? positionOf(moment) : -1n;
+    // What came undated arrived at its position; what came dated says so in its own column.
+    const undated = this.#events(
+      `position >> 21 AS arrivalMs, position & 2097151 AS sequence`,
+      "WHERE position > ?1 AND arrival IS NULL ORDER BY position",
+      after,
+    );
+    const dated = this.#events(
+      "arrival >> 21 AS arrivalMs, arrival & 2097151 AS sequence",
+      "WHERE arrival > ?1 ORDER BY arrival, position",
+      after,
+    );
+    let [a, b] = [undated.next(), dated.next()];
+    while (!a.done || !b.done) {
+      if (b.done || (!a.done && compareMoments(a.value.arrival, b.value.arrival) <= 0)) {
+        yield a.value!;
+        a = undated.next();
+      } else {
+        yield b.value;
+        b = dated.next();
+      }
+    }
+  }
+
+  /** All events, as they lie. */
+  events(): Generator<StoredEvent> {
+    return this.#events(arrivalColumns, "WHERE position > ?1 ORDER BY position", -1n);
+  }
+
+  /** A project's events in the order of `createdAt`, then id. */
+  eventsOf(projectId: number): Generator<StoredEvent> {
+    return this.#events(arrivalColumns, "WHERE project_id = ?1 ORDER BY position >> 21, id", projectId);
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  *#events(columns: string, rest: string, parameter: bigint | number): Generator<StoredEvent> {
+    const rows = this.#database
+      .query<EventRow, [bigint | number]>(`SELECT ${eventColumns}, ${columns} FROM events ${rest}`)
+      .iterate(parameter);
+    for (const row of rows) {
+      row.id = dashed(row.id);
+      // No text within holds these characters: its quotes would have backslashes.
+      const mayBe = row.body.includes('"notify":true');
+      yield storedEvent(row, mayBe && this.#isNotified.get(row.id, row.projectId) !== null);
+    }
+  }
+}
+
+const arrivalColumns =
+  "coalesce(arrival, position) >> 21 AS arrivalMs, coalesce(arrival, position) & 2097151 AS sequence";
+
+/** Brings the database to this program's version, and opens it so that nobody else can. */
+function openAlone(file: string, dataDirectory: string): Database {
+  try {
+    migrate(dataDirectory);
+    const database = new Database(file, { readwrite: true, create: false, strict: true });
+    try {
+      database.run(`PRAGMA busy_timeout = ${busyMs}`);
+      database.run("PRAGMA locking_mode = EXCLUSIVE");
+      database.run(`PRAGMA cache_size = -${cacheKib}`);
+      // The lock is taken by the first statement that reads.
+      database.query("SELECT count(*) FROM settings").get();
+      // A server that was killed has left counts that are to be added up: nothing else is written here.
+      database.transaction(createCounting(database).settle)();
+      database.run("PRAGMA query_only = ON");
+      return database;
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+  } catch (error) {
+    const { code, message } = error as Partial<SQLiteError> & { message: string };
+    if (!code?.startsWith("SQLITE_BUSY")) throw new MoveRefused(message);
+    throw new MoveRefused(
+      `${file} is in use, probably by a server. Stop it first: events that it records now would not be moved.`,
+    );
+  }
+}
+
+/** As the control tables have it on PostgreSQL (../dialect.ts), whose texts hold no NUL. */
+function withoutNul(value: Value): Value {
+  return typeof value === "string" && value.includes("\0") ? value.replaceAll("\0", "\uFFFD") : value;
+}

@@ -1,0 +1,42 @@
+import { type Moment, momentToken } from "../event/id.ts";
+import { jsonOf } from "../storage/event-row.ts";
+import type { Entry } from "./tables.ts";
+
+/** An event as it is kept, in a form that is the same for both databases. */
+export type StoredEvent = Entry & {
+  projectId: number;
+  id: string;
+  createdAtMs: number;
+  json: string;
+  arrival: Moment;
+  /** Deliveries were made for it. */
+  notified: boolean;
+};
+
+export type EventRow = {
+  projectId: number;
+  id: string;
+  ms: number;
+  body: string;
+  arrivalMs: number;
+  sequence: number;
+};
+
+/** @param id - with its dashes */
+export function storedEvent(
+  { projectId, id, ms, body, arrivalMs, sequence }: EventRow,
+  notified: boolean,
+): StoredEvent {
+  const json = jsonOf(id, body, ms);
+  const arrival = { ms: arrivalMs, sequence };
+  return {
+    key: [ms, id],
+    text: `${json} ${momentToken(arrival)} ${notified ? "notified" : ""}`,
+    projectId,
+    id,
+    createdAtMs: ms,
+    json,
+    arrival,
+    notified,
+  };
+}

@@ -1,0 +1,17 @@
+import type { Config } from "./config.ts";
+import { openPostgresStore } from "./storage/postgres/index.ts";
+import { openSqliteStore } from "./storage/sqlite/index.ts";
+import type { Store, StoreWatch } from "./storage/store.ts";
+
+/** Opens the store that the settings name: the database server where there is one, else the file in the data directory. */
+export function openStore(
+  {
+    dataDirectory,
+    databaseUrl,
+    databaseConnections,
+  }: Pick<Config, "dataDirectory" | "databaseUrl" | "databaseConnections">,
+  watch: StoreWatch,
+): Promise<Store> {
+  if (databaseUrl === null) return openSqliteStore(dataDirectory, watch);
+  return openPostgresStore({ url: databaseUrl, connections: databaseConnections }, watch);
+}

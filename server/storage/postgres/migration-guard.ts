@@ -1,0 +1,26 @@
+import type { Pool } from "pg";
+import { UnfitDatabase } from "./failure.ts";
+
+/** The setting of a database into which a data directory is moved (move.ts), until somebody works on it. */
+export const movingSetting = "move";
+export const moving = { underWay: "under way", done: "done" } as const;
+
+/**
+ * Takes over what was moved here: from now on nothing may be moved here any more, as that would undo what is done meanwhile. Throws
+ * where the move is not over.
+ */
+export async function takeOver(pool: Pool): Promise<void> {
+  for (;;) {
+    const { rows } = await pool.query<{ value: string }>("SELECT value FROM settings WHERE name = $1", [
+      movingSetting,
+    ]);
+    const state = rows[0]?.value;
+    if (state === undefined) return;
+    if (state !== moving.done) {
+      throw new UnfitDatabase(
+        "A move into this database is unfinished. Run tidings migrate-to again until it says that everything matches.",
+      );
+    }
+    await pool.query("DELETE FROM settings WHERE name = $1 AND value = $2", [movingSetting, moving.done]);
+  }
+}

@@ -1,0 +1,186 @@
+// @engines sqlite, postgres
+import { expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Event } from "../event/event.ts";
+import { expectConsistent } from "../testing/consistency.ts";
+import { engine } from "../testing/engine.ts";
+import { finished } from "../testing/jobs.ts";
+import { openTestStore, type TestApp, testApp } from "../testing/test-app.ts";
+import { tracesOf } from "../testing/traces.ts";
+import { names } from "./erase-user.ts";
+
+const userId = "Zoë.Quux+77@example.com";
+/** The id in UTF-8 and as it stands in the index. */
+const traces = [userId, "_5aoë_2e_51uux_2b77_40example_2ecom", "Quux", "51uux"];
+
+const erase = (app: TestApp, id = userId) =>
+  app.request(`/api/users/${encodeURIComponent(id)}`, { method: "DELETE" });
+
+async function expectNoTrace(app: TestApp): Promise<void> {
+  for (const trace of traces) expect(await tracesOf(app.config, trace)).toBe("");
+}
+
+async function postMany(app: TestApp, count: number, event: (n: number) => object): Promise<Event[]> {
+  const answers = await Promise.all(Array.from({ length: count }, (_, n) => app.post(event(n))));
+  return Promise.all(
+    answers.map(async (answer) => {
+      if (answer.status !== 201) throw new Error(await answer.text());
+      return ((await answer.json()) as { event: Event }).event;
+    }),
+  );
+}
+
+test("after an erasure nothing that is kept holds the user's id, and all else is there", async () => {
+  await using app = await testApp();
+  const dayMs = 86_400_000;
+  const dated = (n: number) => n % 5 === 0 && { createdAt: Date.now() - ((n * 7_919) % (30 * dayMs)) };
+  const others: Event[] = [];
+  for (let round = 0; round < 6; round++) {
+    const mixed = await postMany(app, 400, (n) => ({
+      channel: `c${n % 3}`,
+      name: `Name ${n % 7}`,
+      userId: n % 4 === 0 ? userId : `user ${n % 11}`,
+      notify: n % 50 === 0,
+      tags: { plan: n % 2 ? "pro" : "free", ...(n % 4 === 0 && { email: userId }) },
+      ...(n % 4 === 0 && { description: `Written by ${userId}` }),
+      ...dated(n + round * 400),
+      ...(n % 9 === 0 && { id: Bun.randomUUIDv7() }),
+    }));
+    others.push(...mixed.filter((event) => event.userId !== userId));
+  }
+  const copies = engine === "sqlite" ? 1 : 0;
+  if (copies > 0)
+    writeFileSync(join(app.config.dataDirectory, "tidings.db.before-1"), `A copy with ${userId}`);
+  for (const trace of traces) expect(await tracesOf(app.config, trace)).not.toBe("");
+
+  let isErased = false;
+  const ingest = (async () => {
+    for (let n = 0; !isErased; n++)
+      others.push(
+        ...(await postMany(app, 8, () => ({ channel: "live", name: `n${n % 5}`, userId: "live" }))),
+      );
+  })();
+  const job = await finished(app, await erase(app));
+  await expectNoTrace(app).finally(() => {
+    isErased = true;
+  });
+  await ingest;
+  expect(job).toMatchObject({
+    kind: "erase-user",
+    done: 600,
+    total: 600,
+    receipt: { erasedEvents: 600, erasedCopies: copies },
+  });
+  expect(JSON.stringify(job)).not.toContain("Quux");
+
+  const byId = (a: Event, b: Event) => (a.id < b.id ? -1 : 1);
+  const same = async (query: string, holds: (event: Event) => boolean) =>
+    expect((await app.list(query)).toSorted(byId)).toEqual(others.filter(holds).toSorted(byId));
+  await same("", () => true);
+  await same("?channel=c1", (event) => event.channelId === "c1");
+  await same("?userId=user%203", (event) => event.userId === "user 3");
+  await same("?name=Name%202", (event) => event.name === "Name 2");
+  await same("?tag.plan=pro", (event) => event.tags.plan === "pro");
+  await same("?notify=true", (event) => event.notify);
+  expect(await app.list(`?userId=${encodeURIComponent(userId)}`)).toEqual([]);
+  await expectConsistent(app.config);
+}, 120_000);
+
+test("rejected events, stored answers and properties of the user go, and those of others stay", async () => {
+  await using app = await testApp();
+  const store = await openTestStore(app.config);
+  const { control } = store;
+  const { id: projectId } = await control.selectFrom("projects").select("id").executeTakeFirstOrThrow();
+  const rejected = (body: string) =>
+    store.events.keepRejected(
+      [{ projectId, keyId: null, body, cut: false, problem: "{}", rejectedAt: Date.now() }],
+      { events: 1_000, ms: 86_400_000 },
+    );
+  await rejected(JSON.stringify({ userId, name: "" }));
+  await rejected('{"user_id":"Zo\\u00eb.Quux+77@example.com"}');
+  await rejected(`{"userId":"${userId}","na`);
+  await rejected(JSON.stringify({ userId: "another", name: "" }));
+  const stored = (key: string, draft: unknown, verdicts: unknown[]) =>
+    control
+      .insertInto("idempotencyKeys")
+      .values({
+        projectId,
+        key,
+        bodyHash: "hash",
+        draft: JSON.stringify(draft),
+        verdicts: JSON.stringify(verdicts),
+        createdAt: 1,
+      })
+      .execute();
+  const created = { kind: "created", notified: false };
+  await stored("a", { userId, name: "" }, [created]);
+  await stored(
+    "b",
+    ["id", { code: "body-invalid", options: { detail: `"${userId}" does not fit.` } }],
+    [created],
+  );
+  await stored("c", ["id"], [{ kind: "duplicate", json: JSON.stringify({ userId, name: "" }) }]);
+  await stored("d", { userId: "another", name: "" }, [created]);
+  await stored("e", ["id"], [created]);
+  for (const id of [userId, "another"]) {
+    await control
+      .insertInto("users")
+      .values({ projectId, userId: id, properties: "{}", updatedAt: 1 })
+      .execute();
+  }
+  const { receipt } = await finished(app, await erase(app));
+  expect(receipt).toMatchObject({
+    erasedEvents: 0,
+    erasedRejectedEvents: 3,
+    erasedAnswers: 3,
+    erasedProfiles: 1,
+    erasedCopies: 0,
+  });
+  const left = async (table: "rejectedEvents" | "idempotencyKeys" | "users") =>
+    (await control.selectFrom(table).select("projectId").execute()).length;
+  expect([await left("rejectedEvents"), await left("idempotencyKeys"), await left("users")]).toEqual([
+    1, 2, 1,
+  ]);
+  await store.close();
+  await expectNoTrace(app);
+}, 60_000);
+
+test("an erasure that a stop interrupts goes on after it, and counts every event once", async () => {
+  await using app = await testApp();
+  await postMany(app, 500, (n) => ({ channel: "c", name: "n", userId: n % 2 ? userId : "other" }));
+  const { job } = (await (await erase(app)).json()) as { job: { id: string } };
+  await app.restart();
+  const again = await app.request(`/api/jobs/${job.id}`);
+  const { receipt } = await finished(app, new Response(again.body, { status: 202 }));
+  expect(receipt!.erasedEvents).toBe(250);
+  expect(await app.list()).toHaveLength(250);
+  await expectNoTrace(app);
+}, 60_000);
+
+test("a rejected body names the user that it is about", () => {
+  for (const body of [
+    '{"userId":"u1"}',
+    '{"user_id":"u1"}',
+    '{"userId":"u1","user_id":2}',
+    '{"userId":"u1","userId":"u2"}',
+    '{"userId" : "u1", "userId":7}',
+    '{"userId":"u1',
+  ]) {
+    expect(names(body, "u1")).toBe(true);
+  }
+  expect(names('{"userId":7}', "7")).toBe(true);
+  for (const body of [
+    '{"user":"u1"}',
+    '{"userid":"u1"}',
+    '{"user":{"ids":[0,"u1"]}}',
+    '{"__proto__":"u1"}',
+  ]) {
+    expect(names(body, "u1")).toBe(true);
+  }
+  expect(names('{"tags":{"friend":"u1"}}', "u1")).toBe(false);
+  expect(names('{"userId":"a\\"b', 'a"b')).toBe(true);
+  for (const body of ['{"name":"u1"}', '{"userId":"u11"}', "null", "[]", '"u1"', '{"userId":"u']) {
+    expect(names(body, "u1")).toBe(false);
+  }
+});
