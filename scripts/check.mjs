@@ -12,6 +12,7 @@ const checks = {
   "generated files": ["bun", "server/generate.ts", "--check"],
   "generated types": ["bun", "client/generate.ts", "--check"],
   "engines kept apart": ["node", "scripts/engines.mjs"],
+  "order of imports": ["node", "scripts/imports.mjs"],
   "unused code": ["knip"],
 };
 

@@ -12,14 +12,14 @@ import { createPages } from "./pages.ts";
 import { dataHeaders, problem } from "./problems.ts";
 import { addProjectRoutes } from "./projects/routes.ts";
 import { addSearchRoutes } from "./search/routes.ts";
-import type { House } from "./services.ts";
+import type { Services } from "./services.ts";
 import { addStatsRoutes } from "./stats/routes.ts";
 import { addStatusRoutes } from "./status.ts";
 import { addUserRoutes } from "./users/routes.ts";
 
 /** All routes. */
-export function createApp(house: House): { fetch: (request: Request) => Response | Promise<Response> } {
-  const routes = new Routes(house.gate);
+export function createApp(services: Services): { fetch: (request: Request) => Response | Promise<Response> } {
+  const routes = new Routes(services.authorizer);
   const { app } = routes;
   const pages = createPages();
 
@@ -43,18 +43,18 @@ export function createApp(house: House): { fetch: (request: Request) => Response
   ])
     app.use(path, cors({ origin: "*", exposeHeaders: ["x-next-cursor"] }));
 
-  addRejectedEventRoutes(routes, house); // /api/events/rejected …
-  addEventRoutes(routes, house); //        /api/events …
-  addSearchRoutes(routes, house); //       /api/search …
-  addChannelRoutes(routes, house); //      /api/channels
-  addUserRoutes(routes, house); //         /api/users …
-  addStatsRoutes(routes, house); //        /api/stats
-  addKeyRoutes(routes, house); //          /api/keys …
-  addProjectRoutes(routes, house); //      /api/projects …
-  addJobRoutes(routes, house); //          /api/jobs … and what is done by a job
-  addNotificationRoutes(routes, house); // /api/notifications … /api/destinations …
-  addAccountRoutes(routes, house); //      /api/me /api/setup /api/auth …
-  addStatusRoutes(routes, house); //       /healthz /readyz /openapi.json
+  addRejectedEventRoutes(routes, services); // /api/events/rejected …
+  addEventRoutes(routes, services); //        /api/events …
+  addSearchRoutes(routes, services); //       /api/search …
+  addChannelRoutes(routes, services); //      /api/channels
+  addUserRoutes(routes, services); //         /api/users …
+  addStatsRoutes(routes, services); //        /api/stats
+  addKeyRoutes(routes, services); //          /api/keys …
+  addProjectRoutes(routes, services); //      /api/projects …
+  addJobRoutes(routes, services); //          /api/jobs …
+  addNotificationRoutes(routes, services); // /api/notifications … /api/destinations …
+  addAccountRoutes(routes, services); //      /api/me /api/setup /api/auth …
+  addStatusRoutes(routes, services); //       /healthz /readyz /openapi.json
 
   app.all("/api/*", ({ req }) => {
     throw unknown(req);
@@ -74,6 +74,6 @@ export function createApp(house: House): { fetch: (request: Request) => Response
         });
   }
 
-  app.onError((error) => answerError(error, house.failures));
+  app.onError((error) => answerError(error, services.failures));
   return app;
 }

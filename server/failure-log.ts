@@ -1,6 +1,5 @@
 import type { Logger } from "pino";
 import { ProblemError } from "./problems.ts";
-import type { Readiness } from "./readiness.ts";
 
 /** How often it is looked whether the storage answers again. */
 const lookMs = 1_000;
@@ -12,7 +11,7 @@ type Outage = { startedMs: number; failedAtMs: number; requests: number; tasks: 
 /** Logs what failed. An outage of the storage is two lines, one when it begins and one when it ends, however much fails meanwhile. */
 export class FailureLog {
   readonly #log: Logger;
-  #readiness: Readiness | null = null;
+  #readiness: { checkStorage: () => Promise<void> } | null = null;
   #outage: Outage | null = null;
   #timer: Timer | null = null;
   /** A batch fails as one, and is logged as one. */
@@ -23,7 +22,7 @@ export class FailureLog {
   }
 
   /** Looks there whether an outage is over. */
-  watch(readiness: Readiness): void {
+  watch(readiness: { checkStorage: () => Promise<void> }): void {
     this.#readiness = readiness;
   }
 

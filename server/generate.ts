@@ -2,12 +2,12 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createApp } from "./app.ts";
-import type { House } from "./services.ts";
+import type { Services } from "./services.ts";
 
 const file = join(import.meta.dir, "../docs/openapi.json");
 
-// The description depends on declarations alone: no route is called, so the house may be empty.
-const empty = new Proxy({}, { get: (_, name): unknown => (name === "then" ? undefined : empty) }) as House;
+// The description depends on declarations alone: no route is called, so the services may be empty.
+const empty = new Proxy({}, { get: (_, name): unknown => (name === "then" ? undefined : empty) }) as Services;
 const response = await createApp(empty).fetch(new Request("http://localhost/openapi.json"));
 const text = `${JSON.stringify(await response.json(), null, 2)}\n`;
 

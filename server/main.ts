@@ -1,17 +1,18 @@
 import { stdout } from "node:process";
 import type { Logger } from "pino";
 import { createApp } from "./app.ts";
-import { KeyRing } from "./auth/api-key-cache.ts";
+import { ApiKeyCache } from "./auth/api-key-cache.ts";
 import { clientAddressHeader, createAuth } from "./auth/auth.ts";
-import { Gate } from "./auth/authorizer.ts";
+import { Authorizer } from "./auth/authorizer.ts";
 import { type PasswordHashing, scrypt } from "./auth/passwords.ts";
 import { openSetup } from "./auth/setup.ts";
-import { Upkeep } from "./background/worker.ts";
+import { BackgroundWorker } from "./background/worker.ts";
+import { deleteChannel } from "./channels/delete-channel.ts";
 import { ProjectChannels } from "./channels/project-channels.ts";
 import { type Config, ConfigError, readConfig } from "./config.ts";
 import { ArrivalClock } from "./event/id.ts";
 import { LiveStreams } from "./events/live.ts";
-import { StreamWatch } from "./events/stream-authorizer.ts";
+import { StreamAuthorizer } from "./events/stream-authorizer.ts";
 import { FailureLog } from "./failure-log.ts";
 import { answerError } from "./http/answer-error.ts";
 import { checkHost } from "./http/host.ts";
@@ -20,15 +21,17 @@ import { recordRoute } from "./ingest/record-route.ts";
 import { RejectedEvents } from "./ingest/rejected.ts";
 import { limits } from "./limits.ts";
 import { createLog } from "./log.ts";
-import { createChannels } from "./notifications/channels.ts";
 import { LiveNotifications } from "./notifications/live-notifications.ts";
 import { Sender } from "./notifications/sender.ts";
+import { createTransports } from "./notifications/transports.ts";
 import { openStore } from "./open-store.ts";
 import { ProblemError, problem } from "./problems.ts";
+import { deleteProject } from "./projects/delete-project.ts";
 import { Readiness } from "./readiness.ts";
-import type { House } from "./services.ts";
+import type { Services } from "./services.ts";
 import { settled } from "./storage/settings.ts";
 import type { Follower, Store } from "./storage/store.ts";
+import { eraseTraces, eraseUser } from "./users/erase-user.ts";
 import { version } from "./version.ts";
 
 /** Between two attempts at a start whose storage went away. */
@@ -100,9 +103,9 @@ export async function serve(
     now,
     warn: (warning) => log.warn(warning),
   });
-  const live = new LiveStreams(store.events, clock, onError);
-  const keys = new KeyRing(control, onError);
-  const watch = new StreamWatch(control, live, onError);
+  const streams = new LiveStreams(store.events, clock, onError);
+  const keys = new ApiKeyCache(control, onError);
+  const streamAuthorizer = new StreamAuthorizer(control, streams, onError);
   const authSecret = await waiting(() =>
     settled(control, "authSecret", () =>
       Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64url"),
@@ -113,33 +116,40 @@ export async function serve(
 
   const auth = createAuth(control, { secret: authSecret, baseUrl, passwords, log });
   const {
-    channels,
+    transports,
     vapidPublicKey,
-    close: closeChannels,
-  } = await waiting(() => createChannels(config, control, baseUrl));
-  const sender = new Sender({ store, channels, onError });
-  const liveNotifications = new LiveNotifications(control, live, onError);
+    close: closeTransports,
+  } = await waiting(() => createTransports(config, control, baseUrl));
+  const sender = new Sender({ store, transports, onError });
+  const liveNotifications = new LiveNotifications(control, streams, onError);
   const rejected = new RejectedEvents({ events: store.events, control, config, onError });
   const projectChannels = new ProjectChannels(control);
   const recorder = createRecorder({ events: store.events, channels: projectChannels, clock });
   const follower: Follower = {
-    projects: () => live.projects(),
+    projects: () => streams.projects(),
     arrived(event, notified) {
-      live.publish(event);
+      streams.publish(event);
       if (!notified) return;
       sender.wake(event);
       liveNotifications.add(event);
     },
     reached(moment) {
       clock.observe(moment);
-      live.reached(moment);
+      streams.reached(moment);
     },
-    skipped: (moment) => live.skipped(moment),
+    skipped: (moment) => streams.skipped(moment),
   };
   await waiting(() => store.events.follow(follower));
-  const upkeep = new Upkeep({ store, onRemoved: (ids) => sender.forget(ids), onError, onInfo });
-  const gate = new Gate({ control, auth, keys, baseUrl });
-  const house: House = {
+  const worker = new BackgroundWorker({
+    store,
+    jobs: { "erase-user": eraseUser, "delete-channel": deleteChannel, "delete-project": deleteProject },
+    eraseTraces,
+    onRemoved: (ids) => sender.forget(ids),
+    onError,
+    onInfo,
+  });
+  const authorizer = new Authorizer({ control, auth, keys, baseUrl });
+  const services: Services = {
     config,
     baseUrl,
     failures,
@@ -147,15 +157,15 @@ export async function serve(
     store,
     auth,
     passwords,
-    gate,
+    authorizer,
     keys,
-    watch,
-    live,
+    streamAuthorizer,
+    streams,
     recorder,
     projectChannels,
     rejected,
-    upkeep,
-    channels,
+    worker,
+    transports,
     vapidPublicKey,
     setRequestTimeout: (request, seconds) => server.timeout(incomingOf.get(request) ?? request, seconds),
   };
@@ -169,8 +179,8 @@ export async function serve(
     return request;
   }
 
-  const app = createApp(house);
-  const recordEvent = recordRoute(house);
+  const app = createApp(services);
+  const recordEvent = recordRoute(services);
   const setup = await waiting(() => openSetup(control));
   // From here on the server is ready; nothing is awaited until whoever started it can stop it.
   server.reload({
@@ -195,7 +205,7 @@ export async function serve(
     error: (error) => answerError(error, failures),
   });
   sender.wake();
-  upkeep.wake();
+  worker.wake();
   return {
     store,
     address: `http://${config.host}:${server.port}`,
@@ -204,16 +214,16 @@ export async function serve(
     async stop() {
       readiness.stop();
       await Bun.sleep(config.shutdownDelaySeconds * 1_000);
-      watch.close();
-      live.closeAll();
+      streamAuthorizer.close();
+      streams.closeAll();
       await Promise.race([server.stop(), Bun.sleep(drainTimeoutMs)]);
       await server.stop(true);
       // The database may be what is stopped first; the token then goes by its age.
       await setup?.close().catch(onError);
-      await upkeep.close();
+      await worker.close();
       await sender.close();
       await liveNotifications.close();
-      await closeChannels();
+      await closeTransports();
       await keys.close();
       await store.close();
       failures.close();

@@ -1,12 +1,12 @@
 import { z } from "@hono/zod-openapi";
 import type { Routes } from "./http/routes.ts";
-import type { House } from "./services.ts";
+import type { Services } from "./services.ts";
 import { version } from "./version.ts";
 
 const Ok = z.object({ ok: z.literal(true) });
 
 /** Whether the service is there and well, and the description of its API. */
-export function addStatusRoutes(routes: Routes, { readiness }: House): void {
+export function addStatusRoutes(routes: Routes, { readiness }: Services): void {
   routes.add(
     {
       method: "get",

@@ -1,5 +1,4 @@
-import type { RowOptions } from "../table.ts";
-import { count, type Line, milliseconds, perSecond } from "../table.ts";
+import { count, type Line, milliseconds, perSecond, type RowOptions } from "../table.ts";
 
 /** How cost grows with what is stored: looked at while the month is loaded, at each ten times as many events. */
 export async function growth({ month }: RowOptions): Promise<Line[]> {

@@ -1,7 +1,6 @@
 import type { Event } from "../../server/event/event.ts";
-import { holds } from "../../server/event/filter.ts";
+import { type EventFilter, holds } from "../../server/event/filter.ts";
 import { parseSearch, printSearch, type Search, SearchError } from "../../server/event/search.ts";
-import type { EventFilter } from "../../server/storage/store.ts";
 
 /** What a feed is narrowed to, as it stands in the address: `channel`, `userId`, `name`, `tag.KEY`, and `q`. */
 export type Filters = Record<string, string>;

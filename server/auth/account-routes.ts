@@ -5,16 +5,28 @@ import { limits } from "../limits.ts";
 import { countUnread } from "../notifications/bell.ts";
 import { type ProblemError, problem } from "../problems.ts";
 import { listProjects } from "../projects/projects.ts";
-import type { House } from "../services.ts";
+import type { Store } from "../storage/store.ts";
 import { version } from "../version.ts";
 import { Me, Setup, SetupAnswer, SetupState } from "../wire/account.ts";
-import { callAuth } from "./auth.ts";
+import { type Auth, callAuth } from "./auth.ts";
 import { hasAccounts } from "./create-account.ts";
+import type { PasswordHashing } from "./passwords.ts";
 import { claimSetup } from "./setup.ts";
 
-export function addAccountRoutes(routes: Routes, house: House): void {
-  const { auth, baseUrl, channels, passwords, watch, vapidPublicKey } = house;
-  const { control } = house.store;
+type Deps = {
+  store: Store;
+  auth: Auth;
+  baseUrl: string;
+  passwords: PasswordHashing;
+  transports: { email?: unknown };
+  /** Looks at once whose live streams end. */
+  streamAuthorizer: { look: () => Promise<void> };
+  vapidPublicKey: string;
+};
+
+export function addAccountRoutes(routes: Routes, deps: Deps): void {
+  const { auth, baseUrl, transports, passwords, streamAuthorizer, vapidPublicKey } = deps;
+  const { control } = deps.store;
 
   routes.add(
     {
@@ -32,7 +44,7 @@ export function addAccountRoutes(routes: Routes, house: House): void {
       unread: await countUnread(control, account.id),
       baseUrl,
       vapidPublicKey,
-      emailAvailable: channels.email !== undefined,
+      emailAvailable: transports.email !== undefined,
       version,
     }),
   );
@@ -98,7 +110,7 @@ export function addAccountRoutes(routes: Routes, house: House): void {
       const body = await readBytes(req.raw, limits.requestBytes);
       const request = new Request(req.raw, { body: new Uint8Array(body) });
       const response = await handled(request);
-      await watch.look();
+      await streamAuthorizer.look();
       return response;
     });
   }

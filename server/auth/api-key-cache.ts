@@ -16,7 +16,7 @@ const keysMax = 10_000;
 type Entry = KnownKey & { checkedAtMs: number; usedAtMs: number; notedAtMs: number };
 
 /** Tells whose key a request carries; keys in use are held in memory. */
-export class KeyRing {
+export class ApiKeyCache {
   readonly #control: Kysely<ControlTables>;
   /** By the key itself: a hash for each event would cost more than all the rest of this file. */
   readonly #entries = new Map<string, Entry>();

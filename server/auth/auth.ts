@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { type Auth, type BetterAuthOptions, betterAuth } from "better-auth";
 import type { Kysely } from "kysely";
 import type { Logger } from "pino";
+import type { Account } from "../http/caller.ts";
 import { limits } from "../limits.ts";
 import { ProblemError } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
@@ -76,8 +77,6 @@ export function createAuth(
   } satisfies BetterAuthOptions) as unknown as Auth;
 }
 export type { Auth };
-
-export type Account = { id: string; name: string; email: string };
 
 export type Session = { id: string; account: Account };
 

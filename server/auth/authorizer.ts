@@ -1,23 +1,14 @@
 import type { Kysely } from "kysely";
+import type { Access, Account, Caller, CallerLookup } from "../http/caller.ts";
 import { problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import type { Project } from "../wire/project.ts";
-import { type KeyRing, secretOf } from "./api-key-cache.ts";
-import { type Account, type Auth, type Session, sessionOf } from "./auth.ts";
+import { type ApiKeyCache, secretOf } from "./api-key-cache.ts";
+import { type Auth, type Session, sessionOf } from "./auth.ts";
 
-/** Who asks, and in which project: a key in its own, or a member of one. */
-export type Access = { projectId: number; knownChannelsOnly: boolean } & (
-  | { by: "key"; keyId: string }
-  | { by: "account"; account: Account; sessionId: string; role: Project["role"] }
-);
-
-type Rooms = { control: Kysely<ControlTables>; auth: Auth; keys: KeyRing; baseUrl: string };
-
-/** Who asks, whatever the project: a key in its own, or an account. */
-export type Caller = { by: "key"; projectId: number } | { by: "account"; account: Account };
+type Rooms = { control: Kysely<ControlTables>; auth: Auth; keys: ApiKeyCache; baseUrl: string };
 
 /** Decides who may act where. */
-export class Gate {
+export class Authorizer implements CallerLookup {
   readonly #rooms: Rooms;
 
   constructor(rooms: Rooms) {

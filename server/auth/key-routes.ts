@@ -1,10 +1,14 @@
 import { ProjectQuery } from "../event/event-query.ts";
 import type { Routes } from "../http/routes.ts";
-import type { House } from "../services.ts";
+import type { Store } from "../storage/store.ts";
 import { KeyAnswer, KeyList, NewKey, NewKeyAnswer } from "../wire/key.ts";
+import type { ApiKeyCache } from "./api-key-cache.ts";
 import { createKey, listKeys, revokeKey } from "./keys.ts";
 
-export function addKeyRoutes(routes: Routes, { store, keys, live }: House): void {
+export function addKeyRoutes(
+  routes: Routes,
+  { store, keys, streams }: { store: Store; keys: ApiKeyCache; streams: { cutKey: (keyId: string) => void } },
+): void {
   routes.add(
     {
       method: "get",
@@ -50,7 +54,7 @@ export function addKeyRoutes(routes: Routes, { store, keys, live }: House): void
     async ({ projectId, parameter }) => {
       const key = await revokeKey(store.control, projectId, parameter("id"));
       keys.forget(key.id);
-      live.cutKey(key.id);
+      streams.cutKey(key.id);
       return { ok: true, key };
     },
   );

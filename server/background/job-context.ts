@@ -1,7 +1,7 @@
 import type { Pause, Removal, Store } from "../storage/store.ts";
 
 /** What long work stands on. */
-export type Work = {
+export type JobContext = {
   store: Store;
   /** Lets what waits go first, and ends the work when the server stops. */
   pause: Pause;
@@ -16,7 +16,7 @@ export type Work = {
 const stepEvents = 50;
 
 /** Removes all events that a removal holds for, oldest first, and gives how many there were. */
-export async function removeAll(work: Work, removal: Removal, jobId?: string): Promise<number> {
+export async function removeAll(work: JobContext, removal: Removal, jobId?: string): Promise<number> {
   let count = 0;
   let from: { fromMs?: number } = {};
   for (;;) {

@@ -1,4 +1,5 @@
 import type { Kysely, Selectable, Transaction } from "kysely";
+import type { Access } from "../http/caller.ts";
 import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
@@ -52,7 +53,7 @@ export async function joinOrStartJob(control: Kysely<ControlTables>, order: Orde
   });
 }
 
-/** Puts a job into the queue. It is done by `upkeep.ts`, after a restart too. */
+/** Puts a job into the queue. It is done by `worker.ts`, after a restart too. */
 export async function startJob(control: Control, order: Order): Promise<Job> {
   const row = {
     id: Bun.randomUUIDv7(),
@@ -185,4 +186,9 @@ function jobOf(row: JobRow): Job {
             endedAt: new Date(row.endedAt).toISOString(),
           },
   };
+}
+
+/** Who starts a job: an account, or nobody in particular where a key does. */
+export function starterOf(access: Access): { accountId?: string } {
+  return access.by === "account" ? { accountId: access.account.id } : {};
 }

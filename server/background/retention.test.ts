@@ -3,13 +3,16 @@ import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { SQL } from "bun";
 import { createAccount } from "../auth/create-account.ts";
+import { deleteChannel } from "../channels/delete-channel.ts";
+import { deleteProject } from "../projects/delete-project.ts";
 import { databaseFile } from "../storage/sqlite/open.ts";
 import { expectConsistent } from "../testing/consistency.ts";
 import { engine, makePlace, removePlace } from "../testing/engine.ts";
 import { openTestStore, type TestApp, testApp, testConfig } from "../testing/test-app.ts";
 import { untilListed } from "../testing/until-listed.ts";
+import { eraseTraces, eraseUser } from "../users/erase-user.ts";
 import { expireRecords } from "./retention.ts";
-import { Upkeep } from "./worker.ts";
+import { BackgroundWorker } from "./worker.ts";
 
 const dayMs = 24 * 60 * 60 * 1_000;
 
@@ -132,23 +135,25 @@ test("an event goes when its time is over, and its space goes back to the disk",
   const removed: string[] = [];
   let nowMs = Date.now() + 29 * dayMs;
   const store = await openTestStore(app.config);
-  const upkeep = new Upkeep({
+  const worker = new BackgroundWorker({
+    jobs: { "erase-user": eraseUser, "delete-channel": deleteChannel, "delete-project": deleteProject },
+    eraseTraces,
     store,
     onRemoved: (ids) => removed.push(...ids),
     onError: fail,
     now: () => nowMs,
   });
-  upkeep.wake();
-  await upkeep.idle();
+  worker.wake();
+  await worker.idle();
   expect(removed).toEqual([]);
   nowMs += 2 * dayMs;
-  // The server's own upkeep may just be looking, and one looks at a time.
+  // The server's own worker may just be looking, and one looks at a time.
   while (removed.length === 0) {
-    upkeep.wake();
-    await upkeep.idle();
+    worker.wake();
+    await worker.idle();
   }
   expect(new Set(removed).size).toBe(2_000);
-  await upkeep.close();
+  await worker.close();
   await store.close();
   if (before !== null) expect(pages()).toBeLessThan(before / 3);
   expect(await app.list()).toEqual([]);

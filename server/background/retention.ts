@@ -1,9 +1,10 @@
 import type { Kysely } from "kysely";
 import type { Event } from "../event/event.ts";
+import type { EventFilter } from "../event/filter.ts";
 import { limits } from "../limits.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import type { EventFilter, Pause } from "../storage/store.ts";
-import { removeAll, type Work } from "./job-context.ts";
+import type { Pause } from "../storage/store.ts";
+import { type JobContext, removeAll } from "./job-context.ts";
 
 const dayMs = 24 * 60 * 60 * 1_000;
 /** A request that came before its project was deleted has ended after this time, and its event was stored. */
@@ -22,7 +23,7 @@ const channelsAtATime = 20;
 type Sweep = { projectId: number; channels: string[]; days: number };
 
 /** Removes the events that are older than their channel, or else their project, keeps them; gives how many. */
-export async function expire(work: Work, nowMs: number): Promise<number> {
+export async function expire(work: JobContext, nowMs: number): Promise<number> {
   const { control, events } = work.store;
   // Before the others, which would take hours for what may go at once.
   let count = await events.removeExpired(nowMs, work.pause, work.onRemoved);
@@ -74,7 +75,7 @@ async function keptForDays(control: Kysely<ControlTables>): Promise<Kept[]> {
 }
 
 /** Removes deliveries and done jobs that are too old: the oldest first, a few in each commit, as events wait for it. */
-export async function expireRecords({ store: { control }, pause }: Work, nowMs: number): Promise<void> {
+export async function expireRecords({ store: { control }, pause }: JobContext, nowMs: number): Promise<void> {
   await inSteps(pause, () =>
     control
       .deleteFrom("deliveries")
@@ -118,7 +119,7 @@ async function inSteps(pause: Pause, remove: () => Promise<{ numDeletedRows: big
 }
 
 /** Removes what is left of projects whose deletion is a while ago, with events of requests that were under way then. */
-export async function forgetDeletedProjects(work: Work, nowMs: number): Promise<void> {
+export async function forgetDeletedProjects(work: JobContext, nowMs: number): Promise<void> {
   const { control } = work.store;
   const projects = await control
     .selectFrom("projects")

@@ -1,14 +1,16 @@
-import { deleteChannel, deleteProject } from "../channels/delete-channel.ts";
 import type { Pause, Store } from "../storage/store.ts";
-import { eraseTraces, eraseUser } from "../users/erase-user.ts";
 import type { Job } from "../wire/job.ts";
-import type { Work } from "./job-context.ts";
+import type { JobContext } from "./job-context.ts";
 import { changeJob, type JobRow, openJob, openJobs } from "./jobs.ts";
 import { Leases } from "./leases.ts";
 import { expire, expireRecords, forgetDeletedProjects } from "./retention.ts";
 
 type Rooms = {
   store: Store;
+  /** What does each kind of job. */
+  jobs: { [Kind in Job["kind"]]: (context: JobContext, job: JobRow) => Promise<void> };
+  /** Cleans every file after some users were erased, all at once. */
+  eraseTraces: (context: JobContext, erasures: JobRow[]) => Promise<void>;
   onRemoved: (eventIds: string[]) => void;
   onError: (error: unknown) => void;
   /** Told when work begins and when it is done. */
@@ -27,12 +29,6 @@ const lookMs = 5_000;
 const restRatio = 3;
 const restMsMax = 500;
 
-const kinds: { [Kind in Job["kind"]]: (work: Work, job: JobRow) => Promise<void> } = {
-  "erase-user": eraseUser,
-  "delete-channel": deleteChannel,
-  "delete-project": deleteProject,
-};
-
 /** Thrown out of the work when the server stops; the work is taken up again at the next start. */
 class Stopped extends Error {}
 /** Thrown out of what is less urgent when a job was started. */
@@ -45,9 +41,9 @@ class Lost extends Error {}
  * is at a job; where it dies, another goes on with it. The steps can be done twice: what happens if two meet all the same is nothing
  * worse than lost time.
  */
-export class Upkeep {
+export class BackgroundWorker {
   readonly #rooms: Rooms;
-  readonly #work: Omit<Work, "pause">;
+  readonly #work: Omit<JobContext, "pause">;
   readonly #leases: Leases;
   readonly #now: () => number;
   #timer: Timer | null = null;
@@ -146,7 +142,7 @@ export class Upkeep {
   }
 
   /** Erasures end together, as cleaning the files looks at all of them, however little was erased. */
-  async #erase(jobs: JobRow[], work: Work): Promise<void> {
+  async #erase(jobs: JobRow[], work: JobContext): Promise<void> {
     const erased: JobRow[] = [];
     for (const { id } of jobs) {
       await this.#do(id, work)
@@ -155,13 +151,14 @@ export class Upkeep {
       await work.pause();
     }
     if (erased.length === 0) return;
-    await eraseTraces(work, erased)
+    await this.#rooms
+      .eraseTraces(work, erased)
       .then(() => this.#end(work, erased))
       .catch((error) => this.#failed(error));
   }
 
   /** Does a job but for its end; gives null where another node has just done it. */
-  async #do(id: string, work: Work): Promise<JobRow | null> {
+  async #do(id: string, work: JobContext): Promise<JobRow | null> {
     const { control } = this.#rooms.store;
     const job = await openJob(control, id);
     if (!job) return null;
@@ -171,11 +168,11 @@ export class Upkeep {
       this.#startedMs.set(id, performance.now());
       this.#rooms.onInfo?.("a job has begun", { job: id, kind, projectId, done });
     }
-    await kinds[job.kind](work, job);
+    await this.#rooms.jobs[job.kind](work, job);
     return job;
   }
 
-  async #end(work: Work, jobs: JobRow[]): Promise<void> {
+  async #end(work: JobContext, jobs: JobRow[]): Promise<void> {
     const endedAt = this.#now();
     for (const { id, kind, projectId } of jobs) {
       const done = (await openJob(this.#rooms.store.control, id))?.done;
@@ -206,7 +203,7 @@ export class Upkeep {
   }
 
   /** Does some work and gives true, or gives false where another node is at it. */
-  #alone(name: string, work: (work: Work) => Promise<void>): Promise<boolean> {
+  #alone(name: string, work: (work: JobContext) => Promise<void>): Promise<boolean> {
     return this.#leases.whileHeld(name, (isHeld) =>
       work({ ...this.#work, pause: () => this.#pause(isHeld) }),
     );

@@ -1,10 +1,22 @@
+import { joinOrStartJob, starterOf } from "../background/jobs.ts";
+import type { BackgroundWorker } from "../background/worker.ts";
 import { ProjectQuery } from "../event/event-query.ts";
 import type { Routes } from "../http/routes.ts";
-import type { House } from "../services.ts";
+import { problem } from "../problems.ts";
+import type { Store } from "../storage/store.ts";
 import { ChannelAnswer, ChannelChange, ChannelList, ChannelListQuery, NewChannel } from "../wire/channel.ts";
+import { JobAnswer } from "../wire/job.ts";
 import { changeChannel, createChannel, listChannels } from "./channels.ts";
+import type { ProjectChannels } from "./project-channels.ts";
 
-export function addChannelRoutes(routes: Routes, { store, projectChannels, upkeep }: House): void {
+export function addChannelRoutes(
+  routes: Routes,
+  {
+    store,
+    projectChannels,
+    worker,
+  }: { store: Store; projectChannels: ProjectChannels; worker: BackgroundWorker },
+): void {
   routes.add(
     {
       method: "get",
@@ -59,8 +71,39 @@ export function addChannelRoutes(routes: Routes, { store, projectChannels, upkee
     async ({ projectId, body, parameter }) => {
       await store.events.flushCounters();
       const channel = await changeChannel(store.control, projectId, parameter("name"), body);
-      if (body.retentionDays !== undefined) upkeep.wake();
+      if (body.retentionDays !== undefined) worker.wake();
       return { ok: true, channel };
+    },
+  );
+
+  routes.add(
+    {
+      method: "delete",
+      path: "/api/channels/{name}",
+      by: "project",
+      tag: "Channels",
+      summary: "Delete a channel and its events",
+      description: "Starts a job. A new event recreates the channel.",
+      query: ProjectQuery,
+      status: 202,
+      answer: JobAnswer,
+      problems: [404, 409],
+    },
+    async (call) => {
+      const name = call.parameter("name");
+      const channel = await store.control
+        .selectFrom("channels")
+        .select("name")
+        .where("projectId", "=", call.projectId)
+        .where("name", "=", name)
+        .executeTakeFirst();
+      if (!channel)
+        throw problem("channel-unknown", { detail: "This project has no channel with this name." });
+      const { projectId } = call;
+      const deletion = { projectId, kind: "delete-channel", subject: name, ...starterOf(call) } as const;
+      const job = await joinOrStartJob(store.control, deletion);
+      worker.wake();
+      return { ok: true, job };
     },
   );
 }

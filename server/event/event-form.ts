@@ -1,5 +1,7 @@
 import { parseAccept } from "hono/utils/accept";
-import type { EventForm } from "../storage/store.ts";
+
+/** How a listing's events are written: as JSON texts, as lines of JSON, or as rows of CSV (csv.ts). */
+export type EventForm = "json" | "ndjson" | "csv";
 
 /** The media type of each form of a listing; the first is what a caller gets who does not care. */
 export const mediaTypes: Record<EventForm, string> = {

@@ -2,11 +2,11 @@ import "../validation/messages.ts";
 import { z } from "@hono/zod-openapi";
 import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
-import type { Cursor, EventFilter } from "../storage/store.ts";
 import { nearest } from "../validation/nearest.ts";
 import { text } from "../validation/text.ts";
 import { isoMs } from "./created-at.ts";
 import { eventTexts } from "./event.ts";
+import type { Cursor, EventFilter } from "./filter.ts";
 import { isEventId } from "./id.ts";
 import { parseSearch, type Search, SearchError } from "./search.ts";
 

@@ -1,7 +1,23 @@
-import type { EventFilter } from "../storage/store.ts";
 import type { Event } from "./event.ts";
 import type { Search, SearchField } from "./search.ts";
 import { wordsOf } from "./words.ts";
+
+/** What a listing is narrowed to; all of them must hold. */
+export type EventFilter = {
+  channel?: string;
+  userId?: string;
+  name?: string;
+  notify?: boolean;
+  /** Milliseconds since 1970, inclusive. */
+  fromMs?: number;
+  /** Milliseconds since 1970, exclusive. */
+  toMs?: number;
+  tags?: [key: string, value: string][];
+  search?: Search;
+};
+
+/** Where a page ended: the last event's `createdAt` and id. */
+export type Cursor = { ms: number; id: string };
 
 /** Whether an event is one that a filter asks for. */
 export function holds(filter: EventFilter, event: Event): boolean {

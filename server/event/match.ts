@@ -1,4 +1,4 @@
-import type { EventFilter } from "../storage/store.ts";
+import type { EventFilter } from "./filter.ts";
 import type { Search } from "./search.ts";
 import { isExact, isWhole, token } from "./tokens.ts";
 import { wordsOf } from "./words.ts";

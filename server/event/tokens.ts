@@ -7,7 +7,6 @@
  * What must match exactly is escaped to characters that the index's `ascii` tokenizer neither folds nor splits.
  */
 
-import type { AcceptedEvent } from "../storage/store.ts";
 import type { Event } from "./event.ts";
 import { wordsOf } from "./words.ts";
 
@@ -67,7 +66,15 @@ export function isWhole(word: string): boolean {
 }
 
 /** The tokens of an event that is to be stored, made now where they are not yet. */
-export function tokensFor({ projectId, event, tokens }: AcceptedEvent): string {
+export function tokensFor({
+  projectId,
+  event,
+  tokens,
+}: {
+  projectId: number;
+  event: Event;
+  tokens?: string;
+}): string {
   return tokens ?? tokensOf(projectId, event);
 }
 

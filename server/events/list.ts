@@ -1,5 +1,6 @@
 import { csvHeader } from "../event/csv.ts";
-import type { EventForm, EventQuery, EventStore } from "../storage/store.ts";
+import type { EventForm } from "../event/event-form.ts";
+import type { EventQuery, EventStore } from "../storage/store.ts";
 
 /** What stands around a listing's events, and between two chunks of them. */
 const frames: Record<EventForm, { head: string; between: string; tail: string }> = {

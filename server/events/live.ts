@@ -1,9 +1,9 @@
 import type { Event } from "../event/event.ts";
-import { holds } from "../event/filter.ts";
+import { type EventFilter, holds } from "../event/filter.ts";
 import { type ArrivalClock, compareMoments, type Moment, momentToken } from "../event/id.ts";
 import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
-import type { Arrival, EventFilter, EventStore } from "../storage/store.ts";
+import type { Arrival, EventStore } from "../storage/store.ts";
 
 /** Bytes that wait for a slow client before it is dropped; it resumes where it was. */
 const clientBytesMax = 524_288;

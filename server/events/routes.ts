@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import type { BackgroundWorker } from "../background/worker.ts";
 import { type Event, EventAnswer, EventList } from "../event/event.ts";
 import { acceptedForm, mediaTypes } from "../event/event-form.ts";
 import {
@@ -10,18 +11,28 @@ import {
   ProjectQuery,
 } from "../event/event-query.ts";
 import { isEventId, parseMomentToken } from "../event/id.ts";
+import type { FailureLog } from "../failure-log.ts";
 import type { Routes } from "../http/routes.ts";
 import { listDeliveries, whySilent } from "../notifications/bell.ts";
 import { problem } from "../problems.ts";
-import type { House } from "../services.ts";
+import type { Store } from "../storage/store.ts";
 import { NewEvents, RecordAnswer } from "../wire/batch.ts";
 import { DeliveryList } from "../wire/notification.ts";
 import { pageText, streamList } from "./list.ts";
+import type { LiveStreams } from "./live.ts";
 
 const jsonHeaders = { "content-type": "application/json" };
 
-export function addEventRoutes(routes: Routes, house: House): void {
-  const { store, live, upkeep, failures, setRequestTimeout } = house;
+type Deps = {
+  store: Store;
+  streams: LiveStreams;
+  worker: BackgroundWorker;
+  failures: FailureLog;
+  setRequestTimeout: (request: Request, seconds: number) => void;
+};
+
+export function addEventRoutes(routes: Routes, deps: Deps): void {
+  const { store, streams, worker, failures, setRequestTimeout } = deps;
   const onCutOff = (error: unknown) => failures.listingFailed(error);
 
   routes.describe({
@@ -110,7 +121,7 @@ export function addEventRoutes(routes: Routes, house: House): void {
           : { accountId: call.account.id, sessionId: call.sessionId }),
         ...(after && { after }),
       };
-      const body = live.open(listener, (seconds) => setRequestTimeout(call.request, seconds));
+      const body = streams.open(listener, (seconds) => setRequestTimeout(call.request, seconds));
       return new Response(body, { headers });
     },
   );
@@ -155,7 +166,7 @@ export function addEventRoutes(routes: Routes, house: House): void {
     },
     async ({ projectId, parameter }) => {
       const id = parameter("id").toLowerCase();
-      if (!isEventId(id) || !(await upkeep.removeEvent(projectId, id))) throw unknownEvent();
+      if (!isEventId(id) || !(await worker.removeEvent(projectId, id))) throw unknownEvent();
       return { ok: true };
     },
   );

@@ -6,7 +6,7 @@ import type { Listener, LiveStreams } from "./live.ts";
 const lookMs = 1_000;
 
 /** Ends the live streams of those who may listen no longer: a revoked key, a session that is over, a member who is none any more. */
-export class StreamWatch {
+export class StreamAuthorizer {
   readonly #control: Kysely<ControlTables>;
   readonly #live: LiveStreams;
   readonly #looking: Timer;

@@ -1,12 +1,10 @@
 import "../validation/messages.ts";
 import { OpenAPIHono, z } from "@hono/zod-openapi";
-import type { Account } from "../auth/auth.ts";
-import type { Access, Caller } from "../auth/authorizer.ts";
 import { readQuery } from "../event/event-query.ts";
 import { limits } from "../limits.ts";
 import { clipped, type Fault, Problem, pointerTo, problem } from "../problems.ts";
-import type { House } from "../services.ts";
 import { readJson } from "./body.ts";
+import type { Access, Account, Caller, CallerLookup } from "./caller.ts";
 
 /** Who may call a route: a key or a member in their project, a member alone, a signed-in account, a key or such an account, or anyone. */
 type Callers = {
@@ -62,11 +60,11 @@ type Call<By extends keyof Callers, Query extends z.ZodObject, Body extends z.Zo
  */
 export class Routes {
   readonly app = new OpenAPIHono();
-  readonly #gate: House["gate"];
+  readonly #lookup: CallerLookup;
   readonly #methods = new Map<string, { pattern: RegExp; methods: string[] }>();
 
-  constructor(gate: House["gate"]) {
-    this.#gate = gate;
+  constructor(lookup: CallerLookup) {
+    this.#lookup = lookup;
     const { openAPIRegistry } = this.app;
     openAPIRegistry.registerComponent("securitySchemes", "apiKey", {
       type: "apiKey",
@@ -192,10 +190,10 @@ export class Routes {
   }
 
   readonly #callers: { [By in keyof Callers]: (request: Request) => Promise<Callers[By]> } = {
-    project: (request) => this.#gate.toProject(request),
-    member: (request) => this.#gate.toProjectAsMember(request),
-    account: async (request) => ({ account: await this.#gate.toAccount(request) }),
-    caller: async (request) => ({ caller: await this.#gate.toCaller(request) }),
+    project: (request) => this.#lookup.toProject(request),
+    member: (request) => this.#lookup.toProjectAsMember(request),
+    account: async (request) => ({ account: await this.#lookup.toAccount(request) }),
+    caller: async (request) => ({ caller: await this.#lookup.toCaller(request) }),
     anyone: async () => ({}),
   };
 }

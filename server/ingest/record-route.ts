@@ -1,4 +1,6 @@
 import type { Server } from "bun";
+import type { ApiKeyCache } from "../auth/api-key-cache.ts";
+import type { Authorizer } from "../auth/authorizer.ts";
 import { ProjectQuery, readQuery } from "../event/event-query.ts";
 import { isArray, isNdjson, keptText, parseJson, readEventBytes } from "../http/body.ts";
 import { checkHost } from "../http/host.ts";
@@ -6,16 +8,25 @@ import { JsonArray } from "../http/json-array.ts";
 import { BodyPlace, LargeBodies } from "../http/large-bodies.ts";
 import { limits } from "../limits.ts";
 import { ProblemError, problem } from "../problems.ts";
-import type { House } from "../services.ts";
+import type { Store } from "../storage/store.ts";
 import { eventResponse } from "./answers.ts";
 import { batchResponse, recordBatch } from "./batch.ts";
 import { Idempotency } from "./idempotency.ts";
 import { answerLines } from "./ndjson.ts";
-import type { Sender } from "./record.ts";
+import type { Recorder, Sender } from "./record.ts";
+import type { RejectedEvents } from "./rejected.ts";
+
+type Deps = {
+  authorizer: Authorizer;
+  keys: ApiKeyCache;
+  recorder: Recorder;
+  rejected: RejectedEvents;
+  store: Store;
+  baseUrl: string;
+};
 
 /** `POST /api/events`. It stands in `Bun.serve`'s own routes: the way of every event goes around the router. */
-export function recordRoute(house: House) {
-  const { gate, keys, recorder, rejected, store } = house;
+export function recordRoute({ authorizer, keys, recorder, rejected, store, baseUrl }: Deps) {
   const idempotency = new Idempotency({ control: store.control, recorder, rejected });
   const largeBodies = new LargeBodies();
 
@@ -23,15 +34,15 @@ export function recordRoute(house: House) {
     checkHost(request);
     const { headers } = request;
     const isPlain = headers.get("x-api-key") !== null && !request.url.includes("?");
-    const sender: Sender = isPlain ? await keys.identify(headers) : await gate.toProject(request);
-    if (!isPlain) readQuery(new URL(request.url, house.baseUrl).searchParams, ProjectQuery);
+    const sender: Sender = isPlain ? await keys.identify(headers) : await authorizer.toProject(request);
+    if (!isPlain) readQuery(new URL(request.url, baseUrl).searchParams, ProjectQuery);
     const type = headers.get("content-type");
     const idempotencyKey = headers.get("idempotency-key");
     // Bun counts from the request's start, also while its body flows: each call begins the time anew.
     const allow = (seconds: number) => server.timeout(request, seconds);
     if (isNdjson(type)) {
       if (idempotencyKey !== null) throw keyForLines();
-      return answerLines(house, request, sender, () => allow(limits.linesPauseSeconds));
+      return answerLines({ recorder, rejected }, request, sender, () => allow(limits.linesPauseSeconds));
     }
     const place = new BodyPlace(largeBodies, sender.projectId);
     try {
@@ -39,7 +50,7 @@ export function recordRoute(house: House) {
       try {
         if (idempotencyKey !== null) return await idempotency.answer(idempotencyKey, bytes, sender);
         if (!isArray(bytes)) return eventResponse(await recorder.record(parseJson(bytes), sender));
-        return batchResponse(await recordBatch(house, await JsonArray.read(bytes), sender));
+        return batchResponse(await recordBatch({ recorder, rejected }, await JsonArray.read(bytes), sender));
       } catch (error) {
         if (error instanceof ProblemError) {
           await rejected.keep([{ body: keptText(bytes), problem: error }], sender);

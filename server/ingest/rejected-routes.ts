@@ -5,9 +5,10 @@ import { parseJson, readBytes } from "../http/body.ts";
 import type { Routes } from "../http/routes.ts";
 import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
-import type { House } from "../services.ts";
 import { RejectedEventList } from "../wire/rejected-event.ts";
 import { eventResponse } from "./answers.ts";
+import type { Recorder } from "./record.ts";
+import type { RejectedEvents } from "./rejected.ts";
 
 const rejectedDefault = 50;
 const rejectedMax = 200;
@@ -21,7 +22,10 @@ const RejectedQuery = ProjectQuery.extend({
 });
 
 /** `/api/events/rejected`: to be added before `/api/events/{id}`, which it looks like. */
-export function addRejectedEventRoutes(routes: Routes, { recorder, rejected }: House): void {
+export function addRejectedEventRoutes(
+  routes: Routes,
+  { recorder, rejected }: { recorder: Recorder; rejected: RejectedEvents },
+): void {
   routes.add(
     {
       method: "get",

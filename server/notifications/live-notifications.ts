@@ -1,11 +1,16 @@
 import type { Kysely } from "kysely";
-import type { LiveStreams } from "../events/live.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Arrival } from "../storage/store.ts";
 import type { Notification } from "../wire/notification.ts";
 import { countUnread } from "./bell.ts";
 
 type Control = Kysely<ControlTables>;
+
+/** The live streams that people have open. */
+type AccountStreams = {
+  accounts: () => Set<string>;
+  tellAccount: (accountId: string, type: string, message: unknown) => void;
+};
 
 /** Open dashboards are told this often at most, so that what a flood of notifications costs does not grow with it. */
 const everyMs = 250;
@@ -15,7 +20,7 @@ const newestMax = 10;
 /** Tells the members who have the dashboard open of their notifications. */
 export class LiveNotifications {
   readonly #control: Control;
-  readonly #live: LiveStreams;
+  readonly #streams: AccountStreams;
   readonly #onError: (error: unknown) => void;
   /** Events that notified and were not told of yet, the newest of each project. */
   #waiting = new Map<number, Arrival[]>();
@@ -23,9 +28,9 @@ export class LiveNotifications {
   #toldAtMs = Number.NEGATIVE_INFINITY;
   #closed = false;
 
-  constructor(control: Control, live: LiveStreams, onError: (error: unknown) => void) {
+  constructor(control: Control, streams: AccountStreams, onError: (error: unknown) => void) {
     this.#control = control;
-    this.#live = live;
+    this.#streams = streams;
     this.#onError = onError;
   }
 
@@ -59,7 +64,7 @@ export class LiveNotifications {
   }
 
   async #tell(waiting: Map<number, Arrival[]>): Promise<void> {
-    const accounts = this.#live.accounts();
+    const accounts = this.#streams.accounts();
     if (accounts.size === 0) return;
     const told = new Map<string, Notification[]>();
     for (const [projectId, events] of waiting) {
@@ -71,7 +76,7 @@ export class LiveNotifications {
     for (const [accountId, notifications] of told) {
       const unread = await countUnread(this.#control, accountId);
       for (const notification of notifications) {
-        this.#live.tellAccount(accountId, "notification", { notification, unread });
+        this.#streams.tellAccount(accountId, "notification", { notification, unread });
       }
     }
   }

@@ -1,8 +1,9 @@
 import { z } from "@hono/zod-openapi";
+import type { Config } from "../config.ts";
 import type { Routes } from "../http/routes.ts";
 import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
-import type { House } from "../services.ts";
+import type { Store } from "../storage/store.ts";
 import {
   DestinationAnswer,
   DestinationChange,
@@ -22,6 +23,7 @@ import {
   switchDestination,
 } from "./destinations.ts";
 import { AddressRefused, checkAddress, type OutboundPolicy } from "./outbound.ts";
+import type { Send } from "./sender.ts";
 
 const notificationsDefault = 50;
 const notificationsMax = 200;
@@ -34,7 +36,20 @@ const NotificationQuery = z.strictObject({
     .optional(),
 });
 
-export function addNotificationRoutes(routes: Routes, { store, channels, config, baseUrl }: House): void {
+export function addNotificationRoutes(
+  routes: Routes,
+  {
+    store,
+    transports,
+    config,
+    baseUrl,
+  }: {
+    store: Store;
+    transports: { browser: Send; email?: Send | undefined };
+    config: Config;
+    baseUrl: string;
+  },
+): void {
   const { control } = store;
 
   routes.add(
@@ -114,7 +129,7 @@ export function addNotificationRoutes(routes: Routes, { store, channels, config,
     },
     async ({ account, body, parameter }) => {
       const { kind } = await findDestination(control, account.id, parameter("id"));
-      if (kind === "email" && body.enabled && !channels.email) throw emailUnavailable();
+      if (kind === "email" && body.enabled && !transports.email) throw emailUnavailable();
       return {
         ok: true,
         destination: await switchDestination(control, account.id, parameter("id"), body.enabled),
@@ -153,7 +168,7 @@ export function addNotificationRoutes(routes: Routes, { store, channels, config,
     },
     async ({ account, parameter }) => {
       const { id, kind, address, secret } = await findDestination(control, account.id, parameter("id"));
-      const send = kind === "dashboard" ? undefined : channels[kind];
+      const send = kind === "dashboard" ? undefined : transports[kind];
       if (!send && kind === "email") throw emailUnavailable();
       if (!send)
         throw problem("limit-reached", {

@@ -6,9 +6,9 @@ import type { AcceptedEvent, Store } from "../storage/store.ts";
 import { pushService } from "../testing/push-service.ts";
 import { stores } from "../testing/stores.ts";
 import { testConfig } from "../testing/test-app.ts";
-import { createChannels } from "./channels.ts";
 import { addBrowser, switchDestination } from "./destinations.ts";
 import { Sender } from "./sender.ts";
+import { createTransports } from "./transports.ts";
 
 const start = Date.UTC(2026, 0, 31);
 const second = 1_000;
@@ -19,7 +19,7 @@ for (const engine of stores) {
     let place: Awaited<ReturnType<typeof engine.place>>;
     let store: Store;
     let service: ReturnType<typeof pushService>;
-    let channels: Awaited<ReturnType<typeof createChannels>>;
+    let transports: Awaited<ReturnType<typeof createTransports>>;
     let senders: Sender[];
     let accountId: string;
     let projectId: number;
@@ -33,7 +33,7 @@ for (const engine of stores) {
       store = await place.open();
       service = pushService();
       const config = await testConfig({ dataDirectory: "unused" });
-      channels = await createChannels(config, store.control, "http://localhost");
+      transports = await createTransports(config, store.control, "http://localhost");
       const account = await store.control
         .transaction()
         .execute((transaction) =>
@@ -44,7 +44,7 @@ for (const engine of stores) {
     });
     afterEach(async () => {
       for (const sender of senders) await sender.close();
-      await channels.close();
+      await transports.close();
       await service.close();
       await store.close();
       await place.remove();
@@ -56,7 +56,7 @@ for (const engine of stores) {
       };
       const sender = new Sender({
         store,
-        channels: channels.channels,
+        transports: transports.transports,
         onError: fail,
         now: () => now,
         random: () => random,
@@ -186,7 +186,7 @@ for (const engine of stores) {
       random = 0.01;
       const sender = new Sender({
         store,
-        channels: channels.channels,
+        transports: transports.transports,
         onError: console.error,
         now: () => Date.now() - offset,
         random: () => random,

@@ -41,7 +41,7 @@ type Change = { ids: number[]; attempts: number; set: Partial<Delivery> };
 type Rooms = {
   store: Store;
   /** How each kind of destination is reached; one that is missing here is not configured. */
-  channels: { browser: Send; email?: Send | undefined };
+  transports: { browser: Send; email?: Send | undefined };
   onError: (error: unknown) => void;
   now?: () => number;
   random?: () => number;
@@ -239,7 +239,7 @@ export class Sender {
     eventFound: Promise<Event | null>,
   ): Promise<Outcome> {
     const event = await eventFound;
-    const send = delivery.kind === "dashboard" ? undefined : this.#rooms.channels[delivery.kind];
+    const send = delivery.kind === "dashboard" ? undefined : this.#rooms.transports[delivery.kind];
     if (!send)
       return {
         kind: "failed",

@@ -1,8 +1,9 @@
 import { z } from "@hono/zod-openapi";
 import { startJob } from "../background/jobs.ts";
+import type { BackgroundWorker } from "../background/worker.ts";
 import type { Routes } from "../http/routes.ts";
 import { problem } from "../problems.ts";
-import type { House } from "../services.ts";
+import type { Store } from "../storage/store.ts";
 import { JobAnswer } from "../wire/job.ts";
 import { NewProject, type Project, ProjectAnswer, ProjectChange, ProjectList } from "../wire/project.ts";
 import { changeProject, closeProject, createProject, findProject, listProjects } from "./projects.ts";
@@ -11,7 +12,20 @@ const DeletionQuery = z.strictObject({
   confirm: z.string().openapi({ description: "The project's slug, to confirm." }),
 });
 
-export function addProjectRoutes(routes: Routes, { store: { control }, keys, live, upkeep }: House): void {
+export function addProjectRoutes(
+  routes: Routes,
+  {
+    store: { control },
+    keys,
+    streams,
+    worker,
+  }: {
+    store: Store;
+    keys: { forgetProject: (id: number) => void };
+    streams: { cutProject: (id: number) => void };
+    worker: BackgroundWorker;
+  },
+): void {
   routes.add(
     {
       method: "get",
@@ -59,7 +73,7 @@ export function addProjectRoutes(routes: Routes, { store: { control }, keys, liv
       const { id, role } = await ownProject(account.id, parameter("slug"), "change it");
       const project = await changeProject(control, id, role, body);
       keys.forgetProject(id);
-      if (body.retentionDays !== undefined) upkeep.wake();
+      if (body.retentionDays !== undefined) worker.wake();
       return { ok: true, project };
     },
   );
@@ -87,8 +101,8 @@ export function addProjectRoutes(routes: Routes, { store: { control }, keys, liv
         return startJob(transaction, { projectId: id, kind: "delete-project", accountId: account.id });
       });
       keys.forgetProject(id);
-      live.cutProject(id);
-      upkeep.wake();
+      streams.cutProject(id);
+      worker.wake();
       return { ok: true, job };
     },
   );

@@ -1,9 +1,9 @@
 import type { Routes } from "../http/routes.ts";
-import type { House } from "../services.ts";
+import type { Store } from "../storage/store.ts";
 import { Completion, CompletionQuery } from "../wire/completion.ts";
 import { createComplete } from "./complete.ts";
 
-export function addSearchRoutes(routes: Routes, { store }: House): void {
+export function addSearchRoutes(routes: Routes, { store }: { store: Store }): void {
   const complete = createComplete(store.control, store.events);
 
   routes.add(

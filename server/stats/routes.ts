@@ -2,12 +2,11 @@ import { filterOf } from "../event/event-query.ts";
 import type { Routes } from "../http/routes.ts";
 import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
-import type { House } from "../services.ts";
-import type { Counts, Split } from "../storage/store.ts";
+import type { Counts, Split, Store } from "../storage/store.ts";
 import { Stats, StatsQuery } from "../wire/stats.ts";
 import { bucketStarts, defaultFromMs, timeZoneOf } from "./buckets.ts";
 
-export function addStatsRoutes(routes: Routes, { store }: House): void {
+export function addStatsRoutes(routes: Routes, { store }: { store: Store }): void {
   routes.add(
     {
       method: "get",

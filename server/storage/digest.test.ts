@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import pg from "pg";
 import type { Event } from "../event/event.ts";
-import { holds } from "../event/filter.ts";
+import { type Cursor, type EventFilter, holds } from "../event/filter.ts";
 import { ArrivalClock } from "../event/id.ts";
 import type { Search } from "../event/search.ts";
 import { createProject } from "../projects/projects.ts";
@@ -17,7 +17,7 @@ import { valueIn } from "./counted.ts";
 import { openPostgresStore } from "./postgres/index.ts";
 import { openSqliteStore } from "./sqlite/index.ts";
 import { databaseFile } from "./sqlite/open.ts";
-import type { Cursor, EventFilter, Split, Store } from "./store.ts";
+import type { Split, Store } from "./store.ts";
 
 const blockEvents = 60;
 const startMs = Date.UTC(2026, 0, 31);

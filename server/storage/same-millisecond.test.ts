@@ -1,7 +1,7 @@
 // @engines sqlite, postgres
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Event } from "../event/event.ts";
-import { holds } from "../event/filter.ts";
+import { type Cursor, type EventFilter, holds } from "../event/filter.ts";
 import { ArrivalClock } from "../event/id.ts";
 import { parseSearch } from "../event/search.ts";
 import { createProject } from "../projects/projects.ts";
@@ -10,7 +10,7 @@ import { expectConsistent } from "../testing/consistency.ts";
 import { makePlace, type Place, removePlace, storeEngines, testWatch } from "../testing/engine.ts";
 import { openPostgresStore } from "./postgres/index.ts";
 import { openSqliteStore } from "./sqlite/index.ts";
-import type { AcceptedEvent, Cursor, EventFilter, EventQuery, Store } from "./store.ts";
+import type { AcceptedEvent, EventQuery, Store } from "./store.ts";
 
 /** A history that was imported with dates alone: all of a day's events share their `createdAt`. */
 const midnight = Date.UTC(2026, 0, 31);

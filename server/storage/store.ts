@@ -1,7 +1,8 @@
 import type { Kysely, Selectable } from "kysely";
 import type { Event } from "../event/event.ts";
+import type { EventForm } from "../event/event-form.ts";
+import type { Cursor, EventFilter } from "../event/filter.ts";
 import type { Moment } from "../event/id.ts";
-import type { Search } from "../event/search.ts";
 import type { ControlTables } from "./control-tables.ts";
 
 /** An event that was checked and is ready to be stored. */
@@ -57,26 +58,6 @@ export type RejectedEvent = {
 
 /** How many rejected events are kept in each project, the newest, and how old they get. */
 export type RejectedRetention = { events: number; ms: number };
-
-/** What a listing is narrowed to; all of them must hold. */
-export type EventFilter = {
-  channel?: string;
-  userId?: string;
-  name?: string;
-  notify?: boolean;
-  /** Milliseconds since 1970, inclusive. */
-  fromMs?: number;
-  /** Milliseconds since 1970, exclusive. */
-  toMs?: number;
-  tags?: [key: string, value: string][];
-  search?: Search;
-};
-
-/** How a listing's events are written: as JSON texts, as lines of JSON, or as rows of CSV (events/csv.ts). */
-export type EventForm = "json" | "ndjson" | "csv";
-
-/** Where a page ended: the last event's `createdAt` and id. */
-export type Cursor = { ms: number; id: string };
 
 export type EventQuery = {
   projectId: number;

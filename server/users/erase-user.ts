@@ -1,4 +1,4 @@
-import { removeAll, type Work } from "../background/job-context.ts";
+import { type JobContext, removeAll } from "../background/job-context.ts";
 import { addToReceipt, changeJob, forgetSubject, type JobDetail, type JobRow } from "../background/jobs.ts";
 import { type Event, NewEvent } from "../event/event.ts";
 import type { Verdict } from "../storage/store.ts";
@@ -9,7 +9,7 @@ const answerRows = 500;
 const userMembers = /"user(?:Id|_id)"\s*:\s*("(?:[^"\\]|\\.)*")/g;
 
 /** Erases a user of a project: every event, and each other place that names them. Then `eraseTraces` has the files to clean. */
-export async function eraseUser(work: Work, job: JobRow): Promise<void> {
+export async function eraseUser(work: JobContext, job: JobRow): Promise<void> {
   const { control, events } = work.store;
   const projectId = job.projectId!;
   const userId = subjectOf(job);
@@ -34,7 +34,7 @@ export async function eraseUser(work: Work, job: JobRow): Promise<void> {
 }
 
 /** Erases from every file what is left of erased users, of many as quickly as of one. Each receipt counts the copies that went. */
-export async function eraseTraces(work: Work, jobs: JobRow[]): Promise<void> {
+export async function eraseTraces(work: JobContext, jobs: JobRow[]): Promise<void> {
   const { control, events } = work.store;
   const userIds = jobs.map(subjectOf).filter((userId) => userId !== undefined);
   const { copies } = await events.scrub(work.pause, userIds);
@@ -53,7 +53,7 @@ function subjectOf(job: JobRow): string | undefined {
   return (JSON.parse(job.detail) as JobDetail).subject;
 }
 
-async function eraseRejectedEvents(work: Work, job: JobRow, userId: string): Promise<void> {
+async function eraseRejectedEvents(work: JobContext, job: JobRow, userId: string): Promise<void> {
   const { control } = work.store;
   for (let last = 0; ; ) {
     const rows = await control
@@ -107,7 +107,7 @@ function isWithin(value: unknown, text: string): boolean {
   return false;
 }
 
-async function eraseAnswers(work: Work, job: JobRow, userId: string): Promise<void> {
+async function eraseAnswers(work: JobContext, job: JobRow, userId: string): Promise<void> {
   const { control } = work.store;
   for (let last = ""; ; ) {
     const rows = await control

@@ -1,7 +1,10 @@
+import { joinOrStartJob, starterOf } from "../background/jobs.ts";
+import type { BackgroundWorker } from "../background/worker.ts";
 import { ProjectQuery } from "../event/event-query.ts";
 import type { Routes } from "../http/routes.ts";
 import { problem } from "../problems.ts";
-import type { House } from "../services.ts";
+import type { Store } from "../storage/store.ts";
+import { JobAnswer } from "../wire/job.ts";
 import {
   faultInUserId,
   type User,
@@ -10,9 +13,12 @@ import {
   UserListQuery,
   UserProperties,
 } from "../wire/user.ts";
-import { findUser, putProperties } from "./users.ts";
+import { checkUserId, findUser, putProperties } from "./users.ts";
 
-export function addUserRoutes(routes: Routes, { store }: House): void {
+export function addUserRoutes(
+  routes: Routes,
+  { store, worker }: { store: Store; worker: BackgroundWorker },
+): void {
   routes.add(
     {
       method: "get",
@@ -73,6 +79,31 @@ export function addUserRoutes(routes: Routes, { store }: House): void {
     async ({ projectId, body, parameter }) => {
       await putProperties(store, projectId, parameter("userId"), body);
       return { ok: true, user: await readUser(projectId, parameter("userId")) };
+    },
+  );
+
+  routes.add(
+    {
+      method: "delete",
+      path: "/api/users/{userId}",
+      by: "project",
+      tag: "Users",
+      summary: "Erase a user",
+      description:
+        "Starts a job that removes the user's events and everything else that names them, from every file of the data directory. Unknown users can be erased too.",
+      query: ProjectQuery,
+      status: 202,
+      answer: JobAnswer,
+      problems: [409],
+    },
+    async (call) => {
+      const userId = call.parameter("userId");
+      checkUserId(userId);
+      const { projectId } = call;
+      const erasure = { projectId, kind: "erase-user", subject: userId, ...starterOf(call) } as const;
+      const job = await joinOrStartJob(store.control, erasure);
+      worker.wake();
+      return { ok: true, job };
     },
   );
 }

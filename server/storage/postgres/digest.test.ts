@@ -1,11 +1,12 @@
 // @engines postgres
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import pg from "pg";
+import type { EventFilter } from "../../event/filter.ts";
 import { ArrivalClock } from "../../event/id.ts";
 import { createProject } from "../../projects/projects.ts";
 import { acceptedEvent } from "../../testing/accepted-event.ts";
 import { makePlace, type Place, removePlace, testWatch } from "../../testing/engine.ts";
-import type { EventFilter, Pause, Store } from "../store.ts";
+import type { Pause, Store } from "../store.ts";
 import { openPostgresStore } from "./index.ts";
 
 const blockEvents = 60;

@@ -1,5 +1,6 @@
+import type { EventFilter } from "../../event/filter.ts";
 import { momentOfId } from "../../event/id.ts";
-import type { EventFilter, OneEvent, Removal, Removed } from "../store.ts";
+import type { OneEvent, Removal, Removed } from "../store.ts";
 import { bigints, uuids } from "./arrays.ts";
 import type { Ask } from "./ask.ts";
 import { matchOf } from "./match.ts";

@@ -1,6 +1,6 @@
+import type { EventFilter } from "../../event/filter.ts";
 import { type Condition, conditionOf, matchOf as findMatch } from "../../event/match.ts";
 import { isWhole } from "../../event/tokens.ts";
-import type { EventFilter } from "../store.ts";
 
 export type Match = {
   condition: Condition;

@@ -1,5 +1,6 @@
+import type { Cursor } from "../../event/filter.ts";
 import { token } from "../../event/tokens.ts";
-import type { Cursor, EventQuery } from "../store.ts";
+import type { EventQuery } from "../store.ts";
 import { queryOfTokens } from "./match.ts";
 import { dayMs, hourMs } from "./tokens.ts";
 

@@ -1,9 +1,10 @@
 import { csvRow } from "../../event/csv.ts";
 import type { Event } from "../../event/event.ts";
-import { holds } from "../../event/filter.ts";
+import type { EventForm } from "../../event/event-form.ts";
+import { type Cursor, holds } from "../../event/filter.ts";
 import { type Moment, momentOfId } from "../../event/id.ts";
 import { jsonOf } from "../event-row.ts";
-import type { ArrivedEvent, Cursor, EventForm, EventQuery, Page } from "../store.ts";
+import type { ArrivedEvent, EventQuery, Page } from "../store.ts";
 import { arrivalOf } from "./arrival.ts";
 import type { Ask } from "./ask.ts";
 import type { Blocks } from "./blocks.ts";

@@ -1,5 +1,6 @@
 import type { Database } from "bun:sqlite";
-import type { EventFilter, Split } from "../store.ts";
+import type { EventFilter } from "../../event/filter.ts";
+import type { Split } from "../store.ts";
 
 /** The channel or the name that was asked for, and where the hours begin that were added up; hours since 1970. */
 export type HourCount = { value: string; hour: number; events: number };

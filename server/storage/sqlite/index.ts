@@ -1,11 +1,11 @@
 import { CamelCasePlugin, Kysely } from "kysely";
+import type { Cursor } from "../../event/filter.ts";
 import type { Moment } from "../../event/id.ts";
 import { exact } from "../../event/tokens.ts";
 import type { ControlTables } from "../control-tables.ts";
 import type {
   ArrivedEvent,
   Counts,
-  Cursor,
   EventQuery,
   EventStore,
   Follower,
@@ -20,7 +20,8 @@ import { createClaimDeliveries } from "./deliveries.ts";
 import { createDialect } from "./dialect.ts";
 import { blockEventsUsual } from "./digest-build.ts";
 import { markOpen, unmarkOpen } from "./directory.ts";
-import { databaseFile, migrateAside, openForReading, removeSnapshots } from "./open.ts";
+import { migrateAside } from "./migrate-aside.ts";
+import { databaseFile, openForReading, removeSnapshots } from "./open.ts";
 import { Reader } from "./reader.ts";
 import type { Chunk, DigestOn } from "./reader-thread.ts";
 import { hasRemnants } from "./remnants.ts";

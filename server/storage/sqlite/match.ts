@@ -1,6 +1,6 @@
+import type { EventFilter } from "../../event/filter.ts";
 import { type Condition, conditionOf, matchOf as findMatch, one, unknown } from "../../event/match.ts";
 import { isWhole, token } from "../../event/tokens.ts";
-import type { EventFilter } from "../store.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 
 /** Words that stand for a prefix in a query. */

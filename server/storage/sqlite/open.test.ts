@@ -15,7 +15,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runTidings, startServer } from "../../testing/server-process.ts";
 import { readMigrations } from "../migrations.ts";
-import { databaseFile, migrate, migrateAside, openForReading, openForWriting } from "./open.ts";
+import { migrateAside } from "./migrate-aside.ts";
+import { databaseFile, migrate, openForReading, openForWriting } from "./open.ts";
 
 const place = mkdtempSync(join(tmpdir(), "tidings-open-"));
 const directory = join(place, "deep/data");

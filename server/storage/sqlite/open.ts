@@ -4,9 +4,7 @@ import { basename, join } from "node:path";
 import { type Migration, readMigrations } from "../migrations.ts";
 import { damagedDatabase } from "./damage.ts";
 import { createPrivate, databaseFile, prepareDirectory } from "./directory.ts";
-import { endThread } from "./end-thread.ts";
 import { isDamage } from "./failure.ts";
-import type { MigrateNews } from "./migrate-thread.ts";
 
 export { databaseFile };
 
@@ -59,7 +57,7 @@ export function openForReading(file: string): Database {
 /** Between the database's name and the version that a snapshot was made before. */
 const snapshotMark = ".before-";
 
-const migrationsDirectory = join(import.meta.dir, "migrations");
+export const migrationsDirectory = join(import.meta.dir, "migrations");
 
 /** Told of what takes a while, when it begins and when it is done. */
 export type OnStep = (message: string, fields: Record<string, unknown>) => void;
@@ -129,50 +127,8 @@ function migrateIn(database: Database, file: string, onStep: OnStep, migrations:
   else onStep("created a new database", { file });
 }
 
-/** The same, on a thread of its own where it may take long: a server that starts answers meanwhile. */
-export async function migrateAside(
-  dataDirectory: string,
-  onStep: OnStep,
-  directory = migrationsDirectory,
-): Promise<void> {
-  if (!isBehind(dataDirectory, directory)) {
-    migrate(dataDirectory, onStep, directory);
-    return;
-  }
-  const thread = new Worker(new URL("./migrate-thread.ts", import.meta.url).href, {
-    argv: [dataDirectory, directory],
-  });
-  try {
-    await new Promise<void>((resolve, reject) => {
-      thread.onerror = (event) => reject(new Error(event.message));
-      thread.onmessage = ({ data }: MessageEvent<MigrateNews>) => {
-        if (data.kind === "step") onStep(data.message, data.fields);
-        else if (data.kind === "failed") reject(new Error(data.message));
-        else resolve();
-      };
-    });
-  } finally {
-    await endThread(thread);
-  }
-}
-
-/** Whether there is a database of an older version. */
-function isBehind(dataDirectory: string, directory: string): boolean {
-  prepareDirectory(dataDirectory);
-  const file = databaseFile(dataDirectory);
-  return explaining(file, () => {
-    const database = openForReading(file);
-    try {
-      const version = versionOf(database);
-      return version > 0 && version < newestOf(readMigrations(directory));
-    } finally {
-      database.close();
-    }
-  });
-}
-
 /** Says of a database that can't even be opened what to do about it. */
-function explaining<Result>(file: string, work: () => Result): Result {
+export function explaining<Result>(file: string, work: () => Result): Result {
   try {
     return work();
   } catch (error) {
@@ -181,7 +137,7 @@ function explaining<Result>(file: string, work: () => Result): Result {
   }
 }
 
-function newestOf(migrations: Migration[]): number {
+export function newestOf(migrations: Migration[]): number {
   return migrations.at(-1)!.number;
 }
 
@@ -193,7 +149,7 @@ export function removeSnapshots(dataDirectory: string): number {
   return snapshots.length;
 }
 
-function versionOf(database: Database): number {
+export function versionOf(database: Database): number {
   return (database.query("PRAGMA user_version").get() as { user_version: number }).user_version;
 }
 

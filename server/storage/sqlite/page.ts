@@ -1,8 +1,8 @@
 import type { Database } from "bun:sqlite";
 import type { Event } from "../../event/event.ts";
-import { holds } from "../../event/filter.ts";
+import { type Cursor, holds } from "../../event/filter.ts";
 import { dashed, eventJson } from "../event-row.ts";
-import type { Cursor, EventQuery } from "../store.ts";
+import type { EventQuery } from "../store.ts";
 import type { Blocks } from "./blocks.ts";
 import { matchOf, textOf } from "./match.ts";
 import { createNarrow, type Moment, type MsRange, type Part, rowsOfMsMax } from "./narrow.ts";

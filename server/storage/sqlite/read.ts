@@ -1,8 +1,10 @@
 import type { Database } from "bun:sqlite";
 import { csvRow } from "../../event/csv.ts";
 import type { Event } from "../../event/event.ts";
+import type { EventForm } from "../../event/event-form.ts";
+import type { Cursor } from "../../event/filter.ts";
 import { type Moment, momentOfId } from "../../event/id.ts";
-import type { ArrivedEvent, Cursor, EventForm, EventQuery, Page } from "../store.ts";
+import type { ArrivedEvent, EventQuery, Page } from "../store.ts";
 import type { Blocks } from "./blocks.ts";
 import { matchEvery } from "./match.ts";
 import { createReadPage, jsonOf, runRowsMin } from "./page.ts";

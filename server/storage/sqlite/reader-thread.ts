@@ -1,7 +1,8 @@
 /** A reader: a thread with a read-only connection, so that no query holds up the HTTP loop. */
 import { setPriority } from "node:os";
+import type { Cursor } from "../../event/filter.ts";
 import type { Moment } from "../../event/id.ts";
-import type { CountQuery, Cursor, EventQuery, KnownTexts, Removal, UserQuery } from "../store.ts";
+import type { CountQuery, EventQuery, KnownTexts, Removal, UserQuery } from "../store.ts";
 import { createBlocks } from "./blocks.ts";
 import { createCount } from "./count.ts";
 import { createDigestBuild } from "./digest-build.ts";

@@ -6,18 +6,18 @@ import { createMailer, renderEventEmail } from "./email.ts";
 import { generateVapid, sendPush } from "./push.ts";
 import type { Notice, Send } from "./sender.ts";
 
-type Channels = {
-  channels: { browser: Send; email?: Send | undefined };
+type Transports = {
+  transports: { browser: Send; email?: Send | undefined };
   vapidPublicKey: string;
   close: () => Promise<void>;
 };
 
 /** Makes the ways in which people are reached outside the dashboard: Web Push always, e-mail where it is configured. */
-export async function createChannels(
+export async function createTransports(
   config: Config,
   control: Kysely<ControlTables>,
   baseUrl: string,
-): Promise<Channels> {
+): Promise<Transports> {
   const keys = JSON.parse(await settled(control, "vapid", () => JSON.stringify(generateVapid())));
   // Push services want to know whom to ask about a sender, and some refuse localhost (RFC 8292, section 2.1).
   const subject = baseUrl.startsWith("https:") ? baseUrl : "mailto:tidings@example.com";
@@ -47,7 +47,7 @@ export async function createChannels(
     : undefined;
 
   return {
-    channels: { browser, email },
+    transports: { browser, email },
     vapidPublicKey: keys.publicKey,
     close: async () => mailer?.close(),
   };
