@@ -183,8 +183,7 @@ function tagTexts(tags: Record<string, TagValue>): [string, string][] {
     if (value instanceof Date) texts.push([key, isoOf(value, `tags.${key}`)]);
     else if (["string", "number", "boolean", "bigint"].includes(typeof value))
       texts.push([key, String(value)]);
-    else
-      throw new TypeError(`The tag "${key}" is ${typeof value}. Send a string, number, boolean or Date.`);
+    else throw new TypeError(`The tag "${key}" is ${typeof value}. Send a string, number, boolean or Date.`);
   }
   return texts;
 }
