@@ -160,7 +160,7 @@ describe("the server stays up and recovers by itself", () => {
     // The key is no longer trusted then.
     await Bun.sleep(1_100);
     await expectUnavailable();
-    await expectNotReady("does not answer");
+    await expectNotReady("does not respond");
     await postgres.start();
     await untilWell();
   }, 60_000);
