@@ -29,35 +29,40 @@ function secret<T>(
   return { ...setting(variable, fallback, help, parse), isSecret: true };
 }
 
-/** Every setting, once: the variable, its default, what it is for, and how it is read. */
-const settings = {
+/** Every setting, once: the variable, its default, what it is for (Markdown, for docs/settings.md), and how it is read. */
+export const settings = {
   port: setting("PORT", "4242", "TCP port; 0 picks a free one", parsePort),
-  host: setting("HOST", "0.0.0.0", "address to listen on", parseFilled),
+  host: setting(
+    "HOST",
+    "0.0.0.0",
+    "address to listen on; `127.0.0.1` behind a proxy on the same machine",
+    parseFilled,
+  ),
   dataDirectory: setting("TIDINGS_DATA", "data", "directory of the database", (text) =>
     resolve(parseFilled(text)),
   ),
   databaseUrl: secret(
     "DATABASE_URL",
     null,
-    "PostgreSQL database to use instead of the data directory, such as postgres://user:password@db.example.com/tidings",
+    "[PostgreSQL](postgres.md) database to use instead of the data directory, such as `postgres://user:password@db.example.com/tidings`",
     parseDatabaseUrl,
   ),
   databaseConnections: setting(
     "DATABASE_CONNECTIONS",
     "10",
-    "PostgreSQL connections for everything but storing events, which uses four more",
+    "PostgreSQL connections for everything but events; four more store events and listen for them",
     parseConnections,
   ),
   url: setting(
     "TIDINGS_URL",
     null,
-    "public address, used in links; default: http://localhost and the port",
+    "public address, for links in notifications and the setup link; default: `http://localhost` and the port",
     parseUrl,
   ),
   smtpUrl: secret(
     "SMTP_URL",
     null,
-    "mail server, such as smtps://user:password@mail.example.com",
+    "mail server, such as `smtps://user:password@mail.example.com`; without it, email is off",
     parseSmtpUrl,
   ),
   emailFrom: setting("SMTP_FROM", "Tidings <tidings@localhost>", "sender of emails", parseFilled),
@@ -77,13 +82,13 @@ const settings = {
   shutdownDelaySeconds: setting(
     "TIDINGS_SHUTDOWN_DELAY",
     "0",
-    "seconds after SIGTERM during which requests are still served while /readyz returns 503, so that load balancers notice",
+    "seconds to keep serving requests after SIGTERM ([Stopping](#stopping))",
     parseSeconds,
   ),
   logLevel: setting(
     "TIDINGS_LOG",
     "info",
-    "lowest level to log: debug, info, warn, error or silent",
+    "lowest level to log: `debug`, `info`, `warn`, `error` or `silent`",
     parseLogLevel,
   ),
 } as const;

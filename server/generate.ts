@@ -1,19 +1,46 @@
-/** Writes docs/openapi.json from the routes and their schemas; with `--check`, compares and fails where it is stale. */
+/**
+ * Writes docs/openapi.json from the routes and their schemas, and the table of docs/settings.md from the settings. With `--check`,
+ * compares and fails if one is out of date.
+ */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createApp } from "./app.ts";
+import { settings } from "./config.ts";
 import type { Services } from "./services.ts";
 
-const file = join(import.meta.dir, "../docs/openapi.json");
+const docs = join(import.meta.dir, "../docs");
 
 // The description depends on declarations alone: no route is called, so the services may be empty.
 const empty = new Proxy({}, { get: (_, name): unknown => (name === "then" ? undefined : empty) }) as Services;
 const response = await createApp(empty).fetch(new Request("http://localhost/openapi.json"));
-const text = `${JSON.stringify(await response.json(), null, 2)}\n`;
+write("openapi.json", `${JSON.stringify(await response.json(), null, 2)}\n`);
 
-if (process.argv.includes("--check")) {
-  if (readFileSync(file, "utf8") !== text) {
-    console.error("docs/openapi.json is out of date. Run `npm run generate`.");
+const settingsPage = readFileSync(join(docs, "settings.md"), "utf8");
+write(
+  "settings.md",
+  settingsPage.replace(/(?<=<!-- settings: [^\n]* -->\n)[\s\S]*(?=<!-- \/settings -->)/, settingsTable),
+);
+
+function settingsTable(): string {
+  const rows = Object.values(settings).map(({ variable, fallback, help }) => [
+    `\`${variable}\``,
+    fallback === null ? "" : `\`${fallback}\``,
+    help,
+  ]);
+  const all = [["variable", "default", "description"], ...rows];
+  const widths = [0, 1, 2].map((column) => Math.max(...all.map((row) => row[column]!.length)));
+  const lines = all.map(
+    (row) => `| ${row.map((cell, column) => cell.padEnd(widths[column]!)).join(" | ")} |`,
+  );
+  const rule = `| ${widths.map((width) => "-".repeat(width)).join(" | ")} |`;
+  return ["", lines[0], rule, ...lines.slice(1), "", ""].join("\n");
+}
+
+function write(name: string, text: string): void {
+  const file = join(docs, name);
+  if (!process.argv.includes("--check")) writeFileSync(file, text);
+  else if (readFileSync(file, "utf8") !== text) {
+    console.error(`docs/${name} is out of date. Run \`npm run generate\`.`);
     process.exit(1);
   }
-} else writeFileSync(file, text);
+}

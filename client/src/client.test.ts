@@ -195,7 +195,7 @@ describe("retries", () => {
     const error = await failure(client({ baseUrl, retries: 2 }).track(event));
     expect(error).toBeInstanceOf(TidingsNetworkError);
     expect(error).toMatchObject({ attempts: 3 });
-    expect(error.message).toStartWith(`Tidings did not answer at ${baseUrl}/api/events (attempt 3): `);
+    expect(error.message).toStartWith(`No response from ${baseUrl}/api/events (attempt 3): `);
     expect(error.cause).toBeInstanceOf(Error);
   });
 
@@ -203,7 +203,7 @@ describe("retries", () => {
     server.mishaps.push("silence", "silence");
     const error = await failure(client({ retries: 1, timeoutMs: 50 }).track(event));
     expect(error).toBeInstanceOf(TidingsNetworkError);
-    expect(error.message).toContain("no answer within 50 ms");
+    expect(error.message).toContain("no response within 50 ms");
     expect(error.cause).toMatchObject({ name: "TimeoutError" });
   });
 });

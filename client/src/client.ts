@@ -1,46 +1,46 @@
 import { createEventIds } from "./event-id.ts";
 import { type Fetch, type Policy, request } from "./request.ts";
-import { type ReadyEvent, sendMany, type TrackVerdict } from "./track-many.ts";
+import { type ReadyEvent, sendMany, type TrackResult } from "./track-many.ts";
 import type { Event, EventList, NewEvent } from "./wire.gen.ts";
 
 export type ClientOptions = {
-  /** Where Tidings is, such as `https://tidings.example.com`. */
+  /** Address of Tidings, such as `https://tidings.example.com`. */
   baseUrl: string;
-  /** An API key of the project that the events belong to: `tdg_sk_…`. */
+  /** The project's API key: `tdg_sk_…`. */
   apiKey: string;
-  /** Further attempts after the first one fails. Default: 4. */
+  /** Attempts after the first one fails. Default: 4. */
   retries?: number;
-  /** How long each attempt may take, in milliseconds; of `trackMany`, for each megabyte. Default: 10,000. */
+  /** Time limit for each attempt in milliseconds; for `trackMany`, for each megabyte. Default: 10,000. */
   timeoutMs?: number;
-  /** Ends every call of this client, for example when the process shuts down. */
+  /** Aborts every call of this client, for example when the process shuts down. */
   signal?: AbortSignal;
-  /** Instead of the global `fetch`. */
+  /** Used instead of the global `fetch`. */
   fetch?: Fetch;
 };
 
 export type CallOptions = {
-  /** Ends this call; it then rejects with the signal's reason. */
+  /** Aborts this call, which then rejects with the signal's reason. */
   signal?: AbortSignal;
 };
 
-/** What a tag may hold: it is sent as text. A tag that is null or undefined is left out. */
+/** The value of a tag, sent as a string. Null and undefined tags are omitted. */
 export type TagValue = string | number | boolean | bigint | Date | null | undefined;
 
 /** An event to send. */
 export type TrackedEvent = Omit<NewEvent, "name" | "user_id" | "tags" | "createdAt"> & {
-  /** Name of the event, such as "Payment received". */
+  /** Event name, such as "Payment received". */
   name: string;
-  /** Free-form text by key. */
+  /** Free-form key-value pairs. */
   tags?: Record<string, TagValue>;
-  /** When it happened, if not now: a date, ISO 8601 with an offset, or milliseconds since 1970. */
+  /** When the event happened, if not now: a date, ISO 8601 with an offset, or milliseconds since 1970. */
   createdAt?: Date | string | number;
 };
 
-/** Which events to list; all that are given must hold. */
+/** Which events to list. An event must match all filters. */
 export type ListFilters = {
-  /** Events on a page, 1 to 1,000. Without it, all events come at once. */
+  /** Events per page, 1 to 1,000. Without it, all events are returned at once. */
   limit?: number;
-  /** The `nextCursor` of the page before. */
+  /** The `nextCursor` of the previous page. */
   cursor?: string | null;
   /** Newest first (`desc`) by default. */
   order?: "asc" | "desc";
@@ -48,11 +48,11 @@ export type ListFilters = {
   userId?: string;
   name?: string;
   notify?: boolean;
-  /** From this moment on: a date, ISO 8601, or milliseconds since 1970. */
+  /** Start of the range, inclusive: a date, ISO 8601, or milliseconds since 1970. */
   from?: Date | string | number;
-  /** Up to this moment, without it. */
+  /** End of the range, exclusive. */
   to?: Date | string | number;
-  /** What a search must find, such as `pay* -plan=free` (docs/search.md). */
+  /** A search, such as `pay* -plan=free` (docs/search.md). */
   q?: string;
   /** Tags that an event must have. */
   tags?: Record<string, TagValue>;
@@ -60,16 +60,16 @@ export type ListFilters = {
 
 export type EventPage = {
   events: Event[];
-  /** Where the next page starts; null at the end, and where no `limit` was given. */
+  /** The cursor of the next page; null on the last page and without `limit`. */
   nextCursor: string | null;
 };
 
 export type TidingsClient = {
   /**
-   * Sends an event; resolves to it as it is stored, once it is on the service's disk. The event gets its `id` here, so that a
+   * Sends an event and resolves to the stored event once it is on the server's disk. The client creates the event's `id`, so a
    * retry never stores it twice.
    *
-   * Rejects with `TidingsError` where the service rejects it, `TidingsNetworkError` where no attempt was answered, or the
+   * Rejects with `TidingsError` if the server rejects the event, `TidingsNetworkError` if no attempt gets a response, or the
    * reason of an aborted signal.
    *
    * @example
@@ -78,17 +78,17 @@ export type TidingsClient = {
   track(event: TrackedEvent, options?: CallOptions): Promise<Event>;
 
   /**
-   * Sends many events in as few requests as they fit into (10,000 events or 16 MB each), and resolves to a verdict for each, in
-   * order: stored, on the service's disk, or the error that says why not. What the service had no place for is sent again a
-   * few times; with the `id` of its verdict it is safely sent again later.
+   * Sends many events in as few requests as possible (10,000 events or 16 MB each) and resolves to a result for each, in order:
+   * on the server's disk, or the error that says why not. Events that the server can't take yet are retried a few times; with
+   * the `id` of its result, an event can safely be sent again later.
    *
-   * Rejects only with a `TypeError`, where nothing was sent, or the reason of an aborted signal.
+   * Rejects only with a `TypeError`, before anything is sent, or the reason of an aborted signal.
    *
    * @example
-   * const verdicts = await tidings.trackMany(orders.map(({ id }) => ({ channel: "orders", name: "Imported", tags: { id } })));
-   * for (const verdict of verdicts) if (!verdict.ok) console.error(verdict.id, verdict.error.message);
+   * const results = await tidings.trackMany(orders.map(({ id }) => ({ channel: "orders", name: "Imported", tags: { id } })));
+   * for (const result of results) if (!result.ok) console.error(result.id, result.error.message);
    */
-  trackMany(events: Iterable<TrackedEvent>, options?: CallOptions): Promise<TrackVerdict[]>;
+  trackMany(events: Iterable<TrackedEvent>, options?: CallOptions): Promise<TrackResult[]>;
 
   /**
    * Lists events, newest first.
@@ -107,8 +107,8 @@ export type TidingsClient = {
 const nextEventId = createEventIds();
 
 /**
- * Makes a client for one project. It holds no connection and needs no closing. Throws a `TypeError` for options that can't
- * work.
+ * Creates a client for one project. It keeps no connection open and needs no closing. Throws a `TypeError` for invalid
+ * options.
  *
  * @example
  * const tidings = createClient({ baseUrl: "https://tidings.example.com", apiKey: process.env.TIDINGS_KEY });
@@ -119,10 +119,10 @@ export function createClient(options: ClientOptions): TidingsClient {
   const address = `${checkedBaseUrl(options.baseUrl)}/api/events`;
   // `fetch` would reject such a header at each attempt, which would look like a network error.
   if (typeof apiKey !== "string" || !/^[\x21-\x7e]+$/.test(apiKey)) {
-    throw new TypeError("`apiKey` must be an API key of Tidings, such as tdg_sk_…, without spaces.");
+    throw new TypeError("`apiKey` must be a Tidings API key, such as tdg_sk_…, without spaces.");
   }
   if (!(retries >= 0)) throw new TypeError("`retries` must be a number, 0 or more.");
-  if (!(timeoutMs > 0)) throw new TypeError("`timeoutMs` must be a number above 0.");
+  if (!(timeoutMs > 0)) throw new TypeError("`timeoutMs` must be a number greater than 0.");
 
   const sendingHeaders = { "content-type": "application/json", "x-api-key": apiKey };
   const policyOf = (call: CallOptions): Policy => ({
@@ -183,8 +183,7 @@ function tagTexts(tags: Record<string, TagValue>): [string, string][] {
     if (value instanceof Date) texts.push([key, isoOf(value, `tags.${key}`)]);
     else if (["string", "number", "boolean", "bigint"].includes(typeof value))
       texts.push([key, String(value)]);
-    else
-      throw new TypeError(`The tag "${key}" is ${typeof value}: send text, a number, a boolean or a Date.`);
+    else throw new TypeError(`The tag "${key}" is ${typeof value}. Send a string, number, boolean or Date.`);
   }
   return texts;
 }

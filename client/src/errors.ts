@@ -9,7 +9,7 @@ type TidingsErrorOptions = {
 };
 
 /**
- * Tidings answered, and the answer is a rejection or not one of Tidings.
+ * The server rejected the request, or the response did not come from Tidings.
  *
  * @example
  * try {
@@ -23,15 +23,15 @@ export class TidingsError extends Error {
   /** The HTTP status. */
   readonly status: number;
   /**
-   * The last part of the problem's `type` (RFC 9457), such as `body-invalid` or `key-invalid`. Where the answer is not a
-   * problem of Tidings, for example because a proxy gave it: `http-` and the status, `redirected` or `answer-invalid`.
+   * The last part of the problem's `type` (RFC 9457), such as `body-invalid` or `key-invalid`. If the response is not a problem
+   * from Tidings, for example because a proxy sent it: `http-` and the status, `redirected` or `answer-invalid`.
    */
   readonly code: string;
   /** What is wrong, as a sentence. */
   readonly detail: string;
-  /** What is wrong with the body, place by place: an RFC 6901 pointer and a sentence. */
+  /** Each error in the body: an RFC 6901 pointer and a sentence. */
   readonly errors: { pointer: string; detail: string }[];
-  /** How long the service asked to wait, in milliseconds, where it did. */
+  /** How long the server asked to wait, in milliseconds, if it did. */
   readonly retryAfterMs: number | undefined;
 
   constructor({ status, code, detail, errors = [], retryAfterMs }: TidingsErrorOptions) {
@@ -46,8 +46,8 @@ export class TidingsError extends Error {
 }
 
 /**
- * No answer came: the address does not resolve, nothing listens there, the connection broke, or the time was up. `cause` is
- * the error of the last attempt. The event may or may not be stored; sent again with the same `id` it is stored once.
+ * No response arrived: the address doesn't resolve, nothing listens there, the connection broke, or the time limit passed.
+ * `cause` is the error of the last attempt. The event may or may not be stored; sent again with the same `id`, it is stored once.
  *
  * @example
  * try {

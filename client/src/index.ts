@@ -10,5 +10,5 @@ export {
 } from "./client.ts";
 export { TidingsError, TidingsNetworkError } from "./errors.ts";
 export type { Fetch } from "./request.ts";
-export type { TrackVerdict } from "./track-many.ts";
+export type { TrackResult } from "./track-many.ts";
 export type { Event } from "./wire.gen.ts";

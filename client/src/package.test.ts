@@ -67,7 +67,7 @@ test("the built package works under Node, also after an answer that broke off", 
     event: [...server.events.values()][0],
     listed: [...server.events.keys()],
     rejected: ["body-invalid", "/channel"],
-    gone: expect.stringContaining(`at ${gone.url}/api/events (attempt 1): connect ECONNREFUSED`),
+    gone: expect.stringContaining(`from ${gone.url}/api/events (attempt 1): connect ECONNREFUSED`),
     aborted: "enough",
   });
 }, 30_000);

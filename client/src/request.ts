@@ -68,7 +68,7 @@ async function attemptOnce(
   const controller = new AbortController();
   const stopFollowing = follow(policy.signals, (reason) => controller.abort(reason));
   const timer = setTimeout(
-    () => controller.abort(new DOMException(`no answer within ${policy.timeoutMs} ms`, "TimeoutError")),
+    () => controller.abort(new DOMException(`no response within ${policy.timeoutMs} ms`, "TimeoutError")),
     policy.timeoutMs,
   );
   try {
@@ -77,7 +77,7 @@ async function attemptOnce(
     return read(response, await response.text(), isAnswer);
   } catch (cause) {
     for (const signal of policy.signals) signal.throwIfAborted();
-    const message = `Tidings did not answer at ${url.split("?")[0]} (attempt ${attempt}): ${reasonOf(cause)}`;
+    const message = `No response from ${url.split("?")[0]} (attempt ${attempt}): ${reasonOf(cause)}`;
     return { failure: new TidingsNetworkError(message, { cause, attempts: attempt }), mayRetry: true };
   } finally {
     clearTimeout(timer);
@@ -94,13 +94,13 @@ function read(
   const json = parse(text);
   if (isObject(json) && isAnswer(json)) return { answer: json };
   if (response.ok) {
-    const detail = "The answer does not come from Tidings. Is `baseUrl` its address?";
+    const detail = "The response did not come from Tidings. Check `baseUrl`.";
     return { failure: new TidingsError({ status, code: "answer-invalid", detail }), mayRetry: false };
   }
   // In a browser a redirect that is not followed shows neither its status nor its address.
   if (response.type === "opaqueredirect" || (status >= 300 && status < 400)) {
     const location = response.headers.get("location");
-    const detail = `The service redirects${location ? ` to ${location}` : ""}. Use its final address as \`baseUrl\`.`;
+    const detail = `The server redirects${location ? ` to ${location}` : ""}. Use its final address as \`baseUrl\`.`;
     return { failure: new TidingsError({ status, code: "redirected", detail }), mayRetry: false };
   }
   return {
@@ -116,7 +116,7 @@ export function rejectionOf(status: number, json: unknown, retryAfter?: number):
     return new TidingsError({
       status,
       code: `http-${status}`,
-      detail: `The answer has the status ${status} and does not say why.`,
+      detail: `The server responded with status ${status}, without a reason.`,
       retryAfterMs: retryAfter,
     });
   }

@@ -2,8 +2,8 @@ import { TidingsError, TidingsNetworkError } from "./errors.ts";
 import { isPassing, type Policy, rejectionOf, request, waitToRetry } from "./request.ts";
 import type { BatchAnswer } from "./wire.gen.ts";
 
-/** What became of one event: it is stored under this id, or the error says why it is not. */
-export type TrackVerdict =
+/** The result for one event: it is stored with this id, or the error says why not. */
+export type TrackResult =
   | { ok: true; id: string }
   | { ok: false; id: string; error: TidingsError | TidingsNetworkError };
 
@@ -28,8 +28,8 @@ export async function sendMany(
   headers: Record<string, string>,
   events: readonly ReadyEvent[],
   policy: Policy,
-): Promise<TrackVerdict[]> {
-  const verdicts: TrackVerdict[] = [];
+): Promise<TrackResult[]> {
+  const verdicts: TrackResult[] = [];
   const waiting = [...chunksOf(events)];
   for (let chunk = waiting.shift(); chunk; chunk = waiting.shift()) {
     const { found, failure } = await sendChunk(url, headers, chunk, policy);
@@ -54,8 +54,8 @@ async function sendChunk(
   headers: Record<string, string>,
   events: readonly ReadyEvent[],
   policy: Policy,
-): Promise<{ found: TrackVerdict[]; failure?: TidingsError | TidingsNetworkError }> {
-  const found: TrackVerdict[] = [];
+): Promise<{ found: TrackResult[]; failure?: TidingsError | TidingsNetworkError }> {
+  const found: TrackResult[] = [];
   let pending = events.map((event, index) => ({ event, index }));
   for (let attempt = 1; ; attempt++) {
     const body = `[${pending.map(({ event }) => event.json).join(",")}]`;
@@ -86,7 +86,7 @@ async function sendChunk(
   }
 }
 
-function rejected(id: string, error: TidingsError | TidingsNetworkError): TrackVerdict {
+function rejected(id: string, error: TidingsError | TidingsNetworkError): TrackResult {
   return { ok: false, id, error };
 }
 

@@ -93,7 +93,7 @@ export const EventRow = memo(function EventRow(props: EventRowProps) {
               type="button"
               tabIndex={-1}
               onClick={() => addFilter("userId", event.userId)}
-              title={`Only events of ${event.userId}`}
+              title={`Only events with user ${event.userId}`}
               className="relative z-10 flex min-w-0 items-center gap-1 hover:text-ink hover:underline"
             >
               <UserRound aria-label="User" role="img" className="size-3 shrink-0 text-faint" />

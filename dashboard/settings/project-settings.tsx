@@ -41,7 +41,7 @@ export function ProjectSettings() {
         params={{ project: slug }}
         className={buttonClass({}, "self-start md:hidden")}
       >
-        Rejected events
+        View rejected events
       </Link>
       {isOwner && <DeleteProject project={project} />}
     </Group>

@@ -33,7 +33,7 @@ export function BottomBar() {
       </button>
       <Link to="/notifications" className={itemClass} {...active}>
         <Bell aria-hidden />
-        Inbox
+        Notifications
       </Link>
       <Link to="/p/$project/keys" params={{ project }} className={itemClass} {...active}>
         <KeyRound aria-hidden />

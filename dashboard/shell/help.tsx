@@ -6,7 +6,7 @@ const shortcuts: [string[], string][] = [
   [["k", "↑"], "Previous event"],
   [["Enter"], "Open the event"],
   [["Esc"], "Close the event"],
-  [["g"], "Go to the newest"],
+  [["g"], "Go to the newest event"],
   [["/"], "Search the feed"],
   [["Ctrl", "K"], "Go to a channel or page"],
   [["?"], "Keyboard shortcuts"],

@@ -91,7 +91,7 @@ export class ApiKeyCache {
   async #read(secret: string, now: number): Promise<Entry> {
     if (!isSecret(secret)) {
       throw problem("key-invalid", {
-        detail: "This is not a Tidings API key: a character is missing or wrong.",
+        detail: "This is not a Tidings API key: a character is missing or mistyped.",
       });
     }
     const forgotten = this.#forgotten;

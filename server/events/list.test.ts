@@ -378,7 +378,7 @@ describe("a query that does not fit is rejected, never ignored", () => {
         name: "a project with a key, which has its own",
         path: "/api/events?project=default",
         ...rejected,
-        says: ["Leave"],
+        says: ["Omit"],
       },
       {
         name: "an unknown parameter of one event",

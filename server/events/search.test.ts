@@ -352,7 +352,7 @@ describe("a search that is none is rejected, with the column and what to do", ()
         path: `/api/events?q=${encodeURIComponent('a chanel:"b"')}`,
         status: 400,
         holds: { type: "/problems/query-invalid", column: 3 },
-        says: ["column 3", 'Did you mean \\"channel:\\"?'],
+        says: ['"column":3', 'Did you mean \\"channel:\\"?'],
       },
       {
         name: "by a stream",

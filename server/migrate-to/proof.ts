@@ -146,7 +146,7 @@ async function some(all: AsyncIterable<Difference<Entry, Entry>>): Promise<strin
 }
 
 const said = {
-  missing: "is not in PostgreSQL",
-  other: "is another in PostgreSQL",
-  extra: "is in PostgreSQL alone",
+  missing: "is missing in PostgreSQL",
+  other: "differs in PostgreSQL",
+  extra: "is only in PostgreSQL",
 } as const;

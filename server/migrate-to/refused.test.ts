@@ -27,17 +27,17 @@ describe("what does not agree is named, and ends with 1", () => {
     [
       "an event that is another",
       "UPDATE events SET body = replace(body, 'Name', 'Nome') WHERE id = $1",
-      /^events of .+: \d+ "[0-9a-f-]{36}" is another in PostgreSQL$/m,
+      /^events of .+: \d+ "[0-9a-f-]{36}" differs in PostgreSQL$/m,
     ],
     [
       "an event that is missing",
       "DELETE FROM events WHERE id = $1",
-      /^events of .+: \d+ "[0-9a-f-]{36}" is not in PostgreSQL$/m,
+      /^events of .+: \d+ "[0-9a-f-]{36}" is missing in PostgreSQL$/m,
     ],
     [
       "a count of a channel",
       "UPDATE channels SET events = events + 1 WHERE name = 'c' AND $1 <> ''",
-      /^channels: 1 "c" is another in PostgreSQL$/m,
+      /^channels: 1 "c" differs in PostgreSQL$/m,
     ],
   ];
   for (const [name, change, says] of cases) {
@@ -55,7 +55,7 @@ describe("what does not agree is named, and ends with 1", () => {
         /^(events of .+|channels) +[\d,]+ {2}[0-9a-f]{32} {2}[\d,]+ rows, [0-9a-f]{32}$/m,
       );
       expect(stderr).toMatch(says);
-      expect(stderr).toContain("They do not agree");
+      expect(stderr).toContain("The copies differ");
     }, 30_000);
   }
 });
@@ -93,7 +93,7 @@ describe("it refuses, and says why", () => {
   test("a directory without a database, and leaves it so", async () => {
     const directory = newDirectory();
     const { code, stderr } = await migrateTo(await newDatabase(), directory);
-    expect([code, stderr]).toEqual([1, expect.stringContaining("TIDINGS_DATA names the directory")]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining("Set TIDINGS_DATA to the directory")]);
     expect([...new Bun.Glob("*").scanSync(directory)]).toEqual([]);
   });
 
@@ -132,7 +132,7 @@ describe("it refuses, and says why", () => {
     const app = await testApp({ dataDirectory: newDirectory(), databaseUrl: occupied });
     await app.running.stop();
     const { code, stderr } = await migrateTo(occupied, filled.directory);
-    expect([code, stderr]).toEqual([1, expect.stringContaining("Give the address of an empty one")]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining("Use an empty database")]);
 
     const url = await newDatabase();
     await expectMoved(url, filled.directory);

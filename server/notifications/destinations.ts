@@ -58,7 +58,7 @@ export async function addBrowser(
       if (known.secret !== row.secret) {
         throw problem("destination-taken", {
           detail:
-            "Another account has registered this browser with other keys. Unsubscribe it from push messages, then subscribe again.",
+            "This browser is registered by another account with other keys. Unsubscribe it from push messages, then subscribe again.",
         });
       }
       // A new row: a delivery of the former account that is being sent finds its destination gone.
@@ -78,7 +78,7 @@ export async function addBrowser(
     return known.accountId === accountId ? null : known;
   });
   if (former) {
-    const why = "Another account registered this browser before this was sent.";
+    const why = "This browser was registered by another account before this was sent.";
     await cancelDeliveries(control, former.id, why);
   }
   return destinationOf(row);

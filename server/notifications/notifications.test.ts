@@ -132,7 +132,7 @@ describe("nobody is notified, and it says why", () => {
     [
       "of an event that is dated more than an hour back",
       () => ({ notify: true, createdAt: hourAgo() - 1_000 }),
-      "more than an hour back",
+      "more than an hour old",
     ],
   ];
   for (const [name, change, why] of cases) {

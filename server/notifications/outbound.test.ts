@@ -147,7 +147,7 @@ describe("a call", () => {
     const refused = callOutbound("http://127.0.0.1:1/", { method: "GET" }, open);
     expect((await failureOf(refused)).message).toBe("127.0.0.1:1 refused the connection.");
     const unknown = callOutbound("https://tidings.invalid/", { method: "GET" }, shut);
-    expect((await failureOf(unknown)).message).toBe("The name tidings.invalid was not found.");
+    expect((await failureOf(unknown)).message).toBe("The host name tidings.invalid was not found.");
   });
 
   test("does not trust a certificate that nobody vouches for", async () => {
@@ -200,7 +200,7 @@ describe("an address that is not public", () => {
     test(`${address} is refused`, async () => {
       const failure = await failureOf(callOutbound(address, { method: "GET" }, shut));
       expect(failure).toBeInstanceOf(AddressRefused);
-      expect(failure.message).toEndWith("is a private address, which is not allowed.");
+      expect(failure.message).toEndWith("is not a public address. Only public addresses are allowed.");
     });
   }
 

@@ -154,7 +154,7 @@ export function checkAddress(address: string, { allowPrivate }: OutboundPolicy):
 }
 
 function refusal(host: string): AddressRefused {
-  return new AddressRefused(`${host} is a private address, which is not allowed.`);
+  return new AddressRefused(`${host} is not a public address. Only public addresses are allowed.`);
 }
 
 /** Bun takes only the form with all addresses: https://github.com/oven-sh/bun/issues/36978. */

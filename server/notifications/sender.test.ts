@@ -288,7 +288,7 @@ for (const engine of stores) {
           state: "cancelled",
           attempts: 0,
           nextAttemptAt: null,
-          detail: expect.stringContaining("switched off"),
+          detail: expect.stringContaining("turned off"),
         },
       ]);
       expect(service.received).toHaveLength(0);

@@ -27,7 +27,7 @@ try {
 /** The set-up page, and the place that waits for the first event. */
 async function firstRun(browser: Browser): Promise<void> {
   const server = await startServer({ TIDINGS_DATA: emptyDirectory });
-  const link = /\/setup\?token=\S+/.exec(server.stdout)![0];
+  const link = /\/setup\?token=[\w-]+/.exec(server.stdout)![0];
   await inEachLook(browser, async (page, look) => {
     await page.goto(server.address + link);
     await shoot(page, `setup${look}`);

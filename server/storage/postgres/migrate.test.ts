@@ -87,9 +87,9 @@ test("a role without a place for tables is told how to get one", async () => {
   const url = new URL(await emptyDatabase());
   // As if the role had no schema of its own.
   url.searchParams.set("options", "-c search_path=public");
-  expect(await messageOf(open(url.href))).toMatch(/may not make its tables.*CREATE SCHEMA tidings/);
+  expect(await messageOf(open(url.href))).toMatch(/can.t create its tables.*CREATE SCHEMA tidings/);
   url.searchParams.set("options", "-c search_path=nowhere");
-  expect(await messageOf(open(url.href))).toMatch(/may not make its tables.*CREATE SCHEMA tidings/);
+  expect(await messageOf(open(url.href))).toMatch(/can.t create its tables.*CREATE SCHEMA tidings/);
 });
 
 test("a database of a newer program is refused, and left as it is", async () => {

@@ -160,7 +160,7 @@ describe("the server stays up and recovers by itself", () => {
     // The key is no longer trusted then.
     await Bun.sleep(1_100);
     await expectUnavailable();
-    await expectNotReady("does not answer");
+    await expectNotReady("does not respond");
     await postgres.start();
     await untilWell();
   }, 60_000);
@@ -188,7 +188,7 @@ describe("the server stays up and recovers by itself", () => {
         "LOCK TABLE tidings.events, tidings.sessions, tidings.keys, tidings.members IN ACCESS EXCLUSIVE MODE",
       );
       await Bun.sleep(1_100);
-      await expectNotReady("did not answer within 2 seconds");
+      await expectNotReady("did not respond within 2 seconds");
       await expectUnavailable();
       await client.query("ROLLBACK");
     });
@@ -214,7 +214,7 @@ describe("the server stays up and recovers by itself", () => {
     for (let n = 0; n < 5; n++) answer = await make();
     expect(answer.status).toBe(503);
     await expect(signIn()).rejects.toThrow("Signing in answered 503");
-    await expectNotReady("read-only, or a standby");
+    await expectNotReady("read-only or a standby");
     await set("off");
     await untilWell();
     expect((await make()).status).toBe(201);
@@ -261,7 +261,7 @@ test("an outage is two lines of the log, however many requests fail", async () =
   await postgres.start();
   await until(() => lines().length > 1);
   expect(lines()).toMatchObject([
-    { level: 50, msg: expect.stringContaining("begins") },
+    { level: 50, msg: expect.stringContaining("outage started") },
     { level: 40, msg: expect.stringContaining("is over"), failedRequests: 50, seconds: expect.any(Number) },
   ]);
   expect((await own.end("SIGTERM")).code).toBe(0);

@@ -148,15 +148,15 @@ describe("a start is refused, and nothing is made anew,", () => {
       "where the database is gone",
       "killed",
       (file) => rmSync(file),
-      /is missing, and this directory has been/,
+      /is missing, but this directory has been/,
     ],
     [
       "where it is gone after a stop",
       "stopped",
       (file) => rmSync(file),
-      /is missing, and this directory has/,
+      /is missing, but this directory has/,
     ],
-    ["where it was emptied", "killed", (file) => truncateSync(file), /is empty, and this directory has been/],
+    ["where it was emptied", "killed", (file) => truncateSync(file), /is empty, but this directory has been/],
     [
       "where the log is gone after a kill",
       "killed",
