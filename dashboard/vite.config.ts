@@ -1,3 +1,6 @@
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { brotliCompressSync, gzipSync } from "node:zlib";
 import tailwindcss from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
 import { defineConfig, type Plugin } from "vite";
@@ -26,9 +29,28 @@ function preloadFont(): Plugin {
   };
 }
 
+/** Writes a brotli and a gzip copy beside each file that compresses, as `serveStatic` of Hono looks for them. */
+function compress(): Plugin {
+  return {
+    name: "tidings-compress",
+    apply: "build",
+    // Also the files of public/, which the bundle does not have.
+    closeBundle() {
+      const directory = join(import.meta.dirname, "dist");
+      for (const name of readdirSync(directory, { recursive: true, encoding: "utf8" })) {
+        if (!/\.(?:js|css|html|svg|webmanifest)$/.test(name)) continue;
+        const file = join(directory, name);
+        const content = readFileSync(file);
+        writeFileSync(`${file}.br`, brotliCompressSync(content));
+        writeFileSync(`${file}.gz`, gzipSync(content, { level: 9 }));
+      }
+    },
+  };
+}
+
 export default defineConfig({
   root: import.meta.dirname,
-  plugins: [react(), tailwindcss(), preloadFont()],
+  plugins: [react(), tailwindcss(), preloadFont(), compress()],
   build: {
     target: "es2022",
     // The content security policy has no `data:` for fonts and scripts, so nothing may be inlined.

@@ -7,7 +7,7 @@ import type { House } from "./house.ts";
 import { addJobRoutes } from "./jobs/routes.ts";
 import { addKeyRoutes } from "./keys/routes.ts";
 import { addNotificationRoutes } from "./notifications/routes.ts";
-import { createPages } from "./pages.ts";
+import { addPages } from "./pages.ts";
 import { addProjectRoutes } from "./projects/routes.ts";
 import { Routes } from "./routes.ts";
 import { addSearchRoutes } from "./search/routes.ts";
@@ -21,7 +21,6 @@ import { dataHeaders, problem } from "./wire/problems.ts";
 export function createApp(house: House): { fetch: (request: Request) => Response | Promise<Response> } {
   const routes = new Routes(house.gate);
   const { app } = routes;
-  const pages = createPages();
 
   app.use(async (context, next) => {
     await next();
@@ -59,10 +58,8 @@ export function createApp(house: House): { fetch: (request: Request) => Response
   app.all("/api/*", ({ req }) => {
     throw unknown(req);
   });
-  // Everything else is the dashboard, where it has such a page.
-  app.notFound(async ({ req }) => {
-    const page = await pages(req.raw);
-    if (page) return page;
+  addPages(app); // everything else is the dashboard, where it has such a page
+  app.notFound(({ req }) => {
     throw unknown(req);
   });
   function unknown({ method, path }: { method: string; path: string }) {
