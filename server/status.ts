@@ -2,6 +2,7 @@ import { z } from "@hono/zod-openapi";
 import type { House } from "./house.ts";
 import type { Routes } from "./routes.ts";
 import { version } from "./version.ts";
+import { textResponse } from "./wire/text-response.ts";
 
 const Ok = z.object({ ok: z.literal(true) });
 
@@ -38,9 +39,9 @@ export function addStatusRoutes(routes: Routes, { readiness }: House): void {
 
   // Made when it is first asked for: it takes the time of a thousand events, and anybody may ask.
   let description: string | undefined;
-  routes.app.get("/openapi.json", ({ body }) => {
+  routes.app.get("/openapi.json", ({ req }) => {
     description ??= JSON.stringify(describeApi(routes));
-    return body(description, { headers: { "content-type": "application/json" } });
+    return textResponse(req.raw, description, { headers: { "content-type": "application/json" } });
   });
 }
 

@@ -15,6 +15,7 @@ import {
 } from "../wire/event-query.ts";
 import { DeliveryList } from "../wire/notification.ts";
 import { problem } from "../wire/problems.ts";
+import { textResponse } from "../wire/text-response.ts";
 import { isEventId, parseMomentToken } from "./id.ts";
 import { pageText, streamList } from "./list.ts";
 
@@ -71,7 +72,7 @@ export function addEventRoutes(routes: Routes, house: House): void {
       const { events, next } = await store.events.page(listing, query.limit, request.signal);
       const nextCursor = next && encodeCursor(next);
       if (nextCursor !== null && form !== "json") headers.set("x-next-cursor", nextCursor);
-      return new Response(pageText(form, events, nextCursor), { headers });
+      return textResponse(request, pageText(form, events, nextCursor), { headers });
     },
   );
 
@@ -136,9 +137,9 @@ export function addEventRoutes(routes: Routes, house: House): void {
       answer: EventAnswer,
       problems: [404],
     },
-    async ({ projectId, parameter }) => {
+    async ({ projectId, parameter, request }) => {
       const json = await findEvent(projectId, parameter("id"));
-      return new Response(`{"ok":true,"event":${json}}`, { headers: jsonHeaders });
+      return textResponse(request, `{"ok":true,"event":${json}}`, { headers: jsonHeaders });
     },
   );
 
