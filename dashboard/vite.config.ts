@@ -1,6 +1,3 @@
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { brotliCompressSync, gzipSync } from "node:zlib";
 import tailwindcss from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
 import { defineConfig, type Plugin } from "vite";
@@ -29,28 +26,9 @@ function preloadFont(): Plugin {
   };
 }
 
-/** Writes a brotli and a gzip copy beside each file that compresses, as `serveStatic` of Hono looks for them. */
-function compress(): Plugin {
-  return {
-    name: "tidings-compress",
-    apply: "build",
-    // Also the files of public/, which the bundle does not have.
-    closeBundle() {
-      const directory = join(import.meta.dirname, "dist");
-      for (const name of readdirSync(directory, { recursive: true, encoding: "utf8" })) {
-        if (!/\.(?:js|css|html|svg|webmanifest)$/.test(name)) continue;
-        const file = join(directory, name);
-        const content = readFileSync(file);
-        writeFileSync(`${file}.br`, brotliCompressSync(content));
-        writeFileSync(`${file}.gz`, gzipSync(content, { level: 9 }));
-      }
-    },
-  };
-}
-
 export default defineConfig({
   root: import.meta.dirname,
-  plugins: [react(), tailwindcss(), preloadFont(), compress()],
+  plugins: [react(), tailwindcss(), preloadFont()],
   build: {
     target: "es2022",
     // The content security policy has no `data:` for fonts and scripts, so nothing may be inlined.
@@ -64,8 +42,12 @@ export default defineConfig({
             // Changes rarely, so that an update of Tidings leaves it in the browser's cache.
             {
               name: "vendor",
-              test: /node_modules\/(react|react-dom|scheduler|@tanstack\/(?!react-virtual|virtual))/,
+              test: /node_modules\/(?:react|react-dom|scheduler|@tanstack)\//,
+              tags: ["$initial"],
+              priority: 2,
             },
+            // Without this, each part that a page opened later shares is a file of its own.
+            { name: "app", tags: ["$initial"], priority: 1 },
           ],
         },
       },
