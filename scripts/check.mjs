@@ -1,4 +1,4 @@
-/** The quick checks, side by side: types, lint and format, generated files, engines kept apart, unused code. */
+/** The quick checks, side by side: types, lint and format, generated files, engines kept apart, unused code, the first load's size. */
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
@@ -13,6 +13,7 @@ const checks = {
   "generated types": ["bun", "client/generate.ts", "--check"],
   "engines kept apart": ["node", "scripts/engines.mjs"],
   "unused code": ["knip"],
+  "size of the first load": ["bun", "server/testing/first-load-budget.ts"],
 };
 
 // Two at a time: more would only take turns on a small machine.
