@@ -2,11 +2,17 @@ import { createRootRoute, createRoute, createRouter, notFound, redirect } from "
 import { meQuery } from "./account/me.ts";
 import { ApiError } from "./api.ts";
 import { lazyPart } from "./components/lazy-part.tsx";
+import { FeedPage } from "./feed/feed-page.tsx";
 import { filtersIn } from "./feed/filters.ts";
 import { queries } from "./queries.ts";
 import { parseSearch, stringifySearch } from "./search-params.ts";
 import { setupQuery } from "./setup/setup-state.ts";
 import { NotFoundPage, PageError, Root } from "./shell/root.tsx";
+import { Shell } from "./shell/shell.tsx";
+
+const EventPage = lazyPart(async () => (await import("./event/event-page.tsx")).EventPage);
+// Asked for together with the account, not after it.
+if (/\/events\/[^/]+$/.test(location.pathname)) void EventPage.preload();
 
 const root = createRootRoute({
   component: Root,
@@ -43,7 +49,7 @@ const signedIn = createRoute({
       throw redirect({ to: "/sign-in", search: location.href === "/" ? {} : { next: location.href } });
     }
   },
-  component: lazyPart(async () => (await import("./shell/shell.tsx")).Shell),
+  component: Shell,
 });
 
 const home = createRoute({
@@ -75,14 +81,14 @@ const feed = createRoute({
   getParentRoute: () => project,
   id: "feed",
   validateSearch: filtersIn,
-  component: lazyPart(async () => (await import("./feed/feed-page.tsx")).FeedPage),
+  component: FeedPage,
 });
 const allEvents = createRoute({ getParentRoute: () => feed, path: "/" });
 const channel = createRoute({ getParentRoute: () => feed, path: "/channels/$channel" });
 const event = createRoute({
   getParentRoute: () => feed,
   path: "/events/$id",
-  component: lazyPart(async () => (await import("./event/event-page.tsx")).EventPage),
+  component: EventPage,
 });
 
 const keys = createRoute({

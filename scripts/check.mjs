@@ -1,4 +1,4 @@
-/** The quick checks, side by side: types, lint and format, generated files, engines kept apart, unused code. */
+/** The quick checks, side by side: types, lint and format, generated files, engines kept apart, unused code, the first load's size. */
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
@@ -14,6 +14,7 @@ const checks = {
   "engines kept apart": ["node", "scripts/engines.mjs"],
   "order of imports": ["node", "scripts/imports.mjs"],
   "unused code": ["knip"],
+  "size of the first load": ["bun", "server/testing/first-load-budget.ts"],
 };
 
 // Two at a time: more would only take turns on a small machine.

@@ -8,7 +8,7 @@ import { answerError } from "./http/answer-error.ts";
 import { Routes } from "./http/routes.ts";
 import { addRejectedEventRoutes } from "./ingest/rejected-routes.ts";
 import { addNotificationRoutes } from "./notifications/routes.ts";
-import { createPages } from "./pages.ts";
+import { addPages } from "./pages.ts";
 import { dataHeaders, problem } from "./problems.ts";
 import { addProjectRoutes } from "./projects/routes.ts";
 import { addSearchRoutes } from "./search/routes.ts";
@@ -21,7 +21,6 @@ import { addUserRoutes } from "./users/routes.ts";
 export function createApp(services: Services): { fetch: (request: Request) => Response | Promise<Response> } {
   const routes = new Routes(services.authorizer);
   const { app } = routes;
-  const pages = createPages();
 
   app.use(async (context, next) => {
     await next();
@@ -59,10 +58,8 @@ export function createApp(services: Services): { fetch: (request: Request) => Re
   app.all("/api/*", ({ req }) => {
     throw unknown(req);
   });
-  // Everything else is the dashboard, where it has such a page.
-  app.notFound(async ({ req }) => {
-    const page = await pages(req.raw);
-    if (page) return page;
+  addPages(app); // everything else is the dashboard, where it has such a page
+  app.notFound(({ req }) => {
     throw unknown(req);
   });
   function unknown({ method, path }: { method: string; path: string }) {

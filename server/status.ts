@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import type { Routes } from "./http/routes.ts";
+import { textResponse } from "./http/text-response.ts";
 import type { Services } from "./services.ts";
 import { version } from "./version.ts";
 
@@ -38,9 +39,9 @@ export function addStatusRoutes(routes: Routes, { readiness }: Services): void {
 
   // Made when it is first asked for: it takes the time of a thousand events, and anybody may ask.
   let description: string | undefined;
-  routes.app.get("/openapi.json", ({ body }) => {
+  routes.app.get("/openapi.json", ({ req }) => {
     description ??= JSON.stringify(describeApi(routes));
-    return body(description, { headers: { "content-type": "application/json" } });
+    return textResponse(req.raw, description, { headers: { "content-type": "application/json" } });
   });
 }
 

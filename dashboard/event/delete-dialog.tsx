@@ -7,9 +7,14 @@ import { refresh } from "../queries.ts";
 import { tellTabs } from "../tabs.ts";
 import { eventQuery } from "./event-query.ts";
 
-type Props = { project: string; id: string; close: () => void; onDeleted: () => Promise<void> };
+export type DeleteEventProps = {
+  project: string;
+  id: string;
+  close: () => void;
+  onDeleted: () => Promise<void>;
+};
 
-export function DeleteEventDialog({ project, id, close, onDeleted }: Props) {
+export default function DeleteEventDialog({ project, id, close, onDeleted }: DeleteEventProps) {
   const queries = useQueryClient();
   const remove = useMutation({
     mutationFn: () => api(`/api/events/${encodeURIComponent(id)}`, { method: "DELETE", query: { project } }),

@@ -15,14 +15,18 @@ import { CopyButton } from "../components/ui/copy-button.tsx";
 import { IconButton } from "../components/ui/icon-button.tsx";
 import { EmptyState, ErrorState, Skeleton } from "../components/ui/states.tsx";
 import { filtersIn } from "../feed/filters.ts";
+import { OnTop } from "../shell/overlays.tsx";
 import { useShortcuts } from "../shell/shortcuts.ts";
-import { DeleteEventDialog } from "./delete-dialog.tsx";
+import type { DeleteEventProps } from "./delete-dialog.tsx";
 import { Deliveries } from "./deliveries.tsx";
 import { EventFacts } from "./event-facts.tsx";
 import { EventJson } from "./event-json.tsx";
 import { eventQuery } from "./event-query.ts";
 import { Section } from "./section.tsx";
 
+const DeleteEventDialog = lazyPart<DeleteEventProps>(
+  async () => (await import("./delete-dialog.tsx")).default,
+);
 const Markdown = lazyPart(async () => (await import("./markdown.tsx")).default);
 
 /** One event: a panel at the right of the feed, and the whole page on a phone. */
@@ -57,7 +61,9 @@ export function EventPage() {
         </IconButton>
       </div>
       {deleting && (
-        <DeleteEventDialog project={project} id={id} close={() => setDeleting(false)} onDeleted={close} />
+        <OnTop close={() => setDeleting(false)}>
+          <DeleteEventDialog project={project} id={id} close={() => setDeleting(false)} onDeleted={close} />
+        </OnTop>
       )}
       <div className="min-h-0 flex-1 overflow-y-auto">
         {error ? (

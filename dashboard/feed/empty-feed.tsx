@@ -9,7 +9,7 @@ import { curlLine } from "../setup/curl-line.ts";
 import { WaitingMark } from "../setup/waiting-mark.tsx";
 import type { Filters } from "./filters.ts";
 
-type EmptyFeedProps = { project: string; filters: Filters; clear: () => void };
+export type EmptyFeedProps = { project: string; filters: Filters; clear: () => void };
 
 export function EmptyFeed({ project, filters, clear }: EmptyFeedProps) {
   const { data: channels } = useQuery(channelsQuery(project));

@@ -2,22 +2,25 @@ import { useQuery } from "@tanstack/react-query";
 import { Outlet, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { clsx } from "clsx";
 import { Hash } from "lucide-react";
-import { useCallback, useMemo } from "react";
+import { Suspense, useCallback, useMemo } from "react";
 import { isTemporary } from "../api.ts";
 import { ChannelLine, EditChannel } from "../channels/channel-line.tsx";
 import { channelsQuery } from "../channels/channels.ts";
 import { EventIcon } from "../components/event-icon.tsx";
+import { lazyPart } from "../components/lazy-part.tsx";
 import { Button } from "../components/ui/button.tsx";
 import { ErrorState } from "../components/ui/states.tsx";
 import { eventQuery } from "../event/event-query.ts";
 import { LiveIndicator } from "../live/live-indicator.tsx";
 import { PageHeader } from "../shell/page-header.tsx";
-import { EmptyFeed } from "./empty-feed.tsx";
+import type { EmptyFeedProps } from "./empty-feed.tsx";
 import { FeedList } from "./feed-list.tsx";
 import { FeedSkeleton } from "./feed-skeleton.tsx";
 import { FilterBar } from "./filter-bar.tsx";
 import { type Filters, filtersIn, searchFault } from "./filters.ts";
 import { useFeed } from "./use-feed.ts";
+
+const EmptyFeed = lazyPart<EmptyFeedProps>(async () => (await import("./empty-feed.tsx")).EmptyFeed);
 
 /** The live feed of a project or of one channel; an event that is open stands beside it, or covers it on a phone. */
 export function FeedPage() {
@@ -103,7 +106,9 @@ export function FeedPage() {
             ))}
           {state.status === "ready" &&
             (state.entries.length === 0 ? (
-              <EmptyFeed project={project} filters={stable} clear={() => change({})} />
+              <Suspense fallback={<FeedSkeleton />}>
+                <EmptyFeed project={project} filters={stable} clear={() => change({})} />
+              </Suspense>
             ) : (
               <FeedList
                 key={`${project} ${key}`}

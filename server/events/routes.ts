@@ -13,6 +13,7 @@ import {
 import { isEventId, parseMomentToken } from "../event/id.ts";
 import type { FailureLog } from "../failure-log.ts";
 import type { Routes } from "../http/routes.ts";
+import { textResponse } from "../http/text-response.ts";
 import { listDeliveries, whySilent } from "../notifications/bell.ts";
 import { problem } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
@@ -82,7 +83,7 @@ export function addEventRoutes(routes: Routes, deps: Deps): void {
       const { events, next } = await store.events.page(listing, query.limit, request.signal);
       const nextCursor = next && encodeCursor(next);
       if (nextCursor !== null && form !== "json") headers.set("x-next-cursor", nextCursor);
-      return new Response(pageText(form, events, nextCursor), { headers });
+      return textResponse(request, pageText(form, events, nextCursor), { headers });
     },
   );
 
@@ -147,9 +148,9 @@ export function addEventRoutes(routes: Routes, deps: Deps): void {
       answer: EventAnswer,
       problems: [404],
     },
-    async ({ projectId, parameter }) => {
+    async ({ projectId, parameter, request }) => {
       const json = await findEvent(projectId, parameter("id"));
-      return new Response(`{"ok":true,"event":${json}}`, { headers: jsonHeaders });
+      return textResponse(request, `{"ok":true,"event":${json}}`, { headers: jsonHeaders });
     },
   );
 

@@ -5,6 +5,7 @@ import { limits } from "../limits.ts";
 import { clipped, type Fault, Problem, pointerTo, problem } from "../problems.ts";
 import { readJson } from "./body.ts";
 import type { Access, Account, Caller, CallerLookup } from "./caller.ts";
+import { textResponse } from "./text-response.ts";
 
 /** Who may call a route: a key or a member in their project, a member alone, a signed-in account, a key or such an account, or anyone. */
 type Callers = {
@@ -106,7 +107,11 @@ export class Routes {
         body: body as z.infer<Body>,
         parameter: (name) => context.req.param(name)!,
       });
-      return answer instanceof Response ? answer : Response.json(answer, { status: route.status ?? 200 });
+      if (answer instanceof Response) return answer;
+      const init = { status: route.status ?? 200, headers: { "content-type": "application/json" } };
+      const text = JSON.stringify(answer);
+      // What is made anew, and may be a secret, is answered to other methods.
+      return route.method === "get" ? textResponse(request, text, init) : new Response(text, init);
     });
   }
 

@@ -13,12 +13,13 @@ import { type Browser, chromium } from "playwright-core";
  * Playwright talks to it through pipes, which Bun closed twice up to 1.3 (https://github.com/oven-sh/bun/pull/33828)
  * and which hold on Bun 1.4.5, over many launches in one process as well.
  *
+ * @param flags - of Chromium's command line, besides ours
  * @example
  * const browser = await launchChromium();
  * const page = await browser.newPage();
  * await browser.close();
  */
-export async function launchChromium(): Promise<Browser> {
+export async function launchChromium(flags: string[] = []): Promise<Browser> {
   const named = process.env.TIDINGS_TEST_CHROMIUM;
   return chromium.launch({
     ...(named ? { executablePath: named } : await bundled()),
@@ -33,6 +34,7 @@ export async function launchChromium(): Promise<Browser> {
       // Screenshots of the same page are the same on every machine.
       "--font-render-hinting=none",
       "--force-color-profile=srgb",
+      ...flags,
     ],
   });
 }

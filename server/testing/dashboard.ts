@@ -14,13 +14,15 @@ export type TestDashboard = Awaited<ReturnType<typeof openDashboard>>;
 /**
  * A real server with the project "default", and a real Chromium that is signed in to its dashboard. The server can be
  * stopped and started at the same address.
+ *
+ * @param flags - of Chromium's command line
  */
-export async function openDashboard() {
+export async function openDashboard(flags: string[] = []) {
   const { config, secret } = await preparedConfig();
   let running: Running | null = await serve(config, { passwords: testPasswords });
   const { address } = running;
   const settings = { ...config, port: Number(new URL(address).port) };
-  const browser: Browser = await launchChromium();
+  const browser: Browser = await launchChromium(flags);
   const cookies = await signIn(address);
 
   async function newContext(options: BrowserContextOptions = {}): Promise<BrowserContext> {
@@ -35,6 +37,7 @@ export async function openDashboard() {
     address,
     browser,
     key: secret,
+    cookies,
     newContext,
     /** A new page of a new context, at a path. */
     async open(path: string, options: BrowserContextOptions = {}): Promise<Page> {

@@ -1,0 +1,69 @@
+/** What a first visit to the feed takes over the network, counted between a real browser and the server. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { countingProxy } from "./testing/counting-proxy.ts";
+import { openDashboard, type TestDashboard } from "./testing/dashboard.ts";
+import { bytesMax, requestsMax } from "./testing/first-load-budget.ts";
+
+/** Not on this machine, as far as the browser knows. */
+const elsewhere = "tidings.test";
+let dashboard: TestDashboard;
+let proxy: Awaited<ReturnType<typeof countingProxy>>;
+
+beforeAll(async () => {
+  dashboard = await openDashboard([`--host-resolver-rules=MAP ${elsewhere} 127.0.0.1`]);
+  proxy = await countingProxy(dashboard.address);
+  const events = Array.from({ length: 200 }, (_, index) => ({
+    channel: "payments",
+    name: "Payment received",
+    userId: `cus_${(index * 7_919) % 5_000}`,
+    icon: "💰",
+    tags: { amount: `${(index * 13) % 997}.50`, currency: "EUR", plan: "pro" },
+  }));
+  await dashboard.post(events);
+}, 60_000);
+
+afterAll(async () => {
+  proxy?.close();
+  await dashboard?.[Symbol.asyncDispose]();
+});
+
+// Browsers ask for brotli over HTTPS, and of their own machine.
+for (const [encoding, host] of [
+  ["br", "127.0.0.1"],
+  ["gzip", elsewhere],
+] as const) {
+  test(`a first visit takes at most ${requestsMax} requests and ${bytesMax / 1_000} kB with ${encoding}`, async () => {
+    const url = `http://${host}:${proxy.port}`;
+    const context = await dashboard.browser.newContext({ viewport: { width: 1440, height: 900 } });
+    await context.addCookies(dashboard.cookies.map((cookie) => ({ ...cookie, url })));
+    const page = await context.newPage();
+    const html = page.waitForResponse(`${url}/p/default`);
+    proxy.take();
+    await page.goto(`${url}/p/default`);
+    expect((await html).headers()["content-encoding"]).toBe(encoding);
+    await page.getByRole("article").first().waitFor();
+    await page.getByText("Live", { exact: true }).waitFor();
+    await page
+      .getByRole("link", { name: /payments/ })
+      .first()
+      .waitFor();
+    // A headless browser has no use for these; others ask for them.
+    await page.evaluate(`Promise.all([...document.querySelectorAll("link[rel=icon], link[rel=manifest]")]
+      .map(async ({ href }) => (await fetch(href)).text()))`);
+    const { requests, bytes } = proxy.take();
+    for (const path of [
+      "/p/default",
+      "/manifest.webmanifest",
+      "/api/me",
+      "/api/channels",
+      "/api/events/stream",
+    ])
+      expect(
+        requests.some((request) => request.startsWith(`GET ${path}`)),
+        path,
+      ).toBe(true);
+    expect(requests.length, requests.join("\n")).toBeLessThanOrEqual(requestsMax);
+    expect(bytes).toBeLessThanOrEqual(bytesMax);
+    await context.close();
+  }, 30_000);
+}
