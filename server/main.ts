@@ -135,6 +135,7 @@ export async function serve(
       live.reached(moment);
     },
     skipped: (moment) => live.skipped(moment),
+    deleted: (projectId, deleted) => live.deleted(projectId, deleted),
   };
   await waiting(() => store.events.follow(follower));
   const upkeep = new Upkeep({ store, onRemoved: (ids) => sender.forget(ids), onError, onInfo });

@@ -1,10 +1,13 @@
-import type { Event } from "../../server/wire/event.ts";
+import type { DeletedEvents, Event } from "../../server/wire/event.ts";
 import type { Notification } from "../../server/wire/notification.ts";
+import { matcherOfDeleted } from "./deleted.ts";
 
 export type StreamStatus = "connecting" | "live" | "reconnecting";
 
 export type StreamHandlers = {
   events(batch: Event[]): void;
+  /** These events are gone; what `events` is given after that is not among them. */
+  deleted(batch: DeletedEvents[]): void;
   notifications(batch: Notification[], unread: number): void;
   /** The stream is connected. `isFirst`: it starts here, so what happened before has to be listed. */
   ready(isFirst: boolean): void;
@@ -35,6 +38,7 @@ export function createStream(project: string, handlers: StreamHandlers): Stream 
   let batchTimer: ReturnType<typeof setTimeout> | undefined;
   let events: Event[] = [];
   let lastBatchEvents = 0;
+  let deleted: DeletedEvents[] = [];
   let notifications: Notification[] = [];
   let unread = 0;
 
@@ -57,6 +61,13 @@ export function createStream(project: string, handlers: StreamHandlers): Stream 
       remember(message);
       events.push(JSON.parse(message.data));
       batchTimer ??= setTimeout(flush, lastBatchEvents > busyBatchEvents ? busyBatchMs : batchMs);
+    });
+    opened.addEventListener("deleted", (message) => {
+      const gone: DeletedEvents = JSON.parse(message.data);
+      const isDeleted = matcherOfDeleted([gone]);
+      events = events.filter((event) => !isDeleted(event));
+      deleted.push(gone);
+      batchTimer ??= setTimeout(flush, batchMs);
     });
     opened.addEventListener("notification", (message) => {
       const received = JSON.parse(message.data);
@@ -87,8 +98,10 @@ export function createStream(project: string, handlers: StreamHandlers): Stream 
     clearTimeout(batchTimer);
     batchTimer = undefined;
     lastBatchEvents = events.length;
+    if (deleted.length > 0) handlers.deleted(deleted);
     if (events.length > 0) handlers.events(events);
     if (notifications.length > 0) handlers.notifications(notifications, unread);
+    deleted = [];
     events = [];
     notifications = [];
   }

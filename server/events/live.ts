@@ -1,5 +1,5 @@
 import type { Arrival, EventFilter, EventStore } from "../storage/store.ts";
-import type { Event } from "../wire/event.ts";
+import type { DeletedEvents, Event } from "../wire/event.ts";
 import { limits } from "../wire/limits.ts";
 import { problem } from "../wire/problems.ts";
 import { holds } from "./filter.ts";
@@ -11,6 +11,8 @@ const heartbeatMs = 15_000;
 /** Most events that a resuming client is sent; beyond that it is told to read the listing again. */
 const catchUpEventsMax = 5_000;
 const catchUpPage = 500;
+/** Deletions that are kept for clients that come back. */
+const deletionsMax = 1_000;
 /** A client that catches up is waited for; what arrives meanwhile is held, up to so many bytes. */
 const heldBytesMax = 8_388_608;
 const catchUpPauseMs = 20;
@@ -51,8 +53,8 @@ type Client = Listener & {
   isBehind: () => boolean;
   /** What arrived up to here was sent from the store, where an event can be seen before it is announced. */
   caughtUpTo: Moment | null;
-  /** Events that arrive while the client catches up, to be sent after that. */
-  held: { arrival: Moment; frame: Uint8Array }[] | null;
+  /** What is told while the client catches up, to be sent after that. What is no event has no arrival. */
+  held: { arrival: Moment | null; frame: Uint8Array }[] | null;
   heldBytes: number;
 };
 
@@ -69,6 +71,8 @@ export class LiveStreams {
   #committed: Moment;
   #published: Arrival[] = [];
   #flushedAtMs = 0;
+  /** The newest, with the last arrival before each: who resumes behind it knows of it. */
+  readonly #deletions: { projectId: number; after: Moment; frame: Uint8Array }[] = [];
 
   /** @param onError - told of a failure that no client can be told of: its stream just ends */
   constructor(events: EventStore, clock: ArrivalClock, onError: (error: unknown) => void) {
@@ -107,6 +111,24 @@ export class LiveStreams {
       client.caughtUpTo = moment;
       client.send(frameOf("reset", "{}", moment));
     });
+  }
+
+  /** Tells that events were deleted, after all that was published before. */
+  deleted(projectId: number, deleted: DeletedEvents): void {
+    const frame = frameOf("deleted", JSON.stringify(deleted));
+    if (this.#deletions.push({ projectId, after: this.#committed, frame }) > deletionsMax)
+      this.#deletions.shift();
+    this.#flush();
+    for (const client of this.#clients.get(projectId) ?? []) {
+      if (client.held) this.#hold(client, { arrival: null, frame });
+      else client.send(frame);
+    }
+  }
+
+  #hold(client: Client, message: { arrival: Moment | null; frame: Uint8Array }): void {
+    client.held?.push(message);
+    client.heldBytes += message.frame.length;
+    if (client.heldBytes > heldBytesMax) client.close();
   }
 
   #scheduleFlush(restMs: number): void {
@@ -232,6 +254,10 @@ export class LiveStreams {
       if (isAhead) last = goal;
       client.send(frameOf("ready", "{}", last));
       if (isAhead) client.send(frameOf("reset", "{}", last));
+      // Before the events: those of a channel that were sent after its deletion are others.
+      for (const { projectId, after: moment, frame } of this.#deletions) {
+        if (projectId === client.projectId && compareMoments(moment, after) >= 0) client.send(frame);
+      }
       for (let sent = 0; ; ) {
         const page = await this.#events.arrivedAfter(client.projectId, last, catchUpPage);
         for (const { arrival, json } of page) {
@@ -260,7 +286,8 @@ export class LiveStreams {
     const held = client.held ?? [];
     client.held = null;
     client.caughtUpTo = last;
-    for (const { arrival, frame } of held) if (compareMoments(arrival, last) > 0) client.send(frame);
+    for (const { arrival, frame } of held)
+      if (arrival === null || compareMoments(arrival, last) > 0) client.send(frame);
   }
 
   #flush(): void {
@@ -279,11 +306,8 @@ export class LiveStreams {
           isNews(arrival) && (client.isOpen || holds(client.filter, arrival.event));
         if (client.held) {
           events.forEach((event, index) => {
-            if (!wanted(event)) return;
-            client.held!.push({ arrival: event.arrival, frame: frames[index]! });
-            client.heldBytes += frames[index]!.length;
+            if (wanted(event)) this.#hold(client, { arrival: event.arrival, frame: frames[index]! });
           });
-          if (client.heldBytes > heldBytesMax) client.close();
         } else if (client.isOpen && isNews(events[0]!)) client.send(all);
         else {
           const some = frames.filter((_, index) => wanted(events[index]!));

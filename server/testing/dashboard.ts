@@ -31,6 +31,13 @@ export async function openDashboard() {
     return context;
   }
 
+  async function request(path: string, init: RequestInit): Promise<Response> {
+    const headers = { ...(init.headers as Record<string, string>), "x-api-key": secret };
+    const response = await fetch(address + path, { ...init, headers });
+    if (!response.ok) throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
+    return response;
+  }
+
   return {
     address,
     browser,
@@ -44,13 +51,17 @@ export async function openDashboard() {
     },
     /** Records an event, or an array of them. */
     async post(event: object): Promise<Event> {
-      const response = await fetch(`${address}/api/events`, {
+      const body = JSON.stringify(event);
+      const response = await request("/api/events", {
         method: "POST",
-        headers: { "content-type": "application/json", "x-api-key": secret },
-        body: JSON.stringify(event),
+        headers: { "content-type": "application/json" },
+        body,
       });
-      if (!response.ok) throw new Error(`Recording answered ${response.status}: ${await response.text()}`);
       return ((await response.json()) as { event: Event }).event;
+    },
+    /** Deletes with the API key, as somebody else would. */
+    async delete(path: string): Promise<void> {
+      await request(path, { method: "DELETE" });
     },
     async stop(): Promise<void> {
       await running?.stop();
