@@ -1,7 +1,13 @@
 /** Many events at once: the page stays quick, and nothing moves under the pointer. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
-import { openDashboard, type TestDashboard } from "./testing/dashboard.ts";
+import {
+  openDashboard,
+  recordHistory,
+  scrollHistory,
+  scrollTopOf,
+  type TestDashboard,
+} from "./testing/dashboard.ts";
 import { effort } from "./testing/effort.ts";
 import { until } from "./testing/until.ts";
 
@@ -9,12 +15,7 @@ let dashboard: TestDashboard;
 
 beforeAll(async () => {
   dashboard = await openDashboard();
-  const events = Array.from({ length: 300 }, (_, index) => ({
-    channel: "history",
-    name: `Number ${index}`,
-    createdAt: Date.now() - 3_600_000 + index * 1_000,
-  }));
-  await dashboard.post(events);
+  await recordHistory(dashboard);
 }, 60_000);
 
 afterAll(async () => {
@@ -22,7 +23,6 @@ afterAll(async () => {
 });
 
 const article = (page: Page, text: string) => page.getByRole("article").filter({ hasText: text });
-const feedTop = (page: Page) => page.getByRole("feed").evaluate((feed) => feed.parentElement!.scrollTop);
 
 async function openFeed(path = "/p/default"): Promise<Page> {
   const page = await dashboard.open(path);
@@ -104,27 +104,25 @@ test("`g` leads to the top, and `j` goes on from there", async () => {
   await until(() => page.evaluate("document.querySelector('[role=feed]').parentElement.scrollTop === 0"));
   await page.keyboard.press("j");
   await until(() => page.evaluate("document.activeElement?.getAttribute('aria-posinset') === '1'"));
-  expect(await feedTop(page)).toBe(0);
+  expect(await scrollTopOf(page)).toBe(0);
   await page.context().close();
 }, 30_000);
 
 test("going back from the settings finds the same rows at the same place", async () => {
   const page = await openFeed("/p/default/channels/history");
-  const list = page.getByRole("feed").locator("..");
-  await list.evaluate((element) => element.scrollTo(0, 4_000));
-  await article(page, "Number 222").waitFor();
+  await scrollHistory(page);
   await page.getByRole("link", { name: "Settings" }).click();
   await page.getByRole("heading", { name: "Settings", exact: true }).waitFor();
   await dashboard.post({ channel: "history", name: "Meanwhile" });
   await page.goBack();
   await article(page, "Number 222").waitFor();
-  expect(await feedTop(page)).toBe(4_000);
+  expect(await scrollTopOf(page)).toBe(4_000);
   await page.getByRole("button", { name: "1 new" }).click();
   await article(page, "Meanwhile").waitFor();
   // A link to the feed leads to its top.
   await page.getByRole("link", { name: "Settings" }).click();
   await page.getByRole("link", { name: /^history/ }).click();
   await article(page, "Meanwhile").waitFor();
-  expect(await feedTop(page)).toBe(0);
+  expect(await scrollTopOf(page)).toBe(0);
   await page.context().close();
 }, 30_000);

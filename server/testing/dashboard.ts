@@ -1,8 +1,10 @@
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
-import { type Running, serve } from "../main.ts";
+import type { Config } from "../config.ts";
+import { serve } from "../main.ts";
 import type { Event } from "../wire/event.ts";
 import { launchChromium } from "./chromium.ts";
-import { removePlace } from "./engine.ts";
+import { environmentOf, removePlace } from "./engine.ts";
+import { startServer } from "./server-process.ts";
 import { preparedConfig, testPassword } from "./test-app.ts";
 import { testPasswords } from "./test-passwords.ts";
 
@@ -11,13 +13,19 @@ export const ownerEmail = "owner@example.com";
 
 export type TestDashboard = Awaited<ReturnType<typeof openDashboard>>;
 
+type Started = { address: string; stop: () => Promise<void> };
+
 /**
  * A real server with the project "default", and a real Chromium that is signed in to its dashboard. The server can be
  * stopped and started at the same address.
+ *
+ * @param start - starts the server at a port; by default within this process
  */
-export async function openDashboard() {
+export async function openDashboard(
+  start: (config: Config) => Promise<Started> = (config) => serve(config, { passwords: testPasswords }),
+) {
   const { config, secret } = await preparedConfig();
-  let running: Running | null = await serve(config, { passwords: testPasswords });
+  let running: Started | null = await start(config);
   const { address } = running;
   const settings = { ...config, port: Number(new URL(address).port) };
   const browser: Browser = await launchChromium();
@@ -69,7 +77,7 @@ export async function openDashboard() {
     },
     /** Starts it again at the same address, unless it runs. */
     async start(): Promise<void> {
-      running ??= await serve(settings, { passwords: testPasswords });
+      running ??= await start(settings);
     },
     async [Symbol.asyncDispose](): Promise<void> {
       await browser.close();
@@ -77,6 +85,52 @@ export async function openDashboard() {
       await removePlace(config);
     },
   };
+}
+
+/** Like `openDashboard`, with the server as a process of its own, that can be killed, and be made to say nothing. */
+export async function openDashboardOfProcess() {
+  let server: Awaited<ReturnType<typeof startServer>>;
+  const dashboard = await openDashboard(async (config) => {
+    server = await startServer({ ...environmentOf(config), PORT: String(config.port) });
+    const { address, end } = server;
+    return { address, stop: async () => void (await end("SIGTERM")) };
+  });
+  return {
+    ...dashboard,
+    /** As a power cut does: nothing is said to anybody. */
+    async kill(): Promise<void> {
+      await server.end("SIGKILL");
+      await dashboard.stop();
+    },
+    /** The server is there, and answers nothing, until it is resumed. */
+    freeze: () => process.kill(server.pid, "SIGSTOP"),
+    resume: () => process.kill(server.pid, "SIGCONT"),
+  };
+}
+
+/** Records 300 events of the last hour, "Number 0" to "Number 299", in the channel "history". */
+export async function recordHistory(dashboard: TestDashboard): Promise<void> {
+  const startMs = Date.now() - 3_600_000;
+  await dashboard.post(
+    Array.from({ length: 300 }, (_, index) => ({
+      channel: "history",
+      name: `Number ${index}`,
+      createdAt: startMs + index * 1_000,
+    })),
+  );
+}
+
+/** Scrolls the history down to "Number 222", and gives how far that is. */
+export async function scrollHistory(page: Page): Promise<number> {
+  const list = page.getByRole("feed").locator("..");
+  await list.evaluate((element) => element.scrollTo(0, 4_000));
+  await page.getByRole("article").filter({ hasText: "Number 222" }).waitFor();
+  return scrollTopOf(page);
+}
+
+/** How far the feed is scrolled, in pixels. */
+export function scrollTopOf(page: Page): Promise<number> {
+  return page.getByRole("feed").evaluate((feed) => feed.parentElement!.scrollTop);
 }
 
 /** The cookies of a new session of the owner. */
