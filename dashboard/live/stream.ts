@@ -25,6 +25,9 @@ const batchMs = 100;
 const busyBatchEvents = 10;
 const busyBatchMs = 300;
 const backoffMaxMs = 30_000;
+/** The server sends a heartbeat every 15 seconds: a connection that is silent for so long is dead, though nobody said so. */
+const silenceMaxMs = 40_000;
+const silenceLookMs = 5_000;
 
 /**
  * A project's event stream. It resumes where it was after a lost connection or a `close`, and delivers in batches.
@@ -34,6 +37,8 @@ export function createStream(project: string, handlers: StreamHandlers): Stream 
   let source: EventSource | undefined;
   let token = "";
   let attempts = 0;
+  let heardAtMs = 0;
+  let silenceTimer: ReturnType<typeof setInterval> | undefined;
   let retryTimer: ReturnType<typeof setTimeout> | undefined;
   let batchTimer: ReturnType<typeof setTimeout> | undefined;
   let events: Event[] = [];
@@ -48,7 +53,11 @@ export function createStream(project: string, handlers: StreamHandlers): Stream 
     const query = new URLSearchParams({ project, ...(token && { lastEventId: token }) });
     const opened = new EventSource(`/api/events/stream?${query}`);
     source = opened;
+    heardAtMs = Date.now();
+    silenceTimer = setInterval(endSilence, silenceLookMs);
+    opened.addEventListener("heartbeat", heard);
     opened.addEventListener("open", () => {
+      heard();
       attempts = 0;
       handlers.status("live");
     });
@@ -58,6 +67,7 @@ export function createStream(project: string, handlers: StreamHandlers): Stream 
       handlers.ready(isFirst);
     });
     opened.addEventListener("event", (message) => {
+      heard();
       remember(message);
       events.push(JSON.parse(message.data));
       batchTimer ??= setTimeout(flush, lastBatchEvents > busyBatchEvents ? busyBatchMs : batchMs);
@@ -90,6 +100,17 @@ export function createStream(project: string, handlers: StreamHandlers): Stream 
     });
   }
 
+  function heard() {
+    heardAtMs = Date.now();
+  }
+
+  /** Opens the stream anew where nothing was heard of the server, such as after the computer slept. */
+  function endSilence() {
+    if (!source || Date.now() - heardAtMs <= silenceMaxMs) return;
+    attempts++;
+    open();
+  }
+
   function remember(message: MessageEvent) {
     if (message.lastEventId) token = message.lastEventId;
   }
@@ -113,6 +134,7 @@ export function createStream(project: string, handlers: StreamHandlers): Stream 
 
   function close() {
     clearTimeout(retryTimer);
+    clearInterval(silenceTimer);
     source?.close();
     source = undefined;
     flush();

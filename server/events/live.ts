@@ -29,7 +29,8 @@ const restMsMin = 1;
 const drainSeconds = 3;
 
 const encoder = new TextEncoder();
-const stillHere = encoder.encode(": still here\n\n");
+/** A message rather than a comment, which browsers do not show to a page: it tells a quiet stream from a dead connection. */
+const heartbeat = encoder.encode("event: heartbeat\ndata: {}\n\n");
 
 /** Who is listening: used to cut off a revoked key and to tell an account of its notifications. */
 export type Listener = {
@@ -79,7 +80,7 @@ export class LiveStreams {
     this.#events = events;
     this.#onError = onError;
     this.#committed = clock.last;
-    this.#heartbeat = setInterval(() => this.#each((client) => client.send(stillHere)), heartbeatMs);
+    this.#heartbeat = setInterval(() => this.#each((client) => client.send(heartbeat)), heartbeatMs);
     this.#heartbeat.unref();
   }
 
