@@ -22,6 +22,7 @@ type FetchPage = (query: Record<string, string | undefined>, signal: AbortSignal
 const entriesMax = 5_000;
 const entriesKept = 3_000;
 const heldMax = 2_000;
+const litPerSecondMax = 8;
 /** Ids of deleted events that are remembered. */
 const deletedMax = 10_000;
 
@@ -113,6 +114,15 @@ export function createFeed(filters: Filters, fetchPage: FetchPage) {
     }
   }
 
+  /** When events arrived that are to light up; 0 for those that are too many, as the whole list would flicker. */
+  function arrivalOf(count: number): number {
+    const now = Date.now();
+    if (now - arrivals.sinceMs >= 1_000) arrivals = { sinceMs: now, count: 0 };
+    arrivals.count += count;
+    return arrivals.count > litPerSecondMax ? 0 : now;
+  }
+
+  let arrivals = { sinceMs: 0, count: 0 };
   let isFetching = false;
   let early: Event[] = [];
 
@@ -128,7 +138,7 @@ export function createFeed(filters: Filters, fetchPage: FetchPage) {
     const last = state.older === "end" ? undefined : state.entries.at(-1);
     const fresh = admit(
       wanted.filter((event) => !last || Date.parse(event.createdAt) > last.at),
-      wanted.length > 8 ? 0 : Date.now(),
+      arrivalOf(wanted.length),
     );
     if (fresh.length === 0) return;
     if (holding.size === 0 && !state.isStale) return change(trimmed(merge(fresh, state.entries)));
