@@ -8,6 +8,7 @@ import { type ArrivalClock, compareMoments, type Moment, momentToken } from "./i
 /** Bytes that wait for a slow client before it is dropped; it resumes where it was. */
 const clientBytesMax = 524_288;
 const heartbeatMs = 15_000;
+const retryMs = 1_000;
 /** Most events that a resuming client is sent; beyond that it is told to read the listing again. */
 const catchUpEventsMax = 5_000;
 const catchUpPage = 500;
@@ -219,7 +220,7 @@ export class LiveStreams {
           };
           this.#add(client);
           if (client.after) void this.#catchUp(client, client.after);
-          else client.send(frameOf("ready", "{}", this.#committed));
+          else client.send(readyFrame(this.#committed));
         },
         cancel: () => void this.#remove(client),
       },
@@ -253,7 +254,7 @@ export class LiveStreams {
     try {
       const isAhead = await this.#isAhead(after);
       if (isAhead) last = goal;
-      client.send(frameOf("ready", "{}", last));
+      client.send(readyFrame(last));
       if (isAhead) client.send(frameOf("reset", "{}", last));
       // Before the events: those of a channel that were sent after its deletion are others.
       for (const { projectId, after: moment, frame } of this.#deletions) {
@@ -333,6 +334,11 @@ export class LiveStreams {
   #each(visit: (client: Client) => void): void {
     for (const clients of this.#clients.values()) for (const client of clients) visit(client);
   }
+}
+
+/** The first message; a browser that is cut off comes again after `retry` milliseconds, rather than after three seconds. */
+function readyFrame(id: Moment): Uint8Array {
+  return Buffer.concat([encoder.encode(`retry: ${retryMs}\n`), frameOf("ready", "{}", id)]);
 }
 
 function frameOf(type: string, data: string, id?: Moment): Uint8Array {
