@@ -32,6 +32,9 @@ type Options = {
   signal?: AbortSignal;
 };
 
+/** Longer than any answer takes: the server is not there, or its connection is dead. */
+const answerMaxMs = 60_000;
+
 /** Calls the server; throws `ApiError` for every problem, and for a connection that failed (status 0). */
 export async function api<Answer>(path: string, options: Options = {}): Promise<Answer> {
   const response = await respond(path, options);
@@ -54,7 +57,7 @@ async function respond(path: string, options: Options): Promise<Response> {
       credentials: "same-origin",
       headers: body === undefined ? {} : { "content-type": "application/json" },
       ...(body !== undefined && { body: JSON.stringify(body) }),
-      ...(signal && { signal }),
+      signal: AbortSignal.any([AbortSignal.timeout(answerMaxMs), ...(signal ? [signal] : [])]),
     });
   } catch (error) {
     if (signal?.aborted) throw error;

@@ -117,7 +117,7 @@ describe("a body", () => {
   });
 });
 
-test("a request that comes too slowly loses its connection, wherever it dawdles", async () => {
+test.concurrent("a request that comes too slowly loses its connection, wherever it dawdles", async () => {
   const event = '{"channel":"a","name":"slow"}';
   const headers = `host: a\r\nx-api-key: ${app.key}\r\ncontent-type: application/json\r\n`;
   const started = await Promise.all(
@@ -164,7 +164,7 @@ test("a request that comes too slowly loses its connection, wherever it dawdles"
   ).toBe(201);
 }, 60_000);
 
-test("clients that stop reading a listing cost nothing, and events are taken meanwhile", async () => {
+test.concurrent("clients that stop reading a listing cost nothing, and events are taken meanwhile", async () => {
   await using own = await testProcess();
   const description = "d".repeat(10_000);
   for (let n = 0; n < 3_000; n += 100) {

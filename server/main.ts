@@ -138,6 +138,7 @@ export async function serve(
       streams.reached(moment);
     },
     skipped: (moment) => streams.skipped(moment),
+    deleted: (projectId, deleted) => streams.deleted(projectId, deleted),
   };
   await waiting(() => store.events.follow(follower));
   const worker = new BackgroundWorker({

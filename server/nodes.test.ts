@@ -163,6 +163,24 @@ describe("nodes on one database", () => {
     expect((await asSession(other, session).request("/api/me")).status).toBe(401);
   });
 
+  test("an event and a channel that are deleted on one leave the streams of the other", async () => {
+    const [one, other] = nodes as [Node, Node];
+    const recorded = await asKey(one, key).request("/api/events", {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ channel: "doomed", name: "n" }),
+    });
+    const { event } = (await recorded.json()) as { event: { id: string } };
+    using stream = await openStream(asKey(other, key));
+    await stream.next("ready");
+    const nextDeleted = async () => JSON.parse((await stream.next("deleted"))!.data);
+    const gone = { method: "DELETE" };
+    expect((await asKey(one, key).request(`/api/events/${event.id}`, gone)).status).toBe(200);
+    expect(await nextDeleted()).toEqual({ ids: [event.id] });
+    expect((await asKey(one, key).request("/api/channels/doomed", gone)).status).toBe(202);
+    expect(await nextDeleted()).toEqual({ channels: ["doomed"] });
+  });
+
   test("a project that is deleted on one is gone from the other, with its streams", async () => {
     const [one, other] = nodes as [Node, Node];
     const { slug, session } = await another("Doomed", "doomed@example.com");

@@ -68,7 +68,15 @@ test("each chip shows its value, also beside an open event on a tablet", async (
 test("chips on a phone are large enough for a finger", async () => {
   const page = await openFeed("chips", { viewport: { width: 390, height: 844 } });
   const chip = article(page, "Order placed").getByRole("button", { name: /amount/ });
-  expect((await chip.boundingBox())!.height).toBeGreaterThanOrEqual(24);
+  const { x, y, width, height } = (await chip.boundingBox())!;
+  expect(height).toBeGreaterThanOrEqual(24);
+  // What a finger meets is 44 pixels high, and nothing else of the row lies in it.
+  for (const touchedY of [y + height / 2 - 21, y + height / 2 + 21]) {
+    const touched: string = await page.evaluate(
+      `document.elementFromPoint(${x + width / 2}, ${touchedY}).closest("button")?.textContent ?? ""`,
+    );
+    expect(touched).toStartWith("amount");
+  }
   await page.context().close();
 });
 

@@ -10,7 +10,7 @@ let dashboard: TestDashboard;
 let proxy: Awaited<ReturnType<typeof countingProxy>>;
 
 beforeAll(async () => {
-  dashboard = await openDashboard([`--host-resolver-rules=MAP ${elsewhere} 127.0.0.1`]);
+  dashboard = await openDashboard({ flags: [`--host-resolver-rules=MAP ${elsewhere} 127.0.0.1`] });
   proxy = await countingProxy(dashboard.address);
   const events = Array.from({ length: 200 }, (_, index) => ({
     channel: "payments",

@@ -52,13 +52,17 @@ test("a hidden tab lets go of the stream within seconds, and misses nothing", as
   context = await dashboard.newContext();
   const tab = await openTab("/p/default");
   await tab.getByText("Live", { exact: true }).waitFor();
+  const { id } = await dashboard.post({ channel: "payments", name: "Before it is hidden" });
+  await article(tab, "Before it is hidden").waitFor();
   await setVisibility(tab, "hidden");
   await tab.getByText("Paused", { exact: true }).waitFor({ timeout: 8_000 });
   await dashboard.post({ channel: "payments", name: "While hidden" });
+  await dashboard.delete(`/api/events/${id}`);
   expect(await article(tab, "While hidden").count()).toBe(0);
   await setVisibility(tab, "visible");
   await article(tab, "While hidden").waitFor({ timeout: 5_000 });
   expect(await article(tab, "While hidden").count()).toBe(1);
+  await article(tab, "Before it is hidden").waitFor({ state: "detached", timeout: 5_000 });
   await context.close();
 }, 30_000);
 
@@ -105,6 +109,27 @@ test("an event that one tab deletes leaves all feeds, its own too", async () => 
     .click();
   await article(one, "By mistake").waitFor({ state: "detached", timeout: 5_000 });
   await article(other, "By mistake").waitFor({ state: "detached", timeout: 5_000 });
+  await context.close();
+}, 30_000);
+
+test("what somebody else deletes leaves the feed, and an open event says so", async () => {
+  context = await dashboard.newContext();
+  const tab = await openTab("/p/default");
+  const { id } = await dashboard.post({ channel: "payments", name: "Deleted elsewhere" });
+  await dashboard.post({ channel: "doomed", name: "Of a doomed channel" });
+  await article(tab, "Of a doomed channel").waitFor();
+  await article(tab, "Deleted elsewhere").click();
+  await tab.getByRole("heading", { name: "Deleted elsewhere" }).waitFor();
+  await dashboard.delete(`/api/events/${id}`);
+  await article(tab, "Deleted elsewhere").waitFor({ state: "detached", timeout: 5_000 });
+  await tab.getByText("Event not found").waitFor();
+  await dashboard.delete("/api/channels/doomed");
+  await article(tab, "Of a doomed channel").waitFor({ state: "detached", timeout: 5_000 });
+  await tab
+    .getByRole("navigation", { name: "Channels" })
+    .getByRole("link", { name: /doomed/ })
+    .waitFor({ state: "detached" });
+  expect(await article(tab, "First payment").count()).toBe(1);
   await context.close();
 }, 30_000);
 

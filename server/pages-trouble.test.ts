@@ -2,19 +2,21 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { expectAccessible } from "./testing/browser-page.ts";
-import { openDashboard, ownerEmail, type TestDashboard } from "./testing/dashboard.ts";
+import {
+  openDashboard,
+  ownerEmail,
+  recordHistory,
+  scrollHistory,
+  scrollTopOf,
+  type TestDashboard,
+} from "./testing/dashboard.ts";
 import { testPassword } from "./testing/test-app.ts";
 
 let dashboard: TestDashboard;
 
 beforeAll(async () => {
   dashboard = await openDashboard();
-  const events = Array.from({ length: 300 }, (_, index) => ({
-    channel: "history",
-    name: `Number ${index}`,
-    createdAt: Date.now() - 3_600_000 + index * 1_000,
-  }));
-  await dashboard.post(events);
+  await recordHistory(dashboard);
 }, 60_000);
 
 beforeEach(() => dashboard.start());
@@ -26,15 +28,6 @@ afterAll(async () => {
 const article = (page: Page, text: string) => page.getByRole("article").filter({ hasText: text });
 const newest = (page: Page) => article(page, "Number 299");
 const away = (page: Page) => page.getByText("Can't reach the server. Trying again…");
-
-async function scrollDown(page: Page): Promise<number> {
-  const list = page.getByRole("feed").locator("..");
-  await list.evaluate((element) => element.scrollTo(0, 4_000));
-  await article(page, "Number 222").waitFor();
-  return scrollTop(page);
-}
-
-const scrollTop = (page: Page) => page.getByRole("feed").evaluate((feed) => feed.parentElement!.scrollTop);
 
 test("the first load lists the events once", async () => {
   const context = await dashboard.newContext();
@@ -56,7 +49,7 @@ test("the first load lists the events once", async () => {
 test("a server that stops leaves what is shown, says so, and is found again", async () => {
   const page = await dashboard.open("/p/default/channels/history");
   await newest(page).waitFor();
-  const top = await scrollDown(page);
+  const top = await scrollHistory(page);
   await dashboard.stop();
   await away(page).waitFor();
   expect(await article(page, "Number 222").count()).toBe(1);
@@ -65,7 +58,7 @@ test("a server that stops leaves what is shown, says so, and is found again", as
   await away(page).waitFor({ state: "detached" });
   await dashboard.post({ channel: "history", name: "After the restart", createdAt: Date.now() });
   await page.getByRole("button", { name: /^1 new/ }).waitFor();
-  expect(await scrollTop(page)).toBe(top);
+  expect(await scrollTopOf(page)).toBe(top);
   await page.getByRole("button", { name: /^1 new/ }).click();
   await article(page, "After the restart").waitFor();
   await page.context().close();
@@ -185,9 +178,10 @@ test("an event that can't be drawn keeps its error in its box", async () => {
     "> - ".repeat(2_500),
     `${"*a **b ".repeat(1_400)}`,
   ];
+  const page = await dashboard.open("/p/default/channels/history");
   for (const description of descriptions) {
     const { id } = await dashboard.post({ channel: "hostile", name: "Deep", description });
-    const page = await dashboard.open(`/p/default/events/${id}`);
+    await page.goto(`${dashboard.address}/p/default/events/${id}`);
     await page.getByRole("heading", { name: "Deep" }).waitFor();
     await page
       .getByRole("region", { name: "Description" })
@@ -196,6 +190,6 @@ test("an event that can't be drawn keeps its error in its box", async () => {
       .waitFor();
     expect(await page.getByRole("article").count()).toBeGreaterThan(0);
     expect(await page.getByText("call stack").count()).toBe(0);
-    await page.context().close();
   }
+  await page.context().close();
 }, 60_000);

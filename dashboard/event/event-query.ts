@@ -3,9 +3,12 @@ import type { Event } from "../../server/event/event.ts";
 import type { Delivery } from "../../server/wire/notification.ts";
 import { api } from "../api.ts";
 
+/** What the queries of a project's events begin with. */
+export const eventKey = (project: string) => ["event", project] as const;
+
 export function eventQuery(project: string, id: string) {
   return queryOptions({
-    queryKey: ["event", project, id],
+    queryKey: [...eventKey(project), id],
     queryFn: async () =>
       (await api<{ ok: true; event: Event }>(`/api/events/${encodeURIComponent(id)}`, { query: { project } }))
         .event,

@@ -1,4 +1,5 @@
-import type { Event } from "../../server/event/event.ts";
+import type { DeletedEvents, Event } from "../../server/event/event.ts";
+import { matcherOfDeleted } from "../live/deleted.ts";
 import { byTime, type Entry, merge, toEntry } from "./entries.ts";
 import { type Filters, matcherOf } from "./filters.ts";
 
@@ -21,6 +22,9 @@ type FetchPage = (query: Record<string, string | undefined>, signal: AbortSignal
 const entriesMax = 5_000;
 const entriesKept = 3_000;
 const heldMax = 2_000;
+const litPerSecondMax = 8;
+/** Ids of deleted events that are remembered. */
+const deletedMax = 10_000;
 
 /** The reader has scrolled down, or the pointer is over the list, where a row must not move under a click. */
 type HoldReason = "scrolled" | "pointer";
@@ -43,7 +47,7 @@ export function createFeed(filters: Filters, fetchPage: FetchPage) {
     olderError: null,
   };
   let ids = new Set<string>();
-  /** A page or a batch that is on its way may still hold them. */
+  /** The stream may tell of an event after another tab has told of its deletion. */
   const deleted = new Set<string>();
   let held: Entry[] = [];
   const holding = new Set<HoldReason>();
@@ -51,6 +55,21 @@ export function createFeed(filters: Filters, fetchPage: FetchPage) {
   let tail: { to?: string; cursor?: string } = {};
   let loading = new AbortController();
   const listeners = new Set<() => void>();
+
+  /** Pages that are on their way, each with what was deleted meanwhile: the page may still hold it. */
+  const underWay = new Set<((event: Event) => boolean)[]>();
+
+  async function fetchLeft(query: Record<string, string | undefined>, signal: AbortSignal): Promise<Page> {
+    const meanwhile: ((event: Event) => boolean)[] = [];
+    underWay.add(meanwhile);
+    try {
+      const page = await fetchPage(query, signal);
+      const isLeft = (event: Event) => !meanwhile.some((isDeleted) => isDeleted(event));
+      return { ...page, events: page.events.filter(isLeft) };
+    } finally {
+      underWay.delete(meanwhile);
+    }
+  }
 
   function change(part: Partial<FeedState>) {
     state = { ...state, ...part };
@@ -74,10 +93,10 @@ export function createFeed(filters: Filters, fetchPage: FetchPage) {
     const hasEntries = state.entries.length > 0;
     if (!hasEntries) change({ status: "loading", error: null });
     // What arrives while the page is on its way is newer than the page or in it: both are merged.
-    early.length = 0;
+    early = [];
     isFetching = true;
     try {
-      const page = await fetchPage({}, signal);
+      const page = await fetchLeft({}, signal);
       isFetching = false;
       ids = new Set(deleted);
       held = [];
@@ -95,8 +114,17 @@ export function createFeed(filters: Filters, fetchPage: FetchPage) {
     }
   }
 
+  /** When events arrived that are to light up; 0 for those that are too many, as the whole list would flicker. */
+  function arrivalOf(count: number): number {
+    const now = Date.now();
+    if (now - arrivals.sinceMs >= 1_000) arrivals = { sinceMs: now, count: 0 };
+    arrivals.count += count;
+    return arrivals.count > litPerSecondMax ? 0 : now;
+  }
+
+  let arrivals = { sinceMs: 0, count: 0 };
   let isFetching = false;
-  const early: Event[] = [];
+  let early: Event[] = [];
 
   function take(batch: readonly Event[]) {
     const wanted = batch.filter(matches);
@@ -110,7 +138,7 @@ export function createFeed(filters: Filters, fetchPage: FetchPage) {
     const last = state.older === "end" ? undefined : state.entries.at(-1);
     const fresh = admit(
       wanted.filter((event) => !last || Date.parse(event.createdAt) > last.at),
-      wanted.length > 8 ? 0 : Date.now(),
+      arrivalOf(wanted.length),
     );
     if (fresh.length === 0) return;
     if (holding.size === 0 && !state.isStale) return change(trimmed(merge(fresh, state.entries)));
@@ -138,7 +166,7 @@ export function createFeed(filters: Filters, fetchPage: FetchPage) {
     const from = tail;
     change({ older: "loading", olderError: null });
     try {
-      const page = await fetchPage(from, signal);
+      const page = await fetchLeft(from, signal);
       if (signal.aborted) return;
       // The feed was trimmed meanwhile: this page does not join it any more.
       if (tail !== from) return change({ older: "idle" });
@@ -180,11 +208,27 @@ export function createFeed(filters: Filters, fetchPage: FetchPage) {
     else if (state.older === "error") void loadOlder();
   }
 
-  function remove(id: string) {
-    ids.add(id);
-    deleted.add(id);
-    held = held.filter(({ event }) => event.id !== id);
-    change({ entries: state.entries.filter(({ event }) => event.id !== id), held: held.length });
+  /** Lets go of events that were deleted. */
+  function drop(gone: readonly DeletedEvents[]) {
+    const isDeleted = matcherOfDeleted(gone);
+    for (const meanwhile of underWay) meanwhile.push(isDeleted);
+    early = early.filter((event) => !isDeleted(event));
+    for (const id of gone.flatMap((each) => ("ids" in each ? each.ids : []))) {
+      ids.add(id);
+      deleted.add(id);
+    }
+    for (const id of deleted) {
+      if (deleted.size <= deletedMax) break;
+      deleted.delete(id);
+    }
+    const isLeft = ({ event }: Entry) => !isDeleted(event);
+    const entries = state.entries.filter(isLeft);
+    const stillHeld = held.filter(isLeft);
+    if (entries.length === state.entries.length && stillHeld.length === held.length) return;
+    held = stillHeld;
+    change({ entries, held: held.length });
+    // Nothing is left of what was listed; what was further down is listed in its place.
+    if (entries.length === 0 && state.older !== "end") void reload();
   }
 
   return {
@@ -195,7 +239,7 @@ export function createFeed(filters: Filters, fetchPage: FetchPage) {
     showNew,
     restart,
     recover,
-    remove,
+    drop,
     snapshot: () => state,
     subscribe(listener: () => void) {
       listeners.add(listener);

@@ -21,7 +21,7 @@ export function TagChips({ tags, widthPx, isLarge = false, addFilter }: TagChips
   const all = Object.entries(tags);
   const shown = all.slice(0, fittingCount(all, widthPx));
   return (
-    <div className={clsx("flex min-w-0 items-center gap-1 overflow-hidden", isLarge && "mt-2")}>
+    <div className={clsx("flex min-w-0 items-center gap-1 overflow-hidden", isLarge && "-mb-2 py-2")}>
       {shown.map(([key, value]) => {
         const text = (
           <>
@@ -65,7 +65,8 @@ const chipClass =
   "relative z-10 flex min-w-0 max-w-[190px] items-center gap-1 rounded border border-line bg-canvas " +
   "text-muted text-xs hover:border-line-strong hover:bg-pressed";
 const smallChipClass = "h-5 px-1.5 pointer-coarse:h-7";
-const largeChipClass = "h-7 px-2";
+/** A finger meets it up to 8 pixels above and below its border. */
+const largeChipClass = "h-7 px-2 after:absolute after:inset-x-0 after:-inset-y-[9px] after:content-['']";
 
 /** Estimated from the length of the texts: measuring each row would cost more than it is worth. */
 function fittingCount(tags: [string, string][], widthPx: number): number {

@@ -76,12 +76,13 @@ function openFeed(project: string, filters: Filters): KeptFeed {
   if (isFollowed) list();
   const stopListening = listen(project, {
     events: feed.take,
+    deleted: feed.drop,
     fresh: () => (isListed ? feed.restart() : list()),
     reset: () => (isListed ? feed.restart() : list()),
     recovered: feed.recover,
   });
   const stopTabs = onTabMessage((message) => {
-    if (message.type === "event-deleted" && message.project === project) feed.remove(message.id);
+    if (message.type === "event-deleted" && message.project === project) feed.drop([{ ids: [message.id] }]);
   });
   return {
     project,

@@ -1,4 +1,4 @@
-import type { Event } from "../../server/event/event.ts";
+import type { DeletedEvents, Event } from "../../server/event/event.ts";
 import type { Notification } from "../../server/wire/notification.ts";
 import { createHub, type FromTab, type Place, pingMs, type ToTab } from "./hub.ts";
 import type { StreamStatus } from "./stream.ts";
@@ -7,6 +7,8 @@ import type { StreamStatus } from "./stream.ts";
 
 export type LiveListener = {
   events?: (batch: readonly Event[]) => void;
+  /** Events that are gone, whoever deleted them. */
+  deleted?: (batch: readonly DeletedEvents[]) => void;
   notifications?: (batch: readonly Notification[], unread: number) => void;
   /** The stream has started: list what happened before. */
   fresh?: () => void;
@@ -92,6 +94,7 @@ function receive(message: ToTab) {
   if (message.type === "status") return setStatus(message.status);
   for (const listener of currentListeners()) {
     if (message.type === "events") listener.events?.(message.events);
+    else if (message.type === "deleted") listener.deleted?.(message.deleted);
     else if (message.type === "notifications")
       listener.notifications?.(message.notifications, message.unread);
     else listener[message.type]?.();

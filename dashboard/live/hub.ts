@@ -1,5 +1,6 @@
-import type { Event } from "../../server/event/event.ts";
+import type { DeletedEvents, Event } from "../../server/event/event.ts";
 import type { Notification } from "../../server/wire/notification.ts";
+import { matcherOfDeleted } from "./deleted.ts";
 import { createStream, type Stream, type StreamStatus } from "./stream.ts";
 
 /** Where a tab is in a project's log: what it missed after this is sent again. */
@@ -14,6 +15,8 @@ export type ToTab =
   /** From here on every event is sent; what happened before has to be listed. */
   | { type: "fresh"; place: Place }
   | { type: "events"; events: Event[]; place: Place }
+  /** They are not among the events that are sent after that. */
+  | { type: "deleted"; deleted: DeletedEvents[] }
   | { type: "notifications"; notifications: Notification[]; unread: number }
   /** Too much was missed. */
   | { type: "reset"; place: Place }
@@ -22,8 +25,17 @@ export type ToTab =
 export const pingMs = 15_000;
 const silenceMaxMs = 60_000;
 const logEventsMax = 5_000;
+const logDeletionsMax = 1_000;
 
 type Tab = { post(message: ToTab): void; room: Room | null; heardAtMs: number };
+
+/** What tabs that come back are sent: events, null where one was deleted since, and what was deleted after which event. */
+type Log = {
+  id: string;
+  events: (Event | null)[];
+  deletions: { seq: number; deleted: DeletedEvents }[];
+  end: number;
+};
 
 /** One project's stream, the tabs that follow it, and its recent events for tabs that come back. */
 type Room = {
@@ -32,7 +44,7 @@ type Room = {
   tabs: Set<Tab>;
   status: StreamStatus;
   isReady: boolean;
-  log: { id: string; events: Event[]; end: number };
+  log: Log;
 };
 
 /**
@@ -44,7 +56,7 @@ export function createHub() {
   const tabs = new Set<Tab>();
   let logs = 0;
 
-  const newLog = () => ({ id: `${Date.now()}.${logs++}`, events: [] as Event[], end: 0 });
+  const newLog = (): Log => ({ id: `${Date.now()}.${logs++}`, events: [], deletions: [], end: 0 });
   const placeIn = ({ log }: Room): Place => ({ log: log.id, seq: log.end });
 
   function roomOf(project: string): Room {
@@ -68,6 +80,14 @@ export function createHub() {
         log.events.push(...events);
         if (log.events.length > 2 * logEventsMax) log.events.splice(0, log.events.length - logEventsMax);
         tell({ type: "events", events, place: placeIn(room) });
+      },
+      deleted(deleted) {
+        const { log } = room;
+        const isDeleted = matcherOfDeleted(deleted);
+        log.events = log.events.map((event) => (event && isDeleted(event) ? null : event));
+        for (const each of deleted) log.deletions.push({ seq: log.end, deleted: each });
+        log.deletions.splice(0, log.deletions.length - logDeletionsMax);
+        tell({ type: "deleted", deleted });
       },
       notifications: (notifications, unread) => tell({ type: "notifications", notifications, unread }),
       reset() {
@@ -99,8 +119,11 @@ export function createHub() {
     tab.post({ type: "status", status: room.status });
     const { log } = room;
     const missed = place?.log === log.id ? log.end - place.seq : Number.POSITIVE_INFINITY;
-    if (missed <= log.events.length) {
-      if (missed > 0) tab.post({ type: "events", events: log.events.slice(-missed), place: placeIn(room) });
+    if (place && missed <= log.events.length) {
+      const deleted = log.deletions.flatMap((each) => (each.seq >= place.seq ? [each.deleted] : []));
+      if (deleted.length > 0) tab.post({ type: "deleted", deleted });
+      const events = missed > 0 ? log.events.slice(-missed).filter((event) => event !== null) : [];
+      if (missed > 0) tab.post({ type: "events", events, place: placeIn(room) });
     } else if (place) tab.post({ type: "reset", place: placeIn(room) });
     else if (room.isReady) tab.post({ type: "fresh", place: placeIn(room) });
   }

@@ -1,12 +1,17 @@
 import { type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useSyncExternalStore } from "react";
+import type { DeletedEvents, Event } from "../../server/event/event.ts";
 import type { Notification } from "../../server/wire/notification.ts";
 import { meQuery, setUnread } from "../account/me.ts";
 import { channelsQuery, countArrivals } from "../channels/channels.ts";
+import { eventKey } from "../event/event-query.ts";
 import { notificationsKey } from "../notifications/notifications.ts";
 import { currentStatus, follow, type LiveStatus, listen, subscribeStatus } from "./connection.ts";
+import { matcherOfDeleted } from "./deleted.ts";
 
 const catchUpMs = 1_000;
+/** Long deletions tell of themselves many times a second. */
+const recountMs = 1_000;
 
 export function useLiveStatus(): LiveStatus {
   return useSyncExternalStore(subscribeStatus, currentStatus);
@@ -25,12 +30,20 @@ export function useLiveUpdates(
 
   useEffect(() => {
     follow(project);
-    return listen(project, {
+    let recount: ReturnType<typeof setTimeout> | undefined;
+    const stop = listen(project, {
       events: (batch) => countArrivals(queries, project, batch),
       notifications(batch, unread) {
         setUnread(queries, unread);
         void queries.invalidateQueries({ queryKey: notificationsKey });
         notify.current(batch);
+      },
+      deleted(batch) {
+        refreshDeleted(queries, project, batch);
+        recount ??= setTimeout(() => {
+          recount = undefined;
+          refreshCounts(queries, project);
+        }, recountMs);
       },
       reset: () => refreshCounts(queries, project),
       recovered() {
@@ -40,8 +53,20 @@ export function useLiveUpdates(
       },
       rejected: () => void queries.invalidateQueries({ queryKey: meQuery.queryKey }),
     });
+    return () => {
+      clearTimeout(recount);
+      stop();
+    };
   }, [project, queries]);
   useEffect(() => () => follow(""), []);
+}
+
+/** An event that is open and was deleted says so; of one of those that are gone, nothing is kept. */
+function refreshDeleted(queries: QueryClient, project: string, batch: readonly DeletedEvents[]) {
+  const isDeleted = matcherOfDeleted(batch);
+  for (const [queryKey, event] of queries.getQueriesData<Event>({ queryKey: eventKey(project) })) {
+    if (event && isDeleted(event)) void queries.invalidateQueries({ queryKey });
+  }
 }
 
 function refreshCounts(queries: QueryClient, project: string) {

@@ -1,10 +1,13 @@
-import type { Event } from "../../server/event/event.ts";
+import type { DeletedEvents, Event } from "../../server/event/event.ts";
 import type { Notification } from "../../server/wire/notification.ts";
+import { matcherOfDeleted } from "./deleted.ts";
 
 export type StreamStatus = "connecting" | "live" | "reconnecting";
 
 export type StreamHandlers = {
   events(batch: Event[]): void;
+  /** These events are gone; what `events` is given after that is not among them. */
+  deleted(batch: DeletedEvents[]): void;
   notifications(batch: Notification[], unread: number): void;
   /** The stream is connected. `isFirst`: it starts here, so what happened before has to be listed. */
   ready(isFirst: boolean): void;
@@ -22,6 +25,9 @@ const batchMs = 100;
 const busyBatchEvents = 10;
 const busyBatchMs = 300;
 const backoffMaxMs = 30_000;
+/** The server sends a heartbeat every 15 seconds: a connection that is silent for so long is dead, though nobody said so. */
+const silenceMaxMs = 40_000;
+const silenceLookMs = 5_000;
 
 /**
  * A project's event stream. It resumes where it was after a lost connection or a `close`, and delivers in batches.
@@ -31,10 +37,13 @@ export function createStream(project: string, handlers: StreamHandlers): Stream 
   let source: EventSource | undefined;
   let token = "";
   let attempts = 0;
+  let heardAtMs = 0;
+  let silenceTimer: ReturnType<typeof setInterval> | undefined;
   let retryTimer: ReturnType<typeof setTimeout> | undefined;
   let batchTimer: ReturnType<typeof setTimeout> | undefined;
   let events: Event[] = [];
   let lastBatchEvents = 0;
+  let deleted: DeletedEvents[] = [];
   let notifications: Notification[] = [];
   let unread = 0;
 
@@ -44,7 +53,11 @@ export function createStream(project: string, handlers: StreamHandlers): Stream 
     const query = new URLSearchParams({ project, ...(token && { lastEventId: token }) });
     const opened = new EventSource(`/api/events/stream?${query}`);
     source = opened;
+    heardAtMs = Date.now();
+    silenceTimer = setInterval(endSilence, silenceLookMs);
+    opened.addEventListener("heartbeat", heard);
     opened.addEventListener("open", () => {
+      heard();
       attempts = 0;
       handlers.status("live");
     });
@@ -54,9 +67,17 @@ export function createStream(project: string, handlers: StreamHandlers): Stream 
       handlers.ready(isFirst);
     });
     opened.addEventListener("event", (message) => {
+      heard();
       remember(message);
       events.push(JSON.parse(message.data));
       batchTimer ??= setTimeout(flush, lastBatchEvents > busyBatchEvents ? busyBatchMs : batchMs);
+    });
+    opened.addEventListener("deleted", (message) => {
+      const gone: DeletedEvents = JSON.parse(message.data);
+      const isDeleted = matcherOfDeleted([gone]);
+      events = events.filter((event) => !isDeleted(event));
+      deleted.push(gone);
+      batchTimer ??= setTimeout(flush, batchMs);
     });
     opened.addEventListener("notification", (message) => {
       const received = JSON.parse(message.data);
@@ -79,6 +100,17 @@ export function createStream(project: string, handlers: StreamHandlers): Stream 
     });
   }
 
+  function heard() {
+    heardAtMs = Date.now();
+  }
+
+  /** Opens the stream anew where nothing was heard of the server, such as after the computer slept. */
+  function endSilence() {
+    if (!source || Date.now() - heardAtMs <= silenceMaxMs) return;
+    attempts++;
+    open();
+  }
+
   function remember(message: MessageEvent) {
     if (message.lastEventId) token = message.lastEventId;
   }
@@ -87,8 +119,10 @@ export function createStream(project: string, handlers: StreamHandlers): Stream 
     clearTimeout(batchTimer);
     batchTimer = undefined;
     lastBatchEvents = events.length;
+    if (deleted.length > 0) handlers.deleted(deleted);
     if (events.length > 0) handlers.events(events);
     if (notifications.length > 0) handlers.notifications(notifications, unread);
+    deleted = [];
     events = [];
     notifications = [];
   }
@@ -100,6 +134,7 @@ export function createStream(project: string, handlers: StreamHandlers): Stream 
 
   function close() {
     clearTimeout(retryTimer);
+    clearInterval(silenceTimer);
     source?.close();
     source = undefined;
     flush();

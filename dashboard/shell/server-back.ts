@@ -1,6 +1,7 @@
 import { useEffect, useRef } from "react";
 
 const lookMs = 2_000;
+const answerMaxMs = 5_000;
 
 /** Calls `retry` once the server answers again. */
 export function useServerBack(isAway: boolean, retry: () => void): void {
@@ -11,11 +12,17 @@ export function useServerBack(isAway: boolean, retry: () => void): void {
   useEffect(() => {
     if (!isAway) return;
     let isOver = false;
+    let isLooking = false;
     const timer = setInterval(async () => {
-      const isBack = await fetch("/healthz", { cache: "no-store" }).then(
+      // A server that is silent would take up the browser's connections, one for each look.
+      if (isLooking) return;
+      isLooking = true;
+      const signal = AbortSignal.timeout(answerMaxMs);
+      const isBack = await fetch("/healthz", { cache: "no-store", signal }).then(
         ({ ok }) => ok,
         () => false,
       );
+      isLooking = false;
       if (isBack && !isOver) current.current();
     }, lookMs);
     return () => {

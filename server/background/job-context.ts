@@ -15,8 +15,17 @@ export type JobContext = {
  */
 const stepEvents = 50;
 
-/** Removes all events that a removal holds for, oldest first, and gives how many there were. */
-export async function removeAll(work: JobContext, removal: Removal, jobId?: string): Promise<number> {
+/**
+ * Removes all events that a removal holds for, oldest first, and gives how many there were.
+ *
+ * @param onStep - given the ids of what each step removed
+ */
+export async function removeAll(
+  work: JobContext,
+  removal: Removal,
+  jobId?: string,
+  onStep?: (ids: string[]) => Promise<void>,
+): Promise<number> {
   let count = 0;
   let from: { fromMs?: number } = {};
   for (;;) {
@@ -26,6 +35,7 @@ export async function removeAll(work: JobContext, removal: Removal, jobId?: stri
       jobId,
     );
     work.onRemoved(ids);
+    if (ids.length > 0) await onStep?.(ids);
     count += ids.length;
     if (isLast) return count;
     from = { fromMs: lastMs! };

@@ -25,17 +25,22 @@ type Sweep = { projectId: number; channels: string[]; days: number };
 /** Removes the events that are older than their channel, or else their project, keeps them; gives how many. */
 export async function expire(work: JobContext, nowMs: number): Promise<number> {
   const { control, events } = work.store;
-  // Before the others, which would take hours for what may go at once.
-  let count = await events.removeExpired(nowMs, work.pause, work.onRemoved);
   await events.flushCounters();
-  for (const { projectId, channels, days } of sweepsOf(await keptForDays(control))) {
+  const sweeps = sweepsOf(await keptForDays(control));
+  // Before the others, which would take hours for what may go at once.
+  const goneAtOnce = await events.removeExpired(nowMs, work.pause, work.onRemoved);
+  let count = goneAtOnce;
+  for (const { projectId, channels, days } of sweeps) {
     const toMs = nowMs - days * dayMs;
     // Asked of the reader, which may take its time, so that the writer starts at the right place.
     const filter: EventFilter = { search: { kind: "field", field: "channel", values: channels }, toMs };
     const { events: oldest } = await events.page({ projectId, filter, order: "asc" }, 1);
-    if (oldest.length === 0) continue;
-    const fromMs = Date.parse((JSON.parse(oldest[0]!) as Event).createdAt);
-    count += await removeAll(work, { projectId, channels, fromMs, toMs });
+    if (oldest.length === 0 && goneAtOnce === 0) continue;
+    if (oldest.length > 0) {
+      const fromMs = Date.parse((JSON.parse(oldest[0]!) as Event).createdAt);
+      count += await removeAll(work, { projectId, channels, fromMs, toMs });
+    }
+    await events.announceDeleted(projectId, { channels, before: new Date(toMs).toISOString() });
     await work.pause();
   }
   return count;

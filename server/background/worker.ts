@@ -84,9 +84,12 @@ export class BackgroundWorker {
 
   /** Removes one event at once; false where there is none. */
   async removeEvent(projectId: number, id: string): Promise<boolean> {
-    const { ids } = await this.#rooms.store.events.remove({ projectId, id }, 1);
+    const { events } = this.#rooms.store;
+    const { ids } = await events.remove({ projectId, id }, 1);
     this.#rooms.onRemoved(ids);
-    return ids.length > 0;
+    if (ids.length === 0) return false;
+    await events.announceDeleted(projectId, { ids });
+    return true;
   }
 
   /** Ends after the step that is under way. */

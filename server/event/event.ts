@@ -107,6 +107,12 @@ export const Event = z
   .openapi("Event");
 export type Event = z.infer<typeof Event>;
 
+/**
+ * Events that were deleted, as live streams are told of them: these, or all of some channels, where `before` is given
+ * only those whose `createdAt` is before it.
+ */
+export type DeletedEvents = { ids: string[] } | { channels: string[]; before?: string };
+
 export const EventAnswer = z.object({ ok: z.literal(true), event: Event }).openapi("EventAnswer");
 
 export const EventList = z

@@ -2,9 +2,10 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
-import type { Event } from "../event/event.ts";
+import type { DeletedEvents, Event } from "../event/event.ts";
 import { limits } from "../limits.ts";
 import { openStream } from "../testing/event-stream.ts";
+import { finished } from "../testing/jobs.ts";
 import { rawRequest } from "../testing/raw-request.ts";
 import { testProcess } from "../testing/server-process.ts";
 import { openTestStore, type TestApp, testApp } from "../testing/test-app.ts";
@@ -228,6 +229,106 @@ describe("a stream resumes after the last event it had", () => {
     using after = await openStream(own, "", { "last-event-id": last! });
     expect(names(await after.events(1))).toEqual(["after"]);
   }, 30_000);
+});
+
+describe("a stream tells of events that are deleted:", () => {
+  type Stream = Awaited<ReturnType<typeof openStream>>;
+  async function nextDeleted(stream: Stream): Promise<DeletedEvents> {
+    return JSON.parse((await stream.next("deleted"))!.data);
+  }
+  async function recorded(on: TestApp, event: object): Promise<string> {
+    const { event: made } = (await (await on.post(event)).json()) as { event: Event };
+    return made.id;
+  }
+
+  test("one by its id, and nobody else's stream does", async () => {
+    await using own = await testApp();
+    const other = await own.another("Other", "other@example.com");
+    const id = await recorded(own, { channel: "a", name: "by mistake" });
+    using stream = await openStream(own);
+    using filtered = await openStream(own, "?channel=b");
+    using foreign = await openStream(own, "", {}, other.secret);
+    for (const each of [stream, filtered, foreign]) await each.next("ready");
+    expect((await own.request(`/api/events/${id}`, { method: "DELETE" })).status).toBe(200);
+    expect((await own.request(`/api/events/${id}`, { method: "DELETE" })).status).toBe(404);
+    for (const each of [stream, filtered]) {
+      expect(await each.next()).toEqual({ type: "deleted", id: null, data: JSON.stringify({ ids: [id] }) });
+    }
+    await own.post({ channel: "a", name: "after" }, other.secret);
+    expect((await foreign.next())?.type).toBe("event");
+  });
+
+  test("a channel's in one message as its deletion begins, and in one at its end", async () => {
+    await using own = await testApp();
+    await own.post(Array.from({ length: 120 }, (_, n) => ({ channel: "doomed", name: `${n}` })));
+    using stream = await openStream(own);
+    await stream.next("ready");
+    await finished(own, await own.request("/api/channels/doomed", { method: "DELETE" }));
+    await own.post({ channel: "doomed", name: "anew" });
+    const types = [];
+    for (let message = await stream.next(); ; message = await stream.next()) {
+      types.push(message!.type);
+      if (message!.type === "event") break;
+      expect(JSON.parse(message!.data)).toEqual({ channels: ["doomed"] });
+    }
+    expect(types).toEqual(["deleted", "deleted", "event"]);
+  });
+
+  test("an erased user's by their ids alone", async () => {
+    await using own = await testApp();
+    await own.post(Array.from({ length: 120 }, (_, n) => ({ channel: "a", name: `${n}`, userId: "u1" })));
+    const ids = (await own.list("?userId=u1")).map(({ id }) => id);
+    using stream = await openStream(own);
+    await stream.next("ready");
+    await finished(own, await own.request("/api/users/u1", { method: "DELETE" }));
+    const told: string[] = [];
+    while (told.length < ids.length) {
+      const deleted = await nextDeleted(stream);
+      told.push(...("ids" in deleted ? deleted.ids : []));
+    }
+    expect(told.toSorted()).toEqual(ids.toSorted());
+  }, 30_000);
+
+  test("expired ones by their channels, and up to when", async () => {
+    await using own = await testApp();
+    const dayMs = 86_400_000;
+    const createdAt = new Date(Date.now() - 10 * dayMs).toISOString();
+    await own.post({ channel: "old", name: "expired", createdAt });
+    await own.post({ channel: "old", name: "kept" });
+    using stream = await openStream(own);
+    await stream.next("ready");
+    const response = await own.request("/api/projects/default", {
+      method: "PATCH",
+      headers: { cookie: await own.signIn(), origin: own.address, "content-type": "application/json" },
+      body: JSON.stringify({ retentionDays: 7 }),
+    });
+    expect(response.status).toBe(200);
+    const deleted = await nextDeleted(stream);
+    expect(deleted).toEqual({ channels: ["old"], before: expect.any(String) });
+    const { before } = deleted as { before: string };
+    expect(Math.abs(Date.parse(before) - (Date.now() - 7 * dayMs))).toBeLessThan(60_000);
+    expect(names(await own.list())).toEqual(["kept"]);
+  });
+
+  test("also one that comes back, before what arrived meanwhile", async () => {
+    await using own = await testApp();
+    const first = await openStream(own);
+    await first.next("ready");
+    const id = await recorded(own, { channel: "a", name: "seen" });
+    const last = (await first.next("event"))!.id!;
+    first.close();
+    await own.request(`/api/events/${id}`, { method: "DELETE" });
+    const later = await recorded(own, { channel: "a", name: "later" });
+    using again = await openStream(own, "", { "last-event-id": last });
+    expect((await again.next())?.type).toBe("ready");
+    expect(await again.next()).toMatchObject({ type: "deleted", data: JSON.stringify({ ids: [id] }) });
+    const message = (await again.next())!;
+    expect(JSON.parse(message.data)).toMatchObject({ id: later });
+    // Whoever has seen what came after it knows of it.
+    using knowing = await openStream(own, "", { "last-event-id": message.id! });
+    await own.post({ channel: "a", name: "last" });
+    expect([(await knowing.next())?.type, (await knowing.next())?.type]).toEqual(["ready", "event"]);
+  });
 });
 
 test("a session hears its notifications, a key does not", async () => {

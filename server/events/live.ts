@@ -1,4 +1,4 @@
-import type { Event } from "../event/event.ts";
+import type { DeletedEvents, Event } from "../event/event.ts";
 import { type EventFilter, holds } from "../event/filter.ts";
 import { type ArrivalClock, compareMoments, type Moment, momentToken } from "../event/id.ts";
 import { limits } from "../limits.ts";
@@ -8,9 +8,12 @@ import type { Arrival, EventStore } from "../storage/store.ts";
 /** Bytes that wait for a slow client before it is dropped; it resumes where it was. */
 const clientBytesMax = 524_288;
 const heartbeatMs = 15_000;
+const retryMs = 1_000;
 /** Most events that a resuming client is sent; beyond that it is told to read the listing again. */
 const catchUpEventsMax = 5_000;
 const catchUpPage = 500;
+/** Deletions that are kept for clients that come back. */
+const deletionsMax = 1_000;
 /** A client that catches up is waited for; what arrives meanwhile is held, up to so many bytes. */
 const heldBytesMax = 8_388_608;
 const catchUpPauseMs = 20;
@@ -27,7 +30,8 @@ const restMsMin = 1;
 const drainSeconds = 3;
 
 const encoder = new TextEncoder();
-const stillHere = encoder.encode(": still here\n\n");
+/** A message rather than a comment, which browsers do not show to a page: it tells a quiet stream from a dead connection. */
+const heartbeat = encoder.encode("event: heartbeat\ndata: {}\n\n");
 
 /** Who is listening: used to cut off a revoked key and to tell an account of its notifications. */
 export type Listener = {
@@ -51,8 +55,8 @@ type Client = Listener & {
   isBehind: () => boolean;
   /** What arrived up to here was sent from the store, where an event can be seen before it is announced. */
   caughtUpTo: Moment | null;
-  /** Events that arrive while the client catches up, to be sent after that. */
-  held: { arrival: Moment; frame: Uint8Array }[] | null;
+  /** What is told while the client catches up, to be sent after that. What is no event has no arrival. */
+  held: { arrival: Moment | null; frame: Uint8Array }[] | null;
   heldBytes: number;
 };
 
@@ -69,13 +73,15 @@ export class LiveStreams {
   #committed: Moment;
   #published: Arrival[] = [];
   #flushedAtMs = 0;
+  /** The newest, with the last arrival before each: who resumes behind it knows of it. */
+  readonly #deletions: { projectId: number; after: Moment; frame: Uint8Array }[] = [];
 
   /** @param onError - told of a failure that no client can be told of: its stream just ends */
   constructor(events: EventStore, clock: ArrivalClock, onError: (error: unknown) => void) {
     this.#events = events;
     this.#onError = onError;
     this.#committed = clock.last;
-    this.#heartbeat = setInterval(() => this.#each((client) => client.send(stillHere)), heartbeatMs);
+    this.#heartbeat = setInterval(() => this.#each((client) => client.send(heartbeat)), heartbeatMs);
     this.#heartbeat.unref();
   }
 
@@ -107,6 +113,24 @@ export class LiveStreams {
       client.caughtUpTo = moment;
       client.send(frameOf("reset", "{}", moment));
     });
+  }
+
+  /** Tells that events were deleted, after all that was published before. */
+  deleted(projectId: number, deleted: DeletedEvents): void {
+    const frame = frameOf("deleted", JSON.stringify(deleted));
+    if (this.#deletions.push({ projectId, after: this.#committed, frame }) > deletionsMax)
+      this.#deletions.shift();
+    this.#flush();
+    for (const client of this.#clients.get(projectId) ?? []) {
+      if (client.held) this.#hold(client, { arrival: null, frame });
+      else client.send(frame);
+    }
+  }
+
+  #hold(client: Client, message: { arrival: Moment | null; frame: Uint8Array }): void {
+    client.held?.push(message);
+    client.heldBytes += message.frame.length;
+    if (client.heldBytes > heldBytesMax) client.close();
   }
 
   #scheduleFlush(restMs: number): void {
@@ -196,7 +220,7 @@ export class LiveStreams {
           };
           this.#add(client);
           if (client.after) void this.#catchUp(client, client.after);
-          else client.send(frameOf("ready", "{}", this.#committed));
+          else client.send(readyFrame(this.#committed));
         },
         cancel: () => void this.#remove(client),
       },
@@ -230,8 +254,12 @@ export class LiveStreams {
     try {
       const isAhead = await this.#isAhead(after);
       if (isAhead) last = goal;
-      client.send(frameOf("ready", "{}", last));
+      client.send(readyFrame(last));
       if (isAhead) client.send(frameOf("reset", "{}", last));
+      // Before the events: those of a channel that were sent after its deletion are others.
+      for (const { projectId, after: moment, frame } of this.#deletions) {
+        if (projectId === client.projectId && compareMoments(moment, after) >= 0) client.send(frame);
+      }
       for (let sent = 0; ; ) {
         const page = await this.#events.arrivedAfter(client.projectId, last, catchUpPage);
         for (const { arrival, json } of page) {
@@ -260,7 +288,8 @@ export class LiveStreams {
     const held = client.held ?? [];
     client.held = null;
     client.caughtUpTo = last;
-    for (const { arrival, frame } of held) if (compareMoments(arrival, last) > 0) client.send(frame);
+    for (const { arrival, frame } of held)
+      if (arrival === null || compareMoments(arrival, last) > 0) client.send(frame);
   }
 
   #flush(): void {
@@ -279,11 +308,8 @@ export class LiveStreams {
           isNews(arrival) && (client.isOpen || holds(client.filter, arrival.event));
         if (client.held) {
           events.forEach((event, index) => {
-            if (!wanted(event)) return;
-            client.held!.push({ arrival: event.arrival, frame: frames[index]! });
-            client.heldBytes += frames[index]!.length;
+            if (wanted(event)) this.#hold(client, { arrival: event.arrival, frame: frames[index]! });
           });
-          if (client.heldBytes > heldBytesMax) client.close();
         } else if (client.isOpen && isNews(events[0]!)) client.send(all);
         else {
           const some = frames.filter((_, index) => wanted(events[index]!));
@@ -308,6 +334,11 @@ export class LiveStreams {
   #each(visit: (client: Client) => void): void {
     for (const clients of this.#clients.values()) for (const client of clients) visit(client);
   }
+}
+
+/** The first message; a browser that is cut off comes again after `retry` milliseconds, rather than after three seconds. */
+function readyFrame(id: Moment): Uint8Array {
+  return Buffer.concat([encoder.encode(`retry: ${retryMs}\n`), frameOf("ready", "{}", id)]);
 }
 
 function frameOf(type: string, data: string, id?: Moment): Uint8Array {

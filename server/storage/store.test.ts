@@ -481,6 +481,7 @@ for (const engine of stores) {
           told.push({ projectId, event, json, arrival, notified }),
         reached() {},
         skipped() {},
+        deleted() {},
       });
       const events = [
         make(projectId),

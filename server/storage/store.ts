@@ -1,5 +1,5 @@
 import type { Kysely, Selectable } from "kysely";
-import type { Event } from "../event/event.ts";
+import type { DeletedEvents, Event } from "../event/event.ts";
 import type { EventForm } from "../event/event-form.ts";
 import type { Cursor, EventFilter } from "../event/filter.ts";
 import type { Moment } from "../event/id.ts";
@@ -142,6 +142,8 @@ export type Follower = {
   reached: (moment: Moment) => void;
   /** So much arrived up to here that it is not told. */
   skipped: (moment: Moment) => void;
+  /** Events of a project were deleted, on whichever node. */
+  deleted: (projectId: number, deleted: DeletedEvents) => void;
 };
 
 /** Where events are kept. Every implementation passes `store.test.ts`. */
@@ -182,6 +184,8 @@ export interface EventStore {
   arrivedAfter(projectId: number, moment: Moment, limit: number): Promise<ArrivedEvent[]>;
   /** Tells of what arrives from now on, until the store is closed. There is one follower. */
   follow(follower: Follower): Promise<void>;
+  /** Tells the followers of all nodes that events were deleted. It does not fail: a node that can't be reached is not told. */
+  announceDeleted(projectId: number, deleted: DeletedEvents): Promise<void>;
   /** Counts events; null where a split has more than `limits.statsSplitValues` values. */
   count(query: CountQuery): Promise<Counts | null>;
   /**

@@ -1,8 +1,10 @@
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
+import type { Config } from "../config.ts";
 import type { Event } from "../event/event.ts";
-import { type Running, serve } from "../main.ts";
+import { serve } from "../main.ts";
 import { launchChromium } from "./chromium.ts";
-import { removePlace } from "./engine.ts";
+import { environmentOf, removePlace } from "./engine.ts";
+import { startServer } from "./server-process.ts";
 import { preparedConfig, testPassword } from "./test-app.ts";
 import { testPasswords } from "./test-passwords.ts";
 
@@ -11,15 +13,24 @@ export const ownerEmail = "owner@example.com";
 
 export type TestDashboard = Awaited<ReturnType<typeof openDashboard>>;
 
+type Started = { address: string; stop: () => Promise<void> };
+
 /**
  * A real server with the project "default", and a real Chromium that is signed in to its dashboard. The server can be
  * stopped and started at the same address.
  *
  * @param flags - of Chromium's command line
+ * @param start - starts the server at a port; by default within this process
  */
-export async function openDashboard(flags: string[] = []) {
+export async function openDashboard({
+  flags = [],
+  start = (config) => serve(config, { passwords: testPasswords }),
+}: {
+  flags?: string[];
+  start?: (config: Config) => Promise<Started>;
+} = {}) {
   const { config, secret } = await preparedConfig();
-  let running: Running | null = await serve(config, { passwords: testPasswords });
+  let running: Started | null = await start(config);
   const { address } = running;
   const settings = { ...config, port: Number(new URL(address).port) };
   const browser: Browser = await launchChromium(flags);
@@ -31,6 +42,13 @@ export async function openDashboard(flags: string[] = []) {
     context.setDefaultTimeout(waitMaxMs);
     await context.addCookies(cookies.map((cookie) => ({ ...cookie, url: address })));
     return context;
+  }
+
+  async function request(path: string, init: RequestInit): Promise<Response> {
+    const headers = { ...(init.headers as Record<string, string>), "x-api-key": secret };
+    const response = await fetch(address + path, { ...init, headers });
+    if (!response.ok) throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
+    return response;
   }
 
   return {
@@ -47,13 +65,17 @@ export async function openDashboard(flags: string[] = []) {
     },
     /** Records an event, or an array of them. */
     async post(event: object): Promise<Event> {
-      const response = await fetch(`${address}/api/events`, {
+      const body = JSON.stringify(event);
+      const response = await request("/api/events", {
         method: "POST",
-        headers: { "content-type": "application/json", "x-api-key": secret },
-        body: JSON.stringify(event),
+        headers: { "content-type": "application/json" },
+        body,
       });
-      if (!response.ok) throw new Error(`Recording answered ${response.status}: ${await response.text()}`);
       return ((await response.json()) as { event: Event }).event;
+    },
+    /** Deletes with the API key, as somebody else would. */
+    async delete(path: string): Promise<void> {
+      await request(path, { method: "DELETE" });
     },
     async stop(): Promise<void> {
       await running?.stop();
@@ -61,7 +83,7 @@ export async function openDashboard(flags: string[] = []) {
     },
     /** Starts it again at the same address, unless it runs. */
     async start(): Promise<void> {
-      running ??= await serve(settings, { passwords: testPasswords });
+      running ??= await start(settings);
     },
     async [Symbol.asyncDispose](): Promise<void> {
       await browser.close();
@@ -69,6 +91,54 @@ export async function openDashboard(flags: string[] = []) {
       await removePlace(config);
     },
   };
+}
+
+/** Like `openDashboard`, with the server as a process of its own, that can be killed, and be made to say nothing. */
+export async function openDashboardOfProcess() {
+  let server: Awaited<ReturnType<typeof startServer>>;
+  const dashboard = await openDashboard({
+    start: async (config) => {
+      server = await startServer({ ...environmentOf(config), PORT: String(config.port) });
+      const { address, end } = server;
+      return { address, stop: async () => void (await end("SIGTERM")) };
+    },
+  });
+  return {
+    ...dashboard,
+    /** As a power cut does: nothing is said to anybody. */
+    async kill(): Promise<void> {
+      await server.end("SIGKILL");
+      await dashboard.stop();
+    },
+    /** The server is there, and answers nothing, until it is resumed. */
+    freeze: () => process.kill(server.pid, "SIGSTOP"),
+    resume: () => process.kill(server.pid, "SIGCONT"),
+  };
+}
+
+/** Records 300 events of the last hour, "Number 0" to "Number 299", in the channel "history". */
+export async function recordHistory(dashboard: TestDashboard): Promise<void> {
+  const startMs = Date.now() - 3_600_000;
+  await dashboard.post(
+    Array.from({ length: 300 }, (_, index) => ({
+      channel: "history",
+      name: `Number ${index}`,
+      createdAt: startMs + index * 1_000,
+    })),
+  );
+}
+
+/** Scrolls the history down to "Number 222", and gives how far that is. */
+export async function scrollHistory(page: Page): Promise<number> {
+  const list = page.getByRole("feed").locator("..");
+  await list.evaluate((element) => element.scrollTo(0, 4_000));
+  await page.getByRole("article").filter({ hasText: "Number 222" }).waitFor();
+  return scrollTopOf(page);
+}
+
+/** How far the feed is scrolled, in pixels. */
+export function scrollTopOf(page: Page): Promise<number> {
+  return page.getByRole("feed").evaluate((feed) => feed.parentElement!.scrollTop);
 }
 
 /** The cookies of a new session of the owner. */

@@ -17,9 +17,11 @@ export async function eraseUser(work: JobContext, job: JobRow): Promise<void> {
   if (userId === undefined) return;
   const removal = { projectId, userId };
   if (job.total === null) await changeJob(control, job.id, { total: await events.countRemovable(removal) });
-  await removeAll(work, removal, job.id);
+  // By their ids, as what names the user may stay nowhere.
+  const announce = (ids: string[]) => events.announceDeleted(projectId, { ids });
+  await removeAll(work, removal, job.id, announce);
   // Once more for those that came meanwhile, dated to before the place where the first way had got to.
-  await removeAll(work, removal, job.id);
+  await removeAll(work, removal, job.id, announce);
   await eraseRejectedEvents(work, job, userId);
   await eraseAnswers(work, job, userId);
   await control.transaction().execute(async (transaction) => {

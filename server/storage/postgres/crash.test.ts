@@ -53,6 +53,7 @@ async function follow({ events }: Store): Promise<string[]> {
     arrived: ({ event }) => told.push(event.id),
     reached() {},
     skipped() {},
+    deleted() {},
   });
   return told;
 }

@@ -72,6 +72,7 @@ export async function createPostgresEvents({
     find: read.find,
     arrivedAfter: read.arrivedAfter,
     follow: (follower) => feed.follow(follower),
+    announceDeleted: (projectId, deleted) => feed.announceDeleted(projectId, deleted),
     // Each commit brings them up to date.
     flushCounters: async () => {},
     count: createCount(ask, read, blocks),

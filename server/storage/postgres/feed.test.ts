@@ -2,6 +2,7 @@
 /** Two nodes on one database: each is told of what either stores, in one order. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import pg from "pg";
+import type { DeletedEvents } from "../../event/event.ts";
 import { ArrivalClock, compareMoments, type Moment } from "../../event/id.ts";
 import { openStore } from "../../open-store.ts";
 import { createProject } from "../../projects/projects.ts";
@@ -37,12 +38,14 @@ async function openNode(skewMs: number) {
   const clock = new ArrivalClock(null, { now: () => Date.now() + skewMs });
   const told: Told[] = [];
   const skipped: Moment[] = [];
+  const deleted: [number, DeletedEvents][] = [];
   let reached: Moment = { ms: 0, sequence: 0 };
   let heard: () => number[] = () => [projectId];
   return {
     store,
     told,
     skipped,
+    deleted,
     reached: () => reached,
     hear(projects: () => number[]) {
       heard = projects;
@@ -56,6 +59,7 @@ async function openNode(skewMs: number) {
           reached = moment;
         },
         skipped: (moment) => skipped.push(moment),
+        deleted: (...told) => deleted.push(told),
       }),
     make(more: { id?: string; createdAtMs?: number; projectId?: number } = {}): AcceptedEvent {
       const { id, createdAtMs } = more;
@@ -121,6 +125,18 @@ test("a node is told of what another stores within 100 ms", async () => {
   expect(latencies.toSorted((a, b) => a - b)[17]!).toBeLessThan(100);
 });
 
+test("every node is told of what any deletes, once", async () => {
+  const ids = Array.from({ length: 50 }, () => Bun.randomUUIDv7());
+  // As long as an announcement gets: the notification still has room.
+  const channels = Array.from({ length: 20 }, (_, n) => `${n}${"\u{1f4b0}".repeat(62)}`);
+  const announced: DeletedEvents[] = [{ ids }, { channels, before: new Date().toISOString() }];
+  for (const deleted of announced) await nodes[0]!.store.events.announceDeleted(projectId, deleted);
+  await nodes[1]!.store.events.announceDeleted(projectId, { channels: ["last"] });
+  await until(() => nodes.every(({ deleted }) => deleted.length >= 3));
+  const expected = [...announced, { channels: ["last"] }].map((deleted) => [projectId, deleted]);
+  for (const { deleted } of [nodes[0]!, nodes[2]!]) expect(deleted).toEqual(expected as typeof deleted);
+});
+
 test("connections that are lost leave no gap", async () => {
   const admin = new pg.Client({ connectionString: place.databaseUrl! });
   await admin.connect();
@@ -164,6 +180,7 @@ test("of its own commit a node tells once, also where it was read in part before
       reached = moment;
     },
     skipped() {},
+    deleted() {},
   });
   // The commit ends behind its last event that was stored, as where one behind that was a duplicate.
   const last = { ms: first.arrival.ms, sequence: first.arrival.sequence + 1 };

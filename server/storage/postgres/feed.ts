@@ -1,5 +1,5 @@
 import type pg from "pg";
-import type { Event } from "../../event/event.ts";
+import type { DeletedEvents, Event } from "../../event/event.ts";
 import { compareMoments, type Moment } from "../../event/id.ts";
 import { jsonOf } from "../event-row.ts";
 import type { Arrival, Follower } from "../store.ts";
@@ -25,6 +25,9 @@ const notesMax = 10_000;
 
 /** What a node tells of its commit. */
 type Note = NoteStart & { before: Moment; last: Moment; notified: boolean };
+
+/** What a node tells of events that it deleted. */
+type DeletionNote = { node: string; projectId: number; deleted: DeletedEvents };
 
 type Row = {
   ms: number;
@@ -86,6 +89,15 @@ export class Feed {
     if (!this.#follower) return;
     if (this.#own.push(commit) > ownMax) this.#own.shift();
     this.#wake();
+  }
+
+  /** Tells this node and the others that events were deleted. */
+  async announceDeleted(projectId: number, deleted: DeletedEvents): Promise<void> {
+    this.#follower?.deleted(projectId, deleted);
+    const note: DeletionNote = { node: this.#rooms.node, projectId, deleted };
+    await this.#rooms
+      .ask("SELECT pg_notify(arrivals_channel(), $1)", [JSON.stringify(note)])
+      .catch(this.#rooms.onError);
   }
 
   async close(): Promise<void> {
@@ -224,6 +236,10 @@ export class Feed {
       const note = noteOf(payload);
       // Of its own commits this node hears sooner in another way.
       if (note?.node === this.#rooms.node) return;
+      if (note && "deleted" in note) {
+        this.#follower?.deleted(note.projectId, note.deleted);
+        return;
+      }
       if (note) this.#heardOf(note);
       else this.#mustLook = true;
       if (this.#notes.length > notesMax) {
@@ -270,9 +286,12 @@ export class Feed {
 }
 
 /** Null for a text that no node of this version sends: whoever may connect to the database may send one. */
-function noteOf(payload: string): Note | null {
+function noteOf(payload: string): Note | DeletionNote | null {
   try {
-    const note = JSON.parse(payload) as Omit<Note, "before" | "last"> & { before: string; last: string };
+    const note = JSON.parse(payload) as
+      | DeletionNote
+      | (Omit<Note, "before" | "last"> & { before: string; last: string });
+    if ("deleted" in note) return note;
     return { ...note, before: momentOf(note.before), last: momentOf(note.last) };
   } catch {
     return null;

@@ -140,6 +140,9 @@ export async function openSqliteStore(
     async follow(who) {
       follower = who;
     },
+    async announceDeleted(projectId, deleted) {
+      follower?.deleted(projectId, deleted);
+    },
     async ping() {
       damage.check();
       await reader.ask<void>({ kind: "ping" });
