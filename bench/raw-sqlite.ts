@@ -7,7 +7,7 @@
 import { tokensOf } from "../server/event/tokens.ts";
 import { bodyOf, idOf } from "../server/storage/event-row.ts";
 import { databaseFile, migrate, openForWriting } from "../server/storage/sqlite/open.ts";
-import { positionSql } from "../server/storage/sqlite/position.ts";
+import { rowKeySql } from "../server/storage/sqlite/row-key.ts";
 import { eventOf } from "./events.ts";
 
 export type RawJob = {
@@ -47,10 +47,10 @@ function insertRaw({ folder, events, batch, warmupMs, durationMs }: RawJob): Raw
   database.run("INSERT INTO events_index (events_index, rank) VALUES ('automerge', 4)");
   const insertEvent = database.prepare(
     `INSERT INTO events (position, project_id, id, arrival, body)
-     VALUES (${positionSql("?1", "?2")}, ?3, unhex(?4, '-'), NULL, ?5)`,
+     VALUES (${rowKeySql("?1", "?2")}, ?3, unhex(?4, '-'), NULL, ?5)`,
   );
   const insertTokens = database.prepare(
-    `INSERT INTO events_index (rowid, tokens) VALUES (${positionSql("?1", "?2")}, ?3)`,
+    `INSERT INTO events_index (rowid, tokens) VALUES (${rowKeySql("?1", "?2")}, ?3)`,
   );
   const begin = database.prepare("BEGIN IMMEDIATE");
   const commit = database.prepare("COMMIT");

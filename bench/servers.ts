@@ -1,8 +1,8 @@
 import { Database } from "bun:sqlite";
 import { cp } from "node:fs/promises";
 import { join } from "node:path";
-import { blockEventsUsual as blockEventsOnPostgres } from "../server/storage/postgres/digest-build.ts";
-import { blockEventsUsual } from "../server/storage/sqlite/digest-build.ts";
+import { blockEventsUsual as blockEventsOnPostgres } from "../server/storage/postgres/build-blocks.ts";
+import { blockEventsUsual } from "../server/storage/sqlite/build-blocks.ts";
 import { copyDatabase, type Database as PostgresDatabase } from "./postgres.ts";
 import { deleteFolder, freePort, makeFolder, root, run, startServer, stop } from "./processes.ts";
 

@@ -70,7 +70,7 @@ export const limits = {
   doneJobDays: 90,
   doneJobs: 10_000,
   /** How far ahead of the server's clock a `createdAt` may be, for clients whose clock runs fast. */
-  futureMs: 24 * 60 * 60 * 1_000,
+  maxClockSkewMs: 24 * 60 * 60 * 1_000,
   /** An event that happened longer ago than this never notifies. */
   notifyAgeMs: 60 * 60 * 1_000,
   /** Channels of a project, made by hand or by their first event. */

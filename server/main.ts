@@ -14,22 +14,22 @@ import { ArrivalClock } from "./event/id.ts";
 import { LiveStreams } from "./events/live.ts";
 import { StreamAuthorizer } from "./events/stream-authorizer.ts";
 import { FailureLog } from "./failure-log.ts";
-import { answerError } from "./http/answer-error.ts";
+import { answerError } from "./http/error-response.ts";
 import { checkHost } from "./http/host.ts";
 import { createRecorder } from "./ingest/record.ts";
 import { recordRoute } from "./ingest/record-route.ts";
 import { RejectedEvents } from "./ingest/rejected.ts";
 import { limits } from "./limits.ts";
 import { createLog } from "./log.ts";
+import { DeliveryWorker } from "./notifications/delivery-worker.ts";
 import { LiveNotifications } from "./notifications/live-notifications.ts";
-import { Sender } from "./notifications/sender.ts";
 import { createTransports } from "./notifications/transports.ts";
 import { openStore } from "./open-store.ts";
 import { ProblemError, problem } from "./problems.ts";
 import { deleteProject } from "./projects/delete-project.ts";
 import { Readiness } from "./readiness.ts";
 import type { Services } from "./services.ts";
-import { settled } from "./storage/settings.ts";
+import { getOrCreateSetting } from "./storage/settings.ts";
 import type { Follower, Store } from "./storage/store.ts";
 import { eraseTraces, eraseUser } from "./users/erase-user.ts";
 import { version } from "./version.ts";
@@ -87,7 +87,7 @@ export async function serve(
     onInfo,
     onWarning: (text) => log.warn(text),
     onWaiting,
-    patienceMs: Number.POSITIVE_INFINITY,
+    connectTimeoutMs: Number.POSITIVE_INFINITY,
   }).catch(async (error) => {
     await server.stop(true);
     throw error;
@@ -107,7 +107,7 @@ export async function serve(
   const keys = new ApiKeyCache(control, onError);
   const streamAuthorizer = new StreamAuthorizer(control, streams, onError);
   const authSecret = await waiting(() =>
-    settled(control, "authSecret", () =>
+    getOrCreateSetting(control, "authSecret", () =>
       Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64url"),
     ),
   );
@@ -120,7 +120,7 @@ export async function serve(
     vapidPublicKey,
     close: closeTransports,
   } = await waiting(() => createTransports(config, control, baseUrl));
-  const sender = new Sender({ store, transports, onError });
+  const sender = new DeliveryWorker({ store, transports, onError });
   const liveNotifications = new LiveNotifications(control, streams, onError);
   const rejected = new RejectedEvents({ events: store.events, control, config, onError });
   const projectChannels = new ProjectChannels(control);

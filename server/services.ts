@@ -10,7 +10,7 @@ import type { StreamAuthorizer } from "./events/stream-authorizer.ts";
 import type { FailureLog } from "./failure-log.ts";
 import type { Recorder } from "./ingest/record.ts";
 import type { RejectedEvents } from "./ingest/rejected.ts";
-import type { Send } from "./notifications/sender.ts";
+import type { Send } from "./notifications/delivery-worker.ts";
 import type { Readiness } from "./readiness.ts";
 import type { Store } from "./storage/store.ts";
 

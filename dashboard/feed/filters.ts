@@ -1,5 +1,5 @@
 import type { Event } from "../../server/event/event.ts";
-import { type EventFilter, holds } from "../../server/event/filter.ts";
+import { type EventFilter, matches } from "../../server/event/filter.ts";
 import { parseSearch, printSearch, type Search, SearchError } from "../../server/event/search.ts";
 
 /** What a feed is narrowed to, as it stands in the address: `channel`, `userId`, `name`, `tag.KEY`, and `q`. */
@@ -40,7 +40,7 @@ export function matcherOf(filters: Filters): (event: Event) => boolean {
     ...(tags.length > 0 && { tags }),
     ...(search && { search }),
   };
-  return (event) => holds(filter, event);
+  return (event) => matches(filter, event);
 }
 
 /** What is wrong with the search of these filters, such as an address that was typed by hand; or null. */

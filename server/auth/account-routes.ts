@@ -1,8 +1,8 @@
-import { internalDetail } from "../http/answer-error.ts";
 import { readBytes } from "../http/body.ts";
+import { internalDetail } from "../http/error-response.ts";
 import type { Routes } from "../http/routes.ts";
 import { limits } from "../limits.ts";
-import { countUnread } from "../notifications/bell.ts";
+import { countUnread } from "../notifications/inbox.ts";
 import { type ProblemError, problem } from "../problems.ts";
 import { listProjects } from "../projects/projects.ts";
 import type { Store } from "../storage/store.ts";

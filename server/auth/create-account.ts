@@ -2,7 +2,7 @@ import type { Kysely, Transaction } from "kysely";
 import { problem } from "../problems.ts";
 import { addMember, createProject } from "../projects/projects.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import { alone } from "../storage/settings.ts";
+import { withLock } from "../storage/settings.ts";
 import type { Project } from "../wire/project.ts";
 
 export type NewAccount = { email: string; password: string; name?: string | undefined };
@@ -24,7 +24,7 @@ export async function createAccount(
   joins: { id: number } | null,
 ): Promise<CreatedAccount> {
   const address = email.toLowerCase();
-  await alone(transaction, "createAccount");
+  await withLock(transaction, "createAccount");
   const isFirst = !(await hasAccounts(transaction));
   const taken = await transaction
     .selectFrom("accounts")

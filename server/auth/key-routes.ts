@@ -7,7 +7,11 @@ import { createKey, listKeys, revokeKey } from "./keys.ts";
 
 export function addKeyRoutes(
   routes: Routes,
-  { store, keys, streams }: { store: Store; keys: ApiKeyCache; streams: { cutKey: (keyId: string) => void } },
+  {
+    store,
+    keys,
+    streams,
+  }: { store: Store; keys: ApiKeyCache; streams: { disconnectKey: (keyId: string) => void } },
 ): void {
   routes.add(
     {
@@ -54,7 +58,7 @@ export function addKeyRoutes(
     async ({ projectId, parameter }) => {
       const key = await revokeKey(store.control, projectId, parameter("id"));
       keys.forget(key.id);
-      streams.cutKey(key.id);
+      streams.disconnectKey(key.id);
       return { ok: true, key };
     },
   );

@@ -1,7 +1,7 @@
 import type { Kysely } from "kysely";
 import { problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import { alone } from "../storage/settings.ts";
+import { withLock } from "../storage/settings.ts";
 import type { Project } from "../wire/project.ts";
 import { createAccount, hasAccounts, type NewAccount } from "./create-account.ts";
 import { createKey } from "./keys.ts";
@@ -40,7 +40,7 @@ async function changeTokens(
   change: (tokens: Token[]) => Token[],
 ): Promise<void> {
   await control.transaction().execute(async (transaction) => {
-    await alone(transaction, setting);
+    await withLock(transaction, setting);
     if (await hasAccounts(transaction)) return;
     const value = JSON.stringify(change(await readTokens(transaction)));
     await transaction
@@ -75,7 +75,7 @@ export async function claimSetup(
   await checkToken(control, token);
   const passwordHash = await passwords.hash(account.password);
   return control.transaction().execute(async (transaction) => {
-    await alone(transaction, setting);
+    await withLock(transaction, setting);
     await checkToken(transaction, token);
     const { firstProject } = await createAccount(transaction, account, passwordHash, null);
     await transaction.deleteFrom("settings").where("name", "=", setting).execute();

@@ -202,7 +202,7 @@ export class BackgroundWorker {
 
   async #digest(): Promise<void> {
     const pause = () => this.#orGiveWay(() => this.#orLook(() => this.#pause(() => true)));
-    await this.#work.store.events.digest(pause, this.#now());
+    await this.#work.store.events.indexBlocks(pause, this.#now());
   }
 
   /** Does some work and gives true, or gives false where another node is at it. */

@@ -4,7 +4,7 @@ import { ProblemError } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
 
 /** How long a database that does not answer is waited for. */
-const patienceMs = 10_000;
+const connectTimeoutMs = 10_000;
 
 /**
  * Runs a command on the store that the settings name, whether or not the server is running, and ends the process: with 0,
@@ -21,7 +21,7 @@ export async function withStore(work: (store: Store) => Promise<void>): Promise<
       // The server says it as well, to whoever can mend it.
       onWarning: () => {},
       onWaiting: (why) => console.error(`Waiting for the database: ${why}`),
-      patienceMs,
+      connectTimeoutMs,
     });
     try {
       await work(store);

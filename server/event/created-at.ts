@@ -23,7 +23,7 @@ export function readCreatedAt(value: unknown, nowMs: number): number | string {
   if (typeof ms !== "number" || !Number.isInteger(ms) || ms < 0) {
     return 'must be an ISO 8601 time with an offset, such as "2026-01-31T09:30:00Z", or milliseconds since 1970';
   }
-  if (ms > nowMs + limits.futureMs) return "is more than a day ahead of the server's clock";
+  if (ms > nowMs + limits.maxClockSkewMs) return "is more than a day ahead of the server's clock";
   // Seconds since 1970 would be a day of that January; nobody's events are that old.
   if (typeof value === "number" && ms > 0 && ms < 10_000_000_000) {
     return "looks like seconds. Send milliseconds since 1970";

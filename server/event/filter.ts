@@ -20,7 +20,7 @@ export type EventFilter = {
 export type Cursor = { ms: number; id: string };
 
 /** Whether an event is one that a filter asks for. */
-export function holds(filter: EventFilter, event: Event): boolean {
+export function matches(filter: EventFilter, event: Event): boolean {
   const { channel, userId, name, notify, fromMs, toMs, tags, search } = filter;
   if (channel !== undefined && event.channelId !== channel) return false;
   if (userId !== undefined && event.userId !== userId) return false;

@@ -2,13 +2,13 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import {
   ArrivalClock,
-  compareMoments,
+  compareStamps,
   eventIdOf,
   isEventId,
-  momentOfId,
-  momentToken,
-  parseMomentToken,
+  parseStampToken,
   sequenceMax,
+  stampOfId,
+  stampToken,
 } from "./id.ts";
 
 const startMs = Date.UTC(2026, 0, 31);
@@ -24,9 +24,9 @@ describe("an id", () => {
       fc.property(moments, moments, fc.double({ min: 0, max: 0.999999999, noNaN: true }), (a, b, random) => {
         const id = eventIdOf(a, () => random);
         expect(isEventId(id)).toBe(true);
-        expect(momentOfId(id)).toEqual(a);
+        expect(stampOfId(id)).toEqual(a);
         const other = eventIdOf(b, () => random);
-        expect(Math.sign(id < other ? -1 : id > other ? 1 : 0)).toBe(Math.sign(compareMoments(a, b)));
+        expect(Math.sign(id < other ? -1 : id > other ? 1 : 0)).toBe(Math.sign(compareStamps(a, b)));
       }),
     );
   });
@@ -66,7 +66,7 @@ describe("the clock of arrivals", () => {
           let last = after ?? { ms: -1, sequence: 0 };
           for (const _ of readings) {
             const next = clock.next();
-            expect(compareMoments(next, last)).toBeGreaterThan(0);
+            expect(compareStamps(next, last)).toBeGreaterThan(0);
             expect(next.sequence).toBeLessThanOrEqual(sequenceMax);
             expect(clock.last).toEqual(next);
             last = next;
@@ -122,7 +122,7 @@ describe("the clock of arrivals", () => {
 });
 
 test("a moment's token is read back, and nothing else is", () => {
-  fc.assert(fc.property(moments, (moment) => expect(parseMomentToken(momentToken(moment))).toEqual(moment)));
+  fc.assert(fc.property(moments, (moment) => expect(parseStampToken(stampToken(moment))).toEqual(moment)));
   for (const text of [
     "",
     "-",
@@ -137,6 +137,6 @@ test("a moment's token is read back, and nothing else is", () => {
     `1-${sequenceMax + 1}`,
     "1234567890123456-1",
   ]) {
-    expect(parseMomentToken(text)).toBeNull();
+    expect(parseStampToken(text)).toBeNull();
   }
 });

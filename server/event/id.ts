@@ -11,7 +11,7 @@ import { type ProblemError, problem } from "../problems.ts";
 export const sequenceMax = 2 ** 20 - 1;
 
 /** When something came to the server: a millisecond, and a counter within it. Never the same twice. */
-export type Moment = { ms: number; sequence: number };
+export type ArrivalStamp = { ms: number; sequence: number };
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
@@ -20,7 +20,7 @@ export function isEventId(text: string): boolean {
   return uuid.test(text);
 }
 
-export function eventIdOf(moment: Moment, random: () => number = Math.random): string {
+export function eventIdOf(moment: ArrivalStamp, random: () => number = Math.random): string {
   const sequence = hex(moment.sequence, 5);
   const tail = hex(Math.floor(random() * 2 ** 52), 13);
   return `${timeOf(moment.ms)}-7${sequence.slice(0, 3)}-8${sequence.slice(3)}${tail[0]}-${tail.slice(1)}`;
@@ -40,24 +40,24 @@ function timeOf(ms: number): string {
 }
 
 /** The moment that stands in an id, if it is one that the server made. */
-export function momentOfId(id: string): Moment {
+export function stampOfId(id: string): ArrivalStamp {
   return {
     ms: Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16),
     sequence: Number.parseInt(id.slice(15, 18) + id.slice(20, 22), 16),
   };
 }
 
-export function compareMoments(a: Moment, b: Moment): number {
+export function compareStamps(a: ArrivalStamp, b: ArrivalStamp): number {
   return a.ms - b.ms || a.sequence - b.sequence;
 }
 
 /** A moment as the token of a live stream's `id:` line. */
-export function momentToken(moment: Moment): string {
+export function stampToken(moment: ArrivalStamp): string {
   return `${moment.ms}-${moment.sequence}`;
 }
 
 /** The moment of a token, or null for a text that is none. */
-export function parseMomentToken(token: string): Moment | null {
+export function parseStampToken(token: string): ArrivalStamp | null {
   const match = /^(\d{1,15})-(\d{1,7})$/.exec(token);
   if (!match || Number(match[2]) > sequenceMax) return null;
   return { ms: Number(match[1]), sequence: Number(match[2]) };
@@ -85,14 +85,14 @@ type ClockOptions = {
  * is `nowMs`, what the clock shows.
  */
 export class ArrivalClock {
-  #last: Moment;
+  #last: ArrivalStamp;
   #nowMs = 0;
   #warnedAtMs = Number.NEGATIVE_INFINITY;
   readonly #now: () => number;
   readonly #tellWarning: (warning: string) => void;
 
   /** @param after - the last arrival that was stored */
-  constructor(after: Moment | null, { now = Date.now, warn = () => {} }: ClockOptions = {}) {
+  constructor(after: ArrivalStamp | null, { now = Date.now, warn = () => {} }: ClockOptions = {}) {
     this.#last = after ?? { ms: 0, sequence: 0 };
     this.#now = now;
     this.#tellWarning = warn;
@@ -101,7 +101,7 @@ export class ArrivalClock {
   }
 
   /** Throws `clock-wrong` where the clock shows what can't be. */
-  next(): Moment {
+  next(): ArrivalStamp {
     const now = this.#now();
     if (!isPossible(now)) throw this.#wrongNow(now);
     const last = this.#last;
@@ -127,12 +127,12 @@ export class ArrivalClock {
   }
 
   /** The last moment that was handed out. */
-  get last(): Moment {
+  get last(): ArrivalStamp {
     return this.#last;
   }
 
   /** Holds an arrival that was stored, by whichever node, against the clock. */
-  observe({ ms }: Moment): void {
+  observe({ ms }: ArrivalStamp): void {
     const aheadMs = ms - this.#now();
     if (aheadMs >= aheadMsMin) this.#warnAhead(aheadMs);
   }

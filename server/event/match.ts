@@ -22,7 +22,7 @@ export type Match = { needed: Condition[]; excluded: Condition[]; isExact: boole
 type FindPrefix = (start: string, word: string) => Match;
 
 /** What the index knows nothing of: any event may be meant. */
-export const unknown: Match = { needed: [], excluded: [], isExact: false };
+export const matchAll: Match = { needed: [], excluded: [], isExact: false };
 
 /** What finds a filter's events. The filter's times are not in it: they are a range of what the engine has in order. */
 export function matchOf(projectId: number, filter: EventFilter, findPrefix: FindPrefix): Match {
@@ -106,7 +106,7 @@ function all(parts: Match[]): Match {
 
 function not(projectId: number, part: Match): Match {
   // What was found too much must not be left out.
-  if (!part.isExact) return unknown;
+  if (!part.isExact) return matchAll;
   if (part.needed.length === 0 && part.excluded.length > 0) {
     return { needed: [joined("any", part.excluded)], excluded: [], isExact: true };
   }

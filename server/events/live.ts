@@ -1,6 +1,6 @@
 import type { DeletedEvents, Event } from "../event/event.ts";
-import { type EventFilter, holds } from "../event/filter.ts";
-import { type ArrivalClock, compareMoments, type Moment, momentToken } from "../event/id.ts";
+import { type EventFilter, matches } from "../event/filter.ts";
+import { type ArrivalClock, type ArrivalStamp, compareStamps, stampToken } from "../event/id.ts";
 import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
 import type { Arrival, EventStore } from "../storage/store.ts";
@@ -41,7 +41,7 @@ export type Listener = {
   accountId?: string;
   sessionId?: string;
   /** Where to go on, exclusive; without it, from now on. */
-  after?: Moment;
+  after?: ArrivalStamp;
 };
 
 type Client = Listener & {
@@ -54,9 +54,9 @@ type Client = Listener & {
   /** More than half of what may wait for it is waiting. */
   isBehind: () => boolean;
   /** What arrived up to here was sent from the store, where an event can be seen before it is announced. */
-  caughtUpTo: Moment | null;
+  caughtUpTo: ArrivalStamp | null;
   /** What is told while the client catches up, to be sent after that. What is no event has no arrival. */
-  held: { arrival: Moment | null; frame: Uint8Array }[] | null;
+  held: { arrival: ArrivalStamp | null; frame: Uint8Array }[] | null;
   heldBytes: number;
 };
 
@@ -70,11 +70,11 @@ export class LiveStreams {
   readonly #clients = new Map<number, Set<Client>>();
   readonly #heartbeat: Timer;
   /** The arrival of the last event that was committed; commits keep the order of arrival. */
-  #committed: Moment;
+  #committed: ArrivalStamp;
   #published: Arrival[] = [];
   #flushedAtMs = 0;
   /** The newest, with the last arrival before each: who resumes behind it knows of it. */
-  readonly #deletions: { projectId: number; after: Moment; frame: Uint8Array }[] = [];
+  readonly #deletions: { projectId: number; after: ArrivalStamp; frame: Uint8Array }[] = [];
 
   /** @param onError - told of a failure that no client can be told of: its stream just ends */
   constructor(events: EventStore, clock: ArrivalClock, onError: (error: unknown) => void) {
@@ -100,12 +100,12 @@ export class LiveStreams {
   }
 
   /** What was committed up to here was published, as far as somebody listens to it. */
-  reached(moment: Moment): void {
+  reached(moment: ArrivalStamp): void {
     this.#committed = moment;
   }
 
   /** More was committed up to here than can be published: all are told to read the listing again. */
-  skipped(moment: Moment): void {
+  skipped(moment: ArrivalStamp): void {
     this.#committed = moment;
     this.#each((client) => {
       // One that is catching up comes again, and is told from where it was.
@@ -127,7 +127,7 @@ export class LiveStreams {
     }
   }
 
-  #hold(client: Client, message: { arrival: Moment | null; frame: Uint8Array }): void {
+  #hold(client: Client, message: { arrival: ArrivalStamp | null; frame: Uint8Array }): void {
     client.held?.push(message);
     client.heldBytes += message.frame.length;
     if (client.heldBytes > heldBytesMax) client.close();
@@ -157,12 +157,12 @@ export class LiveStreams {
   }
 
   /** Ends the streams of a key that was revoked. */
-  cutKey(keyId: string): void {
-    this.cut((listener) => listener.keyId === keyId);
+  disconnectKey(keyId: string): void {
+    this.disconnect((listener) => listener.keyId === keyId);
   }
 
   /** Ends the streams of listeners that may hear nothing more. */
-  cut(isOver: (listener: Listener) => boolean): void {
+  disconnect(isOver: (listener: Listener) => boolean): void {
     this.#each((client) => {
       if (isOver(client)) client.close();
     });
@@ -176,7 +176,7 @@ export class LiveStreams {
   }
 
   /** Ends the streams of a project that was deleted. */
-  cutProject(projectId: number): void {
+  disconnectProject(projectId: number): void {
     for (const client of this.#clients.get(projectId) ?? []) client.close();
   }
 
@@ -241,13 +241,13 @@ export class LiveStreams {
   }
 
   /** Whether nothing has arrived yet that is as late, on any node: the moment is another installation's, or of data that was put back. */
-  async #isAhead(moment: Moment): Promise<boolean> {
-    if (compareMoments(moment, this.#committed) <= 0) return false;
+  async #isAhead(moment: ArrivalStamp): Promise<boolean> {
+    if (compareStamps(moment, this.#committed) <= 0) return false;
     const last = await this.#events.lastArrival();
-    return last === null || compareMoments(moment, last) > 0;
+    return last === null || compareStamps(moment, last) > 0;
   }
 
-  async #catchUp(client: Client, after: Moment): Promise<void> {
+  async #catchUp(client: Client, after: ArrivalStamp): Promise<void> {
     let last = after;
     // What is announced from here on is held.
     const goal = this.#committed;
@@ -258,7 +258,7 @@ export class LiveStreams {
       if (isAhead) client.send(frameOf("reset", "{}", last));
       // Before the events: those of a channel that were sent after its deletion are others.
       for (const { projectId, after: moment, frame } of this.#deletions) {
-        if (projectId === client.projectId && compareMoments(moment, after) >= 0) client.send(frame);
+        if (projectId === client.projectId && compareStamps(moment, after) >= 0) client.send(frame);
       }
       for (let sent = 0; ; ) {
         const page = await this.#events.arrivedAfter(client.projectId, last, catchUpPage);
@@ -268,10 +268,10 @@ export class LiveStreams {
             if (performance.now() > untilMs) client.close();
             else await Bun.sleep(catchUpPauseMs);
           }
-          if (holds(client.filter, JSON.parse(json) as Event)) client.send(frameOf("event", json, arrival));
+          if (matches(client.filter, JSON.parse(json) as Event)) client.send(frameOf("event", json, arrival));
           last = arrival;
         }
-        if (page.length === 0 || compareMoments(last, goal) >= 0) break;
+        if (page.length === 0 || compareStamps(last, goal) >= 0) break;
         sent += page.length;
         if (sent >= catchUpEventsMax) {
           client.send(frameOf("reset", "{}", this.#committed));
@@ -289,7 +289,7 @@ export class LiveStreams {
     client.held = null;
     client.caughtUpTo = last;
     for (const { arrival, frame } of held)
-      if (arrival === null || compareMoments(arrival, last) > 0) client.send(frame);
+      if (arrival === null || compareStamps(arrival, last) > 0) client.send(frame);
   }
 
   #flush(): void {
@@ -303,9 +303,9 @@ export class LiveStreams {
       const all = Buffer.concat(frames);
       for (const client of this.#clients.get(projectId) ?? []) {
         const isNews = ({ arrival }: Arrival) =>
-          client.caughtUpTo === null || compareMoments(arrival, client.caughtUpTo) > 0;
+          client.caughtUpTo === null || compareStamps(arrival, client.caughtUpTo) > 0;
         const wanted = (arrival: Arrival) =>
-          isNews(arrival) && (client.isOpen || holds(client.filter, arrival.event));
+          isNews(arrival) && (client.isOpen || matches(client.filter, arrival.event));
         if (client.held) {
           events.forEach((event, index) => {
             if (wanted(event)) this.#hold(client, { arrival: event.arrival, frame: frames[index]! });
@@ -337,10 +337,10 @@ export class LiveStreams {
 }
 
 /** The first message; a browser that is cut off comes again after `retry` milliseconds, rather than after three seconds. */
-function readyFrame(id: Moment): Uint8Array {
+function readyFrame(id: ArrivalStamp): Uint8Array {
   return Buffer.concat([encoder.encode(`retry: ${retryMs}\n`), frameOf("ready", "{}", id)]);
 }
 
-function frameOf(type: string, data: string, id?: Moment): Uint8Array {
-  return encoder.encode(`event: ${type}\n${id ? `id: ${momentToken(id)}\n` : ""}data: ${data}\n\n`);
+function frameOf(type: string, data: string, id?: ArrivalStamp): Uint8Array {
+  return encoder.encode(`event: ${type}\n${id ? `id: ${stampToken(id)}\n` : ""}data: ${data}\n\n`);
 }

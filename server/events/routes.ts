@@ -10,11 +10,11 @@ import {
   filterOf,
   ProjectQuery,
 } from "../event/event-query.ts";
-import { isEventId, parseMomentToken } from "../event/id.ts";
+import { isEventId, parseStampToken } from "../event/id.ts";
 import type { FailureLog } from "../failure-log.ts";
 import type { Routes } from "../http/routes.ts";
 import { textResponse } from "../http/text-response.ts";
-import { listDeliveries, whySilent } from "../notifications/bell.ts";
+import { explainNoDelivery, listDeliveries } from "../notifications/inbox.ts";
 import { problem } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
 import { NewEvents, RecordAnswer } from "../wire/batch.ts";
@@ -104,7 +104,7 @@ export function addEventRoutes(routes: Routes, deps: Deps): void {
     },
     async (call) => {
       const token = call.request.headers.get("last-event-id") ?? call.query.lastEventId;
-      const after = token ? parseMomentToken(token) : null;
+      const after = token ? parseStampToken(token) : null;
       if (token && !after)
         throw problem("query-invalid", { detail: "The last event ID must be an id that a stream sent." });
       const headers = {
@@ -186,7 +186,7 @@ export function addEventRoutes(routes: Routes, deps: Deps): void {
     async ({ projectId, parameter }) => {
       const event = JSON.parse(await findEvent(projectId, parameter("id"))) as Event;
       const deliveries = await listDeliveries(store.control, projectId, event.id);
-      return { ok: true, deliveries, silence: deliveries.length > 0 ? null : whySilent(event) };
+      return { ok: true, deliveries, silence: deliveries.length > 0 ? null : explainNoDelivery(event) };
     },
   );
 }

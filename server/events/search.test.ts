@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Event } from "../event/event.ts";
-import { holds } from "../event/filter.ts";
+import { matches } from "../event/filter.ts";
 import { printSearch, type Search } from "../event/search.ts";
 import { wordsOf } from "../event/words.ts";
 import { searchesOf, validEvent } from "../testing/arbitraries.ts";
@@ -197,7 +197,7 @@ describe("what is searched is what a plain scan finds", () => {
             return ms >= Number(from ?? 0) && ms < Number(to ?? Number.POSITIVE_INFINITY);
           });
           const expected = inTime.filter((event) => means(meant, event));
-          expect(inTime.filter((event) => holds({ search: meant }, event))).toEqual(expected);
+          expect(inTime.filter((event) => matches({ search: meant }, event))).toEqual(expected);
           if (ascending) expected.reverse();
           if (expected.length > 0) found++;
           if (expected.length < inTime.length) narrowed++;

@@ -39,7 +39,7 @@ export class StreamAuthorizer {
     const sessionIds = distinct(listeners, ({ sessionId }) => sessionId);
     const [keys, members] = await Promise.all([this.#keys(keyIds), this.#members(sessionIds)]);
     const asked = new Set([...keyIds, ...sessionIds]);
-    this.#live.cut(({ projectId, keyId, sessionId }) => {
+    this.#live.disconnect(({ projectId, keyId, sessionId }) => {
       if (keyId !== undefined) return asked.has(keyId) && !keys.has(keyId);
       return sessionId !== undefined && asked.has(sessionId) && !members.has(`${sessionId} ${projectId}`);
     });

@@ -1,8 +1,8 @@
 import { limits } from "../limits.ts";
 import { ProblemError, problem } from "../problems.ts";
 import { Turns } from "../turns.ts";
+import type { BodyPermit } from "./body-semaphore.ts";
 import { JsonShape } from "./json-shape.ts";
-import type { BodyPlace } from "./large-bodies.ts";
 
 // A byte order mark is taken off by `withoutMark`: within a text it is one of its characters.
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -37,7 +37,7 @@ export async function readEventBytes(
   request: Request,
   type: string | null,
   length: string | null,
-  place: BodyPlace,
+  place: BodyPermit,
   allow: (seconds: number) => void,
 ): Promise<Uint8Array> {
   if (type !== "application/json" && !isJson(type) && !isPlainText(type)) throw unsupported(type);

@@ -2,9 +2,9 @@ import type { JsonArray } from "../http/json-array.ts";
 import { ProblemError, problem } from "../problems.ts";
 import { nextTurn, Turns } from "../turns.ts";
 import type { BatchAnswer, ItemResult } from "../wire/batch.ts";
-import { answerHeaders } from "./answers.ts";
-import type { CheckedItem, ItemVerdict, Recorder, Sender } from "./record.ts";
+import type { CheckedItem, EventSource, ItemOutcome, Recorder } from "./record.ts";
 import type { RejectedEvents, Rejection } from "./rejected.ts";
+import { answerHeaders } from "./responses.ts";
 
 /** Events that are recorded at a time, and about how many bytes of them. */
 export const chunkEvents = 500;
@@ -21,9 +21,9 @@ const recordedEvents = 2_000;
 export async function recordBatch(
   { recorder, rejected }: Rooms,
   array: JsonArray,
-  sender: Sender,
-): Promise<ItemVerdict[]> {
-  const verdicts: ItemVerdict[] = [];
+  sender: EventSource,
+): Promise<ItemOutcome[]> {
+  const verdicts: ItemOutcome[] = [];
   let ready: CheckedItem[] = [];
   const record = async () => {
     const found = await recorder.recordAll(ready, sender);
@@ -43,7 +43,7 @@ export async function recordBatch(
 export async function* checkedChunks(
   array: JsonArray,
   recorder: Recorder,
-  sender: Sender,
+  sender: EventSource,
 ): AsyncGenerator<{ items: CheckedItem[] }> {
   if (array.length === 0) {
     const detail = "The array is empty. Send at least one event.";
@@ -57,7 +57,7 @@ export async function* checkedChunks(
 }
 
 /** @param start - the index of the first of these verdicts in the array */
-export function rejectionsOf(verdicts: readonly ItemVerdict[], array: JsonArray, start = 0): Rejection[] {
+export function rejectionsOf(verdicts: readonly ItemOutcome[], array: JsonArray, start = 0): Rejection[] {
   return verdicts.flatMap((verdict, index) =>
     verdict instanceof ProblemError ? [{ body: array.textOf(start + index), problem: verdict }] : [],
   );
@@ -65,7 +65,7 @@ export function rejectionsOf(verdicts: readonly ItemVerdict[], array: JsonArray,
 
 /** Throws the problem of the store where it took none. */
 export async function batchResponse(
-  verdicts: readonly ItemVerdict[],
+  verdicts: readonly ItemOutcome[],
   headers: Record<string, string> = answerHeaders,
 ): Promise<Response> {
   const turns = new Turns();

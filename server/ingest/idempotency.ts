@@ -4,12 +4,18 @@ import { JsonArray } from "../http/json-array.ts";
 import { limits } from "../limits.ts";
 import { ProblemError, problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import type { Tie, Verdict } from "../storage/store.ts";
+import type { AppendCompanion, AppendResult } from "../storage/store.ts";
 import { nextTurn } from "../turns.ts";
-import { eventResponse, replayedHeaders } from "./answers.ts";
 import { batchResponse, checkedChunks, rejectionsOf } from "./batch.ts";
-import { type CheckedItem, crowded, type ItemVerdict, type Recorder, type Sender } from "./record.ts";
+import {
+  type CheckedItem,
+  type EventSource,
+  type ItemOutcome,
+  type Recorder,
+  timestampFull,
+} from "./record.ts";
 import type { RejectedEvents } from "./rejected.ts";
+import { eventResponse, replayedHeaders } from "./responses.ts";
 
 type Rooms = { control: Kysely<ControlTables>; recorder: Recorder; rejected: RejectedEvents };
 
@@ -36,7 +42,7 @@ export class Idempotency {
    *
    * It throws `idempotency-key-invalid`, `idempotency-key-reused`, `request-under-way`, and what recording throws.
    */
-  async answer(key: string, bytes: Uint8Array, sender: Sender): Promise<Response> {
+  async answer(key: string, bytes: Uint8Array, sender: EventSource): Promise<Response> {
     checkKey(key);
     const place = `${sender.projectId} ${key}`;
     if (this.#underWay.has(place)) {
@@ -61,7 +67,7 @@ export class Idempotency {
     }
   }
 
-  async #replay(key: string, bodyHash: string, { projectId }: Sender): Promise<Response | null> {
+  async #replay(key: string, bodyHash: string, { projectId }: EventSource): Promise<Response | null> {
     const row = await this.#rooms.control
       .selectFrom("idempotencyKeys")
       .selectAll()
@@ -75,26 +81,31 @@ export class Idempotency {
         detail: "This Idempotency-Key was used with a different body. Use a new key for a new request.",
       });
     }
-    const stored = JSON.parse(row.verdicts) as Verdict[];
+    const stored = JSON.parse(row.verdicts) as AppendResult[];
     if (!row.draft.startsWith("[")) {
       const [verdict] = stored;
       const isNew = verdict!.kind !== "duplicate";
       return eventResponse({ json: isNew ? row.draft : verdict!.json, isNew }, replayedHeaders);
     }
     let next = 0;
-    const verdicts = (JSON.parse(row.draft) as DraftVerdict[]).map((verdict): ItemVerdict => {
+    const verdicts = (JSON.parse(row.draft) as DraftVerdict[]).map((verdict): ItemOutcome => {
       if (typeof verdict !== "string") return problem(verdict.code, verdict.options);
-      return stored[next++]!.kind === "crowded" ? crowded() : verdict;
+      return stored[next++]!.kind === "timestampFull" ? timestampFull() : verdict;
     });
     return batchResponse(verdicts, replayedHeaders);
   }
 
   /** Null where the key is there already. */
-  async #record(key: string, bodyHash: string, bytes: Uint8Array, sender: Sender): Promise<Response | null> {
+  async #record(
+    key: string,
+    bodyHash: string,
+    bytes: Uint8Array,
+    sender: EventSource,
+  ): Promise<Response | null> {
     const { recorder, rejected } = this.#rooms;
-    const tie = (draft: string): Tie => ({ kind: "idempotency", key, bodyHash, draft });
+    const tie = (draft: string): AppendCompanion => ({ kind: "idempotency", key, bodyHash, draft });
     if (!isArray(bytes)) {
-      const recorded = await recorder.recordTied(parseJson(bytes), sender, tie);
+      const recorded = await recorder.recordWith(parseJson(bytes), sender, tie);
       return recorded && eventResponse(recorded);
     }
     if (bytes.length > limits.keyedBatchBytes) {
@@ -109,7 +120,7 @@ export class Idempotency {
       await nextTurn();
     }
     // All at once: in one transaction with the key, however long the array is.
-    const verdicts = await recorder.recordAllTied(items, sender, (drafted) =>
+    const verdicts = await recorder.recordAllWith(items, sender, (drafted) =>
       tie(JSON.stringify(drafted.map(draftOf))),
     );
     if (verdicts === null) return null;
@@ -118,7 +129,7 @@ export class Idempotency {
   }
 }
 
-function draftOf(verdict: ItemVerdict): DraftVerdict {
+function draftOf(verdict: ItemOutcome): DraftVerdict {
   return verdict instanceof ProblemError ? { code: verdict.code, options: verdict.options } : verdict;
 }
 

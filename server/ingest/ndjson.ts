@@ -3,10 +3,10 @@ import { limits } from "../limits.ts";
 import { ProblemError, problem } from "../problems.ts";
 import { Turns } from "../turns.ts";
 import type { LinesAnswer } from "../wire/batch.ts";
-import { answerHeaders } from "./answers.ts";
 import { chunkBytes, chunkEvents, inTurn, isOfStore, statusOf } from "./batch.ts";
-import type { Recorder, Sender } from "./record.ts";
+import type { EventSource, Recorder } from "./record.ts";
 import type { RejectedEvents } from "./rejected.ts";
+import { answerHeaders } from "./responses.ts";
 
 /** A line of NDJSON (https://github.com/ndjson/ndjson-spec): what it holds, or why that can't be told. */
 type Line = {
@@ -26,7 +26,7 @@ const lineEnd = "\n".charCodeAt(0);
 export async function answerLines(
   { recorder, rejected }: { recorder: Recorder; rejected: RejectedEvents },
   request: Request,
-  sender: Sender,
+  sender: EventSource,
   goOn: () => void,
 ): Promise<Response> {
   const { signal } = request;

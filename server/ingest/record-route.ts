@@ -3,18 +3,18 @@ import type { ApiKeyCache } from "../auth/api-key-cache.ts";
 import type { Authorizer } from "../auth/authorizer.ts";
 import { ProjectQuery, readQuery } from "../event/event-query.ts";
 import { isArray, isNdjson, keptText, parseJson, readEventBytes } from "../http/body.ts";
+import { BodyPermit, BodySemaphore } from "../http/body-semaphore.ts";
 import { checkHost } from "../http/host.ts";
 import { JsonArray } from "../http/json-array.ts";
-import { BodyPlace, LargeBodies } from "../http/large-bodies.ts";
 import { limits } from "../limits.ts";
 import { ProblemError, problem } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
-import { eventResponse } from "./answers.ts";
 import { batchResponse, recordBatch } from "./batch.ts";
 import { Idempotency } from "./idempotency.ts";
 import { answerLines } from "./ndjson.ts";
-import type { Recorder, Sender } from "./record.ts";
+import type { EventSource, Recorder } from "./record.ts";
 import type { RejectedEvents } from "./rejected.ts";
+import { eventResponse } from "./responses.ts";
 
 type Deps = {
   authorizer: Authorizer;
@@ -28,13 +28,13 @@ type Deps = {
 /** `POST /api/events`. It stands in `Bun.serve`'s own routes: the way of every event goes around the router. */
 export function recordRoute({ authorizer, keys, recorder, rejected, store, baseUrl }: Deps) {
   const idempotency = new Idempotency({ control: store.control, recorder, rejected });
-  const largeBodies = new LargeBodies();
+  const largeBodies = new BodySemaphore();
 
   return async (request: Request, server: Pick<Server<undefined>, "timeout">): Promise<Response> => {
     checkHost(request);
     const { headers } = request;
     const isPlain = headers.get("x-api-key") !== null && !request.url.includes("?");
-    const sender: Sender = isPlain ? await keys.identify(headers) : await authorizer.toProject(request);
+    const sender: EventSource = isPlain ? await keys.identify(headers) : await authorizer.toProject(request);
     if (!isPlain) readQuery(new URL(request.url, baseUrl).searchParams, ProjectQuery);
     const type = headers.get("content-type");
     const idempotencyKey = headers.get("idempotency-key");
@@ -44,7 +44,7 @@ export function recordRoute({ authorizer, keys, recorder, rejected, store, baseU
       if (idempotencyKey !== null) throw keyForLines();
       return answerLines({ recorder, rejected }, request, sender, () => allow(limits.linesPauseSeconds));
     }
-    const place = new BodyPlace(largeBodies, sender.projectId);
+    const place = new BodyPermit(largeBodies, sender.projectId);
     try {
       const bytes = await readEventBytes(request, type, headers.get("content-length"), place, allow);
       try {

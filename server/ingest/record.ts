@@ -1,11 +1,11 @@
 import type { ProjectChannels } from "../channels/project-channels.ts";
 import { type CheckedEvent, checkEvent } from "../event/check-event.ts";
 import type { Event } from "../event/event.ts";
-import { type ArrivalClock, eventIdOf, type Moment } from "../event/id.ts";
+import { type ArrivalClock, type ArrivalStamp, eventIdOf } from "../event/id.ts";
 import { tokensOf } from "../event/tokens.ts";
 import { limits } from "../limits.ts";
 import { ProblemError, problem } from "../problems.ts";
-import type { AcceptedEvent, EventStore, Tie, Verdict } from "../storage/store.ts";
+import type { AcceptedEvent, AppendCompanion, AppendResult, EventStore } from "../storage/store.ts";
 import { Turns } from "../turns.ts";
 
 /** What the recorder needs of the rest of the house. */
@@ -19,20 +19,20 @@ type Rooms = {
 export type CheckedItem = { event: CheckedEvent; tokens: string } | ProblemError;
 
 /** Where an event comes from. */
-export type Sender = { projectId: number; knownChannelsOnly: boolean; keyId?: string };
+export type EventSource = { projectId: number; knownChannelsOnly: boolean; keyId?: string };
 
 /** The event's JSON as the listing shows it, and whether it was here before. */
 export type Recorded = { json: string; isNew: boolean };
 
 /** What became of an item of a batch: its event's id, or the problem for which it is rejected. */
-export type ItemVerdict = string | ProblemError;
+export type ItemOutcome = string | ProblemError;
 
 export type Recorder = ReturnType<typeof createRecorder>;
 
 /** Makes the one way in for events: check, date, store. The store tells the live streams of them. */
 export function createRecorder({ events, channels, clock }: Rooms) {
   /** An event that is to be handed to the store before anything else is: commits keep the order of arrival. */
-  function accept(body: unknown, sender: Sender): AcceptedEvent | ProblemError {
+  function accept(body: unknown, sender: EventSource): AcceptedEvent | ProblemError {
     const arrival = nextArrival();
     if (arrival instanceof ProblemError) return arrival;
     const receivedMs = clock.nowMs;
@@ -48,7 +48,7 @@ export function createRecorder({ events, channels, clock }: Rooms) {
    */
   function check(
     body: unknown,
-    sender: Sender,
+    sender: EventSource,
     nowMs: number,
     faultsMax = Infinity,
     told?: Map<string, string>,
@@ -67,7 +67,7 @@ export function createRecorder({ events, channels, clock }: Rooms) {
     return problem("body-invalid", { detail, errors: [{ pointer: "/channel", detail }] });
   }
 
-  function nextArrival(): Moment | ProblemError {
+  function nextArrival(): ArrivalStamp | ProblemError {
     try {
       return clock.next();
     } catch (error) {
@@ -76,16 +76,16 @@ export function createRecorder({ events, channels, clock }: Rooms) {
     }
   }
 
-  function settled(event: AcceptedEvent, verdict: Verdict): Recorded {
-    if (verdict.kind === "crowded") throw crowded();
+  function settled(event: AcceptedEvent, verdict: AppendResult): Recorded {
+    if (verdict.kind === "timestampFull") throw timestampFull();
     if (verdict.kind === "duplicate") return { json: verdict.json, isNew: false };
     return { json: event.json, isNew: true };
   }
 
   /** Accepts what was checked, and gives the id or the problem of each. */
-  function acceptAll(items: readonly CheckedItem[], { projectId }: Sender) {
+  function acceptAll(items: readonly CheckedItem[], { projectId }: EventSource) {
     const accepted: AcceptedEvent[] = [];
-    const verdicts = items.map((checked): ItemVerdict => {
+    const verdicts = items.map((checked): ItemOutcome => {
       if (checked instanceof ProblemError) return checked;
       const arrival = nextArrival();
       if (arrival instanceof ProblemError) return arrival;
@@ -102,7 +102,7 @@ export function createRecorder({ events, channels, clock }: Rooms) {
      *
      * It throws the problems `body-invalid`, `clock-wrong`, `overloaded`, `storage-full` and `storage-unavailable`.
      */
-    async record(body: unknown, sender: Sender): Promise<Recorded> {
+    async record(body: unknown, sender: EventSource): Promise<Recorded> {
       const preparing = channels.prepare(sender, [body]);
       if (preparing) await preparing;
       const event = accept(body, sender);
@@ -114,11 +114,15 @@ export function createRecorder({ events, channels, clock }: Rooms) {
      * The same in one transaction with what is tied to the event; null, and nothing is recorded, where that can't be done any more:
      * the rejected event is gone, or the key is there already.
      */
-    async recordTied(body: unknown, sender: Sender, tie: (json: string) => Tie): Promise<Recorded | null> {
+    async recordWith(
+      body: unknown,
+      sender: EventSource,
+      tie: (json: string) => AppendCompanion,
+    ): Promise<Recorded | null> {
       await channels.prepare(sender, [body]);
       const event = accept(body, sender);
       if (event instanceof ProblemError) throw event;
-      const verdicts = await events.appendTied([event], tie(event.json));
+      const verdicts = await events.appendWith([event], tie(event.json));
       return verdicts && settled(event, verdicts[0]!);
     },
 
@@ -127,7 +131,7 @@ export function createRecorder({ events, channels, clock }: Rooms) {
      *
      * @param bodies - a problem in an event's place is what comes of it
      */
-    async checkAll(bodies: readonly (unknown | ProblemError)[], sender: Sender): Promise<CheckedItem[]> {
+    async checkAll(bodies: readonly (unknown | ProblemError)[], sender: EventSource): Promise<CheckedItem[]> {
       await channels.prepare(sender, bodies);
       const { projectId } = sender;
       const told = new Map<string, string>();
@@ -146,10 +150,10 @@ export function createRecorder({ events, channels, clock }: Rooms) {
     },
 
     /** Records the good ones of some events, and gives a verdict for each, in order. Where the store does not take them, that is their verdict. */
-    async recordAll(items: readonly CheckedItem[], sender: Sender): Promise<ItemVerdict[]> {
+    async recordAll(items: readonly CheckedItem[], sender: EventSource): Promise<ItemOutcome[]> {
       const { accepted, verdicts } = acceptAll(items, sender);
       if (accepted.length === 0) return verdicts;
-      let stored: (Verdict | Error)[];
+      let stored: (AppendResult | Error)[];
       try {
         stored = await events.appendAll(accepted);
       } catch (error) {
@@ -160,33 +164,33 @@ export function createRecorder({ events, channels, clock }: Rooms) {
     },
 
     /** The same in one transaction with what is tied to them; null as above. Where the store does not take them, it throws. */
-    async recordAllTied(
+    async recordAllWith(
       items: readonly CheckedItem[],
-      sender: Sender,
-      tie: (verdicts: ItemVerdict[]) => Tie,
-    ): Promise<ItemVerdict[] | null> {
+      sender: EventSource,
+      tie: (verdicts: ItemOutcome[]) => AppendCompanion,
+    ): Promise<ItemOutcome[] | null> {
       const { accepted, verdicts } = acceptAll(items, sender);
       if (accepted.length === 0) return verdicts;
-      const stored = await events.appendTied(accepted, tie(verdicts));
+      const stored = await events.appendWith(accepted, tie(verdicts));
       return stored && settledAll(verdicts, stored);
     },
   };
 }
 
 /** Puts what the store says of events into the places of those that were accepted. */
-function settledAll(verdicts: ItemVerdict[], stored: (Verdict | Error)[]): ItemVerdict[] {
+function settledAll(verdicts: ItemOutcome[], stored: (AppendResult | Error)[]): ItemOutcome[] {
   let next = 0;
   return verdicts.map((verdict) => {
     if (typeof verdict !== "string") return verdict;
     const outcome = stored[next++]!;
     if (outcome instanceof ProblemError) return outcome;
     if (outcome instanceof Error) throw outcome;
-    return outcome.kind === "crowded" ? crowded() : verdict;
+    return outcome.kind === "timestampFull" ? timestampFull() : verdict;
   });
 }
 
 /** Why an event is rejected for which there is no place. */
-export function crowded(): ProblemError {
+export function timestampFull(): ProblemError {
   const detail = 'A million events already have this "createdAt". Change it by a millisecond.';
   return problem("body-invalid", { detail, errors: [{ pointer: "/createdAt", detail }] });
 }
@@ -215,9 +219,9 @@ function acceptedEvent(
     projectId,
     event,
     json: JSON.stringify(event),
-    idSent: checked.id !== undefined,
+    hasClientId: checked.id !== undefined,
     createdAtMs,
-    dated: checked.createdAtMs !== undefined || receivedMs !== arrival.ms,
+    hasClientTimestamp: checked.createdAtMs !== undefined || receivedMs !== arrival.ms,
     arrival,
     receivedMs,
     notifies: checked.notify && receivedMs - createdAtMs <= limits.notifyAgeMs,

@@ -6,9 +6,9 @@ import type { Routes } from "../http/routes.ts";
 import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
 import { RejectedEventList } from "../wire/rejected-event.ts";
-import { eventResponse } from "./answers.ts";
 import type { Recorder } from "./record.ts";
 import type { RejectedEvents } from "./rejected.ts";
+import { eventResponse } from "./responses.ts";
 
 const rejectedDefault = 50;
 const rejectedMax = 200;
@@ -68,7 +68,7 @@ export function addRejectedEventRoutes(
         });
       }
       const event = parseJson(sent.length > 0 ? sent : Buffer.from(body));
-      const recorded = await recorder.recordTied(event, sender, () => ({ kind: "replay", rejectedId: id }));
+      const recorded = await recorder.recordWith(event, sender, () => ({ kind: "replay", rejectedId: id }));
       if (recorded === null) {
         throw problem("rejected-event-unknown", {
           detail: "The rejected event was already resent or removed, or has expired.",

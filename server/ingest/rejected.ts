@@ -5,7 +5,7 @@ import { type Problem, type ProblemError, problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { EventStore } from "../storage/store.ts";
 import type { RejectedEventList } from "../wire/rejected-event.ts";
-import type { Sender } from "./record.ts";
+import type { EventSource } from "./record.ts";
 
 type Rooms = {
   events: EventStore;
@@ -28,7 +28,7 @@ export class RejectedEvents {
   }
 
   /** Keeps what was rejected for its content; other problems are not the event's. Resolves once it is durable. */
-  async keep(rejections: readonly Rejection[], sender: Sender): Promise<void> {
+  async keep(rejections: readonly Rejection[], sender: EventSource): Promise<void> {
     const { events, config, onError } = this.#rooms;
     const kept = rejections
       .filter(({ problem }) => isOfContent(problem))

@@ -1,5 +1,5 @@
 import type { Event } from "../event/event.ts";
-import { compareMoments, momentOfId } from "../event/id.ts";
+import { compareStamps, stampOfId } from "../event/id.ts";
 import type { AcceptedEvent } from "../storage/store.ts";
 import type { Source } from "./source.ts";
 import type { StoredEvent } from "./stored-event.ts";
@@ -38,7 +38,7 @@ function* batchesOf(events: Iterable<StoredEvent>): Generator<StoredEvent[]> {
   for (const event of events) {
     const isFull = batch.length >= batchEvents || characters >= batchCharacters;
     // Two processes may have given the same arrival to two events; where it is the last that is there, it is all there.
-    if (isFull && compareMoments(event.arrival, batch.at(-1)!.arrival) !== 0) {
+    if (isFull && compareStamps(event.arrival, batch.at(-1)!.arrival) !== 0) {
       yield batch;
       batch = [];
       characters = 0;
@@ -55,10 +55,10 @@ function accepted({ projectId, id, createdAtMs, json, arrival, notified }: Store
     event: JSON.parse(json) as Event,
     json,
     // No other event has it; it was told when the event was recorded.
-    idSent: false,
+    hasClientId: false,
     createdAtMs,
     // Its id does not tell where it stands.
-    dated: createdAtMs !== arrival.ms || momentOfId(id).ms !== createdAtMs,
+    hasClientTimestamp: createdAtMs !== arrival.ms || stampOfId(id).ms !== createdAtMs,
     arrival,
     receivedMs: arrival.ms,
     notifies: false,

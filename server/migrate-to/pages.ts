@@ -1,4 +1,4 @@
-import type { Ask } from "../storage/postgres/ask.ts";
+import type { Query } from "../storage/postgres/query.ts";
 
 /** Rows of a page at most, and bytes after which it is large enough. */
 const pageRows = 2_000;
@@ -10,7 +10,7 @@ const pageBytes = 1_048_576;
  * @param query - up to `FROM`; its column `page_bytes` is how large a row is
  */
 export async function* pagesOf<Row extends object>(
-  ask: Ask,
+  ask: Query,
   query: string,
   condition: string,
   key: readonly string[],

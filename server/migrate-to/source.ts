@@ -1,10 +1,10 @@
 import { Database, type SQLiteError } from "bun:sqlite";
 import { existsSync } from "node:fs";
-import { compareMoments, type Moment } from "../event/id.ts";
+import { type ArrivalStamp, compareStamps } from "../event/id.ts";
 import { dashed } from "../storage/event-row.ts";
-import { createCounting } from "../storage/sqlite/counting.ts";
+import { createCounterWriter } from "../storage/sqlite/counter-writer.ts";
 import { databaseFile, migrate } from "../storage/sqlite/open.ts";
-import { positionOf } from "../storage/sqlite/position.ts";
+import { rowKeyOf } from "../storage/sqlite/row-key.ts";
 import { MoveRefused } from "./refused.ts";
 import { type EventRow, type StoredEvent, storedEvent } from "./stored-event.ts";
 import { type Table, type TableRow, tableRow, tables, type Value } from "./tables.ts";
@@ -104,8 +104,8 @@ export class Source {
   }
 
   /** All events behind a moment, in the order of arrival. */
-  *arrivedAfter(moment: Moment | null): Generator<StoredEvent> {
-    const after = moment ? positionOf(moment) : -1n;
+  *arrivedAfter(moment: ArrivalStamp | null): Generator<StoredEvent> {
+    const after = moment ? rowKeyOf(moment) : -1n;
     // What came undated arrived at its position; what came dated says so in its own column.
     const undated = this.#events(
       `position >> 21 AS arrivalMs, position & 2097151 AS sequence`,
@@ -119,7 +119,7 @@ export class Source {
     );
     let [a, b] = [undated.next(), dated.next()];
     while (!a.done || !b.done) {
-      if (b.done || (!a.done && compareMoments(a.value.arrival, b.value.arrival) <= 0)) {
+      if (b.done || (!a.done && compareStamps(a.value.arrival, b.value.arrival) <= 0)) {
         yield a.value!;
         a = undated.next();
       } else {
@@ -171,7 +171,7 @@ function openAlone(file: string, dataDirectory: string): Database {
       // The lock is taken by the first statement that reads.
       database.query("SELECT count(*) FROM settings").get();
       // A server that was killed has left counts that are to be added up: nothing else is written here.
-      database.transaction(createCounting(database).settle)();
+      database.transaction(createCounterWriter(database).settle)();
       database.run("PRAGMA query_only = ON");
       return database;
     } catch (error) {

@@ -1,4 +1,4 @@
-import { type Moment, momentToken } from "../event/id.ts";
+import { type ArrivalStamp, stampToken } from "../event/id.ts";
 import { jsonOf } from "../storage/event-row.ts";
 import type { Entry } from "./tables.ts";
 
@@ -8,7 +8,7 @@ export type StoredEvent = Entry & {
   id: string;
   createdAtMs: number;
   json: string;
-  arrival: Moment;
+  arrival: ArrivalStamp;
   /** Deliveries were made for it. */
   notified: boolean;
 };
@@ -31,7 +31,7 @@ export function storedEvent(
   const arrival = { ms: arrivalMs, sequence };
   return {
     key: [ms, id],
-    text: `${json} ${momentToken(arrival)} ${notified ? "notified" : ""}`,
+    text: `${json} ${stampToken(arrival)} ${notified ? "notified" : ""}`,
     projectId,
     id,
     createdAtMs: ms,

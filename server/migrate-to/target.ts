@@ -1,12 +1,12 @@
 import type { Pool, QueryConfig, QueryResultRow } from "pg";
-import type { Moment } from "../event/id.ts";
+import type { ArrivalStamp } from "../event/id.ts";
 import { createAppend } from "../storage/postgres/append.ts";
 import { bigints, uuids } from "../storage/postgres/arrays.ts";
-import type { Ask } from "../storage/postgres/ask.ts";
 import { migrate } from "../storage/postgres/migrate.ts";
 import { moving, movingSetting } from "../storage/postgres/migration-guard.ts";
 import { Partitions } from "../storage/postgres/partitions.ts";
 import { openPool } from "../storage/postgres/pool.ts";
+import type { Query } from "../storage/postgres/query.ts";
 import { NewTexts } from "../storage/postgres/vocabulary.ts";
 import type { AcceptedEvent } from "../storage/store.ts";
 import { pagesOf } from "./pages.ts";
@@ -30,7 +30,7 @@ export class Target {
     this.#pool = pool;
     this.#partitions = new Partitions(this.#ask);
     // One batch after another, and none after one that failed: what is there is all up to the last arrival.
-    const askInOrder: Ask = (sql, parameters) => {
+    const askInOrder: Query = (sql, parameters) => {
       const rows = this.#appended.then(() => this.#ask(sql, parameters));
       this.#appended = rows;
       rows.catch(() => {});
@@ -53,7 +53,7 @@ export class Target {
     }
   }
 
-  readonly #ask: Ask = async <Row extends QueryResultRow>(
+  readonly #ask: Query = async <Row extends QueryResultRow>(
     sql: string,
     parameters: readonly unknown[] = [],
   ) => {
@@ -191,7 +191,7 @@ export class Target {
   }
 
   /** Makes ready to append behind the last arrival that is there, and gives it. */
-  async resume(): Promise<Moment | null> {
+  async resume(): Promise<ArrivalStamp | null> {
     // Should a batch of a process that was killed be under way still, it is waited for.
     await this.#ask("SELECT lock_events()");
     // One that failed has moved the sequence, and stored nothing.

@@ -2,7 +2,7 @@ import type { Kysely } from "kysely";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Arrival } from "../storage/store.ts";
 import type { Notification } from "../wire/notification.ts";
-import { countUnread } from "./bell.ts";
+import { countUnread } from "./inbox.ts";
 
 type Control = Kysely<ControlTables>;
 

@@ -14,7 +14,7 @@ import {
   NotificationsReadAnswer,
   TestAnswer,
 } from "../wire/notification.ts";
-import { countUnread, listNotifications, markRead } from "./bell.ts";
+import type { Send } from "./delivery-worker.ts";
 import {
   addBrowser,
   findDestination,
@@ -22,8 +22,8 @@ import {
   removeDestination,
   switchDestination,
 } from "./destinations.ts";
+import { countUnread, listNotifications, markRead } from "./inbox.ts";
 import { AddressRefused, checkAddress, type OutboundPolicy } from "./outbound.ts";
-import type { Send } from "./sender.ts";
 
 const notificationsDefault = 50;
 const notificationsMax = 200;

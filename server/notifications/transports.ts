@@ -1,10 +1,10 @@
 import type { Kysely } from "kysely";
 import type { Config } from "../config.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import { settled } from "../storage/settings.ts";
+import { getOrCreateSetting } from "../storage/settings.ts";
+import type { NotificationMessage, Send } from "./delivery-worker.ts";
 import { createMailer, renderEventEmail } from "./email.ts";
 import { generateVapid, sendPush } from "./push.ts";
-import type { Notice, Send } from "./sender.ts";
 
 type Transports = {
   transports: { browser: Send; email?: Send | undefined };
@@ -18,11 +18,11 @@ export async function createTransports(
   control: Kysely<ControlTables>,
   baseUrl: string,
 ): Promise<Transports> {
-  const keys = JSON.parse(await settled(control, "vapid", () => JSON.stringify(generateVapid())));
+  const keys = JSON.parse(await getOrCreateSetting(control, "vapid", () => JSON.stringify(generateVapid())));
   // Push services want to know whom to ask about a sender, and some refuse localhost (RFC 8292, section 2.1).
   const subject = baseUrl.startsWith("https:") ? baseUrl : "mailto:tidings@example.com";
   const policy = { allowPrivate: config.allowPrivateAddresses };
-  const urlOf = ({ project, event }: Notice) =>
+  const urlOf = ({ project, event }: NotificationMessage) =>
     project ? `/p/${project.slug}/events/${event.id}` : "/settings";
 
   const browser: Send = async (notice, timeoutMs) => {
@@ -53,13 +53,13 @@ export async function createTransports(
   };
 }
 
-function titleOf({ event }: Notice): string {
+function titleOf({ event }: NotificationMessage): string {
   // An icon that is the name of a file would only be in the way.
   const icon = event.icon && /\p{Extended_Pictographic}/u.test(event.icon) ? `${event.icon} ` : "";
   return icon + event.name;
 }
 
-function bodyOf({ event, project }: Notice): string {
+function bodyOf({ event, project }: NotificationMessage): string {
   const about = [
     event.channelId,
     event.userId,

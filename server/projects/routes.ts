@@ -22,7 +22,7 @@ export function addProjectRoutes(
   }: {
     store: Store;
     keys: { forgetProject: (id: number) => void };
-    streams: { cutProject: (id: number) => void };
+    streams: { disconnectProject: (id: number) => void };
     worker: BackgroundWorker;
   },
 ): void {
@@ -101,7 +101,7 @@ export function addProjectRoutes(
         return startJob(transaction, { projectId: id, kind: "delete-project", accountId: account.id });
       });
       keys.forgetProject(id);
-      streams.cutProject(id);
+      streams.disconnectProject(id);
       worker.wake();
       return { ok: true, job };
     },

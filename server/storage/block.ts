@@ -43,12 +43,12 @@ export function withAny(
 }
 
 /** As they are stored: the ordinal of the first and its millisecond, and the gaps to the others'. */
-export type MomentsRow = { first: number; ms: number; gaps: Uint8Array };
+export type TimestampsRow = { first: number; ms: number; gaps: Uint8Array };
 
 /** Milliseconds of events whose ordinals follow one another. */
-export type Moments = { first: number; ms: Float64Array };
+export type Timestamps = { first: number; ms: Float64Array };
 
-export function momentsIn({ first, ms, gaps }: MomentsRow): Moments {
+export function timestampsIn({ first, ms, gaps }: TimestampsRow): Timestamps {
   const all: number[] = [ms];
   let last = ms;
   for (let at = 0; at < gaps.length; ) {
@@ -65,7 +65,7 @@ export function momentsIn({ first, ms, gaps }: MomentsRow): Moments {
 }
 
 /** The first ordinal from a moment on; the one behind the last where there is none. */
-export function ordinalFrom({ first, ms: all }: Moments, ms: number): number {
+export function ordinalFrom({ first, ms: all }: Timestamps, ms: number): number {
   let [low, high] = [0, all.length];
   while (low < high) {
     const middle = (low + high) >> 1;

@@ -50,7 +50,7 @@ for (const engine of storeEngines) {
           [],
         );
         await keep(store, { projects: 30, audit: 3_650 });
-        await store.events.digest(noPause, nowMs);
+        await store.events.indexBlocks(noPause, nowMs);
       }
       const removed: string[][] = [[], []];
       const counts = [
@@ -82,7 +82,7 @@ for (const engine of storeEngines) {
       expect(snapshots[0]!.deliveries.length).toBeGreaterThan(0);
       expect(snapshots[0]!.texts).not.toContain("old 0");
       // Its id is free again, and what belongs to the new event stays.
-      const again = old.find(({ idSent, notifies }) => idSent && notifies)!;
+      const again = old.find(({ hasClientId, notifies }) => hasClientId && notifies)!;
       const { store } = one;
       expect(await store.events.append(again)).toEqual({ kind: "created", notified: true });
       expect(await store.events.find(one.projectId, again.event.id)).toBe(again.json);
@@ -116,7 +116,7 @@ function history(projectId: number): AcceptedEvent[] {
   const events: AcceptedEvent[] = [];
   const add = (count: number, fromMs: number, channels: string[], note: string) => {
     for (let n = 0; n < count; n++) {
-      const idSent = n % 5 === 0;
+      const hasClientId = n % 5 === 0;
       events.push(
         acceptedEvent({
           projectId,
@@ -126,10 +126,10 @@ function history(projectId: number): AcceptedEvent[] {
             name: `${note} ${n % 7}`,
             userId: n % 3 === 0 ? `${note}-${n % 40}` : `u${n % 20}`,
             tags: { plan: n % 2 ? "pro" : "free", [note]: `${n % 11}` },
-            ...(idSent && { id: Bun.randomUUIDv7() }),
+            ...(hasClientId && { id: Bun.randomUUIDv7() }),
           },
           createdAtMs: fromMs + n * 600_000,
-          idSent,
+          hasClientId,
           notifies: n % 7 === 0,
         }),
       );

@@ -1,5 +1,11 @@
 import { problem } from "../problems.ts";
-import type { AcceptedEvent, RejectedEvent, RejectedRetention, Tie, Verdict } from "./store.ts";
+import type {
+  AcceptedEvent,
+  AppendCompanion,
+  AppendResult,
+  RejectedEvent,
+  RejectedRetention,
+} from "./store.ts";
 
 /** Most events that wait for the writer; more are rejected with 503, so that memory stays bounded. */
 const eventsMax = 50_000;
@@ -12,12 +18,12 @@ const batchEventsMax = 5_000;
 const batchCharactersMax = 8 * 1_024 * 1_024;
 
 type Waiting = (
-  | { event: AcceptedEvent; tied: null; at: number; resolve: (verdict: Verdict, at: number) => void }
-  | { event: null; tied: TiedEvents; at: 0; resolve: (verdicts: Verdict[] | null) => void }
+  | { event: AcceptedEvent; tied: null; at: number; resolve: (verdict: AppendResult, at: number) => void }
+  | { event: null; tied: EventsWithCompanion; at: 0; resolve: (verdicts: AppendResult[] | null) => void }
 ) & { events: number; characters: number; reject: (error: Error, at: number) => void };
 
 /** Events that are stored together, and what is stored with them. */
-export type TiedEvents = { events: readonly AcceptedEvent[]; tie: Tie };
+export type EventsWithCompanion = { events: readonly AcceptedEvent[]; tie: AppendCompanion };
 
 type WaitingRejected = {
   rejected: readonly RejectedEvent[];
@@ -30,15 +36,15 @@ type WaitingRejected = {
 export type Failed = { kind: "failed"; code: string; message: string };
 
 /** Verdicts of events that hold news, by the events' places; the others are plain `created`. */
-export type BatchNews = [index: number, verdict: Verdict | Failed][];
+export type BatchResults = [index: number, verdict: AppendResult | Failed][];
 
 /** What became of a batch: of the events, and of each that are tied. */
-export type BatchAnswer = { news: BatchNews; tied: (Verdict[] | null | Failed)[] };
+export type BatchAnswer = { news: BatchResults; tied: (AppendResult[] | null | Failed)[] };
 
 /** What shares a commit, and how those who wait for it are told. */
 export type Batch = {
   events: AcceptedEvent[];
-  tied: TiedEvents[];
+  tied: EventsWithCompanion[];
   rejected: { events: RejectedEvent[]; keeping: RejectedRetention } | null;
   settle: (answer: BatchAnswer, errorOf: (failed: Failed) => Error) => void;
   fail: (error: Error) => void;
@@ -46,7 +52,7 @@ export type Batch = {
 
 export type OnCreated = (event: AcceptedEvent, notified: boolean) => void;
 
-const created: Verdict = { kind: "created", notified: false };
+const created: AppendResult = { kind: "created", notified: false };
 
 /** What waits for the next commit. */
 export class WriteQueue {
@@ -68,7 +74,7 @@ export class WriteQueue {
   }
 
   /** Throws `overloaded`, as the two below do. */
-  add(event: AcceptedEvent): Promise<Verdict> {
+  add(event: AcceptedEvent): Promise<AppendResult> {
     this.#rejectWhenFull();
     return new Promise((resolve, reject) => {
       const characters = event.json.length;
@@ -77,12 +83,12 @@ export class WriteQueue {
   }
 
   /** Resolves once each of them is settled; those of a commit that failed have its error for a verdict. */
-  addAll(events: readonly AcceptedEvent[]): Promise<(Verdict | Error)[]> {
+  addAll(events: readonly AcceptedEvent[]): Promise<(AppendResult | Error)[]> {
     this.#rejectWhenFull();
     return new Promise((allSettled) => {
-      const verdicts = new Array<Verdict | Error>(events.length);
+      const verdicts = new Array<AppendResult | Error>(events.length);
       let settled = 0;
-      const settle = (verdict: Verdict | Error, at: number) => {
+      const settle = (verdict: AppendResult | Error, at: number) => {
         verdicts[at] = verdict;
         if (++settled === events.length) allSettled(verdicts);
       };
@@ -95,7 +101,7 @@ export class WriteQueue {
   }
 
   /** Events that go into one commit, with what is tied to them. */
-  addTied(events: readonly AcceptedEvent[], tie: Tie): Promise<Verdict[] | null> {
+  addWith(events: readonly AcceptedEvent[], tie: AppendCompanion): Promise<AppendResult[] | null> {
     this.#rejectWhenFull();
     return new Promise((resolve, reject) => {
       const characters = events.reduce((sum, { json }) => sum + json.length, 0);
@@ -123,7 +129,7 @@ export class WriteQueue {
     this.#rejectedEvents = 0;
     this.#rejectedCharacters = 0;
     const events: AcceptedEvent[] = [];
-    const tied: TiedEvents[] = [];
+    const tied: EventsWithCompanion[] = [];
     for (const each of waiting) {
       if (each.tied === null) events.push(each.event);
       else tied.push(each.tied);

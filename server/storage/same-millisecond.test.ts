@@ -1,7 +1,7 @@
 // @engines sqlite, postgres
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Event } from "../event/event.ts";
-import { type Cursor, type EventFilter, holds } from "../event/filter.ts";
+import { type Cursor, type EventFilter, matches } from "../event/filter.ts";
 import { ArrivalClock } from "../event/id.ts";
 import { parseSearch } from "../event/search.ts";
 import { createProject } from "../projects/projects.ts";
@@ -57,15 +57,15 @@ describe.each([...storeEngines])("events of one millisecond on %s", (engine) => 
       number: number,
       ownIds: (number: number) => boolean,
     ) => {
-      const idSent = ownIds(number);
+      const hasClientId = ownIds(number);
       const id = `0197f000-0000-7${hex(number % 7, 3)}-8000-${hex(accepted.length, 12)}`;
       const event = acceptedEvent({
         projectId: project,
         arrival: clock.next(),
         createdAtMs,
-        idSent,
+        hasClientId,
         event: {
-          ...(idSent && { id }),
+          ...(hasClientId && { id }),
           name: number % 2_000 === 7 ? "a b" : "b a",
           channelId: number % 5 === 0 ? "fifth" : "c",
           userId: number % 4 === 0 ? "u" : "",
@@ -129,7 +129,7 @@ describe.each([...storeEngines])("events of one millisecond on %s", (engine) => 
   ];
 
   const expectFound = async ([q, filter]: [string, EventFilter]) => {
-    const expected = all.filter((event) => holds(filter, event));
+    const expected = all.filter((event) => matches(filter, event));
     expect({ q, some: expected.length > 0 }).toEqual({ q, some: q !== "half=3" });
     const ids = expected.map(({ id }) => id);
     const [newestFirst, oldestFirst] = await Promise.all([
@@ -153,7 +153,7 @@ describe.each([...storeEngines])("events of one millisecond on %s", (engine) => 
   });
 
   test("are found in a digest as well", async () => {
-    await store.events.digest(async () => {}, midnight + 3 * dayMs);
+    await store.events.indexBlocks(async () => {}, midnight + 3 * dayMs);
     for (const filter of filters) await expectFound(filter);
     await expectConsistent(place);
   });

@@ -2,7 +2,7 @@ import type { Kysely, Transaction } from "kysely";
 import type { ControlTables } from "./control-tables.ts";
 
 /** A value that is made once for an installation and kept, such as its secret; the first one made stays. */
-export async function settled(
+export async function getOrCreateSetting(
   control: Kysely<ControlTables>,
   name: string,
   make: () => string,
@@ -23,7 +23,7 @@ export async function settled(
  * Waits until no other transaction is alone under this name, also on another node, and keeps others out until this one ends: for what
  * is decided by what is there.
  */
-export async function alone(transaction: Transaction<ControlTables>, name: string): Promise<void> {
+export async function withLock(transaction: Transaction<ControlTables>, name: string): Promise<void> {
   await transaction
     .insertInto("settings")
     .values({ name: `alone: ${name}`, value: "" })

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { csvRow } from "../event/csv.ts";
 import type { Event } from "../event/event.ts";
-import { ArrivalClock, compareMoments, type Moment } from "../event/id.ts";
+import { ArrivalClock, type ArrivalStamp, compareStamps } from "../event/id.ts";
 import { parseSearch } from "../event/search.ts";
 import { createProject } from "../projects/projects.ts";
 import { acceptedEvent } from "../testing/accepted-event.ts";
@@ -52,7 +52,7 @@ for (const engine of stores) {
         arrival: clock.next(),
         event: { ...event, channelId: channel },
         createdAtMs,
-        idSent: event.id !== undefined,
+        hasClientId: event.id !== undefined,
         notifies,
       });
     }
@@ -193,7 +193,7 @@ for (const engine of stores) {
       for (let n = 0; n < 20; n++) await append(projectId, { userId: n % 2 ? "gone" : "kept" });
       await store.events.remove({ projectId, userId: "gone" }, 100);
       const before = await store.events.page(all(projectId), 100);
-      expect(await store.events.scrub(noPause, ["gone"])).toEqual({ copies: 0 });
+      expect(await store.events.purge(noPause, ["gone"])).toEqual({ copies: 0 });
       await store.events.shrink(noPause);
       expect(await store.events.page(all(projectId), 100)).toEqual(before);
       expect(before.events).toHaveLength(10);
@@ -293,7 +293,7 @@ for (const engine of stores) {
         const projectId = await newProject();
         const known = await append(projectId, { id: Bun.randomUUIDv7() });
         const events = [make(projectId), make(projectId, { id: known.event.id })];
-        const verdicts = await store.events.appendTied(events, idempotency("[]"));
+        const verdicts = await store.events.appendWith(events, idempotency("[]"));
         expect(verdicts).toEqual([
           { kind: "created", notified: false },
           { kind: "duplicate", json: known.json },
@@ -305,12 +305,12 @@ for (const engine of stores) {
 
       test("an Idempotency-Key that is past its time is replaced, and others of its age go", async () => {
         const projectId = await newProject();
-        await store.events.appendTied([make(projectId)], idempotency("old"));
+        await store.events.appendWith([make(projectId)], idempotency("old"));
         await store.control.updateTable("idempotencyKeys").set({ createdAt: 0 }).execute();
-        await store.events.appendTied([make(projectId)], { ...idempotency("new"), key: "l" });
+        await store.events.appendWith([make(projectId)], { ...idempotency("new"), key: "l" });
         expect(await keysOf(projectId)).toMatchObject([{ key: "l" }]);
         await store.control.updateTable("idempotencyKeys").set({ createdAt: 0 }).execute();
-        await store.events.appendTied([make(projectId)], { ...idempotency("newer"), key: "l" });
+        await store.events.appendWith([make(projectId)], { ...idempotency("newer"), key: "l" });
         expect(await keysOf(projectId)).toMatchObject([{ key: "l", draft: "newer" }]);
       });
 
@@ -318,11 +318,11 @@ for (const engine of stores) {
         const projectId = await newProject();
         const verdicts = await Promise.all(
           ["a", "b", "c"].map((draft) =>
-            store.events.appendTied([make(projectId), make(projectId)], idempotency(draft)),
+            store.events.appendWith([make(projectId), make(projectId)], idempotency(draft)),
           ),
         );
         expect(verdicts.filter((verdict) => verdict !== null)).toHaveLength(1);
-        expect(await store.events.appendTied([make(projectId)], idempotency("d"))).toBeNull();
+        expect(await store.events.appendWith([make(projectId)], idempotency("d"))).toBeNull();
         const draft = ["a", "b", "c"][verdicts.findIndex((verdict) => verdict !== null)];
         expect(await keysOf(projectId)).toMatchObject([{ draft }]);
         expect(await streamed(all(projectId))).toHaveLength(2);
@@ -334,9 +334,9 @@ for (const engine of stores) {
         const [rejected] = await rejectedOf(projectId);
         expect(rejected!.body).toBe("{\0}");
         const tie = { kind: "replay", rejectedId: rejected!.id } as const;
-        expect(await store.events.appendTied([make(another)], tie)).toBeNull();
+        expect(await store.events.appendWith([make(another)], tie)).toBeNull();
         const verdicts = await Promise.all(
-          Array.from({ length: 5 }, () => store.events.appendTied([make(projectId)], tie)),
+          Array.from({ length: 5 }, () => store.events.appendWith([make(projectId)], tie)),
         );
         expect(verdicts.filter((verdict) => verdict !== null)).toHaveLength(1);
         expect(await rejectedOf(projectId)).toEqual([]);
@@ -427,7 +427,7 @@ for (const engine of stores) {
     describe("what arrived after a moment", () => {
       test("comes in the order of arrival, dated or not, in pages without gap or double", async () => {
         const projectId = await newProject();
-        const start: Moment = clock.next();
+        const start: ArrivalStamp = clock.next();
         const events = Array.from({ length: 230 }, (_, n) =>
           make(projectId, n % 3 ? {} : { createdAtMs: n % 2 ? day + n : Date.now() + 3_600_000 }),
         );
@@ -436,7 +436,7 @@ for (const engine of stores) {
         for (let after = start; ; ) {
           const page = await store.events.arrivedAfter(projectId, after, 50);
           for (const { arrival, json } of page) {
-            expect(compareMoments(arrival, after)).toBeGreaterThan(0);
+            expect(compareStamps(arrival, after)).toBeGreaterThan(0);
             after = arrival;
             seen.push(json);
           }
@@ -447,7 +447,7 @@ for (const engine of stores) {
 
       test("comes in shorter pages where it is long", async () => {
         const projectId = await newProject();
-        let after: Moment = clock.next();
+        let after: ArrivalStamp = clock.next();
         const events: AcceptedEvent[] = [];
         for (let n = 0; n < 7; n++) {
           events.push(await append(projectId, { tags: { long: "x".repeat(n === 3 ? 2_000_000 : 400_000) } }));
@@ -491,7 +491,7 @@ for (const engine of stores) {
       ];
       await Promise.all(events.map((event) => store.events.append(event)));
       const tied = [make(projectId), make(projectId)];
-      await store.events.appendTied(tied, { kind: "idempotency", key: "f", bodyHash: "", draft: "[]" });
+      await store.events.appendWith(tied, { kind: "idempotency", key: "f", bodyHash: "", draft: "[]" });
       await store.events.appendAll([make(999_999)]);
       const expected = [...events.filter(({ event }) => event.id !== known.event.id), ...tied];
       for (const until = Date.now() + 5_000; told.length < expected.length && Date.now() < until; )
@@ -621,11 +621,11 @@ for (const engine of stores) {
       await store.close();
       await open();
       expect(await store.events.lastArrival()).toEqual(last);
-      expect(compareMoments(clock.next(), last)).toBeGreaterThan(0);
+      expect(compareStamps(clock.next(), last)).toBeGreaterThan(0);
       for (const event of events) expect(await store.events.find(projectId, event.event.id)).toBe(event.json);
       // Also where the machine's clock was set back meanwhile.
       const late = new ArrivalClock(await store.events.lastArrival(), { now: () => day });
-      expect(compareMoments(late.next(), last)).toBeGreaterThan(0);
+      expect(compareStamps(late.next(), last)).toBeGreaterThan(0);
     });
 
     test("the last arrival is found among events that clients dated, whichever came last", async () => {

@@ -2,7 +2,7 @@ import type { Kysely, Selectable } from "kysely";
 import type { DeletedEvents, Event } from "../event/event.ts";
 import type { EventForm } from "../event/event-form.ts";
 import type { Cursor, EventFilter } from "../event/filter.ts";
-import type { Moment } from "../event/id.ts";
+import type { ArrivalStamp } from "../event/id.ts";
 import type { ControlTables } from "./control-tables.ts";
 
 /** An event that was checked and is ready to be stored. */
@@ -14,13 +14,13 @@ export type AcceptedEvent = {
   /** Its tokens in the index, where they are made already (`tokensFor`). */
   tokens?: string;
   /** The client made the id: it may be here already. */
-  idSent: boolean;
+  hasClientId: boolean;
   /** Milliseconds since 1970. */
   createdAtMs: number;
   /** `createdAtMs` is not the arrival's: the client said when it happened, or the clock was ahead once and arrivals still are. */
-  dated: boolean;
+  hasClientTimestamp: boolean;
   /** Its place in the order in which events came. */
-  arrival: Moment;
+  arrival: ArrivalStamp;
   /** When it came, as the clock showed it; milliseconds since 1970, never later than the arrival. */
   receivedMs: number;
   /** Deliveries are to be made for it. */
@@ -30,14 +30,14 @@ export type AcceptedEvent = {
 };
 
 /** What became of an event. Of a duplicate, the JSON of the event that was there before. */
-export type Verdict =
+export type AppendResult =
   | { kind: "created"; notified: boolean }
   | { kind: "duplicate"; json: string }
   /** A million events carry the same `createdAt` to the millisecond; there is no place for another. */
-  | { kind: "crowded" };
+  | { kind: "timestampFull" };
 
 /** What is committed in one transaction with events. */
-export type Tie =
+export type AppendCompanion =
   /** A request's `Idempotency-Key`, with what its answer is made from beside the verdicts. */
   | { kind: "idempotency"; key: string; bodyHash: string; draft: string }
   /** A rejected event that is recorded after all, and leaves the list of those. */
@@ -127,7 +127,7 @@ export type Page = { events: string[]; next: Cursor | null };
 /** Texts that a project's events have: names, users, keys of tags, or the values of one key. */
 export type KnownTexts = { kind: "name" | "user" | "key" } | { kind: "value"; key: string };
 
-export type ArrivedEvent = { arrival: Moment; json: string };
+export type ArrivedEvent = { arrival: ArrivalStamp; json: string };
 
 /** An event that arrived, on this node or on another. */
 export type Arrival = Pick<AcceptedEvent, "projectId" | "event" | "json" | "arrival">;
@@ -139,9 +139,9 @@ export type Follower = {
   /** An event is durable; they come in the order of arrival, on whichever node. */
   arrived: (event: Arrival, notified: boolean) => void;
   /** All that arrived up to here was told. */
-  reached: (moment: Moment) => void;
+  reached: (moment: ArrivalStamp) => void;
   /** So much arrived up to here that it is not told. */
-  skipped: (moment: Moment) => void;
+  skipped: (moment: ArrivalStamp) => void;
   /** Events of a project were deleted, on whichever node. */
   deleted: (projectId: number, deleted: DeletedEvents) => void;
 };
@@ -154,18 +154,18 @@ export interface EventStore {
    *
    * Throws the problems `overloaded`, `storage-full` and `storage-unavailable`.
    */
-  append(event: AcceptedEvent): Promise<Verdict>;
+  append(event: AcceptedEvent): Promise<AppendResult>;
   /**
    * The same for events that came together. They may be in several commits: those of one that failed have its error for a
    * verdict. Verdicts are in the events' order. Throws `overloaded`.
    */
-  appendAll(events: readonly AcceptedEvent[]): Promise<(Verdict | Error)[]>;
+  appendAll(events: readonly AcceptedEvent[]): Promise<(AppendResult | Error)[]>;
   /**
    * Stores events of one project and what is tied to them in one transaction. Events that are all crowded out leave the tie
    * undone. Gives null, and stores nothing, where the rejected event to be replayed is not there any more, or the key has been stored
    * within its time.
    */
-  appendTied(events: readonly AcceptedEvent[], tie: Tie): Promise<Verdict[] | null>;
+  appendWith(events: readonly AcceptedEvent[], tie: AppendCompanion): Promise<AppendResult[] | null>;
   /**
    * Keeps events that were rejected, and drops those that are too many or too old. Under a flood of them some are not kept:
    * those who sent them are told of the rejection all the same.
@@ -181,7 +181,7 @@ export interface EventStore {
   /** The JSON of one event, or null. */
   find(projectId: number, id: string): Promise<string | null>;
   /** Up to `limit` events that arrived after a moment, in the order of arrival; fewer where they are long, none at the end. */
-  arrivedAfter(projectId: number, moment: Moment, limit: number): Promise<ArrivedEvent[]>;
+  arrivedAfter(projectId: number, moment: ArrivalStamp, limit: number): Promise<ArrivedEvent[]>;
   /** Tells of what arrives from now on, until the store is closed. There is one follower. */
   follow(follower: Follower): Promise<void>;
   /** Tells the followers of all nodes that events were deleted. It does not fail: a node that can't be reached is not told. */
@@ -219,7 +219,7 @@ export interface EventStore {
    */
   removeExpired(nowMs: number, pause: Pause, onRemoved: (ids: string[]) => void): Promise<number>;
   /** Brings what makes searches quick beside the index up to date, in small steps; the newest events first. */
-  digest(pause: Pause, nowMs: number): Promise<void>;
+  indexBlocks(pause: Pause, nowMs: number): Promise<void>;
   /** Gives the space of what was removed back to the disk, in small steps. */
   shrink(pause: Pause): Promise<void>;
   /**
@@ -228,14 +228,14 @@ export interface EventStore {
    *
    * @param userIds - whose events were removed: what is left of the ids by chance is looked for
    */
-  scrub(pause: Pause, userIds?: string[]): Promise<{ copies: number }>;
+  purge(pause: Pause, userIds?: string[]): Promise<{ copies: number }>;
   /**
    * Answers while events can be read and stored; throws what the engine says where they can't, and `storage-damaged` once damage was
    * found.
    */
   ping(): Promise<void>;
   /** The moment of the newest arrival, or null in an empty store. */
-  lastArrival(): Promise<Moment | null>;
+  lastArrival(): Promise<ArrivalStamp | null>;
 }
 
 /**
@@ -272,5 +272,5 @@ export type StoreWatch = {
   /** What takes a while at the start, such as a migration, when it begins and when it is done. */
   onInfo: (message: string, fields: Record<string, unknown>) => void;
   /** How long it is waited for. */
-  patienceMs: number;
+  connectTimeoutMs: number;
 };

@@ -10,7 +10,7 @@ type Fields = {
   /** Where the client said when it happened. */
   createdAtMs?: number | undefined;
   /** Whether the client made the id. */
-  idSent?: boolean;
+  hasClientId?: boolean;
   notifies?: boolean;
 };
 
@@ -20,7 +20,7 @@ export function acceptedEvent({
   arrival,
   event: said = {},
   createdAtMs: saidMs,
-  idSent = false,
+  hasClientId = false,
   notifies = false,
 }: Fields): AcceptedEvent {
   const createdAtMs = saidMs ?? arrival.ms;
@@ -36,6 +36,16 @@ export function acceptedEvent({
     createdAt: new Date(createdAtMs).toISOString(),
   };
   const json = JSON.stringify(event);
-  const dated = saidMs !== undefined;
-  return { projectId, event, json, idSent, createdAtMs, dated, arrival, receivedMs: arrival.ms, notifies };
+  const hasClientTimestamp = saidMs !== undefined;
+  return {
+    projectId,
+    event,
+    json,
+    hasClientId,
+    createdAtMs,
+    hasClientTimestamp,
+    arrival,
+    receivedMs: arrival.ms,
+    notifies,
+  };
 }

@@ -31,7 +31,7 @@ export const testWatch: StoreWatch = {
   onError: () => {},
   onWarning: () => {},
   onWaiting: () => {},
-  patienceMs: 10_000,
+  connectTimeoutMs: 10_000,
 };
 
 /** Where a test keeps what it stores: a directory of its own, and on PostgreSQL a database as well. */

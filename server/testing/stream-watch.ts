@@ -1,6 +1,6 @@
 import { expect } from "bun:test";
 import type { Event } from "../event/event.ts";
-import { compareMoments, parseMomentToken } from "../event/id.ts";
+import { compareStamps, parseStampToken } from "../event/id.ts";
 import { openStream } from "./event-stream.ts";
 import type { Target } from "./mixed-load.ts";
 
@@ -62,10 +62,8 @@ export async function watchStream(targets: readonly Target[], first: number) {
       const missing = events.filter(({ id }) => !known.has(id)).length;
       const doubled = ids.length - known.size;
       const strange = ids.filter((id) => !wanted.has(id)).length;
-      const moments = told.map(({ arrival }) => parseMomentToken(arrival)!);
-      const late = moments.filter(
-        (moment, n) => n > 0 && compareMoments(moments[n - 1]!, moment) >= 0,
-      ).length;
+      const moments = told.map(({ arrival }) => parseStampToken(arrival)!);
+      const late = moments.filter((moment, n) => n > 0 && compareStamps(moments[n - 1]!, moment) >= 0).length;
       expect({ missing, doubled, strange, late }).toEqual({ missing: 0, doubled: 0, strange: 0, late: 0 });
     },
   };

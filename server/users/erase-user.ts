@@ -1,7 +1,7 @@
 import { type JobContext, removeAll } from "../background/job-context.ts";
 import { addToReceipt, changeJob, forgetSubject, type JobDetail, type JobRow } from "../background/jobs.ts";
 import { type Event, NewEvent } from "../event/event.ts";
-import type { Verdict } from "../storage/store.ts";
+import type { AppendResult } from "../storage/store.ts";
 
 /** Rows that are looked through at a time; bodies of rejected events may be long. */
 const rejectedRows = 20;
@@ -39,7 +39,7 @@ export async function eraseUser(work: JobContext, job: JobRow): Promise<void> {
 export async function eraseTraces(work: JobContext, jobs: JobRow[]): Promise<void> {
   const { control, events } = work.store;
   const userIds = jobs.map(subjectOf).filter((userId) => userId !== undefined);
-  const { copies } = await events.scrub(work.pause, userIds);
+  const { copies } = await events.purge(work.pause, userIds);
   for (const { id } of jobs) {
     await control.transaction().execute(async (transaction) => {
       await addToReceipt(transaction, id, { erasedCopies: copies });
@@ -48,7 +48,7 @@ export async function eraseTraces(work: JobContext, jobs: JobRow[]): Promise<voi
     await work.pause();
   }
   // The jobs themselves were the last places that named the users.
-  await events.scrub(work.pause);
+  await events.purge(work.pause);
 }
 
 function subjectOf(job: JobRow): string | undefined {
@@ -144,7 +144,7 @@ function tells({ draft, verdicts }: { draft: string; verdicts: string }, userId:
     ? drafted.some((item) => typeof item === "object" && JSON.stringify(item).includes(escaped(userId)))
     : drafted.userId === userId;
   if (isShown) return true;
-  return (JSON.parse(verdicts) as Verdict[]).some(
+  return (JSON.parse(verdicts) as AppendResult[]).some(
     (verdict) => verdict.kind === "duplicate" && (JSON.parse(verdict.json) as Event).userId === userId,
   );
 }

@@ -1,4 +1,4 @@
-import type { Ask } from "./ask.ts";
+import type { Query } from "./query.ts";
 
 /** A partition of fewer bytes is quick to search, however it is searched. */
 const bytesMin = 1_048_576;
@@ -6,7 +6,7 @@ const bytesMin = 1_048_576;
 const analyzeMs = 120_000;
 
 /** Makes the function that has statistics made of partitions that have none yet: autovacuum comes a minute later, and until then searches take the wrong way. */
-export function createAnalyze(ask: Ask) {
+export function createAnalyze(ask: Query) {
   return async function analyze(): Promise<void> {
     const partitions = await ask<{ name: string }>(
       `SELECT quote_ident(relname) AS name FROM pg_inherits JOIN pg_class ON oid = inhrelid

@@ -1,15 +1,15 @@
-import { compareMoments, type Moment, momentOfId } from "../../event/id.ts";
+import { type ArrivalStamp, compareStamps, stampOfId } from "../../event/id.ts";
 import { tokensFor } from "../../event/tokens.ts";
 import { limits } from "../../limits.ts";
 import { CountedNames } from "../counted-names.ts";
-import { Counts } from "../counts.ts";
+import { CounterDeltas } from "../counter-deltas.ts";
 import { bodyOf, jsonOf } from "../event-row.ts";
-import type { TiedEvents } from "../queue.ts";
-import type { AcceptedEvent, Verdict } from "../store.ts";
+import type { EventsWithCompanion } from "../queue.ts";
+import type { AcceptedEvent, AppendResult } from "../store.ts";
 import { arrivals, bigints, integers, texts, uuids } from "./arrays.ts";
 import { movedOn } from "./arrival.ts";
-import type { Ask } from "./ask.ts";
 import type { Partitions } from "./partitions.ts";
+import type { Query } from "./query.ts";
 import { timedTokens } from "./tokens.ts";
 import type { NewTexts } from "./vocabulary.ts";
 
@@ -17,12 +17,12 @@ import type { NewTexts } from "./vocabulary.ts";
 const appendMs = 5_000;
 
 /** Events that are stored in one transaction: of some, all or none. */
-export type Unit = { events: readonly AcceptedEvent[]; tied: TiedEvents | null };
+export type Unit = { events: readonly AcceptedEvent[]; tied: EventsWithCompanion | null };
 
 /** What was committed, between the arrival before it and its own last one, and by how many places its arrivals were moved on. */
 export type Commit = {
-  before: Moment;
-  last: Moment;
+  before: ArrivalStamp;
+  last: ArrivalStamp;
   shift: number;
   created: { event: AcceptedEvent; notified: boolean }[];
 };
@@ -53,8 +53,8 @@ type Row = {
     | null;
 };
 
-const created: Verdict = { kind: "created", notified: false };
-const createdAndNotified: Verdict = { kind: "created", notified: true };
+const created: AppendResult = { kind: "created", notified: false };
+const createdAndNotified: AppendResult = { kind: "created", notified: true };
 
 /**
  * Makes the function that stores units in one transaction, and waits until that is durable. It gives the verdicts of each, or null for
@@ -62,12 +62,12 @@ const createdAndNotified: Verdict = { kind: "created", notified: true };
  *
  * @param node - who this is, among those that are told of the commit
  */
-export function createAppend(ask: Ask, node: string, partitions: Partitions, newTexts: NewTexts) {
+export function createAppend(ask: Query, node: string, partitions: Partitions, newTexts: NewTexts) {
   const names = new CountedNames();
 
   return async function append(
     units: readonly Unit[],
-  ): Promise<{ verdicts: (Verdict[] | null)[]; commit: Commit }> {
+  ): Promise<{ verdicts: (AppendResult[] | null)[]; commit: Commit }> {
     const entries = inOrderOfArrival(units);
     const missing = entries.filter(({ event }) => !partitions.holds(event.createdAtMs));
     if (missing.length > 0) await partitions.make(missing.map(({ event }) => event.createdAtMs));
@@ -75,7 +75,7 @@ export function createAppend(ask: Ask, node: string, partitions: Partitions, new
     const events = entries.map(({ event }) => event);
     const tokens = events.map((event) => timedTokens(event.projectId, tokensFor(event), event.createdAtMs));
     const fresh = newTexts.among(events);
-    const counts = new Counts();
+    const counts = new CounterDeltas();
     let allFlags = 0;
     const projects = new Set<number>();
     let [fromMs, toMs] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
@@ -103,7 +103,7 @@ export function createAppend(ask: Ask, node: string, partitions: Partitions, new
       in_bodies: texts(events.map(({ json }) => bodyOf(json))),
       in_tokens: texts(tokens),
       in_flags: integers(events.map(flagsOf)),
-      in_id_ms: bigints(events.map(({ idSent, event }) => (idSent ? momentOfId(event.id).ms : 0))),
+      in_id_ms: bigints(events.map(({ hasClientId, event }) => (hasClientId ? stampOfId(event.id).ms : 0))),
       in_all_flags: allFlags,
       in_tie_of: integers(entries.map(({ tieOf }) => tieOf)),
       in_ties: tiesOf(units),
@@ -127,8 +127,8 @@ export function createAppend(ask: Ask, node: string, partitions: Partitions, new
     const { before_ms, before_sequence, shift, cuts, news } = row!;
     newTexts.stored(fresh, cuts);
 
-    const verdicts = units.map(({ events }): Verdict[] | null =>
-      new Array<Verdict>(events.length).fill(created),
+    const verdicts = units.map(({ events }): AppendResult[] | null =>
+      new Array<AppendResult>(events.length).fill(created),
     );
     const isCreated = new Array<boolean>(entries.length).fill(true);
     for (const item of news ?? []) {
@@ -162,11 +162,11 @@ function inOrderOfArrival(units: readonly Unit[]): Entry[] {
     const tieOf = tied ? ++ties : 0;
     for (let at = 0; at < events.length; at++) entries.push({ event: events[at]!, unit, at, tieOf });
   });
-  return entries.sort((a, b) => compareMoments(a.event.arrival, b.event.arrival));
+  return entries.sort((a, b) => compareStamps(a.event.arrival, b.event.arrival));
 }
 
-function flagsOf({ idSent, dated, notifies, wasNotified }: AcceptedEvent): number {
-  return (idSent ? 1 : 0) | (dated ? 2 : 0) | (notifies ? 4 : 0) | (wasNotified ? 8 : 0);
+function flagsOf({ hasClientId, hasClientTimestamp, notifies, wasNotified }: AcceptedEvent): number {
+  return (hasClientId ? 1 : 0) | (hasClientTimestamp ? 2 : 0) | (notifies ? 4 : 0) | (wasNotified ? 8 : 0);
 }
 
 /** What is tied to the units, as JSON. */

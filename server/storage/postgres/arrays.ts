@@ -2,7 +2,7 @@
  * Arrays as PostgreSQL sends them itself (https://www.postgresql.org/docs/current/protocol-message-formats.html, `array_send` in its source):
  * as texts, each quote and backslash in thousands of events would be escaped here and unescaped there.
  */
-import type { Moment } from "../../event/id.ts";
+import type { ArrivalStamp } from "../../event/id.ts";
 
 const oids = { int4: 23, int8: 20, text: 25, uuid: 2_950, bytea: 17 } as const;
 const headBytes = 20;
@@ -32,7 +32,7 @@ export function bigints(values: readonly number[]): Buffer {
 }
 
 /** `bigint[]` of moments, as columns of arrivals have them */
-export function arrivals(moments: readonly Moment[]): Buffer {
+export function arrivals(moments: readonly ArrivalStamp[]): Buffer {
   return longs(moments, ({ ms, sequence }) => [Math.floor(ms / 4_096), (ms % 4_096) * 2 ** 20 + sequence]);
 }
 

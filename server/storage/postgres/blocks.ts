@@ -2,17 +2,17 @@ import {
   type Block,
   changedMax,
   type Digests,
-  type Moments,
-  type MomentsRow,
-  momentsIn,
   ordinalFrom,
+  type Timestamps,
+  type TimestampsRow,
+  timestampsIn,
   withAny,
 } from "../block.ts";
-import { momentsInRow } from "../digest-draft.ts";
+import { momentsInRow } from "../block-builder.ts";
 import { entryBytes, Kept } from "../kept.ts";
 import { bigints, integers, texts } from "./arrays.ts";
-import type { Ask } from "./ask.ts";
-import type { MsRange } from "./place.ts";
+import type { Query } from "./query.ts";
+import type { MsRange } from "./scan-cursor.ts";
 
 export type StoredBlock = Block & { id: number };
 
@@ -29,10 +29,10 @@ const keptBytes = 32 * 1_024 * 1_024;
 /** What a reader asks of digests. Where one was deleted meanwhile, it is as if it knew no token. */
 export type Blocks = ReturnType<typeof createBlocks>;
 
-export function createBlocks(ask: Ask) {
+export function createBlocks(ask: Query) {
   // A block's id stands for no other, and its digest does not change: what was read once holds for as long as the block is there.
   const keptTokens = new Kept<Map<number, Uint8Array | null>>(keptBytes);
-  const keptMoments = new Kept<Moments>(keptBytes / 4);
+  const keptMoments = new Kept<Timestamps>(keptBytes / 4);
 
   /** The blocks that overlap a range of time, whose digests are of use, in order, some at a time. */
   async function* between(
@@ -96,7 +96,7 @@ export function createBlocks(ask: Ask) {
 
   /** When some events happened; null for those of a block that was deleted meanwhile. */
   async function momentsOf(entries: Entry[]): Promise<(number | null)[]> {
-    const rows = new Map<string, { id: number; first: number; moments: Moments | undefined }>();
+    const rows = new Map<string, { id: number; first: number; moments: Timestamps | undefined }>();
     const keys = entries.map(({ block: { id }, ordinal }) => {
       const first = ordinal - (ordinal % momentsInRow);
       const key = `${id} ${first}`;
@@ -115,8 +115,8 @@ export function createBlocks(ask: Ask) {
     return entries.map(({ ordinal }, at) => rows.get(keys[at]!)!.moments?.ms[ordinal % momentsInRow] ?? null);
   }
 
-  function keep({ block, gaps, ...row }: StoredMoments): Moments {
-    const moments = momentsIn({ ...row, gaps: bytesOf(gaps) });
+  function keep({ block, gaps, ...row }: StoredMoments): Timestamps {
+    const moments = timestampsIn({ ...row, gaps: bytesOf(gaps) });
     keptMoments.add(`${block} ${row.first}`, moments, moments.ms.byteLength);
     return moments;
   }
@@ -167,7 +167,7 @@ export function createBlocks(ask: Ask) {
   };
 }
 
-type StoredMoments = Omit<MomentsRow, "gaps"> & { block: number; gaps: string };
+type StoredMoments = Omit<TimestampsRow, "gaps"> & { block: number; gaps: string };
 
 function bytesOf(hex: string): Uint8Array {
   return new Uint8Array(Buffer.from(hex, "hex"));

@@ -1,18 +1,18 @@
 import type { Event } from "../../event/event.ts";
-import { holds } from "../../event/filter.ts";
+import { matches } from "../../event/filter.ts";
 import { type Term, textOf, token } from "../../event/tokens.ts";
 import { limits } from "../../limits.ts";
-import { partsOf, type Range, valueIn } from "../counted.ts";
+import { counterRangesOf, type Range, valueIn } from "../counter-ranges.ts";
 import { jsonOf, userIdIn } from "../event-row.ts";
+import { Buckets, Histogram, TooManyValuesError } from "../histogram.ts";
 import type { CountQuery, Counts, Split } from "../store.ts";
-import { Buckets, Tally, TooManyValuesError } from "../tally.ts";
-import type { Ask } from "./ask.ts";
 import type { Blocks } from "./blocks.ts";
-import { createCountDigested } from "./digest-count.ts";
+import { createCountDigested } from "./count-blocks.ts";
 import { type Match, matchOf, queryOfTokens } from "./match.ts";
 import type { Row } from "./page.ts";
-import { withinOf } from "./place.ts";
+import type { Query } from "./query.ts";
 import type { createRead } from "./read.ts";
+import { withinOf } from "./scan-cursor.ts";
 import { tokensFrom } from "./vocabulary.ts";
 
 const hourMs = 3_600_000;
@@ -23,13 +23,13 @@ const rowsOfRun = 2_000;
 const termsMax = 1_000;
 
 /** A count under way: what was asked, and what was found. */
-type Work = CountQuery & { match: Match; buckets: Buckets; all: number[]; tally: Tally };
+type Work = CountQuery & { match: Match; buckets: Buckets; all: number[]; tally: Histogram };
 
 /**
  * Makes the function that counts events. What the counters hold is not counted again: they serve for whole hours of channels
  * and names. Else digests do, and in time that is in none the database groups the events themselves.
  */
-export function createCount(ask: Ask, { readPage }: ReturnType<typeof createRead>, blocks: Blocks) {
+export function createCount(ask: Query, { readPage }: ReturnType<typeof createRead>, blocks: Blocks) {
   const countDigested = createCountDigested(blocks);
 
   return async function count(query: CountQuery): Promise<Counts | null> {
@@ -40,10 +40,10 @@ export function createCount(ask: Ask, { readPage }: ReturnType<typeof createRead
       match: matchOf(query.projectId, query.filter),
       buckets,
       all,
-      tally: new Tally(),
+      tally: new Histogram(),
     };
     try {
-      for (const part of partsOf(query, await partialHours(query))) {
+      for (const part of counterRangesOf(query, await partialHours(query))) {
         if (part.isCounted && query.split?.by !== "tag") await addCounted(work, part);
         else if (work.match.isExact) await addDigested(work, part);
         else await addRows(work, part);
@@ -203,7 +203,7 @@ export function createCount(ask: Ask, { readPage }: ReturnType<typeof createRead
   async function addRows(work: Work, range: Range): Promise<void> {
     await forEachRow(work, range, (row) => {
       const event = eventOf(row);
-      if (!holds(work.filter, event)) return;
+      if (!matches(work.filter, event)) return;
       add(work, work.split && valueIn(event, work.split), work.buckets.of(row.ms), 1);
     });
   }
@@ -223,7 +223,7 @@ export function createCount(ask: Ask, { readPage }: ReturnType<typeof createRead
     }
     const seen = new Set<string>();
     await forEachRow(work, range, (row) => {
-      if (holds(filter, eventOf(row))) seen.add(userIdIn(row.body));
+      if (matches(filter, eventOf(row))) seen.add(userIdIn(row.body));
     });
     seen.delete("");
     return seen.size;

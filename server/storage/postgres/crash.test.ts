@@ -173,7 +173,7 @@ test("an answer that is kept under a key is durable as soon as it can be read", 
   await node.events.append(make());
   const letGo = await holdWaits();
   const tie = { kind: "idempotency", key: "k", bodyHash: "", draft: "[]" } as const;
-  await node.events.appendTied([make()], tie);
+  await node.events.appendWith([make()], tie);
   expect(await ask("SELECT FROM idempotency_keys WHERE key = 'k'")).toBe(1);
   await crash();
   expect(await ask("SELECT FROM idempotency_keys WHERE key = 'k'")).toBe(1);

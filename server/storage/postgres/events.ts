@@ -1,19 +1,19 @@
 import pg from "pg";
 import type { EventStore } from "../store.ts";
 import { createAnalyze } from "./analyze.ts";
-import { createAsk } from "./ask.ts";
 import { createBlocks } from "./blocks.ts";
+import { createBuildBlocks } from "./build-blocks.ts";
 import { createCount } from "./count.ts";
-import { createDigest } from "./digest-build.ts";
+import { createDeleteEvents } from "./delete-events.ts";
+import { createExpirePartitions } from "./expire-partitions.ts";
 import { Feed } from "./feed.ts";
-import { createForget } from "./forget.ts";
 import { createKnownTexts } from "./known-texts.ts";
-import { createMonths } from "./months.ts";
 import { scannedRowsUsual } from "./page.ts";
 import { Partitions } from "./partitions.ts";
 import { connectionSettings, type DatabaseAddress, openPool } from "./pool.ts";
+import { createPurge } from "./purge.ts";
+import { createQuery } from "./query.ts";
 import { createRead } from "./read.ts";
-import { createScrub } from "./scrub.ts";
 import { batchesMax, Writer } from "./writer.ts";
 
 /** Longest that a read may take by default. */
@@ -37,16 +37,16 @@ export async function createPostgresEvents({
 }: Options): Promise<EventStore & { close: () => Promise<void> }> {
   const node = crypto.randomUUID();
   const writing = openPool({ ...address, connections: batchesMax + 1 }, onError);
-  const ask = createAsk(pool, readMs);
-  const askWriting = createAsk(writing, readMs);
+  const ask = createQuery(pool, readMs);
+  const askWriting = createQuery(writing, readMs);
   const blocks = createBlocks(ask);
   const read = createRead(ask, blocks, Math.min(scannedRowsUsual, blockEvents));
   const texts = createKnownTexts(ask);
   const analyze = createAnalyze(ask);
-  const digest = createDigest(ask, blockEvents);
-  const forget = createForget(ask, read);
-  const months = createMonths(ask);
-  const scrub = createScrub(ask);
+  const digest = createBuildBlocks(ask, blockEvents);
+  const forget = createDeleteEvents(ask, read);
+  const months = createExpirePartitions(ask);
+  const scrub = createPurge(ask);
   const feed = new Feed({
     ask,
     connect: () => new pg.Client(connectionSettings(address)),
@@ -65,7 +65,7 @@ export async function createPostgresEvents({
   return {
     append: (event) => writer.append(event),
     appendAll: (events) => writer.appendAll(events),
-    appendTied: (events, tie) => writer.appendTied(events, tie),
+    appendWith: (events, tie) => writer.appendTied(events, tie),
     keepRejected: (rejected, keeping) => writer.keepRejected(rejected, keeping),
     page: read.page,
     stream: read.stream,
@@ -83,11 +83,11 @@ export async function createPostgresEvents({
     removeEmptyChannel: forget.removeEmptyChannel,
     removeExpired: months.removeExpired,
     shrink: scrub.shrink,
-    async digest(pause, nowMs) {
+    async indexBlocks(pause, nowMs) {
       await analyze();
       await digest(pause, nowMs);
     },
-    async scrub(pause, userIds = []) {
+    async purge(pause, userIds = []) {
       // What was taken out and is not cleared yet still holds what is to vanish.
       await months.clear(pause);
       await scrub.scrub(pause, userIds.length > 0);

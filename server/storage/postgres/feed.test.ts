@@ -3,18 +3,18 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import pg from "pg";
 import type { DeletedEvents } from "../../event/event.ts";
-import { ArrivalClock, compareMoments, type Moment } from "../../event/id.ts";
+import { ArrivalClock, type ArrivalStamp, compareStamps } from "../../event/id.ts";
 import { openStore } from "../../open-store.ts";
 import { createProject } from "../../projects/projects.ts";
 import { acceptedEvent } from "../../testing/accepted-event.ts";
 import { makePlace, type Place, removePlace, testWatch } from "../../testing/engine.ts";
 import { until } from "../../testing/until.ts";
 import type { AcceptedEvent, Arrival, Store } from "../store.ts";
-import { createAsk } from "./ask.ts";
 import { Feed } from "./feed.ts";
 import { connectionSettings, openPool } from "./pool.ts";
+import { createQuery } from "./query.ts";
 
-type Told = { id: string; arrival: Moment; atMs: number };
+type Told = { id: string; arrival: ArrivalStamp; atMs: number };
 type Node = Awaited<ReturnType<typeof openNode>>;
 
 let place: Place;
@@ -37,9 +37,9 @@ async function openNode(skewMs: number) {
   const store: Store = await openStore({ ...place, databaseConnections: 5 }, testWatch);
   const clock = new ArrivalClock(null, { now: () => Date.now() + skewMs });
   const told: Told[] = [];
-  const skipped: Moment[] = [];
+  const skipped: ArrivalStamp[] = [];
   const deleted: [number, DeletedEvents][] = [];
-  let reached: Moment = { ms: 0, sequence: 0 };
+  let reached: ArrivalStamp = { ms: 0, sequence: 0 };
   let heard: () => number[] = () => [projectId];
   return {
     store,
@@ -68,7 +68,7 @@ async function openNode(skewMs: number) {
         arrival: clock.next(),
         event: id === undefined ? {} : { id },
         createdAtMs,
-        idSent: id !== undefined,
+        hasClientId: id !== undefined,
       });
     },
   };
@@ -97,12 +97,12 @@ test("every node is told of all that any stores, once, in the order of arrival",
   for (const { told } of nodes) {
     expect(idsOf(told)).toEqual(idsOf(nodes[0]!.told));
     for (let n = 1; n < told.length; n++)
-      expect(compareMoments(told[n - 1]!.arrival, told[n]!.arrival)).toBeLessThan(0);
+      expect(compareStamps(told[n - 1]!.arrival, told[n]!.arrival)).toBeLessThan(0);
   }
   expect(idsOf(nodes[0]!.told).toSorted()).toEqual(stored.toSorted());
   // What a stream that comes again is sent is the same, in the same order.
   const arrived: string[] = [];
-  for (let after: Moment = { ms: 0, sequence: 0 }; ; ) {
+  for (let after: ArrivalStamp = { ms: 0, sequence: 0 }; ; ) {
     const page = await nodes[2]!.store.events.arrivedAfter(projectId, after, 50);
     if (page.length === 0) break;
     arrived.push(...page.map(({ json }) => (JSON.parse(json) as { id: string }).id));
@@ -163,9 +163,9 @@ test("of its own commit a node tells once, also where it was read in part before
   const address = { url: place.databaseUrl!, connections: 2 };
   const pool = openPool(address, () => {});
   const told: string[] = [];
-  let reached: Moment = { ms: 0, sequence: 0 };
+  let reached: ArrivalStamp = { ms: 0, sequence: 0 };
   const feed = new Feed({
-    ask: createAsk(pool, 5_000),
+    ask: createQuery(pool, 5_000),
     connect: () => new pg.Client(connectionSettings(address)),
     node: "alone",
     durableArrival: () => nodes[0]!.store.events.lastArrival(),
@@ -190,7 +190,7 @@ test("of its own commit a node tells once, also where it was read in part before
     shift: 0,
     created: [{ event: first, notified: false }],
   });
-  await until(() => compareMoments(reached, last) === 0);
+  await until(() => compareStamps(reached, last) === 0);
   await Bun.sleep(5);
   const second = nodes[0]!.make();
   await nodes[0]!.store.events.append(second);
@@ -206,7 +206,7 @@ test("a node is told of a project's events from the moment on that somebody list
   await storeMany(4, 10);
   await until(() => nodes[0]!.told.length === 40);
   const { arrival } = nodes[0]!.told.at(-1)!;
-  await until(() => compareMoments(follower.reached(), arrival) >= 0);
+  await until(() => compareStamps(follower.reached(), arrival) >= 0);
   expect(follower.told).toEqual([]);
   follower.hear(() => [projectId]);
   const event = nodes[0]!.make();
@@ -256,7 +256,7 @@ test("of a key and of a rejected event that two nodes have at once, one stores w
       { kind: "idempotency", key: `${n}`, bodyHash: "", draft: "[]" } as const,
     ]) {
       const verdicts = await Promise.all(
-        nodes.map(({ store, make }) => store.events.appendTied([make()], tie)),
+        nodes.map(({ store, make }) => store.events.appendWith([make()], tie)),
       );
       expect(verdicts.filter((verdict) => verdict !== null)).toHaveLength(1);
     }

@@ -1,11 +1,11 @@
 import type pg from "pg";
 import type { DeletedEvents, Event } from "../../event/event.ts";
-import { compareMoments, type Moment } from "../../event/id.ts";
+import { type ArrivalStamp, compareStamps } from "../../event/id.ts";
 import { jsonOf } from "../event-row.ts";
 import type { Arrival, Follower } from "../store.ts";
 import type { Commit, NoteStart } from "./append.ts";
 import { arrivalOf, momentOf, movedOn } from "./arrival.ts";
-import type { Ask } from "./ask.ts";
+import type { Query } from "./query.ts";
 
 /** How often it is looked whether a notification was missed. */
 const lookMs = 1_000;
@@ -24,7 +24,7 @@ const ownMax = 100;
 const notesMax = 10_000;
 
 /** What a node tells of its commit. */
-type Note = NoteStart & { before: Moment; last: Moment; notified: boolean };
+type Note = NoteStart & { before: ArrivalStamp; last: ArrivalStamp; notified: boolean };
 
 /** What a node tells of events that it deleted. */
 type DeletionNote = { node: string; projectId: number; deleted: DeletedEvents };
@@ -40,12 +40,12 @@ type Row = {
 };
 
 type Rooms = {
-  ask: Ask;
+  ask: Query;
   /** Makes a connection of its own that listens; a pooler between would not do. */
   connect: () => pg.Client;
   node: string;
   /** Gives the newest arrival behind a moment, once it is durable. */
-  durableArrival: (after: Moment) => Promise<Moment | null>;
+  durableArrival: (after: ArrivalStamp) => Promise<ArrivalStamp | null>;
   onError: (error: unknown) => void;
 };
 
@@ -57,7 +57,7 @@ export class Feed {
   readonly #rooms: Rooms;
   #follower: Follower | null = null;
   /** All that arrived up to here was told. */
-  #reached: Moment = { ms: 0, sequence: 0 };
+  #reached: ArrivalStamp = { ms: 0, sequence: 0 };
   #own: Commit[] = [];
   #notes: Note[] = [];
   #mustLook = false;
@@ -138,13 +138,13 @@ export class Feed {
   }
 
   #isNext(commit: Commit | undefined): boolean {
-    return commit !== undefined && compareMoments(commit.before, this.#reached) === 0;
+    return commit !== undefined && compareStamps(commit.before, this.#reached) === 0;
   }
 
   async #work(): Promise<void> {
     while (this.#follower) {
-      const isNews = ({ last }: { last: Moment }) => compareMoments(last, this.#reached) > 0;
-      this.#own = this.#own.filter(isNews).sort((a, b) => compareMoments(a.last, b.last));
+      const isNews = ({ last }: { last: ArrivalStamp }) => compareStamps(last, this.#reached) > 0;
+      this.#own = this.#own.filter(isNews).sort((a, b) => compareStamps(a.last, b.last));
       this.#notes = this.#notes.filter(isNews);
       const own = this.#own[0];
       if (own && this.#isNext(own)) {
@@ -152,19 +152,19 @@ export class Feed {
         continue;
       }
       const first = this.#notes[0];
-      if (first && compareMoments(first.before, this.#reached) === 0 && !this.#concerns(first)) {
+      if (first && compareStamps(first.before, this.#reached) === 0 && !this.#concerns(first)) {
         this.#reach(first.last);
         continue;
       }
       const note = first && this.#notes.reduce(joined);
       // A look has read of it before its answer came: up to the last event that was stored, or as far as the connection held.
-      if (own && compareMoments(own.before, this.#reached) < 0) await this.#readUpTo(own.last);
-      else if (own && (!note || compareMoments(own.before, note.last) <= 0)) await this.#readUpTo(own.before);
+      if (own && compareStamps(own.before, this.#reached) < 0) await this.#readUpTo(own.last);
+      else if (own && (!note || compareStamps(own.before, note.last) <= 0)) await this.#readUpTo(own.before);
       else if (note) await this.#readUpTo(note.last, note);
       else if (this.#mustLook) {
         this.#mustLook = false;
         const last = await this.#rooms.durableArrival(this.#reached);
-        if (last && compareMoments(last, this.#reached) > 0) await this.#readUpTo(last);
+        if (last && compareStamps(last, this.#reached) > 0) await this.#readUpTo(last);
       } else return;
     }
   }
@@ -175,7 +175,7 @@ export class Feed {
     return projects.some((project) => followed.has(project));
   }
 
-  #reach(moment: Moment): void {
+  #reach(moment: ArrivalStamp): void {
     this.#reached = moment;
     this.#follower?.reached(moment);
   }
@@ -192,10 +192,10 @@ export class Feed {
   }
 
   /** Reads what was committed up to an arrival, and tells of it. */
-  async #readUpTo(goal: Moment, note?: Note): Promise<void> {
+  async #readUpTo(goal: ArrivalStamp, note?: Note): Promise<void> {
     // Where it is all of one note, the note says in which partitions it is.
-    const isWhole = note && compareMoments(note.before, this.#reached) === 0;
-    for (let told = 0; this.#follower && compareMoments(this.#reached, goal) < 0; ) {
+    const isWhole = note && compareStamps(note.before, this.#reached) === 0;
+    for (let told = 0; this.#follower && compareStamps(this.#reached, goal) < 0; ) {
       const projects = [...this.#follower.projects()];
       const rows = await this.#rooms.ask<Row>(
         `SELECT created_at AS ms, id, body, project_id AS "projectId", arrival >> 20 AS "arrivalMs",
@@ -219,7 +219,7 @@ export class Feed {
       const last = rows.at(-1);
       this.#reach(rows.length < pageEvents ? goal : { ms: last!.arrivalMs, sequence: last!.sequence });
       told += rows.length;
-      if (told >= gapEventsMax && compareMoments(this.#reached, goal) < 0) {
+      if (told >= gapEventsMax && compareStamps(this.#reached, goal) < 0) {
         this.#reached = goal;
         this.#follower?.skipped(goal);
       }
@@ -265,7 +265,7 @@ export class Feed {
 
   /** Batches that wait for the log at the same time tell of themselves in any order. */
   #heardOf(note: Note): void {
-    const at = this.#notes.findLastIndex(({ last }) => compareMoments(last, note.last) < 0);
+    const at = this.#notes.findLastIndex(({ last }) => compareStamps(last, note.last) < 0);
     this.#notes.splice(at + 1, 0, note);
   }
 
@@ -301,7 +301,7 @@ function noteOf(payload: string): Note | DeletionNote | null {
 /** What two notes say, of which the second is the later one. */
 function joined(first: Note, second: Note): Note {
   // Where something is between them, nobody knows when it happened.
-  const isGap = compareMoments(first.last, second.before) !== 0;
+  const isGap = compareStamps(first.last, second.before) !== 0;
   return {
     ...second,
     before: first.before,
@@ -314,7 +314,7 @@ function joined(first: Note, second: Note): Note {
 class StoredArrival implements Arrival {
   readonly projectId: number;
   readonly json: string;
-  readonly arrival: Moment;
+  readonly arrival: ArrivalStamp;
   #event: Event | null = null;
 
   constructor({ projectId, id, body, ms, arrivalMs, sequence }: Row) {

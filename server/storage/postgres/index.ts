@@ -2,9 +2,9 @@ import { CamelCasePlugin, Kysely } from "kysely";
 import type { Pool } from "pg";
 import type { ControlTables } from "../control-tables.ts";
 import type { Store, StoreWatch } from "../store.ts";
+import { blockEventsUsual } from "./build-blocks.ts";
 import { createClaimDeliveries } from "./deliveries.ts";
 import { createDialect } from "./dialect.ts";
-import { blockEventsUsual } from "./digest-build.ts";
 import { createPostgresEvents } from "./events.ts";
 import { isPassing, storageProblem } from "./failure.ts";
 import { migrate } from "./migrate.ts";
@@ -52,8 +52,11 @@ export async function openPostgresStore(
   }
 }
 
-async function comeUp(pool: Pool, { onWaiting, onWarning, onInfo, patienceMs }: StoreWatch): Promise<void> {
-  const until = Date.now() + patienceMs;
+async function comeUp(
+  pool: Pool,
+  { onWaiting, onWarning, onInfo, connectTimeoutMs }: StoreWatch,
+): Promise<void> {
+  const until = Date.now() + connectTimeoutMs;
   for (let waitMs = firstWaitMs; ; waitMs = Math.min(waitMs * 2, longestWaitMs)) {
     try {
       await checkServer(pool, onWarning);

@@ -3,8 +3,8 @@ import { beginning, beginningsOf, partsOfTag, textOf, token } from "../../event/
 import { jsonOf } from "../event-row.ts";
 import type { KnownTexts, UserQuery } from "../store.ts";
 import { texts } from "./arrays.ts";
-import type { Ask } from "./ask.ts";
 import type { Row } from "./page.ts";
+import type { Query } from "./query.ts";
 import { behind, pagesOfTokens, tokensFrom } from "./vocabulary.ts";
 
 /** Tokens that are looked at, for the case that of many only a hash is left. */
@@ -13,7 +13,7 @@ const tokensMax = 200;
 const usersAtATime = 500;
 
 /** Makes the functions that read texts from the vocabulary, without a look at most of the events. */
-export function createKnownTexts(ask: Ask) {
+export function createKnownTexts(ask: Query) {
   /** The users of some tokens, with the number of their events. Of a token that holds a hash, the id is read from an event. */
   async function usersOf(projectId: number, words: string[]): Promise<{ userId: string; events: number }[]> {
     const ids = words.map((word) => textOf(word.slice(beginning.user(projectId, "").length)));

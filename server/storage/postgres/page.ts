@@ -1,9 +1,9 @@
 import type { EventQuery } from "../store.ts";
 import { bigints } from "./arrays.ts";
-import type { Ask } from "./ask.ts";
 import type { Match } from "./match.ts";
-import type { createNarrow } from "./narrow.ts";
-import { Place, withinOf } from "./place.ts";
+import type { createPruneBlocks } from "./prune-blocks.ts";
+import type { Query } from "./query.ts";
+import { ScanCursor, withinOf } from "./scan-cursor.ts";
 
 export type Row = { ms: number; id: string; body: string };
 
@@ -25,7 +25,7 @@ const growthMax = 16;
 type Density = { seen: number; found: number; perMs: number };
 
 /** Makes the function that finds the events of a query. */
-export function createRuns(ask: Ask, narrow: ReturnType<typeof createNarrow>, scannedRows: number) {
+export function createRuns(ask: Query, narrow: ReturnType<typeof createPruneBlocks>, scannedRows: number) {
   /**
    * Finds the events that a query asks for, in its order, some at a time. The database can't do that well by itself: its search index has no
    * order, and would give all that it has of a common token; and a look at one row after another may find a rare one never. So first the
@@ -41,7 +41,7 @@ export function createRuns(ask: Ask, narrow: ReturnType<typeof createNarrow>, sc
     wanted: () => number,
   ): AsyncGenerator<Row[]> {
     const { projectId, order } = query;
-    const place = new Place(query);
+    const place = new ScanCursor(query);
     let limitMin = rowsMin;
     const nextLimit = () => {
       // Where rows are held against the filter here, many may be in vain.
@@ -79,7 +79,7 @@ export function createRuns(ask: Ask, narrow: ReturnType<typeof createNarrow>, sc
 
   async function* untilLast(
     nextLimit: () => number,
-    place: Place,
+    place: ScanCursor,
     read: (limit: number) => Promise<Row[]>,
   ): AsyncGenerator<Row[]> {
     for (;;) {
@@ -91,7 +91,7 @@ export function createRuns(ask: Ask, narrow: ReturnType<typeof createNarrow>, sc
     }
   }
 
-  function all(place: Place, nextLimit: () => number): AsyncGenerator<Row[]> {
+  function all(place: ScanCursor, nextLimit: () => number): AsyncGenerator<Row[]> {
     return untilLast(nextLimit, place, (limit) =>
       ask<Row>(place.sql(rowColumns, "", "$6"), [...place.parameters, limit]),
     );
@@ -99,7 +99,7 @@ export function createRuns(ask: Ask, narrow: ReturnType<typeof createNarrow>, sc
 
   /** Looks at the next rows, so many; gives those that match, and the last of all where there may be more. */
   async function look(
-    place: Place,
+    place: ScanCursor,
     text: string,
     count: number,
   ): Promise<{ hits: Row[]; first: Row | undefined; last: Row | null }> {
@@ -121,7 +121,7 @@ export function createRuns(ask: Ask, narrow: ReturnType<typeof createNarrow>, sc
 
   /** Looks at the next rows; gives null where these were all. */
   async function* scanned(
-    place: Place,
+    place: ScanCursor,
     text: string,
     wanted: () => number,
   ): AsyncGenerator<Row[], Density | null> {
@@ -146,7 +146,7 @@ export function createRuns(ask: Ask, narrow: ReturnType<typeof createNarrow>, sc
 
   /** Asks the index for one window in time after another. */
   async function* windows(
-    place: Place,
+    place: ScanCursor,
     density: Density,
     wanted: () => number,
     indexed: (within: string | null) => AsyncGenerator<Row[]>,
@@ -169,7 +169,7 @@ export function createRuns(ask: Ask, narrow: ReturnType<typeof createNarrow>, sc
 
   /** Looks at what happened at these moments. */
   function atMoments(
-    place: Place,
+    place: ScanCursor,
     text: string,
     moments: number[],
     nextLimit: () => number,

@@ -1,10 +1,10 @@
-import type { Ask } from "./ask.ts";
+import type { Query } from "./query.ts";
 
 /** A partition of the events, by the end of its name; the oldest has no beginning. */
 export type Partition = { suffix: string; fromMs: number | null; toMs: number };
 
 /** The partitions that there are, the oldest first. */
-export async function readPartitions(ask: Ask): Promise<Partition[]> {
+export async function readPartitions(ask: Query): Promise<Partition[]> {
   const rows = await ask<{ suffix: string; bound: string }>(
     `SELECT substr(relname, length('events_') + 1) AS suffix, pg_get_expr(relpartbound, oid) AS bound
      FROM pg_inherits JOIN pg_class ON oid = inhrelid WHERE inhparent = 'events'::regclass AND NOT inhdetachpending`,
@@ -21,13 +21,13 @@ export async function readPartitions(ask: Ask): Promise<Partition[]> {
  * first event is stored.
  */
 export class Partitions {
-  readonly #ask: Ask;
+  readonly #ask: Query;
   #names: Set<string> | null = null;
   #firstMs = 0;
   /** The month that was needed last, as a rule the one that is needed next. */
   #month = { fromMs: 0, toMs: 0 };
 
-  constructor(ask: Ask) {
+  constructor(ask: Query) {
     this.#ask = ask;
   }
 

@@ -1,16 +1,16 @@
 import { csvRow } from "../../event/csv.ts";
 import type { Event } from "../../event/event.ts";
 import type { EventForm } from "../../event/event-form.ts";
-import { type Cursor, holds } from "../../event/filter.ts";
-import { type Moment, momentOfId } from "../../event/id.ts";
+import { type Cursor, matches } from "../../event/filter.ts";
+import { type ArrivalStamp, stampOfId } from "../../event/id.ts";
 import { jsonOf } from "../event-row.ts";
 import type { ArrivedEvent, EventQuery, Page } from "../store.ts";
 import { arrivalOf } from "./arrival.ts";
-import type { Ask } from "./ask.ts";
 import type { Blocks } from "./blocks.ts";
 import { matchOf } from "./match.ts";
-import { createNarrow } from "./narrow.ts";
 import { chunkEvents, createRuns, type Row, rowsMin, scannedRowsUsual } from "./page.ts";
+import { createPruneBlocks } from "./prune-blocks.ts";
+import type { Query } from "./query.ts";
 
 /** Rows that are held against the filter here before a page ends without being full; the next one goes on from there. */
 const comparedRowsMax = 5_000;
@@ -28,8 +28,8 @@ const untilDurable = "CASE WHEN NOT pg_is_in_recovery() THEN setval('waits_for_l
  *
  * @param scannedRows - that are looked at before anything else is asked
  */
-export function createRead(ask: Ask, blocks: Blocks, scannedRows = scannedRowsUsual) {
-  const runs = createRuns(ask, createNarrow(ask, blocks), scannedRows);
+export function createRead(ask: Query, blocks: Blocks, scannedRows = scannedRowsUsual) {
+  const runs = createRuns(ask, createPruneBlocks(ask, blocks), scannedRows);
 
   /** Up to `limit` events that are asked for, fewer also where many were looked at in vain, and where to go on. */
   async function readPage(
@@ -38,7 +38,7 @@ export function createRead(ask: Ask, blocks: Blocks, scannedRows = scannedRowsUs
     match = matchOf(query.projectId, query.filter),
   ): Promise<{ rows: Row[]; next: Cursor | null }> {
     const { filter } = query;
-    const isWanted = (row: Row) => match.isExact || holds(filter, JSON.parse(jsonOfRow(row)) as Event);
+    const isWanted = (row: Row) => match.isExact || matches(filter, JSON.parse(jsonOfRow(row)) as Event);
     const rows: Row[] = [];
     let compared = 0;
     for await (const found of runs(query, match, () => limit + 1 - rows.length)) {
@@ -100,12 +100,12 @@ export function createRead(ask: Ask, blocks: Blocks, scannedRows = scannedRowsUs
         `SELECT created_at AS ms, id, body FROM events
          WHERE project_id = $1 AND id = $2 AND created_at = coalesce(
            (SELECT created_at FROM sent_ids WHERE project_id = $1 AND id = $2), $3)`,
-        [projectId, id, momentOfId(id).ms],
+        [projectId, id, stampOfId(id).ms],
       );
       return row ? jsonOfRow(row) : null;
     },
 
-    async arrivedAfter(projectId: number, moment: Moment, limit: number): Promise<ArrivedEvent[]> {
+    async arrivedAfter(projectId: number, moment: ArrivalStamp, limit: number): Promise<ArrivedEvent[]> {
       // No clock goes beyond this one.
       const after = moment.ms > 2 ** 42 ? { ms: 2 ** 42, sequence: 0 } : moment;
       const rows = await ask<Row & { arrivalMs: number; sequence: number }>(
@@ -124,16 +124,16 @@ export function createRead(ask: Ask, blocks: Blocks, scannedRows = scannedRowsUs
       }));
     },
 
-    async lastArrival(): Promise<Moment | null> {
-      const [row] = await ask<Moment>(
+    async lastArrival(): Promise<ArrivalStamp | null> {
+      const [row] = await ask<ArrivalStamp>(
         `SELECT arrival >> 20 AS ms, (arrival & 1048575)::integer AS sequence FROM events ORDER BY arrival DESC LIMIT 1`,
       );
       return row ?? null;
     },
 
     /** The newest arrival behind a moment, durable as all before it. */
-    async durableArrival(after: Moment): Promise<Moment | null> {
-      const [row] = await ask<Moment>(
+    async durableArrival(after: ArrivalStamp): Promise<ArrivalStamp | null> {
+      const [row] = await ask<ArrivalStamp>(
         `SELECT arrival >> 20 AS ms, (arrival & 1048575)::integer AS sequence, ${untilDurable}
          FROM events WHERE arrival > $1 ORDER BY arrival DESC LIMIT 1`,
         [arrivalOf(after)],

@@ -1,6 +1,6 @@
 import { token } from "../../event/tokens.ts";
 import type { AcceptedEvent } from "../store.ts";
-import type { Ask } from "./ask.ts";
+import type { Query } from "./query.ts";
 
 /** Texts that a node remembers to have stored, at least those that it saw last; a kilobyte each at most. */
 const rememberedMax = 200_000;
@@ -92,7 +92,7 @@ type From = {
 
 /** The tokens with a prefix, in order. */
 export async function* tokensFrom(
-  ask: Ask,
+  ask: Query,
   prefix: string,
   { after = behind, from = prefix }: From = {},
 ): AsyncGenerator<string> {
@@ -107,7 +107,7 @@ export async function* tokensFrom(
 
 /** The same, so many at a time. */
 export async function* pagesOfTokens(
-  ask: Ask,
+  ask: Query,
   prefix: string,
   { after = behind, from = prefix, limit }: From & { limit: number },
 ): AsyncGenerator<string[]> {

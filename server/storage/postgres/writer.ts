@@ -1,10 +1,16 @@
 import { ProblemError } from "../../problems.ts";
 import { type Batch, type BatchAnswer, type Failed, WriteQueue } from "../queue.ts";
-import type { AcceptedEvent, RejectedEvent, RejectedRetention, Tie, Verdict } from "../store.ts";
+import type {
+  AcceptedEvent,
+  AppendCompanion,
+  AppendResult,
+  RejectedEvent,
+  RejectedRetention,
+} from "../store.ts";
 import { type Commit, createAppend, type Unit } from "./append.ts";
 import { bigints, integers, texts } from "./arrays.ts";
-import type { Ask } from "./ask.ts";
 import type { Partitions } from "./partitions.ts";
+import type { Query } from "./query.ts";
 import { NewTexts } from "./vocabulary.ts";
 
 /** Batches that are under way at a time: one waits for the disk, or has its answer under way, while the database stores the other. */
@@ -14,11 +20,11 @@ const expiredAtATime = 20;
 
 type Append = ReturnType<typeof createAppend>;
 /** What became of a unit: its verdicts, null where its tie could not be made, or why it was not stored. */
-type Outcome = Verdict[] | null | Error;
+type Outcome = AppendResult[] | null | Error;
 
 /** Stores what comes, in batches: events that come while two are under way wait and share the next one (group commit). */
 export class Writer {
-  readonly #ask: Ask;
+  readonly #ask: Query;
   readonly #partitions: Partitions;
   readonly #append: Append;
   readonly #onCommit: (commit: Commit) => void;
@@ -30,7 +36,7 @@ export class Writer {
   #idle: (() => void)[] = [];
 
   constructor(
-    ask: Ask,
+    ask: Query,
     node: string,
     partitions: Partitions,
     onCommit: (commit: Commit) => void,
@@ -43,20 +49,20 @@ export class Writer {
     this.#onCommit = onCommit;
   }
 
-  append(event: AcceptedEvent): Promise<Verdict> {
+  append(event: AcceptedEvent): Promise<AppendResult> {
     const verdict = this.#queue.add(event);
     this.#scheduleFlush();
     return verdict;
   }
 
-  appendAll(events: readonly AcceptedEvent[]): Promise<(Verdict | Error)[]> {
+  appendAll(events: readonly AcceptedEvent[]): Promise<(AppendResult | Error)[]> {
     const verdicts = this.#queue.addAll(events);
     this.#scheduleFlush();
     return verdicts;
   }
 
-  appendTied(events: readonly AcceptedEvent[], tie: Tie): Promise<Verdict[] | null> {
-    const verdicts = this.#queue.addTied(events, tie);
+  appendTied(events: readonly AcceptedEvent[], tie: AppendCompanion): Promise<AppendResult[] | null> {
+    const verdicts = this.#queue.addWith(events, tie);
     this.#scheduleFlush();
     return verdicts;
   }

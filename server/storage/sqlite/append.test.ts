@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { expectConsistent } from "../../testing/consistency.ts";
 import { testApp } from "../../testing/test-app.ts";
 import { databaseFile, openForReading, openForWriting } from "./open.ts";
-import { lastDatedSequence, positionAt } from "./position.ts";
+import { lastDatedSequence, rowKeyAt } from "./row-key.ts";
 
 test("counters, channels and index say the same as the rows, whatever came at once", async () => {
   await using app = await testApp();
@@ -36,7 +36,7 @@ test("a millisecond that a million events carry takes no other, and those beside
   const database = openForWriting(databaseFile(app.config.dataDirectory));
   database
     .query("INSERT INTO events (position, project_id, id, body) VALUES (?, 1, zeroblob(16), '')")
-    .run(positionAt(createdAt, lastDatedSequence));
+    .run(rowKeyAt(createdAt, lastDatedSequence));
   database.close();
   const [crowded, beside] = await Promise.all([
     app.post({ channel: "imports", name: "Too many", createdAt }),

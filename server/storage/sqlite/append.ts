@@ -1,12 +1,12 @@
 import type { Database } from "bun:sqlite";
-import { momentOfId } from "../../event/id.ts";
+import { stampOfId } from "../../event/id.ts";
 import { bodyOf, eventJson, idOf } from "../event-row.ts";
-import type { Verdict } from "../store.ts";
+import type { AppendResult } from "../store.ts";
 import type { BatchEvent } from "./batch.ts";
-import type { Counting } from "./counting.ts";
-import type { DigestWrite } from "./digest-write.ts";
+import type { CounterWriter } from "./counter-writer.ts";
 import type { Merging } from "./merging.ts";
-import { datedBit, lastDatedSequence, notBusy, positionAt, positionSql } from "./position.ts";
+import { datedBit, lastDatedSequence, notBusy, rowKeyAt, rowKeySql } from "./row-key.ts";
+import type { BlockWriter } from "./write-blocks.ts";
 
 const firstBusy = datedBit + notBusy;
 
@@ -14,10 +14,15 @@ const firstBusy = datedBit + notBusy;
  * Makes the function that stores a batch of events with all that belongs to them: index, channels and deliveries; it tells
  * `counting` and `merging` of each. It is to be called within a transaction, and gives a verdict for each event, in order.
  */
-export function createAppend(database: Database, counting: Counting, merging: Merging, digests: DigestWrite) {
+export function createAppend(
+  database: Database,
+  counting: CounterWriter,
+  merging: Merging,
+  digests: BlockWriter,
+) {
   const insertSentId = database.prepare(
     `INSERT INTO sent_ids (project_id, id, position)
-     VALUES (?1, unhex(?2, '-'), ${positionSql("?3", "?4")}) ON CONFLICT DO NOTHING`,
+     VALUES (?1, unhex(?2, '-'), ${rowKeySql("?3", "?4")}) ON CONFLICT DO NOTHING`,
   );
   const removeSentId = database.prepare("DELETE FROM sent_ids WHERE project_id = ?1 AND id = unhex(?2, '-')");
   const selectSent = database.prepare<{ ms: number; body: string }, [number, string]>(
@@ -26,7 +31,7 @@ export function createAppend(database: Database, counting: Counting, merging: Me
   );
   const selectMade = database.prepare<{ ms: number; body: string }, [number, number, number, string]>(
     `SELECT position >> 21 AS ms, body FROM events
-     WHERE (position = ${positionSql("?2", "?3")} OR arrival = ${positionSql("?2", "?3")})
+     WHERE (position = ${rowKeySql("?2", "?3")} OR arrival = ${rowKeySql("?2", "?3")})
        AND project_id = ?1 AND id = unhex(?4, '-')`,
   );
   const selectLastDated = database.prepare<{ sequence: number; id: string }, [bigint, bigint]>(
@@ -41,14 +46,14 @@ export function createAppend(database: Database, counting: Counting, merging: Me
   const insertUnsorted = database.prepare("INSERT INTO unsorted_ms (ms) VALUES (?1) ON CONFLICT DO NOTHING");
   const insertEvent = database.prepare(
     `INSERT INTO events (position, project_id, id, arrival, body)
-     VALUES (${positionSql("?1", "?2")}, ?3, unhex(?4, '-'), NULL, ?5)`,
+     VALUES (${rowKeySql("?1", "?2")}, ?3, unhex(?4, '-'), NULL, ?5)`,
   );
   const insertDatedEvent = database.prepare(
     `INSERT INTO events (position, project_id, id, arrival, body)
-     VALUES (${positionSql("?1", "?2")}, ?3, unhex(?4, '-'), ${positionSql("?5", "?6")}, ?7)`,
+     VALUES (${rowKeySql("?1", "?2")}, ?3, unhex(?4, '-'), ${rowKeySql("?5", "?6")}, ?7)`,
   );
   const insertTokens = database.prepare(
-    `INSERT INTO events_index (rowid, tokens) VALUES (${positionSql("?1", "?2")}, ?3)`,
+    `INSERT INTO events_index (rowid, tokens) VALUES (${rowKeySql("?1", "?2")}, ?3)`,
   );
   const insertDeliveries = database.prepare(
     `INSERT INTO deliveries (project_id, event_id, account_id, destination_id, kind, label, state, created_at,
@@ -62,7 +67,7 @@ export function createAppend(database: Database, counting: Counting, merging: Me
   /** Claims an id that a client made, for an event at this place; gives the event that has it already, or null. */
   function claimId(projectId: number, id: string, ms: number, sequence: number): string | null {
     const isNew = insertSentId.run(projectId, id, ms, sequence).changes === 1;
-    const moment = momentOfId(id);
+    const moment = stampOfId(id);
     const found = isNew
       ? selectMade.get(projectId, moment.ms, moment.sequence, id)
       : selectSent.get(projectId, id);
@@ -74,7 +79,7 @@ export function createAppend(database: Database, counting: Counting, merging: Me
 
   /** The next free sequence of a millisecond among the events whose arrival is another, or null where there is none. */
   function nextDatedSequence(ms: number, id: string): number | null {
-    const last = selectLastDated.get(positionAt(ms, datedBit), positionAt(ms, lastDatedSequence));
+    const last = selectLastDated.get(rowKeyAt(ms, datedBit), rowKeyAt(ms, lastDatedSequence));
     if (!last) return datedBit;
     if (last.sequence === lastDatedSequence) return null;
     const sequence = last.sequence + 1;
@@ -82,13 +87,13 @@ export function createAppend(database: Database, counting: Counting, merging: Me
     const isUnsorted =
       sequence >= firstBusy &&
       (last.id > id.replaceAll("-", "") ||
-        (sequence === firstBusy && selectUnsorted.get(positionAt(ms, datedBit), positionAt(ms, sequence))));
+        (sequence === firstBusy && selectUnsorted.get(rowKeyAt(ms, datedBit), rowKeyAt(ms, sequence))));
     if (isUnsorted) insertUnsorted.run(ms);
     return sequence;
   }
 
-  return function append(events: BatchEvent[]): Verdict[] {
-    const verdicts = new Array<Verdict>(events.length);
+  return function append(events: BatchEvent[]): AppendResult[] {
+    const verdicts = new Array<AppendResult>(events.length);
     const digestedMs = digests.endMs();
     for (const index of inOrderOfTime(events)) {
       const event = events[index]!;
@@ -96,10 +101,10 @@ export function createAppend(database: Database, counting: Counting, merging: Me
       const { projectId, createdAtMs } = event;
       const sequence = event.dated ? nextDatedSequence(createdAtMs, id) : event.arrivalSequence;
       if (sequence === null) {
-        verdicts[index] = { kind: "crowded" };
+        verdicts[index] = { kind: "timestampFull" };
         continue;
       }
-      if (event.idSent) {
+      if (event.hasClientId) {
         const duplicate = claimId(projectId, id, createdAtMs, sequence);
         if (duplicate !== null) {
           verdicts[index] = { kind: "duplicate", json: duplicate };
@@ -131,8 +136,8 @@ export function createAppend(database: Database, counting: Counting, merging: Me
   };
 }
 
-const created: Verdict = { kind: "created", notified: false };
-const createdAndNotified: Verdict = { kind: "created", notified: true };
+const created: AppendResult = { kind: "created", notified: false };
+const createdAndNotified: AppendResult = { kind: "created", notified: true };
 
 /** The events' indices, oldest first: rows of falling ids cost the full-text index ten times as much. */
 function inOrderOfTime(events: BatchEvent[]): number[] {

@@ -9,8 +9,18 @@ import type { AcceptedEvent } from "../store.ts";
 export function encodeBatch(events: readonly AcceptedEvent[]): string {
   let text = "";
   for (const accepted of events) {
-    const { projectId, event, json, createdAtMs, arrival, receivedMs, idSent, dated, notifies } = accepted;
-    const flags = (idSent ? 1 : 0) | (dated ? 2 : 0) | (notifies ? 4 : 0);
+    const {
+      projectId,
+      event,
+      json,
+      createdAtMs,
+      arrival,
+      receivedMs,
+      hasClientId,
+      hasClientTimestamp,
+      notifies,
+    } = accepted;
+    const flags = (hasClientId ? 1 : 0) | (hasClientTimestamp ? 2 : 0) | (notifies ? 4 : 0);
     text += `${projectId}\t${createdAtMs}\t${arrival.ms}\t${arrival.sequence}\t${arrival.ms - receivedMs}\t${flags}\t${event.channelId}\t${event.name}\t${tokensFor(accepted)}\t${json}\n`;
   }
   return text;
@@ -22,7 +32,7 @@ export type BatchEvent = {
   arrivalMs: number;
   arrivalSequence: number;
   receivedMs: number;
-  idSent: boolean;
+  hasClientId: boolean;
   dated: boolean;
   notifies: boolean;
   channel: string;
@@ -53,7 +63,7 @@ export function decodeBatch(text: string): BatchEvent[] {
       arrivalMs,
       arrivalSequence,
       receivedMs,
-      idSent: (flags & 1) !== 0,
+      hasClientId: (flags & 1) !== 0,
       dated: (flags & 2) !== 0,
       notifies: (flags & 4) !== 0,
       channel: next("\t"),

@@ -2,15 +2,15 @@ import type { Database } from "bun:sqlite";
 import {
   type Block,
   changedMax,
-  type Moments,
-  type MomentsRow,
-  momentsIn,
   ordinalFrom,
+  type Timestamps,
+  type TimestampsRow,
+  timestampsIn,
   type WithAny,
   withAny,
 } from "../block.ts";
 import { Kept } from "../kept.ts";
-import { positionAt, positionSql } from "./position.ts";
+import { rowKeyAt, rowKeySql } from "./row-key.ts";
 
 /** An event's millisecond, and its place among the events of it when they were digested, where that is known. */
 export type Place = { ms: number; index: number | null };
@@ -41,13 +41,13 @@ export function createBlocks(database: Database) {
   const selectOrdinals = database.prepare(
     "SELECT ordinals FROM block_tokens WHERE from_ms = ?1 AND token = ?2",
   );
-  const selectMoments = database.prepare<MomentsRow, [number, number]>(
+  const selectMoments = database.prepare<TimestampsRow, [number, number]>(
     `SELECT place & 2097151 AS first, ms, gaps FROM block_moments
-     WHERE place BETWEEN ${positionSql("?1", "0")} AND ${positionSql("?1", "?2")} ORDER BY place DESC LIMIT 1`,
+     WHERE place BETWEEN ${rowKeySql("?1", "0")} AND ${rowKeySql("?1", "?2")} ORDER BY place DESC LIMIT 1`,
   );
-  const selectMomentsBefore = database.prepare<MomentsRow, [number, number]>(
+  const selectMomentsBefore = database.prepare<TimestampsRow, [number, number]>(
     `SELECT place & 2097151 AS first, ms, gaps FROM block_moments
-     WHERE place BETWEEN ${positionSql("?1", "0")} AND ${positionSql("?1", "2097151")} AND ms < ?2
+     WHERE place BETWEEN ${rowKeySql("?1", "0")} AND ${rowKeySql("?1", "2097151")} AND ms < ?2
      ORDER BY place DESC LIMIT 1`,
   );
   const selectLate = database.prepare(
@@ -73,7 +73,7 @@ export function createBlocks(database: Database) {
       for (let count = listedFirst; ; count = Math.min(count * 4, listedMax)) {
         const blocks = selectBlocks[order].all(low, high, count);
         for (const { events, ...block } of blocks) {
-          // Of none: its events are too many for a digest (digest-build.ts).
+          // Of none: its events are too many for a digest (build-blocks.ts).
           if (events && block.changed <= changedMax) yield { ...block, events };
         }
         const last = blocks.at(-1);
@@ -89,10 +89,10 @@ export function createBlocks(database: Database) {
 
     /** Makes the function that tells where the events of a block stand; ordinals near one another are quickest. */
     placesOf({ fromMs }: Block): (ordinal: number) => Place {
-      let known: Moments = { first: 0, ms: new Float64Array() };
+      let known: Timestamps = { first: 0, ms: new Float64Array() };
       return (ordinal) => {
         if (ordinal < known.first || ordinal >= known.first + known.ms.length) {
-          known = momentsIn(selectMoments.get(fromMs, ordinal)!);
+          known = timestampsIn(selectMoments.get(fromMs, ordinal)!);
         }
         const ms = known.ms[ordinal - known.first]!;
         const firstOfMs = ordinalFrom(known, ms);
@@ -106,13 +106,13 @@ export function createBlocks(database: Database) {
     ordinalAt({ fromMs, events }: Block, ms: number): number {
       const row = selectMomentsBefore.get(fromMs, ms);
       if (!row) return 0;
-      return Math.min(ordinalFrom(momentsIn(row), ms), events);
+      return Math.min(ordinalFrom(timestampsIn(row), ms), events);
     },
 
     /** The positions of events that were stored after a block was digested. */
     lateIn({ fromMs, toMs, changed }: Block): [ms: number, sequence: number][] {
       if (changed === 0) return [];
-      return selectLate.values(positionAt(fromMs), positionAt(toMs)) as [number, number][];
+      return selectLate.values(rowKeyAt(fromMs), rowKeyAt(toMs)) as [number, number][];
     },
   };
 }

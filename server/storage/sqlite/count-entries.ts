@@ -1,6 +1,6 @@
 import type { Database } from "bun:sqlite";
 import { Turns } from "../../turns.ts";
-import { positionAt } from "./position.ts";
+import { rowKeyAt } from "./row-key.ts";
 
 /** Entries of the index that one statement counts. */
 const entriesOfRun = 20_000;
@@ -27,7 +27,7 @@ export function createCountEntries(database: Database) {
       const { events, ms, sequence } = countNext.get(match, from, high, entriesOfRun)!;
       all += events;
       if (events < entriesOfRun) return all;
-      from = positionAt(ms, sequence) + 1n;
+      from = rowKeyAt(ms, sequence) + 1n;
       await turns.next();
     }
   };

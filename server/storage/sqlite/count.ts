@@ -1,21 +1,21 @@
 import type { Database } from "bun:sqlite";
 import type { Event } from "../../event/event.ts";
-import { holds } from "../../event/filter.ts";
+import { matches } from "../../event/filter.ts";
 import type { Condition } from "../../event/match.ts";
 import type { Term } from "../../event/tokens.ts";
 import { Turns } from "../../turns.ts";
-import { partsOf, type Range, valueIn } from "../counted.ts";
-import type { BlockCount } from "../digest-count.ts";
+import type { BlockCount } from "../block-count.ts";
+import { counterRangesOf, type Range, valueIn } from "../counter-ranges.ts";
 import { eventJson, userIdIn } from "../event-row.ts";
+import { Buckets, Histogram, TooManyValuesError } from "../histogram.ts";
 import type { CountQuery, Counts, Split } from "../store.ts";
-import { Buckets, Tally, TooManyValuesError } from "../tally.ts";
 import type { Blocks, StoredBlock } from "./blocks.ts";
+import { createCountNext } from "./count-blocks.ts";
 import { createCountEntries } from "./count-entries.ts";
 import { createCounters } from "./counters.ts";
-import { createCountNext } from "./digest-count.ts";
 import type { IndexedTexts } from "./indexed-texts.ts";
 import { type Match, matchOf, textOf } from "./match.ts";
-import { positionAfter, positionAt } from "./position.ts";
+import { rowKeyAfter, rowKeyAt } from "./row-key.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 
 const hourMs = 3_600_000;
@@ -38,7 +38,7 @@ type Work = CountQuery & {
   match: Match;
   buckets: Buckets;
   all: number[];
-  tally: Tally;
+  tally: Histogram;
   turns: Turns;
   /** What the project's events are split into, once it was looked up. */
   terms?: Term[];
@@ -66,9 +66,9 @@ export function createCount(database: Database, vocabulary: Vocabulary, texts: I
     const buckets = new Buckets(query.bounds);
     const all = new Array<number>(buckets.length).fill(0);
     const match = matchOf(query.projectId, query.filter, vocabulary);
-    const work: Work = { ...query, match, buckets, all, tally: new Tally(), turns: new Turns() };
+    const work: Work = { ...query, match, buckets, all, tally: new Histogram(), turns: new Turns() };
     try {
-      for (const part of partsOf(query, partialHours(query))) {
+      for (const part of counterRangesOf(query, partialHours(query))) {
         const events = await (part.isCounted ? addCounted(work, part) : addIndexed(work, part));
         const isSplit = part.isCounted && query.split?.by !== "tag";
         if (query.split && events > 0 && !isSplit) await addSplit(work, part, query.split, events);
@@ -224,8 +224,8 @@ export function createCount(database: Database, vocabulary: Vocabulary, texts: I
     add: (bucket: number, events: number) => void,
   ): Promise<void> {
     const match = textOf(query, { milestones: true });
-    const high = positionAt(toMs) - 1n;
-    let low = positionAt(fromMs);
+    const high = rowKeyAt(toMs) - 1n;
+    let low = rowKeyAt(fromMs);
     for (;;) {
       const run = selectMs.values(match, low, high, entriesOfRun) as [number][];
       const isLast = run.length < entriesOfRun;
@@ -233,8 +233,8 @@ export function createCount(database: Database, vocabulary: Vocabulary, texts: I
       for (const [ms] of run) if (isLast || ms !== lastMs) add(buckets.of(ms), 1);
       if (isLast || lastMs === undefined) return;
       // The run may have ended within a millisecond: that one is counted as a whole.
-      const next = positionAfter(lastMs);
-      add(buckets.of(lastMs), await countEntries(match, positionAt(lastMs), next - 1n, turns));
+      const next = rowKeyAfter(lastMs);
+      add(buckets.of(lastMs), await countEntries(match, rowKeyAt(lastMs), next - 1n, turns));
       low = next;
       await turns.next();
     }
@@ -242,14 +242,14 @@ export function createCount(database: Database, vocabulary: Vocabulary, texts: I
 
   async function forEachRow(work: Work, { fromMs, toMs }: Range, take: (row: Row) => void): Promise<void> {
     const match = textOf(work.match.query, { milestones: true });
-    const high = positionAt(toMs) - 1n;
-    let low = positionAt(fromMs);
+    const high = rowKeyAt(toMs) - 1n;
+    let low = rowKeyAt(fromMs);
     for (;;) {
       const rows = selectRows.all(match, low, high, rowsOfRun);
       for (const row of rows) take(row);
       const last = rows.at(-1);
       if (!last || rows.length < rowsOfRun) return;
-      low = positionAt(last.ms, last.sequence) + 1n;
+      low = rowKeyAt(last.ms, last.sequence) + 1n;
       await work.turns.next();
     }
   }
@@ -267,5 +267,5 @@ function extend(ranges: Range[], { fromMs, toMs }: Range): void {
 }
 
 function isKept({ match, filter }: Work, row: Row): boolean {
-  return match.isExact || holds(filter, eventOf(row));
+  return match.isExact || matches(filter, eventOf(row));
 }

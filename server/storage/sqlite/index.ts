@@ -1,6 +1,6 @@
 import { CamelCasePlugin, Kysely } from "kysely";
 import type { Cursor } from "../../event/filter.ts";
-import type { Moment } from "../../event/id.ts";
+import type { ArrivalStamp } from "../../event/id.ts";
 import { exact } from "../../event/tokens.ts";
 import type { ControlTables } from "../control-tables.ts";
 import type {
@@ -14,18 +14,18 @@ import type {
   Store,
   StoreWatch,
 } from "../store.ts";
+import { blockEventsUsual } from "./build-blocks.ts";
 import { Check } from "./check.ts";
 import { Damage } from "./damage.ts";
 import { createClaimDeliveries } from "./deliveries.ts";
 import { createDialect } from "./dialect.ts";
-import { blockEventsUsual } from "./digest-build.ts";
 import { markOpen, unmarkOpen } from "./directory.ts";
 import { migrateAside } from "./migrate-aside.ts";
 import { databaseFile, openForReading, removeSnapshots } from "./open.ts";
+import type { PurgeStep } from "./purge.ts";
 import { Reader } from "./reader.ts";
 import type { Chunk, DigestOn } from "./reader-thread.ts";
-import { hasRemnants } from "./remnants.ts";
-import type { ScrubStep } from "./scrub.ts";
+import { hasResidue } from "./residue-scan.ts";
 import { SerialQueue } from "./serial-queue.ts";
 import { Writer } from "./writer.ts";
 
@@ -90,7 +90,7 @@ export async function openSqliteStore(
     return { events, next: page.next };
   }
 
-  async function scrubAll(step: ScrubStep, pause: Pause): Promise<void> {
+  async function scrubAll(step: PurgeStep, pause: Pause): Promise<void> {
     while (await writer.scrub(step)) await pause();
   }
 
@@ -98,7 +98,7 @@ export async function openSqliteStore(
     append: (event) => writer.append(event),
     page,
     appendAll: (events) => writer.appendAll(events),
-    appendTied: (events, tie) => writer.appendTied(events, tie),
+    appendWith: (events, tie) => writer.appendTied(events, tie),
     keepRejected: (rejected, keeping) => writer.keepRejected(rejected, keeping),
     stream,
     find: (projectId, id) => reader.ask<string | null>({ kind: "find", projectId, id }),
@@ -118,7 +118,7 @@ export async function openSqliteStore(
     // The events of a file lie side by side, and go one after another.
     removeExpired: async () => 0,
     shrink: (pause) => scrubAll("shrink", pause),
-    async digest(pause, nowMs) {
+    async indexBlocks(pause, nowMs) {
       await writer.flushCounters();
       for (let from: "the start" | "there" = "the start"; ; from = "there") {
         const next: DigestOn = await reader.ask({ kind: "digest", from, nowMs });
@@ -127,12 +127,12 @@ export async function openSqliteStore(
         await pause();
       }
     },
-    async scrub(pause, userIds = []) {
+    async purge(pause, userIds = []) {
       await writer.scrub("beginMerge");
       for (const step of ["merge", "forgetTokens", "shrink", "truncateLog"] as const)
         await scrubAll(step, pause);
       const forms = userIds.flatMap(formsOf);
-      if (forms.length > 0 && (await hasRemnants(databaseFile(dataDirectory), forms))) {
+      if (forms.length > 0 && (await hasResidue(databaseFile(dataDirectory), forms))) {
         for (const step of ["rewrite", "truncateLog"] as const) await scrubAll(step, pause);
       }
       return { copies: removeSnapshots(dataDirectory) };
@@ -151,7 +151,7 @@ export async function openSqliteStore(
         [],
       );
     },
-    lastArrival: () => reader.ask<Moment | null>({ kind: "lastArrival" }),
+    lastArrival: () => reader.ask<ArrivalStamp | null>({ kind: "lastArrival" }),
   };
 
   return {

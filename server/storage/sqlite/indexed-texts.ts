@@ -1,7 +1,7 @@
 import type { Database } from "bun:sqlite";
 import type { Event } from "../../event/event.ts";
 import { beginning, beginningsOf, type Term, textOf, token } from "../../event/tokens.ts";
-import { valueIn } from "../counted.ts";
+import { valueIn } from "../counter-ranges.ts";
 import { eventJson } from "../event-row.ts";
 import type { Split } from "../store.ts";
 import { behind, type Vocabulary } from "./vocabulary.ts";

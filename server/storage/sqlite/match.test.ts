@@ -6,7 +6,7 @@ import { parseSearch } from "../../event/search.ts";
 import { tokensOf } from "../../event/tokens.ts";
 import { matchOf, textOf } from "./match.ts";
 import { databaseFile, migrate, openForWriting } from "./open.ts";
-import { positionAt } from "./position.ts";
+import { rowKeyAt } from "./row-key.ts";
 import { openVocabulary } from "./vocabulary.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "tidings-match-"));
@@ -38,7 +38,7 @@ beforeAll(() => {
         tags,
         createdAt: "",
       };
-      insert.run(positionAt(ms), tokensOf(1, event as Parameters<typeof tokensOf>[1]));
+      insert.run(rowKeyAt(ms), tokensOf(1, event as Parameters<typeof tokensOf>[1]));
     }
   })();
 });
@@ -55,7 +55,7 @@ function nextAfterMiddle(q: string, milestones: boolean, order: "ASC" | "DESC"):
       `SELECT rowid >> 21 AS ms FROM events_index WHERE events_index MATCH ?1
          AND rowid ${order === "ASC" ? ">" : "<"} ?2 ORDER BY rowid ${order} LIMIT 1`,
     )
-    .get(textOf(query, { milestones }), positionAt(day + 5 * dayMs + 3_600_000 * 12));
+    .get(textOf(query, { milestones }), rowKeyAt(day + 5 * dayMs + 3_600_000 * 12));
   return Math.floor((row!.ms - day) / 3_600_000);
 }
 

@@ -1,5 +1,5 @@
 import type { EventFilter } from "../../event/filter.ts";
-import { type Condition, conditionOf, matchOf as findMatch, one, unknown } from "../../event/match.ts";
+import { type Condition, conditionOf, matchOf as findMatch, matchAll, one } from "../../event/match.ts";
 import { isWhole, token } from "../../event/tokens.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 
@@ -18,7 +18,7 @@ export type Match = {
 
 /** The query for every event of a project. */
 export function matchEvery(projectId: number): string {
-  return textOf(conditionOf(projectId, unknown), { milestones: false });
+  return textOf(conditionOf(projectId, matchAll), { milestones: false });
 }
 
 /** The query that finds a filter's events. The filter's times are not in it: they are a range of row ids. */
@@ -28,10 +28,10 @@ export function matchOf(projectId: number, filter: EventFilter, vocabulary: Voca
     const words: string[] = [];
     for (const term of vocabulary.termsFrom(start)) {
       // For what is beyond that, events are looked at one after another, between which others have their turn.
-      if (wordsLeft-- <= 0) return unknown;
+      if (wordsLeft-- <= 0) return matchAll;
       if (words.length === prefixWordsMax) {
         // On so many events, some are soon found by looking at them one after another.
-        if (vocabulary.isOnMany(start, prefixEventsMax)) return unknown;
+        if (vocabulary.isOnMany(start, prefixEventsMax)) return matchAll;
         return { needed: [{ kind: "prefix", prefix: start }], excluded: [], isExact: isWhole(word) };
       }
       words.push(term);

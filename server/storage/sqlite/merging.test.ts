@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createMerging } from "./merging.ts";
 import { databaseFile, migrate, openForWriting } from "./open.ts";
-import { positionAt } from "./position.ts";
+import { rowKeyAt } from "./row-key.ts";
 import { levelsIn, segmentsIn } from "./segments.ts";
 
 const commits = 3_000;
@@ -30,7 +30,7 @@ test("the index is merged all along, in small steps, and as far as it has to be"
     database.transaction(() => {
       for (const end = n + commitEvents; n < end; n++) {
         const tokens = `1a 1c${n % 20} 1u${(n * 7_919) % 100_003} 1tx=${n} 1ty=${n * 31} 1w${n % 1_000} 1wpayment`;
-        insert.run(positionAt(n + 1), tokens);
+        insert.run(rowKeyAt(n + 1), tokens);
         merging.added(tokens);
       }
       merging.step();

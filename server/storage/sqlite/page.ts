@@ -1,12 +1,12 @@
 import type { Database } from "bun:sqlite";
 import type { Event } from "../../event/event.ts";
-import { type Cursor, holds } from "../../event/filter.ts";
+import { type Cursor, matches } from "../../event/filter.ts";
 import { dashed, eventJson } from "../event-row.ts";
 import type { EventQuery } from "../store.ts";
 import type { Blocks } from "./blocks.ts";
 import { matchOf, textOf } from "./match.ts";
-import { createNarrow, type Moment, type MsRange, type Part, rowsOfMsMax } from "./narrow.ts";
-import { positionSql } from "./position.ts";
+import { createPruneBlocks, type Moment, type MsRange, type Part, rowsOfMsMax } from "./prune-blocks.ts";
+import { rowKeySql } from "./row-key.ts";
 import {
   columns,
   createRowsInOrder,
@@ -54,7 +54,7 @@ export type Page = { rows: Row[]; next: Cursor | null };
 
 /** Makes the function that reads a page. */
 export function createReadPage(database: Database, vocabulary: Vocabulary, blocks: Blocks) {
-  const narrow = createNarrow(database, blocks);
+  const narrow = createPruneBlocks(database, blocks);
   const { inRange, inMs } = createRowsInOrder(database);
   const found = (order: "ASC" | "DESC") =>
     database.prepare<Row, [string, bigint, bigint, number]>(
@@ -79,11 +79,11 @@ export function createReadPage(database: Database, vocabulary: Vocabulary, block
   );
   const selectOfMs = database.prepare<OwnedRow, [number, number, number]>(
     `SELECT project_id AS projectId, ${columns} FROM events
-     WHERE position BETWEEN ${positionSql("?1", "0")} AND ${positionSql("?1", "2097151")}
+     WHERE position BETWEEN ${rowKeySql("?1", "0")} AND ${rowKeySql("?1", "2097151")}
      ORDER BY position LIMIT ?2 OFFSET ?3`,
   );
   const selectOne = database.prepare<OwnedRow, [number, number]>(
-    `SELECT project_id AS projectId, ${columns} FROM events WHERE position = ${positionSql("?1", "?2")}`,
+    `SELECT project_id AS projectId, ${columns} FROM events WHERE position = ${rowKeySql("?1", "?2")}`,
   );
   const selectSpan = database.prepare<{ fromMs: number | null; toMs: number | null }, []>(
     "SELECT (SELECT min(position) FROM events) >> 21 AS fromMs, (SELECT max(position) FROM events) >> 21 AS toMs",
@@ -253,7 +253,7 @@ function add(reading: Reading, found: Row[], areWanted: boolean): Page | null {
     reading.last = row;
     reading.seen++;
     reading.characters += row.body.length;
-    if (areWanted || holds(query.filter, JSON.parse(jsonOf(row)) as Event)) rows.push(row);
+    if (areWanted || matches(query.filter, JSON.parse(jsonOf(row)) as Event)) rows.push(row);
     else reading.vain++;
     if (rows.length > limit) {
       rows.length = limit;

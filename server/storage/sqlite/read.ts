@@ -3,12 +3,12 @@ import { csvRow } from "../../event/csv.ts";
 import type { Event } from "../../event/event.ts";
 import type { EventForm } from "../../event/event-form.ts";
 import type { Cursor } from "../../event/filter.ts";
-import { type Moment, momentOfId } from "../../event/id.ts";
+import { type ArrivalStamp, stampOfId } from "../../event/id.ts";
 import type { ArrivedEvent, EventQuery, Page } from "../store.ts";
 import type { Blocks } from "./blocks.ts";
 import { matchEvery } from "./match.ts";
 import { createReadPage, jsonOf, runRowsMin } from "./page.ts";
-import { datedBit, earliest, latest, positionAt, positionOf, positionSql } from "./position.ts";
+import { datedBit, earliest, latest, rowKeyAt, rowKeyOf, rowKeySql } from "./row-key.ts";
 import { columns, type Row } from "./rows-in-order.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 
@@ -24,7 +24,7 @@ export function createRead(database: Database, vocabulary: Vocabulary, blocks: B
   );
   const selectMade = database.prepare<Row, [number, number, number, string]>(
     `SELECT ${columns} FROM events
-     WHERE (position = ${positionSql("?2", "?3")} OR arrival = ${positionSql("?2", "?3")})
+     WHERE (position = ${rowKeySql("?2", "?3")} OR arrival = ${rowKeySql("?2", "?3")})
        AND project_id = ?1 AND id = unhex(?4, '-')`,
   );
   // What came undated arrived at its position; what came dated says so in its own column.
@@ -57,7 +57,7 @@ export function createRead(database: Database, vocabulary: Vocabulary, blocks: B
     const dated = selectDatedAfter.all(projectId, after, limit);
     // Undated ones behind them are not among the first: what clients dated later is not gone through in search of them.
     const last = dated.length === limit ? dated.at(-1) : undefined;
-    const high = last ? positionAt(last.arrivalMs, last.arrivalSequence) : latest;
+    const high = last ? rowKeyAt(last.arrivalMs, last.arrivalSequence) : latest;
     return [selectUndatedAfter.all(matchEvery(projectId), after + 1n, high, limit), dated] as const;
   });
 
@@ -80,13 +80,13 @@ export function createRead(database: Database, vocabulary: Vocabulary, blocks: B
     },
 
     find(projectId: number, id: string): string | null {
-      const moment = momentOfId(id);
+      const moment = stampOfId(id);
       const row = selectMade.get(projectId, moment.ms, moment.sequence, id) ?? selectSent.get(projectId, id);
       return row ? jsonOf(row) : null;
     },
 
-    arrivedAfter(projectId: number, moment: Moment, limit: number): ArrivedEvent[] {
-      const [undatedRows, datedRows] = readArrived(projectId, positionOf(moment), limit);
+    arrivedAfter(projectId: number, moment: ArrivalStamp, limit: number): ArrivedEvent[] {
+      const [undatedRows, datedRows] = readArrived(projectId, rowKeyOf(moment), limit);
       const undated = undatedRows.map((row) => ({
         arrival: { ms: row.ms, sequence: row.sequence },
         json: jsonOf(row),
@@ -110,10 +110,10 @@ export function createRead(database: Database, vocabulary: Vocabulary, blocks: B
       selectAny.get();
     },
 
-    lastArrival(): Moment | null {
+    lastArrival(): ArrivalStamp | null {
       const dated = selectLastDated.get();
       // Only what came after it can be later still: events that clients dated are not read through for one that they did not.
-      return selectLastUndated.get(dated ? positionOf(dated) : earliest) ?? dated;
+      return selectLastUndated.get(dated ? rowKeyOf(dated) : earliest) ?? dated;
     },
   };
 }

@@ -1,19 +1,19 @@
 /** A reader: a thread with a read-only connection, so that no query holds up the HTTP loop. */
 import { setPriority } from "node:os";
 import type { Cursor } from "../../event/filter.ts";
-import type { Moment } from "../../event/id.ts";
+import type { ArrivalStamp } from "../../event/id.ts";
 import type { CountQuery, EventQuery, KnownTexts, Removal, UserQuery } from "../store.ts";
 import { createBlocks } from "./blocks.ts";
+import { createBuildBlocks } from "./build-blocks.ts";
 import { createCount } from "./count.ts";
-import { createDigestBuild } from "./digest-build.ts";
-import type { DigestStep } from "./digest-write.ts";
-import { createCountRemovable } from "./forget.ts";
+import { createCountRemovable } from "./delete-events.ts";
 import { createIndexedTexts } from "./indexed-texts.ts";
 import { databaseFile, openForReading } from "./open.ts";
 import { createRead } from "./read.ts";
 import { startingWith } from "./starting-with.ts";
 import { createUsers } from "./users.ts";
 import { openVocabulary } from "./vocabulary.ts";
+import type { BlockStep } from "./write-blocks.ts";
 
 declare const self: Worker & {
   onmessage: (message: MessageEvent<{ id: number; request: ReaderRequest }>) => void;
@@ -23,7 +23,7 @@ export type ReaderRequest =
   | { kind: "page"; query: EventQuery; limit: number }
   | { kind: "chunk"; query: EventQuery; limit: number }
   | { kind: "find"; projectId: number; id: string }
-  | { kind: "arrivedAfter"; projectId: number; moment: Moment; limit: number }
+  | { kind: "arrivedAfter"; projectId: number; moment: ArrivalStamp; limit: number }
   | { kind: "startingWith"; projectId: number; texts: KnownTexts; prefix: string; limit: number }
   | { kind: "count"; query: CountQuery }
   | { kind: "users"; query: UserQuery; limit: number }
@@ -34,7 +34,7 @@ export type ReaderRequest =
   | { kind: "close" };
 
 /** What is next for digests to be made: a step on the writer, or a rest; null at the end. */
-export type DigestOn = { step: DigestStep | null } | null;
+export type DigestOn = { step: BlockStep | null } | null;
 
 export type ReaderAnswer = { id: number } & ({ result: unknown } | { code: string; message: string });
 
@@ -56,7 +56,7 @@ const read = createRead(database, vocabulary, blocks);
 const count = createCount(database, vocabulary, texts, blocks);
 const users = createUsers(database, texts);
 const countRemovable = createCountRemovable(database);
-const digest = createDigestBuild(database, Number(blockEvents));
+const digest = createBuildBlocks(database, Number(blockEvents));
 const encoder = new TextEncoder();
 
 // On Linux a thread has a priority of its own; elsewhere this would be the whole process's.

@@ -1,7 +1,7 @@
 import type { Database } from "bun:sqlite";
 import type { EventQuery } from "../store.ts";
-import type { MsRange } from "./narrow.ts";
-import { datedBit, lastDatedSequence, notBusy, positionAfter, positionAt, positionSql } from "./position.ts";
+import type { MsRange } from "./prune-blocks.ts";
+import { datedBit, lastDatedSequence, notBusy, rowKeyAfter, rowKeyAt, rowKeySql } from "./row-key.ts";
 
 export type Row = { ms: number; sequence: number; id: string; body: string };
 
@@ -42,8 +42,8 @@ const busy = `position & ${datedBit - 1} >= ${notBusy}`;
 export function createRowsInOrder(database: Database) {
   const selectNotBusy = database.prepare<Row, [number, number]>(
     `SELECT ${columns} FROM events WHERE project_id = ?1 AND (
-       position BETWEEN ${positionSql("?2", "0")} AND ${positionSql("?2", `${notBusy - 1}`)}
-       OR position BETWEEN ${positionSql("?2", `${datedBit}`)} AND ${positionSql("?2", `${datedBit + notBusy - 1}`)})`,
+       position BETWEEN ${rowKeySql("?2", "0")} AND ${rowKeySql("?2", `${notBusy - 1}`)}
+       OR position BETWEEN ${rowKeySql("?2", `${datedBit}`)} AND ${rowKeySql("?2", `${datedBit + notBusy - 1}`)})`,
   );
   const busyAfter = (comparison: "<" | ">", order: "ASC" | "DESC") =>
     database.prepare<Row, [number, number, string, number]>(
@@ -55,14 +55,14 @@ export function createRowsInOrder(database: Database) {
 
   const selectBusySorted = database.prepare<{ isSorted: 0 | 1 }, [number]>(
     `SELECT EXISTS (SELECT 1 FROM events
-                    WHERE position BETWEEN ${positionSql("?1", `${datedBit + notBusy}`)} AND ${positionSql("?1", "2097151")})
+                    WHERE position BETWEEN ${rowKeySql("?1", `${datedBit + notBusy}`)} AND ${rowKeySql("?1", "2097151")})
         AND NOT EXISTS (SELECT 1 FROM events
-                        WHERE position BETWEEN ${positionSql("?1", "0")} AND ${positionSql("?1", `${datedBit - 1}`)})
+                        WHERE position BETWEEN ${rowKeySql("?1", "0")} AND ${rowKeySql("?1", `${datedBit - 1}`)})
         AND NOT EXISTS (SELECT 1 FROM unsorted_ms WHERE ms = ?1) AS isSorted`,
   );
   const selectNext = database.prepare<{ sequence: number; id: string }, [number, number]>(
     `SELECT position & 2097151 AS sequence, lower(hex(id)) AS id FROM events
-     WHERE position BETWEEN ${positionSql("?1", "?2")} AND ${positionSql("?1", "2097151")} ORDER BY position LIMIT 1`,
+     WHERE position BETWEEN ${rowKeySql("?1", "?2")} AND ${rowKeySql("?1", "2097151")} ORDER BY position LIMIT 1`,
   );
 
   /** The first position of a millisecond whose event has this id or a later one, where ids rise with positions. */
@@ -74,7 +74,7 @@ export function createRowsInOrder(database: Database) {
       if (next && next.id < id) low = next.sequence + 1;
       else high = middle;
     }
-    return positionAt(ms, low);
+    return rowKeyAt(ms, low);
   }
 
   /**
@@ -88,7 +88,7 @@ export function createRowsInOrder(database: Database) {
     lastSeen: () => RowPlace | null,
   ): Generator<Batch> {
     const ascending = source.query.order === "asc";
-    let [low, high] = [positionAt(fromMs), positionAt(toMs) - 1n];
+    let [low, high] = [rowKeyAt(fromMs), rowKeyAt(toMs) - 1n];
     while (low <= high) {
       const count = countNext() + spareRows;
       const rows = source.read(low, high, count);
@@ -100,8 +100,8 @@ export function createRowsInOrder(database: Database) {
       const isAlone = rows.length === 0;
       if (isAlone) yield* inMs(source, ms, countNext, lastSeen());
       else yield { rows: sorted(rows, ascending), isWalked: false };
-      if (ascending) low = isAlone ? positionAfter(ms) : positionAt(ms);
-      else high = (isAlone ? positionAt(ms) : positionAfter(ms)) - 1n;
+      if (ascending) low = isAlone ? rowKeyAfter(ms) : rowKeyAt(ms);
+      else high = (isAlone ? rowKeyAt(ms) : rowKeyAfter(ms)) - 1n;
     }
   }
 
@@ -114,7 +114,7 @@ export function createRowsInOrder(database: Database) {
   ): Generator<Batch> {
     const ascending = source.query.order === "asc";
     const lastId = lastSeen?.ms === ms ? lastSeen.id : null;
-    let [low, high] = [positionAt(ms), positionAfter(ms) - 1n];
+    let [low, high] = [rowKeyAt(ms), rowKeyAfter(ms) - 1n];
     if (selectBusySorted.get(ms)!.isSorted) {
       if (lastId !== null && ascending) low = positionFrom(ms, lastId);
       if (lastId !== null && !ascending) high = positionFrom(ms, lastId);
@@ -123,7 +123,7 @@ export function createRowsInOrder(database: Database) {
         const rows = source.read(low, high, count);
         yield { rows, isWalked: false };
         if (rows.length < count) return;
-        const end = positionAt(ms, rows.at(-1)!.sequence);
+        const end = rowKeyAt(ms, rows.at(-1)!.sequence);
         if (ascending) low = end + 1n;
         else high = end - 1n;
       }

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { databaseFile, migrate, openForWriting } from "./open.ts";
-import { positionAt } from "./position.ts";
+import { rowKeyAt } from "./row-key.ts";
 import { createReadTerms, segmentsIn } from "./segments.ts";
 
 test("the terms of the index are those that FTS5 tells, of any number of segments", () => {
@@ -29,7 +29,7 @@ test("the terms of the index are those that FTS5 tells, of any number of segment
           `1u${n * 7_919}`,
           `1w${"語é𝒳z"[n % 5] ?? ""}${n % 1_000}`,
         ];
-        insert.run(positionAt(n + 1), tokens.join(" "));
+        insert.run(rowKeyAt(n + 1), tokens.join(" "));
       }
     })();
     segments.add(segmentsIn(structure.get()!.block).length);
@@ -62,7 +62,7 @@ test("however many segments there are, each leaf is read about once", () => {
   let n = 0;
   for (let batch = 0; batch < 15; batch++) {
     database.transaction(() => {
-      for (let row = 0; row < 1_000; row++, n++) insert.run(positionAt(n + 1), `1wo${100_000 + n} 1wz${n}`);
+      for (let row = 0; row < 1_000; row++, n++) insert.run(rowKeyAt(n + 1), `1wo${100_000 + n} 1wz${n}`);
     })();
   }
   let reads = 0;

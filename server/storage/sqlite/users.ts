@@ -3,7 +3,7 @@ import { Turns } from "../../turns.ts";
 import type { UserQuery } from "../store.ts";
 import { createCountEntries } from "./count-entries.ts";
 import type { IndexedTexts } from "./indexed-texts.ts";
-import { earliest, latest } from "./position.ts";
+import { earliest, latest } from "./row-key.ts";
 
 /** Makes the function that lists users: from the index's tokens, without a look at the events. */
 export function createUsers(database: Database, texts: IndexedTexts) {

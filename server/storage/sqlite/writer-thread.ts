@@ -3,26 +3,26 @@
  * tables, one at a time, and answers each after its commit's fsync.
  */
 import type { SQLQueryBindings } from "bun:sqlite";
-import type { BatchAnswer, BatchNews, Failed } from "../queue.ts";
-import type { OneEvent, RejectedEvent, RejectedRetention, Removal, Removed, Verdict } from "../store.ts";
+import type { BatchAnswer, BatchResults, Failed } from "../queue.ts";
+import type { AppendResult, OneEvent, RejectedEvent, RejectedRetention, Removal, Removed } from "../store.ts";
 import { createAppend } from "./append.ts";
+import { type CompanionBatch, createAppendWith } from "./append-with.ts";
 import { decodeBatch } from "./batch.ts";
-import { createCounting } from "./counting.ts";
-import { createDigestWrite, type DigestStep } from "./digest-write.ts";
+import { createCounterWriter } from "./counter-writer.ts";
+import { createRemove } from "./delete-events.ts";
 import { StatementError, storageProblem } from "./failure.ts";
-import { createRemove } from "./forget.ts";
 import { createMerging } from "./merging.ts";
 import { databaseFile, openForWriting } from "./open.ts";
+import { createPurge, type PurgeStep } from "./purge.ts";
 import { createKeepRejected } from "./rejected.ts";
-import { createScrub, type ScrubStep } from "./scrub.ts";
-import { createAppendTied, type TiedBatch } from "./tied.ts";
+import { type BlockStep, createBlockWriter } from "./write-blocks.ts";
 
 declare const self: Worker & { onmessage: (message: MessageEvent<WriterRequest>) => void };
 
 export type AppendRequest = {
   kind: "append";
   batch: string;
-  tied?: TiedBatch[];
+  tied?: CompanionBatch[];
   rejected?: { events: RejectedEvent[]; keeping: RejectedRetention };
 };
 
@@ -31,9 +31,9 @@ export type WriterRequest =
   | { kind: "execute"; sql: string; parameters: readonly unknown[] }
   | { kind: "remove"; removal: Removal | OneEvent; limit: number; jobId: string | undefined }
   | { kind: "removeEmptyChannel"; projectId: number; name: string }
-  | { kind: "scrub"; step: ScrubStep }
+  | { kind: "scrub"; step: PurgeStep }
   | { kind: "settle" }
-  | { kind: "digest"; step: DigestStep }
+  | { kind: "digest"; step: BlockStep }
   | { kind: "close" };
 
 export type ExecuteResult = { rows: unknown[]; changes: number; lastInsertRowid: number | bigint };
@@ -51,14 +51,14 @@ export type WriterAnswer =
   | { kind: "closed" };
 
 const database = openForWriting(databaseFile(process.argv.at(-1)!));
-const counting = createCounting(database);
+const counting = createCounterWriter(database);
 const merging = createMerging(database);
-const digests = createDigestWrite(database);
+const digests = createBlockWriter(database);
 const append = createAppend(database, counting, merging, digests);
-const appendTied = createAppendTied(database, append);
+const appendTied = createAppendWith(database, append);
 const keepRejected = createKeepRejected(database);
 const remove = createRemove(database, counting, merging, digests);
-const scrub = createScrub(database, digests);
+const scrub = createPurge(database, digests);
 const deleteEmptyChannel = database.prepare(
   "DELETE FROM channels WHERE project_id = ?1 AND name = ?2 AND events <= 0",
 );
@@ -108,8 +108,11 @@ function alone<Result>(work: () => Result): Result | Failed {
   }
 }
 
-function appended(verdicts: (Verdict | Failed)[], tied: (Verdict[] | null | Failed)[]): AppendAnswer {
-  const news: BatchNews = [];
+function appended(
+  verdicts: (AppendResult | Failed)[],
+  tied: (AppendResult[] | null | Failed)[],
+): AppendAnswer {
+  const news: BatchResults = [];
   for (let index = 0; index < verdicts.length; index++) {
     const verdict = verdicts[index]!;
     if (verdict.kind !== "created" || verdict.notified) news.push([index, verdict]);

@@ -2,21 +2,21 @@ import { ProblemError } from "../../problems.ts";
 import { type Batch, type Failed, type OnCreated, WriteQueue } from "../queue.ts";
 import type {
   AcceptedEvent,
+  AppendCompanion,
+  AppendResult,
   OneEvent,
   RejectedEvent,
   RejectedRetention,
   Removal,
   Removed,
-  Tie,
-  Verdict,
 } from "../store.ts";
 import { encodeBatch } from "./batch.ts";
 import { Checkpoints } from "./checkpoints.ts";
 import type { ErrorOf } from "./damage.ts";
-import type { DigestStep } from "./digest-write.ts";
 import { endThread } from "./end-thread.ts";
 import { isFatal } from "./failure.ts";
-import type { ScrubStep } from "./scrub.ts";
+import type { PurgeStep } from "./purge.ts";
+import type { BlockStep } from "./write-blocks.ts";
 import type {
   AppendAnswer,
   AppendRequest,
@@ -93,21 +93,21 @@ export class Writer {
   }
 
   /** Resolves once the event is durable. */
-  append(event: AcceptedEvent): Promise<Verdict> {
+  append(event: AcceptedEvent): Promise<AppendResult> {
     const verdict = this.#queue.add(event);
     this.#scheduleFlush();
     return verdict;
   }
 
   /** Resolves once all of them are durable, or were not stored for the error that is then their verdict. */
-  appendAll(events: readonly AcceptedEvent[]): Promise<(Verdict | Error)[]> {
+  appendAll(events: readonly AcceptedEvent[]): Promise<(AppendResult | Error)[]> {
     const verdicts = this.#queue.addAll(events);
     this.#scheduleFlush();
     return verdicts;
   }
 
-  appendTied(events: readonly AcceptedEvent[], tie: Tie): Promise<Verdict[] | null> {
-    const verdicts = this.#queue.addTied(events, tie);
+  appendTied(events: readonly AcceptedEvent[], tie: AppendCompanion): Promise<AppendResult[] | null> {
+    const verdicts = this.#queue.addWith(events, tie);
     this.#scheduleFlush();
     return verdicts;
   }
@@ -152,12 +152,12 @@ export class Writer {
   }
 
   /** Whether the step has more to do. */
-  async scrub(step: ScrubStep): Promise<boolean> {
+  async scrub(step: PurgeStep): Promise<boolean> {
     return this.#step({ kind: "scrub", step });
   }
 
   /** Whether the step has more to do. */
-  async digest(step: DigestStep): Promise<boolean> {
+  async digest(step: BlockStep): Promise<boolean> {
     return this.#step({ kind: "digest", step });
   }
 

@@ -66,7 +66,7 @@ CREATE TRIGGER counters_emptied AFTER DELETE ON channel_counters BEGIN
 END;
 
 -- What commits added to the counters and is not in them yet: for each commit a JSON array of
--- [project, channel, name, hour, events, moment of the newest] (counting.ts).
+-- [project, channel, name, hour, events, moment of the newest] (counter-writer.ts).
 CREATE TABLE uncounted (
   id INTEGER PRIMARY KEY,
   counts TEXT NOT NULL

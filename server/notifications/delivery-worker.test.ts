@@ -1,0 +1,365 @@
+// @engines sqlite, postgres
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { createAccount } from "../auth/create-account.ts";
+import { ArrivalClock, eventIdOf } from "../event/id.ts";
+import type { AcceptedEvent, Store } from "../storage/store.ts";
+import { pushService } from "../testing/push-service.ts";
+import { stores } from "../testing/stores.ts";
+import { testConfig } from "../testing/test-app.ts";
+import { DeliveryWorker } from "./delivery-worker.ts";
+import { addBrowser, switchDestination } from "./destinations.ts";
+import { createTransports } from "./transports.ts";
+
+const start = Date.UTC(2026, 0, 31);
+const second = 1_000;
+const hour = 3_600_000;
+
+for (const engine of stores) {
+  describe(`the sender on ${engine.name}`, () => {
+    let place: Awaited<ReturnType<typeof engine.place>>;
+    let store: Store;
+    let service: ReturnType<typeof pushService>;
+    let transports: Awaited<ReturnType<typeof createTransports>>;
+    let senders: DeliveryWorker[];
+    let accountId: string;
+    let projectId: number;
+    let now: number;
+    let random: number;
+
+    beforeEach(async () => {
+      [now, random] = [start, 1];
+      senders = [];
+      place = await engine.place();
+      store = await place.open();
+      service = pushService();
+      const config = await testConfig({ dataDirectory: "unused" });
+      transports = await createTransports(config, store.control, "http://localhost");
+      const account = await store.control
+        .transaction()
+        .execute((transaction) =>
+          createAccount(transaction, { email: "a@example.com", password: "" }, "unused", null),
+        );
+      accountId = account.id;
+      projectId = account.firstProject!.id;
+    });
+    afterEach(async () => {
+      for (const sender of senders) await sender.close();
+      await transports.close();
+      await service.close();
+      await store.close();
+      await place.remove();
+    });
+
+    function newSender(): DeliveryWorker {
+      const fail = (error: unknown) => {
+        throw error;
+      };
+      const sender = new DeliveryWorker({
+        store,
+        transports: transports.transports,
+        onError: fail,
+        now: () => now,
+        random: () => random,
+      });
+      senders.push(sender);
+      return sender;
+    }
+
+    async function browser(label = "browser") {
+      const subscription = service.subscribe();
+      const { id } = await addBrowser(store.control, accountId, { kind: "browser", label, subscription });
+      return { id, subscription };
+    }
+
+    let clock: ArrivalClock;
+    /** An event that notifies, and with it a delivery for each browser. */
+    async function record(name = "n"): Promise<AcceptedEvent> {
+      clock ??= new ArrivalClock(null, { now: () => now });
+      const arrival = clock.next();
+      const id = eventIdOf(arrival);
+      const createdAt = new Date(arrival.ms).toISOString();
+      const event = { id, name, channelId: "c", userId: "", notify: true, tags: {}, createdAt };
+      const accepted: AcceptedEvent = {
+        projectId,
+        event,
+        json: JSON.stringify(event),
+        hasClientId: false,
+        createdAtMs: arrival.ms,
+        hasClientTimestamp: false,
+        arrival,
+        receivedMs: arrival.ms,
+        notifies: true,
+      };
+      expect(await store.events.append(accepted)).toEqual({ kind: "created", notified: true });
+      return accepted;
+    }
+
+    const rows = () =>
+      store.control
+        .selectFrom("deliveries")
+        .selectAll()
+        .where("kind", "=", "browser")
+        .orderBy("id")
+        .execute();
+
+    /** Wakes a sender and waits until each delivery has had as many attempts, and none is under way. */
+    async function attempted(sender: DeliveryWorker, attempts: number) {
+      sender.wake();
+      for (let waited = 0; waited < 300; waited++) {
+        const found = await rows();
+        const isUnderWay = ({ state, nextAttemptAt, detail }: (typeof found)[number]) =>
+          state === "waiting" && (detail === null || nextAttemptAt === now + 60 * second);
+        if (found.every((row) => row.attempts === attempts && !isUnderWay(row))) return found;
+        await Bun.sleep(5);
+      }
+      throw new Error(`Not all have had ${attempts} attempts: ${JSON.stringify(await rows())}`);
+    }
+
+    test("sends what waits, also what an earlier process left", async () => {
+      await browser();
+      const event = await record("left behind");
+      expect(await rows()).toMatchObject([
+        { state: "waiting", attempts: 0, eventId: event.event.id, nextAttemptAt: event.arrival.ms },
+      ]);
+      now = event.arrival.ms + second;
+      expect(await attempted(newSender(), 1)).toMatchObject([
+        { state: "delivered", deliveredAt: now, nextAttemptAt: null },
+      ]);
+      expect((await service.next()).payload).toMatchObject({ title: "left behind" });
+    });
+
+    test("tries again after twice as long each time, up to four hours, and gives up after a day", async () => {
+      await browser();
+      await record();
+      const sender = newSender();
+      const { createdAt } = (await rows())[0]!;
+      now = createdAt;
+      const waits: number[] = [];
+      for (let attempts = 1; ; attempts++) {
+        service.answerNext(503);
+        const [row] = await attempted(sender, attempts);
+        if (row!.state === "dead") {
+          expect(row!.nextAttemptAt).toBeNull();
+          expect(row!.detail).toContain("503");
+          break;
+        }
+        waits.push(row!.nextAttemptAt! - now);
+        now = row!.nextAttemptAt!;
+      }
+      const doubled = [10, 20, 40, 80, 160, 320, 640, 1_280, 2_560, 5_120, 10_240].map(
+        (seconds) => seconds * second,
+      );
+      expect(waits.slice(0, 11)).toEqual(doubled);
+      for (const wait of waits.slice(11)) expect(wait).toBe(4 * hour);
+      expect(now - createdAt).toBeWithin(20 * hour, 24 * hour + 1);
+      now += 30 * 24 * hour;
+      sender.wake();
+      await Bun.sleep(50);
+      expect(service.received).toHaveLength(0);
+    });
+
+    test("waits for any part of that time, by chance, so that not all come again at once", async () => {
+      await browser();
+      await record();
+      now = (await rows())[0]!.createdAt;
+      random = 0.25;
+      service.answerNext(500);
+      const [row] = await attempted(newSender(), 1);
+      expect(row!.nextAttemptAt! - now).toBe(2.5 * second);
+    });
+
+    test("waits as long as the other side asks it to", async () => {
+      await browser();
+      await record();
+      now = (await rows())[0]!.createdAt;
+      service.answerNext(429, { "retry-after": "3600" });
+      const [row] = await attempted(newSender(), 1);
+      expect(row!.nextAttemptAt! - now).toBe(hour);
+    });
+
+    test("goes on by itself when the time has come", async () => {
+      await browser();
+      await record();
+      now = (await rows())[0]!.createdAt;
+      const offset = Date.now() - now;
+      // A clock that runs, and a wait of 0.1 s.
+      random = 0.01;
+      const sender = new DeliveryWorker({
+        store,
+        transports: transports.transports,
+        onError: console.error,
+        now: () => Date.now() - offset,
+        random: () => random,
+      });
+      senders.push(sender);
+      service.answerNext(500);
+      sender.wake();
+      expect(await service.next()).toMatchObject({ payload: { title: "n" } });
+    });
+
+    test("does not send again what failed for good", async () => {
+      await browser();
+      await record();
+      now += 10 * second;
+      service.answerNext(400);
+      expect(await attempted(newSender(), 1)).toMatchObject([{ state: "dead", nextAttemptAt: null }]);
+    });
+
+    test("removes a browser that is gone, and cancels what else waits for it", async () => {
+      const { id, subscription } = await browser();
+      await record();
+      await record();
+      now += 10 * second;
+      service.unsubscribe(subscription);
+      const sender = newSender();
+      sender.wake();
+      for (let waited = 0; waited < 200 && (await rows()).some(({ state }) => state === "waiting"); waited++)
+        await Bun.sleep(5);
+      await sender.close();
+      const states = (await rows()).map(({ state }) => state);
+      expect(states).toContain("dead");
+      expect(states).not.toContain("waiting");
+      expect(
+        await store.control.selectFrom("destinations").selectAll().where("id", "=", id).execute(),
+      ).toEqual([]);
+    });
+
+    test("sends each once, however many senders there are", async () => {
+      await browser("one");
+      await browser("two");
+      for (let n = 0; n < 30; n++) await record(`${n}`);
+      now += 10 * second;
+      const several = [newSender(), newSender(), newSender()];
+      for (const sender of several) sender.wake();
+      for (
+        let waited = 0;
+        waited < 400 && (await rows()).some(({ state }) => state !== "delivered");
+        waited++
+      )
+        await Bun.sleep(5);
+      expect((await rows()).map(({ attempts, state }) => [attempts, state])).toEqual(
+        Array(60).fill([1, "delivered"]),
+      );
+      expect(service.received).toHaveLength(60);
+    });
+
+    test("is not held up by a destination that does not answer", async () => {
+      await browser("silent");
+      const held = service.holdNext();
+      await record("held");
+      now += 10 * second;
+      const sender = newSender();
+      sender.wake();
+      await held;
+      await record("next");
+      now += 10 * second;
+      sender.wake();
+      expect((await service.next(2_000)).payload).toMatchObject({ title: "next" });
+    });
+
+    test("leaves to another what that one has claimed, for a minute", async () => {
+      await browser();
+      await record();
+      now += 10 * second;
+      // As a process leaves it that died while it was sending.
+      await store.control
+        .updateTable("deliveries")
+        .set({ attempts: 1, nextAttemptAt: now + 60 * second })
+        .where("kind", "=", "browser")
+        .execute();
+      const sender = newSender();
+      now += 59 * second;
+      sender.wake();
+      await Bun.sleep(50);
+      expect(service.received).toHaveLength(0);
+      now += second;
+      expect(await attempted(sender, 2)).toMatchObject([{ state: "delivered" }]);
+    });
+
+    test("cancels what waits for a destination that is switched off", async () => {
+      const { id } = await browser();
+      await record();
+      await switchDestination(store.control, accountId, id, false);
+      now += 10 * second;
+      newSender().wake();
+      await Bun.sleep(50);
+      expect(await rows()).toMatchObject([
+        {
+          state: "cancelled",
+          attempts: 0,
+          nextAttemptAt: null,
+          detail: expect.stringContaining("turned off"),
+        },
+      ]);
+      expect(service.received).toHaveLength(0);
+    });
+
+    test("sends nothing to one who is no member any more", async () => {
+      await browser();
+      await record();
+      await store.control.deleteFrom("members").where("accountId", "=", accountId).execute();
+      now += 10 * second;
+      expect(await attempted(newSender(), 1)).toMatchObject([
+        { state: "dead", detail: expect.stringContaining("no longer a member") },
+      ]);
+      expect(service.received).toHaveLength(0);
+    });
+
+    test("sends nothing to a destination that changed hands after the delivery was made", async () => {
+      const { id } = await browser();
+      await record();
+      const passwordHash = "unused";
+      const other = await store.control
+        .transaction()
+        .execute((transaction) =>
+          createAccount(transaction, { email: "b@example.com", password: "" }, passwordHash, null),
+        );
+      // As a version did that handed the row on.
+      await store.control
+        .updateTable("destinations")
+        .set({ accountId: other.id })
+        .where("id", "=", id)
+        .execute();
+      now += 10 * second;
+      expect(await attempted(newSender(), 1)).toMatchObject([{ state: "dead" }]);
+      expect(service.received).toHaveLength(0);
+    });
+
+    test("sends nothing that is left of an account that was deleted", async () => {
+      await browser();
+      await record();
+      await store.control.deleteFrom("accounts").where("id", "=", accountId).execute();
+      now += 10 * second;
+      expect(await attempted(newSender(), 1)).toMatchObject([{ state: "dead" }]);
+      expect(service.received).toHaveLength(0);
+    });
+
+    test("keeps what was cancelled while it was being sent and failed", async () => {
+      const { id } = await browser();
+      await record();
+      now += 10 * second;
+      service.answerNext(503);
+      const sender = newSender();
+      sender.wake();
+      for (let waited = 0; waited < 200 && (await rows())[0]!.attempts === 0; waited++) await Bun.sleep(0);
+      await switchDestination(store.control, accountId, id, false);
+      await sender.close();
+      expect((await rows())[0]!.state).toBe("cancelled");
+    });
+
+    test("ends what it is sending before it closes, and starts nothing more", async () => {
+      await browser();
+      await record();
+      now += 10 * second;
+      const sender = newSender();
+      sender.wake();
+      await sender.close();
+      expect((await rows())[0]!.state).toBe("delivered");
+      await record();
+      now += 10 * second;
+      sender.wake();
+      await Bun.sleep(30);
+      expect((await rows())[1]!.state).toBe("waiting");
+    });
+  });
+}

@@ -1,0 +1,158 @@
+import type { Kysely } from "kysely";
+import type { Event } from "../event/event.ts";
+import { limits } from "../limits.ts";
+import type { ControlTables } from "../storage/control-tables.ts";
+import type { EventStore } from "../storage/store.ts";
+import type { Delivery, Notification } from "../wire/notification.ts";
+
+type Control = Kysely<ControlTables>;
+
+/** Notifications that are marked as read in one commit: events wait for it. */
+const markedMax = 500;
+
+/** How many of the newest `limits.unreadCount` notifications an account has not read. */
+export async function countUnread(control: Control, accountId: string): Promise<number> {
+  const { count } = await control
+    .selectFrom(newest(control, accountId, limits.unreadCount).as("newest"))
+    .select((eb) => eb.fn.countAll<number>().as("count"))
+    .where("newest.readAt", "is", null)
+    .executeTakeFirstOrThrow();
+  return Number(count);
+}
+
+/** Read from an index alone, whose order they are in; one of what is unread would cost each event that notifies. */
+function newest(control: Control, accountId: string, limit: number) {
+  return control
+    .selectFrom("deliveries")
+    .select(["deliveries.id", "deliveries.readAt"])
+    .where("accountId", "=", accountId)
+    .where("kind", "=", "dashboard")
+    .orderBy("id", "desc")
+    .limit(limit);
+}
+
+/**
+ * An account's notifications, newest first.
+ *
+ * @param before - the id of the last one on the page before
+ */
+export async function listNotifications(
+  control: Control,
+  events: EventStore,
+  accountId: string,
+  limit: number,
+  before?: number,
+): Promise<{ notifications: Notification[]; nextCursor: string | null }> {
+  const rows = await control
+    .selectFrom("deliveries")
+    .innerJoin("projects", "projects.id", "deliveries.projectId")
+    // A member who left sees nothing more of the project.
+    .innerJoin("members", (join) =>
+      join
+        .onRef("members.projectId", "=", "deliveries.projectId")
+        .onRef("members.accountId", "=", "deliveries.accountId"),
+    )
+    .select([
+      "deliveries.id",
+      "deliveries.eventId",
+      "deliveries.readAt",
+      "deliveries.projectId",
+      "projects.slug",
+    ])
+    .where("deliveries.accountId", "=", accountId)
+    .where("deliveries.kind", "=", "dashboard")
+    .$if(before !== undefined, (query) => query.where("deliveries.id", "<", before!))
+    .orderBy("deliveries.id", "desc")
+    .limit(limit + 1)
+    .execute();
+  const isEnd = rows.length <= limit;
+  const page = rows.slice(0, limit);
+  const found = await Promise.all(page.map((row) => events.find(row.projectId, row.eventId)));
+  const notifications = page.flatMap((row, index) => {
+    const json = found[index];
+    if (!json) return [];
+    return [
+      {
+        id: String(row.id),
+        project: row.slug,
+        event: JSON.parse(json) as Event,
+        readAt: isoOrNull(row.readAt),
+      },
+    ];
+  });
+  return { notifications, nextCursor: isEnd ? null : String(page.at(-1)!.id) };
+}
+
+/** Marks notifications as read: those with the ids, or all. */
+export async function markRead(control: Control, accountId: string, ids?: string[]): Promise<void> {
+  // Other texts are no notification's id.
+  const numbers = ids?.filter((id) => /^\d{1,15}$/.test(id)).map(Number);
+  if (numbers?.length === 0) return;
+  if (numbers) return markIds(control, accountId, numbers);
+  for (let before = Number.MAX_SAFE_INTEGER; ; ) {
+    const rows = await newest(control, accountId, markedMax).where("id", "<", before).execute();
+    const unread = rows.filter(({ readAt }) => readAt === null);
+    if (unread.length > 0) {
+      await markIds(
+        control,
+        accountId,
+        unread.map(({ id }) => id),
+      );
+    }
+    if (rows.length < markedMax) return;
+    before = rows.at(-1)!.id;
+  }
+}
+
+async function markIds(control: Control, accountId: string, ids: number[]): Promise<void> {
+  await control
+    .updateTable("deliveries")
+    .set({ readAt: Date.now() })
+    .where("id", "in", ids)
+    .where("accountId", "=", accountId)
+    .where("kind", "=", "dashboard")
+    .where("readAt", "is", null)
+    .execute();
+}
+
+/** Who was notified of an event, how and when. */
+export async function listDeliveries(
+  control: Control,
+  projectId: number,
+  eventId: string,
+): Promise<Delivery[]> {
+  const rows = await control
+    .selectFrom("deliveries")
+    .innerJoin("accounts", "accounts.id", "deliveries.accountId")
+    .selectAll("deliveries")
+    .select("accounts.name as account")
+    .where("deliveries.projectId", "=", projectId)
+    .where("deliveries.eventId", "=", eventId)
+    .orderBy("deliveries.id")
+    .execute();
+  return rows.map((row) => ({
+    id: String(row.id),
+    kind: row.kind,
+    label: row.label,
+    account: row.account,
+    state: row.state,
+    attempts: row.attempts,
+    detail: row.detail,
+    createdAt: new Date(row.createdAt).toISOString(),
+    deliveredAt: isoOrNull(row.deliveredAt),
+    nextAttemptAt: isoOrNull(row.nextAttemptAt),
+    readAt: isoOrNull(row.readAt),
+  }));
+}
+
+/** Why an event has no deliveries, as a sentence. */
+export function explainNoDelivery(event: Event): string {
+  if (!event.notify) return 'Nobody was notified: the event was sent without "notify".';
+  if (Date.now() - Date.parse(event.createdAt) > limits.deliveryDays * 24 * 60 * 60 * 1_000)
+    return `The delivery log has expired: it is kept for ${limits.deliveryDays} days.`;
+  return "Nobody was notified: the event was more than an hour old when it was sent, or the project had no members.";
+}
+
+function isoOrNull(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString();
+}

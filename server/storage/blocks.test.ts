@@ -1,0 +1,394 @@
+// @engines sqlite, postgres
+import { Database } from "bun:sqlite";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import pg from "pg";
+import type { Event } from "../event/event.ts";
+import { type Cursor, type EventFilter, matches } from "../event/filter.ts";
+import { ArrivalClock } from "../event/id.ts";
+import type { Search } from "../event/search.ts";
+import { createProject } from "../projects/projects.ts";
+import { acceptedEvent } from "../testing/accepted-event.ts";
+import { searchesOf } from "../testing/arbitraries.ts";
+import { expectConsistent } from "../testing/consistency.ts";
+import { effort } from "../testing/effort.ts";
+import { makePlace, type Place, removePlace, storeEngines, testWatch } from "../testing/engine.ts";
+import { valueIn } from "./counter-ranges.ts";
+import { openPostgresStore } from "./postgres/index.ts";
+import { openSqliteStore } from "./sqlite/index.ts";
+import { databaseFile } from "./sqlite/open.ts";
+import type { Split, Store } from "./store.ts";
+
+const blockEvents = 60;
+const startMs = Date.UTC(2026, 0, 31);
+const minuteMs = 60_000;
+const hours = 30;
+/** When all of the first events are settled. */
+const settledMs = startMs + hours * 60 * minuteMs + 60_000;
+const hourMs = 3_600_000;
+const rest = async () => {};
+
+/** How an engine is opened with small blocks, and what it is asked beside the store. */
+const engines = {
+  sqlite: {
+    open: ({ dataDirectory }: Place) => openSqliteStore(dataDirectory, testWatch, blockEvents),
+    number: async ({ dataDirectory }: Place, sql: string): Promise<number> => {
+      using database = new Database(databaseFile(dataDirectory), { readonly: true });
+      return database.query<{ number: number }, []>(sql).get()!.number;
+    },
+  },
+  postgres: {
+    open: ({ databaseUrl }: Place) =>
+      openPostgresStore({ url: databaseUrl!, connections: 5 }, testWatch, blockEvents),
+    number: async ({ databaseUrl }: Place, sql: string): Promise<number> => {
+      const client = new pg.Client({ connectionString: databaseUrl! });
+      await client.connect();
+      try {
+        return Number((await client.query<{ number: string }>(sql)).rows[0]!.number);
+      } finally {
+        await client.end();
+      }
+    },
+  },
+};
+
+describe.each([...storeEngines])("digests on %s", (engine) => {
+  let place: Place;
+  let store: Store;
+  let clock: ArrivalClock;
+  let projects: [number, number];
+  let all: { projectId: number; event: Event }[] = [];
+
+  beforeAll(async () => {
+    place = await makePlace(engine);
+    store = await engines[engine].open(place);
+    clock = new ArrivalClock(null);
+    projects = [
+      (await createProject(store.control, "One", null)).id,
+      (await createProject(store.control, "Other", null)).id,
+    ];
+  });
+  afterAll(async () => {
+    await store.close();
+    await removePlace(place);
+  });
+
+  const text = fc.constantFrom("pay", "pay pal", "pal pay", "paid", "refund", "Größe", "w".repeat(70));
+  const made = fc.record({
+    project: fc.constantFrom(0, 0, 0, 1),
+    channelId: fc.constantFrom("a", "a", "b", "c", "never with b"),
+    name: text,
+    userId: fc.oneof(
+      fc.constantFrom("", "often", "-".repeat(90)),
+      fc.nat({ max: 40 }).map((n) => `u${n}`),
+    ),
+    notify: fc.boolean(),
+    tags: fc.record(
+      { plan: fc.constantFrom("pro", "free", "team"), odd: fc.constantFrom("yes", "pay pal"), n: text },
+      { requiredKeys: ["plan"] },
+    ),
+    minute: fc.nat({ max: hours * 60 }),
+  });
+
+  function accepted({
+    project,
+    minute,
+    ...body
+  }: typeof made extends fc.Arbitrary<infer Made> ? Made : never) {
+    // Two tags that are common and never meet.
+    const tags = { ...body.tags, side: body.tags.plan === "pro" ? "left" : "right" };
+    const event = acceptedEvent({
+      projectId: projects[project]!,
+      arrival: clock.next(),
+      event: { ...body, tags, description: "seen by all" },
+      createdAtMs: startMs + minute * minuteMs,
+    });
+    all.push(event);
+    return event;
+  }
+
+  const append = async (count: number, seed: number, change: { minute?: number } = {}) => {
+    const verdicts = await store.events.appendAll(
+      fc.sample(made, { numRuns: count, seed }).map((one) => accepted({ ...one, ...change })),
+    );
+    expect(verdicts.every((verdict) => "kind" in verdict && verdict.kind === "created")).toBe(true);
+  };
+
+  const tag = (key: string, ...values: string[]): Search => ({ kind: "tag", key, values });
+  const phrase = (text: string): Search => ({ kind: "text", text, isPrefix: false });
+  const leaf: fc.Arbitrary<Search> = fc.oneof(
+    fc.record({
+      kind: fc.constant("text" as const),
+      text: fc.constantFrom(
+        "pay",
+        "pal",
+        "pay pal",
+        "refund",
+        "pro",
+        "grosse",
+        "w".repeat(70),
+        "none",
+        "by seen",
+      ),
+      isPrefix: fc.boolean(),
+    }),
+    fc.constantFrom(
+      tag("plan", "pro"),
+      tag("plan", "free", "team"),
+      tag("side", "left"),
+      tag("side", "right"),
+      tag("odd", "yes"),
+      tag("odd", "never"),
+    ),
+    fc
+      .constantFrom("a", "b", "c", "none")
+      .map((value): Search => ({ kind: "field", field: "channel", values: [value] })),
+    fc
+      .constantFrom("", "often", "u1", "u2", "u3", "-".repeat(90))
+      .map((value): Search => ({ kind: "field", field: "user", values: [value, "u7"] })),
+    fc
+      .constantFrom("true", "false")
+      .map((value): Search => ({ kind: "field", field: "notify", values: [value] })),
+  );
+  const search = searchesOf(leaf, 3);
+  const moment = fc.nat({ max: hours * 60 }).map((minute) => startMs + minute * minuteMs);
+  const filter: fc.Arbitrary<EventFilter> = fc.record(
+    { search, channel: fc.constantFrom("a", "b"), fromMs: moment, toMs: moment },
+    { requiredKeys: ["search"] },
+  );
+
+  /** What a plain scan finds, newest first. */
+  function scanned(projectId: number, filter: EventFilter): Event[] {
+    return all
+      .filter((one) => one.projectId === projectId && matches(filter, one.event))
+      .map(({ event }) => event)
+      .sort((a, b) =>
+        a.createdAt === b.createdAt ? (a.id < b.id ? 1 : -1) : a.createdAt < b.createdAt ? 1 : -1,
+      );
+  }
+
+  async function expectFound(
+    seed: number,
+    { runs = effort(50, 250), limits = { min: 1, max: 70 } } = {},
+  ): Promise<void> {
+    let found = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        filter,
+        fc.constantFrom(0, 0, 1),
+        fc.constantFrom("asc" as const, "desc" as const),
+        fc.integer(limits),
+        async (filter, project, order, limit) => {
+          const projectId = projects[project]!;
+          const expected = scanned(projectId, filter);
+          if (order === "asc") expected.reverse();
+          const events: Event[] = [];
+          for (let after: Cursor | undefined; ; ) {
+            const page = await store.events.page(
+              { projectId, filter, order, ...(after && { after }) },
+              limit,
+              AbortSignal.timeout(10_000),
+            );
+            events.push(...page.events.map((json) => JSON.parse(json) as Event));
+            if (!page.next) break;
+            after = page.next;
+          }
+          expect(events).toEqual(expected);
+          if (events.length > 0) found++;
+        },
+      ),
+      {
+        numRuns: runs,
+        seed,
+        // The words of both are on every event, and only the events tell whether they are side by side.
+        examples: [
+          [{ search: phrase("by seen") }, 0, "desc", limits.max],
+          [{ search: { kind: "not", of: phrase("seen by") } }, 0, "asc", limits.max],
+        ],
+      },
+    );
+    expect(found).toBeGreaterThan(runs / 5);
+  }
+
+  async function expectCounted(seed: number): Promise<void> {
+    let counted = 0;
+    const splits: (Split | undefined)[] = [
+      undefined,
+      { by: "tag", key: "plan" },
+      { by: "tag", key: "odd" },
+      { by: "tag", key: "n" },
+      { by: "channel" },
+      { by: "name" },
+    ];
+    await fc.assert(
+      fc.asyncProperty(
+        fc.oneof(
+          fc.constant({}),
+          filter.map(({ search }) => ({ search: search! })),
+        ),
+        fc.constantFrom(...splits),
+        fc.integer({ min: 1, max: 40 }),
+        moment,
+        async (filter, split, buckets, fromMs) => {
+          const [projectId] = projects;
+          const lengthMs = Math.floor((settledMs - fromMs) / buckets);
+          const bounds = Array.from({ length: buckets + 1 }, (_, index) => fromMs + index * lengthMs);
+          const counts = await store.events.count({
+            projectId,
+            filter,
+            bounds,
+            series: 50,
+            users: false,
+            ...(split && { split }),
+          });
+          const all = new Array<number>(buckets).fill(0);
+          const series = new Map<string, number[]>();
+          for (const event of scanned(projectId, filter)) {
+            const bucket = Math.floor((Date.parse(event.createdAt) - fromMs) / lengthMs);
+            if (bucket < 0 || bucket >= buckets) continue;
+            all[bucket]!++;
+            counted++;
+            const value = split && valueIn(event, split);
+            if (value === undefined) continue;
+            if (!series.has(value)) series.set(value, new Array<number>(buckets).fill(0));
+            series.get(value)![bucket]!++;
+          }
+          expect(counts!.all).toEqual(all);
+          expect(new Map(counts!.series.map(({ value, counts }) => [value, counts]))).toEqual(series);
+        },
+      ),
+      { numRuns: effort(30, 150), seed },
+    );
+    expect(counted).toBeGreaterThan(effort(200, 1_000));
+  }
+
+  async function blocks() {
+    const number = (sql: string) => engines[engine].number(place, sql);
+    return {
+      blocks: await number("SELECT count(*) AS number FROM blocks"),
+      events: await number("SELECT coalesce(sum(events), 0) AS number FROM blocks"),
+      changed: await number("SELECT coalesce(sum(changed), 0) AS number FROM blocks"),
+      late: await number("SELECT count(*) AS number FROM late_events"),
+    };
+  }
+
+  /** All events are in blocks, unless some at the end are not enough for one. */
+  async function expectDigested(): Promise<void> {
+    const { events, ...rest } = await blocks();
+    expect(rest).toMatchObject({ changed: 0, late: 0 });
+    expect(events).toBeGreaterThan(all.length - projects.length * blockEvents);
+  }
+
+  describe("what is searched in digests is what a plain scan finds", () => {
+    test("once they are made", async () => {
+      await append(1_000, 1);
+      expect(await blocks()).toMatchObject({ blocks: 0 });
+      await store.events.indexBlocks(rest, settledMs);
+      expect(await blocks()).toMatchObject({ events: 1_000, changed: 0, late: 0 });
+      expect((await blocks()).blocks).toBeGreaterThan(10);
+      await expectFound(1);
+      await expectCounted(1);
+    }, 60_000);
+
+    test("where others came later, and some went", async () => {
+      await append(150, 2);
+      const { ids } = await store.events.remove({ projectId: projects[0], userId: "u3" }, 1_000);
+      const more = await store.events.remove({ projectId: projects[0], channels: ["c"] }, 40);
+      const gone = new Set([...ids, ...more.ids]);
+      expect(gone.size).toBeGreaterThan(40);
+      all = all.filter(({ event }) => !gone.has(event.id));
+      const { late, ...rest } = await blocks();
+      expect(rest).toMatchObject({ events: 1_000, changed: 150 + gone.size });
+      // Some happened at the same time.
+      expect(late).toBeGreaterThan(100);
+      await expectFound(2);
+      await expectCounted(2);
+      await expectConsistent(place);
+    }, 60_000);
+
+    test("where so many came that a digest is of no use, and when it was made anew", async () => {
+      const verdicts = await store.events.appendAll(
+        fc
+          .sample(made, { numRuns: 400, seed: 3 })
+          .map((one, n) => accepted({ ...one, minute: 10 * 60 + (n % 3) })),
+      );
+      expect(verdicts).toHaveLength(400);
+      await expectFound(3);
+      await expectCounted(3);
+      await store.events.indexBlocks(rest, settledMs);
+      await expectFound(4);
+      await expectCounted(4);
+      await store.events.indexBlocks(rest, settledMs + 2 * hourMs);
+      await expectDigested();
+      await expectFound(5);
+      await expectCounted(5);
+    }, 60_000);
+
+    test("where thousands share one millisecond", async () => {
+      const before = all;
+      await append(8_000, 10, { minute: 20 * 60 });
+      await expectFound(10, { runs: 12, limits: { min: 300, max: 1_000 } });
+      await store.events.indexBlocks(rest, settledMs + 2 * hourMs);
+      await expectFound(11, { runs: 12, limits: { min: 300, max: 1_000 } });
+      const fromMs = startMs + 20 * 60 * minuteMs;
+      for (const projectId of projects) {
+        const removal = { projectId, fromMs, toMs: fromMs + 1 };
+        const { ids } = await store.events.remove(removal, 10_000);
+        const gone = new Set(ids);
+        all = all.filter(({ event }) => !gone.has(event.id));
+      }
+      expect(all.length).toBeLessThanOrEqual(before.length);
+    }, 60_000);
+
+    test("where the making was interrupted", async () => {
+      await append(200, 4);
+      let rests = 0;
+      const interrupted = async () => {
+        if (++rests === 5) throw new Error("interrupted");
+      };
+      await store.events.indexBlocks(interrupted, settledMs + 4 * hourMs).then(
+        () => expect.unreachable(),
+        (error: Error) => expect(error.message).toBe("interrupted"),
+      );
+      await expectFound(6);
+      await expectCounted(6);
+      await store.events.indexBlocks(rest, settledMs + 4 * hourMs);
+      await expectDigested();
+      await expectFound(7);
+      await expectCounted(7);
+    }, 60_000);
+
+    test("events of the newest time are digested once there are enough of them", async () => {
+      const before = (await blocks()).blocks;
+      const later = (count: number, seed: number) =>
+        store.events.appendAll(
+          fc
+            .sample(made, { numRuns: count, seed })
+            .map((one) => accepted({ ...one, minute: one.minute + 10 * hours * 60 })),
+        );
+      await later(4, 5);
+      await store.events.indexBlocks(rest, settledMs + 20 * hours * hourMs);
+      expect((await blocks()).blocks).toBe(before);
+      await later(2 * blockEvents, 6);
+      await store.events.indexBlocks(rest, settledMs + 20 * hours * hourMs);
+      expect((await blocks()).blocks).toBeGreaterThan(before);
+      await expectFound(8);
+      await expectCounted(8);
+      await expectConsistent(place);
+    }, 60_000);
+  });
+
+  test("a token that is on no event leaves the digests with the scrub", async () => {
+    const tokens = () =>
+      engines[engine].number(
+        place,
+        "SELECT count(DISTINCT token) AS number FROM block_tokens WHERE token LIKE '%often%'",
+      );
+    expect(await tokens()).toBe(2);
+    for (const projectId of projects) await store.events.remove({ projectId, userId: "often" }, 10_000);
+    all = all.filter(({ event }) => event.userId !== "often");
+    await store.events.purge(rest, ["often"]);
+    expect(await tokens()).toBe(0);
+    await expectFound(9);
+  });
+});

@@ -1,0 +1,67 @@
+import type { Event } from "../event/event.ts";
+import type { CountQuery, Split } from "./store.ts";
+
+const hourMs = 3_600_000;
+
+export type Range = { fromMs: number; toMs: number };
+
+type Part = Range & { isCounted: boolean };
+
+/**
+ * A count's range in parts: whole hours of buckets, where the counters hold what is asked for, and what lies between.
+ *
+ * @param partialHours - hours since 1970, rising, whose counters do not hold it
+ */
+export function counterRangesOf(query: CountQuery, partialHours: readonly number[] = []): Part[] {
+  const parts = partsByHour(query);
+  for (const hour of partialHours) {
+    const fromMs = hour * hourMs;
+    const toMs = fromMs + hourMs;
+    const at = parts.findIndex((part) => part.isCounted && part.fromMs <= fromMs && toMs <= part.toMs);
+    const part = parts[at];
+    if (!part) continue;
+    const before = parts[at - 1];
+    // Hours in a row are one part.
+    const start = before && !before.isCounted && before.toMs === fromMs ? before.fromMs : fromMs;
+    const pieces = [
+      { ...part, toMs: fromMs },
+      { fromMs: start, toMs, isCounted: false },
+      { ...part, fromMs: toMs },
+    ].filter((piece) => piece.fromMs < piece.toMs);
+    parts.splice(start < fromMs ? at - 1 : at, start < fromMs ? 2 : 1, ...pieces);
+  }
+  return parts;
+}
+
+function partsByHour({ filter, bounds }: CountQuery): Part[] {
+  const parts: Part[] = [];
+  const areCounted = Object.keys(filter).every((name) => name === "channel" || name === "name");
+  let doneMs = bounds[0]!;
+  for (let bucket = 0; areCounted && bucket < bounds.length - 1; bucket++) {
+    const fromMs = Math.ceil(bounds[bucket]! / hourMs) * hourMs;
+    const toMs = Math.floor(bounds[bucket + 1]! / hourMs) * hourMs;
+    if (fromMs >= toMs) continue;
+    const last = parts.at(-1);
+    if (last && last.toMs === fromMs) last.toMs = toMs;
+    else {
+      if (doneMs < fromMs) parts.push({ fromMs: doneMs, toMs: fromMs, isCounted: false });
+      parts.push({ fromMs, toMs, isCounted: true });
+    }
+    doneMs = toMs;
+  }
+  const endMs = bounds.at(-1)!;
+  if (doneMs < endMs) parts.push({ fromMs: doneMs, toMs: endMs, isCounted: false });
+  return parts;
+}
+
+/** What a split tells an event apart by; nothing where the event does not have the tag. */
+export function valueIn(event: Event, split: Split): string | undefined {
+  switch (split.by) {
+    case "channel":
+      return event.channelId;
+    case "name":
+      return event.name;
+    case "tag":
+      return Object.hasOwn(event.tags, split.key) ? event.tags[split.key] : undefined;
+  }
+}

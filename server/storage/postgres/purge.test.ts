@@ -1,0 +1,121 @@
+// @engines postgres
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import pg from "pg";
+import { ArrivalClock } from "../../event/id.ts";
+import { createProject } from "../../projects/projects.ts";
+import { acceptedEvent } from "../../testing/accepted-event.ts";
+import { makePlace, type Place, removePlace, testWatch } from "../../testing/engine.ts";
+import { until } from "../../testing/until.ts";
+import type { AcceptedEvent, Store } from "../store.ts";
+import { openPostgresStore } from "./index.ts";
+
+const rest = async () => {};
+
+describe("what removed events left", () => {
+  let place: Place;
+  let store: Store;
+  let clock: ArrivalClock;
+  let projectId: number;
+  let client: pg.Client;
+  /** Within a transaction, PostgreSQL always tells the same of who waits. */
+  let observer: pg.Client;
+
+  beforeEach(async () => {
+    place = await makePlace("postgres");
+    store = await openPostgresStore({ url: place.databaseUrl!, connections: 3 }, testWatch);
+    clock = new ArrivalClock(null);
+    projectId = (await createProject(store.control, "One", null)).id;
+    client = new pg.Client({ connectionString: place.databaseUrl! });
+    observer = new pg.Client({ connectionString: place.databaseUrl! });
+    await client.connect();
+    await observer.connect();
+  }, 60_000);
+  afterEach(async () => {
+    await client.end();
+    await observer.end();
+    await store.close();
+    await removePlace(place);
+  });
+
+  async function append(count: number, channelId: string): Promise<AcceptedEvent[]> {
+    const events = Array.from({ length: count }, (_, n) =>
+      acceptedEvent({
+        projectId,
+        arrival: clock.next(),
+        event: { channelId, name: `n${n}`, userId: `u${n}`, tags: { order: `o${n}`, plan: "pro" } },
+      }),
+    );
+    await store.events.appendAll(events);
+    return events;
+  }
+  const users = () => store.events.startingWith(projectId, { kind: "user" }, "", 10);
+  const waiting = async (query: string) => {
+    const { rowCount } = await observer.query(
+      "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE $1",
+      [`${query}%`],
+    );
+    return rowCount === 1;
+  };
+
+  test("is forgotten in steps of a thousand texts, but for what other events have", async () => {
+    await append(700, "gone");
+    await append(3, "kept");
+    await store.events.remove({ projectId, channels: ["gone"] }, 700);
+    let steps = 0;
+    await store.events.shrink(async () => {
+      steps++;
+    });
+    // 2,101 texts, and the tables of two months at most.
+    expect(steps).toBeLessThanOrEqual(5);
+    expect(await users()).toEqual(["u0", "u1", "u2"]);
+    const plans = { kind: "value", key: "plan" } as const;
+    expect(await store.events.startingWith(projectId, plans, "", 10)).toEqual(["pro"]);
+  });
+
+  test("is looked at once more where another event is removed, or stored, in the meantime", async () => {
+    const [removed] = await append(1, "gone");
+    const [last] = await append(1, "kept");
+    await store.events.remove({ projectId, id: removed!.event.id }, 1);
+    await client.query("BEGIN");
+    await client.query("SELECT lock_events()");
+    const shrunk = store.events.shrink(rest);
+    await until(() => waiting("SELECT settle_doubts"));
+    // It was found that another event has them, which goes now.
+    await client.query("SELECT remove_events($1, $2, $3, NULL)", [
+      projectId,
+      [last!.createdAtMs],
+      [last!.event.id],
+    ]);
+    await client.query("COMMIT");
+    await shrunk;
+    expect(await users()).toEqual([]);
+
+    const [again] = await append(1, "gone");
+    await store.events.remove({ projectId, id: again!.event.id }, 1);
+    await client.query("BEGIN");
+    await client.query("SELECT lock_events()");
+    const shrunkAgain = store.events.shrink(rest);
+    await until(() => waiting("SELECT settle_doubts"));
+    // It was found that no event has them, and one is about to.
+    const stored = append(1, "kept");
+    await until(() => waiting("CALL append_events"));
+    await client.query("COMMIT");
+    await Promise.all([shrunkAgain, stored]);
+    expect(await users()).toEqual(["u0"]);
+  });
+
+  test("goes from every table, also from one that somebody else is at", async () => {
+    await append(1, "gone");
+    await store.events.remove({ projectId, userId: "u0" }, 1);
+    await client.query("BEGIN");
+    await client.query("LOCK TABLE vocabulary IN SHARE UPDATE EXCLUSIVE MODE");
+    const scrubbed = store.events.purge(rest, ["u0"]);
+    await until(() => waiting("VACUUM"));
+    await client.query("COMMIT");
+    await scrubbed;
+    const { rows } = await client.query(
+      "SELECT n_dead_tup AS dead FROM pg_stat_user_tables WHERE relname = 'vocabulary'",
+    );
+    expect(rows).toEqual([{ dead: "0" }]);
+  });
+});

@@ -1,0 +1,138 @@
+import type { Database } from "bun:sqlite";
+import { stampOfId } from "../../event/id.ts";
+import { token } from "../../event/tokens.ts";
+import { CounterDeltas } from "../counter-deltas.ts";
+import { dashed } from "../event-row.ts";
+import type { OneEvent, Removal, Removed } from "../store.ts";
+import { createCountEntries } from "./count-entries.ts";
+import type { CounterWriter } from "./counter-writer.ts";
+import type { Merging } from "./merging.ts";
+import { latest, rowKeyAt, rowKeySql } from "./row-key.ts";
+import type { BlockWriter } from "./write-blocks.ts";
+
+type Row = { ms: number; sequence: number; id: string; body: string };
+
+const columns =
+  "events.position >> 21 AS ms, events.position & 2097151 AS sequence, lower(hex(events.id)) AS id, events.body";
+
+/** Makes the function that removes events with all that belongs to them. It is to be called within a transaction. */
+export function createRemove(
+  database: Database,
+  counting: CounterWriter,
+  merging: Merging,
+  digests: BlockWriter,
+) {
+  const selectFound = database.prepare<Row, [string, bigint, bigint, number]>(
+    `SELECT ${columns} FROM events_index JOIN events ON events.position = events_index.rowid
+     WHERE events_index MATCH ?1 AND events_index.rowid BETWEEN ?2 AND ?3 ORDER BY events_index.rowid LIMIT ?4`,
+  );
+  const selectOne = database.prepare<Row, [number, string, number, number]>(
+    `SELECT ${columns} FROM events WHERE project_id = ?1 AND id = unhex(?2, '-') AND position IN (
+       SELECT position FROM sent_ids WHERE project_id = ?1 AND id = unhex(?2, '-')
+       UNION ALL SELECT ${rowKeySql("?3", "?4")}
+       UNION ALL SELECT position FROM events WHERE arrival = ${rowKeySql("?3", "?4")})`,
+  );
+  const blankEvent = database.prepare(
+    `UPDATE events SET body = replace(hex(zeroblob(octet_length(body))), '00', ' ')
+     WHERE position = ${rowKeySql("?1", "?2")}`,
+  );
+  const deleteEvent = database.prepare(`DELETE FROM events WHERE position = ${rowKeySql("?1", "?2")}`);
+  const deleteTokens = database.prepare(`DELETE FROM events_index WHERE rowid = ${rowKeySql("?1", "?2")}`);
+  const deleteSentId = database.prepare("DELETE FROM sent_ids WHERE project_id = ?1 AND id = unhex(?2)");
+  const deleteDeliveries = database.prepare("DELETE FROM deliveries WHERE event_id = ?1 AND project_id = ?2");
+  const subtractFromCounter = database.prepare(
+    "UPDATE counters SET events = events - ?5 WHERE project_id = ?1 AND channel = ?2 AND name = ?3 AND hour = ?4",
+  );
+  const deleteEmptyCounter = database.prepare(
+    "DELETE FROM counters WHERE project_id = ?1 AND channel = ?2 AND name = ?3 AND hour = ?4 AND events <= 0",
+  );
+  const subtractFromChannelCounter = database.prepare(
+    "UPDATE channel_counters SET events = events - ?4 WHERE project_id = ?1 AND channel = ?2 AND hour = ?3",
+  );
+  const deleteEmptyChannelCounter = database.prepare(
+    "DELETE FROM channel_counters WHERE project_id = ?1 AND channel = ?2 AND hour = ?3 AND events <= 0",
+  );
+  const subtractFromChannel = database.prepare<{ lastMs: number }, [number, string, number]>(
+    `UPDATE channels SET events = events - ?3 WHERE project_id = ?1 AND name = ?2
+     RETURNING coalesce(last_event_at, 0) AS lastMs`,
+  );
+  // From the last hour on in which the channel has events: the index goes through the entries of removed ones, too, however many.
+  const selectNewest = database.prepare<{ ms: number }, [string, number, string]>(
+    `SELECT rowid >> 21 AS ms FROM events_index
+     WHERE events_index MATCH ?1 AND rowid >= ${rowKeySql(
+       "(SELECT max(hour) * 3600000 FROM channel_counters WHERE project_id = ?2 AND channel = ?3)",
+       "0",
+     )} ORDER BY rowid DESC LIMIT 1`,
+  );
+  const updateLastEvent = database.prepare(
+    "UPDATE channels SET last_event_at = ?3 WHERE project_id = ?1 AND name = ?2",
+  );
+  const addToJob = database.prepare("UPDATE jobs SET done = done + ?2 WHERE id = ?1");
+
+  function find(removal: Removal | OneEvent, limit: number): Row[] {
+    if (!("id" in removal)) return selectFound.all(matchOf(removal), ...boundsOf(removal), limit);
+    const { ms, sequence } = stampOfId(removal.id);
+    return selectOne.all(removal.projectId, removal.id, ms, sequence);
+  }
+
+  return function remove(removal: Removal | OneEvent, limit: number, jobId?: string): Removed {
+    const { projectId } = removal;
+    const rows = find(removal, limit);
+    const counts = new CounterDeltas();
+    // What is to be subtracted may not have been added yet.
+    counting.settle();
+    const digestedMs = digests.endMs();
+    // Written over in place first: deleting rows makes SQLite move others, and leave a copy of them where they were.
+    for (const { ms, sequence } of rows) blankEvent.run(ms, sequence);
+    for (const { ms, sequence, id, body } of rows) {
+      deleteEvent.run(ms, sequence);
+      deleteTokens.run(ms, sequence);
+      merging.removed();
+      deleteSentId.run(projectId, id);
+      if (ms < digestedMs) digests.went(ms);
+      deleteDeliveries.run(dashed(id), projectId);
+      const { channelId, name } = JSON.parse(`{${body}}`) as { channelId: string; name: string };
+      counts.add(projectId, channelId, name, ms);
+    }
+    for (const { channel, name, hour, events } of counts.byHour()) {
+      subtractFromCounter.run(projectId, channel, name, hour, events);
+      deleteEmptyCounter.run(projectId, channel, name, hour);
+    }
+    for (const { channel, hour, events } of counts.byChannelAndHour()) {
+      subtractFromChannelCounter.run(projectId, channel, hour, events);
+      deleteEmptyChannelCounter.run(projectId, channel, hour);
+    }
+    for (const { channel, events, lastMs } of counts.byChannel()) {
+      const known = subtractFromChannel.get(projectId, channel, events);
+      if (!known || known.lastMs > lastMs) continue;
+      const newest = selectNewest.get(`"${token.channel(projectId, channel)}"`, projectId, channel);
+      updateLastEvent.run(projectId, channel, newest?.ms ?? null);
+    }
+    if (jobId !== undefined) addToJob.run(jobId, rows.length);
+    return {
+      ids: rows.map(({ id }) => dashed(id)),
+      lastMs: rows.at(-1)?.ms ?? null,
+      isLast: "id" in removal || rows.length < limit,
+    };
+  };
+}
+
+/** Makes the function that counts the events which a removal holds for. */
+export function createCountRemovable(database: Database) {
+  const countEntries = createCountEntries(database);
+  return (removal: Removal): Promise<number> => countEntries(matchOf(removal), ...boundsOf(removal));
+}
+
+function matchOf({ projectId, channels, userId }: Removal): string {
+  const conditions: string[] = [];
+  if (channels) {
+    conditions.push(`(${channels.map((channel) => `"${token.channel(projectId, channel)}"`).join(" OR ")})`);
+  }
+  if (userId !== undefined) conditions.push(`"${token.user(projectId, userId)}"`);
+  if (conditions.length === 0) conditions.push(`"${token.every(projectId)}"`);
+  return conditions.join(" AND ");
+}
+
+function boundsOf({ fromMs, toMs }: Removal): [low: bigint, high: bigint] {
+  return [rowKeyAt(Math.max(fromMs ?? 0, 0)), toMs === undefined ? latest : rowKeyAt(toMs) - 1n];
+}
