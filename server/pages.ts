@@ -1,5 +1,7 @@
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { OpenAPIHono } from "@hono/zod-openapi";
+import type { MiddlewareHandler } from "hono";
 import { serveStatic } from "hono/bun";
 import { etag } from "hono/etag";
 
@@ -47,7 +49,13 @@ export function addPages(app: OpenAPIHono): void {
       if (path.endsWith(".html")) header("content-security-policy", contentSecurityPolicy);
     },
   };
-  const serveFile = serveStatic(options);
+  // Paths that name no file are not looked up: the system has errors of its own for those that are too long.
+  const files = new Set(
+    existsSync(root) ? readdirSync(root, { recursive: true }).map((name) => `/${String(name)}`) : [],
+  );
+  const serveKnown = serveStatic(options);
+  const serveFile: MiddlewareHandler = (context, next) =>
+    files.has(context.req.path) ? serveKnown(context, next) : next();
   const serveIndex = serveStatic({ ...options, path: "index.html" });
 
   app.get("*", etag(), serveFile, async (context, next) => {
