@@ -1,5 +1,5 @@
 import { ProblemError, problem } from "./problems.ts";
-import type { EventStore } from "./storage/store.ts";
+import type { EventMaintenance } from "./storage/store.ts";
 
 /** A load balancer hears of it within this time. */
 const answerMs = 2_000;
@@ -8,11 +8,11 @@ const freshMs = 250;
 
 /** Tells whether requests are welcome: whether the storage can be read and written. */
 export class Readiness {
-  readonly #events: Pick<EventStore, "ping">;
+  readonly #events: Pick<EventMaintenance, "ping">;
   #look: { startedMs: number; answer: Promise<void> } | null = null;
   #isStopping = false;
 
-  constructor(events: Pick<EventStore, "ping">) {
+  constructor(events: Pick<EventMaintenance, "ping">) {
     this.#events = events;
   }
 

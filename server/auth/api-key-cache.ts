@@ -1,4 +1,5 @@
 import type { Kysely } from "kysely";
+import { LRUCache } from "lru-cache";
 import { problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { hashOf, isSecret } from "./key-secret.ts";
@@ -19,7 +20,7 @@ type Entry = KnownKey & { checkedAtMs: number; usedAtMs: number; notedAtMs: numb
 export class ApiKeyCache {
   readonly #control: Kysely<ControlTables>;
   /** By the key itself: a hash for each event would cost more than all the rest of this file. */
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new LRUCache<string, Entry>({ max: keysMax });
   /** However many requests carry a key, they share one look. */
   readonly #looks = new Map<string, { startedMs: number; entry: Promise<Entry> }>();
   /** Counts what made keys invalid here, so that a look from before it is not kept. */
@@ -107,7 +108,6 @@ export class ApiKeyCache {
         detail: row ? "This API key was revoked." : "Unknown API key.",
       });
     }
-    if (this.#entries.size >= keysMax) this.#entries.clear();
     const notedAtMs = this.#entries.get(secret)?.notedAtMs ?? row.lastUsedAt ?? 0;
     const entry = {
       keyId: row.id,

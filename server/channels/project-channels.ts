@@ -1,4 +1,5 @@
 import type { Kysely } from "kysely";
+import { LRUCache } from "lru-cache";
 import { limits } from "../limits.ts";
 import { clipped } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
@@ -22,7 +23,7 @@ type Project = { projectId: number; knownChannelsOnly: boolean };
 export class ProjectChannels {
   readonly #control: Kysely<ControlTables>;
   readonly #now: () => number;
-  readonly #entries = new Map<number, Entry>();
+  readonly #entries = new LRUCache<number, Entry>({ max: projectsMax });
   /** However many events wait for a project's names, they share one look. */
   readonly #reads = new Map<number, Promise<void>>();
 
@@ -88,7 +89,6 @@ export class ProjectChannels {
         // A look from before a change is not kept.
         if (this.#reads.get(projectId) !== read)
           return this.#entries.has(projectId) ? undefined : this.#read(projectId);
-        if (this.#entries.size >= projectsMax) this.#entries.clear();
         this.#entries.set(projectId, { names, readAtMs });
         return undefined;
       })

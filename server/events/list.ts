@@ -1,6 +1,6 @@
 import { csvHeader } from "../event/csv.ts";
 import type { EventForm } from "../event/event-form.ts";
-import type { EventQuery, EventStore } from "../storage/store.ts";
+import type { EventQuery, EventReader } from "../storage/store.ts";
 
 /** What stands around a listing's events, and between two chunks of them. */
 const frames: Record<EventForm, { head: string; between: string; tail: string }> = {
@@ -16,7 +16,7 @@ const frames: Record<EventForm, { head: string; between: string; tail: string }>
  * @param onError - told of what cuts a listing off
  */
 export async function streamList(
-  events: EventStore,
+  events: EventReader,
   query: EventQuery,
   onError: (error: unknown) => void,
 ): Promise<ReadableStream<Uint8Array>> {

@@ -3,7 +3,7 @@ import { type EventFilter, matches } from "../event/filter.ts";
 import { type ArrivalClock, type ArrivalStamp, compareStamps, stampToken } from "../event/id.ts";
 import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
-import type { Arrival, EventStore } from "../storage/store.ts";
+import type { Arrival, EventReader } from "../storage/store.ts";
 
 /** Bytes that wait for a slow client before it is dropped; it resumes where it was. */
 const clientBytesMax = 524_288;
@@ -65,7 +65,7 @@ type Client = Listener & {
  * the event's arrival on each, so that a client resumes without a gap or a double.
  */
 export class LiveStreams {
-  readonly #events: EventStore;
+  readonly #events: EventReader;
   readonly #onError: (error: unknown) => void;
   readonly #clients = new Map<number, Set<Client>>();
   readonly #heartbeat: Timer;
@@ -77,7 +77,7 @@ export class LiveStreams {
   readonly #deletions: { projectId: number; after: ArrivalStamp; frame: Uint8Array }[] = [];
 
   /** @param onError - told of a failure that no client can be told of: its stream just ends */
-  constructor(events: EventStore, clock: ArrivalClock, onError: (error: unknown) => void) {
+  constructor(events: EventReader, clock: ArrivalClock, onError: (error: unknown) => void) {
     this.#events = events;
     this.#onError = onError;
     this.#committed = clock.last;

@@ -5,12 +5,12 @@ import { type ArrivalClock, type ArrivalStamp, eventIdOf } from "../event/id.ts"
 import { tokensOf } from "../event/tokens.ts";
 import { limits } from "../limits.ts";
 import { ProblemError, problem } from "../problems.ts";
-import type { AcceptedEvent, AppendCompanion, AppendResult, EventStore } from "../storage/store.ts";
+import type { AcceptedEvent, AppendCompanion, AppendResult, EventAppender } from "../storage/store.ts";
 import { Turns } from "../turns.ts";
 
 /** What the recorder needs of the rest of the house. */
 type Rooms = {
-  events: EventStore;
+  events: EventAppender;
   channels: ProjectChannels;
   clock: ArrivalClock;
 };

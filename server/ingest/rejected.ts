@@ -3,12 +3,12 @@ import type { Config } from "../config.ts";
 import { limits } from "../limits.ts";
 import { type Problem, type ProblemError, problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import type { EventStore } from "../storage/store.ts";
+import type { EventAppender } from "../storage/store.ts";
 import type { RejectedEventList } from "../wire/rejected-event.ts";
 import type { EventSource } from "./record.ts";
 
 type Rooms = {
-  events: EventStore;
+  events: EventAppender;
   control: Kysely<ControlTables>;
   config: Pick<Config, "rejectedEvents" | "rejectedDays">;
   onError: (error: unknown) => void;

@@ -1,4 +1,5 @@
 import type { Kysely, Selectable } from "kysely";
+import { LRUCache } from "lru-cache";
 import type { Event } from "../event/event.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Arrival, Store } from "../storage/store.ts";
@@ -79,7 +80,9 @@ export class DeliveryWorker {
   readonly #now: () => number;
   readonly #random: () => number;
   /** Events of this process, passed along; those from before a restart or of another node are read again. */
-  readonly #events = new Map<string, { event: Event; arrivalMs: number }>();
+  readonly #events = new LRUCache<string, { event: Event; arrivalMs: number }>({
+    max: rememberedEventsMax,
+  });
   /** How many are being sent. */
   #sending = 0;
   /** What was sent and is not written down yet. */
@@ -101,7 +104,6 @@ export class DeliveryWorker {
   /** Takes up what is due: an event whose deliveries were just stored, or what an earlier process left. */
   wake(arrived?: Arrival): void {
     if (arrived) {
-      if (this.#events.size >= rememberedEventsMax) this.#events.delete(this.#events.keys().next().value!);
       this.#events.set(arrived.event.id, { event: arrived.event, arrivalMs: arrived.arrival.ms });
     }
     if (this.#closed) return;

@@ -2,7 +2,7 @@ import type { Kysely } from "kysely";
 import type { Event } from "../event/event.ts";
 import { limits } from "../limits.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import type { EventStore } from "../storage/store.ts";
+import type { EventReader } from "../storage/store.ts";
 import type { Delivery, Notification } from "../wire/notification.ts";
 
 type Control = Kysely<ControlTables>;
@@ -38,7 +38,7 @@ function newest(control: Control, accountId: string, limit: number) {
  */
 export async function listNotifications(
   control: Control,
-  events: EventStore,
+  events: EventReader,
   accountId: string,
   limit: number,
   before?: number,

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { LRUCache } from "lru-cache";
 import { generateRequestDetails, generateVAPIDKeys, getVapidHeaders } from "web-push";
 import {
   AddressRefused,
@@ -90,16 +91,15 @@ function encrypt(subscription: PushSubscription, message: PushMessage, vapid: Va
   }
 }
 
-const authorizations = new Map<string, { header: string; untilMs: number }>();
+const authorizations = new LRUCache<string, string>({ max: authorizationsMax, ttl: authorizationMs });
 
 /** The signed `Authorization` for a push service. It is good for 12 hours; signing again for each message is a third of what one costs. */
 function authorizationOf(origin: string, { subject, publicKey, privateKey }: Vapid): string {
   const key = [origin, subject, publicKey, privateKey].join(" ");
   const known = authorizations.get(key);
-  if (known && Date.now() < known.untilMs) return known.header;
-  if (authorizations.size >= authorizationsMax) authorizations.clear();
+  if (known !== undefined) return known;
   const { Authorization: header } = getVapidHeaders(origin, subject, publicKey, privateKey, contentEncoding);
-  authorizations.set(key, { header, untilMs: Date.now() + authorizationMs });
+  authorizations.set(key, header);
   return header;
 }
 

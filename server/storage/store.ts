@@ -29,14 +29,14 @@ export type AcceptedEvent = {
   wasNotified?: true;
 };
 
-/** What became of an event. Of a duplicate, the JSON of the event that was there before. */
+/** The result of storing an event. For a duplicate, the JSON of the stored event. */
 export type AppendResult =
   | { kind: "created"; notified: boolean }
   | { kind: "duplicate"; json: string }
-  /** A million events carry the same `createdAt` to the millisecond; there is no place for another. */
+  /** A million events already have this `createdAt` to the millisecond, the most that fit. */
   | { kind: "timestampFull" };
 
-/** What is committed in one transaction with events. */
+/** What is committed in the same transaction as events. */
 export type AppendCompanion =
   /** A request's `Idempotency-Key`, with what its answer is made from beside the verdicts. */
   | { kind: "idempotency"; key: string; bodyHash: string; draft: string }
@@ -146,101 +146,114 @@ export type Follower = {
   deleted: (projectId: number, deleted: DeletedEvents) => void;
 };
 
-/** Where events are kept. Every implementation passes `store.test.ts`. */
-export interface EventStore {
+/** Stores events. */
+export interface EventAppender {
   /**
-   * Stores an event, with its channel, counters, index and deliveries, and resolves once it is durable: after the
-   * commit's fsync, never before. Events that wait together share one commit.
+   * Stores an event with its channel, counters, index entries and deliveries. Resolves once it is durable: after the commit's fsync, never
+   * before. Events that wait at the same time share a commit.
    *
    * Throws the problems `overloaded`, `storage-full` and `storage-unavailable`.
    */
   append(event: AcceptedEvent): Promise<AppendResult>;
   /**
-   * The same for events that came together. They may be in several commits: those of one that failed have its error for a
-   * verdict. Verdicts are in the events' order. Throws `overloaded`.
+   * Stores several events, perhaps in several commits. The results are in the events' order; events of a failed commit have its error as
+   * their result. Throws `overloaded`.
    */
   appendAll(events: readonly AcceptedEvent[]): Promise<(AppendResult | Error)[]>;
   /**
-   * Stores events of one project and what is tied to them in one transaction. Events that are all crowded out leave the tie
-   * undone. Gives null, and stores nothing, where the rejected event to be replayed is not there any more, or the key has been stored
-   * within its time.
+   * Stores events of one project and their companion in one transaction. If every event is rejected, the companion is not recorded. Returns
+   * null and stores nothing if the rejected event to resend is gone, or the key is already in use.
    */
-  appendWith(events: readonly AcceptedEvent[], tie: AppendCompanion): Promise<AppendResult[] | null>;
-  /**
-   * Keeps events that were rejected, and drops those that are too many or too old. Under a flood of them some are not kept:
-   * those who sent them are told of the rejection all the same.
-   */
+  appendWith(events: readonly AcceptedEvent[], companion: AppendCompanion): Promise<AppendResult[] | null>;
+  /** Keeps rejected events and trims them by count and age. Under a flood some are not kept; their senders still get the rejection. */
   keepRejected(rejected: readonly RejectedEvent[], keeping: RejectedRetention): Promise<void>;
-  /** Up to `limit` events in the order of `createdAt`, then id. With a signal, a long search ends where nobody waits for it any longer. */
+  /** The newest arrival, or null in an empty store. */
+  lastArrival(): Promise<ArrivalStamp | null>;
+}
+
+/** Finds events. */
+export interface EventReader {
+  /** Up to `limit` events in the order of `createdAt`, then id. An aborted signal ends a long search. */
   page(query: EventQuery, limit: number, signal?: AbortSignal): Promise<Page>;
   /**
-   * The whole listing in UTF-8, in chunks, some of which may be empty, in constant memory. Between JSON texts of one chunk are commas; lines and rows
-   * have their ends.
+   * The complete listing in UTF-8, in constant memory, in chunks, some of which can be empty. JSON texts of one chunk are separated by commas;
+   * lines and rows end themselves.
    */
   stream(query: EventQuery): AsyncIterable<Uint8Array<ArrayBuffer>>;
   /** The JSON of one event, or null. */
   find(projectId: number, id: string): Promise<string | null>;
-  /** Up to `limit` events that arrived after a moment, in the order of arrival; fewer where they are long, none at the end. */
-  arrivedAfter(projectId: number, moment: ArrivalStamp, limit: number): Promise<ArrivedEvent[]>;
-  /** Tells of what arrives from now on, until the store is closed. There is one follower. */
+  /** Up to `limit` events that arrived after a stamp, in the order of arrival; fewer if they are long, none at the end. */
+  arrivedAfter(projectId: number, stamp: ArrivalStamp, limit: number): Promise<ArrivedEvent[]>;
+  /** Reports what arrives from now on, until the store is closed. There is one follower. */
   follow(follower: Follower): Promise<void>;
-  /** Tells the followers of all nodes that events were deleted. It does not fail: a node that can't be reached is not told. */
-  announceDeleted(projectId: number, deleted: DeletedEvents): Promise<void>;
-  /** Counts events; null where a split has more than `limits.statsSplitValues` values. */
-  count(query: CountQuery): Promise<Counts | null>;
   /**
-   * Resolves once the rows of `channels` count every event that was stored before. To be awaited by whoever reads or writes these
-   * counts.
-   */
-  flushCounters(): Promise<void>;
-  /** Removes the row of a channel that has no events. */
-  removeEmptyChannel(projectId: number, name: string): Promise<void>;
-  /** Up to `limit` users that have events, with the number of these. */
-  users(query: UserQuery, limit: number): Promise<{ userId: string; events: number }[]>;
-  /**
-   * Up to `limit` different texts that begin so, in the order of their characters' codes. Quick however many events there are;
-   * for that, very long texts may be missing, and values of a key that has tens of thousands.
+   * Up to `limit` different texts with a prefix, in the order of their characters' codes. Fast at any number of events; in return, very long
+   * texts can be missing, and values of a key that has tens of thousands.
    */
   startingWith(projectId: number, texts: KnownTexts, prefix: string, limit: number): Promise<string[]>;
-  /** How many events a removal holds for. */
+}
+
+/** Counts events. */
+export interface EventCounter {
+  /** Counts events; null if a split has more than `limits.statsSplitValues` values. */
+  count(query: CountQuery): Promise<Counts | null>;
+  /** Resolves once `channels` counts every event stored before. Await it before reading or writing these counts. */
+  flushCounters(): Promise<void>;
+  /** Up to `limit` users with events, and the number of these. */
+  users(query: UserQuery, limit: number): Promise<{ userId: string; events: number }[]>;
+}
+
+/** Removes events. */
+export interface EventRemover {
+  /** How many events a removal applies to. */
   countRemovable(removal: Removal): Promise<number>;
   /**
-   * Removes up to `limit` events, oldest first, or the one with an id, with all that belongs to them: their place in the index, counters,
-   * channels' counts and deliveries. Resolves once that is durable.
+   * Removes up to `limit` events, oldest first, or the one with an id, with their index entries, counters, channel counts and deliveries.
+   * Resolves once that is durable.
    *
    * @param jobId - the job whose `done` counts them, in the same commit
    */
   remove(removal: Removal | OneEvent, limit: number, jobId?: string): Promise<Removed>;
   /**
-   * Removes of the events that are older than their channel, or else their project, keeps them what the engine can remove many at a time,
-   * and gives how many went; the others are for `remove`.
+   * Removes the expired events that the engine can remove in bulk, and returns how many these were; the others are for `remove`.
    *
-   * @param onRemoved - told of their ids, some at a time
+   * @param onRemoved - given their ids, some at a time
    */
   removeExpired(nowMs: number, pause: Pause, onRemoved: (ids: string[]) => void): Promise<number>;
-  /** Brings what makes searches quick beside the index up to date, in small steps; the newest events first. */
-  indexBlocks(pause: Pause, nowMs: number): Promise<void>;
-  /** Gives the space of what was removed back to the disk, in small steps. */
-  shrink(pause: Pause): Promise<void>;
+  /** Removes the row of a channel without events. */
+  removeEmptyChannel(projectId: number, name: string): Promise<void>;
+  /** Tells the followers of all nodes about deleted events. It never fails: a node that can't be reached is not told. */
+  announceDeleted(projectId: number, deleted: DeletedEvents): Promise<void>;
   /**
-   * Makes what was removed vanish from every file, in small steps: the index, free space, logs and copies that were made
-   * before a migration. Gives how many such copies were deleted.
+   * Deletes all traces of removed events from every file, in small steps: index, free space, logs, and copies made before a migration.
+   * Returns how many copies were deleted.
    *
-   * @param userIds - whose events were removed: what is left of the ids by chance is looked for
+   * @param userIds - whose events were removed; leftovers of these ids are searched for
    */
   purge(pause: Pause, userIds?: string[]): Promise<{ copies: number }>;
-  /**
-   * Answers while events can be read and stored; throws what the engine says where they can't, and `storage-damaged` once damage was
-   * found.
-   */
-  ping(): Promise<void>;
-  /** The moment of the newest arrival, or null in an empty store. */
-  lastArrival(): Promise<ArrivalStamp | null>;
 }
 
+/** Keeps the store in order, in small steps between other work. */
+export interface EventMaintenance {
+  /** Brings the blocks (ARCHITECTURE.md) up to date, newest events first. */
+  indexBlocks(pause: Pause, nowMs: number): Promise<void>;
+  /** Returns the space of removed events to the disk. */
+  shrink(pause: Pause): Promise<void>;
+  /** Resolves if events can be read and stored; throws the engine's error if not, and `storage-damaged` once damage was found. */
+  ping(): Promise<void>;
+}
+
+/** A store of events. Every implementation passes `store.test.ts`. */
+export interface EventStore
+  extends EventAppender,
+    EventReader,
+    EventCounter,
+    EventRemover,
+    EventMaintenance {}
+
 /**
- * Claims up to `limit` deliveries that are due, for one process to send: nobody else has them until `untilMs`, when they are due again.
- * Their `attempts` counts this one, and tells a claim from those after it.
+ * Claims up to `limit` due deliveries for one process. No other process gets them until `untilMs`, when they are due again. `attempts` counts
+ * each claim.
  */
 export type ClaimDeliveries = (
   nowMs: number,
@@ -248,29 +261,29 @@ export type ClaimDeliveries = (
   limit: number,
 ) => Promise<Selectable<ControlTables["deliveries"]>[]>;
 
-/** All that is kept: events, and everything else in the control tables. */
+/** Events, and everything else in the control tables. */
 export interface Store {
   events: EventStore;
   control: Kysely<ControlTables>;
   claimDeliveries: ClaimDeliveries;
-  /** Finishes what was accepted and closes. */
+  /** Stores what was accepted, then closes. */
   close(): Promise<void>;
 }
 
-/** Who is told of a store's troubles, and how long it may take to be there. */
+/** Receives a store's problems, and limits how long it may take to open. */
 export type StoreWatch = {
-  /** The storage can't go on: the process is to end, and to acknowledge nothing more. */
+  /** The storage has failed: the process must end and acknowledge nothing more. */
   onFatal: (error: Error) => void;
-  /** What is stored was found to be damaged: told once. What can be read still is. */
+  /** Damage was found; reported once. What is readable is still served. */
   onDamage: (error: Error) => void;
-  /** Something failed that nobody asked for, such as a connection in reserve. */
+  /** Something failed in the background, such as an idle connection. */
   onError: (error: unknown) => void;
-  /** The storage does less than it should, as this sentence says. */
+  /** The storage is less safe or complete than it should be; the text says how. */
   onWarning: (text: string) => void;
-  /** The storage is not there yet, for this reason, and is waited for. */
+  /** The storage is not available yet, for this reason; opening waits. */
   onWaiting: (why: string) => void;
-  /** What takes a while at the start, such as a migration, when it begins and when it is done. */
+  /** Slow steps of opening, such as a migration, at their begin and end. */
   onInfo: (message: string, fields: Record<string, unknown>) => void;
-  /** How long it is waited for. */
+  /** How long opening waits for the storage. */
   connectTimeoutMs: number;
 };

@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import {
   type Block,
   changedMax,
@@ -9,7 +10,6 @@ import {
   withAny,
 } from "../block.ts";
 import { momentsInRow } from "../block-builder.ts";
-import { entryBytes, Kept } from "../kept.ts";
 import { bigints, integers, texts } from "./arrays.ts";
 import type { Query } from "./query.ts";
 import type { MsRange } from "./scan-cursor.ts";
@@ -25,14 +25,24 @@ export type Entry = { block: StoredBlock; ordinal: number };
 const listedMax = 512;
 /** What is kept of digests in memory: ten million events have a megabyte for each common token. */
 const keptBytes = 32 * 1_024 * 1_024;
+/** What an entry takes beside its bytes. */
+const entryBytes = 100;
+/** What a block has of a token that it does not know. */
+const noOrdinals = new Uint8Array();
 
 /** What a reader asks of digests. Where one was deleted meanwhile, it is as if it knew no token. */
 export type Blocks = ReturnType<typeof createBlocks>;
 
 export function createBlocks(ask: Query) {
   // A block's id stands for no other, and its digest does not change: what was read once holds for as long as the block is there.
-  const keptTokens = new Kept<Map<number, Uint8Array | null>>(keptBytes);
-  const keptMoments = new Kept<Timestamps>(keptBytes / 4);
+  const keptTokens = new LRUCache<string, Uint8Array>({
+    maxSize: keptBytes,
+    sizeCalculation: ({ length }) => length + entryBytes,
+  });
+  const keptMoments = new LRUCache<string, Timestamps>({
+    maxSize: keptBytes / 4,
+    sizeCalculation: ({ ms }) => ms.byteLength + entryBytes,
+  });
 
   /** The blocks that overlap a range of time, whose digests are of use, in order, some at a time. */
   async function* between(
@@ -70,27 +80,35 @@ export function createBlocks(ask: Query) {
     blocks: StoredBlock[],
     tokens: string[],
   ): Promise<Pick<Digests<StoredBlock>, "withAny">> {
-    const known = new Map(
-      tokens.map((token) => [token, keptTokens.get(token) ?? new Map<number, Uint8Array | null>()]),
-    );
-    const missing = blocks.filter(({ id }) => tokens.some((token) => !known.get(token)!.has(id)));
+    const keyOf = (id: number, token: string) => `${id} ${token}`;
+    const known = new Map<string, Uint8Array>();
+    const missing = blocks.filter(({ id }) => {
+      let isKnown = true;
+      for (const token of tokens) {
+        const ordinals = keptTokens.get(keyOf(id, token));
+        if (ordinals) known.set(keyOf(id, token), ordinals);
+        else isKnown = false;
+      }
+      return !isKnown;
+    });
     if (missing.length > 0) {
       const rows = await ask<{ block: number; token: string; ordinals: string }>(
         `SELECT block, token, encode(ordinals, 'hex') AS ordinals FROM block_tokens
          WHERE block = ANY ($1) AND token = ANY ($2)`,
         [bigints(missing.map(({ id }) => id)), texts(tokens)],
       );
-      const bytes = new Map(tokens.map((token) => [token, missing.length * entryBytes]));
-      for (const ofBlocks of known.values()) for (const { id } of missing) ofBlocks.set(id, null);
-      for (const { block, token, ordinals } of rows) {
-        known.get(token)!.set(block, bytesOf(ordinals));
-        bytes.set(token, bytes.get(token)! + ordinals.length / 2);
+      for (const { id } of missing) for (const token of tokens) known.set(keyOf(id, token), noOrdinals);
+      for (const { block, token, ordinals } of rows) known.set(keyOf(block, token), bytesOf(ordinals));
+      for (const { id } of missing) {
+        for (const token of tokens) keptTokens.set(keyOf(id, token), known.get(keyOf(id, token))!);
       }
-      for (const [token, ofBlocks] of known) keptTokens.add(token, ofBlocks, bytes.get(token)!);
     }
     return {
       withAny: ({ id, events }, tokens) =>
-        withAny(tokens, events, (token) => known.get(token)!.get(id) ?? undefined),
+        withAny(tokens, events, (token) => {
+          const ordinals = known.get(keyOf(id, token));
+          return ordinals === noOrdinals ? undefined : ordinals;
+        }),
     };
   }
 
@@ -117,7 +135,7 @@ export function createBlocks(ask: Query) {
 
   function keep({ block, gaps, ...row }: StoredMoments): Timestamps {
     const moments = timestampsIn({ ...row, gaps: bytesOf(gaps) });
-    keptMoments.add(`${block} ${row.first}`, moments, moments.ms.byteLength);
+    keptMoments.set(`${block} ${row.first}`, moments);
     return moments;
   }
 

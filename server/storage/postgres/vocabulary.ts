@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import { token } from "../../event/tokens.ts";
 import type { AcceptedEvent } from "../store.ts";
 import type { Query } from "./query.ts";
@@ -21,7 +22,7 @@ export type Fresh = { texts: string[]; tokens: string[]; cuts: number };
 export class NewTexts {
   #known = new Set<string>();
   #knownBefore = new Set<string>();
-  readonly #valuesOf = new Map<string, number>();
+  readonly #valuesOf = new LRUCache<string, number>({ max: keysMax });
   #cuts = -1;
 
   /** Finds those of some events that are not known. */
@@ -66,7 +67,6 @@ export class NewTexts {
   #takesValue(key: string): boolean {
     const values = this.#valuesOf.get(key) ?? 0;
     if (values === valuesMax) return false;
-    if (this.#valuesOf.size >= keysMax) this.#valuesOf.clear();
     this.#valuesOf.set(key, values + 1);
     return true;
   }

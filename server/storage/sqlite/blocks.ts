@@ -1,4 +1,5 @@
 import type { Database } from "bun:sqlite";
+import { LRUCache } from "lru-cache";
 import {
   type Block,
   changedMax,
@@ -9,7 +10,6 @@ import {
   type WithAny,
   withAny,
 } from "../block.ts";
-import { Kept } from "../kept.ts";
 import { rowKeyAt, rowKeySql } from "./row-key.ts";
 
 /** An event's millisecond, and its place among the events of it when they were digested, where that is known. */
@@ -27,6 +27,8 @@ const listedMax = 64;
  * that it has when an event is stored.
  */
 const keptBytes = 8 * 1_024 * 1_024;
+/** What an entry takes beside its bytes. */
+const entryBytes = 100;
 
 /** What the reader asks of digests. */
 export type Blocks = ReturnType<typeof createBlocks>;
@@ -55,14 +57,17 @@ export function createBlocks(database: Database) {
   );
 
   // But for tokens of events that went, a digest does not change: what was read of it holds until another is made of the block.
-  const kept = new Kept<Uint8Array>(keptBytes);
+  const kept = new LRUCache<string, Uint8Array>({
+    maxSize: keptBytes,
+    sizeCalculation: ({ length }) => length + entryBytes,
+  });
 
   function ordinalsOf({ fromMs, digest }: StoredBlock, token: string): Uint8Array | undefined {
     const key = `${digest} ${token}`;
     const known = kept.get(key);
     if (known) return known;
     const [row] = selectOrdinals.values(fromMs, token) as [Uint8Array][];
-    if (row) kept.add(key, row[0], row[0].length);
+    if (row) kept.set(key, row[0]);
     return row?.[0];
   }
 
