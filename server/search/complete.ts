@@ -2,7 +2,7 @@ import { type Kysely, sql } from "kysely";
 import { printText, type SearchField, searchFields } from "../event/search.ts";
 import { termAt } from "../event/term-at.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import type { EventReader, KnownTexts } from "../storage/store.ts";
+import type { EventCounter, EventReader, KnownTexts } from "../storage/store.ts";
 import type { Completion } from "../wire/completion.ts";
 
 type Suggestion = Completion["suggestions"][number];
@@ -12,7 +12,10 @@ const ofKindMax = 5;
 const valuesMax = 20;
 
 /** What may be meant at a place of a search: fields, and what the project's events have. */
-export function createComplete(control: Kysely<ControlTables>, events: EventReader) {
+export function createComplete(
+  control: Kysely<ControlTables>,
+  events: EventReader & Pick<EventCounter, "flushCounters">,
+) {
   async function channels(projectId: number, prefix: string, limit: number): Promise<string[]> {
     const pattern = `${prefix.toLowerCase().replace(/[\\%_]/g, "\\$&")}%`;
     await events.flushCounters();

@@ -167,8 +167,6 @@ export interface EventAppender {
   appendWith(events: readonly AcceptedEvent[], companion: AppendCompanion): Promise<AppendResult[] | null>;
   /** Keeps rejected events and trims them by count and age. Under a flood some are not kept; their senders still get the rejection. */
   keepRejected(rejected: readonly RejectedEvent[], keeping: RejectedRetention): Promise<void>;
-  /** The newest arrival, or null in an empty store. */
-  lastArrival(): Promise<ArrivalStamp | null>;
 }
 
 /** Finds events. */
@@ -184,6 +182,8 @@ export interface EventReader {
   find(projectId: number, id: string): Promise<string | null>;
   /** Up to `limit` events that arrived after a stamp, in the order of arrival; fewer if they are long, none at the end. */
   arrivedAfter(projectId: number, stamp: ArrivalStamp, limit: number): Promise<ArrivedEvent[]>;
+  /** The newest arrival, or null in an empty store. */
+  lastArrival(): Promise<ArrivalStamp | null>;
   /** Reports what arrives from now on, until the store is closed. There is one follower. */
   follow(follower: Follower): Promise<void>;
   /**
