@@ -7,7 +7,7 @@ import { JsonShape } from "./json-shape.ts";
 /** Bytes that are read over, or parsed, without a pause. */
 const stepBytes = 65_536;
 /** An array of so many bytes is parsed once and kept; the items of a larger one would take too much memory. */
-const keptBytes = 1_048_576;
+const keptBytes = 2 * 1_048_576;
 
 const arrayEnd = "]".charCodeAt(0);
 const comma = ",".charCodeAt(0);

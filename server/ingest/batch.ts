@@ -23,20 +23,26 @@ export async function recordBatch(
   array: JsonArray,
   sender: EventSource,
 ): Promise<ItemOutcome[]> {
-  const verdicts: ItemOutcome[] = [];
+  const outcomes: ItemOutcome[] = [];
   let ready: CheckedItem[] = [];
-  const record = async () => {
-    const found = await recorder.recordAll(ready, sender);
-    await rejected.keep(rejectionsOf(found, array, verdicts.length), sender);
-    for (const verdict of found) verdicts.push(verdict);
-    ready = [];
-  };
+  let recording = Promise.resolve();
+  async function record(items: CheckedItem[]): Promise<void> {
+    const found = await recorder.recordAll(items, sender);
+    await rejected.keep(rejectionsOf(found, array, outcomes.length), sender);
+    for (const outcome of found) outcomes.push(outcome);
+  }
   for await (const { items } of checkedChunks(array, recorder, sender)) {
     for (const item of items) ready.push(item);
-    if (ready.length >= recordedEvents) await record();
+    if (ready.length < recordedEvents) continue;
+    // The next items are checked while these are recorded.
+    await recording;
+    recording = record(ready);
+    recording.catch(() => {});
+    ready = [];
   }
-  if (ready.length > 0) await record();
-  return verdicts;
+  await recording;
+  if (ready.length > 0) await record(ready);
+  return outcomes;
 }
 
 /** The items of an array in chunks, each checked when it is asked for. Throws `body-invalid` where there are none. */
