@@ -7,8 +7,8 @@
 import { join } from "node:path";
 import { OpenAPIHono } from "@hono/zod-openapi";
 import { Event, EventList, NewEvent } from "../server/event/event.ts";
-import { Problem } from "../server/problems.ts";
 import { BatchAnswer } from "../server/wire/batch.ts";
+import { Problem } from "../server/wire/problem.ts";
 
 const file = join(import.meta.dir, "src/wire.gen.ts");
 

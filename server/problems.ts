@@ -1,5 +1,3 @@
-import { z } from "@hono/zod-openapi";
-
 /** One place in a request body that is wrong: an RFC 6901 pointer and a sentence that says what to do. */
 export type Fault = { pointer: string; detail: string };
 
@@ -70,19 +68,17 @@ export type ProblemCode = keyof typeof problems;
 /** Of every answer that holds data: no cache keeps it, and no browser takes it for anything but what it says it is. */
 export const dataHeaders = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
-/** What a caller is told, `application/problem+json` (RFC 9457) with `ok: false`. */
-export const Problem = z
-  .object({
-    ok: z.literal(false),
-    type: z.string(),
-    title: z.string(),
-    status: z.int(),
-    detail: z.string(),
-    errors: z.array(z.object({ pointer: z.string(), detail: z.string() })).optional(),
-    column: z.int().optional().openapi({ description: "Position of the error in `q`, from 1." }),
-  })
-  .openapi("Problem");
-export type Problem = z.infer<typeof Problem>;
+/** What a caller is told, `application/problem+json` (RFC 9457) with `ok: false`. Its schema is in `wire/problem.ts`. */
+export type Problem = {
+  ok: false;
+  type: string;
+  title: string;
+  status: number;
+  detail: string;
+  errors?: Fault[] | undefined;
+  /** Position of the error in `q`, from 1. */
+  column?: number | undefined;
+};
 
 type ProblemOptions = {
   detail: string;

@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { EventAnswer, NewEvent } from "../event/event.ts";
 import { limits } from "../limits.ts";
-import { Problem } from "../problems.ts";
+import { Problem } from "./problem.ts";
 
 const totals = {
   ok: z.boolean().openapi({ description: "Whether all events were accepted." }),

@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { limits } from "../limits.ts";
-import { Problem } from "../problems.ts";
+import { Problem } from "./problem.ts";
 
 export const RejectedEvent = z
   .object({

@@ -1,0 +1,15 @@
+import { z } from "@hono/zod-openapi";
+import type { Problem as ProblemFields } from "../problems.ts";
+
+/** The schema of a problem. It is apart from `problems.ts` because the storage's threads need problems, and are smaller without schemas. */
+export const Problem = z
+  .object({
+    ok: z.literal(false),
+    type: z.string(),
+    title: z.string(),
+    status: z.int(),
+    detail: z.string(),
+    errors: z.array(z.object({ pointer: z.string(), detail: z.string() })).optional(),
+    column: z.int().optional().openapi({ description: "Position of the error in `q`, from 1." }),
+  })
+  .openapi("Problem") satisfies z.ZodType<ProblemFields>;
