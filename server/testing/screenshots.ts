@@ -1,4 +1,9 @@
-/** Takes docs/screenshots/ anew: each page of the dashboard with a populated database, in both sizes and both themes. */
+/**
+ * Takes a screenshot of each page of the dashboard, with a populated database, in both themes.
+ *
+ *   npm run screenshots                    replaces docs/screenshots/: a desktop and a phone
+ *   npm run screenshots -- /tmp/shots      writes there: also a small laptop and a tablet
+ */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,8 +11,14 @@ import type { Browser, Page } from "playwright-core";
 import { launchChromium } from "./chromium.ts";
 import { runTidings, startServer } from "./server-process.ts";
 
-const target = join(import.meta.dir, "../../docs/screenshots");
-const sizes = { "": { width: 1440, height: 900 }, "-phone": { width: 390, height: 844 } };
+const elsewhere = process.argv[2];
+const target = elsewhere ?? join(import.meta.dir, "../../docs/screenshots");
+const desktop = { width: 1440, height: 900 };
+const sizes = {
+  "": desktop,
+  "-phone": { width: 390, height: 844 },
+  ...(elsewhere && { "-laptop": { width: 1024, height: 768 }, "-tablet": { width: 768, height: 1024 } }),
+};
 const themes = ["light", "dark"] as const;
 const demo = { email: "demo@example.com", password: "tidings-demo" };
 
@@ -32,7 +43,7 @@ async function firstRun(browser: Browser): Promise<void> {
     await page.goto(server.address + link);
     await shoot(page, `setup${look}`);
   });
-  const page = await browser.newPage({ viewport: sizes[""], colorScheme: "light" });
+  const page = await browser.newPage({ viewport: desktop, colorScheme: "light" });
   await page.goto(server.address + link);
   await page.getByLabel("Email").fill(demo.email);
   await page.getByLabel("Password", { exact: true }).fill(demo.password);
