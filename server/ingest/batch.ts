@@ -14,8 +14,8 @@ const chunksAhead = 4;
 
 type Rooms = { recorder: Recorder; rejected: RejectedEvents };
 
-/** Events of an array that are handed to the store at a time: it may store what is handed over later before that. */
-const recordedEvents = 2_000;
+/** Chunks of an array that are handed to the store together, and in order: PostgreSQL may store first what is handed over second. */
+const chunksTogether = 4;
 
 /** Records an array of events, in several commits where it is long, and gives a verdict for each, in order. */
 export async function recordBatch(
@@ -31,9 +31,10 @@ export async function recordBatch(
     await rejected.keep(rejectionsOf(found, array, outcomes.length), sender);
     for (const outcome of found) outcomes.push(outcome);
   }
+  let chunks = 0;
   for await (const { items } of checkedChunks(array, recorder, sender)) {
     for (const item of items) ready.push(item);
-    if (ready.length < recordedEvents) continue;
+    if (++chunks % chunksTogether > 0) continue;
     // The next items are checked while these are recorded.
     await recording;
     recording = record(ready);
