@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { scenarios } from "../testing/scenarios.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
 import type { Key } from "../wire/key.ts";
-import { hashOf, isSecret, makeSecret } from "./key-secret.ts";
+import { hashOf, isSecret, createSecret } from "./key-secret.ts";
 
 let app: TestApp;
 let session: Record<string, string>;
@@ -28,7 +28,7 @@ const list = async () => (await call<{ keys: Key[] }>("GET", "/api/keys")).keys;
 
 describe("the text of a key", () => {
   test("has a form that scanners know, and is never the same twice", () => {
-    const secrets = Array.from({ length: 2_000 }, makeSecret);
+    const secrets = Array.from({ length: 2_000 }, createSecret);
     for (const secret of secrets) {
       expect(secret).toMatch(/^tdg_sk_[0-9A-Za-z]{36}$/);
       expect(isSecret(secret)).toBe(true);
@@ -40,7 +40,7 @@ describe("the text of a key", () => {
     const at = fc.integer({ min: "tdg_sk_".length, max: "tdg_sk_".length + 35 });
     fc.assert(
       fc.property(at, at, fc.constantFrom(..."0Aa9Zz"), (i, j, other) => {
-        const secret = makeSecret();
+        const secret = createSecret();
         const mistyped = secret.slice(0, i) + other + secret.slice(i + 1);
         const characters = [...secret];
         [characters[i], characters[j]] = [characters[j]!, characters[i]!];
@@ -54,7 +54,7 @@ describe("the text of a key", () => {
 
   test("ends with the CRC32 of the rest, in base62", () => {
     const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-    const secret = makeSecret();
+    const secret = createSecret();
     const value = [...secret.slice(-6)].reduce((sum, character) => sum * 62 + alphabet.indexOf(character), 0);
     expect(value).toBe(Bun.hash.crc32(secret.slice(0, -6)));
   });
