@@ -77,7 +77,7 @@ test("the names of a project that takes known channels only are read once a seco
   await control.updateTable("channels").set({ name: "c0" }).where("name", "=", "c9").execute();
   const reading = channels.prepare(project, [event("c0")]);
   expect(reading).toBeUndefined();
-  channels.forget(1);
+  channels.invalidate(1);
   expect(await isRejected("c0")).toBe(false);
   await store.close();
 });

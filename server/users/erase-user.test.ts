@@ -8,7 +8,7 @@ import { engine } from "../testing/engine.ts";
 import { finished } from "../testing/jobs.ts";
 import { openTestStore, type TestApp, testApp } from "../testing/test-app.ts";
 import { tracesOf } from "../testing/traces.ts";
-import { names } from "./erase-user.ts";
+import { bodyNamesUser } from "./erase-user.ts";
 
 const userId = "Zoë.Quux+77@example.com";
 /** The id in UTF-8 and as it stands in the index. */
@@ -167,20 +167,20 @@ test("a rejected body names the user that it is about", () => {
     '{"userId" : "u1", "userId":7}',
     '{"userId":"u1',
   ]) {
-    expect(names(body, "u1")).toBe(true);
+    expect(bodyNamesUser(body, "u1")).toBe(true);
   }
-  expect(names('{"userId":7}', "7")).toBe(true);
+  expect(bodyNamesUser('{"userId":7}', "7")).toBe(true);
   for (const body of [
     '{"user":"u1"}',
     '{"userid":"u1"}',
     '{"user":{"ids":[0,"u1"]}}',
     '{"__proto__":"u1"}',
   ]) {
-    expect(names(body, "u1")).toBe(true);
+    expect(bodyNamesUser(body, "u1")).toBe(true);
   }
-  expect(names('{"tags":{"friend":"u1"}}', "u1")).toBe(false);
-  expect(names('{"userId":"a\\"b', 'a"b')).toBe(true);
+  expect(bodyNamesUser('{"tags":{"friend":"u1"}}', "u1")).toBe(false);
+  expect(bodyNamesUser('{"userId":"a\\"b', 'a"b')).toBe(true);
   for (const body of ['{"name":"u1"}', '{"userId":"u11"}', "null", "[]", '"u1"', '{"userId":"u']) {
-    expect(names(body, "u1")).toBe(false);
+    expect(bodyNamesUser(body, "u1")).toBe(false);
   }
 });
