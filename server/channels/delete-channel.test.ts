@@ -23,7 +23,7 @@ async function channels(app: TestApp): Promise<Pick<Channel, "name" | "events" |
   return channels.map(({ name, events, lastEventAt }) => ({ name, events, lastEventAt }));
 }
 
-test("a deleted event is gone, and may be sent again", async () => {
+test("a deleted event is gone and can be sent again", async () => {
   await using app = await testApp();
   const sent = { channel: "c", name: "n", id: Bun.randomUUIDv7(), createdAt: "2026-01-31T10:30:00.000Z" };
   const made = await posted(app, { channel: "c", name: "n", notify: true });
@@ -46,7 +46,7 @@ test("a deleted event is gone, and may be sent again", async () => {
   }
 });
 
-test("a deleted channel goes with its events, and comes anew with the next", async () => {
+test("a deleted channel loses its events and reappears with the next one", async () => {
   await using app = await testApp();
   await Promise.all(
     Array.from({ length: 450 }, (_, n) =>
@@ -62,7 +62,7 @@ test("a deleted channel goes with its events, and comes anew with the next", asy
   expect(await channels(app)).toMatchObject([{ name: "go away", events: 1 }, { name: "stay" }]);
 });
 
-test("a deleted project is nobody's at once, and its slug is free", async () => {
+test("a deleted project is inaccessible at once, and its slug is free", async () => {
   await using app = await testApp();
   const owner = { cookie: await app.signIn(), origin: app.address, "content-type": "application/json" };
   const other = await app.another("Other", "other@example.com");
@@ -131,7 +131,7 @@ const deed = fc.oneof(
 );
 
 test(
-  "whatever is posted, deleted, erased and expires, counters, channels and index equal the rows",
+  "counters, channels and index match the rows after any posts, deletions, erasures and expiry",
   async () => {
     await using app = await testApp();
     const owner = { cookie: await app.signIn(), origin: app.address, "content-type": "application/json" };

@@ -6,7 +6,7 @@ import { ProjectChannels } from "./project-channels.ts";
 
 const event = (channel: string) => ({ channel, name: "n" });
 
-/** A server whose project has so many channels, `c0` and on. */
+/** A server whose project has this many channels, from `c0` on. */
 async function appWithChannels(count: number): Promise<TestApp> {
   const app = await testApp();
   const store = await openTestStore(app.config);
@@ -25,7 +25,7 @@ async function appWithChannels(count: number): Promise<TestApp> {
   return app;
 }
 
-test("a project has 1,000 channels at most, whoever makes them; events in those go on", async () => {
+test("a project has at most 1,000 channels; events for existing ones are still accepted", async () => {
   await using app = await appWithChannels(limits.channels - 2);
   const json = { "content-type": "application/json" };
   const make = (name: string) =>
@@ -46,7 +46,7 @@ test("a project has 1,000 channels at most, whoever makes them; events in those 
   expect(await batch.json()).toMatchObject({ accepted: 2, rejected: 3 });
 });
 
-test("events of one request make no more channels than there is room for", async () => {
+test("events of one request don't exceed the maximum number of channels", async () => {
   await using app = await appWithChannels(limits.channels - 3);
   const bodies = Array.from({ length: 50 }, (_, n) => event(`new ${n % 10}`));
   const answers = await Promise.all([app.post(bodies), app.post(bodies)]);
@@ -55,7 +55,7 @@ test("events of one request make no more channels than there is room for", async
   for (const answer of answers) expect(await answer.json()).toMatchObject({ accepted: 15, rejected: 35 });
 });
 
-test("the names of a project that takes known channels only are read once a second, and again at once after a change", async () => {
+test("the names of a project with known channels only are read once a second, and after a change", async () => {
   await using app = await appWithChannels(2);
   const { control, ...store } = await openTestStore(app.config);
   let now = 0;

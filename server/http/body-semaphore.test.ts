@@ -73,7 +73,7 @@ test("one project leaves room for others, and is admitted again after a release"
   expect(admitted).toEqual(["first", "second", "other", "third"]);
 });
 
-test("one that waits for too long is rejected, and leaves no gap", async () => {
+test("a body that waits too long is rejected, and the next one moves up", async () => {
   const { admitted, rejected, start } = requests();
   const first = await start("first", 2 * third);
   const second = await start("second", 2 * third);

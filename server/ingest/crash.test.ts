@@ -6,7 +6,7 @@ import { expectToldEvents, startLoad } from "../testing/mixed-load.ts";
 import { testProcess } from "../testing/server-process.ts";
 
 const kills = effort(4, 50);
-/** It is killed at some moment after so many events, however fast the machine is. */
+/** It is killed some time after this many events, however fast the machine. */
 const eventsBeforeKill = 50;
 
 test(
