@@ -4,7 +4,7 @@ import { addKeyRoutes } from "./auth/key-routes.ts";
 import { addJobRoutes } from "./background/routes.ts";
 import { addChannelRoutes } from "./channels/routes.ts";
 import { addEventRoutes } from "./events/routes.ts";
-import { answerError } from "./http/error-response.ts";
+import { errorResponse } from "./http/error-response.ts";
 import { Routes } from "./http/routes.ts";
 import { addRejectedEventRoutes } from "./ingest/rejected-routes.ts";
 import { addNotificationRoutes } from "./notifications/routes.ts";
@@ -71,6 +71,6 @@ export function createApp(services: Services): { fetch: (request: Request) => Re
         });
   }
 
-  app.onError((error) => answerError(error, services.failures));
+  app.onError((error) => errorResponse(error, services.failures));
   return app;
 }

@@ -125,14 +125,14 @@ export function readConfig(environment: Record<string, string | undefined> = pro
   const mistakes: string[] = [];
   const values: Record<string, unknown> = {};
   for (const [name, { variable, fallback, parse, isSecret }] of Object.entries(settings)) {
-    const given = environment[variable];
+    const value = environment[variable];
     // An empty variable counts as not set, as in most compose files.
-    const text = given === undefined || given === "" ? fallback : given;
+    const text = value === undefined || value === "" ? fallback : value;
     try {
       values[name] = text === null ? null : parse(text);
     } catch (error) {
-      const found = isSecret ? "" : ` (got ${JSON.stringify(given)})`;
-      mistakes.push(`${variable} ${(error as Error).message}${found}`);
+      const got = isSecret ? "" : ` (got ${JSON.stringify(value)})`;
+      mistakes.push(`${variable} ${(error as Error).message}${got}`);
     }
   }
   if (mistakes.length > 0) throw new ConfigError(mistakes);

@@ -14,7 +14,7 @@ import { ArrivalClock } from "./event/id.ts";
 import { LiveStreams } from "./events/live.ts";
 import { StreamAuthorizer } from "./events/stream-authorizer.ts";
 import { FailureLog } from "./failure-log.ts";
-import { answerError } from "./http/error-response.ts";
+import { errorResponse } from "./http/error-response.ts";
 import { checkHost } from "./http/host.ts";
 import { createRecorder } from "./ingest/record.ts";
 import { recordRoute } from "./ingest/record-route.ts";
@@ -75,7 +75,7 @@ export async function serve(
     // `reload` below does not change this.
     maxRequestBodySize: bodyBytesMax,
     idleTimeout: limits.requestSeconds,
-    fetch: answerWhileStarting,
+    fetch: startingResponse,
   });
   const store = await openStore(config, {
     onFatal: (error) => {
@@ -188,7 +188,7 @@ export async function serve(
     routes: {
       "/api/events": {
         POST: (request, server) =>
-          recordEvent(request, server).catch((error) => answerError(error, failures)),
+          recordEvent(request, server).catch((error) => errorResponse(error, failures)),
       },
     },
     async fetch(incoming, server) {
@@ -203,7 +203,7 @@ export async function serve(
       if (response.headers.get("content-type") === "text/event-stream") server.timeout(incoming, 0);
       return response;
     },
-    error: (error) => answerError(error, failures),
+    error: (error) => errorResponse(error, failures),
   });
   deliveryWorker.wake();
   worker.wake();
@@ -249,7 +249,7 @@ async function untilAvailable<Result>(
 }
 
 /** Handles requests until the storage is open: the process is healthy, and clients should try again. */
-function answerWhileStarting(request: Request): Response {
+function startingResponse(request: Request): Response {
   if (URL.parse(request.url, "http://localhost")?.pathname === "/healthz") return Response.json({ ok: true });
   const detail = "Tidings is starting. Try again in a moment.";
   return problem("storage-unavailable", { detail, retryAfterSeconds: 2 }).toResponse();

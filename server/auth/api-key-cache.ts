@@ -78,8 +78,8 @@ export class ApiKeyCache {
   }
 
   #lookUp(secret: string, now: number): Promise<KnownKey> {
-    const known = this.#lookups.get(secret);
-    if (known && now - known.startedMs < maxAgeMs) return known.entry;
+    const current = this.#lookups.get(secret);
+    if (current && now - current.startedMs < maxAgeMs) return current.entry;
     const lookup = { startedMs: now, entry: this.#read(secret, now) };
     this.#lookups.set(secret, lookup);
     const remove = () => {

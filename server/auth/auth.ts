@@ -84,10 +84,10 @@ export type Session = { id: string; account: Account };
 /** The session of a request's cookie, or null. Throws `storage-unavailable`. */
 export async function sessionOf(auth: Auth, headers: Headers): Promise<Session | null> {
   if (!headers.get("cookie")?.includes("tidings")) return null;
-  const found = await callAuth(() => auth.api.getSession({ headers }));
-  if (!found) return null;
-  const { id, name, email } = found.user;
-  return { id: found.session.id, account: { id, name, email } };
+  const result = await callAuth(() => auth.api.getSession({ headers }));
+  if (!result) return null;
+  const { id, name, email } = result.user;
+  return { id: result.session.id, account: { id, name, email } };
 }
 
 /** The problem that better-auth logged during a call. */

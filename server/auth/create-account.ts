@@ -26,12 +26,12 @@ export async function createAccount(
   const address = email.toLowerCase();
   await withLock(transaction, "createAccount");
   const isFirst = !(await hasAccounts(transaction));
-  const taken = await transaction
+  const existing = await transaction
     .selectFrom("accounts")
     .select("id")
     .where("email", "=", address)
     .executeTakeFirst();
-  if (taken)
+  if (existing)
     throw problem("account-exists", {
       detail: `An account with the email address ${address} already exists.`,
     });

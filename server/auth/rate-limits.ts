@@ -20,11 +20,11 @@ export class RateLimits {
     { window, max }: Rule,
   ): Promise<{ allowed: boolean; retryAfter: number | null }> {
     const now = this.#now();
-    const known = this.#windows.get(key);
-    if (known && now < known.endsAtMs) {
-      known.count++;
-      const allowed = known.count <= max;
-      return { allowed, retryAfter: allowed ? null : Math.ceil((known.endsAtMs - now) / 1_000) };
+    const current = this.#windows.get(key);
+    if (current && now < current.endsAtMs) {
+      current.count++;
+      const allowed = current.count <= max;
+      return { allowed, retryAfter: allowed ? null : Math.ceil((current.endsAtMs - now) / 1_000) };
     }
     if (this.#windows.size >= windowsMax) this.#removeExpired(now);
     this.#windows.set(key, { count: 1, endsAtMs: now + window * 1_000 });

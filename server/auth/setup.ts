@@ -90,7 +90,7 @@ async function checkToken(control: Kysely<ControlTables>, token: string): Promis
     throw problem("setup-closed", { detail: "This installation already has an owner. Sign in instead." });
   }
   const hash = hashOf(token);
-  if (!(await readTokens(control)).some((known) => known.hash === hash)) {
+  if (!(await readTokens(control)).some((stored) => stored.hash === hash)) {
     throw problem("setup-token-invalid", {
       detail: "This setup link is out of date. Use the link that the server printed at its last start.",
     });

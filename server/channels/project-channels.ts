@@ -67,8 +67,8 @@ export class ProjectChannels {
       names.add(name);
       return null;
     }
-    const known = details?.get(name);
-    if (known !== undefined) return known;
+    const cached = details?.get(name);
+    if (cached !== undefined) return cached;
     const detail = knownChannelsOnly ? unknownDetail(name, names, details?.size ?? 0) : fullDetail(name);
     details?.set(name, detail);
     return detail;
@@ -81,8 +81,8 @@ export class ProjectChannels {
   }
 
   #read(projectId: number): Promise<void> {
-    const known = this.#reads.get(projectId);
-    if (known) return known;
+    const pending = this.#reads.get(projectId);
+    if (pending) return pending;
     const readAtMs = this.#now();
     const read = this.#namesOf(projectId)
       .then((names) => {

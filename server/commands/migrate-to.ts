@@ -87,8 +87,8 @@ function tableOf(compared: Compared[]): string {
   const head = ["", "rows", "checksum", "in PostgreSQL"];
   const lines = compared.map((each) => {
     const { what, here, there } = each;
-    const found = agrees(each) ? "the same" : `${numberOf(there.rows)} rows, ${there.checksum}`;
-    return [what, numberOf(here.rows), here.checksum, found];
+    const inPostgres = agrees(each) ? "the same" : `${numberOf(there.rows)} rows, ${there.checksum}`;
+    return [what, numberOf(here.rows), here.checksum, inPostgres];
   });
   const all = [head, ...lines];
   const widths = head.map((_, column) => Math.max(...all.map((line) => line[column]!.length)));

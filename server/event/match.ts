@@ -92,8 +92,8 @@ export function conditionOf(projectId: number, { needed, excluded }: Match): Con
 /** Matches events with any of the tokens. */
 export function anyToken(projectId: number, tokens: string[]): Match {
   // Without tokens, a token that no event has matches nothing.
-  const known = tokens.length === 0 ? [token.none(projectId)] : tokens;
-  return { needed: [{ kind: "tokens", tokens: known }], excluded: [], isExact: tokens.every(isExact) };
+  const alternatives = tokens.length === 0 ? [token.none(projectId)] : tokens;
+  return { needed: [{ kind: "tokens", tokens: alternatives }], excluded: [], isExact: tokens.every(isExact) };
 }
 
 function all(parts: Match[]): Match {

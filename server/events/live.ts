@@ -312,16 +312,16 @@ export class LiveStreams {
       for (const client of this.#clients.get(projectId) ?? []) {
         const isNew = ({ arrival }: Arrival) =>
           client.caughtUpTo === null || compareStamps(arrival, client.caughtUpTo) > 0;
-        const wanted = (arrival: Arrival) =>
+        const isWanted = (arrival: Arrival) =>
           isNew(arrival) && (client.isUnfiltered || matches(client.filter, arrival.event));
         if (client.held) {
           events.forEach((event, index) => {
-            if (wanted(event)) this.#hold(client, { arrival: event.arrival, frame: frames[index]! });
+            if (isWanted(event)) this.#hold(client, { arrival: event.arrival, frame: frames[index]! });
           });
         } else if (client.isUnfiltered && isNew(events[0]!)) client.send(all);
         else {
-          const some = frames.filter((_, index) => wanted(events[index]!));
-          if (some.length > 0) client.send(some.length === 1 ? some[0]! : Buffer.concat(some));
+          const matching = frames.filter((_, index) => isWanted(events[index]!));
+          if (matching.length > 0) client.send(matching.length === 1 ? matching[0]! : Buffer.concat(matching));
         }
       }
     }

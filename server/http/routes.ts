@@ -121,8 +121,8 @@ export class Routes {
 
   /** The methods of a path; empty if there is no such path. */
   methodsOf(path: string): string[] {
-    const methods = [...this.#methods.values()].flatMap((known) =>
-      known.pattern.test(path) ? known.methods : [],
+    const methods = [...this.#methods.values()].flatMap((entry) =>
+      entry.pattern.test(path) ? entry.methods : [],
     );
     if (methods.includes("GET")) methods.push("HEAD");
     return [...new Set(methods)].toSorted();
@@ -135,12 +135,12 @@ export class Routes {
     },
   ): void {
     const { method, path, by, tag, summary, description, query, takesTags, answer } = route;
-    const known = this.#methods.get(path) ?? {
+    const entry = this.#methods.get(path) ?? {
       pattern: new RegExp(`^${path.replaceAll(".", "\\.").replace(/\{\w+\}/g, "[^/]+")}$`),
       methods: [],
     };
-    known.methods.push(method.toUpperCase());
-    this.#methods.set(path, known);
+    entry.methods.push(method.toUpperCase());
+    this.#methods.set(path, entry);
     const body = route.body ?? route.optionalBody;
     const isOpen = by === "anyone";
     const problems = [

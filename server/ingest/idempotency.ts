@@ -43,7 +43,7 @@ export class Idempotency {
    *
    * Throws `idempotency-key-invalid`, `idempotency-key-reused`, `request-under-way`, and what recording throws.
    */
-  async answer(key: string, bytes: Uint8Array, source: EventSource): Promise<Response> {
+  async handle(key: string, bytes: Uint8Array, source: EventSource): Promise<Response> {
     checkKey(key);
     const requestKey = `${source.projectId} ${key}`;
     if (this.#inProgress.has(requestKey)) {
@@ -56,13 +56,13 @@ export class Idempotency {
     this.#inProgress.add(requestKey);
     try {
       const bodyHash = new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
-      const answer =
+      const response =
         (await this.#replay(key, bodyHash, source)) ??
         (await this.#record(key, bodyHash, bytes, source)) ??
         // Another node has recorded it in the meantime.
         (await this.#replay(key, bodyHash, source));
-      if (answer === null) throw new Error("An Idempotency-Key was stored, and is not there.");
-      return answer;
+      if (response === null) throw new Error("An Idempotency-Key was stored, and is not there.");
+      return response;
     } finally {
       this.#inProgress.delete(requestKey);
     }
@@ -82,16 +82,16 @@ export class Idempotency {
         detail: "This Idempotency-Key was used with a different body. Use a new key for a new request.",
       });
     }
-    const stored = JSON.parse(row.verdicts) as AppendResult[];
+    const results = JSON.parse(row.verdicts) as AppendResult[];
     if (!row.draft.startsWith("[")) {
-      const [result] = stored;
+      const [result] = results;
       const isNew = result!.kind !== "duplicate";
       return eventResponse({ json: isNew ? row.draft : result!.json, isNew }, replayedHeaders);
     }
     let next = 0;
     const outcomes = (JSON.parse(row.draft) as DraftOutcome[]).map((outcome): ItemOutcome => {
       if (typeof outcome !== "string") return problem(outcome.code, outcome.options);
-      return stored[next++]!.kind === "timestampFull" ? timestampFull() : outcome;
+      return results[next++]!.kind === "timestampFull" ? timestampFull() : outcome;
     });
     return batchResponse(outcomes, replayedHeaders);
   }

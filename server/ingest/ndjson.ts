@@ -25,7 +25,7 @@ const lineEnd = "\n".charCodeAt(0);
  *
  * @param extendTimeout - called for each piece of the body
  */
-export async function answerLines(
+export async function recordLines(
   { recorder, rejected }: { recorder: Recorder; rejected: RejectedEvents },
   request: Request,
   source: EventSource,

@@ -11,7 +11,7 @@ import { ProblemError, problem } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
 import { batchResponse, recordBatch } from "./batch.ts";
 import { Idempotency } from "./idempotency.ts";
-import { answerLines } from "./ndjson.ts";
+import { recordLines } from "./ndjson.ts";
 import type { EventSource, Recorder } from "./record.ts";
 import type { RejectedEvents } from "./rejected.ts";
 import { eventResponse } from "./responses.ts";
@@ -42,13 +42,13 @@ export function recordRoute({ authorizer, keys, recorder, rejected, store, baseU
     const extendTimeout = (seconds: number) => server.timeout(request, seconds);
     if (isNdjson(type)) {
       if (idempotencyKey !== null) throw keyForLines();
-      return answerLines({ recorder, rejected }, request, source, () => extendTimeout(limits.linesPauseSeconds));
+      return recordLines({ recorder, rejected }, request, source, () => extendTimeout(limits.linesPauseSeconds));
     }
     const permit = new BodyPermit(largeBodies, source.projectId);
     try {
       const bytes = await readEventBytes(request, type, headers.get("content-length"), permit, extendTimeout);
       try {
-        if (idempotencyKey !== null) return await idempotency.answer(idempotencyKey, bytes, source);
+        if (idempotencyKey !== null) return await idempotency.handle(idempotencyKey, bytes, source);
         if (!isArray(bytes)) return eventResponse(await recorder.record(parseJson(bytes), source));
         return batchResponse(await recordBatch({ recorder, rejected }, await JsonArray.read(bytes), source));
       } catch (error) {

@@ -257,9 +257,9 @@ export class DeliveryWorker {
   }
 
   async #event({ eventId, projectId, createdAt }: Delivery): Promise<Event | null> {
-    const known = this.#events.get(eventId);
+    const cached = this.#events.get(eventId);
     // Another node may have removed the event, and a new one may have the same id.
-    if (known?.arrivalMs === createdAt) return known.event;
+    if (cached?.arrivalMs === createdAt) return cached.event;
     const json = await this.#deps.store.events.find(projectId, eventId);
     return json === null ? null : (JSON.parse(json) as Event);
   }
@@ -311,8 +311,8 @@ export class DeliveryWorker {
       const set = this.#updateOf(delivery, outcome, now);
       const { attempts } = delivery;
       const key = JSON.stringify([set, attempts]);
-      const known = updates.get(key);
-      if (known) known.ids.push(delivery.id);
+      const existing = updates.get(key);
+      if (existing) existing.ids.push(delivery.id);
       else updates.set(key, { ids: [delivery.id], attempts, set });
     }
     return [...updates.values()];

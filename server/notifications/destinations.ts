@@ -54,19 +54,19 @@ export async function addBrowser(
       .set((eb) => ({ name: eb.ref("name") }))
       .where("id", "=", accountId)
       .execute();
-    const known = await insertOrLock(transaction, row);
-    if (known.accountId !== accountId) {
-      if (known.secret !== row.secret) {
+    const existing = await insertOrLock(transaction, row);
+    if (existing.accountId !== accountId) {
+      if (existing.secret !== row.secret) {
         throw problem("destination-taken", {
           detail:
             "This browser is registered by another account with other keys. Unsubscribe it from push messages, then subscribe again.",
         });
       }
       // A new row, so that a delivery of the former account that is being sent finds its destination gone.
-      await transaction.deleteFrom("destinations").where("id", "=", known.id).execute();
+      await transaction.deleteFrom("destinations").where("id", "=", existing.id).execute();
       await insertOrLock(transaction, row);
-    } else if (known.id !== row.id) {
-      Object.assign(row, { id: known.id, createdAt: known.createdAt });
+    } else if (existing.id !== row.id) {
+      Object.assign(row, { id: existing.id, createdAt: existing.createdAt });
       const { secret, enabled } = row;
       await transaction
         .updateTable("destinations")
@@ -76,7 +76,7 @@ export async function addBrowser(
       return null;
     }
     await checkCount(transaction, accountId);
-    return known.accountId === accountId ? null : known;
+    return existing.accountId === accountId ? null : existing;
   });
   if (former) {
     const why = "This browser was registered by another account before this was sent.";

@@ -101,8 +101,8 @@ const authorizations = new LRUCache<string, string>({ max: authorizationsMax, tt
  */
 function authorizationOf(origin: string, { subject, publicKey, privateKey }: Vapid): string {
   const key = [origin, subject, publicKey, privateKey].join(" ");
-  const known = authorizations.get(key);
-  if (known !== undefined) return known;
+  const cached = authorizations.get(key);
+  if (cached !== undefined) return cached;
   const { Authorization: header } = getVapidHeaders(origin, subject, publicKey, privateKey, contentEncoding);
   authorizations.set(key, header);
   return header;

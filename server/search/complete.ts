@@ -31,7 +31,7 @@ export function createComplete(
   }
 
   /** Known texts that start with `typed`, also with the other case of the first letter. */
-  async function known(
+  async function knownTexts(
     projectId: number,
     texts: KnownTexts,
     typed: string,
@@ -40,7 +40,7 @@ export function createComplete(
     const [first = "", ...rest] = typed;
     const prefixes = new Set([
       typed,
-      ...[first.toLowerCase(), first.toUpperCase()].map((one) => one + rest.join("")),
+      ...[first.toLowerCase(), first.toUpperCase()].map((letter) => letter + rest.join("")),
     ]);
     const found = await Promise.all(
       [...prefixes].map((prefix) => events.startingWith(projectId, texts, prefix, limit)),
@@ -53,7 +53,7 @@ export function createComplete(
     (projectId: number, typed: string, limit: number) => Promise<string[]>
   > = {
     channel: channels,
-    name: (projectId, typed, limit) => known(projectId, { kind: "name" }, typed, limit),
+    name: (projectId, typed, limit) => knownTexts(projectId, { kind: "name" }, typed, limit),
     user: (projectId, typed, limit) => events.startingWith(projectId, { kind: "user" }, typed, limit),
     notify: async (_, typed) => ["true", "false"].filter((value) => value.startsWith(typed)),
   };
@@ -68,7 +68,7 @@ export function createComplete(
     // Awaited together. If only one were awaited, a failure of the other would be unhandled.
     const [values, keys] = await Promise.all([
       Promise.all(byField),
-      known(projectId, { kind: "key" }, typed, termsMax),
+      knownTexts(projectId, { kind: "key" }, typed, termsMax),
     ]);
     return [
       ...fields.map((field) => ({ kind: "field" as const, text: `${field}:`, insert: `${field}:` })),
@@ -85,7 +85,7 @@ export function createComplete(
     const values =
       "field" in of
         ? await valuesOf[of.field](projectId, typed, valuesMax)
-        : await known(projectId, { kind: "value", key: of.key }, typed, valuesMax);
+        : await knownTexts(projectId, { kind: "value", key: of.key }, typed, valuesMax);
     const suggestions = values.map((text) => ({ kind: "value" as const, text, insert: printText(text) }));
     return { ok: true, start, end, suggestions };
   };

@@ -6,7 +6,7 @@ import type { AppendResult } from "../storage/store.ts";
 /** Rows read at a time. Bodies of rejected events may be long. */
 const rejectedRows = 20;
 const responseRows = 500;
-const userMembers = /"user(?:Id|_id)"\s*:\s*("(?:[^"\\]|\\.)*")/g;
+const userFields = /"user(?:Id|_id)"\s*:\s*("(?:[^"\\]|\\.)*")/g;
 
 /**
  * Erases a user from a project: all events, and everything else that names them. `eraseTraces` then cleans the files.
@@ -88,7 +88,7 @@ async function eraseRejectedEvents(context: JobContext, job: JobRow, userId: str
  */
 export function bodyNamesUser(body: string, userId: string): boolean {
   // JSON.parse keeps only the last of duplicate fields.
-  for (const [, member] of body.matchAll(userMembers)) if (member === `"${escaped(userId)}"`) return true;
+  for (const [, field] of body.matchAll(userFields)) if (field === `"${escaped(userId)}"`) return true;
   let event: unknown;
   try {
     event = JSON.parse(body);
@@ -96,10 +96,10 @@ export function bodyNamesUser(body: string, userId: string): boolean {
     return body.includes(userId) || body.includes(escaped(userId));
   }
   if (typeof event !== "object" || event === null || Array.isArray(event)) return false;
-  return Object.entries(event).some(([member, value]) =>
-    member === "userId" || member === "user_id"
+  return Object.entries(event).some(([field, value]) =>
+    field === "userId" || field === "user_id"
       ? String(value) === userId
-      : !Object.hasOwn(NewEvent.shape, member) && contains(value, userId),
+      : !Object.hasOwn(NewEvent.shape, field) && contains(value, userId),
   );
 }
 
