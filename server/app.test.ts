@@ -44,7 +44,7 @@ describe("an unsupported method gets 405 and the supported ones", () => {
 });
 
 test("a page of another site can use an API key and read the responses", async () => {
-  const ask = async (method: string, path: string) => {
+  const fetchCrossSite = async (method: string, path: string) => {
     const headers = { origin: "https://shop.example", "access-control-request-method": method };
     const preflight = await fetch(app.address + path, { method: "OPTIONS", headers });
     expect([path, preflight.headers.get("access-control-allow-origin")]).toEqual([path, "*"]);
@@ -53,10 +53,10 @@ test("a page of another site can use an API key and read the responses", async (
     return response;
   };
   for (const path of ["events", "channels", "stats", "users", "search/complete", "events/rejected"]) {
-    await ask("GET", `/api/${path}`);
+    await fetchCrossSite("GET", `/api/${path}`);
   }
-  const { job } = (await (await ask("DELETE", "/api/users/u1")).json()) as { job: { id: string } };
-  expect((await ask("GET", `/api/jobs/${job.id}`)).status).toBe(200);
+  const { job } = (await (await fetchCrossSite("DELETE", "/api/users/u1")).json()) as { job: { id: string } };
+  expect((await fetchCrossSite("GET", `/api/jobs/${job.id}`)).status).toBe(200);
 });
 
 describe("a body", () => {

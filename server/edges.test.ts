@@ -143,7 +143,7 @@ test("odd targets, methods and cookies get a useful error, never 500", async () 
 }, 30_000);
 
 describe("the dashboard is served for its own paths", () => {
-  const ask = (path: string, accept: string) => fetch(app.address + path, { headers: { accept } });
+  const get = (path: string, accept: string) => fetch(app.address + path, { headers: { accept } });
 
   for (const path of [
     "/",
@@ -165,7 +165,7 @@ describe("the dashboard is served for its own paths", () => {
   ]) {
     test(path, async () => {
       for (const accept of ["text/html,application/xhtml+xml,*/*;q=0.8", "*/*"]) {
-        const response = await ask(path, accept);
+        const response = await get(path, accept);
         expect([response.status, response.headers.get("content-type")]).toEqual([
           200,
           "text/html; charset=utf-8",
@@ -186,12 +186,12 @@ describe("the dashboard is served for its own paths", () => {
     "/wp-login.php",
   ]) {
     test(`${path} is not one of them: 404, with a page for browsers`, async () => {
-      const other = await ask(path, "*/*");
+      const other = await get(path, "*/*");
       expect([other.status, await other.json()]).toMatchObject([
         404,
         { ok: false, type: "/problems/route-unknown" },
       ]);
-      const page = await ask(path, "text/html,*/*;q=0.8");
+      const page = await get(path, "text/html,*/*;q=0.8");
       expect([page.status, page.headers.get("content-type")]).toEqual([404, "text/html; charset=utf-8"]);
       expect(page.headers.get("vary")?.split(", ")).toContain("accept");
     });

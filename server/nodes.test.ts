@@ -185,8 +185,8 @@ describe("nodes on one database", () => {
     const [one, other] = nodes as [Node, Node];
     const { slug, session } = await another("Doomed", "doomed@example.com");
     const path = `?project=${slug}`;
-    const made = await send(one, session, "POST", `/api/keys${path}`, { name: "n" });
-    const { secret } = (await made.json()) as { secret: string };
+    const created = await send(one, session, "POST", `/api/keys${path}`, { name: "n" });
+    const { secret } = (await created.json()) as { secret: string };
     using ofKey = await openStream(asKey(other, secret));
     using ofMember = await openStream(asSession(other, session), path);
     const gone = await send(one, session, "DELETE", `/api/projects/${slug}?confirm=${slug}`);

@@ -30,9 +30,9 @@ test("a project has at most 1,000 channels; events for existing ones are still a
   const json = { "content-type": "application/json" };
   const make = (name: string) =>
     app.request("/api/channels", { method: "POST", headers: json, body: JSON.stringify({ name }) });
-  const made = await Promise.all(["x0", "x1", "x2", "x3"].map(make));
-  expect(made.map(({ status }) => status).sort()).toEqual([201, 201, 409, 409]);
-  expect(await made.find(({ status }) => status === 409)!.text()).toContain("Delete one");
+  const created = await Promise.all(["x0", "x1", "x2", "x3"].map(make));
+  expect(created.map(({ status }) => status).sort()).toEqual([201, 201, 409, 409]);
+  expect(await created.find(({ status }) => status === 409)!.text()).toContain("Delete one");
 
   const rejected = await app.post(event("another"));
   expect(rejected.status).toBe(422);

@@ -32,8 +32,8 @@ describe("without a server, on an empty directory", () => {
   });
 
   test("the first account owns the project Default, and a key for it is all that stdout gets", async () => {
-    const made = await run(account("Owner@Example.com", "--name", "Ada"), `${password}\n`);
-    expect(made).toEqual({
+    const created = await run(account("Owner@Example.com", "--name", "Ada"), `${password}\n`);
+    expect(created).toEqual({
       code: 0,
       stdout: "",
       stderr: 'Created the account owner@example.com, a member of the project "default".\n',
@@ -179,12 +179,12 @@ describe("next to a running server", () => {
         while (!isOver) statuses.push((await app.post({ channel: "a", name: "b" })).status);
       }),
     );
-    const made = await Promise.all(
+    const created = await Promise.all(
       Array.from({ length: 4 }, (_, n) => run(["project", "create", `Project ${n}`])),
     );
     isOver = true;
     await writers;
-    expect(made.map(({ code, stderr }) => [code, stderr])).toEqual(Array(4).fill([0, ""]));
+    expect(created.map(({ code, stderr }) => [code, stderr])).toEqual(Array(4).fill([0, ""]));
     expect(new Set(statuses)).toEqual(new Set([201]));
   }, 20_000);
 });

@@ -13,7 +13,7 @@ import {
 
 const startMs = Date.UTC(2026, 0, 31);
 
-const moments = fc.record({
+const stamps = fc.record({
   ms: fc.integer({ min: 0, max: 2 ** 48 - 1 }),
   sequence: fc.integer({ min: 0, max: sequenceMax }),
 });
@@ -21,7 +21,7 @@ const moments = fc.record({
 describe("an id", () => {
   test("is a UUIDv7 that contains its arrival and sorts by it", () => {
     fc.assert(
-      fc.property(moments, moments, fc.double({ min: 0, max: 0.999999999, noNaN: true }), (a, b, random) => {
+      fc.property(stamps, stamps, fc.double({ min: 0, max: 0.999999999, noNaN: true }), (a, b, random) => {
         const id = eventIdOf(a, () => random);
         expect(isEventId(id)).toBe(true);
         expect(stampOfId(id)).toEqual(a);
@@ -58,7 +58,7 @@ describe("the arrival clock", () => {
   test("only moves forward, whatever the machine's clock does", () => {
     fc.assert(
       fc.property(
-        fc.option(moments),
+        fc.option(stamps),
         fc.array(fc.integer({ min: 0, max: 50 }), { minLength: 1, maxLength: 200 }),
         (after, readings) => {
           const times = readings.values();
@@ -122,7 +122,7 @@ describe("the arrival clock", () => {
 });
 
 test("a stamp's token parses to the stamp, and nothing else parses", () => {
-  fc.assert(fc.property(moments, (moment) => expect(parseStampToken(stampToken(moment))).toEqual(moment)));
+  fc.assert(fc.property(stamps, (stamp) => expect(parseStampToken(stampToken(stamp))).toEqual(stamp)));
   for (const text of [
     "",
     "-",

@@ -237,8 +237,8 @@ describe("a stream reports deleted events:", () => {
     return JSON.parse((await stream.next("deleted"))!.data);
   }
   async function recorded(on: TestApp, event: object): Promise<string> {
-    const { event: made } = (await (await on.post(event)).json()) as { event: Event };
-    return made.id;
+    const { event: created } = (await (await on.post(event)).json()) as { event: Event };
+    return created.id;
   }
 
   test("one event by its id, not to other projects", async () => {
@@ -281,12 +281,12 @@ describe("a stream reports deleted events:", () => {
     using stream = await openStream(own);
     await stream.next("ready");
     await finished(own, await own.request("/api/users/u1", { method: "DELETE" }));
-    const told: string[] = [];
-    while (told.length < ids.length) {
+    const reported: string[] = [];
+    while (reported.length < ids.length) {
       const deleted = await nextDeleted(stream);
-      told.push(...("ids" in deleted ? deleted.ids : []));
+      reported.push(...("ids" in deleted ? deleted.ids : []));
     }
-    expect(told.toSorted()).toEqual(ids.toSorted());
+    expect(reported.toSorted()).toEqual(ids.toSorted());
   }, 30_000);
 
   test("expired ones by channel and time", async () => {
@@ -351,8 +351,8 @@ test("a session gets its notifications, a key doesn't", async () => {
 test("revoking a key ends its stream at once, and no other", async () => {
   const cookie = await app.signIn();
   const headers = { cookie, origin: app.address, "content-type": "application/json" };
-  const made = await app.request("/api/keys", { method: "POST", headers, body: '{"name":"viewer"}' });
-  const { key, secret } = (await made.json()) as { key: { id: string }; secret: string };
+  const created = await app.request("/api/keys", { method: "POST", headers, body: '{"name":"viewer"}' });
+  const { key, secret } = (await created.json()) as { key: { id: string }; secret: string };
   using cut = await openStream(app, "", {}, secret);
   using other = await openStream(app);
   await cut.next("ready");

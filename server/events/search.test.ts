@@ -31,13 +31,13 @@ async function joined(query: string, limit: number): Promise<Event[]> {
 }
 
 /** What a search means, implemented differently from the program: by the texts that it must find. */
-function means(search: Search, event: Event): boolean {
+function matchesSearch(search: Search, event: Event): boolean {
   switch (search.kind) {
     case "not":
-      return !means(search.of, event);
+      return !matchesSearch(search.of, event);
     case "all":
     case "any": {
-      const found = search.of.filter((part) => means(part, event)).length;
+      const found = search.of.filter((part) => matchesSearch(part, event)).length;
       return search.kind === "all" ? found === search.of.length : found > 0;
     }
     case "tag":
@@ -191,13 +191,13 @@ describe("a search finds what a plain scan finds", () => {
           if (channel) parts.push({ kind: "field", field: "channel", values: [channel] });
           if (notify) parts.push({ kind: "field", field: "notify", values: [notify] });
           if (plan !== undefined) parts.push({ kind: "tag", key: "plan", values: [plan] });
-          const meant: Search = { kind: "all", of: parts };
+          const combined: Search = { kind: "all", of: parts };
           const inTime = all.filter(({ createdAt }) => {
             const ms = Date.parse(createdAt);
             return ms >= Number(from ?? 0) && ms < Number(to ?? Number.POSITIVE_INFINITY);
           });
-          const expected = inTime.filter((event) => means(meant, event));
-          expect(inTime.filter((event) => matches({ search: meant }, event))).toEqual(expected);
+          const expected = inTime.filter((event) => matchesSearch(combined, event));
+          expect(inTime.filter((event) => matches({ search: combined }, event))).toEqual(expected);
           if (ascending) expected.reverse();
           if (expected.length > 0) found++;
           if (expected.length < inTime.length) narrowed++;

@@ -13,7 +13,7 @@ const documented = [200, 201, 207, 400, 409, 413, 415, 422];
 /** What a client sent, as listings return it; null if only the response can tell. */
 function shown(sent: Record<string, unknown>, { id, createdAt }: Event): string {
   const { channel, name, event, userId, user_id, icon, notify, tags, description } = sent;
-  const moment =
+  const timestamp =
     sent.createdAt == null ? createdAt : new Date(sent.createdAt as string | number).toISOString();
   return JSON.stringify({
     id: typeof sent.id === "string" ? sent.id.toLowerCase() : id,
@@ -25,7 +25,7 @@ function shown(sent: Record<string, unknown>, { id, createdAt }: Event): string 
     tags: tags ?? {},
     event: name == null ? undefined : (event ?? undefined),
     description: description ?? undefined,
-    createdAt: moment,
+    createdAt: timestamp,
   });
 }
 

@@ -231,8 +231,8 @@ describe("a project with known channels only", () => {
   beforeAll(async () => {
     const cookie = await app.signIn();
     headers = { cookie, origin: app.address, "content-type": "application/json" };
-    const made = await app.request("/api/projects", { method: "POST", headers, body: '{"name":"Strict"}' });
-    slug = ((await made.json()) as { project: { slug: string } }).project.slug;
+    const created = await app.request("/api/projects", { method: "POST", headers, body: '{"name":"Strict"}' });
+    slug = ((await created.json()) as { project: { slug: string } }).project.slug;
     const response = await app.request(`/api/keys?project=${slug}`, {
       method: "POST",
       headers,

@@ -25,12 +25,12 @@ describe("deliveries of two nodes", () => {
       vapidPublicKey: string;
     };
     const subscription = service.subscribe(me.vapidPublicKey);
-    const made = await nodes[1].request("/api/destinations", {
+    const created = await nodes[1].request("/api/destinations", {
       method: "POST",
       headers: { cookie, origin: nodes[1].address, "content-type": "application/json" },
       body: JSON.stringify({ kind: "browser", label: "Browser", subscription }),
     });
-    expect(made.status).toBe(201);
+    expect(created.status).toBe(201);
   }, 60_000);
   afterAll(async () => {
     for (const node of nodes) await node.end("SIGKILL");

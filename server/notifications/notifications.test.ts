@@ -208,7 +208,7 @@ describe("the inbox", () => {
       .where("id", "=", Number(newest!.id))
       .executeTakeFirstOrThrow();
     const { id: _, ...unread } = { ...one, readAt: null };
-    for (let made = 0; made < 1_200; made += 300)
+    for (let created = 0; created < 1_200; created += 300)
       await store.control.insertInto("deliveries").values(Array(300).fill(unread)).execute();
     expect((await bell()).unread).toBe(limits.unreadCount);
     expect(await call<Bell>("POST", "/api/notifications/read", {})).toMatchObject({ unread: 0 });
@@ -226,9 +226,9 @@ describe("the inbox", () => {
     const event = await record({ channel: "a", name: "one", notify: true });
     expect(await next()).toMatchObject({ notification: { event, readAt: null }, unread: 1 });
     await app.post(Array.from({ length: 200 }, (_, n) => ({ channel: "a", name: `${n}`, notify: true })));
-    let told = 0;
-    for (let unread = 1; unread < 201; told++) ({ unread } = await next());
-    expect(told).toBeLessThan(50);
+    let messages = 0;
+    for (let unread = 1; unread < 201; messages++) ({ unread } = await next());
+    expect(messages).toBeLessThan(50);
   });
 
   test("notifies every member of a project, and each reads it separately", async () => {
@@ -415,10 +415,10 @@ describe("a destination", () => {
     );
     const statuses = answers.map(({ status }) => status).sort();
     expect(statuses).toEqual([...Array(48).fill(201), ...Array(12).fill(409)]);
-    const made = (await destinations()).filter(({ kind }) => kind === "browser");
-    expect(made).toHaveLength(48);
+    const created = (await destinations()).filter(({ kind }) => kind === "browser");
+    expect(created).toHaveLength(48);
     await call("POST", "/api/destinations", { kind: "browser", label: "x", subscription }, 409);
-    for (const destination of made) await remove(destination);
+    for (const destination of created) await remove(destination);
   });
 
   test("of kind email can't be turned on without a mail server", async () => {
@@ -458,8 +458,8 @@ describe("a destination", () => {
       expect(await response.json()).toMatchObject({ errors: [{ pointer: "/subscription/endpoint" }] });
     }
     // Names are looked up only when they are called.
-    const made = (await (await add("https://localhost/1")).json()) as { destination: Destination };
-    const tried = await own.request(`/api/destinations/${made.destination.id}/test`, {
+    const created = (await (await add("https://localhost/1")).json()) as { destination: Destination };
+    const tried = await own.request(`/api/destinations/${created.destination.id}/test`, {
       method: "POST",
       headers,
     });

@@ -263,7 +263,7 @@ async function read(response: Response): Promise<string> {
   return text;
 }
 
-function ask(route: string, who: keyof typeof credentials, query = ""): Promise<Response> {
+function requestAs(route: string, who: keyof typeof credentials, query = ""): Promise<Response> {
   const [method, template] = route.split(" ") as [string, string];
   const row = table[route]!;
   const path = row.path?.(ids) ?? template;
@@ -293,7 +293,7 @@ describe("nothing of another's project can be read or changed", () => {
     for (const who of ["key", "session", "nobody"] as const) {
       test(`${route} with ${{ key: "another project's key", session: "another account's session", nobody: "no credentials" }[who]}: ${row[who]}`, async () => {
         known ??= await everything();
-        const response = await ask(route, who);
+        const response = await requestAs(route, who);
         const text = await read(response);
         expect(`${response.status} ${text}`).toStartWith(`${row[who]} `);
         expect(text).not.toContain(secret);
@@ -305,7 +305,7 @@ describe("nothing of another's project can be read or changed", () => {
   test("with the slug of another's project, a session is told that it doesn't exist", async () => {
     for (const route of Object.keys(table)) {
       if (!/\/api\/(events|channels|stats|users|keys)/.test(route)) continue;
-      const response = await ask(route, "session", "project=default");
+      const response = await requestAs(route, "session", "project=default");
       expect(`${route} ${response.status}`).toBe(`${route} 404`);
       expect(await response.text()).toContain("project-unknown");
     }
@@ -314,7 +314,7 @@ describe("nothing of another's project can be read or changed", () => {
   test("with the project in the query, a key is told to leave it out", async () => {
     for (const route of Object.keys(table)) {
       if (!/\/api\/(events|channels|stats|users)/.test(route)) continue;
-      const response = await ask(route, "key", "project=default");
+      const response = await requestAs(route, "key", "project=default");
       expect(`${route} ${response.status}`).toBe(`${route} 400`);
     }
   });

@@ -46,10 +46,10 @@ test("a project's slug comes from its name, and is unique", async () => {
 });
 
 test("ten concurrent projects with the same name get ten slugs", async () => {
-  const made = await Promise.all(
+  const created = await Promise.all(
     Array.from({ length: 10 }, () => call("POST", "/api/projects", { name: "Twin" })),
   );
-  expect(new Set(made.map(({ project }) => project.slug)).size).toBe(10);
+  expect(new Set(created.map(({ project }) => project.slug)).size).toBe(10);
 });
 
 test("renaming keeps the slug", async () => {

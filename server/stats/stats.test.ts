@@ -69,7 +69,7 @@ describe("counts equal a plain count of the events", () => {
     plan: ["pro", "", "_z", long],
   };
   const someOf = (texts: string[]) => fc.constantFrom(...texts);
-  const moment = fc.oneof(
+  const timestamp = fc.oneof(
     fc.integer({ min: start, max: end }),
     // At the edges of hours, and of days in zones whose clock changes in these weeks.
     fc.integer({ min: start / 900_000, max: end / 900_000 }).map((quarter) => quarter * 900_000),
@@ -79,7 +79,7 @@ describe("counts equal a plain count of the events", () => {
     {
       channel: someOf(values.channel),
       name: someOf(values.name),
-      createdAt: moment,
+      createdAt: timestamp,
       userId: someOf(["", "u1", "U1", "u_2", long]),
       notify: fc.boolean(),
       tags: fc.record({ plan: someOf(values.plan), k_z: someOf(["x"]) }, { requiredKeys: [] }),
@@ -114,7 +114,7 @@ describe("counts equal a plain count of the events", () => {
     .record({
       by: someOf(["hour", "day", "week"]),
       timeZone: someOf(zones),
-      range: fc.tuple(moment, moment).filter(([a, b]) => a !== b),
+      range: fc.tuple(timestamp, timestamp).filter(([a, b]) => a !== b),
       filter: fewFilters,
       split: fc.option(someOf(["channel", "name", "tag.plan", "tag.k_z", "tag.none"]), { nil: undefined }),
       limit: fc.integer({ min: 1, max: 4 }),
@@ -125,9 +125,9 @@ describe("counts equal a plain count of the events", () => {
   const seed = Math.floor(Math.random() * 2 ** 31);
   let events: Event[];
   beforeAll(async () => {
-    const made = fc.sample(anyEvent, { numRuns: 2_500, seed });
-    const responses = await Promise.all(made.map((event) => app.post(event, key)));
-    expect(responses.map(({ status }) => status)).toEqual(made.map(() => 201));
+    const created = fc.sample(anyEvent, { numRuns: 2_500, seed });
+    const responses = await Promise.all(created.map((event) => app.post(event, key)));
+    expect(responses.map(({ status }) => status)).toEqual(created.map(() => 201));
     events = await app.list("", key);
   });
 
@@ -173,15 +173,15 @@ describe("counts equal a plain count of the events", () => {
       const value = valueOfEvent(split, event);
       totals.set(value, (totals.get(value) ?? 0) + 1);
     }
-    const told = [...totals.keys()]
+    const largest = [...totals.keys()]
       .filter((value): value is string => value !== null)
       .toSorted((a, b) => totals.get(b)! - totals.get(a)! || (a < b ? -1 : 1))
       .slice(0, limit);
-    const expected = [...told, null].map((value) => {
+    const expected = [...largest, null].map((value) => {
       const counts = new Array<number>(answer.starts.length).fill(0);
       for (const event of kept) {
         const own = valueOfEvent(split, event);
-        if ((own !== null && told.includes(own) ? own : null) !== value) continue;
+        if ((own !== null && largest.includes(own) ? own : null) !== value) continue;
         const bucket = bucketOf.get(nameOf(Date.parse(event.createdAt)));
         if (bucket === undefined) throw new Error(`No bucket holds ${event.createdAt}.`);
         counts[bucket]!++;
@@ -364,7 +364,7 @@ scenarios(
       holds: { from: "1970-01-01T00:00:00.000Z" },
     },
     {
-      name: "a range beyond all times is told to be too long",
+      name: "a range beyond all dates is rejected as too long",
       path: path("by=week&from=0&to=99999999999999"),
       status: 400,
       says: ["shorter"],
