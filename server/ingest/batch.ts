@@ -35,7 +35,7 @@ export async function recordBatch(
   for await (const { items } of checkedChunks(array, recorder, source)) {
     for (const item of items) pending.push(item);
     if (++chunks % chunksTogether > 0) continue;
-    // The next items are checked while these are recorded.
+    // Checks the next items while these are recorded.
     await recording;
     recording = record(pending);
     recording.catch(() => {});
