@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { scenarios } from "../testing/scenarios.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
 import type { Key } from "../wire/key.ts";
-import { hashOf, isSecret, createSecret } from "./key-secret.ts";
+import { createSecret, hashOf, isSecret } from "./key-secret.ts";
 
 let app: TestApp;
 let session: Record<string, string>;

@@ -2,7 +2,7 @@ import type { Kysely, Selectable, Transaction } from "kysely";
 import { problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Key } from "../wire/key.ts";
-import { hashOf, createSecret } from "./key-secret.ts";
+import { createSecret, hashOf } from "./key-secret.ts";
 
 /** Creates a key. Only the return value contains the secret. */
 export async function createKey(

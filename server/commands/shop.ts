@@ -54,7 +54,11 @@ const kinds: Kind[] = [
       name: "Order placed",
       icon: "🛒",
       userId: random.user(),
-      tags: { product: random.pick(products), quantity: String(random.int(1, 4)), country: random.pick(countries) },
+      tags: {
+        product: random.pick(products),
+        quantity: String(random.int(1, 4)),
+        country: random.pick(countries),
+      },
     }),
   },
   {
@@ -239,7 +243,9 @@ export function createShop(nowMs: number, days: number): { channels: typeof chan
     for (const kind of kinds) {
       const count = Math.round(kind.perDay * busy * (0.8 + 0.4 * random.next()));
       for (let index = 0; index < count; index++) {
-        const createdAt = kind.inDaytime ? daytimeMs(startMs, random) : Math.floor(startMs + random.next() * dayMs);
+        const createdAt = kind.inDaytime
+          ? daytimeMs(startMs, random)
+          : Math.floor(startMs + random.next() * dayMs);
         events.push({ channel: kind.channel, createdAt, ...kind.make(random) });
       }
     }

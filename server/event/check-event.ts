@@ -55,7 +55,9 @@ export function checkEvent(body: unknown, nowMs: number): CheckedEvent | Fault[]
   const event = textOf("event", eventTexts.event);
   const name = ownName ?? event;
   if (fields.channel === undefined) faults.push(missing("channel", '"payments"'));
-  if (fields.name === undefined && fields.event === undefined) faults.push(missing("name", '"Payment received"'));
+  if (fields.name === undefined && fields.event === undefined) {
+    faults.push(missing("name", '"Payment received"'));
+  }
 
   const userId = textOf("userId", eventTexts.userId);
   const otherUserId = textOf("user_id", eventTexts.user_id);

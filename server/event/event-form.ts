@@ -25,7 +25,8 @@ export function acceptedForm(accept: string | null): EventForm {
       if (specificity > match.specificity) match = { q, specificity };
     }
     const { q, specificity } = match;
-    if (q > best.q || (q === best.q && q > 0 && specificity > best.specificity)) best = { form, q, specificity };
+    const isBetter = q > best.q || (q === best.q && q > 0 && specificity > best.specificity);
+    if (isBetter) best = { form, q, specificity };
   }
   return best.form;
 }

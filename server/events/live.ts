@@ -320,8 +320,8 @@ export class LiveStreams {
           });
         } else if (client.isUnfiltered && isNew(events[0]!)) client.send(all);
         else {
-          const matching = frames.filter((_, index) => isWanted(events[index]!));
-          if (matching.length > 0) client.send(matching.length === 1 ? matching[0]! : Buffer.concat(matching));
+          const wanted = frames.filter((_, index) => isWanted(events[index]!));
+          if (wanted.length > 0) client.send(wanted.length === 1 ? wanted[0]! : Buffer.concat(wanted));
         }
       }
     }

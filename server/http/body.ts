@@ -195,7 +195,9 @@ async function* decompressed(compressed: ReadableStream<Uint8Array>): AsyncGener
   });
   for await (const piece of compressed.pipeThrough(counted).pipeThrough(new DecompressionStream("gzip"))) {
     decompressedBytes += piece.length;
-    if (decompressedBytes > Math.max(limits.eventBytes, received * limits.gzipRatio)) throw decompressesTooFar();
+    if (decompressedBytes > Math.max(limits.eventBytes, received * limits.gzipRatio)) {
+      throw decompressesTooFar();
+    }
     yield piece;
   }
 }

@@ -10,8 +10,9 @@ let lastValidOrigin = "http://localhost/";
 export function checkHost(request: Request): void {
   const { url } = request;
   if (url.startsWith(lastValidOrigin)) return;
-  if (URL.canParse(url)) lastValidOrigin = url.slice(0, url.indexOf("/", url.indexOf("//") + 2) + 1) || lastValidOrigin;
-  else if (request.headers.get("host") !== null) {
+  if (URL.canParse(url)) {
+    lastValidOrigin = url.slice(0, url.indexOf("/", url.indexOf("//") + 2) + 1) || lastValidOrigin;
+  } else if (request.headers.get("host") !== null) {
     throw problem("host-invalid", {
       detail: "The Host header must be a host name, such as tidings.example.com.",
     });

@@ -1,7 +1,7 @@
 import { limits } from "../limits.ts";
 import { type ProblemError, problem } from "../problems.ts";
 import { Turns } from "../turns.ts";
-import { decodeUtf8, skipWhitespace, rejectedText, parseText } from "./body.ts";
+import { decodeUtf8, parseText, rejectedText, skipWhitespace } from "./body.ts";
 import { JsonShape } from "./json-shape.ts";
 
 /** Bytes that are scanned or parsed without yielding. */

@@ -97,7 +97,11 @@ export async function batchResponse(
 }
 
 /** 201 if all were accepted, 207 if some were, 422 if none was. Throws the storage's problem if it stored none. */
-export function statusOf(accepted: number, rejected: number, storageProblem: ProblemError | undefined): number {
+export function statusOf(
+  accepted: number,
+  rejected: number,
+  storageProblem: ProblemError | undefined,
+): number {
   if (accepted === 0 && storageProblem) throw storageProblem;
   if (rejected === 0) return 201;
   return accepted > 0 ? 207 : 422;

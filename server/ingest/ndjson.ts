@@ -1,9 +1,9 @@
-import { bodyPieces, skipWhitespace, rejectedText, parseJson } from "../http/body.ts";
+import { bodyPieces, parseJson, rejectedText, skipWhitespace } from "../http/body.ts";
 import { limits } from "../limits.ts";
 import { ProblemError, problem } from "../problems.ts";
 import { Turns } from "../turns.ts";
 import type { LinesAnswer } from "../wire/batch.ts";
-import { chunkBytes, chunkEvents, mapInOrder, isStorageProblem, statusOf } from "./batch.ts";
+import { chunkBytes, chunkEvents, isStorageProblem, mapInOrder, statusOf } from "./batch.ts";
 import type { EventSource, Recorder } from "./record.ts";
 import type { RejectedEvents } from "./rejected.ts";
 import { responseHeaders } from "./responses.ts";
@@ -49,7 +49,9 @@ export async function recordLines(
       const outcome = outcomes[index]!;
       return outcome instanceof ProblemError ? [{ ...line, problem: outcome }] : [];
     });
-    const toKeep = failed.filter(({ bytes }) => bytes.length > 0).slice(0, limits.listedRejections - keptCount);
+    const toKeep = failed
+      .filter(({ bytes }) => bytes.length > 0)
+      .slice(0, limits.listedRejections - keptCount);
     keptCount += toKeep.length;
     await rejected.keep(
       toKeep.map(({ bytes, problem }) => ({ body: rejectedText(bytes), problem })),
@@ -104,7 +106,8 @@ async function* readLines(
   function endLine(): void {
     const bytes = parts.length === 1 ? parts[0]! : Buffer.concat(parts);
     if (skipWhitespace(bytes, 0) < bytes.length) {
-      lines.push({ number, bytes, body: partBytes > limits.eventBytes ? lineTooLong(number) : parseLine(bytes) });
+      const body = partBytes > limits.eventBytes ? lineTooLong(number) : parseLine(bytes);
+      lines.push({ number, bytes, body });
     }
     number++;
     linesBytes += bytes.length;

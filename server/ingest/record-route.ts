@@ -2,7 +2,7 @@ import type { Server } from "bun";
 import type { ApiKeyCache } from "../auth/api-key-cache.ts";
 import type { Authorizer } from "../auth/authorizer.ts";
 import { ProjectQuery, readQuery } from "../event/event-query.ts";
-import { isArray, isNdjson, rejectedText, parseJson, readEventBytes } from "../http/body.ts";
+import { isArray, isNdjson, parseJson, readEventBytes, rejectedText } from "../http/body.ts";
 import { BodyPermit, BodySemaphore } from "../http/body-semaphore.ts";
 import { checkHost } from "../http/host.ts";
 import { JsonArray } from "../http/json-array.ts";
@@ -42,7 +42,9 @@ export function recordRoute({ authorizer, keys, recorder, rejected, store, baseU
     const extendTimeout = (seconds: number) => server.timeout(request, seconds);
     if (isNdjson(type)) {
       if (idempotencyKey !== null) throw keyForLines();
-      return recordLines({ recorder, rejected }, request, source, () => extendTimeout(limits.linesPauseSeconds));
+      return recordLines({ recorder, rejected }, request, source, () =>
+        extendTimeout(limits.linesPauseSeconds),
+      );
     }
     const permit = new BodyPermit(largeBodies, source.projectId);
     try {

@@ -457,7 +457,11 @@ describe("an event is rejected", () => {
   test("with a revoked key, at once", async () => {
     const cookie = await app.signIn();
     const headers = { cookie, origin: app.address, "content-type": "application/json" };
-    const created = await app.request("/api/keys", { method: "POST", headers, body: '{"name":"short-lived"}' });
+    const created = await app.request("/api/keys", {
+      method: "POST",
+      headers,
+      body: '{"name":"short-lived"}',
+    });
     const { key, secret } = (await created.json()) as { key: { id: string }; secret: string };
     expect((await app.post(ok, secret)).status).toBe(201);
     await app.request(`/api/keys/${key.id}`, { method: "DELETE", headers });

@@ -231,7 +231,11 @@ describe("a project with known channels only", () => {
   beforeAll(async () => {
     const cookie = await app.signIn();
     headers = { cookie, origin: app.address, "content-type": "application/json" };
-    const created = await app.request("/api/projects", { method: "POST", headers, body: '{"name":"Strict"}' });
+    const created = await app.request("/api/projects", {
+      method: "POST",
+      headers,
+      body: '{"name":"Strict"}',
+    });
     slug = ((await created.json()) as { project: { slug: string } }).project.slug;
     const response = await app.request(`/api/keys?project=${slug}`, {
       method: "POST",

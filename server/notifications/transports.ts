@@ -27,7 +27,12 @@ export async function createTransports(
 
   const browser: Send = async (notification, timeoutMs) => {
     const { event, address, secret } = notification;
-    const message = { title: titleOf(notification), body: bodyOf(notification), url: urlOf(notification), tag: event.id };
+    const message = {
+      title: titleOf(notification),
+      body: bodyOf(notification),
+      url: urlOf(notification),
+      tag: event.id,
+    };
     const subscription = { endpoint: address, keys: JSON.parse(secret!) };
     return sendPush(subscription, message, { ...keys, subject }, policy, timeoutMs);
   };

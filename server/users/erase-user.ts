@@ -1,5 +1,5 @@
 import { type JobContext, removeAll } from "../background/job-context.ts";
-import { addToReceipt, changeJob, removeSubject, type JobDetail, type JobRow } from "../background/jobs.ts";
+import { addToReceipt, changeJob, type JobDetail, type JobRow, removeSubject } from "../background/jobs.ts";
 import { type Event, NewEvent } from "../event/event.ts";
 import type { AppendResult } from "../storage/store.ts";
 
@@ -143,7 +143,10 @@ async function eraseResponses(context: JobContext, job: JobRow, userId: string):
 }
 
 /** Whether a response contains an event of the user, or quotes the user's id in a problem. */
-function responseNamesUser({ draft, verdicts }: { draft: string; verdicts: string }, userId: string): boolean {
+function responseNamesUser(
+  { draft, verdicts }: { draft: string; verdicts: string },
+  userId: string,
+): boolean {
   const drafted = JSON.parse(draft) as { userId?: string } | (string | object)[];
   const isInDraft = Array.isArray(drafted)
     ? drafted.some((item) => typeof item === "object" && JSON.stringify(item).includes(escaped(userId)))

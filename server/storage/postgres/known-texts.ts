@@ -1,5 +1,5 @@
 import type { Event } from "../../event/event.ts";
-import { tokenPrefix, prefixesOf, partsOfTag, textOf, token } from "../../event/tokens.ts";
+import { partsOfTag, prefixesOf, textOf, token, tokenPrefix } from "../../event/tokens.ts";
 import { jsonOf } from "../event-row.ts";
 import type { KnownTexts, UserQuery } from "../store.ts";
 import { texts } from "./arrays.ts";

@@ -1,6 +1,6 @@
 import type { Database } from "bun:sqlite";
 import type { Event } from "../../event/event.ts";
-import { tokenPrefix, prefixesOf, type Term, textOf, token } from "../../event/tokens.ts";
+import { prefixesOf, type Term, textOf, token, tokenPrefix } from "../../event/tokens.ts";
 import { valueIn } from "../counter-ranges.ts";
 import { eventJson } from "../event-row.ts";
 import type { Split } from "../store.ts";

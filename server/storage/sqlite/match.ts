@@ -1,5 +1,5 @@
 import type { EventFilter } from "../../event/filter.ts";
-import { type Condition, conditionOf, matchOf as findMatch, matchAll, anyToken } from "../../event/match.ts";
+import { anyToken, type Condition, conditionOf, matchOf as findMatch, matchAll } from "../../event/match.ts";
 import { isWhole, token } from "../../event/tokens.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 

@@ -1,4 +1,4 @@
-import { tokenPrefix, partsOfTag, textOf } from "../../event/tokens.ts";
+import { partsOfTag, textOf, tokenPrefix } from "../../event/tokens.ts";
 import type { KnownTexts } from "../store.ts";
 import { behind, type Vocabulary } from "./vocabulary.ts";
 
