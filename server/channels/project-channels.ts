@@ -116,7 +116,8 @@ function isNew({ names }: Entry, body: unknown): boolean {
 
 function unknownDetail(name: string, names: Set<string>, suggestionsBefore: number): string {
   const suggestion = suggestionsBefore < suggestionsMax ? nearest(name, names) : null;
-  const hint = suggestion === null ? "Create it first, or use another." : `Did you mean "${clipped(suggestion)}"?`;
+  const hint =
+    suggestion === null ? "Create it first, or use another." : `Did you mean "${clipped(suggestion)}"?`;
   return `Unknown channel "${clipped(name)}": this project rejects events for channels that don't exist. ${hint}`;
 }
 

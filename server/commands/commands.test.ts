@@ -88,12 +88,7 @@ describe("without a server, on an empty directory", () => {
       password,
       'Several projects are named "My Shop". Use the slug',
     ],
-    [
-      "a blank account name",
-      account("b@example.com", "--name", " "),
-      password,
-      "--name must not be blank.",
-    ],
+    ["a blank account name", account("b@example.com", "--name", " "), password, "--name must not be blank."],
     [
       "a key for an unknown project",
       ["key", "create", "--project", "shop", "--name", "n"],

@@ -4,9 +4,9 @@ import { generateRequestDetails, generateVAPIDKeys, getVapidHeaders } from "web-
 import {
   AddressRefused,
   callOutbound,
-  type OutboundResponse,
   OutboundFailure,
   type OutboundPolicy,
+  type OutboundResponse,
   readRetryAfterMs,
 } from "./outbound.ts";
 import type { Outcome } from "./outcome.ts";
