@@ -112,9 +112,9 @@ function escaped(text: string): string {
   let escaped = "";
   let start = 0;
   for (let at = 0; at < text.length; at++) {
-    const escape = escapes[text.charCodeAt(at)];
-    if (escape === undefined) continue;
-    escaped += text.slice(start, at) + escape;
+    const replacement = escapes[text.charCodeAt(at)];
+    if (replacement === undefined) continue;
+    escaped += text.slice(start, at) + replacement;
     start = at + 1;
   }
   return start === 0 ? text : escaped + text.slice(start);
