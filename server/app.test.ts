@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-describe("a method that a path does not take is answered with 405 and those that it takes", () => {
+describe("an unsupported method gets 405 and the supported ones", () => {
   const table: [method: string, path: string, allow: string[]][] = [
     ["PUT", "/api/events", ["GET", "HEAD", "POST"]],
     ["POST", "/api/events/stream", ["GET", "HEAD"]],
@@ -22,7 +22,7 @@ describe("a method that a path does not take is answered with 405 and those that
     test(`${method} ${path}`, async () => {
       const response = await app.request(path, { method });
       expect(response.status).toBe(405);
-      // A path may learn to take more.
+      // More methods may be added later.
       expect(response.headers.get("allow")!.split(", ")).toEqual(expect.arrayContaining(allow));
       expect(response.headers.get("allow")!.split(", ")).not.toContain(method);
       expect(await response.json()).toMatchObject({ ok: false, type: "/problems/method-unknown" });
@@ -43,8 +43,8 @@ describe("a method that a path does not take is answered with 405 and those that
   );
 });
 
-test("a page of another site may do what a key may, and read what comes of it", async () => {
-  const ask = async (method: string, path: string) => {
+test("a page of another site can use an API key and read the responses", async () => {
+  const fetchCrossSite = async (method: string, path: string) => {
     const headers = { origin: "https://shop.example", "access-control-request-method": method };
     const preflight = await fetch(app.address + path, { method: "OPTIONS", headers });
     expect([path, preflight.headers.get("access-control-allow-origin")]).toEqual([path, "*"]);
@@ -53,17 +53,17 @@ test("a page of another site may do what a key may, and read what comes of it", 
     return response;
   };
   for (const path of ["events", "channels", "stats", "users", "search/complete", "events/rejected"]) {
-    await ask("GET", `/api/${path}`);
+    await fetchCrossSite("GET", `/api/${path}`);
   }
-  const { job } = (await (await ask("DELETE", "/api/users/u1")).json()) as { job: { id: string } };
-  expect((await ask("GET", `/api/jobs/${job.id}`)).status).toBe(200);
+  const { job } = (await (await fetchCrossSite("DELETE", "/api/users/u1")).json()) as { job: { id: string } };
+  expect((await fetchCrossSite("GET", `/api/jobs/${job.id}`)).status).toBe(200);
 });
 
 describe("a body", () => {
   const head = (more: string) =>
     `POST /api/events HTTP/1.1\r\nhost: a\r\nx-api-key: ${app.key}\r\ncontent-type: application/json\r\n${more}\r\n`;
 
-  test("with chunks that are none is rejected with 400, and the connection closed", async () => {
+  test("with invalid chunks is rejected with 400, and the connection closes", async () => {
     for (const chunk of ["zz\r\n{}\r\n", "-1\r\n{}\r\n", "ffffffffffffffffffff\r\n{}\r\n", "2 {}\r\n"]) {
       using request = await rawRequest(
         app.address,
@@ -76,7 +76,7 @@ describe("a body", () => {
     }
   });
 
-  test("that says two lengths, or a length that is none, is rejected with 400", async () => {
+  test("with two lengths or an invalid one is rejected with 400", async () => {
     for (const more of [
       "content-length: 2\r\ncontent-length: 3\r\n",
       "content-length: -1\r\n",
@@ -88,12 +88,12 @@ describe("a body", () => {
     }
   });
 
-  test("that is announced as too large is rejected before it comes", async () => {
+  test("that announces a size over the limit is rejected before it arrives", async () => {
     using request = await rawRequest(app.address, head("content-length: 999999999\r\n"));
     expect(await request.status()).toBe(413);
   });
 
-  test("of a hundred thousand levels is told apart from an event, wherever they stand", async () => {
+  test("nested a hundred thousand levels deep is rejected anywhere", async () => {
     const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
     for (const body of [
       deep,
@@ -117,17 +117,17 @@ describe("a body", () => {
   });
 });
 
-test.concurrent("a request that comes too slowly loses its connection, wherever it dawdles", async () => {
+test.concurrent("a request that arrives too slowly loses its connection, wherever it stalls", async () => {
   const event = '{"channel":"a","name":"slow"}';
   const headers = `host: a\r\nx-api-key: ${app.key}\r\ncontent-type: application/json\r\n`;
   const started = await Promise.all(
     [
-      // A line, or a part of one, and then more of it by and by.
+      // A line or a part of it, and then more, slowly.
       ["POST /api/events HTTP/1.1\r\n", "x: y\r\n"],
       ["POST /api/events HTTP/1.1\r\nx: ", "y"],
       [`POST /api/events HTTP/1.1\r\n${headers}content-length: 1000\r\n\r\n{`, " "],
       [`POST /api/events HTTP/1.1\r\n${headers}transfer-encoding: chunked\r\n\r\n`, "1\r\n \r\n"],
-      // A large array: it holds a place that others wait for.
+      // A large array, whose permit others wait for.
       [`POST /api/events HTTP/1.1\r\n${headers}content-length: 9000000\r\n\r\n[`, " "],
       [`POST /api/events HTTP/1.1\r\n${headers}content-length: 9000000\r\n\r\n[${" ".repeat(70_000)}`, " "],
       [
@@ -135,7 +135,7 @@ test.concurrent("a request that comes too slowly loses its connection, wherever 
         "1\r\n \r\n",
       ],
       [`POST /api/channels HTTP/1.1\r\n${headers}content-length: 1000\r\n\r\n{`, " "],
-      // Rejected before its body was read, on paths of every kind.
+      // Rejected before the body is read, on all kinds of paths.
       ["POST /api/events HTTP/1.1\r\nhost: a\r\ncontent-length: 1000\r\n\r\n", " "],
       ["POST /api/nowhere HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n", "1\r\n \r\n"],
       ["GET /api/events/stream HTTP/1.1\r\nhost: a\r\n\r\n", ""],
@@ -164,7 +164,7 @@ test.concurrent("a request that comes too slowly loses its connection, wherever 
   ).toBe(201);
 }, 60_000);
 
-test.concurrent("clients that stop reading a listing cost nothing, and events are taken meanwhile", async () => {
+test.concurrent("clients that stop reading a listing cost nothing, and events are still accepted", async () => {
   await using own = await testProcess();
   const description = "d".repeat(10_000);
   for (let n = 0; n < 3_000; n += 100) {
@@ -181,7 +181,7 @@ test.concurrent("clients that stop reading a listing cost nothing, and events ar
     }),
   );
   for (let n = 0; n < 500; n++) expect((await own.post({ channel: "b", name: "n" })).status).toBe(201);
-  // Each would be 30 MB, and holds two.
+  // Each response would be 30 MB and keeps two.
   await own.memoryDownTo(startMb + 150);
   const first = stopped[0]!;
   first.resume();

@@ -4,7 +4,7 @@ import { addKeyRoutes } from "./auth/key-routes.ts";
 import { addJobRoutes } from "./background/routes.ts";
 import { addChannelRoutes } from "./channels/routes.ts";
 import { addEventRoutes } from "./events/routes.ts";
-import { answerError } from "./http/error-response.ts";
+import { errorResponse } from "./http/error-response.ts";
 import { Routes } from "./http/routes.ts";
 import { addRejectedEventRoutes } from "./ingest/rejected-routes.ts";
 import { addNotificationRoutes } from "./notifications/routes.ts";
@@ -17,7 +17,6 @@ import { addStatsRoutes } from "./stats/routes.ts";
 import { addStatusRoutes } from "./status.ts";
 import { addUserRoutes } from "./users/routes.ts";
 
-/** All routes. */
 export function createApp(services: Services): { fetch: (request: Request) => Response | Promise<Response> } {
   const routes = new Routes(services.authorizer);
   const { app } = routes;
@@ -28,7 +27,8 @@ export function createApp(services: Services): { fetch: (request: Request) => Re
     for (const [name, value] of Object.entries(dataHeaders)) if (!headers.has(name)) headers.set(name, value);
   });
 
-  // An API key is sent on purpose, so pages of other sites may use one; a session's cookie never comes along with them.
+  // API keys are sent on purpose, so pages of other sites may use them. Session cookies are never sent with such
+  // requests.
   for (const path of [
     "/api/events",
     "/api/events/*",
@@ -58,7 +58,7 @@ export function createApp(services: Services): { fetch: (request: Request) => Re
   app.all("/api/*", ({ req }) => {
     throw unknown(req);
   });
-  addPages(app); // everything else is the dashboard, where it has such a page
+  addPages(app); // everything else is the dashboard
   app.notFound(({ req }) => {
     throw unknown(req);
   });
@@ -71,6 +71,6 @@ export function createApp(services: Services): { fetch: (request: Request) => Re
         });
   }
 
-  app.onError((error) => answerError(error, services.failures));
+  app.onError((error) => errorResponse(error, services.failures));
   return app;
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { resolve } from "node:path";
 import { ConfigError, readConfig } from "./config.ts";
 
-test("without settings there is a default for each", () => {
+test("every setting has a default", () => {
   expect(readConfig({})).toEqual({
     port: 4242,
     host: "0.0.0.0",
@@ -20,11 +20,11 @@ test("without settings there is a default for each", () => {
   });
 });
 
-test("an empty variable is one that is not set", () => {
+test("an empty variable counts as not set", () => {
   expect(readConfig({ PORT: "", TIDINGS_URL: "", SMTP_URL: "", TIDINGS_LOG: "" })).toEqual(readConfig({}));
 });
 
-test("all mistakes are told together, each with its variable and what it is", () => {
+test("all mistakes are reported together, each with its variable and value", () => {
   const wrong = {
     PORT: "http",
     HOST: " ",
@@ -47,7 +47,7 @@ test("all mistakes are told together, each with its variable and what it is", ()
   }
 });
 
-test("a mistake in what holds a password is told without it", () => {
+test("a mistake in a secret setting is reported without its value", () => {
   for (const [variable, value] of [
     ["DATABASE_URL", "mysql://tidings:hush@db.example.com/tidings"],
     ["DATABASE_URL", "postgres://tidings:hu/sh@db.example.com/tidings"],
@@ -64,7 +64,7 @@ test("a mistake in what holds a password is told without it", () => {
   }
 });
 
-test("a database may be reached by its name, its address or its socket", () => {
+test("a database can be given by name, address or socket", () => {
   for (const url of [
     "postgres://tidings@db.example.com/tidings",
     "postgresql://tidings:p%40ss@10.0.0.1:6432/tidings?sslmode=verify-full",
@@ -106,7 +106,7 @@ describe("a setting", () => {
     });
   }
 
-  test("of a public address loses its trailing slash", () => {
+  test("with the public address loses its trailing slash", () => {
     expect(readConfig({ TIDINGS_URL: "https://Tidings.example.com/" }).url).toBe(
       "https://tidings.example.com",
     );

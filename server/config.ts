@@ -1,13 +1,13 @@
 import { accessSync, constants } from "node:fs";
 import { resolve } from "node:path";
 
-/** How a setting is read. `parse` throws a sentence's second half: what the value must be. */
+/** How a setting is read. `parse` throws the second half of a sentence: what the value must be. */
 type Setting<T> = {
   variable: string;
   help: string;
   fallback: string | null;
   parse: (text: string) => T;
-  /** It holds a password: a mistake in it is told without it. */
+  /** It contains a password, so error messages omit the value. */
   isSecret: boolean;
 };
 
@@ -29,17 +29,17 @@ function secret<T>(
   return { ...setting(variable, fallback, help, parse), isSecret: true };
 }
 
-/** Every setting, once: the variable, its default, what it is for (Markdown, for docs/settings.md), and how it is read. */
+/** Every setting: its variable, default, description (Markdown, for docs/settings.md) and parser. */
 export const settings = {
   port: setting("PORT", "4242", "TCP port; 0 picks a free one", parsePort),
   host: setting(
     "HOST",
     "0.0.0.0",
     "address to listen on; `127.0.0.1` behind a proxy on the same machine",
-    parseFilled,
+    parseNonBlank,
   ),
   dataDirectory: setting("TIDINGS_DATA", "data", "directory of the database", (text) =>
-    resolve(parseFilled(text)),
+    resolve(parseNonBlank(text)),
   ),
   databaseUrl: secret(
     "DATABASE_URL",
@@ -65,7 +65,7 @@ export const settings = {
     "mail server, such as `smtps://user:password@mail.example.com`; without it, email is off",
     parseSmtpUrl,
   ),
-  emailFrom: setting("SMTP_FROM", "Tidings <tidings@localhost>", "sender of emails", parseFilled),
+  emailFrom: setting("SMTP_FROM", "Tidings <tidings@localhost>", "sender of emails", parseNonBlank),
   allowPrivateAddresses: setting(
     "TIDINGS_ALLOW_PRIVATE_ADDRESSES",
     "false",
@@ -97,10 +97,10 @@ export type Config = {
   port: number;
   host: string;
   dataDirectory: string;
-  /** Null keeps everything in the data directory. */
+  /** If null, everything is in the data directory. */
   databaseUrl: string | null;
   databaseConnections: number;
-  /** Without a trailing slash; null stands for localhost and the port that was taken. */
+  /** Without a trailing slash. Null means localhost and the port in use. */
   url: string | null;
   smtpUrl: string | null;
   emailFrom: string;
@@ -120,19 +120,19 @@ export class ConfigError extends Error {
   }
 }
 
-/** Reads every setting from the environment. Throws a ConfigError that tells all mistakes together. */
+/** Reads every setting from the environment. Throws a ConfigError that lists all mistakes. */
 export function readConfig(environment: Record<string, string | undefined> = process.env): Config {
   const mistakes: string[] = [];
   const values: Record<string, unknown> = {};
   for (const [name, { variable, fallback, parse, isSecret }] of Object.entries(settings)) {
-    const given = environment[variable];
-    // An empty variable is one that is not set, as in most compose files.
-    const text = given === undefined || given === "" ? fallback : given;
+    const value = environment[variable];
+    // An empty variable counts as not set, as in most compose files.
+    const text = value === undefined || value === "" ? fallback : value;
     try {
       values[name] = text === null ? null : parse(text);
     } catch (error) {
-      const found = isSecret ? "" : ` (got ${JSON.stringify(given)})`;
-      mistakes.push(`${variable} ${(error as Error).message}${found}`);
+      const got = isSecret ? "" : ` (got ${JSON.stringify(value)})`;
+      mistakes.push(`${variable} ${(error as Error).message}${got}`);
     }
   }
   if (mistakes.length > 0) throw new ConfigError(mistakes);
@@ -144,7 +144,7 @@ function parsePort(text: string): number {
   return Number(text);
 }
 
-function parseFilled(text: string): string {
+function parseNonBlank(text: string): string {
   if (text.trim() === "") throw new Error("must not be blank");
   return text;
 }
@@ -157,13 +157,13 @@ function parseUrl(text: string): string {
   return url.origin;
 }
 
-/** Throws a sentence's second half, without the password: what the address must be. */
+/** Throws the second half of a sentence: what the address must be. It never contains the password. */
 export function parseDatabaseUrl(text: string): string {
   const url = URL.parse(text);
-  const isOfPostgres = url !== null && ["postgres:", "postgresql:"].includes(url.protocol);
-  // A socket's directory stands in "host".
+  const isPostgres = url !== null && ["postgres:", "postgresql:"].includes(url.protocol);
+  // For a Unix socket, "host" is its directory.
   const hasHost = url !== null && (url.hostname !== "" || url.searchParams.has("host"));
-  if (!isOfPostgres || !hasHost || !/^\/[^/]+$/.test(url.pathname)) {
+  if (!isPostgres || !hasHost || !/^\/[^/]+$/.test(url.pathname)) {
     throw new Error(
       "must be a URL such as postgres://user:password@db.example.com/tidings, with special characters in the password percent-encoded",
     );
@@ -172,7 +172,7 @@ export function parseDatabaseUrl(text: string): string {
   return text;
 }
 
-/** The values of libpq's `sslmode` (https://www.postgresql.org/docs/current/libpq-ssl.html). */
+/** Values of libpq's `sslmode` (https://www.postgresql.org/docs/current/libpq-ssl.html). */
 const sslModes = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"];
 
 function checkTls(parameters: URLSearchParams): void {

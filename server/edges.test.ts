@@ -1,4 +1,4 @@
-/** HTTP's edges: whatever a client sends, it is told what is wrong with it, and nothing fails. */
+/** Edge cases of HTTP: whatever a client sends, it gets a useful error, and nothing fails. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { rawRequest } from "./testing/raw-request.ts";
 import { testProcess } from "./testing/server-process.ts";
@@ -13,7 +13,7 @@ afterAll(async () => {
   expect([stdout.includes("a request failed"), stderr]).toEqual([false, ""]);
 });
 
-/** Sends bytes as they are, and gives the answer; an answer of "" is a connection that was closed. */
+/** Sends raw bytes and returns the response; "" if the connection was closed. */
 async function exchange(text: string): Promise<{ status: number | null; text: string }> {
   using request = await rawRequest(app.address, Buffer.from(text, "latin1"));
   return { status: await request.status(), text: request.text };
@@ -23,7 +23,7 @@ const key = () => `x-api-key: ${app.key}\r\n`;
 const event = '{"channel":"a","name":"n"}';
 const posted = `content-type: application/json\r\ncontent-length: ${event.length}\r\n\r\n${event}`;
 
-describe("a Host that is none is answered with 400", () => {
+describe("an invalid Host gets 400", () => {
   for (const host of ["", " ", "a b", "[", "a/b", "a@b", "a:99999", "a%zz", "\xff", "1.2.3.4.5"]) {
     test(JSON.stringify(host), async () => {
       for (const request of [
@@ -64,7 +64,7 @@ describe("HTTP/1.0 needs no Host (RFC 9112, section 3.2)", () => {
   });
 });
 
-test("odd targets, methods and cookies are answered with what is wrong, never with 500", async () => {
+test("odd targets, methods and cookies get a useful error, never 500", async () => {
   const paths = [
     "/%zz",
     "/%",
@@ -142,8 +142,8 @@ test("odd targets, methods and cookies are answered with what is wrong, never wi
   expect(answers).toEqual([]);
 }, 30_000);
 
-describe("the dashboard is answered for its own paths", () => {
-  const ask = (path: string, accept: string) => fetch(app.address + path, { headers: { accept } });
+describe("the dashboard is served for its own paths", () => {
+  const get = (path: string, accept: string) => fetch(app.address + path, { headers: { accept } });
 
   for (const path of [
     "/",
@@ -165,7 +165,7 @@ describe("the dashboard is answered for its own paths", () => {
   ]) {
     test(path, async () => {
       for (const accept of ["text/html,application/xhtml+xml,*/*;q=0.8", "*/*"]) {
-        const response = await ask(path, accept);
+        const response = await get(path, accept);
         expect([response.status, response.headers.get("content-type")]).toEqual([
           200,
           "text/html; charset=utf-8",
@@ -185,20 +185,20 @@ describe("the dashboard is answered for its own paths", () => {
     "/%zz",
     "/wp-login.php",
   ]) {
-    test(`${path} is none of them: 404, as a page where one is asked for`, async () => {
-      const other = await ask(path, "*/*");
+    test(`${path} is not one of them: 404, with a page for browsers`, async () => {
+      const other = await get(path, "*/*");
       expect([other.status, await other.json()]).toMatchObject([
         404,
         { ok: false, type: "/problems/route-unknown" },
       ]);
-      const page = await ask(path, "text/html,*/*;q=0.8");
+      const page = await get(path, "text/html,*/*;q=0.8");
       expect([page.status, page.headers.get("content-type")]).toEqual([404, "text/html; charset=utf-8"]);
       expect(page.headers.get("vary")?.split(", ")).toContain("accept");
     });
   }
 });
 
-test("no cache keeps an answer with data, and no browser guesses what it is", async () => {
+test("responses with data are not cached, and their type is not guessed", async () => {
   const headers = { "x-api-key": app.key, "content-type": "application/json" };
   const answers = await Promise.all([
     app.post({ channel: "a", name: "n" }),

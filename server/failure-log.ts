@@ -1,32 +1,34 @@
 import type { Logger } from "pino";
 import { ProblemError } from "./problems.ts";
 
-/** How often it is looked whether the storage answers again. */
-const lookMs = 1_000;
-/** An outage is over when the storage answers and nothing has failed for so long. */
-const calmMs = 3_000;
+/** How often to check whether the storage is back. */
+const checkEveryMs = 1_000;
+/** An outage is over when the storage responds and nothing has failed for this long. */
+const quietMs = 3_000;
 
 type Outage = { startedMs: number; failedAtMs: number; requests: number; tasks: number };
 
-/** Logs what failed. An outage of the storage is two lines, one when it begins and one when it ends, however much fails meanwhile. */
+/**
+ * Logs failures. A storage outage is two lines, one when it starts and one when it ends, however many requests fail.
+ */
 export class FailureLog {
   readonly #log: Logger;
   #readiness: { checkStorage: () => Promise<void> } | null = null;
   #outage: Outage | null = null;
   #timer: Timer | null = null;
-  /** A batch fails as one, and is logged as one. */
+  /** A batch shares one error, which is logged once. */
   readonly #logged = new WeakSet<ProblemError>();
 
   constructor(log: Logger) {
     this.#log = log;
   }
 
-  /** Looks there whether an outage is over. */
+  /** Uses `checkStorage` to find out whether an outage is over. */
   watch(readiness: { checkStorage: () => Promise<void> }): void {
     this.#readiness = readiness;
   }
 
-  /** A request was answered with this, or with `internal`. */
+  /** A request got this error as its response, or `internal`. */
   requestFailed(error: unknown): void {
     if (isOutage(error)) this.#outageAt(error).requests++;
     else if (!(error instanceof ProblemError)) this.#log.error({ err: error }, "a request failed");
@@ -36,15 +38,15 @@ export class FailureLog {
     }
   }
 
-  /** A listing ended before its end, after its 200 was sent. */
+  /** A listing was cut off after its 200 was sent. */
   listingFailed(error: unknown): void {
     if (isOutage(error)) this.#outageAt(error).requests++;
     else this.#log.error({ err: error }, "a listing was cut off");
   }
 
-  /** Something failed that no request waits for; it is tried again. */
+  /** A background task failed. It will be retried. */
   taskFailed(error: unknown): void {
-    // Damage was told when it was found.
+    // Damage was logged when it was found.
     if (error instanceof ProblemError && error.code === "storage-damaged") return;
     if (isOutage(error)) this.#outageAt(error).tasks++;
     else this.#log.error({ err: error }, "a background task failed");
@@ -67,19 +69,19 @@ export class FailureLog {
     );
     this.#outage = { startedMs: now, failedAtMs: now, requests: 0, tasks: 0 };
     this.#timer ??= setInterval(() => {
-      this.#look().catch(() => {
-        // It is not over.
+      this.#checkRecovery().catch(() => {
+        // The outage continues.
       });
-    }, lookMs);
+    }, checkEveryMs);
     this.#timer.unref();
     return this.#outage;
   }
 
-  async #look(): Promise<void> {
+  async #checkRecovery(): Promise<void> {
     const outage = this.#outage;
-    if (!outage || !this.#readiness || performance.now() - outage.failedAtMs < calmMs) return;
+    if (!outage || !this.#readiness || performance.now() - outage.failedAtMs < quietMs) return;
     await this.#readiness.checkStorage();
-    if (this.#outage !== outage || performance.now() - outage.failedAtMs < calmMs) return;
+    if (this.#outage !== outage || performance.now() - outage.failedAtMs < quietMs) return;
     this.#outage = null;
     this.close();
     const { startedMs, failedAtMs, requests, tasks } = outage;

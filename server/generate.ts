@@ -1,6 +1,6 @@
 /**
- * Writes docs/openapi.json from the routes and their schemas, and the table of docs/settings.md from the settings. With `--check`,
- * compares and fails if one is out of date.
+ * Writes docs/openapi.json from the routes and their schemas, and the table in docs/settings.md from the settings. With
+ * `--check`, compares them instead and fails if one is out of date.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import type { Services } from "./services.ts";
 
 const docs = join(import.meta.dir, "../docs");
 
-// The description depends on declarations alone: no route is called, so the services may be empty.
+// The description depends only on declarations. No route is called, so the services can be empty.
 const empty = new Proxy({}, { get: (_, name): unknown => (name === "then" ? undefined : empty) }) as Services;
 const response = await createApp(empty).fetch(new Request("http://localhost/openapi.json"));
 write("openapi.json", `${JSON.stringify(await response.json(), null, 2)}\n`);

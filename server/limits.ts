@@ -1,6 +1,6 @@
 /**
- * Every limit on what comes over the wire, in one place. Lengths count Unicode code points, as JSON Schema's
- * `maxLength` does; sizes count bytes.
+ * Every limit on requests, responses and stored data. Lengths are in Unicode code points, like JSON Schema's
+ * `maxLength`; sizes are in bytes.
  */
 export const limits = {
   channelCharacters: 64,
@@ -12,68 +12,73 @@ export const limits = {
   tagKeyCharacters: 64,
   tagValueCharacters: 1_000,
   eventBytes: 1_048_576,
-  /** An array of events; of a gzipped body, what it holds. */
+  /** Applies to an array of events, and to what a gzipped body unpacks to. */
   batchEvents: 10_000,
   batchBytes: 16 * 1_048_576,
-  /** Of an array with an `Idempotency-Key`: it is stored in one commit, for which other events wait. */
+  /** For an array with an `Idempotency-Key`: it is stored in one commit, which other events wait for. */
   keyedBatchBytes: 4 * 1_048_576,
-  /** How deep an event, or another body, may be nested, and how many members, items, objects and arrays it may have in all. */
+  /** Maximum nesting of a JSON body, and its total number of members, items, objects and arrays. */
   jsonLevels: 64,
   jsonValues: 1_000,
-  /** How many times as much as was sent a gzipped body may unpack to, where that is more than `eventBytes`. */
+  /** Maximum ratio of unpacked to sent bytes of a gzipped body, once it unpacks to more than `eventBytes`. */
   gzipRatio: 100,
-  /** Bodies of events that are larger than `requestBytes` and are read or recorded at once, together, and of one project; others wait for them so long. */
+  /**
+   * Total size of event bodies over `requestBytes` that are processed at once, overall and per project, and how long
+   * others wait.
+   */
   largeBodiesBytes: 3 * 16 * 1_048_576,
   largeBodiesOfProjectBytes: 2 * 16 * 1_048_576,
   largeBodyWaitSeconds: 30,
-  /** A client that sends NDJSON may pause for so long. */
+  /** How long a client that sends NDJSON may pause. */
   linesPauseSeconds: 120,
-  /** A large array of events may take so long to be recorded; it has to come at so many bytes a second, after the first `requestSeconds`. */
+  /** Time to record a large array of events, and the rate at which it must arrive after the first `requestSeconds`. */
   batchSeconds: 120,
   bodyBytesPerSecond: 16_384,
-  /** Faults that are listed of each event of a batch, so that the answer is not many times as long as the batch; all are counted. */
+  /** Faults listed for each event of a batch, so that the response isn't many times the size of the batch. */
   itemFaults: 5,
-  /** Rejected lines of one NDJSON body that its answer lists and that are kept; all are counted. */
+  /** Rejected lines of an NDJSON body that are listed in the response and kept. All are counted. */
   listedRejections: 1_000,
-  /** Where more lines than these are rejected, and more than are accepted, the rest of the body is not read. */
+  /** If more lines than this are rejected, and more than are accepted, the rest of the body is not read. */
   rejectedLines: 10_000,
   idempotencyKeyCharacters: 255,
-  /** How long the answer to an `Idempotency-Key` is given again. */
+  /** How long the response to an `Idempotency-Key` is replayed. */
   idempotencyMs: 24 * 60 * 60 * 1_000,
-  /** Of the body of an event that was rejected, so much is kept. */
+  /** How much of a rejected event's body is kept. */
   rejectedBodyCharacters: 65_536,
-  /** Body of any other request: small JSON objects from the dashboard and the API. */
+  /** Body of all other requests: small JSON objects from the dashboard and the API. */
   requestBytes: 65_536,
-  /** How long a request may take to come, and a client to take more of the answer; live streams may be quiet. */
+  /**
+   * How long a request may take to arrive, and a client may take to read more of the response. Live streams are exempt.
+   */
   requestSeconds: 10,
-  /** Live streams that are open at once, on one node. */
+  /** Open live streams on one node. */
   streamsPerKey: 1_000,
   streamsPerAccount: 100,
   pageEvents: 1_000,
-  /** Room for a tag of the longest key and value, each character of them escaped. */
+  /** Enough for the longest tag key and value with every character escaped. */
   searchCharacters: 4_000,
   /** Words and values in a search. */
   searchTerms: 100,
   searchDepth: 10,
   statsBuckets: 5_000,
   statsSeries: 100,
-  /** Names that are counted one by one in each hour of a channel, the first that come; the others are counted together. */
+  /** Event names with a counter of their own in each hour of a channel. Names that come later share one counter. */
   countedNames: 100,
-  /** Most values that a split tells apart before it finds the largest. */
+  /** Maximum number of distinct values that a split groups by before it picks the largest. */
   statsSplitValues: 100_000,
   userProperties: 50,
   userNames: 50,
   pageUsers: 1_000,
-  /** Jobs of a project that are not done, such as erasures. */
+  /** Unfinished jobs of a project, such as erasures. */
   openJobs: 1_000,
-  /** Jobs that are done, with their receipts: how long they are kept, and how many of a project. */
+  /** How long finished jobs and their receipts are kept, and how many per project. */
   doneJobDays: 90,
   doneJobs: 10_000,
-  /** How far ahead of the server's clock a `createdAt` may be, for clients whose clock runs fast. */
+  /** How far `createdAt` may be ahead of the server's clock, for clients whose clock is fast. */
   maxClockSkewMs: 24 * 60 * 60 * 1_000,
-  /** An event that happened longer ago than this never notifies. */
+  /** Events older than this never notify. */
   notifyAgeMs: 60 * 60 * 1_000,
-  /** Channels of a project, made by hand or by their first event. */
+  /** Channels of a project, created explicitly or by their first event. */
   channels: 1_000,
   channelDescriptionCharacters: 1_000,
   retentionDays: 3_650,
@@ -85,10 +90,10 @@ export const limits = {
   passwordCharactersMax: 128,
   pushEndpointCharacters: 2_048,
   destinationsPerAccount: 50,
-  /** How long deliveries are kept, with them the entries of the bell. */
+  /** How long deliveries are kept, and with them the inbox. */
   deliveryDays: 30,
-  /** Unread notifications are counted among so many of an account, the newest. */
+  /** Unread notifications are counted among this many of an account's newest. */
   unreadCount: 1_000,
-  /** How long a test message may take: the answer says how it went before the request runs out of time. */
+  /** How long a test message may take, so that its result is returned before the request times out. */
   destinationTestMs: 4_000,
 } as const;

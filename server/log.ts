@@ -1,12 +1,12 @@
 import { type Logger, pino } from "pino";
 import { ProblemError } from "./problems.ts";
 
-/** The log: a line of JSON for each message, on standard output. */
+/** Logs JSON lines to standard output. */
 export function createLog(level: string): Logger {
   return pino({ level, serializers: { err: errorFields } });
 }
 
-/** What is logged of an error: not all that hangs on it, such as a database's whole connection. */
+/** Picks the fields to log. Errors can carry much more, such as a whole database connection. */
 function errorFields(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const { code } = error as { code?: unknown };

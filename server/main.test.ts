@@ -18,7 +18,7 @@ beforeEach(async () => {
 });
 afterEach(() => removePlace(place));
 
-test("the first start prints one set-up link that works, and a later one none", async () => {
+test("the first start prints a working setup link, a later one doesn't", async () => {
   const first = await startServer(environment);
   const links = first.stdout.match(/http:\/\/localhost:\d+\/setup\?token=[^"]+/g)!;
   expect(links).toHaveLength(1);
@@ -40,20 +40,20 @@ test("the first start prints one set-up link that works, and a later one none", 
   expect(await second.end("SIGINT")).toMatchObject({ code: 0, stderr: "" });
 });
 
-test("the set-up link is of the public address where there is one", async () => {
+test("the setup link uses the public address", async () => {
   const server = await startServer({ ...environment, TIDINGS_URL: "https://tidings.example.com" });
   expect(server.stdout).toContain("https://tidings.example.com/setup?token=");
   await server.end("SIGTERM");
 });
 
-/** What a server's log says, line by line: every line is JSON. */
+/** A server's log lines. Each must be JSON. */
 const linesOf = (stdout: string) =>
   stdout
     .trimEnd()
     .split("\n")
     .map((line) => JSON.parse(line) as { level: number; msg: string; [field: string]: unknown });
 
-test("what takes a while is told in the log when it begins and when it is done, in lines of JSON", async () => {
+test("long work is logged when it begins and when it is done, as JSON lines", async () => {
   const { config, secret } = await preparedConfig();
   const server = await startServer({ ...environmentOf(config), TIDINGS_LOG: "info" });
   const request = (path: string, init: RequestInit = {}) =>
@@ -78,7 +78,7 @@ test("what takes a while is told in the log when it begins and when it is done, 
   await removePlace(config);
 });
 
-test("an exception that nobody caught is one line of the log, and ends the server with 1", async () => {
+test("an uncaught exception is one log line, and the server exits with 1", async () => {
   const program = `const { run } = await import("./main.ts"); await run(); setTimeout(() => { throw new TypeError("boom"); });`;
   const child = Bun.spawn([process.execPath, "-e", program], {
     cwd: import.meta.dir,
@@ -107,7 +107,7 @@ describe("a server that can't start says why and exits with 1", () => {
       expect(stderr).toContain(`- ${variable} must`);
   });
 
-  test("where the port is taken, and names it", async () => {
+  test("if the port is in use, and names it", async () => {
     const other = await startServer(environment);
     const { port } = new URL(other.address);
     const { code, stderr } = await runTidings(["serve"], {
@@ -121,7 +121,7 @@ describe("a server that can't start says why and exits with 1", () => {
     await other.end("SIGTERM");
   });
 
-  test("where its directory can't be made", async () => {
+  test("if its directory can't be created", async () => {
     const { code, stderr } = await runTidings(["serve"], { PORT: "0", TIDINGS_DATA: "/proc/tidings" });
     expect(code).toBe(1);
     expect(stderr).toStartWith("Tidings can't start: ");
@@ -129,7 +129,7 @@ describe("a server that can't start says why and exits with 1", () => {
   });
 });
 
-test("a failure that nobody handles is logged, and ends nothing", async () => {
+test("an unhandled rejection is logged, and the server continues", async () => {
   const preload = join(place.dataDirectory, "failing.ts");
   writeFileSync(
     preload,
@@ -149,8 +149,8 @@ test("a failure that nobody handles is logged, and ends nothing", async () => {
   });
 });
 
-describe("at a SIGTERM", () => {
-  test("with a delay, /readyz says so first, and requests are taken until it is over", async () => {
+describe("on SIGTERM", () => {
+  test("with a delay, /readyz fails first, and requests are served until it is over", async () => {
     const server = await startServer({ ...environment, TIDINGS_SHUTDOWN_DELAY: "1" });
     const ready = () => fetch(`${server.address}/readyz`);
     expect((await ready()).status).toBe(200);
@@ -167,7 +167,7 @@ describe("at a SIGTERM", () => {
     expect(performance.now() - startMs).toBeGreaterThan(1_000);
   });
 
-  test("that comes as soon as it is ready, or before, it ends in good order", async () => {
+  test("that arrives during or right after startup, it shuts down cleanly", async () => {
     const port = String(await freePort());
     for (const path of ["/healthz", "/readyz"]) {
       const child = spawnTidings(["serve"], { ...environment, HOST: "127.0.0.1", PORT: port }, "");
@@ -178,7 +178,7 @@ describe("at a SIGTERM", () => {
     }
   });
 
-  test("requests that are under way are answered, what was answered is stored, and the exit is 0", async () => {
+  test("requests in progress are answered, their events stored, and the exit code is 0", async () => {
     await using app = await testProcess();
     const stored = new Set<string>();
     const rejected: string[] = [];
@@ -187,7 +187,7 @@ describe("at a SIGTERM", () => {
       Array.from({ length: 32 }, async (_, client) => {
         for (let n = 0; !isOver; n++) {
           const response = await app.post({ channel: "a", name: `${client} ${n}` }).catch(() => null);
-          // Once it listens no more, connections are refused; an answer is never other than 201.
+          // Once it no longer listens, connections are refused. Every response is a 201.
           if (!response) return;
           if (response.status === 201) stored.add(((await response.json()) as { event: Event }).event.id);
           else rejected.push(`${response.status} ${await response.text()}`);
@@ -208,7 +208,7 @@ describe("at a SIGTERM", () => {
     expect([...stored].filter((id) => !ids.has(id))).toEqual([]);
   }, 20_000);
 
-  test("a request whose body is still coming gets its 201", async () => {
+  test("a request whose body is still arriving gets its 201", async () => {
     await using app = await testProcess();
     let finish = () => {};
     const body = new ReadableStream({
@@ -233,7 +233,7 @@ describe("at a SIGTERM", () => {
     expect((await ended).code).toBe(0);
   });
 
-  test("open streams and idle connections hold nothing up", async () => {
+  test("open streams and idle connections don't delay it", async () => {
     await using app = await testProcess();
     const stream = await app.request("/api/events/stream");
     await (await app.request("/healthz")).text();

@@ -14,7 +14,7 @@ import { ArrivalClock } from "./event/id.ts";
 import { LiveStreams } from "./events/live.ts";
 import { StreamAuthorizer } from "./events/stream-authorizer.ts";
 import { FailureLog } from "./failure-log.ts";
-import { answerError } from "./http/error-response.ts";
+import { errorResponse } from "./http/error-response.ts";
 import { checkHost } from "./http/host.ts";
 import { createRecorder } from "./ingest/record.ts";
 import { recordRoute } from "./ingest/record-route.ts";
@@ -34,36 +34,36 @@ import type { Follower, Store } from "./storage/store.ts";
 import { eraseTraces, eraseUser } from "./users/erase-user.ts";
 import { version } from "./version.ts";
 
-/** Between two attempts at a start whose storage went away. */
-const waitMs = 500;
-/** Requests that are under way at a SIGTERM have this long to end. */
+/** Delay between attempts while the storage is unavailable at startup. */
+const retryDelayMs = 500;
+/** How long requests in progress may take to finish after SIGTERM. */
 const drainTimeoutMs = 10_000;
-/** Bun bounds no body: NDJSON has no end, and `wire/body.ts` bounds every other one as it reads it. */
+/** Bun's own limit is off: NDJSON has no end, and `http/body.ts` limits all other bodies as it reads them. */
 const bodyBytesMax = Number.MAX_SAFE_INTEGER;
 
 export type Running = {
   store: Store;
-  /** Where it listens, such as `http://127.0.0.1:4242`. */
+  /** The address it listens on, such as `http://127.0.0.1:4242`. */
   address: string;
   baseUrl: string;
-  /** The link of the first run, or null where there is an account already. */
+  /** The setup link, or null if an account exists. */
   setupLink: string | null;
-  /** Drains and closes: what was accepted is stored, and the rest is told to come again. */
+  /** Drains and closes. Accepted events are stored; later requests are rejected. */
   stop: () => Promise<void>;
 };
 
-/** What the service stands on that a test holds still, or makes cheap. */
-type Means = {
+/** Dependencies that tests replace to control time or save time. */
+type ServeOptions = {
   passwords?: PasswordHashing;
-  /** The machine's clock, by which events are dated. */
+  /** The machine's clock, which dates events. */
   now?: () => number;
   log?: Logger;
 };
 
-/** Puts the service together and listens. */
+/** Wires up the service and listens. */
 export async function serve(
   config: Config,
-  { passwords = scrypt, now = Date.now, log = createLog(config.logLevel) }: Means = {},
+  { passwords = scrypt, now = Date.now, log = createLog(config.logLevel) }: ServeOptions = {},
 ): Promise<Running> {
   const failures = new FailureLog(log);
   const onError = (error: unknown) => failures.taskFailed(error);
@@ -72,10 +72,10 @@ export async function serve(
   const server = Bun.serve({
     port: config.port,
     hostname: config.host,
-    // `reload` below does not change it.
+    // `reload` below does not change this.
     maxRequestBodySize: bodyBytesMax,
     idleTimeout: limits.requestSeconds,
-    fetch: answerAtStart,
+    fetch: startingResponse,
   });
   const store = await openStore(config, {
     onFatal: (error) => {
@@ -97,16 +97,16 @@ export async function serve(
   const readiness = new Readiness(store.events);
   failures.watch(readiness);
 
-  // The storage may go away while the server starts: it is waited for then as well.
-  const waiting = <Result>(work: () => Promise<Result>) => untilAvailable(work, onWaiting);
-  const clock = new ArrivalClock(await waiting(() => store.events.lastArrival()), {
+  // The storage can become unavailable during startup, so each step is retried.
+  const retrying = <Result>(operation: () => Promise<Result>) => untilAvailable(operation, onWaiting);
+  const clock = new ArrivalClock(await retrying(() => store.events.lastArrival()), {
     now,
     warn: (warning) => log.warn(warning),
   });
   const streams = new LiveStreams(store.events, clock, onError);
   const keys = new ApiKeyCache(control, onError);
   const streamAuthorizer = new StreamAuthorizer(control, streams, onError);
-  const authSecret = await waiting(() =>
+  const authSecret = await retrying(() =>
     getOrCreateSetting(control, "authSecret", () =>
       Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64url"),
     ),
@@ -119,8 +119,8 @@ export async function serve(
     transports,
     vapidPublicKey,
     close: closeTransports,
-  } = await waiting(() => createTransports(config, control, baseUrl));
-  const sender = new DeliveryWorker({ store, transports, onError });
+  } = await retrying(() => createTransports(config, control, baseUrl));
+  const deliveryWorker = new DeliveryWorker({ store, transports, onError });
   const liveNotifications = new LiveNotifications(control, streams, onError);
   const rejected = new RejectedEvents({ events: store.events, control, config, onError });
   const projectChannels = new ProjectChannels(control);
@@ -130,22 +130,22 @@ export async function serve(
     arrived(event, notified) {
       streams.publish(event);
       if (!notified) return;
-      sender.wake(event);
+      deliveryWorker.wake(event);
       liveNotifications.add(event);
     },
-    reached(moment) {
-      clock.observe(moment);
-      streams.reached(moment);
+    reached(stamp) {
+      clock.observe(stamp);
+      streams.reached(stamp);
     },
-    skipped: (moment) => streams.skipped(moment),
+    skipped: (stamp) => streams.skipped(stamp),
     deleted: (projectId, deleted) => streams.deleted(projectId, deleted),
   };
-  await waiting(() => store.events.follow(follower));
+  await retrying(() => store.events.follow(follower));
   const worker = new BackgroundWorker({
     store,
     jobs: { "erase-user": eraseUser, "delete-channel": deleteChannel, "delete-project": deleteProject },
     eraseTraces,
-    onRemoved: (ids) => sender.forget(ids),
+    onRemoved: (ids) => deliveryWorker.dropEvents(ids),
     onError,
     onInfo,
   });
@@ -168,27 +168,27 @@ export async function serve(
     worker,
     transports,
     vapidPublicKey,
-    setRequestTimeout: (request, seconds) => server.timeout(incomingOf.get(request) ?? request, seconds),
+    setRequestTimeout: (request, seconds) => server.timeout(originalOf.get(request) ?? request, seconds),
   };
 
-  /** Requests of HTTP/1.0 that name no host, by what stands for them: Bun knows their connections by themselves alone. */
-  const incomingOf = new WeakMap<Request, Request>();
+  /** The original of each HTTP/1.0 request without a host: Bun finds a connection only by the original request. */
+  const originalOf = new WeakMap<Request, Request>();
   function withAddress(incoming: Request): Request {
     if (!incoming.url.startsWith("/")) return incoming;
     const request = new Request(baseUrl + incoming.url, incoming);
-    incomingOf.set(request, incoming);
+    originalOf.set(request, incoming);
     return request;
   }
 
   const app = createApp(services);
   const recordEvent = recordRoute(services);
-  const setup = await waiting(() => openSetup(control));
-  // From here on the server is ready; nothing is awaited until whoever started it can stop it.
+  const setup = await retrying(() => openSetup(control));
+  // From here on the server is ready. Nothing is awaited before the caller can stop it.
   server.reload({
     routes: {
       "/api/events": {
         POST: (request, server) =>
-          recordEvent(request, server).catch((error) => answerError(error, failures)),
+          recordEvent(request, server).catch((error) => errorResponse(error, failures)),
       },
     },
     async fetch(incoming, server) {
@@ -199,13 +199,13 @@ export async function serve(
         request.headers.set(clientAddressHeader, server.requestIP(incoming)?.address ?? "");
       }
       const response = await app.fetch(request);
-      // Live streams are quiet for longer than a request may be; their heartbeats find the dead ones.
+      // Live streams may be silent for longer than the request timeout. Their heartbeats detect dead connections.
       if (response.headers.get("content-type") === "text/event-stream") server.timeout(incoming, 0);
       return response;
     },
-    error: (error) => answerError(error, failures),
+    error: (error) => errorResponse(error, failures),
   });
-  sender.wake();
+  deliveryWorker.wake();
   worker.wake();
   return {
     store,
@@ -219,10 +219,10 @@ export async function serve(
       streams.closeAll();
       await Promise.race([server.stop(), Bun.sleep(drainTimeoutMs)]);
       await server.stop(true);
-      // The database may be what is stopped first; the token then goes by its age.
+      // The database may stop first. The token then expires by age.
       await setup?.close().catch(onError);
       await worker.close();
-      await sender.close();
+      await deliveryWorker.close();
       await liveNotifications.close();
       await closeTransports();
       await keys.close();
@@ -232,30 +232,30 @@ export async function serve(
   };
 }
 
-/** Does something, as often as it takes for the storage to answer. */
+/** Retries until the storage responds. */
 async function untilAvailable<Result>(
-  work: () => Promise<Result>,
+  operation: () => Promise<Result>,
   onWaiting: (why: string) => void,
 ): Promise<Result> {
   for (;;) {
     try {
-      return await work();
+      return await operation();
     } catch (error) {
       if (!(error instanceof ProblemError) || error.code !== "storage-unavailable") throw error;
       onWaiting((error.options.log as Error | undefined)?.message ?? error.options.detail);
-      await Bun.sleep(waitMs);
+      await Bun.sleep(retryDelayMs);
     }
   }
 }
 
-/** Until the storage is there: the process is up, and everything else is to be asked again. */
-function answerAtStart(request: Request): Response {
+/** Handles requests until the storage is open: the process is healthy, and clients should try again. */
+function startingResponse(request: Request): Response {
   if (URL.parse(request.url, "http://localhost")?.pathname === "/healthz") return Response.json({ ok: true });
   const detail = "Tidings is starting. Try again in a moment.";
   return problem("storage-unavailable", { detail, retryAfterSeconds: 2 }).toResponse();
 }
 
-/** Runs the service as a process: says where it is, and drains at SIGTERM and SIGINT. */
+/** Runs the service as a process: prints its address, and drains on SIGTERM and SIGINT. */
 export async function run(): Promise<void> {
   let running: Running | null = null;
   let isStopping = false;
@@ -271,7 +271,7 @@ export async function run(): Promise<void> {
       process.on(signal, async () => {
         if (isStopping) return;
         isStopping = true;
-        process.exit(running ? await stopped(running, signal, log) : 0);
+        process.exit(running ? await shutDown(running, signal, log) : 0);
       });
     }
     running = await serve(config, { log });
@@ -284,8 +284,8 @@ export async function run(): Promise<void> {
   announce(running);
 }
 
-/** Stops in good order, and gives the process's exit code. */
-async function stopped(running: Running, signal: string, log: Logger): Promise<number> {
+/** Shuts down and returns the process's exit code. */
+async function shutDown(running: Running, signal: string, log: Logger): Promise<number> {
   const startMs = performance.now();
   log.info({ signal }, "stopping: finishing requests in progress");
   try {
@@ -298,14 +298,14 @@ async function stopped(running: Running, signal: string, log: Logger): Promise<n
   return 0;
 }
 
-/** Says where the server is, whatever the log leaves out: for people on a terminal, else as lines of the log. */
+/** Prints the server's address whatever the log level: as text on a terminal, otherwise as log lines. */
 function announce({ address, baseUrl, setupLink }: Running): void {
   const listening = `Tidings ${version} is listening on ${address}`;
   if (stdout.isTTY) {
-    const next = setupLink
+    const nextStep = setupLink
       ? `\n  Open this link to create your account:\n\n  ${setupLink}\n`
       : `Dashboard: ${baseUrl}`;
-    stdout.write(`${listening}\n${next}\n`);
+    stdout.write(`${listening}\n${nextStep}\n`);
     return;
   }
   const log = createLog("info");

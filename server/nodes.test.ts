@@ -17,7 +17,7 @@ import type { Job } from "./wire/job.ts";
 
 type Node = Awaited<ReturnType<typeof startServer>>;
 
-/** What is done on one node is known on the others within this time, with some for a busy machine. */
+/** Changes on one node take effect on the others within this time, with some margin for a busy machine. */
 const soonMs = 1_500;
 
 describe("nodes on one database", () => {
@@ -85,7 +85,7 @@ describe("nodes on one database", () => {
     return { slug, session: await signIn(nodes[0]!, email) };
   }
 
-  /** Resolves at the stream's end; throws where it does not come soon. */
+  /** Resolves when the stream ends; throws if that takes too long. */
   async function endsSoon(stream: Awaited<ReturnType<typeof openStream>>): Promise<void> {
     const ended = await Promise.race([
       (async () => {
@@ -97,7 +97,7 @@ describe("nodes on one database", () => {
     expect(ended).toBe(true);
   }
 
-  /** Resolves when a node rejects a key; throws where that takes more than a second. */
+  /** Resolves when a node rejects a key; throws if that takes more than a second. */
   async function rejectedSoon(node: Node, secret: string, sinceMs = performance.now()): Promise<void> {
     while ((await asKey(node, secret).request("/api/channels")).status === 200) await Bun.sleep(20);
     expect(performance.now() - sinceMs).toBeLessThan(1_100);
@@ -109,13 +109,13 @@ describe("nodes on one database", () => {
     return { id: key.id, secret };
   }
 
-  test("a session is good on each", async () => {
+  test("a session is valid on every node", async () => {
     for (const node of nodes) {
       expect((await asSession(node, cookie).request("/api/me")).status).toBe(200);
     }
   });
 
-  test("a key that is revoked on one is rejected by the other, and its streams end, within a second", async () => {
+  test("a key revoked on one is rejected by the other, and its streams end, within a second", async () => {
     const [one, other] = nodes as [Node, Node];
     const { id, secret } = await newKey();
     using stream = await openStream(asKey(other, secret));
@@ -125,12 +125,12 @@ describe("nodes on one database", () => {
     const revokedMs = performance.now();
     await rejectedSoon(other, secret, revokedMs);
     await endsSoon(stream);
-    // Nobody else's stream ends.
+    // No other stream ends.
     expect((await mine.next())?.type).toBe("ready");
     expect(await Promise.race([mine.next(), Bun.sleep(soonMs).then(() => "open")])).toBe("open");
   });
 
-  test("a busy key is rejected as soon", async () => {
+  test("a busy key is rejected as fast", async () => {
     const [one, other] = nodes as [Node, Node];
     const { id, secret } = await newKey();
     let isOver = false;
@@ -163,7 +163,7 @@ describe("nodes on one database", () => {
     expect((await asSession(other, session).request("/api/me")).status).toBe(401);
   });
 
-  test("an event and a channel that are deleted on one leave the streams of the other", async () => {
+  test("an event and a channel deleted on one disappear from the other's streams", async () => {
     const [one, other] = nodes as [Node, Node];
     const recorded = await asKey(one, key).request("/api/events", {
       method: "POST",
@@ -181,12 +181,12 @@ describe("nodes on one database", () => {
     expect(await nextDeleted()).toEqual({ channels: ["doomed"] });
   });
 
-  test("a project that is deleted on one is gone from the other, with its streams", async () => {
+  test("a project deleted on one is gone from the other, with its streams", async () => {
     const [one, other] = nodes as [Node, Node];
     const { slug, session } = await another("Doomed", "doomed@example.com");
     const path = `?project=${slug}`;
-    const made = await send(one, session, "POST", `/api/keys${path}`, { name: "n" });
-    const { secret } = (await made.json()) as { secret: string };
+    const created = await send(one, session, "POST", `/api/keys${path}`, { name: "n" });
+    const { secret } = (await created.json()) as { secret: string };
     using ofKey = await openStream(asKey(other, secret));
     using ofMember = await openStream(asSession(other, session), path);
     const gone = await send(one, session, "DELETE", `/api/projects/${slug}?confirm=${slug}`);
@@ -230,7 +230,7 @@ describe("nodes that share work", () => {
       await store.close();
     }
   }
-  /** Lets the owner's browser be told. */
+  /** Registers the owner's browser for notifications. */
   const addOwnersBrowser = (subscription: PushSubscription) =>
     withStore(async ({ control }) => {
       const { id } = await control.selectFrom("accounts").select("id").executeTakeFirstOrThrow();
@@ -275,8 +275,8 @@ describe("nodes that share work", () => {
     );
   }, 40_000);
 
-  test("send what a node that was killed was sending", async () => {
-    // It takes a message and never says that it has it.
+  test("send what a killed node was sending", async () => {
+    // It accepts messages without responding.
     let asked = () => {};
     const isAsked = new Promise<void>((resolve) => {
       asked = resolve;
@@ -302,7 +302,7 @@ describe("nodes that share work", () => {
     const [claimed] = await deliveries();
     expect(claimed).toMatchObject({ state: "waiting", attempts: 1 });
     expect(claimed!.nextAttemptAt).toBeGreaterThan(Date.now());
-    // As if its lease were over.
+    // As if its lease had expired.
     await withStore(({ control }) =>
       control
         .updateTable("deliveries")
@@ -321,7 +321,7 @@ describe("nodes that share work", () => {
     await before.stop(true);
   }, 40_000);
 
-  test("go on with the job of a node that was killed, and count what it did", async () => {
+  test("continue the job of a killed node, and count what it did", async () => {
     const [first, second] = [await start(), await start()];
     const total = 4_000;
     for (let n = 0; n < total; n += 1_000) {
@@ -351,7 +351,7 @@ describe("nodes that share work", () => {
 });
 
 describe("nodes on an empty database", () => {
-  test("that start together print links that all work, until one is used", async () => {
+  test("that start together print setup links that all work until one is used", async () => {
     const place = await makePlace("postgres");
     const nodes = await Promise.all(Array.from({ length: 3 }, () => startServer(environmentOf(place))));
     const claim = (node: Node, on: Node) => {

@@ -3,7 +3,9 @@ import { openPostgresStore } from "./storage/postgres/index.ts";
 import { openSqliteStore } from "./storage/sqlite/index.ts";
 import type { Store, StoreWatch } from "./storage/store.ts";
 
-/** Opens the store that the settings name: the database server where there is one, else the file in the data directory. */
+/**
+ * Opens the store that is configured: PostgreSQL if there is a database URL, otherwise SQLite in the data directory.
+ */
 export function openStore(
   {
     dataDirectory,

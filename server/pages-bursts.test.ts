@@ -1,4 +1,4 @@
-/** Many events at once: the page stays quick, and nothing moves under the pointer. */
+/** Bursts of events: the page stays fast, and nothing moves under the pointer. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import {
@@ -31,7 +31,7 @@ async function openFeed(path = "/p/default"): Promise<Page> {
   return page;
 }
 
-/** Frames that a page draws in a second. */
+/** Frames that a page draws per second. */
 function countFrames(page: Page, seconds: number): Promise<number> {
   return page.evaluate(`new Promise((resolve) => {
     const start = performance.now();
@@ -45,7 +45,7 @@ function countFrames(page: Page, seconds: number): Promise<number> {
   })`);
 }
 
-/** Processor time that the page's main thread has used, in milliseconds: what else runs on the machine does not count. */
+/** CPU time of the page's main thread in milliseconds, which other work on the machine doesn't affect. */
 async function watchProcessor(page: Page) {
   const session = await page.context().newCDPSession(page);
   await session.send("Performance.enable", { timeDomain: "threadTicks" });
@@ -58,12 +58,12 @@ async function watchProcessor(page: Page) {
 
 /** 50 of 60. */
 const framesShare = 5 / 6;
-/** Measured: 60 at 500 events a second, 140 at 20 notifications; a page that is flooded has none of its 1,000 left. */
+/** Measured: 60 at 500 events a second, 140 at 20 notifications. A flooded page has none of its 1,000 left. */
 const processorMsMax = 300;
 
 /**
- * Records so many events a second, and expects that the page's main thread is idle most of the time, and draws the frames
- * that an empty page of the same browser draws in the same seconds.
+ * Records this many events a second, and expects the page's main thread to be idle most of the time, and to draw as
+ * many frames as an empty page of the same browser.
  */
 async function expectQuick(page: Page, eventsPerSecond: number, event: object): Promise<void> {
   const empty = await page.context().newPage();
@@ -91,7 +91,7 @@ async function expectQuick(page: Page, eventsPerSecond: number, event: object): 
   await empty.close();
 }
 
-test("20 notifications a second are three toasts at most, of which one counts them", async () => {
+test("20 notifications a second are at most three toasts, one of which counts the others", async () => {
   const page = await openFeed();
   const noisy = { channel: "noise", name: "Look", notify: true };
   await expectQuick(page, 20, noisy);
@@ -103,13 +103,13 @@ test("20 notifications a second are three toasts at most, of which one counts th
   await page.context().close();
 }, 60_000);
 
-test("500 events a second keep the page quick", async () => {
+test("the page stays fast at 500 events a second", async () => {
   const page = await openFeed();
   await expectQuick(page, 500, { channel: "flood", name: "Drop", tags: { plan: "pro" } });
   await page.context().close();
 }, 60_000);
 
-test("rows stay where they are while the pointer is over them", async () => {
+test("rows don't move while the pointer is over them", async () => {
   const page = await openFeed("/p/default/channels/history");
   const row = article(page, "Number 297");
   await row.hover();
@@ -135,7 +135,7 @@ test("`g` leads to the top, and `j` goes on from there", async () => {
   await page.context().close();
 }, 30_000);
 
-test("going back from the settings finds the same rows at the same place", async () => {
+test("going back from the settings shows the same rows at the same position", async () => {
   const page = await openFeed("/p/default/channels/history");
   await scrollHistory(page);
   await page.getByRole("link", { name: "Settings" }).click();
@@ -146,7 +146,7 @@ test("going back from the settings finds the same rows at the same place", async
   expect(await scrollTopOf(page)).toBe(4_000);
   await page.getByRole("button", { name: "1 new" }).click();
   await article(page, "Meanwhile").waitFor();
-  // A link to the feed leads to its top.
+  // A link to the feed opens it at the top.
   await page.getByRole("link", { name: "Settings" }).click();
   await page.getByRole("link", { name: /^history/ }).click();
   await article(page, "Meanwhile").waitFor();

@@ -1,4 +1,4 @@
-/** What the pages say and show in detail. */
+/** Details of the pages. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { expectAccessible } from "./testing/browser-page.ts";
@@ -24,7 +24,7 @@ async function openFeed(channel: string, options: BrowserContextOptions = {}): P
   return page;
 }
 
-test("the keys' page says what a key can do", async () => {
+test("the keys page says what a key can do", async () => {
   const page = await dashboard.open("/p/default/keys");
   await page.getByText(/can send, read and delete/).waitFor();
   await page.context().close();
@@ -43,7 +43,7 @@ test("a click in the middle of a row opens its event", async () => {
   }
 }, 30_000);
 
-test("each chip shows its value, also beside an open event on a tablet", async () => {
+test("each chip shows its value, also next to an open event on a tablet", async () => {
   const { id } = await dashboard.post({ channel: "chips", name: "Order placed", tags });
   const viewport = { width: 768, height: 1_024 };
   const page = await dashboard.open(`/p/default/events/${id}?channel=chips`, { viewport });
@@ -55,7 +55,7 @@ test("each chip shows its value, also beside an open event on a tablet", async (
       buttons.map((button) => {
         const value = [...button.querySelectorAll("span")].at(-1)!;
         const { left, right } = value.getBoundingClientRect();
-        // What is cut off with an ellipsis is wider inside than outside.
+        // Text that is cut off with an ellipsis is wider inside than outside.
         const isWhole = value.scrollWidth <= value.clientWidth && right - left > 8;
         return isWhole && right <= button.getBoundingClientRect().right;
       }),
@@ -70,7 +70,7 @@ test("chips on a phone are large enough for a finger", async () => {
   const chip = article(page, "Order placed").getByRole("button", { name: /amount/ });
   const { x, y, width, height } = (await chip.boundingBox())!;
   expect(height).toBeGreaterThanOrEqual(24);
-  // What a finger meets is 44 pixels high, and nothing else of the row lies in it.
+  // The touch target is 44 pixels high, and nothing else in the row overlaps it.
   for (const touchedY of [y + height / 2 - 21, y + height / 2 + 21]) {
     const touched: string = await page.evaluate(
       `document.elementFromPoint(${x + width / 2}, ${touchedY}).closest("button")?.textContent ?? ""`,
@@ -80,7 +80,7 @@ test("chips on a phone are large enough for a finger", async () => {
   await page.context().close();
 });
 
-test("a tag that holds an address opens it, and filters by a button of its own", async () => {
+test("a tag with a URL opens it, and has a separate button to filter", async () => {
   const url = "https://example.com/orders/42";
   const { id } = await dashboard.post({ channel: "links", name: "Linked", tags: { order: url } });
   const page = await openFeed("links");
@@ -98,7 +98,7 @@ test("a tag that holds an address opens it, and filters by a button of its own",
   await page.context().close();
 });
 
-test("a task list shows its boxes and no brackets", async () => {
+test("a task list shows boxes, not brackets", async () => {
   const description = "- [x] done\n- [ ] open\n\n1. plain";
   const { id } = await dashboard.post({ channel: "tasks", name: "Tasks", description });
   const page = await dashboard.open(`/p/default/events/${id}`);
@@ -109,7 +109,7 @@ test("a task list shows its boxes and no brackets", async () => {
   await page.context().close();
 });
 
-test("an address with a search that is wrong says what is wrong, and offers to clear it", async () => {
+test("a URL with an invalid search shows what is wrong, and offers to clear it", async () => {
   const page = await dashboard.open("/p/default?q=chanel:payments");
   const alert = page.locator("main").getByRole("alert");
   await alert.getByText(/^"chanel"|Unknown field "chanel"/).waitFor();
@@ -119,7 +119,7 @@ test("an address with a search that is wrong says what is wrong, and offers to c
   await page.context().close();
 });
 
-test("an event that is not there leads back to the feed", async () => {
+test("a missing event links back to the feed", async () => {
   const page = await dashboard.open("/p/default/events/019a0000-0000-7000-8000-000000000000");
   const panel = page.getByRole("region", { name: "Event", exact: true });
   await panel.getByRole("heading", { name: "Event not found" }).waitFor();
@@ -129,7 +129,7 @@ test("an event that is not there leads back to the feed", async () => {
   await page.context().close();
 });
 
-test("older rows show the time of day, below the heading of their day", async () => {
+test("older rows show the time, below a heading with their day", async () => {
   const createdAt = new Date(Date.now() - 4 * dayMs);
   createdAt.setUTCHours(14, 5, 0, 0);
   await dashboard.post({ channel: "old", name: "Days ago", createdAt: createdAt.toISOString() });
@@ -138,7 +138,7 @@ test("older rows show the time of day, below the heading of their day", async ()
   await page.context().close();
 });
 
-test("a German browser gets English dates, on a clock of 24 hours", async () => {
+test("a German browser shows English dates and 24-hour times", async () => {
   const createdAt = new Date(Date.now() - 4 * dayMs);
   createdAt.setUTCHours(14, 5, 0, 0);
   const { id } = await dashboard.post({ channel: "german", name: "Tag", createdAt: createdAt.toISOString() });

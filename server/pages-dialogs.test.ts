@@ -1,4 +1,4 @@
-/** Dialogs: where the focus is, where it goes afterwards, and what a click outside does. */
+/** Dialogs: where the focus is and goes, and what a click outside does. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { openDashboard, type TestDashboard } from "./testing/dashboard.ts";
@@ -25,7 +25,7 @@ const focused = (): Promise<string> =>
     return labels?.[0]?.textContent ?? ariaLabel ?? (textContent.slice(0, 40) || id || tagName);
   })()`);
 
-/** A dialog moves the focus a moment after it is drawn, or gone. */
+/** Dialogs move the focus slightly after they open or close. */
 const untilFocused = (what: string) => until(async () => (await focused()) === what, 5_000);
 
 async function pressEscape() {
@@ -44,7 +44,7 @@ test.each([
   await untilFocused(title);
 });
 
-test("the palette and the help give the focus back", async () => {
+test("the palette and the help return the focus", async () => {
   await page.getByRole("article").first().focus();
   const before = await focused();
   await page.keyboard.press("Control+k");
@@ -57,7 +57,7 @@ test("the palette and the help give the focus back", async () => {
   await untilFocused(before);
 });
 
-test("a dialog that the palette opened gives the focus back to what had it before the palette", async () => {
+test("a dialog opened from the palette returns the focus to where it was before the palette", async () => {
   await page.getByRole("article").first().focus();
   const before = await focused();
   await page.keyboard.press("Control+k");
@@ -68,7 +68,7 @@ test("a dialog that the palette opened gives the focus back to what had it befor
   await untilFocused(before);
 });
 
-test("a click outside loses nothing that was typed", async () => {
+test("a click outside keeps what was typed", async () => {
   await page.getByRole("button", { name: "New channel" }).first().click();
   await dialog().getByLabel("Name").fill("half-typed");
   await page.mouse.click(5, 5);
@@ -77,7 +77,7 @@ test("a click outside loses nothing that was typed", async () => {
   await pressEscape();
 });
 
-test("a click outside does not lose a new key", async () => {
+test("a click outside keeps a new key open", async () => {
   await page.goto(`${dashboard.address}/p/default/keys`);
   await page.locator("main").getByRole("button", { name: /^New/ }).first().click();
   await dialog().getByLabel("Name").waitFor();
@@ -93,7 +93,7 @@ test("a click outside does not lose a new key", async () => {
   await untilFocused("New API key");
 });
 
-test("a question focuses the button that does nothing", async () => {
+test("a confirmation focuses the button that does nothing", async () => {
   await page.getByRole("row").filter({ hasText: "Till" }).getByRole("button", { name: "Revoke" }).click();
   await dialog().waitFor();
   await untilFocused("Cancel");
@@ -101,7 +101,7 @@ test("a question focuses the button that does nothing", async () => {
   await untilFocused("Revoke");
 });
 
-test("what was typed to fix a rejected event is still there, and every fault is shown once", async () => {
+test("the text typed to fix a rejected event is kept, and each fault is shown once", async () => {
   const response = await fetch(`${dashboard.address}/api/events`, {
     method: "POST",
     headers: { "content-type": "application/json", "x-api-key": dashboard.key },

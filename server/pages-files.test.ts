@@ -1,4 +1,4 @@
-/** The built dashboard as it goes over HTTP. */
+/** The built dashboard over HTTP. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { rawRequest } from "./testing/raw-request.ts";
@@ -15,7 +15,7 @@ afterAll(() => app[Symbol.asyncDispose]());
 
 const browser = { accept: "text/html,*/*;q=0.8" };
 
-/** As a client that decodes nothing, and that takes no encoding unless it says so. */
+/** A client that decodes nothing, and accepts no encoding unless told to. */
 function get(path: string, headers: Record<string, string> = {}, method = "GET"): Promise<Response> {
   return fetch(app.address + path, {
     method,
@@ -24,7 +24,7 @@ function get(path: string, headers: Record<string, string> = {}, method = "GET")
   });
 }
 
-describe("a file goes out in the encoding that is asked for", () => {
+describe("a file is sent in the requested encoding", () => {
   const decoders = { br: brotliDecompressSync, gzip: gunzipSync };
   const table: [asked: string, given: keyof typeof decoders | null][] = [
     ["gzip, deflate", "gzip"],
@@ -48,7 +48,7 @@ describe("a file goes out in the encoding that is asked for", () => {
     });
   }
 
-  test("a font, which is compressed already, goes out as it is", async () => {
+  test("a font is sent as it is, because it is compressed already", async () => {
     const html = await (await get("/")).text();
     const font = /href="(\/assets\/[^"]+\.woff2)"/.exec(html)![1]!;
     const response = await get(font, { "accept-encoding": "gzip, br" });
@@ -57,7 +57,7 @@ describe("a file goes out in the encoding that is asked for", () => {
   });
 });
 
-test("each file has its type, and says how long it may be kept", async () => {
+test("each file has its type and cache lifetime", async () => {
   const table: [path: string, type: RegExp, cache: string][] = [
     ["/", /^text\/html/, "no-cache"],
     ["/sw.js", /^text\/javascript/, "no-cache"],
@@ -77,7 +77,7 @@ test("each file has its type, and says how long it may be kept", async () => {
   }
 });
 
-test("what a browser has already is answered with 304, in whichever encoding it has it", async () => {
+test("cached files get 304 in every encoding", async () => {
   for (const path of ["/", "/p/default/settings", "/sw.js", script]) {
     const first = await get(path, { "accept-encoding": "br" });
     const tag = first.headers.get("etag")!;
@@ -91,7 +91,7 @@ test("what a browser has already is answered with 304, in whichever encoding it 
   }
 });
 
-test("HEAD answers as GET does, without the body", async () => {
+test("HEAD responds like GET, without the body", async () => {
   for (const path of ["/", "/p/default", script]) {
     const response = await get(path, { "accept-encoding": "gzip" }, "HEAD");
     const { status, headers } = await get(path, { "accept-encoding": "gzip" });
@@ -101,7 +101,7 @@ test("HEAD answers as GET does, without the body", async () => {
   }
 });
 
-test("an unknown path is a page for a browser, and a problem for all else", async () => {
+test("an unknown path is a page for a browser, and a problem for other clients", async () => {
   const page = await get("/nowhere/at/all", browser);
   expect([page.status, page.headers.get("content-type")]).toEqual([404, "text/html; charset=utf-8"]);
   expect(page.headers.get("vary")).toBe("accept-encoding, accept");

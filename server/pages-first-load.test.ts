@@ -1,10 +1,10 @@
-/** What a first visit to the feed takes over the network, counted between a real browser and the server. */
+/** What a first visit to the feed transfers, counted between a real browser and the server. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { countingProxy } from "./testing/counting-proxy.ts";
 import { openDashboard, type TestDashboard } from "./testing/dashboard.ts";
 import { bytesMax, requestsMax } from "./testing/first-load-budget.ts";
 
-/** Not on this machine, as far as the browser knows. */
+/** A remote machine, as far as the browser knows. */
 const elsewhere = "tidings.test";
 let dashboard: TestDashboard;
 let proxy: Awaited<ReturnType<typeof countingProxy>>;
@@ -27,7 +27,7 @@ afterAll(async () => {
   await dashboard?.[Symbol.asyncDispose]();
 });
 
-// Browsers ask for brotli over HTTPS, and of their own machine.
+// Browsers accept brotli over HTTPS, and from their own machine.
 for (const [encoding, host] of [
   ["br", "127.0.0.1"],
   ["gzip", elsewhere],
@@ -47,7 +47,7 @@ for (const [encoding, host] of [
       .getByRole("link", { name: /payments/ })
       .first()
       .waitFor();
-    // A headless browser has no use for these; others ask for them.
+    // Headless browsers don't request these; others do.
     await page.evaluate(`Promise.all([...document.querySelectorAll("link[rel=icon], link[rel=manifest]")]
       .map(async ({ href }) => (await fetch(href)).text()))`);
     const { requests, bytes } = proxy.take();

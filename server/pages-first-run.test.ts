@@ -1,4 +1,4 @@
-/** The first run survives a reload at each of its steps. */
+/** Setup survives a reload at each step. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
 import { type Running, serve } from "./main.ts";
@@ -42,12 +42,12 @@ test("the key and the command are still there after a reload", async () => {
   expect(await shownKey()).toBe(key);
 }, 30_000);
 
-test("the command has the address that the browser uses", async () => {
+test("the command uses the browser's address", async () => {
   expect(new URL(running.baseUrl).hostname).toBe("localhost");
   expect(await page.locator("main").textContent()).toContain(`${running.address}/api/events`);
 });
 
-test("after the first event a reload goes on there, and the feed that opens has its bell", async () => {
+test("after the first event, a reload continues there, and the feed then has its bell", async () => {
   const response = await fetch(`${running.address}/api/events`, {
     method: "POST",
     headers: { "content-type": "application/json", "x-api-key": key },
@@ -62,7 +62,7 @@ test("after the first event a reload goes on there, and the feed that opens has 
   await page.getByRole("button", { name: "Notifications, 1 unread" }).waitFor();
 }, 30_000);
 
-test("who is signed in is not asked to sign in by the link, and the key is gone with the feed's opening", async () => {
+test("the link doesn't ask signed-in users to sign in, and the key is gone once the feed opens", async () => {
   const link = new URL(running.setupLink!);
   await page.goto(running.address + link.pathname + link.search);
   await page.getByRole("heading", { name: "Tidings is set up" }).waitFor();

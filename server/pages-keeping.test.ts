@@ -1,4 +1,4 @@
-/** Keeping and forgetting on the dashboard: a real server, a real Chromium. */
+/** Retention and deletion on the dashboard: a real server, a real Chromium. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
 import type { Event } from "./event/event.ts";
@@ -49,7 +49,7 @@ const inNav = (name: string) =>
 const dialog = () => page.getByRole("dialog");
 const save = () => dialog().getByRole("button", { name: "Save" }).click();
 
-test("a channel is given an icon, a description and days, and is archived and taken back", async () => {
+test("a channel gets an icon, a description and a retention, and is archived and restored", async () => {
   await post({ channel: "deliveries", name: "Parcel sent", createdAt: Date.now() - 9 * dayMs });
   await post({ channel: "deliveries", name: "Parcel arrived" });
   await page.goto(`${app.address}/p/default/channels/deliveries`);
@@ -94,7 +94,7 @@ test("a channel is given an icon, a description and days, and is archived and ta
   expect((await channel("deliveries"))!.archivedAt).toBeNull();
 }, 60_000);
 
-test("a project keeps events for so many days, after a question where that deletes some", async () => {
+test("a project's retention is set, after a confirmation if that deletes events", async () => {
   await post({ channel: "history", name: "Long ago", createdAt: Date.now() - 40 * dayMs });
   await page.goto(`${app.address}/p/default/settings`);
   const field = page.getByLabel("Keep events for (days)");
@@ -135,7 +135,7 @@ test("a project keeps events for so many days, after a question where that delet
   }
 }, 60_000);
 
-test("an event is deleted after a question", async () => {
+test("an event is deleted after a confirmation", async () => {
   const { id } = await post({ channel: "mistakes", name: "Sent by mistake" });
   await page.goto(`${app.address}/p/default/channels/mistakes`);
   await article("Sent by mistake").click();
@@ -172,7 +172,7 @@ test("a channel is deleted once its name is typed, and leaves the list", async (
   expect(await channel("deliveries")).toBeDefined();
 }, 60_000);
 
-test("a project is deleted once its short name is typed, and another is made", async () => {
+test("a project is deleted once its slug is typed, and another is created", async () => {
   await page.goto(`${app.address}/p/default/settings`);
   await page.getByRole("button", { name: "Delete project…" }).click();
   const button = dialog().getByRole("button", { name: "Delete project" });
@@ -188,6 +188,6 @@ test("a project is deleted once its short name is typed, and another is made", a
   await page.waitForURL(`${app.address}/p/second-try`);
 }, 60_000);
 
-test("the browser found nothing to complain about", () => {
+test("the browser reported no errors", () => {
   expect(complaints).toEqual([]);
 });

@@ -1,4 +1,4 @@
-/** Outages that nobody announces: the server is killed, says nothing, or the browser is offline. */
+/** Unannounced outages: the server is killed or silent, or the browser is offline. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { openDashboardOfProcess, recordHistory, scrollHistory, scrollTopOf } from "./testing/dashboard.ts";
@@ -16,7 +16,7 @@ afterAll(async () => {
   await dashboard?.[Symbol.asyncDispose]();
 });
 
-/** Longer than a stream may say nothing (dashboard/live/stream.ts). */
+/** Longer than a stream may be silent (dashboard/live/stream.ts). */
 const silenceMs = 50_000;
 
 const article = (page: Page, text: string) => page.getByRole("article").filter({ hasText: text });
@@ -25,27 +25,27 @@ const away = (page: Page) => page.getByText("Can't reach the server. Trying agai
 const newPill = (page: Page, count: number) =>
   page.getByRole("button", { name: `${count} new`, exact: true });
 
-/** Records some events, one after another, and gives their names. */
+/** Records some events one after another, and returns their names. */
 async function record(prefix: string, count: number): Promise<string[]> {
   const names = Array.from({ length: count }, (_, index) => `${prefix} ${index}`);
   for (const name of names) await dashboard.post({ channel: "history", name });
   return names;
 }
 
-/** The names of a feed's first rows, the newest first. */
+/** Names in the feed's first rows, newest first. */
 const firstNames = (page: Page, count: number): Promise<string[]> =>
   page
     .getByRole("article")
     .locator("[id^=name-]")
     .evaluateAll((rows, count) => rows.slice(0, count).map((row) => row.textContent!), count);
 
-test("a server that is killed while the reader is further down costs no event and no place", async () => {
+test("killing the server while the feed is scrolled loses neither events nor the position", async () => {
   const page = await dashboard.open("/p/default/channels/history");
   await live(page).waitFor();
   const top = await scrollHistory(page);
   const before = await record("Before", 3);
   await newPill(page, 3).waitFor();
-  // Those are durable, and the browser may not have heard of all.
+  // These are durable, but the browser may not have received all of them.
   before.push(...(await record("Last", 2)));
   await dashboard.kill();
   await away(page).waitFor();
@@ -62,7 +62,7 @@ test("a server that is killed while the reader is further down costs no event an
   await page.context().close();
 }, 30_000);
 
-test("a server that is killed while a dialog is open leaves what was typed, and it can be sent after that", async () => {
+test("killing the server while a dialog is open keeps what was typed, and it can be sent afterwards", async () => {
   const page = await dashboard.open("/p/default/channels/history");
   await live(page).waitFor();
   await page.getByRole("button", { name: "New channel" }).first().click();
@@ -78,7 +78,7 @@ test("a server that is killed while a dialog is open leaves what was typed, and 
   await page.context().close();
 }, 30_000);
 
-/** A page that has the stream for itself, so that its network and its clock are the stream's as well. */
+/** A page with a stream of its own, so that its network and clock apply to the stream. */
 async function openAlone(): Promise<Page> {
   const context = await dashboard.newContext();
   await context.addInitScript("delete globalThis.SharedWorker");
@@ -89,11 +89,11 @@ async function openAlone(): Promise<Page> {
   return page;
 }
 
-test("a browser that is offline keeps what it shows, says so, and misses nothing", async () => {
+test("an offline browser keeps what it shows, says so, and misses nothing", async () => {
   const page = await openAlone();
   const top = await scrollHistory(page);
   await page.context().setOffline(true);
-  // A connection that stood is not closed by that: it just says nothing any more.
+  // Going offline doesn't close an open connection; it just becomes silent.
   await page.clock.fastForward(silenceMs);
   await away(page).waitFor();
   expect(await article(page, "Number 222").count()).toBe(1);
@@ -108,12 +108,12 @@ test("a browser that is offline keeps what it shows, says so, and misses nothing
   await page.context().close();
 }, 30_000);
 
-test("a connection that says nothing any more is noticed, and opened anew", async () => {
+test("a silent connection is noticed and reopened", async () => {
   const page = await openAlone();
   const shown = await firstNames(page, 5);
   dashboard.freeze();
   try {
-    // A single heartbeat that did not come is no reason to say anything.
+    // One missing heartbeat is not reported.
     await page.clock.fastForward(20_000);
     expect(await live(page).count()).toBe(1);
     await page.clock.fastForward(silenceMs);

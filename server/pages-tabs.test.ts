@@ -1,4 +1,4 @@
-/** Many tabs of one browser: they share a stream, and what one does the others show. */
+/** Many tabs of one browser: they share a stream, and each shows what another does. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { BrowserContext, Page } from "playwright-core";
 import { openDashboard, type TestDashboard } from "./testing/dashboard.ts";
@@ -27,7 +27,7 @@ const article = (page: Page, text: string) => page.getByRole("article").filter({
 const unreadIn = (page: Page, count: number) =>
   page.getByRole("button", { name: new RegExp(`^Notifications, ${count} unread`) });
 
-/** What a browser does with a tab that is put behind another. */
+/** What a browser does to a tab in the background. */
 function setVisibility(page: Page, state: "visible" | "hidden"): Promise<void> {
   return page.evaluate(`
     Object.defineProperty(document, "visibilityState", { configurable: true, get: () => "${state}" });
@@ -36,7 +36,7 @@ function setVisibility(page: Page, state: "visible" | "hidden"): Promise<void> {
 }
 
 // HTTP/1.1 allows six connections.
-test("more tabs than there are connections stay usable, and all are live", async () => {
+test("more tabs than connections stay usable and live", async () => {
   context = await dashboard.newContext();
   const tabs: Page[] = [];
   for (let opened = 0; opened < effort(7, 10); opened++) tabs.push(await openTab("/p/default"));
@@ -48,7 +48,7 @@ test("more tabs than there are connections stay usable, and all are live", async
   await context.close();
 }, 60_000);
 
-test("a hidden tab lets go of the stream within seconds, and misses nothing", async () => {
+test("a hidden tab releases the stream within seconds, and misses nothing", async () => {
   context = await dashboard.newContext();
   const tab = await openTab("/p/default");
   await tab.getByText("Live", { exact: true }).waitFor();
@@ -85,7 +85,7 @@ test("a browser without shared workers has a stream for each tab", async () => {
   await context.close();
 }, 30_000);
 
-test("what one tab reads is read in all", async () => {
+test("notifications read in one tab are read in all", async () => {
   context = await dashboard.newContext();
   const [one, other] = [await openTab("/p/default"), await openTab("/p/default")];
   await dashboard.post({ channel: "payments", name: "Look here", notify: true });
@@ -96,7 +96,7 @@ test("what one tab reads is read in all", async () => {
   await context.close();
 }, 30_000);
 
-test("an event that one tab deletes leaves all feeds, its own too", async () => {
+test("an event deleted in one tab disappears from all feeds", async () => {
   context = await dashboard.newContext();
   const [one, other] = [await openTab("/p/default"), await openTab("/p/default")];
   await dashboard.post({ channel: "payments", name: "By mistake" });
@@ -112,7 +112,7 @@ test("an event that one tab deletes leaves all feeds, its own too", async () => 
   await context.close();
 }, 30_000);
 
-test("what somebody else deletes leaves the feed, and an open event says so", async () => {
+test("an event deleted by somebody else disappears from the feed, and an open event says so", async () => {
   context = await dashboard.newContext();
   const tab = await openTab("/p/default");
   const { id } = await dashboard.post({ channel: "payments", name: "Deleted elsewhere" });
@@ -133,14 +133,14 @@ test("what somebody else deletes leaves the feed, and an open event says so", as
   await context.close();
 }, 30_000);
 
-test("a channel is read while its events are on screen among all events", async () => {
+test("a channel is read while its events are on screen in the feed of all events", async () => {
   context = await dashboard.newContext();
   const tab = await openTab("/p/default");
   const link = tab.getByRole("navigation", { name: "Channels" }).getByRole("link", { name: /payments/ });
   await dashboard.post({ channel: "payments", name: "On screen" });
   await article(tab, "On screen").waitFor();
   await link.getByText("unread").waitFor({ state: "detached", timeout: 5_000 });
-  // Elsewhere it is not on screen.
+  // On other pages it is not on screen.
   await tab.getByRole("link", { name: "API keys" }).click();
   await dashboard.post({ channel: "payments", name: "Off screen" });
   await link.getByText("unread").waitFor({ timeout: 5_000 });

@@ -39,14 +39,14 @@ test("the first load lists the events once", async () => {
   await page.goto(`${dashboard.address}/p/default`);
   await newest(page).waitFor();
   await page.getByText("Live", { exact: true }).waitFor();
-  // An event that arrives shows that the stream has begun.
+  // An event that arrives shows that the stream is open.
   await dashboard.post({ channel: "other", name: "The stream has begun" });
   await article(page, "The stream has begun").waitFor();
   expect(listings).toBe(1);
   await context.close();
 }, 30_000);
 
-test("a server that stops leaves what is shown, says so, and is found again", async () => {
+test("when the server stops, the page keeps what it shows, says so, and reconnects", async () => {
   const page = await dashboard.open("/p/default/channels/history");
   await newest(page).waitFor();
   const top = await scrollHistory(page);
@@ -64,7 +64,7 @@ test("a server that stops leaves what is shown, says so, and is found again", as
   await page.context().close();
 }, 60_000);
 
-test("what is opened first while the server is away says so in its place, and opens once it is back", async () => {
+test("a page part first opened while the server is away says so, and loads once it is back", async () => {
   const page = await dashboard.open("/p/default/channels/history");
   await newest(page).waitFor();
   await page.getByText("Live", { exact: true }).waitFor();
@@ -80,14 +80,14 @@ test("what is opened first while the server is away says so in its place, and op
   await page.context().close();
 }, 60_000);
 
-test("a page that is opened while the server is away is shown once it is back", async () => {
+test("a page opened while the server is away appears once it is back", async () => {
   const page = await dashboard.open("/p/default/channels/history");
   await newest(page).waitFor();
   await dashboard.stop();
   await page.getByText("Reconnecting…").waitFor();
   await page.getByRole("link", { name: "API keys" }).click();
   await page.locator("main").getByRole("alert").waitFor();
-  // Around it, the dashboard stays.
+  // The rest of the dashboard stays.
   expect(await page.getByRole("navigation", { name: "Channels" }).count()).toBe(1);
   expect(page.url()).toContain("/keys");
   await dashboard.start();
@@ -95,7 +95,7 @@ test("a page that is opened while the server is away is shown once it is back", 
   await page.context().close();
 }, 60_000);
 
-test("an error is told while the server is away, and a dialog keeps what was typed", async () => {
+test("an error is shown while the server is away, and a dialog keeps what was typed", async () => {
   const page = await dashboard.open("/p/default/channels/history");
   await newest(page).waitFor();
   await page.getByRole("button", { name: "New channel" }).first().click();
@@ -111,7 +111,7 @@ test("an error is told while the server is away, and a dialog keeps what was typ
   await page.context().close();
 }, 60_000);
 
-/** As after an update: the entry script has another name, and the chunks of the build that is open are gone. */
+/** As after an update: the entry script has a new name, and the open build's chunks are gone. */
 async function update(page: Page): Promise<{ loads: () => number }> {
   let loads = 0;
   let isNew = false;
@@ -130,7 +130,7 @@ async function update(page: Page): Promise<{ loads: () => number }> {
   return { loads: () => loads };
 }
 
-test("a tab from before an update loads the new version by itself, once", async () => {
+test("a tab from before an update reloads once by itself", async () => {
   const page = await dashboard.open("/p/default/channels/history");
   await newest(page).waitFor();
   const { loads } = await update(page);
@@ -140,7 +140,7 @@ test("a tab from before an update loads the new version by itself, once", async 
   await page.context().close();
 }, 30_000);
 
-test("a new version that is broken does not reload for ever", async () => {
+test("a broken new version doesn't reload forever", async () => {
   const page = await dashboard.open("/p/default/channels/history");
   await newest(page).waitFor();
   await page.route("**/assets/keys-page-*.js", (route) => route.fulfill({ status: 404 }));
@@ -152,7 +152,7 @@ test("a new version that is broken does not reload for ever", async () => {
   await page.context().close();
 }, 30_000);
 
-test("a session that ended asks for the password in place, and what was asked for goes on", async () => {
+test("an ended session asks for the password in place, and the action continues", async () => {
   const page = await dashboard.open("/p/default/channels/history");
   await newest(page).waitFor();
   await page.getByRole("button", { name: "New channel" }).first().click();
@@ -171,7 +171,7 @@ test("a session that ended asks for the password in place, and what was asked fo
   await page.context().close();
 }, 30_000);
 
-test("an event that can't be drawn keeps its error in its box", async () => {
+test("an event that can't be rendered shows its error in its own box", async () => {
   const descriptions = [
     ">".repeat(10_000),
     "- ".repeat(5_000),

@@ -1,4 +1,4 @@
-/** The dashboard as people meet it: a real server, a real Chromium, a real push service and a real mail server. */
+/** The dashboard end to end: a real server, a real Chromium, a real push service and a real mail server. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { type Running, serve } from "./main.ts";
@@ -27,7 +27,7 @@ beforeAll(async () => {
   inbox = await smtpInbox();
   running = await serve({ ...config, smtpUrl: inbox.url }, { passwords: testPasswords });
   browser = await launchChromium();
-  // Chromium's own push service is on the internet; the subscription comes from ours, and all behind it is real.
+  // Chromium's own push service is on the internet. The subscription comes from ours; everything else is real.
   const subscription = JSON.stringify(push.subscribe());
   context = await browser.newContext({
     viewport: { width: 1440, height: 900 },
@@ -71,7 +71,7 @@ async function record(event: Record<string, unknown>): Promise<string> {
 }
 
 describe("the first run", () => {
-  test("the link on the console makes the owner's account and shows the first key once", async () => {
+  test("the console's link creates the owner's account and shows the first key once", async () => {
     const link = new URL(running.setupLink!);
     await page.goto(running.address + link.pathname + link.search);
     await expectAccessible("set-up");
@@ -98,7 +98,7 @@ describe("the first run", () => {
     await expectAccessible("first event");
   });
 
-  test("the link is good for nothing more", async () => {
+  test("the link no longer works", async () => {
     const link = new URL(running.setupLink!);
     const other = await browser.newPage();
     await other.goto(running.address + link.pathname + link.search);
@@ -108,7 +108,7 @@ describe("the first run", () => {
 });
 
 describe("the feed", () => {
-  test("shows events as they come, and those of one channel in their channel", async () => {
+  test("shows events as they arrive, in the feed and in their channel", async () => {
     await page.goto(`${running.address}/p/default`);
     await page.getByRole("article").first().waitFor();
     await record({ channel: "logins", name: "Signed in", userId: "u2" });
@@ -146,7 +146,7 @@ describe("the feed", () => {
     await expectAccessible("search");
   });
 
-  test("loses nothing while the connection is away", async () => {
+  test("loses nothing while disconnected", async () => {
     await page.goto(`${running.address}/p/default`);
     await page.getByRole("article").filter({ hasText: "Signed in" }).first().waitFor();
     await context.setOffline(true);
@@ -156,7 +156,7 @@ describe("the feed", () => {
     expect(await page.getByRole("article").filter({ hasText: "While you were away" }).count()).toBe(1);
   });
 
-  test("shows a text that is meant as an attack as a text", async () => {
+  test("shows hostile texts as text", async () => {
     const attack = '<img src=x onerror="document.title=1">';
     const id = await record({
       channel: "logins",
@@ -171,7 +171,7 @@ describe("the feed", () => {
     expect(await page.title()).not.toBe("1");
   });
 
-  test("loads older events while it is scrolled", async () => {
+  test("loads older events on scrolling", async () => {
     const events = Array.from({ length: 150 }, (_, index) => ({
       channel: "history",
       name: `Number ${index}`,
@@ -207,8 +207,8 @@ describe("the feed", () => {
   });
 });
 
-describe("notifying", () => {
-  test("a browser and an address are switched on, and a test reaches them", async () => {
+describe("notifications", () => {
+  test("a browser and an email address are turned on, and a test reaches them", async () => {
     await page.goto(`${running.address}/p/default/settings`);
     await page.getByRole("switch", { name: "Push notifications on this device" }).click();
     await page.getByText("This device", { exact: true }).waitFor();
@@ -222,7 +222,7 @@ describe("notifying", () => {
     await expectAccessible("settings");
   });
 
-  test("an event that notifies rings, is pushed and is mailed, and its page shows each delivery", async () => {
+  test("an event that notifies is in the inbox, pushed and mailed, and its page shows each delivery", async () => {
     await page.goto(`${running.address}/p/default`);
     await page.getByRole("article").first().waitFor();
     const id = await record({ channel: "payments", name: "Refund asked for", icon: "⚠️", notify: true });
@@ -239,7 +239,7 @@ describe("notifying", () => {
 
   test("the service worker shows a push message", async () => {
     const worker = context.serviceWorkers()[0] ?? (await context.waitForEvent("serviceworker"));
-    // This Chromium has no desktop to show notifications on: what the worker asks it to show is caught there.
+    // This Chromium has no desktop for notifications, so the worker's request to show one is intercepted.
     const shown = await worker.evaluate(`new Promise((resolve) => {
       self.registration.showNotification = async (title, options) => resolve({ title, ...options });
       const message = JSON.stringify({ title: "Hello", body: "there", url: "/p/default", tag: "t" });
@@ -248,13 +248,13 @@ describe("notifying", () => {
     expect(shown).toMatchObject({ title: "Hello", body: "there", data: { url: "/p/default" }, tag: "t" });
   });
 
-  test("an event without the flag says why nobody was told", async () => {
+  test("an event without notify says why nobody was notified", async () => {
     const id = await record({ channel: "payments", name: "Quiet one" });
     await page.goto(`${running.address}/p/default/events/${id}`);
     await page.getByText("Nobody was notified", { exact: false }).waitFor();
   });
 
-  test("the bell lists what came, and reading it empties the count", async () => {
+  test("the bell lists notifications, and reading them clears the count", async () => {
     await page.goto(`${running.address}/notifications`);
     await page.getByText("Refund asked for").first().waitFor();
     await expectAccessible("notifications");
@@ -325,7 +325,7 @@ describe("keys and sessions", () => {
     await page.getByRole("article").filter({ hasText: "Late payment" }).waitFor();
   });
 
-  test("signing out ends the session, and signing in leads back", async () => {
+  test("signing out ends the session, and signing in returns to the page", async () => {
     const session = await context.cookies();
     expect(session.some(({ name, httpOnly }) => name.includes("session") && httpOnly)).toBe(true);
     const other = await browser.newContext({ colorScheme: "dark", viewport: { width: 390, height: 844 } });
@@ -338,7 +338,7 @@ describe("keys and sessions", () => {
     const main = phone.locator("main");
     await main.getByText("Till").first().waitFor();
     expect(new URL(phone.url()).pathname).toBe("/p/default/keys");
-    // What each page shows once it has loaded all that it asks for.
+    // What each page shows once it has loaded.
     const pages = [
       ["/p/default", main.getByRole("article")],
       ["/p/default/settings", main.getByRole("heading", { name: "Devices" })],
@@ -353,7 +353,7 @@ describe("keys and sessions", () => {
       expect(await phone.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(390);
     }
     await other.close();
-    // Five pages are looked through for what hinders people, which takes a while on a busy machine.
+    // Five pages are checked for accessibility, which takes a while on a busy machine.
   }, 20_000);
 });
 
@@ -381,8 +381,8 @@ test("the client library sends events from a page of another site", async () => 
   await site.stop(true);
 });
 
-test("the browser found nothing to complain about", () => {
-  // Being offline for a moment is what one test is about.
+test("the browser reported no errors", () => {
+  // One of the tests goes offline.
   expect(
     complaints.filter((text) => !/ERR_INTERNET_DISCONNECTED|Failed to load resource/.test(text)),
   ).toEqual([]);

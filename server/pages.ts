@@ -5,7 +5,7 @@ import type { MiddlewareHandler } from "hono";
 import { serveStatic } from "hono/bun";
 import { etag } from "hono/etag";
 
-/** Where `npm run build` puts the dashboard, with a compressed copy beside each file that compresses. */
+/** Where `npm run build` writes the dashboard, with compressed copies beside the files. */
 const root = join(import.meta.dir, "../dashboard/dist");
 
 const contentSecurityPolicy = [
@@ -21,7 +21,7 @@ const contentSecurityPolicy = [
   "form-action 'self'",
 ].join("; ");
 
-/** The paths of the dashboard's pages, as `dashboard/router.tsx` has them. */
+/** Paths of the dashboard's pages. They must match `dashboard/router.tsx`. */
 const pagePaths = [
   /^\/(?:sign-in|setup|notifications)?$/,
   /^(?:\/p\/[^/]+)?\/(?:channels\/[^/]+|events\/[^/]+|keys|rejected|settings)$/,
@@ -29,27 +29,28 @@ const pagePaths = [
 ];
 
 /**
- * Serves the built dashboard: a file where there is one, and `index.html` for the path of a page. A browser that follows any other address gets
- * `index.html` with status 404, and the dashboard says so.
+ * Serves the built dashboard: files, and `index.html` for the paths of pages. A browser that navigates to any other
+ * path gets `index.html` with status 404, and the dashboard shows that the page doesn't exist.
  */
 export function addPages(app: OpenAPIHono): void {
   const options = {
     root,
     precompressed: true,
     async onFound(path: string, { header }: { header: (name: string, value: string) => void }) {
-      // By content, since files of reproducible builds all have the same date. Weak: one for all encodings.
+      // Hash of the content, because reproducible builds give all files the same date. Weak, because all encodings
+      // share it.
       header("etag", `W/"${Bun.hash(await Bun.file(path).bytes()).toString(36)}"`);
-      // Hono names it on compressed answers alone.
+      // Hono sets this only on compressed responses.
       header("vary", "accept-encoding");
       header("x-content-type-options", "nosniff");
-      // The set-up link holds a token, which no other site should see.
+      // The setup link contains a token that other sites must not see.
       header("referrer-policy", "same-origin");
       const isAsset = path.startsWith(join(root, "assets/"));
       header("cache-control", isAsset ? "public, max-age=31536000, immutable" : "no-cache");
       if (path.endsWith(".html")) header("content-security-policy", contentSecurityPolicy);
     },
   };
-  // Paths that name no file are not looked up: the system has errors of its own for those that are too long.
+  // Unknown paths never reach the file system, which has errors of its own for paths that are too long.
   const files = new Set(
     existsSync(root) ? readdirSync(root, { recursive: true }).map((name) => `/${String(name)}`) : [],
   );
@@ -60,7 +61,7 @@ export function addPages(app: OpenAPIHono): void {
 
   app.get("*", etag(), serveFile, async (context, next) => {
     const { path } = context.req;
-    // A missing asset is not a page: a tab from before an update must notice, and must not run HTML as a script.
+    // A missing asset is not a page: a tab from before an update must get an error instead of running HTML as a script.
     if (path.startsWith("/assets/")) return next();
     const isPage = pagePaths.some((pattern) => pattern.test(path.replace(/(?<=.)\/$/, "")));
     const isNavigation = context.req.header("accept")?.includes("text/html") ?? false;

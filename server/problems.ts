@@ -1,19 +1,19 @@
-/** One place in a request body that is wrong: an RFC 6901 pointer and a sentence that says what to do. */
+/** A mistake in a request body: an RFC 6901 pointer and a sentence that says how to fix it. */
 export type Fault = { pointer: string; detail: string };
 
-/** An RFC 6901 pointer. */
+/** Returns an RFC 6901 pointer. */
 export function pointerTo(...path: string[]): string {
   return path.map((part) => `/${clipped(part).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 }
 
-/** The start of a text that a caller sent, to be told back. */
+/** Shortens a caller's text for use in a message. */
 export function clipped(text: string): string {
   return text.length > 80 ? `${text.slice(0, 80).toWellFormed()}…` : text.toWellFormed();
 }
 
 /**
- * Every problem that the service answers with, as RFC 9457 describes them: the code is the last part of `type`,
- * the title never changes for a code, and the detail is the sentence for this occurrence.
+ * Every problem that the service returns (RFC 9457). The code is the last part of `type`, the title is fixed for each
+ * code, and the detail describes the occurrence.
  */
 const problems = {
   "body-invalid": { status: 422, title: "Invalid body" },
@@ -65,10 +65,10 @@ const problems = {
 
 export type ProblemCode = keyof typeof problems;
 
-/** Of every answer that holds data: no cache keeps it, and no browser takes it for anything but what it says it is. */
+/** For every response with data: caches must not store it, and browsers must not guess its type. */
 export const dataHeaders = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
-/** What a caller is told, `application/problem+json` (RFC 9457) with `ok: false`. Its schema is in `wire/problem.ts`. */
+/** The response body of an error, `application/problem+json` (RFC 9457). Its schema is in `wire/problem.ts`. */
 export type Problem = {
   ok: false;
   type: string;
@@ -83,16 +83,16 @@ export type Problem = {
 type ProblemOptions = {
   detail: string;
   errors?: Fault[];
-  /** Where a search is wrong, from 1. */
+  /** Position of the error in a search, from 1. */
   column?: number;
-  /** For the log alone; never sent. */
+  /** Logged, never sent. */
   log?: unknown;
   retryAfterSeconds?: number;
-  /** The methods that the page takes, for `Allow` (RFC 9110, section 15.5.6). */
+  /** Methods that the path allows, for `Allow` (RFC 9110, section 15.5.6). */
   allow?: string[];
 };
 
-/** A problem as an exception: thrown anywhere below a route, answered by `app.ts`. */
+/** A problem as an exception. Routes throw it; `http/error-response.ts` turns it into the response. */
 export class ProblemError extends Error {
   readonly code: ProblemCode;
   readonly options: ProblemOptions;
@@ -129,7 +129,7 @@ export class ProblemError extends Error {
       "access-control-allow-origin": "*",
     });
     if (this.status === 401) headers.set("www-authenticate", 'Bearer realm="tidings"');
-    // What is still to come of the request is not read (RFC 9110, section 15.5.9).
+    // The rest of the request is not read (RFC 9110, section 15.5.9).
     if (this.status === 408) headers.set("connection", "close");
     if (this.options.retryAfterSeconds !== undefined) {
       headers.set("retry-after", String(this.options.retryAfterSeconds));

@@ -1,15 +1,15 @@
 import { ProblemError, problem } from "./problems.ts";
 import type { EventMaintenance } from "./storage/store.ts";
 
-/** A load balancer hears of it within this time. */
-const answerMs = 2_000;
-/** However many ask, the storage is asked so often at most: each look is a commit. */
-const freshMs = 250;
+/** `check` fails after this time, so that a load balancer gets a timely answer. */
+const timeoutMs = 2_000;
+/** The storage is pinged at most this often, because each ping is a commit. */
+const reuseMs = 250;
 
-/** Tells whether requests are welcome: whether the storage can be read and written. */
+/** Whether the server is ready for requests: the storage can be read and written. */
 export class Readiness {
   readonly #events: Pick<EventMaintenance, "ping">;
-  #look: { startedMs: number; answer: Promise<void> } | null = null;
+  #ping: { startedMs: number; result: Promise<void> } | null = null;
   #isStopping = false;
 
   constructor(events: Pick<EventMaintenance, "ping">) {
@@ -26,12 +26,12 @@ export class Readiness {
 
   /** Throws `storage-unavailable`, with the reason. */
   async checkStorage(): Promise<void> {
-    const { promise: late, reject } = Promise.withResolvers<never>();
+    const { promise: timeout, reject } = Promise.withResolvers<never>();
     const timer = setTimeout(() => {
-      reject(notReady(`The database did not respond within ${answerMs / 1_000} seconds.`));
-    }, answerMs);
+      reject(notReady(`The database did not respond within ${timeoutMs / 1_000} seconds.`));
+    }, timeoutMs);
     try {
-      await Promise.race([this.#ask(), late]);
+      await Promise.race([this.#sharedPing(), timeout]);
     } catch (error) {
       if (error instanceof ProblemError && error.code === "storage-damaged") {
         throw problem("storage-unavailable", { detail: "The database is damaged. See the server's log." });
@@ -45,28 +45,27 @@ export class Readiness {
     }
   }
 
-  /** From now on the server is not ready. */
+  /** Makes the server not ready from now on. */
   stop(): void {
     this.#isStopping = true;
   }
 
-  /** One look at a time: what does not answer is not asked again and again. */
-  #ask(): Promise<void> {
-    const look = this.#look;
-    if (look) return look.answer;
-    const started = { startedMs: performance.now(), answer: this.#events.ping() };
-    this.#look = started;
-    const isOver = () => {
-      const restMs = started.startedMs + freshMs - performance.now();
+  /** Callers share one ping at a time, so a storage that doesn't respond is not pinged again and again. */
+  #sharedPing(): Promise<void> {
+    if (this.#ping) return this.#ping.result;
+    const started = { startedMs: performance.now(), result: this.#events.ping() };
+    this.#ping = started;
+    const expire = () => {
+      const remainingMs = started.startedMs + reuseMs - performance.now();
       setTimeout(
         () => {
-          this.#look = null;
+          this.#ping = null;
         },
-        Math.max(restMs, 0),
+        Math.max(remainingMs, 0),
       ).unref();
     };
-    started.answer.then(isOver, isOver);
-    return started.answer;
+    started.result.then(expire, expire);
+    return started.result;
   }
 }
 

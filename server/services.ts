@@ -14,10 +14,10 @@ import type { Send } from "./notifications/delivery-worker.ts";
 import type { Readiness } from "./readiness.ts";
 import type { Store } from "./storage/store.ts";
 
-/** What the routes share, wired up in `main.ts`. */
+/** Services that routes share, wired up in `main.ts`. */
 export type Services = {
   config: Config;
-  /** The public address, without a trailing slash. */
+  /** Public address, without a trailing slash. */
   baseUrl: string;
   failures: FailureLog;
   readiness: Readiness;
@@ -34,6 +34,6 @@ export type Services = {
   worker: BackgroundWorker;
   transports: { browser: Send; email?: Send | undefined };
   vapidPublicKey: string;
-  /** Ends a request's connection where nothing moves on it for so many seconds; 0 never does. */
+  /** Closes a request's connection after this many idle seconds. 0 disables the timeout. */
   setRequestTimeout: (request: Request, seconds: number) => void;
 };

@@ -6,7 +6,6 @@ import { version } from "./version.ts";
 
 const Ok = z.object({ ok: z.literal(true) });
 
-/** Whether the service is there and well, and the description of its API. */
 export function addStatusRoutes(routes: Routes, { readiness }: Services): void {
   routes.add(
     {
@@ -37,7 +36,7 @@ export function addStatusRoutes(routes: Routes, { readiness }: Services): void {
     },
   );
 
-  // Made when it is first asked for: it takes the time of a thousand events, and anybody may ask.
+  // Generated on first use: it takes as long as recording a thousand events, and anyone can request it.
   let description: string | undefined;
   routes.app.get("/openapi.json", ({ req }) => {
     description ??= JSON.stringify(describeApi(routes));
@@ -45,7 +44,7 @@ export function addStatusRoutes(routes: Routes, { readiness }: Services): void {
   });
 }
 
-/** The API's description, as OpenAPI 3.1. */
+/** Returns the OpenAPI 3.1 description. */
 function describeApi(routes: Routes) {
   return routes.app.getOpenAPI31Document({
     openapi: "3.1.0",

@@ -1,9 +1,12 @@
-/** How long a piece of work may hold its thread until all else has its turn. An event that comes meanwhile waits for several of them. */
+/** How long one task may hold its thread before others get a turn. A new event may wait for several such turns. */
 const turnMs = 3;
 
 const waiting: (() => void)[] = [];
 
-/** Cuts long work into short turns, so that whatever else the thread has to do is done in between, however much such work there is. */
+/**
+ * Splits long work into short turns. Between two turns, the thread does everything else, however many tasks are in
+ * progress.
+ */
 export class Turns {
   #endsAt = performance.now() + turnMs;
 
@@ -11,7 +14,7 @@ export class Turns {
     return performance.now() >= this.#endsAt;
   }
 
-  /** Resolves at once, or where the turn is over, after others had theirs. */
+  /** Resolves at once if the turn isn't over, otherwise when others had theirs. */
   async next(): Promise<void> {
     if (!this.isOver) return;
     await nextTurn();
@@ -19,15 +22,15 @@ export class Turns {
   }
 }
 
-/** Resolves after sockets and timers were looked after. Of all that wait here, one goes on each time. */
+/** Resolves after sockets and timers were handled. Of all waiting tasks, one continues each time. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
     waiting.push(resolve);
-    if (waiting.length === 1) setImmediate(letNextGoOn);
+    if (waiting.length === 1) setImmediate(resumeNext);
   });
 }
 
-function letNextGoOn(): void {
+function resumeNext(): void {
   waiting.shift()!();
-  if (waiting.length > 0) setImmediate(letNextGoOn);
+  if (waiting.length > 0) setImmediate(resumeNext);
 }

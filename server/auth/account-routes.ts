@@ -19,8 +19,8 @@ type Deps = {
   baseUrl: string;
   passwords: PasswordHashing;
   transports: { email?: unknown };
-  /** Looks at once whose live streams end. */
-  streamAuthorizer: { look: () => Promise<void> };
+  /** Ends the live streams of ended sessions at once. */
+  streamAuthorizer: { check: () => Promise<void> };
   vapidPublicKey: string;
 };
 
@@ -77,7 +77,7 @@ export function addAccountRoutes(routes: Routes, deps: Deps): void {
     },
     async ({ request, body }) => {
       const { project, secret } = await claimSetup(control, body.token, body, passwords);
-      const signedIn = await callAuth(() =>
+      const signInResponse = await callAuth(() =>
         auth.api.signInEmail({
           body: { email: body.email, password: body.password },
           headers: request.headers,
@@ -85,7 +85,7 @@ export function addAccountRoutes(routes: Routes, deps: Deps): void {
         }),
       );
       const headers = new Headers();
-      for (const cookie of signedIn.headers.getSetCookie()) headers.append("set-cookie", cookie);
+      for (const cookie of signInResponse.headers.getSetCookie()) headers.append("set-cookie", cookie);
       return Response.json({ ok: true, project, secret } satisfies typeof SetupAnswer._output, {
         status: 201,
         headers,
@@ -93,10 +93,11 @@ export function addAccountRoutes(routes: Routes, deps: Deps): void {
     },
   );
 
-  // Sign-in, sign-out, the password and sessions are better-auth's own (https://www.better-auth.com/docs/basic-usage). Of its other
-  // pages nothing is used here, and some take what our own limits do not allow.
+  // Sign-in, sign-out, passwords and sessions are handled by better-auth
+  // (https://www.better-auth.com/docs/basic-usage). Its other routes are not used, and some accept what our limits
+  // forbid.
   for (const path of ["get-session", "list-sessions"]) {
-    routes.app.get(`/api/auth/${path}`, ({ req }) => handled(req.raw));
+    routes.app.get(`/api/auth/${path}`, ({ req }) => callHandler(req.raw));
   }
   for (const path of [
     "sign-in/email",
@@ -109,13 +110,13 @@ export function addAccountRoutes(routes: Routes, deps: Deps): void {
     routes.app.post(`/api/auth/${path}`, async ({ req }) => {
       const body = await readBytes(req.raw, limits.requestBytes);
       const request = new Request(req.raw, { body: new Uint8Array(body) });
-      const response = await handled(request);
-      await streamAuthorizer.look();
+      const response = await callHandler(request);
+      await streamAuthorizer.check();
       return response;
     });
   }
 
-  async function handled(request: Request): Promise<Response> {
+  async function callHandler(request: Request): Promise<Response> {
     const response = await callAuth(() => auth.handler(request));
     if (response.ok) return response;
     const answer = problemOf(request, response, await response.text()).toResponse();
@@ -124,7 +125,7 @@ export function addAccountRoutes(routes: Routes, deps: Deps): void {
   }
 }
 
-/** What better-auth rejected, as a problem. */
+/** Turns an error response of better-auth into a problem. */
 function problemOf(request: Request, { status, headers }: Response, text: string): ProblemError {
   const isSignIn = new URL(request.url).pathname.endsWith("/sign-in/email");
   switch (status) {
@@ -146,13 +147,13 @@ function problemOf(request: Request, { status, headers }: Response, text: string
   return problem("account-request-invalid", { detail: sentenceOf(text) });
 }
 
-/** better-auth says what is wrong as `{ "message": … }`, mostly without a full stop. */
+/** better-auth's errors are `{ "message": … }`, mostly without a full stop. */
 function sentenceOf(text: string): string {
   try {
     const { message } = JSON.parse(text) as { message?: unknown };
     if (typeof message === "string" && message !== "") return `${message.replace(/[.!]$/, "")}.`;
   } catch {
-    // It said nothing.
+    // There is no message.
   }
   return "The request is incomplete or invalid. See /openapi.json.";
 }

@@ -6,37 +6,37 @@ import { hashOf, isSecret } from "./key-secret.ts";
 
 export type KnownKey = { keyId: string; projectId: number; knownChannelsOnly: boolean };
 
-/** How long a key is trusted without another look at the database; a command or another node may have revoked it. */
-const trustMs = 1_000;
-/** From this age on the next look is under way while requests go on, so that those of a busy key never wait for it. */
-const freshMs = 500;
-/** `lastUsedAt` is written this often at most. */
-const noteUseMs = 60_000;
+/** How long a key is valid without checking the database again. A command or another node may revoke it. */
+const maxAgeMs = 1_000;
+/** From this age on, a key is checked in the background, so that requests with a busy key never wait. */
+const refreshAgeMs = 500;
+/** `lastUsedAt` is updated at most this often. */
+const recordUseMs = 60_000;
 const keysMax = 10_000;
 
-type Entry = KnownKey & { checkedAtMs: number; usedAtMs: number; notedAtMs: number };
+type Entry = KnownKey & { checkedAtMs: number; usedAtMs: number; recordedAtMs: number };
 
-/** Tells whose key a request carries; keys in use are held in memory. */
+/** Identifies the API key of a request. Keys in use are cached. */
 export class ApiKeyCache {
   readonly #control: Kysely<ControlTables>;
-  /** By the key itself: a hash for each event would cost more than all the rest of this file. */
+  /** Keyed by the secret itself: hashing it for each event would cost more than everything else here. */
   readonly #entries = new LRUCache<string, Entry>({ max: keysMax });
-  /** However many requests carry a key, they share one look. */
-  readonly #looks = new Map<string, { startedMs: number; entry: Promise<Entry> }>();
-  /** Counts what made keys invalid here, so that a look from before it is not kept. */
-  #forgotten = 0;
-  readonly #noting: Timer;
+  /** Requests with the same key share one lookup. */
+  readonly #lookups = new Map<string, { startedMs: number; entry: Promise<Entry> }>();
+  /** Number of invalidations. A lookup that started before the last one is not cached. */
+  #invalidations = 0;
+  readonly #timer: Timer;
   readonly #onError: (error: unknown) => void;
 
   constructor(control: Kysely<ControlTables>, onError: (error: unknown) => void) {
     this.#control = control;
     this.#onError = onError;
-    this.#noting = setInterval(() => this.#noteUse().catch(onError), noteUseMs);
-    this.#noting.unref();
+    this.#timer = setInterval(() => this.#recordUse().catch(onError), recordUseMs);
+    this.#timer.unref();
   }
 
   /**
-   * The key of a request; at once where it was seen within the last second.
+   * Identifies the key of a request, synchronously if it was checked within the last second.
    *
    * Throws `key-missing` and `key-invalid`.
    */
@@ -49,44 +49,44 @@ export class ApiKeyCache {
     }
     const now = Date.now();
     const entry = this.#entries.get(secret);
-    if (!entry || now - entry.checkedAtMs >= trustMs) return this.#look(secret, now);
+    if (!entry || now - entry.checkedAtMs >= maxAgeMs) return this.#lookUp(secret, now);
     entry.usedAtMs = now;
-    // What this look meets, the next request meets that has to wait for one.
-    if (now - entry.checkedAtMs >= freshMs) this.#look(secret, now).catch(() => {});
+    // If this lookup fails, the next request that has to wait for one gets the error.
+    if (now - entry.checkedAtMs >= refreshAgeMs) this.#lookUp(secret, now).catch(() => {});
     return entry;
   }
 
-  /** Makes a revoked key invalid at once. */
-  forget(id: string): void {
-    this.#forgotten++;
-    this.#looks.clear();
+  /** Makes a revocation effective at once. */
+  invalidateKey(id: string): void {
+    this.#invalidations++;
+    this.#lookups.clear();
     for (const [secret, entry] of this.#entries) if (entry.keyId === id) this.#entries.delete(secret);
   }
 
-  /** Makes a change of a project's settings, or that it was deleted, known at once. */
-  forgetProject(projectId: number): void {
-    this.#forgotten++;
-    this.#looks.clear();
+  /** Makes a change or the deletion of a project effective at once. */
+  invalidateProject(projectId: number): void {
+    this.#invalidations++;
+    this.#lookups.clear();
     for (const [secret, entry] of this.#entries) {
       if (entry.projectId === projectId) this.#entries.delete(secret);
     }
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#noting);
-    await this.#noteUse().catch(this.#onError);
+    clearInterval(this.#timer);
+    await this.#recordUse().catch(this.#onError);
   }
 
-  #look(secret: string, now: number): Promise<KnownKey> {
-    const known = this.#looks.get(secret);
-    if (known && now - known.startedMs < trustMs) return known.entry;
-    const look = { startedMs: now, entry: this.#read(secret, now) };
-    this.#looks.set(secret, look);
-    const isOver = () => {
-      if (this.#looks.get(secret) === look) this.#looks.delete(secret);
+  #lookUp(secret: string, now: number): Promise<KnownKey> {
+    const current = this.#lookups.get(secret);
+    if (current && now - current.startedMs < maxAgeMs) return current.entry;
+    const lookup = { startedMs: now, entry: this.#read(secret, now) };
+    this.#lookups.set(secret, lookup);
+    const remove = () => {
+      if (this.#lookups.get(secret) === lookup) this.#lookups.delete(secret);
     };
-    look.entry.then(isOver, isOver);
-    return look.entry;
+    lookup.entry.then(remove, remove);
+    return lookup.entry;
   }
 
   async #read(secret: string, now: number): Promise<Entry> {
@@ -95,7 +95,7 @@ export class ApiKeyCache {
         detail: "This is not a Tidings API key: a character is missing or mistyped.",
       });
     }
-    const forgotten = this.#forgotten;
+    const invalidations = this.#invalidations;
     const row = await this.#control
       .selectFrom("keys")
       .innerJoin("projects", "projects.id", "keys.projectId")
@@ -108,39 +108,39 @@ export class ApiKeyCache {
         detail: row ? "This API key was revoked." : "Unknown API key.",
       });
     }
-    const notedAtMs = this.#entries.get(secret)?.notedAtMs ?? row.lastUsedAt ?? 0;
+    const recordedAtMs = this.#entries.get(secret)?.recordedAtMs ?? row.lastUsedAt ?? 0;
     const entry = {
       keyId: row.id,
       projectId: row.projectId,
       knownChannelsOnly: row.knownChannelsOnly === 1,
       checkedAtMs: now,
       usedAtMs: now,
-      notedAtMs,
+      recordedAtMs,
     };
-    if (forgotten === this.#forgotten) this.#entries.set(secret, entry);
-    if (notedAtMs === 0) this.#noteUse().catch(this.#onError);
+    if (invalidations === this.#invalidations) this.#entries.set(secret, entry);
+    if (recordedAtMs === 0) this.#recordUse().catch(this.#onError);
     return entry;
   }
 
-  async #noteUse(): Promise<void> {
+  async #recordUse(): Promise<void> {
     for (const entry of this.#entries.values()) {
-      if (entry.usedAtMs - entry.notedAtMs < noteUseMs && entry.notedAtMs !== 0) continue;
-      entry.notedAtMs = entry.usedAtMs;
+      if (entry.usedAtMs - entry.recordedAtMs < recordUseMs && entry.recordedAtMs !== 0) continue;
+      entry.recordedAtMs = entry.usedAtMs;
       await this.#control
         .updateTable("keys")
         .set({ lastUsedAt: entry.usedAtMs })
         .where("id", "=", entry.keyId)
-        // Another node may have noted a later use.
+        // Another node may have recorded a later use.
         .where((eb) => eb.or([eb("lastUsedAt", "is", null), eb("lastUsedAt", "<", entry.usedAtMs)]))
         .execute();
     }
   }
 }
 
-/** The key that a request carries in `x-api-key` or as a bearer token (RFC 6750), or null. */
+/** The API key in `x-api-key` or in a bearer token (RFC 6750), or null. */
 export function secretOf(headers: Headers): string | null {
-  const own = headers.get("x-api-key");
-  if (own !== null) return own;
+  const apiKey = headers.get("x-api-key");
+  if (apiKey !== null) return apiKey;
   const authorization = headers.get("authorization");
   if (authorization === null) return null;
   return /^bearer +(\S+)$/i.exec(authorization)?.[1] ?? null;

@@ -9,12 +9,12 @@ import type { ControlTables } from "../storage/control-tables.ts";
 import type { PasswordHashing } from "./passwords.ts";
 import { RateLimits } from "./rate-limits.ts";
 
-/** The header in which `main.ts` tells the address that a request really came from, for the limits on signing in. */
+/** Header that `main.ts` sets to the client's real address, for the rate limits on signing in. */
 export const clientAddressHeader = "x-tidings-client-address";
 
 const daySeconds = 24 * 60 * 60;
 
-/** People's accounts and sessions: better-auth on our tables. Accounts are made by `create-account.ts` alone. */
+/** Accounts and sessions: better-auth on our tables. Only `create-account.ts` creates accounts. */
 export function createAuth(
   control: Kysely<ControlTables>,
   {
@@ -26,7 +26,8 @@ export function createAuth(
 ) {
   const isSecure = baseUrl.startsWith("https:");
   return betterAuth({
-    // Whatever the engine is, our tables hold moments as texts and booleans as numbers: that is what this type stands for.
+    // Not the real engine: with this type, better-auth stores timestamps as texts and booleans as numbers, as our
+    // tables do.
     database: { db: control as unknown as Kysely<unknown>, type: "sqlite", transaction: true },
     secret,
     baseURL: baseUrl,
@@ -54,11 +55,11 @@ export function createAuth(
       customRules: { "/sign-in/email": { window: 60, max: 20 } },
     },
     advanced: {
-      // The tables are ours, and made by our migrations.
+      // Our migrations create the tables.
       database: { validateSchema: false },
       cookiePrefix: "tidings",
       useSecureCookies: isSecure,
-      // Said outright, since better-auth leaves the checks out where NODE_ENV is "test".
+      // Explicit, because better-auth skips these checks if NODE_ENV is "test".
       disableCSRFCheck: false,
       disableOriginCheck: false,
       ipAddress: { ipAddressHeaders: [clientAddressHeader] },
@@ -80,21 +81,21 @@ export type { Auth };
 
 export type Session = { id: string; account: Account };
 
-/** The session that a request's cookie names, or null. Throws `storage-unavailable`. */
+/** The session of a request's cookie, or null. Throws `storage-unavailable`. */
 export async function sessionOf(auth: Auth, headers: Headers): Promise<Session | null> {
   if (!headers.get("cookie")?.includes("tidings")) return null;
-  const found = await callAuth(() => auth.api.getSession({ headers }));
-  if (!found) return null;
-  const { id, name, email } = found.user;
-  return { id: found.session.id, account: { id, name, email } };
+  const result = await callAuth(() => auth.api.getSession({ headers }));
+  if (!result) return null;
+  const { id, name, email } = result.user;
+  return { id: result.session.id, account: { id, name, email } };
 }
 
-/** What better-auth logged while it was called. */
+/** The problem that better-auth logged during a call. */
 const calls = new AsyncLocalStorage<{ problem?: ProblemError }>();
 
 /**
- * Calls better-auth. It says of a storage that does not answer that the server failed, or that nobody is signed in; this throws the
- * storage's own problem instead.
+ * Calls better-auth. If the storage is unavailable, better-auth reports an internal error or that nobody is signed in;
+ * this throws the storage's problem instead.
  */
 export async function callAuth<Result>(work: () => Promise<Result>): Promise<Result> {
   const call: { problem?: ProblemError } = {};

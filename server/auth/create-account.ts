@@ -10,10 +10,10 @@ export type NewAccount = { email: string; password: string; name?: string | unde
 export type CreatedAccount = { id: string; firstProject: { id: number; project: Project } | null };
 
 /**
- * Makes an account in an open transaction, with the destinations that every account has. The first account of an
- * installation is its owner and gets the project "Default"; later ones join the project that is given.
+ * Creates an account, with its default destinations, in an open transaction. The first account owns the installation
+ * and gets the project "Default"; later ones join `projectToJoin`.
  *
- * @param passwordHash - of `PasswordHashing.hash`; it takes a while and is made before the transaction
+ * @param passwordHash - from `PasswordHashing.hash`; computed before the transaction, because it takes a while
  *
  * Throws `account-exists`.
  */
@@ -21,17 +21,17 @@ export async function createAccount(
   transaction: Transaction<ControlTables>,
   { email, name }: NewAccount,
   passwordHash: string,
-  joins: { id: number } | null,
+  projectToJoin: { id: number } | null,
 ): Promise<CreatedAccount> {
   const address = email.toLowerCase();
   await withLock(transaction, "createAccount");
   const isFirst = !(await hasAccounts(transaction));
-  const taken = await transaction
+  const existing = await transaction
     .selectFrom("accounts")
     .select("id")
     .where("email", "=", address)
     .executeTakeFirst();
-  if (taken)
+  if (existing)
     throw problem("account-exists", {
       detail: `An account with the email address ${address} already exists.`,
     });
@@ -51,7 +51,7 @@ export async function createAccount(
       updatedAt: now,
     })
     .execute();
-  // A password is better-auth's provider "credential", whose account id is the account's own.
+  // For passwords, better-auth's provider is "credential", and the provider's account ID is our own.
   await transaction
     .insertInto("credentials")
     .values({
@@ -79,7 +79,7 @@ export async function createAccount(
       })),
     )
     .execute();
-  if (joins) await addMember(transaction, joins.id, id, "member");
+  if (projectToJoin) await addMember(transaction, projectToJoin.id, id, "member");
   return { id, firstProject: isFirst ? await createProject(transaction, "Default", id) : null };
 }
 

@@ -57,7 +57,7 @@ export function addKeyRoutes(
     },
     async ({ projectId, parameter }) => {
       const key = await revokeKey(store.control, projectId, parameter("id"));
-      keys.forget(key.id);
+      keys.invalidateKey(key.id);
       streams.disconnectKey(key.id);
       return { ok: true, key };
     },

@@ -1,39 +1,39 @@
 /**
- * The text of an API key: `tdg_sk_`, 30 random characters of base62, and 6 that are the CRC32 of all before them, so that
- * secret scanners recognise a key and a mistyped one is told apart without the database.
+ * An API key is `tdg_sk_`, 30 random base62 characters, and 6 characters with the CRC32 of everything before, so that
+ * secret scanners recognize keys and typos are detected without the database.
  */
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const randomCharacters = 30;
-const checkCharacters = 6;
-const form = /^tdg_sk_[0-9A-Za-z]{36}$/;
+const checksumCharacters = 6;
+const format = /^tdg_sk_[0-9A-Za-z]{36}$/;
 
-export function makeSecret(): string {
+export function createSecret(): string {
   let text = "tdg_sk_";
   while (text.length < "tdg_sk_".length + randomCharacters) {
-    // Of 256 values, 248 fall evenly on 62 characters; the rest are drawn again.
+    // 248 of the 256 byte values map evenly to 62 characters. The others are skipped.
     for (const byte of crypto.getRandomValues(new Uint8Array(randomCharacters))) {
       if (byte < 248 && text.length < "tdg_sk_".length + randomCharacters) text += alphabet[byte % 62];
     }
   }
-  return text + checkOf(text);
+  return text + checksumOf(text);
 }
 
-/** Whether a text has the form and the check characters of a key. */
+/** Whether a text has the format and the checksum of a key. */
 export function isSecret(text: string): boolean {
-  return form.test(text) && text.endsWith(checkOf(text.slice(0, -checkCharacters)));
+  return format.test(text) && text.endsWith(checksumOf(text.slice(0, -checksumCharacters)));
 }
 
-/** What is stored of a key: its SHA-256, in hexadecimal. 30 random characters need no salt and no slow hash. */
+/** The stored hash of a key: SHA-256 in hexadecimal. 30 random characters need neither salt nor a slow hash. */
 export function hashOf(secret: string): string {
   return new Bun.CryptoHasher("sha256").update(secret).digest("hex");
 }
 
-function checkOf(text: string): string {
+function checksumOf(text: string): string {
   let rest = Bun.hash.crc32(text);
-  let check = "";
-  while (check.length < checkCharacters) {
-    check = alphabet[rest % 62] + check;
+  let checksum = "";
+  while (checksum.length < checksumCharacters) {
+    checksum = alphabet[rest % 62] + checksum;
     rest = Math.floor(rest / 62);
   }
-  return check;
+  return checksum;
 }

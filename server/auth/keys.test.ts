@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { scenarios } from "../testing/scenarios.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
 import type { Key } from "../wire/key.ts";
-import { hashOf, isSecret, makeSecret } from "./key-secret.ts";
+import { createSecret, hashOf, isSecret } from "./key-secret.ts";
 
 let app: TestApp;
 let session: Record<string, string>;
@@ -26,9 +26,9 @@ async function call<Answer>(method: string, path: string, body?: unknown): Promi
 const create = (name: string) => call<{ key: Key; secret: string }>("POST", "/api/keys", { name });
 const list = async () => (await call<{ keys: Key[] }>("GET", "/api/keys")).keys;
 
-describe("the text of a key", () => {
-  test("has a form that scanners know, and is never the same twice", () => {
-    const secrets = Array.from({ length: 2_000 }, makeSecret);
+describe("the secret of a key", () => {
+  test("has a recognizable format and is unique", () => {
+    const secrets = Array.from({ length: 2_000 }, createSecret);
     for (const secret of secrets) {
       expect(secret).toMatch(/^tdg_sk_[0-9A-Za-z]{36}$/);
       expect(isSecret(secret)).toBe(true);
@@ -36,11 +36,11 @@ describe("the text of a key", () => {
     expect(new Set(secrets).size).toBe(secrets.length);
   });
 
-  test("tells a mistyped, swapped or missing character without the database", () => {
+  test("detects mistyped, swapped and missing characters without the database", () => {
     const at = fc.integer({ min: "tdg_sk_".length, max: "tdg_sk_".length + 35 });
     fc.assert(
       fc.property(at, at, fc.constantFrom(..."0Aa9Zz"), (i, j, other) => {
-        const secret = makeSecret();
+        const secret = createSecret();
         const mistyped = secret.slice(0, i) + other + secret.slice(i + 1);
         const characters = [...secret];
         [characters[i], characters[j]] = [characters[j]!, characters[i]!];
@@ -54,13 +54,13 @@ describe("the text of a key", () => {
 
   test("ends with the CRC32 of the rest, in base62", () => {
     const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-    const secret = makeSecret();
+    const secret = createSecret();
     const value = [...secret.slice(-6)].reduce((sum, character) => sum * 62 + alphabet.indexOf(character), 0);
     expect(value).toBe(Bun.hash.crc32(secret.slice(0, -6)));
   });
 });
 
-test("a key is shown once, and listed by its ending", async () => {
+test("a key is returned once, and listed by its ending", async () => {
   const { key, secret } = await create("Production");
   expect(isSecret(secret)).toBe(true);
   expect(key).toEqual({
@@ -79,7 +79,7 @@ test("a key is shown once, and listed by its ending", async () => {
   expect(listed).not.toContain(hashOf(secret));
 });
 
-test("its first use is noted", async () => {
+test("the first use is recorded", async () => {
   const { key, secret } = await create("Used");
   const before = Date.now();
   expect((await app.post({ channel: "a", name: "b" }, secret)).status).toBe(201);
@@ -91,7 +91,7 @@ test("its first use is noted", async () => {
   expect(Date.parse(used!.lastUsedAt!)).toBeWithin(before - 1, Date.now() + 1);
 });
 
-test("a revoked key is listed with its moment, and stays revoked", async () => {
+test("a revoked key is listed with its revocation time, and stays revoked", async () => {
   const { key, secret } = await create("Old");
   const revoked = (await call<{ key: Key }>("DELETE", `/api/keys/${key.id}`)).key;
   expect(revoked.revokedAt).toBeString();
@@ -101,12 +101,12 @@ test("a revoked key is listed with its moment, and stays revoked", async () => {
     expect((await app.request(path, {}, secret)).status).toBe(401);
 });
 
-test("a key that another process makes works at once", async () => {
+test("a key created by another process works at once", async () => {
   const { secret } = await app.another("Beside", "beside@example.com");
   expect((await app.post({ channel: "a", name: "b" }, secret)).status).toBe(201);
 });
 
-describe("a key is not made", () => {
+describe("a key is not created", () => {
   scenarios(
     () => app,
     [{ name: "with a key", path: "/api/keys", body: { name: "x" }, status: 403, says: ["key-insufficient"] }],

@@ -2,15 +2,15 @@ import type { Kysely, Selectable, Transaction } from "kysely";
 import { problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Key } from "../wire/key.ts";
-import { hashOf, makeSecret } from "./key-secret.ts";
+import { createSecret, hashOf } from "./key-secret.ts";
 
-/** Makes a key; the secret is in the answer and nowhere else. */
+/** Creates a key. Only the return value contains the secret. */
 export async function createKey(
   control: Kysely<ControlTables> | Transaction<ControlTables>,
   projectId: number,
   name: string,
 ): Promise<{ key: Key; secret: string }> {
-  const secret = makeSecret();
+  const secret = createSecret();
   const row = {
     id: Bun.randomUUIDv7(),
     projectId,
@@ -26,7 +26,7 @@ export async function createKey(
   return { key: keyOf(row), secret };
 }
 
-/** A project's keys, newest first, revoked ones too. */
+/** A project's keys, newest first, including revoked ones. */
 export async function listKeys(control: Kysely<ControlTables>, projectId: number): Promise<Key[]> {
   const rows = await control
     .selectFrom("keys")
@@ -38,7 +38,7 @@ export async function listKeys(control: Kysely<ControlTables>, projectId: number
   return rows.map(keyOf);
 }
 
-/** Revokes a key for good. Throws `key-unknown`. */
+/** Revokes a key permanently. Throws `key-unknown`. */
 export async function revokeKey(control: Kysely<ControlTables>, projectId: number, id: string): Promise<Key> {
   const row = await control
     .updateTable("keys")

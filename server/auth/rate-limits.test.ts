@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { RateLimits } from "./rate-limits.ts";
 
-test("each key has its own count, and a window ends a while after its first request", async () => {
+test("each key has its own count, in a window that starts with its first request", async () => {
   let now = 1_000;
   const limits = new RateLimits(() => now);
   const rule = { window: 60, max: 2 };
@@ -14,7 +14,7 @@ test("each key has its own count, and a window ends a while after its first requ
   expect(await limits.consume("a", rule)).toEqual({ allowed: true, retryAfter: null });
 });
 
-test("thousands of other keys do not make it forget one", async () => {
+test("a key is remembered among thousands of others", async () => {
   const limits = new RateLimits(() => 0);
   const rule = { window: 60, max: 1 };
   await limits.consume("guarded", rule);

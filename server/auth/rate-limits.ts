@@ -4,8 +4,8 @@ type Window = { count: number; endsAtMs: number };
 const windowsMax = 10_000;
 
 /**
- * Counts requests by address and path, in windows that start with the first one: better-auth's own memory is shared by all
- * of a process, and its windows end only where nobody asks for as long as one lasts.
+ * Counts requests by address and path, in windows that start with the first request. better-auth's own memory is shared
+ * by the whole process, and its windows never end while requests continue.
  */
 export class RateLimits {
   readonly #windows = new Map<string, Window>();
@@ -20,18 +20,18 @@ export class RateLimits {
     { window, max }: Rule,
   ): Promise<{ allowed: boolean; retryAfter: number | null }> {
     const now = this.#now();
-    const known = this.#windows.get(key);
-    if (known && now < known.endsAtMs) {
-      known.count++;
-      const allowed = known.count <= max;
-      return { allowed, retryAfter: allowed ? null : Math.ceil((known.endsAtMs - now) / 1_000) };
+    const current = this.#windows.get(key);
+    if (current && now < current.endsAtMs) {
+      current.count++;
+      const allowed = current.count <= max;
+      return { allowed, retryAfter: allowed ? null : Math.ceil((current.endsAtMs - now) / 1_000) };
     }
-    if (this.#windows.size >= windowsMax) this.#forgetEnded(now);
+    if (this.#windows.size >= windowsMax) this.#removeExpired(now);
     this.#windows.set(key, { count: 1, endsAtMs: now + window * 1_000 });
     return { allowed: true, retryAfter: null };
   }
 
-  #forgetEnded(now: number): void {
+  #removeExpired(now: number): void {
     for (const [key, { endsAtMs }] of this.#windows) if (endsAtMs <= now) this.#windows.delete(key);
     if (this.#windows.size >= windowsMax) this.#windows.clear();
   }

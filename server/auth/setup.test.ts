@@ -34,7 +34,7 @@ function claim(change: object = {}): Promise<Response> {
 const get = async <Answer = object>(path: string, headers: Record<string, string> = {}) =>
   (await (await fetch(running.address + path, { headers })).json()) as Answer;
 
-test("the first run makes an owner, a project and a key, signs in and closes the door", async () => {
+test("setup creates an owner, a project and a key, signs in, and can't be repeated", async () => {
   expect(await get("/api/setup")).toEqual({ ok: true, needed: true });
   const response = await claim();
   expect(response.status).toBe(201);
@@ -55,7 +55,7 @@ test("the first run makes an owner, a project and a key, signs in and closes the
   expect(await again.text()).toContain("setup-closed");
 });
 
-test("100 claims at the same moment make one owner", async () => {
+test("100 concurrent claims create one owner", async () => {
   const responses = await Promise.all(
     Array.from({ length: 100 }, (_, n) => claim({ email: `owner${n}@example.com` })),
   );

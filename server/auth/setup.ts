@@ -8,25 +8,25 @@ import { createKey } from "./keys.ts";
 import type { PasswordHashing } from "./passwords.ts";
 
 const setting = "setupTokens";
-/** Nodes that start together each print a link; one that a process left behind is void at a start after this time. */
-const togetherMs = 10 * 60_000;
+/** Tokens older than this are void at the next start. Nodes that start together each print a link. */
+const startWindowMs = 10 * 60_000;
 
 type Token = { hash: string; madeAt: number };
 
 export type OpenSetup = {
   token: string;
-  /** Makes the token void, as the process that printed it ends. */
+  /** Voids the token when the process that printed it ends. */
   close: () => Promise<void>;
 };
 
-/** Makes a one-time token for a set-up link; that of an earlier start is void. Null once an account exists. */
+/** Creates a one-time token for a setup link, and voids those of earlier starts. Null if an account exists. */
 export async function openSetup(control: Kysely<ControlTables>): Promise<OpenSetup | null> {
   if (await hasAccounts(control)) return null;
   const token = Buffer.from(crypto.getRandomValues(new Uint8Array(24))).toString("base64url");
   const hash = hashOf(token);
   const now = Date.now();
   await changeTokens(control, (tokens) => [
-    ...tokens.filter(({ madeAt }) => madeAt > now - togetherMs),
+    ...tokens.filter(({ madeAt }) => madeAt > now - startWindowMs),
     { hash, madeAt: now },
   ]);
   return {
@@ -61,8 +61,8 @@ async function readTokens(control: Kysely<ControlTables>): Promise<Token[]> {
 }
 
 /**
- * Makes the owner's account, the project "Default" and its first key, all or nothing. Of claims at the same moment one
- * comes through.
+ * Creates the owner's account, the project "Default" and its first key in one transaction. Of concurrent claims, one
+ * succeeds.
  *
  * Throws `setup-closed` and `setup-token-invalid`.
  */
@@ -90,7 +90,7 @@ async function checkToken(control: Kysely<ControlTables>, token: string): Promis
     throw problem("setup-closed", { detail: "This installation already has an owner. Sign in instead." });
   }
   const hash = hashOf(token);
-  if (!(await readTokens(control)).some((known) => known.hash === hash)) {
+  if (!(await readTokens(control)).some((stored) => stored.hash === hash)) {
     throw problem("setup-token-invalid", {
       detail: "This setup link is out of date. Use the link that the server printed at its last start.",
     });

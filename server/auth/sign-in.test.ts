@@ -19,7 +19,7 @@ const signIn = (body: object, headers?: Record<string, string>) =>
   post("/api/auth/sign-in/email", body, headers);
 const me = async (cookie: string) => (await fetch(`${app.address}/api/me`, { headers: { cookie } })).status;
 
-test("signing in gives a cookie that scripts can't read, and signing out ends it on the server", async () => {
+test("signing in sets an HttpOnly cookie, and signing out ends the session on the server", async () => {
   const response = await signIn({ email: app.owner, password: testPassword });
   expect(response.status).toBe(200);
   const cookies = response.headers.getSetCookie();
@@ -30,11 +30,11 @@ test("signing in gives a cookie that scripts can't read, and signing out ends it
   const cookie = cookies.map((text) => text.split(";")[0]).join("; ");
   expect(await me(cookie)).toBe(200);
   expect((await post("/api/auth/sign-out", {}, { cookie })).status).toBe(200);
-  // The old cookie is worth nothing, also where it is kept.
+  // The old cookie no longer works.
   expect(await me(cookie)).toBe(401);
 });
 
-test("the e-mail address may be in any case", async () => {
+test("the email address is not case-sensitive", async () => {
   expect((await signIn({ email: app.owner.toUpperCase(), password: testPassword })).status).toBe(200);
 });
 
@@ -45,7 +45,7 @@ test("a session survives a restart", async () => {
   expect((await fetch(`${own.address}/api/me`, { headers: { cookie } })).status).toBe(200);
 });
 
-test("the cookie is for https alone where the public address is https", async () => {
+test("the cookie is secure if the public address is https", async () => {
   await using own = await testApp({ url: "https://tidings.example.com" });
   const cookie = await own.signIn();
   expect(cookie).toContain("__Secure-tidings.session_token=");
@@ -53,7 +53,7 @@ test("the cookie is for https alone where the public address is https", async ()
 });
 
 describe("signing in is rejected", () => {
-  test("with a wrong password, and for an unknown address in the same words", async () => {
+  test("with a wrong password, and with the same message for an unknown address", async () => {
     const wrong = await signIn({ email: app.owner, password: "not the password" });
     const unknown = await signIn({ email: "nobody@example.com", password: "not the password" });
     expect([wrong.status, unknown.status]).toEqual([401, 401]);
@@ -74,7 +74,7 @@ describe("signing in is rejected", () => {
     ]);
   });
 
-  test("where a member is missing, or the body is no JSON", async () => {
+  test("if a field is missing or the body isn't JSON", async () => {
     for (const response of [
       await signIn({ email: app.owner }),
       await signIn({ email: 7, password: [] }),
@@ -93,12 +93,12 @@ describe("signing in is rejected", () => {
     }
   });
 
-  test("after 20 attempts within a minute, of one server only", async () => {
+  test("after 20 attempts within a minute, on one server only", async () => {
     await using own = await testApp();
     const attempt = () =>
       fetch(`${own.address}/api/auth/sign-in/email`, {
         method: "POST",
-        // What a client says of its own address counts for nothing.
+        // An address sent by the client is ignored.
         headers: {
           "content-type": "application/json",
           origin: own.address,
@@ -120,7 +120,7 @@ describe("signing in is rejected", () => {
   }, 15_000);
 });
 
-test("of better-auth's pages there are those alone that are used", async () => {
+test("only those of better-auth's routes that we use exist", async () => {
   const cookie = await app.signIn();
   for (const path of ["error?error=x", "ok", "account-info"]) {
     expect((await fetch(`${app.address}/api/auth/${path}`, { headers: { cookie } })).status).toBe(404);
@@ -134,7 +134,7 @@ test("of better-auth's pages there are those alone that are used", async () => {
   }
 });
 
-test("a changed password ends the other sessions, and signs in", async () => {
+test("changing the password ends the other sessions", async () => {
   await using own = await testApp();
   const [cookie, other] = [await own.signIn(), await own.signIn()];
   const change = await fetch(`${own.address}/api/auth/change-password`, {
@@ -151,7 +151,7 @@ test("a changed password ends the other sessions, and signs in", async () => {
   expect(await own.signIn(own.owner, "another long one")).toContain("tidings.session_token");
 });
 
-test("nobody can make an account over HTTP but with the set-up link", async () => {
+test("over HTTP, only the setup link creates an account", async () => {
   const response = await post("/api/auth/sign-up/email", {
     email: "new@example.com",
     password: testPassword,

@@ -1,27 +1,27 @@
 import type { Pause, Removal, Store } from "../storage/store.ts";
 
-/** What long work stands on. */
+/** What background work needs. */
 export type JobContext = {
   store: Store;
-  /** Lets what waits go first, and ends the work when the server stops. */
+  /** Lets waiting requests go first. Throws when the server stops. */
   pause: Pause;
-  /** Told of events that are no more, so that nothing in memory keeps them. */
+  /** Called with the ids of removed events, so that nothing in memory keeps them. */
   onRemoved: (eventIds: string[]) => void;
 };
 
 /**
- * Events that a step removes: their commit, with what is merged of the search index for it, takes some milliseconds, which is what an event
- * that arrives may have to wait.
+ * Events removed in one step. Its commit, including the merging of the search index, takes some milliseconds, for which
+ * new events may have to wait.
  */
 const stepEvents = 50;
 
 /**
- * Removes all events that a removal holds for, oldest first, and gives how many there were.
+ * Removes all events that a removal covers, oldest first, and returns their number.
  *
- * @param onStep - given the ids of what each step removed
+ * @param onStep - called with the ids removed in each step
  */
 export async function removeAll(
-  work: JobContext,
+  context: JobContext,
   removal: Removal,
   jobId?: string,
   onStep?: (ids: string[]) => Promise<void>,
@@ -29,16 +29,16 @@ export async function removeAll(
   let count = 0;
   let from: { fromMs?: number } = {};
   for (;;) {
-    const { ids, lastMs, isLast } = await work.store.events.remove(
+    const { ids, lastMs, isLast } = await context.store.events.remove(
       { ...removal, ...from },
       stepEvents,
       jobId,
     );
-    work.onRemoved(ids);
+    context.onRemoved(ids);
     if (ids.length > 0) await onStep?.(ids);
     count += ids.length;
     if (isLast) return count;
     from = { fromMs: lastMs! };
-    await work.pause();
+    await context.pause();
   }
 }

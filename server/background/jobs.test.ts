@@ -16,7 +16,7 @@ async function jobOf(response: Response): Promise<Job> {
 const post = (app: TestApp, userId: string, count: number) =>
   Promise.all(Array.from({ length: count }, () => app.post({ channel: "c", name: "n", userId })));
 
-/** Starts an erasure that others have to wait for. */
+/** Starts an erasure that other jobs wait for. */
 async function eraseLong(app: TestApp, userId: string): Promise<Response> {
   await post(app, userId, 600);
   const response = await remove(app, `/api/users/${userId}`);
@@ -28,7 +28,7 @@ async function eraseLong(app: TestApp, userId: string): Promise<Response> {
   }
 }
 
-test("what waits is joined rather than done twice, and erasures that wait are finished together", async () => {
+test("a waiting job is joined, and waiting erasures are finished together", async () => {
   await using app = await testApp();
   await post(app, "u1", 3);
   await post(app, "u2", 4);
@@ -47,7 +47,7 @@ test("what waits is joined rather than done twice, and erasures that wait are fi
   expect((await finished(app, long)).receipt!.endedAt < done[0]!.receipt!.endedAt).toBe(true);
 }, 60_000);
 
-test("an erasure that has begun is not joined: what came since then goes too", async () => {
+test("a running erasure is not joined: later events are erased too", async () => {
   await using app = await testApp();
   const long = await eraseLong(app, "u1");
   await post(app, "u1", 2);
@@ -57,7 +57,7 @@ test("an erasure that has begun is not joined: what came since then goes too", a
   expect(await app.list("?userId=u1")).toEqual([]);
 }, 60_000);
 
-test("an erasure does not wait until a channel is deleted", async () => {
+test("an erasure doesn't wait for the deletion of a channel", async () => {
   await using app = await testApp();
   await Promise.all(Array.from({ length: 1_500 }, (_, n) => app.post({ channel: "c", name: `n${n}` })));
   await app.post({ channel: "other", name: "n", userId: "u1" });
@@ -72,7 +72,7 @@ test("an erasure does not wait until a channel is deleted", async () => {
   expect(erased.receipt!.endedAt < deleted.receipt!.endedAt).toBe(true);
 }, 60_000);
 
-test("a job whose events are gone says that it is cleaning, and then leaves what comes anew", async () => {
+test("a job that has removed its events says that it is cleaning, and leaves later events alone", async () => {
   await using app = await testApp();
   await post(app, "u1", 60);
   const { id } = await jobOf(await remove(app, "/api/users/u1"));
@@ -87,7 +87,7 @@ test("a job whose events are gone says that it is cleaning, and then leaves what
   const store = await openTestStore(app.config);
   const { id: projectId } = await store.control.selectFrom("projects").select("id").executeTakeFirstOrThrow();
   await app.post({ channel: "c", name: "anew" });
-  // As a crash leaves it.
+  // The state after a crash.
   const left = {
     id: Bun.randomUUIDv7(),
     projectId,
@@ -106,7 +106,7 @@ test("a job whose events are gone says that it is cleaning, and then leaves what
   expect(await app.list()).toMatchObject([{ name: "anew" }]);
 }, 60_000);
 
-test("a project's jobs that are not done are limited, and hold up no other project's", async () => {
+test("unfinished jobs are limited for each project", async () => {
   await using app = await testApp();
   const other = await app.another("Other", "other@example.com");
   const store = await openTestStore(app.config);
@@ -132,11 +132,11 @@ test("a project's jobs that are not done are limited, and hold up no other proje
   expect((await remove(app, "/api/users/user%20999")).status).toBe(202);
 });
 
-test("of a project's done jobs the newest 10,000 are kept", async () => {
+test("the newest 10,000 finished jobs of a project are kept", async () => {
   await using app = await testApp();
   const store = await openTestStore(app.config);
   const done = Array.from({ length: limits.doneJobs + 3 }, (_, n) => ({
-    // In the order in which they were started.
+    // In order of creation.
     id: `01900000-0000-7000-8000-${String(n).padStart(12, "0")}`,
     projectId: 1,
     kind: "erase-user" as const,

@@ -8,36 +8,37 @@ import type { Job, Receipt } from "../wire/job.ts";
 type Control = Kysely<ControlTables> | Transaction<ControlTables>;
 export type JobRow = Selectable<ControlTables["jobs"]>;
 
-/** What a receipt counts beside the events, which the job's row counts itself. */
+/** The counts of a receipt, except the number of events, which is in the job's row. */
 type Counts = Omit<Receipt, "erasedEvents" | "startedAt" | "endedAt">;
 
-/** What is kept with a job as JSON: whom or what it is about, for as long as it needs to know, and what it did so far. */
+/** Stored with a job as JSON: whom or what it is about, as long as it needs to know, and what it did so far. */
 export type JobDetail = { subject?: string; counts: Counts };
 
-type Order = { projectId: number; kind: Job["kind"]; subject?: string; accountId?: string };
+type NewJob = { projectId: number; kind: Job["kind"]; subject?: string; accountId?: string };
 
 /**
- * The job that waits to do the same, or else a new one. One that has begun is not joined: it may be past what it would have to do again.
+ * Returns the waiting job that will do the same, or starts a new one. A running job is not joined, because it may be
+ * past what it would have to repeat.
  *
- * Throws `limit-reached` where too many jobs of the project are not done.
+ * Throws `limit-reached` if the project has too many unfinished jobs.
  */
-export async function joinOrStartJob(control: Kysely<ControlTables>, order: Order): Promise<Job> {
+export async function joinOrStartJob(control: Kysely<ControlTables>, newJob: NewJob): Promise<Job> {
   return control.transaction().execute(async (transaction) => {
-    // Orders of one project come one after another, also from several nodes: the row is theirs until the transaction ends.
+    // Locks the project's row until the transaction ends, so that its jobs are started one at a time, on all nodes.
     await transaction
       .updateTable("projects")
       .set((eb) => ({ slug: eb.ref("slug") }))
-      .where("id", "=", order.projectId)
+      .where("id", "=", newJob.projectId)
       .execute();
     const open = transaction
       .selectFrom("jobs")
       .where("endedAt", "is", null)
-      .where("projectId", "=", order.projectId);
+      .where("projectId", "=", newJob.projectId);
     const waiting = await open
       .selectAll()
-      .where("kind", "=", order.kind)
+      .where("kind", "=", newJob.kind)
       .where("state", "=", "waiting")
-      .where("detail", "=", detailOf(order))
+      .where("detail", "=", detailOf(newJob))
       .executeTakeFirst();
     if (waiting) return jobOf(waiting);
     const { count } = await open
@@ -49,31 +50,31 @@ export async function joinOrStartJob(control: Kysely<ControlTables>, order: Orde
         retryAfterSeconds: 60,
       });
     }
-    return startJob(transaction, order);
+    return startJob(transaction, newJob);
   });
 }
 
-/** Puts a job into the queue. It is done by `worker.ts`, after a restart too. */
-export async function startJob(control: Control, order: Order): Promise<Job> {
+/** Queues a job. `worker.ts` runs it, also after a restart. */
+export async function startJob(control: Control, newJob: NewJob): Promise<Job> {
   const row = {
     id: Bun.randomUUIDv7(),
-    projectId: order.projectId,
-    accountId: order.accountId ?? null,
-    kind: order.kind,
+    projectId: newJob.projectId,
+    accountId: newJob.accountId ?? null,
+    kind: newJob.kind,
     state: "waiting" as const,
-    detail: detailOf(order),
+    detail: detailOf(newJob),
     done: 0,
     total: null,
     createdAt: Date.now(),
     endedAt: null,
   };
   await control.insertInto("jobs").values(row).execute();
-  await removeOldestDone(control, order.projectId);
+  await trimFinished(control, newJob.projectId);
   return jobOf(row);
 }
 
-/** Removes the oldest done jobs of a project that has more than are kept; each job that is started removes more than it adds. */
-async function removeOldestDone(control: Control, projectId: number): Promise<void> {
+/** Removes the oldest finished jobs beyond the limit. Each new job removes more than it adds. */
+async function trimFinished(control: Control, projectId: number): Promise<void> {
   await control
     .deleteFrom("jobs")
     .where("id", "in", (eb) =>
@@ -89,17 +90,17 @@ async function removeOldestDone(control: Control, projectId: number): Promise<vo
     .execute();
 }
 
-/** A job's detail before it has begun. */
-function detailOf({ subject }: Order): string {
+/** The detail of a new job. */
+function detailOf({ subject }: NewJob): string {
   return JSON.stringify({ ...(subject !== undefined && { subject }), counts: {} } satisfies JobDetail);
 }
 
-/** The jobs that are not done, oldest first. */
+/** Unfinished jobs, oldest first. */
 export function openJobs(control: Control): Promise<JobRow[]> {
   return control.selectFrom("jobs").selectAll().where("endedAt", "is", null).orderBy("createdAt").execute();
 }
 
-/** The job, if it is not done. */
+/** The job, if it is unfinished. */
 export function openJob(control: Control, id: string): Promise<JobRow | undefined> {
   return control
     .selectFrom("jobs")
@@ -113,23 +114,23 @@ export async function changeJob(control: Control, id: string, change: Partial<Jo
   await control.updateTable("jobs").set(change).where("id", "=", id).execute();
 }
 
-/** Adds to what a job's receipt will count, in the transaction that did it. */
+/** Adds to the counts of a job's receipt, in the transaction that did the work. */
 export async function addToReceipt(control: Control, id: string, counts: Counts): Promise<void> {
-  const known = await detailToChange(control, id);
+  const detail = await lockDetail(control, id);
   for (const name of Object.keys(counts) as (keyof Counts)[]) {
-    known.counts[name] = (known.counts[name] ?? 0) + counts[name]!;
+    detail.counts[name] = (detail.counts[name] ?? 0) + counts[name]!;
   }
-  await changeJob(control, id, { detail: JSON.stringify(known) });
+  await changeJob(control, id, { detail: JSON.stringify(detail) });
 }
 
-/** From now on the job names nobody. To be called in a transaction. */
-export async function forgetSubject(control: Control, id: string): Promise<void> {
-  const { counts } = await detailToChange(control, id);
+/** Removes the subject, so that the job names nobody. Must be called in a transaction. */
+export async function removeSubject(control: Control, id: string): Promise<void> {
+  const { counts } = await lockDetail(control, id);
   await changeJob(control, id, { detail: JSON.stringify({ counts } satisfies JobDetail) });
 }
 
-/** A job's detail, which nobody else changes until the transaction ends. */
-async function detailToChange(control: Control, id: string): Promise<JobDetail> {
+/** Reads a job's detail and locks it until the transaction ends. */
+async function lockDetail(control: Control, id: string): Promise<JobDetail> {
   const { detail } = await control
     .updateTable("jobs")
     .set((eb) => ({ detail: eb.ref("detail") }))
@@ -139,7 +140,9 @@ async function detailToChange(control: Control, id: string): Promise<JobDetail> 
   return JSON.parse(detail) as JobDetail;
 }
 
-/** A job that a key's project has, or that an account's has or that the account started. Throws `job-unknown`. */
+/**
+ * Finds a job of a key's project, or of an account's projects, or one that the account started. Throws `job-unknown`.
+ */
 export async function findJob(
   control: Control,
   id: string,
@@ -188,7 +191,7 @@ function jobOf(row: JobRow): Job {
   };
 }
 
-/** Who starts a job: an account, or nobody in particular where a key does. */
+/** The account that starts a job; empty for an API key. */
 export function starterOf(access: Access): { accountId?: string } {
   return access.by === "account" ? { accountId: access.account.id } : {};
 }

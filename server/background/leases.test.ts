@@ -22,7 +22,7 @@ for (const engine of stores) {
       await place.remove();
     });
 
-    test("is one node's at a time, and the next one's when the work is done", async () => {
+    test("is held by one node at a time, and released when the work is done", async () => {
       const nodes = Array.from({ length: 10 }, () => new Leases(store.control, onError));
       let working = 0;
       let worked = 0;
@@ -41,7 +41,7 @@ for (const engine of stores) {
       expect(await store.control.selectFrom("leases").selectAll().execute()).toEqual([]);
     });
 
-    test("of one name holds up nothing of another", async () => {
+    test("of one name doesn't block others", async () => {
       const [one, other] = [new Leases(store.control, onError), new Leases(store.control, onError)];
       const both = one.whileHeld("a", async () => {
         expect(await other.whileHeld("b", async () => {})).toBe(true);
@@ -50,7 +50,7 @@ for (const engine of stores) {
       expect(await both).toBe(true);
     });
 
-    test("of a node that died is another's after its time, and not before", async () => {
+    test("of a dead node can be taken when it expires, not before", async () => {
       const leaveBehind = (until: number) =>
         store.control
           .insertInto("leases")
@@ -62,12 +62,12 @@ for (const engine of stores) {
       expect(await leases.whileHeld("work", async () => {})).toBe(false);
       await leaveBehind(Date.now());
       expect(await leases.whileHeld("work", async () => {})).toBe(true);
-      // Its clock was ahead.
+      // The dead node's clock was ahead.
       await leaveBehind(Date.now() + 86_400_000);
       expect(await leases.whileHeld("work", async () => {})).toBe(true);
     });
 
-    test("is kept for longer than its time where the work takes longer, and is known to be lost where it was taken", async () => {
+    test("is renewed during long work, and its loss is noticed", async () => {
       const [leases, other] = [new Leases(store.control, onError, 600), new Leases(store.control, onError)];
       await leases.whileHeld("work", async (isHeld) => {
         await Bun.sleep(1_500);
@@ -76,13 +76,13 @@ for (const engine of stores) {
         await store.control.updateTable("leases").set({ holder: "another" }).execute();
         while (isHeld()) await Bun.sleep(50);
       });
-      // What another holds is not given up in its name.
+      // The lease of another holder is not released.
       expect(await store.control.selectFrom("leases").select("holder").execute()).toEqual([
         { holder: "another" },
       ]);
     });
 
-    test("is lost where it can't be renewed in time, which is told", async () => {
+    test("is lost if it can't be renewed in time, with an error", async () => {
       const rename = (from: string, to: string) =>
         sql`ALTER TABLE ${sql.table(from)} RENAME TO ${sql.table(to)}`.execute(store.control);
       await new Leases(store.control, onError, 600).whileHeld("work", async (isHeld) => {
@@ -95,7 +95,7 @@ for (const engine of stores) {
       expect(await new Leases(store.control, onError).whileHeld("work", async () => {})).toBe(true);
     });
 
-    test("is given up where the work fails", async () => {
+    test("is released if the work fails", async () => {
       const leases = new Leases(store.control, onError);
       const failing = leases.whileHeld("work", async () => {
         throw new Error("on purpose");

@@ -1,34 +1,37 @@
 import type { Kysely } from "kysely";
 import type { ControlTables } from "../storage/control-tables.ts";
 
-/** What a node that died was doing is another's after this time. */
+/** After this time, another node takes over from one that died. */
 const leaseMs = 10_000;
-/** It is renewed so often within its time: one failure is not yet its end. */
+/** Renewals within a lease's time, so that one may fail. */
 const renewals = 3;
-/** Nobody holds a lease for so much longer: it was taken while a clock was ahead, and its time may be days away. */
-const skewMaxMs = 60_000;
+/**
+ * A lease that ends later than this plus its time is void: it was taken while a clock was ahead, and might not end for
+ * days.
+ */
+const clockSkewMaxMs = 60_000;
 
 /**
- * What one node alone does at a time, of those that share a database. The moments are those of the nodes' own clocks, which are to
- * agree within a few seconds.
+ * Makes sure that only one of the nodes that share a database does something at a time. Timestamps come from the nodes'
+ * clocks, which must agree within a few seconds.
  */
 export class Leases {
   readonly #control: Kysely<ControlTables>;
   readonly #onError: (error: unknown) => void;
-  readonly #leaseMs: number;
+  readonly #durationMs: number;
   readonly #holder = crypto.randomUUID();
 
-  /** @param onError - told of a renewal that failed; the next one may be in time */
-  constructor(control: Kysely<ControlTables>, onError: (error: unknown) => void, forMs = leaseMs) {
+  /** @param onError - called if a renewal fails; the next one may be in time */
+  constructor(control: Kysely<ControlTables>, onError: (error: unknown) => void, durationMs = leaseMs) {
     this.#control = control;
     this.#onError = onError;
-    this.#leaseMs = forMs;
+    this.#durationMs = durationMs;
   }
 
   /**
-   * Does some work and gives true; or gives false, at once, where another node is at it.
+   * Does some work and returns true, or returns false at once if another node holds the lease.
    *
-   * @param work - is handed a function that tells whether the lease still holds, which is lost where it can't be renewed in time
+   * @param work - gets a function that tells whether the lease is still held; it is lost if it can't be renewed in time
    */
   async whileHeld(name: string, work: (isHeld: () => boolean) => Promise<void>): Promise<boolean> {
     let untilMs = await this.#take(name);
@@ -38,22 +41,22 @@ export class Leases {
       renewal = this.#take(name).then((until) => {
         untilMs = until;
       }, this.#onError);
-    }, this.#leaseMs / renewals);
+    }, this.#durationMs / renewals);
     try {
-      // Where it was not renewed in time, another node may be at it.
+      // If it was not renewed in time, another node may hold it.
       await work(() => untilMs !== null && Date.now() < untilMs);
     } finally {
       clearInterval(renewing);
       await renewal;
-      await this.#leave(name);
+      await this.#release(name);
     }
     return true;
   }
 
-  /** Gives until when it is held, or null where another has it. */
+  /** Takes or renews a lease. Returns its end, or null if another node holds it. */
   async #take(name: string): Promise<number | null> {
     const now = Date.now();
-    const lease = { holder: this.#holder, until: now + this.#leaseMs };
+    const lease = { holder: this.#holder, until: now + this.#durationMs };
     const row = await this.#control
       .insertInto("leases")
       .values({ name, ...lease })
@@ -65,7 +68,7 @@ export class Leases {
             eb.or([
               eb("leases.holder", "=", this.#holder),
               eb("leases.until", "<=", now),
-              eb("leases.until", ">", lease.until + skewMaxMs),
+              eb("leases.until", ">", lease.until + clockSkewMaxMs),
             ]),
           ),
       )
@@ -74,7 +77,7 @@ export class Leases {
     return row ? lease.until : null;
   }
 
-  async #leave(name: string): Promise<void> {
+  async #release(name: string): Promise<void> {
     await this.#control
       .deleteFrom("leases")
       .where("name", "=", name)

@@ -36,14 +36,14 @@ async function untilLeft(app: TestApp, count: number): Promise<string[]> {
   return (await untilListed(app, count)).map(({ channelId, name }) => `${channelId}: ${name}`);
 }
 
-/** Says for how long a channel keeps its events, and leaves it to the next look to act on it. */
+/** Sets a channel's retention, and leaves the rest to the worker. */
 async function keepChannel(app: TestApp, name: string, retentionDays: number): Promise<void> {
   const store = await openTestStore(app.config);
   await store.control.updateTable("channels").set({ retentionDays }).where("name", "=", name).execute();
   await store.close();
 }
 
-test("events are kept for their project's days, their channel's where it has its own, or for good", async () => {
+test("events are kept for the project's retention, for the channel's own, or forever", async () => {
   await using app = await testApp();
   await post(app, "audit", 400);
   for (const daysAgo of [10, 6]) for (const channel of ["logins", "debug"]) await post(app, channel, daysAgo);
@@ -56,7 +56,7 @@ test("events are kept for their project's days, their channel's where it has its
   expect(await (await keep(app, null)).json()).toMatchObject({ project: { retentionDays: null } });
 });
 
-test("of many channels each keeps its own days, and those that have none their project's", async () => {
+test("with many channels, each has its own retention or the project's", async () => {
   await using app = await testApp();
   const channels = Array.from({ length: 45 }, (_, n) => `c${n}`);
   const kept = (n: number) => [1, 5, 5, null][n % 4]!;
@@ -86,7 +86,7 @@ test("of many channels each keeps its own days, and those that have none their p
   await expectConsistent(app.config);
 });
 
-test.if(engine === "postgres")("a month that has no event any more is dropped as a whole", async () => {
+test.if(engine === "postgres")("a month without events is dropped as a whole", async () => {
   await using app = await testApp();
   await post(app, "a", 100);
   await post(app, "a", 0);
@@ -99,7 +99,7 @@ test.if(engine === "postgres")("a month that has no event any more is dropped as
   await database.close();
 });
 
-test("of a project that keeps for good only a channel's own days count", async () => {
+test("in a project without retention, a channel's own applies", async () => {
   await using app = await testApp();
   await post(app, "a", 3_000);
   await post(app, "b", 2);
@@ -109,12 +109,12 @@ test("of a project that keeps for good only a channel's own days count", async (
   expect(await untilLeft(app, 1)).toEqual(["a: 3000 days"]);
 });
 
-test("retention days that are none are rejected", async () => {
+test("invalid retention is rejected", async () => {
   await using app = await testApp();
   for (const days of [0, -1, 3_651, 1.5, "7", true]) expect((await keep(app, days)).status).toBe(422);
 });
 
-test("an event goes when its time is over, and its space goes back to the disk", async () => {
+test("an expired event is removed, and its disk space is freed", async () => {
   await using app = await testApp();
   for (let round = 0; round < 10; round++) {
     await Promise.all(
@@ -147,7 +147,7 @@ test("an event goes when its time is over, and its space goes back to the disk",
   await worker.idle();
   expect(removed).toEqual([]);
   nowMs += 2 * dayMs;
-  // The server's own worker may just be looking, and one looks at a time.
+  // The server's own worker may be running, and only one runs at a time.
   while (removed.length === 0) {
     worker.wake();
     await worker.idle();
@@ -164,7 +164,7 @@ function fail(error: unknown): never {
   throw error;
 }
 
-test("deliveries go after 30 days and done jobs after 90, in small steps, and others stay", async () => {
+test("deliveries expire after 30 days and finished jobs after 90, in small steps; others stay", async () => {
   await using place = await testPlace();
   const { control } = place.store;
   const now = Date.now();

@@ -7,54 +7,58 @@ import type { Pause } from "../storage/store.ts";
 import { type JobContext, removeAll } from "./job-context.ts";
 
 const dayMs = 24 * 60 * 60 * 1_000;
-/** A request that came before its project was deleted has ended after this time, and its event was stored. */
-const lateMs = 60 * 60 * 1_000;
+/**
+ * After this time, requests that were in progress when a project was deleted have ended, and their events are stored.
+ */
+const inFlightMs = 60 * 60 * 1_000;
 
-/** Rows that a step deletes from a control table. */
+/** Rows of a control table deleted in one step. */
 const stepRows = 200;
 
 /**
- * Channels of one project that are gone through together, so that what lies side by side in the database is written once. Of more, the search
- * index would have too many lists to go through at each step.
+ * Channels of a project that are expired together, so that database pages with events of several of them are written
+ * once. With more, the search index would have too many lists to merge at each step.
  */
-const channelsAtATime = 20;
+const channelsTogether = 20;
 
-/** Channels whose events up to a number of days ago go. */
+/** Removes the events of some channels that are older than a number of days. */
 type Sweep = { projectId: number; channels: string[]; days: number };
 
-/** Removes the events that are older than their channel, or else their project, keeps them; gives how many. */
-export async function expire(work: JobContext, nowMs: number): Promise<number> {
-  const { control, events } = work.store;
+/** Removes events past the retention of their channel, or else of their project. Returns their number. */
+export async function expire(context: JobContext, nowMs: number): Promise<number> {
+  const { control, events } = context.store;
   await events.flushCounters();
-  const sweeps = sweepsOf(await keptForDays(control));
-  // Before the others, which would take hours for what may go at once.
-  const goneAtOnce = await events.removeExpired(nowMs, work.pause, work.onRemoved);
-  let count = goneAtOnce;
+  const sweeps = sweepsOf(await channelsWithRetention(control));
+  // First, because this is fast, and the others may take hours.
+  const removedAtOnce = await events.removeExpired(nowMs, context.pause, context.onRemoved);
+  let count = removedAtOnce;
   for (const { projectId, channels, days } of sweeps) {
     const toMs = nowMs - days * dayMs;
-    // Asked of the reader, which may take its time, so that the writer starts at the right place.
+    // Queried by the reader, which runs at lower priority, so that the writer starts at the right place.
     const filter: EventFilter = { search: { kind: "field", field: "channel", values: channels }, toMs };
     const { events: oldest } = await events.page({ projectId, filter, order: "asc" }, 1);
-    if (oldest.length === 0 && goneAtOnce === 0) continue;
+    if (oldest.length === 0 && removedAtOnce === 0) continue;
     if (oldest.length > 0) {
       const fromMs = Date.parse((JSON.parse(oldest[0]!) as Event).createdAt);
-      count += await removeAll(work, { projectId, channels, fromMs, toMs });
+      count += await removeAll(context, { projectId, channels, fromMs, toMs });
     }
     await events.announceDeleted(projectId, { channels, before: new Date(toMs).toISOString() });
-    await work.pause();
+    await context.pause();
   }
   return count;
 }
 
-/** Of some channels of a project, first what is too old for those that keep longest, of all of them; then what is too old for the next. */
-function sweepsOf(kept: Kept[]): Sweep[] {
+/**
+ * For each group of channels: first the longest retention for all of them, then the next one for those that keep less.
+ */
+function sweepsOf(expiring: ExpiringChannel[]): Sweep[] {
   const sweeps: Sweep[] = [];
-  for (const [projectId, all] of Map.groupBy(kept, (channel) => channel.projectId)) {
-    all.sort((a, b) => a.days - b.days);
-    for (let at = 0; at < all.length; at += channelsAtATime) {
-      const some = all.slice(at, at + channelsAtATime);
-      for (const days of new Set(some.map((channel) => channel.days).reverse())) {
-        const channels = some.flatMap((channel) => (channel.days <= days ? [channel.name] : []));
+  for (const [projectId, ofProject] of Map.groupBy(expiring, (channel) => channel.projectId)) {
+    ofProject.sort((a, b) => a.days - b.days);
+    for (let at = 0; at < ofProject.length; at += channelsTogether) {
+      const group = ofProject.slice(at, at + channelsTogether);
+      for (const days of new Set(group.map((channel) => channel.days).reverse())) {
+        const channels = group.flatMap((channel) => (channel.days <= days ? [channel.name] : []));
         sweeps.push({ projectId, channels, days });
       }
     }
@@ -62,10 +66,10 @@ function sweepsOf(kept: Kept[]): Sweep[] {
   return sweeps;
 }
 
-type Kept = { projectId: number; name: string; days: number };
+type ExpiringChannel = { projectId: number; name: string; days: number };
 
-/** The channels that hold events and do not keep them for good. */
-async function keptForDays(control: Kysely<ControlTables>): Promise<Kept[]> {
+/** Channels that have events and don't keep them forever. */
+async function channelsWithRetention(control: Kysely<ControlTables>): Promise<ExpiringChannel[]> {
   const rows = await control
     .selectFrom("channels")
     .innerJoin("projects", "projects.id", "channels.projectId")
@@ -79,12 +83,12 @@ async function keptForDays(control: Kysely<ControlTables>): Promise<Kept[]> {
   return rows.flatMap(({ days, ...row }) => (days === null ? [] : [{ ...row, days }]));
 }
 
-/** Removes deliveries and done jobs that are too old: the oldest first, a few in each commit, as events wait for it. */
+/** Removes deliveries and finished jobs that are too old. A few in each commit, because events wait for it. */
 export async function expireRecords({ store: { control }, pause }: JobContext, nowMs: number): Promise<void> {
   await inSteps(pause, () =>
     control
       .deleteFrom("deliveries")
-      // Their ids are in the order of time, so that no index is needed to find the oldest.
+      // Ids are in order of time, so no index is needed to find the oldest.
       .where("id", "in", (eb) =>
         eb
           .selectFrom((oldest) =>
@@ -123,16 +127,16 @@ async function inSteps(pause: Pause, remove: () => Promise<{ numDeletedRows: big
   }
 }
 
-/** Removes what is left of projects whose deletion is a while ago, with events of requests that were under way then. */
-export async function forgetDeletedProjects(work: JobContext, nowMs: number): Promise<void> {
-  const { control } = work.store;
+/** Removes the rows of projects that were deleted a while ago, and events of requests that were in progress then. */
+export async function removeDeletedProjects(context: JobContext, nowMs: number): Promise<void> {
+  const { control } = context.store;
   const projects = await control
     .selectFrom("projects")
     .select("id")
-    .where("deletedAt", "<", nowMs - lateMs)
+    .where("deletedAt", "<", nowMs - inFlightMs)
     .execute();
   for (const { id } of projects) {
-    await removeAll(work, { projectId: id });
+    await removeAll(context, { projectId: id });
     await control.deleteFrom("projects").where("id", "=", id).execute();
   }
 }

@@ -3,68 +3,71 @@ import type { Job } from "../wire/job.ts";
 import type { JobContext } from "./job-context.ts";
 import { changeJob, type JobRow, openJob, openJobs } from "./jobs.ts";
 import { Leases } from "./leases.ts";
-import { expire, expireRecords, forgetDeletedProjects } from "./retention.ts";
+import { expire, expireRecords, removeDeletedProjects } from "./retention.ts";
 
-type Rooms = {
+type Deps = {
   store: Store;
-  /** What does each kind of job. */
+  /** The function for each kind of job. */
   jobs: { [Kind in Job["kind"]]: (context: JobContext, job: JobRow) => Promise<void> };
-  /** Cleans every file after some users were erased, all at once. */
+  /** Cleans all files once after users were erased. */
   eraseTraces: (context: JobContext, erasures: JobRow[]) => Promise<void>;
   onRemoved: (eventIds: string[]) => void;
   onError: (error: unknown) => void;
-  /** Told when work begins and when it is done. */
+  /** Called when work begins and when it is done. */
   onInfo?: (message: string, fields: Record<string, unknown>) => void;
   now?: () => number;
 };
 
-/** Events are gone so long after their time at most, give or take the work itself. */
-const everyMs = 60_000;
+/** Expired events are removed within this time, plus the time that removal takes. */
+const expiryEveryMs = 60_000;
 /**
- * How often it is looked for open jobs, which a node that died may have left, and for what is in no digest yet: under load, a block
- * of events comes in a second or two.
+ * How often to look for unfinished jobs, which a dead node may have left, and for events that are in no block: under
+ * load, a block fills up in a second or two.
  */
-const lookMs = 5_000;
-/** After each step the work rests three times as long as the step took: ingest has three quarters of the writer at least. */
+const pollMs = 5_000;
+/**
+ * After each step, the worker rests three times as long as the step took, which leaves ingest at least three quarters
+ * of the writer.
+ */
 const restRatio = 3;
 const restMsMax = 500;
 
-/** Thrown out of the work when the server stops; the work is taken up again at the next start. */
+/** Thrown when the server stops. The work continues at the next start. */
 class Stopped extends Error {}
-/** Thrown out of what is less urgent when a job was started. */
+/** Thrown in less urgent work when a job was started. */
 class Interrupted extends Error {}
-/** Thrown out of what another node has taken over, as this one did not renew its lease. */
-class Lost extends Error {}
+/** Thrown when this node did not renew its lease, so another one may have taken over. */
+class LeaseLost extends Error {}
 
 /**
- * Does what outlasts a request, one thing at a time: jobs, then what has expired, then what makes searches quick. Of several nodes, one
- * is at a job; where it dies, another goes on with it. The steps can be done twice: what happens if two meet all the same is nothing
- * worse than lost time.
+ * Does work that outlasts a request, one thing at a time: jobs, then expiry, then blocks. One of several nodes runs a
+ * job; if it dies, another one continues. Steps can be repeated, so if two nodes run one at the same time, that only
+ * costs time.
  */
 export class BackgroundWorker {
-  readonly #rooms: Rooms;
-  readonly #work: Omit<JobContext, "pause">;
+  readonly #deps: Deps;
+  readonly #context: Omit<JobContext, "pause">;
   readonly #leases: Leases;
   readonly #now: () => number;
   #timer: Timer | null = null;
-  #working: Promise<void> | null = null;
-  #again = false;
+  #running: Promise<void> | null = null;
+  #hasNewWork = false;
   #isExpiryDue = true;
   #expiredAtMs = 0;
   #closed = false;
   #stepStartedMs = 0;
-  #lookedAtMs = 0;
-  /** When this process began each job that it has not ended. */
+  #polledAtMs = 0;
+  /** When this process started each unfinished job. */
   readonly #startedMs = new Map<string, number>();
 
-  constructor(rooms: Rooms) {
-    this.#rooms = rooms;
-    this.#now = rooms.now ?? Date.now;
-    this.#leases = new Leases(rooms.store.control, rooms.onError);
-    this.#work = { store: rooms.store, onRemoved: rooms.onRemoved };
+  constructor(deps: Deps) {
+    this.#deps = deps;
+    this.#now = deps.now ?? Date.now;
+    this.#leases = new Leases(deps.store.control, deps.onError);
+    this.#context = { store: deps.store, onRemoved: deps.onRemoved };
   }
 
-  /** Looks for work: at the start, after a job was started, and when what is kept for how long has changed. */
+  /** Looks for work: at startup, after a job was started, and after a change of retention. */
   wake(): void {
     this.#isExpiryDue = true;
     this.#start();
@@ -73,160 +76,160 @@ export class BackgroundWorker {
   #start(): void {
     if (this.#closed) return;
     if (this.#timer) clearTimeout(this.#timer);
-    this.#again = true;
-    this.#begin(() => this.#run());
+    this.#hasNewWork = true;
+    this.#runInBackground(() => this.#run());
   }
 
-  /** Resolves when there is nothing to do for now. */
+  /** Resolves when there is nothing left to do. */
   async idle(): Promise<void> {
-    while (this.#working) await this.#working;
+    while (this.#running) await this.#running;
   }
 
-  /** Removes one event at once; false where there is none. */
+  /** Removes one event at once. Returns false if it doesn't exist. */
   async removeEvent(projectId: number, id: string): Promise<boolean> {
-    const { events } = this.#rooms.store;
+    const { events } = this.#deps.store;
     const { ids } = await events.remove({ projectId, id }, 1);
-    this.#rooms.onRemoved(ids);
+    this.#deps.onRemoved(ids);
     if (ids.length === 0) return false;
     await events.announceDeleted(projectId, { ids });
     return true;
   }
 
-  /** Ends after the step that is under way. */
+  /** Ends after the current step. */
   async close(): Promise<void> {
     this.#closed = true;
     if (this.#timer) clearTimeout(this.#timer);
-    await this.#working;
+    await this.#running;
   }
 
-  #begin(work: () => Promise<void>): void {
-    if (this.#working) return;
+  #runInBackground(work: () => Promise<void>): void {
+    if (this.#running) return;
     this.#stepStartedMs = performance.now();
-    this.#working = work()
+    this.#running = work()
       .catch((error) => {
-        if (!(error instanceof Stopped)) this.#rooms.onError(error);
+        if (!(error instanceof Stopped)) this.#deps.onError(error);
       })
       .finally(() => {
-        this.#working = null;
+        this.#running = null;
         this.#sleep();
       });
   }
 
   async #run(): Promise<void> {
-    while (this.#again) {
-      this.#again = false;
-      this.#lookedAtMs = performance.now();
-      this.#stepStartedMs = this.#lookedAtMs;
+    while (this.#hasNewWork) {
+      this.#hasNewWork = false;
+      this.#polledAtMs = performance.now();
+      this.#stepStartedMs = this.#polledAtMs;
       await this.#doJobs();
-      if (this.#again) continue;
-      if (this.#isExpiryDue || this.#lookedAtMs - this.#expiredAtMs >= everyMs) {
+      if (this.#hasNewWork) continue;
+      if (this.#isExpiryDue || this.#polledAtMs - this.#expiredAtMs >= expiryEveryMs) {
         this.#isExpiryDue = false;
-        this.#expiredAtMs = this.#lookedAtMs;
-        await this.#expire().catch((error) => this.#failed(error));
+        this.#expiredAtMs = this.#polledAtMs;
+        await this.#expire().catch((error) => this.#report(error));
       }
-      await this.#digest().catch((error) => this.#failed(error));
+      await this.#buildBlocks().catch((error) => this.#report(error));
     }
   }
 
-  /** Erasures first; what else there is gives way to one that is started meanwhile, and goes on after it. */
+  /** Erasures first. Other jobs are interrupted when new work is started, and continue after it. */
   async #doJobs(): Promise<void> {
-    const jobs = await openJobs(this.#rooms.store.control);
+    const jobs = await openJobs(this.#deps.store.control);
     const erasures = jobs.filter(({ kind }) => kind === "erase-user");
-    if (erasures.length > 0) await this.#alone("erasures", (work) => this.#erase(erasures, work));
+    if (erasures.length > 0) await this.#withLease("erasures", (context) => this.#erase(erasures, context));
     for (const { id, kind } of jobs) {
       if (kind === "erase-user") continue;
-      await this.#alone(`job ${id}`, async ({ pause, ...rest }) => {
-        const work = { ...rest, pause: () => this.#orGiveWay(() => this.#orLook(pause)) };
-        const job = await this.#do(id, work);
-        if (job) await this.#end(work, [job]);
-      }).catch((error) => this.#failed(error));
-      if (this.#again) return;
+      await this.#withLease(`job ${id}`, async ({ pause, ...rest }) => {
+        const context = { ...rest, pause: () => this.#orYield(() => this.#orPoll(pause)) };
+        const job = await this.#runJob(id, context);
+        if (job) await this.#finish(context, [job]);
+      }).catch((error) => this.#report(error));
+      if (this.#hasNewWork) return;
     }
   }
 
-  /** Erasures end together, as cleaning the files looks at all of them, however little was erased. */
-  async #erase(jobs: JobRow[], work: JobContext): Promise<void> {
+  /** Erasures are finished together, because cleaning the files takes equally long for one or many. */
+  async #erase(jobs: JobRow[], context: JobContext): Promise<void> {
     const erased: JobRow[] = [];
     for (const { id } of jobs) {
-      await this.#do(id, work)
+      await this.#runJob(id, context)
         .then((job) => job && erased.push(job))
-        .catch((error) => this.#failed(error));
-      await work.pause();
+        .catch((error) => this.#report(error));
+      await context.pause();
     }
     if (erased.length === 0) return;
-    await this.#rooms
-      .eraseTraces(work, erased)
-      .then(() => this.#end(work, erased))
-      .catch((error) => this.#failed(error));
+    await this.#deps
+      .eraseTraces(context, erased)
+      .then(() => this.#finish(context, erased))
+      .catch((error) => this.#report(error));
   }
 
-  /** Does a job but for its end; gives null where another node has just done it. */
-  async #do(id: string, work: JobContext): Promise<JobRow | null> {
-    const { control } = this.#rooms.store;
+  /** Runs a job up to its end. Returns null if another node has just finished it. */
+  async #runJob(id: string, context: JobContext): Promise<JobRow | null> {
+    const { control } = this.#deps.store;
     const job = await openJob(control, id);
     if (!job) return null;
     if (job.state === "waiting") await changeJob(control, id, { state: "running" });
     if (!this.#startedMs.has(id)) {
       const { kind, projectId, done } = job;
       this.#startedMs.set(id, performance.now());
-      this.#rooms.onInfo?.("a job has begun", { job: id, kind, projectId, done });
+      this.#deps.onInfo?.("a job has begun", { job: id, kind, projectId, done });
     }
-    await this.#rooms.jobs[job.kind](work, job);
+    await this.#deps.jobs[job.kind](context, job);
     return job;
   }
 
-  async #end(work: JobContext, jobs: JobRow[]): Promise<void> {
+  async #finish(context: JobContext, jobs: JobRow[]): Promise<void> {
     const endedAt = this.#now();
     for (const { id, kind, projectId } of jobs) {
-      const done = (await openJob(this.#rooms.store.control, id))?.done;
-      await changeJob(this.#rooms.store.control, id, { state: "done", endedAt });
+      const done = (await openJob(this.#deps.store.control, id))?.done;
+      await changeJob(this.#deps.store.control, id, { state: "done", endedAt });
       const ms = sinceMs(this.#startedMs.get(id)!);
       this.#startedMs.delete(id);
-      this.#rooms.onInfo?.("a job is done", { job: id, kind, projectId, done, ms });
-      await work.pause();
+      this.#deps.onInfo?.("a job is done", { job: id, kind, projectId, done, ms });
+      await context.pause();
     }
   }
 
   async #expire(): Promise<void> {
-    await this.#alone("expiry", async ({ pause, ...rest }) => {
-      const work = { ...rest, pause: () => this.#orGiveWay(pause) };
-      await forgetDeletedProjects(work, this.#now());
-      await expireRecords(work, this.#now());
+    await this.#withLease("expiry", async ({ pause, ...rest }) => {
+      const context = { ...rest, pause: () => this.#orYield(pause) };
+      await removeDeletedProjects(context, this.#now());
+      await expireRecords(context, this.#now());
       const startMs = performance.now();
-      const events = await expire(work, this.#now());
+      const events = await expire(context, this.#now());
       if (events === 0) return;
-      await work.store.events.shrink(work.pause);
-      this.#rooms.onInfo?.("removed events that are too old", { events, ms: sinceMs(startMs) });
+      await context.store.events.shrink(context.pause);
+      this.#deps.onInfo?.("removed events that are too old", { events, ms: sinceMs(startMs) });
     });
   }
 
-  async #digest(): Promise<void> {
-    const pause = () => this.#orGiveWay(() => this.#orLook(() => this.#pause(() => true)));
-    await this.#work.store.events.indexBlocks(pause, this.#now());
+  async #buildBlocks(): Promise<void> {
+    const pause = () => this.#orYield(() => this.#orPoll(() => this.#pause(() => true)));
+    await this.#context.store.events.indexBlocks(pause, this.#now());
   }
 
-  /** Does some work and gives true, or gives false where another node is at it. */
-  #alone(name: string, work: (work: JobContext) => Promise<void>): Promise<boolean> {
+  /** Does some work and returns true, or returns false if another node is doing it. */
+  #withLease(name: string, work: (context: JobContext) => Promise<void>): Promise<boolean> {
     return this.#leases.whileHeld(name, (isHeld) =>
-      work({ ...this.#work, pause: () => this.#pause(isHeld) }),
+      work({ ...this.#context, pause: () => this.#pause(isHeld) }),
     );
   }
 
-  /** What is looked for, such as an erasure that another node left, does not wait until long work is done. */
-  #orLook(pause: Pause): Promise<void> {
-    if (performance.now() - this.#lookedAtMs >= lookMs) this.#again = true;
+  /** Notices new work, such as an erasure that another node left, during long work. */
+  #orPoll(pause: Pause): Promise<void> {
+    if (performance.now() - this.#polledAtMs >= pollMs) this.#hasNewWork = true;
     return pause();
   }
 
-  async #orGiveWay(pause: Pause): Promise<void> {
+  async #orYield(pause: Pause): Promise<void> {
     await pause();
-    if (this.#again) throw new Interrupted();
+    if (this.#hasNewWork) throw new Interrupted();
   }
 
-  /** What failed is tried again the next time, and holds up nothing else. */
-  #failed(error: unknown): void {
+  /** Reports an error. The work is retried next time, and other work continues. */
+  #report(error: unknown): void {
     if (error instanceof Stopped) throw error;
-    if (!(error instanceof Interrupted || error instanceof Lost)) this.#rooms.onError(error);
+    if (!(error instanceof Interrupted || error instanceof LeaseLost)) this.#deps.onError(error);
   }
 
   async #pause(isHeld: () => boolean): Promise<void> {
@@ -234,15 +237,15 @@ export class BackgroundWorker {
     const tookMs = performance.now() - this.#stepStartedMs;
     await Bun.sleep(Math.min(tookMs * restRatio, restMsMax));
     if (this.#closed) throw new Stopped();
-    if (!isHeld()) throw new Lost();
+    if (!isHeld()) throw new LeaseLost();
     this.#stepStartedMs = performance.now();
   }
 
   #sleep(): void {
     if (this.#closed) return;
-    if (this.#again) this.#start();
+    if (this.#hasNewWork) this.#start();
     else {
-      this.#timer = setTimeout(() => this.#start(), lookMs);
+      this.#timer = setTimeout(() => this.#start(), pollMs);
       this.#timer.unref();
     }
   }

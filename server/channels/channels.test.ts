@@ -80,7 +80,7 @@ scenarios(
 );
 
 describe("a channel counts its events", () => {
-  test("with the moment of the newest, also where it was made before its first event", async () => {
+  test("with the time of the newest, also if it was created before its first event", async () => {
     await app.request(path, {
       method: "POST",
       headers: { "content-type": "application/json" },
@@ -96,12 +96,12 @@ describe("a channel counts its events", () => {
     });
   });
 
-  test("and stands in the list by name", async () => {
+  test("and is listed by name", async () => {
     const names = (await list()).map(({ name }) => name);
     expect(names).toEqual(names.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b))));
   });
 
-  test("and 50 that make it at the same moment make it once", async () => {
+  test("and is created once by 50 concurrent events", async () => {
     const responses = await Promise.all(
       Array.from({ length: 50 }, () =>
         app.request(path, {
@@ -128,7 +128,7 @@ describe("a channel is changed", () => {
     return ((await response.json()) as { channel: Channel }).channel;
   };
 
-  test("in what is named, and null takes it away", async () => {
+  test("only in the fields that are sent; null removes a value", async () => {
     await app.post({ channel: "a/b %? 💰", name: "n" });
     const all = { icon: "📬", description: "Mail", retentionDays: 30 };
     expect(await changed("a/b %? 💰", all)).toMatchObject({ id: "a/b %? 💰", events: 1, ...all });
@@ -143,7 +143,7 @@ describe("a channel is changed", () => {
     expect((await list()).find(({ id }) => id === "a/b %? 💰")).toEqual(bare);
   });
 
-  test("to archived, and back; it records and stays archived", async () => {
+  test("to archived and back; it still records events and stays archived", async () => {
     await app.post({ channel: "old", name: "n" });
     const { archivedAt } = await changed("old", { archived: true });
     expect(archivedAt).toBeString();
@@ -159,7 +159,7 @@ describe("a channel is changed", () => {
     expect(await changed("old", { archived: false })).toMatchObject({ archivedAt: null });
   });
 
-  test("by a member as well", async () => {
+  test("by a member too", async () => {
     await app.post({ channel: "members", name: "n" });
     const response = await app.request(`${path}/members`, {
       method: "PATCH",
@@ -187,7 +187,7 @@ describe("a channel is changed", () => {
     });
   }
 
-  test("but not one that is not there", async () => {
+  test("but not if it doesn't exist", async () => {
     const response = await change("nowhere", { archived: true });
     expect(response.status).toBe(404);
     expect(await response.text()).toContain("channel-unknown");

@@ -4,7 +4,7 @@ import { problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Channel, ChannelChange } from "../wire/channel.ts";
 
-/** A project's channels, by name; all, or those alone that are archived or not. */
+/** A project's channels, ordered by name. With `archived`, only those that are archived or not. */
 export async function listChannels(
   control: Kysely<ControlTables>,
   projectId: number,
@@ -20,14 +20,14 @@ export async function listChannels(
   return rows.map(channelOf);
 }
 
-/** Makes a channel before its first event. Throws `channel-exists` and `limit-reached`. */
+/** Creates a channel. Throws `channel-exists` and `limit-reached`. */
 export async function createChannel(
   control: Kysely<ControlTables>,
   projectId: number,
   { name, icon, description }: { name: string; icon?: string | undefined; description?: string | undefined },
 ): Promise<Channel> {
   return control.transaction().execute(async (transaction) => {
-    // The row is locked until the end, so that a project's channels are counted by one request at a time.
+    // Locks the row until the transaction ends, so that only one request at a time counts the project's channels.
     await transaction
       .updateTable("projects")
       .set((eb) => ({ slug: eb.ref("slug") }))
@@ -63,7 +63,7 @@ export async function createChannel(
   });
 }
 
-/** Changes what `change` names. Throws `channel-unknown`. */
+/** Throws `channel-unknown`. */
 export async function changeChannel(
   control: Kysely<ControlTables>,
   projectId: number,
@@ -76,7 +76,7 @@ export async function changeChannel(
       ...(icon !== undefined && { icon: icon || null }),
       ...(description !== undefined && { description: description || null }),
       ...(retentionDays !== undefined && { retentionDays }),
-      // Archived again, it stays archived since the first time.
+      // If it is archived already, the date doesn't change.
       ...(archived !== undefined && {
         archivedAt: archived ? fn.coalesce("archivedAt", val(Date.now())) : null,
       }),

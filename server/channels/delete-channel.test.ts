@@ -23,13 +23,13 @@ async function channels(app: TestApp): Promise<Pick<Channel, "name" | "events" |
   return channels.map(({ name, events, lastEventAt }) => ({ name, events, lastEventAt }));
 }
 
-test("a deleted event is gone, and may be sent again", async () => {
+test("a deleted event is gone and can be sent again", async () => {
   await using app = await testApp();
   const sent = { channel: "c", name: "n", id: Bun.randomUUIDv7(), createdAt: "2026-01-31T10:30:00.000Z" };
-  const made = await posted(app, { channel: "c", name: "n", notify: true });
+  const created = await posted(app, { channel: "c", name: "n", notify: true });
   const dated = await posted(app, { channel: "c", name: "n", createdAt: "2026-01-30T10:30:00Z" });
   await posted(app, sent);
-  for (const id of [made.id, sent.id.toUpperCase()]) {
+  for (const id of [created.id, sent.id.toUpperCase()]) {
     expect((await remove(app, `/api/events/${id}`)).status).toBe(200);
     expect((await remove(app, `/api/events/${id}`)).status).toBe(404);
     expect((await app.request(`/api/events/${id}`)).status).toBe(404);
@@ -46,7 +46,7 @@ test("a deleted event is gone, and may be sent again", async () => {
   }
 });
 
-test("a deleted channel goes with its events, and comes anew with the next", async () => {
+test("a deleted channel loses its events and reappears with the next one", async () => {
   await using app = await testApp();
   await Promise.all(
     Array.from({ length: 450 }, (_, n) =>
@@ -62,7 +62,7 @@ test("a deleted channel goes with its events, and comes anew with the next", asy
   expect(await channels(app)).toMatchObject([{ name: "go away", events: 1 }, { name: "stay" }]);
 });
 
-test("a deleted project is nobody's at once, and its slug is free", async () => {
+test("a deleted project is inaccessible at once, and its slug is free", async () => {
   await using app = await testApp();
   const owner = { cookie: await app.signIn(), origin: app.address, "content-type": "application/json" };
   const other = await app.another("Other", "other@example.com");
@@ -88,12 +88,12 @@ test("a deleted project is nobody's at once, and its slug is free", async () => 
     kind: "delete-project",
     receipt: { erasedEvents: 3 },
   });
-  const made = await app.request("/api/projects", {
+  const created = await app.request("/api/projects", {
     method: "POST",
     headers: owner,
     body: JSON.stringify({ name: "Default" }),
   });
-  expect(await made.json()).toMatchObject({ project: { slug: "default" } });
+  expect(await created.json()).toMatchObject({ project: { slug: "default" } });
   expect(await app.list("", other.secret)).toEqual([kept]);
   await expectConsistent(app.config);
 }, 30_000);
@@ -111,7 +111,7 @@ test("only its owner can delete a project", async () => {
 
 const channel = fc.constantFrom("a", "b");
 const userId = fc.constantFrom("", "u1", "u2");
-const deed = fc.oneof(
+const action = fc.oneof(
   {
     weight: 8,
     arbitrary: fc.record({
@@ -131,14 +131,14 @@ const deed = fc.oneof(
 );
 
 test(
-  "whatever is posted, deleted, erased and expires, counters, channels and index equal the rows",
+  "counters, channels and index match the rows after any posts, deletions, erasures and expiry",
   async () => {
     await using app = await testApp();
     const owner = { cookie: await app.signIn(), origin: app.address, "content-type": "application/json" };
     const dayMs = 86_400_000;
     await fc.assert(
-      fc.asyncProperty(fc.array(deed, { minLength: 4, maxLength: 12 }), async (deeds) => {
-        for (const each of deeds) {
+      fc.asyncProperty(fc.array(action, { minLength: 4, maxLength: 12 }), async (actions) => {
+        for (const each of actions) {
           if (each.kind === "post") {
             const { channel, userId, name, daysAgo, withId, count } = each;
             await Promise.all(

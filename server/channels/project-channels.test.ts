@@ -6,7 +6,7 @@ import { ProjectChannels } from "./project-channels.ts";
 
 const event = (channel: string) => ({ channel, name: "n" });
 
-/** A server whose project has so many channels, `c0` and on. */
+/** A server whose project has this many channels, from `c0` on. */
 async function appWithChannels(count: number): Promise<TestApp> {
   const app = await testApp();
   const store = await openTestStore(app.config);
@@ -25,14 +25,14 @@ async function appWithChannels(count: number): Promise<TestApp> {
   return app;
 }
 
-test("a project has 1,000 channels at most, whoever makes them; events in those go on", async () => {
+test("a project has at most 1,000 channels; events for existing ones are still accepted", async () => {
   await using app = await appWithChannels(limits.channels - 2);
   const json = { "content-type": "application/json" };
   const make = (name: string) =>
     app.request("/api/channels", { method: "POST", headers: json, body: JSON.stringify({ name }) });
-  const made = await Promise.all(["x0", "x1", "x2", "x3"].map(make));
-  expect(made.map(({ status }) => status).sort()).toEqual([201, 201, 409, 409]);
-  expect(await made.find(({ status }) => status === 409)!.text()).toContain("Delete one");
+  const created = await Promise.all(["x0", "x1", "x2", "x3"].map(make));
+  expect(created.map(({ status }) => status).sort()).toEqual([201, 201, 409, 409]);
+  expect(await created.find(({ status }) => status === 409)!.text()).toContain("Delete one");
 
   const rejected = await app.post(event("another"));
   expect(rejected.status).toBe(422);
@@ -46,7 +46,7 @@ test("a project has 1,000 channels at most, whoever makes them; events in those 
   expect(await batch.json()).toMatchObject({ accepted: 2, rejected: 3 });
 });
 
-test("events of one request make no more channels than there is room for", async () => {
+test("events of one request don't exceed the maximum number of channels", async () => {
   await using app = await appWithChannels(limits.channels - 3);
   const bodies = Array.from({ length: 50 }, (_, n) => event(`new ${n % 10}`));
   const answers = await Promise.all([app.post(bodies), app.post(bodies)]);
@@ -55,7 +55,7 @@ test("events of one request make no more channels than there is room for", async
   for (const answer of answers) expect(await answer.json()).toMatchObject({ accepted: 15, rejected: 35 });
 });
 
-test("the names of a project that takes known channels only are read once a second, and again at once after a change", async () => {
+test("the names of a project with known channels only are read once a second, and after a change", async () => {
   await using app = await appWithChannels(2);
   const { control, ...store } = await openTestStore(app.config);
   let now = 0;
@@ -77,7 +77,7 @@ test("the names of a project that takes known channels only are read once a seco
   await control.updateTable("channels").set({ name: "c0" }).where("name", "=", "c9").execute();
   const reading = channels.prepare(project, [event("c0")]);
   expect(reading).toBeUndefined();
-  channels.forget(1);
+  channels.invalidate(1);
   expect(await isRejected("c0")).toBe(false);
   await store.close();
 });

@@ -5,26 +5,26 @@ import { clipped } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { nearest } from "../validation/nearest.ts";
 
-/** How long the names are trusted without another look at the database, where it matters that they are complete. */
-const trustMs = 1_000;
-/** From this age on the next look is under way while events go on, so that those of a busy project never wait for it. */
-const freshMs = 500;
+/** How long cached names are valid if they must be complete. */
+const maxAgeMs = 1_000;
+/** From this age on, names are reloaded in the background, so that events of a busy project never wait. */
+const refreshAgeMs = 500;
 const projectsMax = 1_000;
-/** Unknown channels of a request for which the nearest known one is suggested: each is compared with all. */
+/** Unknown channels per request for which the nearest known one is suggested. Each is compared with all. */
 const suggestionsMax = 20;
 
 type Entry = { names: Set<string>; readAtMs: number };
 type Project = { projectId: number; knownChannelsOnly: boolean };
 
 /**
- * The names of projects' channels, kept in memory to decide which events are rejected for their channel: where a project takes known channels
- * only, and where it has as many as it can have.
+ * Caches channel names, to decide which events are rejected for their channel: if the project accepts known channels
+ * only, or has the maximum number of them.
  */
 export class ProjectChannels {
   readonly #control: Kysely<ControlTables>;
   readonly #now: () => number;
   readonly #entries = new LRUCache<number, Entry>({ max: projectsMax });
-  /** However many events wait for a project's names, they share one look. */
+  /** Events of one project share one query. */
   readonly #reads = new Map<number, Promise<void>>();
 
   constructor(control: Kysely<ControlTables>, now: () => number = Date.now) {
@@ -32,34 +32,34 @@ export class ProjectChannels {
     this.#now = now;
   }
 
-  /** To be awaited, where it gives a promise, before events of a project are asked about with `rejectionOf`. */
+  /** Must be called, and its promise awaited if there is one, before `rejectionOf`. */
   prepare({ projectId, knownChannelsOnly }: Project, bodies: readonly unknown[]): Promise<void> | undefined {
     const entry = this.#entries.get(projectId);
     if (!entry) return this.#read(projectId);
     if (knownChannelsOnly) {
       const ageMs = this.#now() - entry.readAtMs;
-      if (ageMs >= trustMs) return this.#read(projectId);
-      // What this look meets, the next event meets that has to wait for one.
-      if (ageMs >= freshMs) this.#read(projectId).catch(() => {});
+      if (ageMs >= maxAgeMs) return this.#read(projectId);
+      // If this query fails, the next event that has to wait for one gets the error.
+      if (ageMs >= refreshAgeMs) this.#read(projectId).catch(() => {});
       return undefined;
     }
-    // Only an event that would be rejected needs to know that no channel was deleted meanwhile.
+    // Only for events that would be rejected: a channel may have been deleted in the meantime.
     const mayBeFull = entry.names.size + bodies.length > limits.channels;
-    if (mayBeFull && this.#now() - entry.readAtMs >= trustMs && bodies.some((body) => isNew(entry, body))) {
+    if (mayBeFull && this.#now() - entry.readAtMs >= maxAgeMs && bodies.some((body) => isNew(entry, body))) {
       return this.#read(projectId);
     }
     return undefined;
   }
 
   /**
-   * Why events of this channel are rejected, as a sentence, or null. A new channel that is not rejected counts from now on.
+   * Why events of a channel are rejected, as a sentence, or null. A new channel that is accepted counts from now on.
    *
-   * @param told - what was said of other channels in the same request
+   * @param details - messages for other channels in the same request
    */
   rejectionOf(
     { projectId, knownChannelsOnly }: Project,
     name: string,
-    told?: Map<string, string>,
+    details?: Map<string, string>,
   ): string | null {
     const names = this.#entries.get(projectId)?.names;
     if (!names || names.has(name)) return null;
@@ -67,26 +67,26 @@ export class ProjectChannels {
       names.add(name);
       return null;
     }
-    const known = told?.get(name);
-    if (known !== undefined) return known;
-    const detail = knownChannelsOnly ? unknownDetail(name, names, told?.size ?? 0) : fullDetail(name);
-    told?.set(name, detail);
+    const cached = details?.get(name);
+    if (cached !== undefined) return cached;
+    const detail = knownChannelsOnly ? unknownDetail(name, names, details?.size ?? 0) : fullDetail(name);
+    details?.set(name, detail);
     return detail;
   }
 
-  /** Makes a change of a project's channels known at once. */
-  forget(projectId: number): void {
+  /** Makes a change of a project's channels effective at once. */
+  invalidate(projectId: number): void {
     this.#entries.delete(projectId);
     this.#reads.delete(projectId);
   }
 
   #read(projectId: number): Promise<void> {
-    const known = this.#reads.get(projectId);
-    if (known) return known;
+    const pending = this.#reads.get(projectId);
+    if (pending) return pending;
     const readAtMs = this.#now();
     const read = this.#namesOf(projectId)
       .then((names) => {
-        // A look from before a change is not kept.
+        // Names read before a change are not cached.
         if (this.#reads.get(projectId) !== read)
           return this.#entries.has(projectId) ? undefined : this.#read(projectId);
         this.#entries.set(projectId, { names, readAtMs });
@@ -114,10 +114,11 @@ function isNew({ names }: Entry, body: unknown): boolean {
   return typeof channel === "string" && !names.has(channel);
 }
 
-function unknownDetail(name: string, names: Set<string>, toldBefore: number): string {
-  const meant = toldBefore < suggestionsMax ? nearest(name, names) : null;
-  const remedy = meant === null ? "Create it first, or use another." : `Did you mean "${clipped(meant)}"?`;
-  return `Unknown channel "${clipped(name)}": this project rejects events for channels that don't exist. ${remedy}`;
+function unknownDetail(name: string, names: Set<string>, suggestionsBefore: number): string {
+  const suggestion = suggestionsBefore < suggestionsMax ? nearest(name, names) : null;
+  const hint =
+    suggestion === null ? "Create it first, or use another." : `Did you mean "${clipped(suggestion)}"?`;
+  return `Unknown channel "${clipped(name)}": this project rejects events for channels that don't exist. ${hint}`;
 }
 
 function fullDetail(name: string): string {

@@ -51,7 +51,7 @@ export function addChannelRoutes(
     },
     async ({ projectId, body }) => {
       const channel = await createChannel(store.control, projectId, body);
-      projectChannels.forget(projectId);
+      projectChannels.invalidate(projectId);
       return { ok: true, channel };
     },
   );

@@ -23,7 +23,7 @@ describe("without a server, on an empty directory", () => {
   const run = (parameters: string[], stdin = "") => runTidings(parameters, environmentOf(place), stdin);
   afterAll(() => removePlace(place));
 
-  test("a key for a project that is not there is rejected, and says that there is none yet", async () => {
+  test("a key for an unknown project is rejected, with the hint that there are none yet", async () => {
     expect(await run(["key", "create", "--project", "default", "--name", "n"])).toEqual({
       code: 1,
       stdout: "",
@@ -31,9 +31,9 @@ describe("without a server, on an empty directory", () => {
     });
   });
 
-  test("the first account owns the project Default, and a key for it is all that stdout shows", async () => {
-    const made = await run(account("Owner@Example.com", "--name", "Ada"), `${password}\n`);
-    expect(made).toEqual({
+  test("the first account owns the project Default, and a key for it is all that stdout gets", async () => {
+    const created = await run(account("Owner@Example.com", "--name", "Ada"), `${password}\n`);
+    expect(created).toEqual({
       code: 0,
       stdout: "",
       stderr: 'Created the account owner@example.com, a member of the project "default".\n',
@@ -46,7 +46,7 @@ describe("without a server, on an empty directory", () => {
     }
   });
 
-  test("a project's slug is all that stdout shows, and the first account owns it", async () => {
+  test("a project's slug is all that stdout gets, and the first account owns it", async () => {
     expect(await run(["project", "create", "My Shop"])).toEqual({ code: 0, stdout: "my-shop\n", stderr: "" });
     expect(await run(["project", "create", "My Shop", "--owner", "OWNER@example.com"])).toEqual({
       code: 0,
@@ -57,7 +57,7 @@ describe("without a server, on an empty directory", () => {
 
   const rejections: [name: string, parameters: string[], stdin: string, says: string][] = [
     [
-      "an e-mail address that is none",
+      "an invalid email address",
       account("ada"),
       password,
       "--email must be an email address, such as ada@example.com.",
@@ -65,35 +65,30 @@ describe("without a server, on an empty directory", () => {
     ["a short password", account("b@example.com"), "short", "The password must have at least 10 characters."],
     ["no password", account("b@example.com"), "", "The password must have at least 10 characters."],
     [
-      "a password on the command line's terms",
+      "a password that is not piped",
       ["account", "create", "--email", "b@example.com"],
       password,
       "add --password-stdin",
     ],
     [
-      "an address that has an account, in another case",
+      "an existing address in another case",
       account("OWNER@example.com"),
       password,
       "An account with the email address owner@example.com already exists.",
     ],
     [
-      "a project that is not known, with those that are",
+      "an unknown project, and lists the known ones",
       account("b@example.com", "--project", "shop"),
       password,
       'There is no project "shop". Projects: default, my-shop, my-shop-2.',
     ],
     [
-      "a project whose name two have",
+      "an ambiguous project name",
       account("b@example.com", "--project", "My Shop"),
       password,
       'Several projects are named "My Shop". Use the slug',
     ],
-    [
-      "a blank name of an account",
-      account("b@example.com", "--name", " "),
-      password,
-      "--name must not be blank.",
-    ],
+    ["a blank account name", account("b@example.com", "--name", " "), password, "--name must not be blank."],
     [
       "a key for an unknown project",
       ["key", "create", "--project", "shop", "--name", "n"],
@@ -110,7 +105,7 @@ describe("without a server, on an empty directory", () => {
     ["a project with a blank name", ["project", "create", " "], "", "must not be blank"],
     ["a project with a name of 81 characters", ["project", "create", "x".repeat(81)], "", "at most 80"],
     [
-      "a project for an owner who is not there",
+      "a project for an unknown owner",
       ["project", "create", "x", "--owner", "nobody@example.com"],
       "",
       "There is no account with the email address nobody@example.com.",
@@ -123,12 +118,12 @@ describe("without a server, on an empty directory", () => {
       expect(ended.stderr).toContain(says);
       expect(ended.code).toBe(1);
       expect(ended.stderr).not.toContain("    at ");
-      // A usage may stand on stdout, never a secret.
+      // Usage may go to stdout, a secret never.
       expect(ended.stdout).not.toContain("tdg_sk_");
     });
   }
 
-  test("a data directory that can't be made is told as a sentence", async () => {
+  test("a data directory that can't be created is reported as a sentence", async () => {
     const { code, stderr } = await runTidings(["key", "create", "--project", "p", "--name", "n"], {
       TIDINGS_DATA: "/proc/tidings",
     });
@@ -137,7 +132,7 @@ describe("without a server, on an empty directory", () => {
     expect(stderr).not.toContain("    at ");
   });
 
-  test("wrong settings are told all together", async () => {
+  test("all wrong settings are reported together", async () => {
     const { code, stderr } = await runTidings(["key", "create", "--project", "p", "--name", "n"], {
       PORT: "x",
       TIDINGS_URL: "y",
@@ -148,7 +143,7 @@ describe("without a server, on an empty directory", () => {
   });
 });
 
-describe("beside a running server", () => {
+describe("next to a running server", () => {
   let app: TestApp;
   const run = (parameters: string[], stdin = "") => runTidings(parameters, environmentOf(app.config), stdin);
   beforeAll(async () => {
@@ -161,7 +156,7 @@ describe("beside a running server", () => {
     expect((await app.post({ channel: "a", name: "b" }, stdout.trim())).status).toBe(201);
   });
 
-  test("an account signs in at once, and sees the project that it joined", async () => {
+  test("an account can sign in at once, and sees its project", async () => {
     expect((await run(account("new@example.com"), password)).code).toBe(0);
     const cookie = await app.signIn("new@example.com", password);
     const me = (await (await app.request("/api/me", { headers: { cookie } })).json()) as object;
@@ -171,7 +166,7 @@ describe("beside a running server", () => {
     });
   });
 
-  test("commands and events under way do not get in each other's way", async () => {
+  test("commands and events in progress don't disturb each other", async () => {
     let isOver = false;
     const statuses: number[] = [];
     const writers = Promise.all(
@@ -179,12 +174,12 @@ describe("beside a running server", () => {
         while (!isOver) statuses.push((await app.post({ channel: "a", name: "b" })).status);
       }),
     );
-    const made = await Promise.all(
+    const created = await Promise.all(
       Array.from({ length: 4 }, (_, n) => run(["project", "create", `Project ${n}`])),
     );
     isOver = true;
     await writers;
-    expect(made.map(({ code, stderr }) => [code, stderr])).toEqual(Array(4).fill([0, ""]));
+    expect(created.map(({ code, stderr }) => [code, stderr])).toEqual(Array(4).fill([0, ""]));
     expect(new Set(statuses)).toEqual(new Set([201]));
   }, 20_000);
 });

@@ -6,7 +6,7 @@ import { MoveRefused } from "../migrate-to/refused.ts";
 import { Progress } from "./progress.ts";
 import { UsageError } from "./with-store.ts";
 
-const again = "Run the same command again to continue.";
+const retryHint = "Run the same command again to continue.";
 
 export const migrateToCommand = defineCommand({
   meta: {
@@ -26,17 +26,17 @@ export const migrateToCommand = defineCommand({
   },
 });
 
-/** Moves, and gives the process's exit code: 0 where everything agrees. */
+/** Moves the data. Returns the process's exit code: 0 if everything matches. */
 async function migrateTo(address: string): Promise<0 | 1> {
   const progress = new Progress();
   process.once("SIGINT", () => {
     progress.end();
-    console.error(`Stopped. ${again}`);
+    console.error(`Stopped. ${retryHint}`);
     process.exit(130);
   });
   try {
     const { dataDirectory } = readConfig();
-    const url = checked(address);
+    const url = parseAddress(address);
     console.error(`Moving ${dataDirectory} to ${nameOf(url)}`);
     const compared = await move(dataDirectory, url, {
       begun: (stage) => progress.begin(stage),
@@ -59,12 +59,12 @@ async function migrateTo(address: string): Promise<0 | 1> {
     return 1;
   } catch (error) {
     progress.end();
-    console.error(toldOf(error as Error));
+    console.error(messageOf(error as Error));
     return 1;
   }
 }
 
-function checked(address: string): string {
+function parseAddress(address: string): string {
   try {
     return parseDatabaseUrl(address);
   } catch (error) {
@@ -72,23 +72,23 @@ function checked(address: string): string {
   }
 }
 
-/** The database's host and name; its password is nobody's business. */
+/** The database's host and name, without the password. */
 function nameOf(url: string): string {
   const { host, pathname, searchParams } = new URL(url);
   return `${host || searchParams.get("host")}${pathname}`;
 }
 
-function toldOf(error: Error): string {
+function messageOf(error: Error): string {
   const isRefusal = [ConfigError, UsageError, MoveRefused].some((kind) => error instanceof kind);
-  return isRefusal ? error.message : `The move stopped: ${error.message}. ${again}`;
+  return isRefusal ? error.message : `The move stopped: ${error.message}. ${retryHint}`;
 }
 
 function tableOf(compared: Compared[]): string {
   const head = ["", "rows", "checksum", "in PostgreSQL"];
   const lines = compared.map((each) => {
     const { what, here, there } = each;
-    const found = agrees(each) ? "the same" : `${numberOf(there.rows)} rows, ${there.checksum}`;
-    return [what, numberOf(here.rows), here.checksum, found];
+    const inPostgres = agrees(each) ? "the same" : `${numberOf(there.rows)} rows, ${there.checksum}`;
+    return [what, numberOf(here.rows), here.checksum, inPostgres];
   });
   const all = [head, ...lines];
   const widths = head.map((_, column) => Math.max(...all.map((line) => line[column]!.length)));

@@ -1,6 +1,6 @@
 import type { Stage } from "../migrate-to/move.ts";
 
-const everyMs = 1_000;
+const reportEveryMs = 1_000;
 
 const titles: Record<Stage["name"], string> = {
   tables: "Accounts, projects and settings",
@@ -8,7 +8,9 @@ const titles: Record<Stage["name"], string> = {
   proof: "Verifying",
 };
 
-/** Says on standard error how far a move is, about once a second: on a terminal in one line, else in lines. */
+/**
+ * Reports the progress of a move on standard error about once a second: in one line on a terminal, otherwise in lines.
+ */
 export class Progress {
   #stage: Stage | null = null;
   #done = 0;
@@ -19,7 +21,7 @@ export class Progress {
     this.#stage = stage;
     this.#done = 0;
     this.#startedAtMs = performance.now();
-    this.#timer = setInterval(() => this.#say(this.#whileUnderWay(stage)), everyMs);
+    this.#timer = setInterval(() => this.#print(this.#withTimeLeft(stage)), reportEveryMs);
   }
 
   add(count: number): void {
@@ -29,22 +31,22 @@ export class Progress {
   end(): void {
     if (!this.#stage) return;
     if (this.#timer) clearInterval(this.#timer);
-    this.#say(this.#inNumbers(this.#stage));
+    this.#print(this.#counts(this.#stage));
     if (process.stderr.isTTY) process.stderr.write("\n");
     this.#stage = null;
   }
 
-  #say(text: string): void {
+  #print(text: string): void {
     process.stderr.write(process.stderr.isTTY ? `\r\u001b[K${text}` : `${text}\n`);
   }
 
-  #whileUnderWay(stage: Stage): string {
-    const left = Math.max(stage.total - stage.before - this.#done, 0);
-    const seconds = left / this.#perSecond;
-    return `${this.#inNumbers(stage)}, ${Number.isFinite(seconds) ? `${durationOf(seconds)} left` : "just started"}`;
+  #withTimeLeft(stage: Stage): string {
+    const remaining = Math.max(stage.total - stage.before - this.#done, 0);
+    const seconds = remaining / this.#perSecond;
+    return `${this.#counts(stage)}, ${Number.isFinite(seconds) ? `${durationOf(seconds)} left` : "just started"}`;
   }
 
-  #inNumbers({ name, total, before }: Stage): string {
+  #counts({ name, total, before }: Stage): string {
     const done = numberOf(before + this.#done);
     return `${titles[name]}: ${done} of ${numberOf(total)}, ${numberOf(this.#perSecond)} a second`;
   }

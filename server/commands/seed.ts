@@ -9,7 +9,7 @@ import { createShop } from "./shop.ts";
 import { withStore } from "./with-store.ts";
 
 const demo = { email: "demo@example.com", password: "tidings-demo", name: "Dana Demo" };
-/** Events that are on their way at the same time; they share commits. */
+/** Events in flight at the same time. They share commits. */
 const inFlight = 1_000;
 
 export const seedCommand = defineCommand({
@@ -41,9 +41,9 @@ export const seedCommand = defineCommand({
       }
       const clock = new ArrivalClock(await events.lastArrival());
       const { record } = createRecorder({ events, channels: new ProjectChannels(control), clock });
-      const sender = { projectId: id, knownChannelsOnly: false };
+      const source = { projectId: id, knownChannelsOnly: false };
       for (let start = 0; start < shop.events.length; start += inFlight) {
-        await Promise.all(shop.events.slice(start, start + inFlight).map((event) => record(event, sender)));
+        await Promise.all(shop.events.slice(start, start + inFlight).map((event) => record(event, source)));
       }
       console.error(`Recorded ${shop.events.length.toLocaleString("en")} events in the project "${slug}".`);
     }),

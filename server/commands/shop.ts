@@ -1,4 +1,4 @@
-/** A made-up shop that sells coffee: what its application, its servers and its people would report. */
+/** A made-up coffee shop: what its application, servers and staff would report. */
 
 type SeedEvent = {
   channel: string;
@@ -15,9 +15,9 @@ type Kind = {
   channel: string;
   /** Events of this kind on an average day. */
   perDay: number;
-  /** Happens by day, as people are awake, rather than around the clock. */
-  byDay?: boolean;
-  make: (draw: Draw) => Omit<SeedEvent, "channel" | "createdAt">;
+  /** Happens in the daytime, rather than around the clock. */
+  inDaytime?: boolean;
+  make: (random: Random) => Omit<SeedEvent, "channel" | "createdAt">;
 };
 
 const channels = [
@@ -49,39 +49,43 @@ const kinds: Kind[] = [
   {
     channel: "orders",
     perDay: 120,
-    byDay: true,
-    make: (draw) => ({
+    inDaytime: true,
+    make: (random) => ({
       name: "Order placed",
       icon: "🛒",
-      userId: draw.user(),
-      tags: { product: draw.of(products), quantity: String(draw.int(1, 4)), country: draw.of(countries) },
+      userId: random.user(),
+      tags: {
+        product: random.pick(products),
+        quantity: String(random.int(1, 4)),
+        country: random.pick(countries),
+      },
     }),
   },
   {
     channel: "payments",
     perDay: 110,
-    byDay: true,
-    make: (draw) => {
-      const amount = (draw.int(900, 19_000) / 100).toFixed(2);
+    inDaytime: true,
+    make: (random) => {
+      const amount = (random.int(900, 19_000) / 100).toFixed(2);
       const tags = {
         amount,
         currency: "EUR",
-        method: draw.of(["card", "card", "paypal", "sepa"]),
-        plan: draw.of(plans),
+        method: random.pick(["card", "card", "paypal", "sepa"]),
+        plan: random.pick(plans),
       };
-      if (draw.chance(0.06)) {
+      if (random.chance(0.06)) {
         return {
           name: "Payment failed",
           icon: "⚠️",
-          userId: draw.user(),
+          userId: random.user(),
           notify: true,
-          tags: { ...tags, reason: draw.of(["card_declined", "insufficient_funds", "expired_card"]) },
+          tags: { ...tags, reason: random.pick(["card_declined", "insufficient_funds", "expired_card"]) },
         };
       }
       return {
         name: "Payment received",
         icon: "💰",
-        userId: draw.user(),
+        userId: random.user(),
         notify: Number(amount) > 150,
         tags,
       };
@@ -90,54 +94,54 @@ const kinds: Kind[] = [
   {
     channel: "signups",
     perDay: 28,
-    byDay: true,
-    make: (draw) => ({
+    inDaytime: true,
+    make: (random) => ({
       name: "Account created",
       icon: "👋",
-      userId: draw.user(),
+      userId: random.user(),
       tags: {
-        plan: draw.of(plans),
-        source: draw.of(["search", "newsletter", "friend", "podcast"]),
-        country: draw.of(countries),
+        plan: random.pick(plans),
+        source: random.pick(["search", "newsletter", "friend", "podcast"]),
+        country: random.pick(countries),
       },
     }),
   },
   {
     channel: "logins",
     perDay: 170,
-    byDay: true,
-    make: (draw) => ({
-      name: draw.chance(0.05) ? "Sign-in failed" : "Signed in",
+    inDaytime: true,
+    make: (random) => ({
+      name: random.chance(0.05) ? "Sign-in failed" : "Signed in",
       icon: "🔑",
-      userId: draw.user(),
-      tags: { device: draw.of(["phone", "phone", "laptop", "tablet"]), country: draw.of(countries) },
+      userId: random.user(),
+      tags: { device: random.pick(["phone", "phone", "laptop", "tablet"]), country: random.pick(countries) },
     }),
   },
   {
     channel: "shipping",
     perDay: 90,
-    byDay: true,
-    make: (draw) => ({
-      name: draw.of(["Parcel handed over", "Parcel delivered", "Parcel delivered", "Parcel delayed"]),
+    inDaytime: true,
+    make: (random) => ({
+      name: random.pick(["Parcel handed over", "Parcel delivered", "Parcel delivered", "Parcel delayed"]),
       icon: "📦",
-      userId: draw.user(),
-      tags: { carrier: draw.of(carriers), country: draw.of(countries) },
+      userId: random.user(),
+      tags: { carrier: random.pick(carriers), country: random.pick(countries) },
     }),
   },
   {
     channel: "support",
     perDay: 9,
-    byDay: true,
-    make: (draw) => ({
+    inDaytime: true,
+    make: (random) => ({
       name: "Ticket opened",
       icon: "💬",
-      userId: draw.user(),
-      notify: draw.chance(0.4),
+      userId: random.user(),
+      notify: random.chance(0.4),
       tags: {
-        topic: draw.of(["delivery", "refund", "grind size", "invoice"]),
-        priority: draw.of(["low", "normal", "high"]),
+        topic: random.pick(["delivery", "refund", "grind size", "invoice"]),
+        priority: random.pick(["low", "normal", "high"]),
       },
-      description: draw.of([
+      description: random.pick([
         "My parcel says **delivered**, but the neighbours have not seen it either.",
         "Could you grind the next one for a *moka pot*? The last bag was for filter.",
         "The invoice is missing our VAT number:\n\n- company: Nordlicht GmbH\n- order: see above",
@@ -147,56 +151,59 @@ const kinds: Kind[] = [
   {
     channel: "deployments",
     perDay: 4,
-    byDay: true,
-    make: (draw) => {
-      const service = draw.of(services);
+    inDaytime: true,
+    make: (random) => {
+      const service = random.pick(services);
       return {
         name: "Deployed to production",
         icon: "🚀",
         notify: true,
         tags: {
           service,
-          version: `2.${draw.int(10, 48)}.${draw.int(0, 9)}`,
-          by: draw.of(["mira", "jonas", "aiko"]),
+          version: `2.${random.int(10, 48)}.${random.int(0, 9)}`,
+          by: random.pick(["mira", "jonas", "aiko"]),
         },
-        description: `Rolled out **${service}** to all regions.\n\n\`\`\`\nhealthy 6/6, p95 ${draw.int(60, 140)} ms\n\`\`\``,
+        description: `Rolled out **${service}** to all regions.\n\n\`\`\`\nhealthy 6/6, p95 ${random.int(60, 140)} ms\n\`\`\``,
       };
     },
   },
   {
     channel: "backups",
     perDay: 4,
-    make: (draw) => ({
+    make: (random) => ({
       name: "Backup done",
       icon: "💾",
       tags: {
-        database: draw.of(["shop", "search"]),
-        size: `${draw.int(38, 44)} GB`,
-        seconds: String(draw.int(90, 260)),
+        database: random.pick(["shop", "search"]),
+        size: `${random.int(38, 44)} GB`,
+        seconds: String(random.int(90, 260)),
       },
     }),
   },
   {
     channel: "errors",
     perDay: 7,
-    make: (draw) => ({
-      name: draw.of(["Upstream timed out", "Queue is behind", "Disk is almost full"]),
+    make: (random) => ({
+      name: random.pick(["Upstream timed out", "Queue is behind", "Disk is almost full"]),
       icon: "🔥",
       notify: true,
-      tags: { service: draw.of(services), severity: draw.of(["warning", "warning", "critical"]) },
+      tags: { service: random.pick(services), severity: random.pick(["warning", "warning", "critical"]) },
     }),
   },
 ];
 
-/** Chances that come out the same each time, so that two seeded databases look alike. */
-class Draw {
+/** Random numbers with a fixed seed, so that two seeded databases look alike. */
+class Random {
   #state: number;
 
   constructor(seed: number) {
     this.#state = seed;
   }
 
-  /** From 0 to 1, exclusive; mulberry32 (https://gist.github.com/tommyettinger/46a874533244883189143505d203312c). */
+  /**
+   * From 0 inclusive to 1 exclusive; mulberry32
+   * (https://gist.github.com/tommyettinger/46a874533244883189143505d203312c).
+   */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0;
     let t = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
@@ -208,16 +215,16 @@ class Draw {
     return this.next() < share;
   }
 
-  /** A whole number from `low` to `high`, both inclusive. */
+  /** An integer from `low` to `high`, both inclusive. */
   int(low: number, high: number): number {
     return low + Math.floor(this.next() * (high - low + 1));
   }
 
-  of<T>(choices: readonly T[]): T {
+  pick<T>(choices: readonly T[]): T {
     return choices[this.int(0, choices.length - 1)]!;
   }
 
-  /** A customer; a few come often. */
+  /** A customer. A few come often. */
   user(): string {
     return `cus_${Math.floor(1_000 + 900 * this.next() ** 2)}`;
   }
@@ -227,28 +234,30 @@ const dayMs = 24 * 60 * 60 * 1_000;
 
 /** The shop's events, oldest first, up to now. */
 export function createShop(nowMs: number, days: number): { channels: typeof channels; events: SeedEvent[] } {
-  const draw = new Draw(4_242);
+  const random = new Random(4_242);
   const events: SeedEvent[] = [];
   for (let day = 0; day < days; day++) {
     const startMs = nowMs - (days - day) * dayMs;
     const weekday = new Date(startMs).getUTCDay();
     const busy = (weekday === 0 || weekday === 6 ? 0.6 : 1) * (0.8 + (0.4 * day) / days);
     for (const kind of kinds) {
-      const count = Math.round(kind.perDay * busy * (0.8 + 0.4 * draw.next()));
+      const count = Math.round(kind.perDay * busy * (0.8 + 0.4 * random.next()));
       for (let index = 0; index < count; index++) {
-        const createdAt = kind.byDay ? awake(startMs, draw) : Math.floor(startMs + draw.next() * dayMs);
-        events.push({ channel: kind.channel, createdAt, ...kind.make(draw) });
+        const createdAt = kind.inDaytime
+          ? daytimeMs(startMs, random)
+          : Math.floor(startMs + random.next() * dayMs);
+        events.push({ channel: kind.channel, createdAt, ...kind.make(random) });
       }
     }
   }
   return { channels, events: events.sort((a, b) => a.createdAt - b.createdAt) };
 }
 
-/** A moment of the day at which people are rather awake (in UTC). */
-function awake(startMs: number, draw: Draw): number {
+/** A time of the day at which people are more likely to be awake (UTC). */
+function daytimeMs(startMs: number, random: Random): number {
   for (;;) {
-    const ms = Math.floor(startMs + draw.next() * dayMs);
+    const ms = Math.floor(startMs + random.next() * dayMs);
     const hour = new Date(ms).getUTCHours();
-    if (draw.chance(hour >= 7 && hour <= 21 ? 1 : 0.15)) return ms;
+    if (random.chance(hour >= 7 && hour <= 21 ? 1 : 0.15)) return ms;
   }
 }

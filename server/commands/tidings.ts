@@ -2,7 +2,7 @@
 import { defineCommand, runMain } from "citty";
 import { version } from "../version.ts";
 
-/** The `tidings` command line. A subcommand is loaded when it is called. */
+/** The `tidings` command line. Subcommands are loaded on demand. */
 const main = defineCommand({
   meta: {
     name: "tidings",

@@ -3,12 +3,12 @@ import { openStore } from "../open-store.ts";
 import { ProblemError } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
 
-/** How long a database that does not answer is waited for. */
+/** How long to wait for a database that doesn't respond. */
 const connectTimeoutMs = 10_000;
 
 /**
- * Runs a command on the store that the settings name, whether or not the server is running, and ends the process: with 0,
- * or with 1 and a sentence on standard error.
+ * Runs a command on the configured store, whether or not the server is running, and ends the process: with 0, or with 1
+ * and a message on standard error.
  */
 export async function withStore(work: (store: Store) => Promise<void>): Promise<void> {
   let code = 0;
@@ -18,7 +18,7 @@ export async function withStore(work: (store: Store) => Promise<void>): Promise<
       onDamage: fail,
       onInfo: () => {},
       onError: fail,
-      // The server says it as well, to whoever can mend it.
+      // The server shows these warnings to whoever can act on them.
       onWarning: () => {},
       onWaiting: (why) => console.error(`Waiting for the database: ${why}`),
       connectTimeoutMs,
@@ -42,5 +42,5 @@ function fail(error: unknown): 1 {
   return 1;
 }
 
-/** What was typed can't be done; the message says what to type. */
+/** The command's arguments are invalid. The message says how to fix them. */
 export class UsageError extends Error {}

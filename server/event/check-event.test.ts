@@ -8,7 +8,7 @@ import { NewEvent } from "./event.ts";
 
 const check = (body: unknown): CheckedEvent | Fault[] => checkEvent(body, Date.now());
 
-/** What the schema makes of a body, in the words of `checkEvent`; null where it rejects. */
+/** The schema's result in the form of `checkEvent`; null if it rejects. */
 function bySchema(body: unknown): CheckedEvent | null {
   const result = NewEvent.safeParse(body);
   if (!result.success) return null;
@@ -28,13 +28,13 @@ function bySchema(body: unknown): CheckedEvent | null {
   };
 }
 
-/** Zod leaves a record's own `__proto__` out; all else is to agree. */
+/** Zod drops a record's own `__proto__`. Everything else must match. */
 function hasProtoTag(body: unknown): boolean {
   const tags = (body as { tags?: unknown } | null)?.tags;
   return typeof tags === "object" && tags !== null && Object.hasOwn(tags, "__proto__");
 }
 
-test("the quick check and the schema decide alike, and give the same values", () => {
+test("the fast check and the schema agree on every body", () => {
   const verdicts = { accepted: 0, rejected: 0 };
   fc.assert(
     fc.property(
@@ -59,12 +59,12 @@ test("the quick check and the schema decide alike, and give the same values", ()
     ),
     { numRuns: 5_000 },
   );
-  // The property would hold of bodies that are all rejected, too.
+  // Not all bodies may be rejected, or the property would prove nothing.
   expect(verdicts.accepted).toBeGreaterThan(500);
   expect(verdicts.rejected).toBeGreaterThan(500);
 });
 
-test("a tag named __proto__ is one like any other", () => {
+test("a tag named __proto__ is a tag like any other", () => {
   const body = (value: unknown) =>
     JSON.parse(`{"channel":"c","name":"n","tags":{"__proto__":${JSON.stringify(value)}}}`);
   expect(JSON.stringify((check(body("v")) as CheckedEvent).tags)).toBe('{"__proto__":"v"}');
@@ -73,7 +73,7 @@ test("a tag named __proto__ is one like any other", () => {
   ]);
 });
 
-test("hostile bodies are decided quickly and in short", () => {
+test("hostile bodies are rejected fast and with short messages", () => {
   const ok = { channel: "c", name: "n" };
   const long = "x".repeat(1_000_000);
   const many = Object.fromEntries(Array.from({ length: 100_000 }, (_, n) => [`k${n}`, 1]));

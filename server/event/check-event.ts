@@ -7,7 +7,7 @@ import { readCreatedAt } from "./created-at.ts";
 import { eventTexts, NewEvent } from "./event.ts";
 import { isEventId } from "./id.ts";
 
-/** An event as a client sent it, found good: one spelling of each member, defaults filled in. */
+/** A valid event, with one spelling of each field and defaults filled in. */
 export type CheckedEvent = {
   channel: string;
   name: string;
@@ -18,44 +18,46 @@ export type CheckedEvent = {
   event: string | undefined;
   description: string | undefined;
   id: string | undefined;
-  /** Milliseconds since 1970, where the client said when it happened. */
+  /** Milliseconds since 1970; undefined if the client didn't send it. */
   createdAtMs: number | undefined;
 };
 
-const members = new Set(Object.keys(NewEvent.shape));
-/** Unknown members that are told at a time: a body can hold a hundred thousand. */
-const unknownMembersMax = 20;
+const knownFields = new Set(Object.keys(NewEvent.shape));
+/** Unknown fields that are reported at once. A body can have a hundred thousand. */
+const unknownFieldsMax = 20;
 const noTags: Record<string, string> = Object.freeze({});
 
 /**
- * Checks an event's body as the schema `NewEvent` says, ten times faster than the schema's own code, and in sentences that
- * say what to do. A property test holds the two together.
+ * Checks an event's body like the schema `NewEvent`, ten times faster and with better messages. A property test
+ * compares the two.
  *
- * @param nowMs - milliseconds since 1970, to bound `createdAt`
+ * @param nowMs - milliseconds since 1970, to limit `createdAt`
  */
 export function checkEvent(body: unknown, nowMs: number): CheckedEvent | Fault[] {
   if (typeof body !== "object" || body === null || Array.isArray(body)) {
     return [{ pointer: "", detail: "The body must be a JSON object: one event." }];
   }
-  const sent = body as Record<string, unknown>;
+  const fields = body as Record<string, unknown>;
   const faults: Fault[] = [];
 
-  for (const member in sent) {
-    if (members.has(member)) continue;
-    const meant = nearest(member, members);
+  for (const field in fields) {
+    if (knownFields.has(field)) continue;
+    const suggestion = nearest(field, knownFields);
     faults.push({
-      pointer: pointerTo(member),
-      detail: `Unknown field "${clipped(member)}".${meant ? ` Did you mean "${meant}"?` : ""}`,
+      pointer: pointerTo(field),
+      detail: `Unknown field "${clipped(field)}".${suggestion ? ` Did you mean "${suggestion}"?` : ""}`,
     });
-    if (faults.length >= unknownMembersMax) break;
+    if (faults.length >= unknownFieldsMax) break;
   }
 
   const channel = textOf("channel", eventTexts.channel);
   const ownName = textOf("name", eventTexts.name);
   const event = textOf("event", eventTexts.event);
   const name = ownName ?? event;
-  if (sent.channel === undefined) faults.push(missing("channel", '"payments"'));
-  if (sent.name === undefined && sent.event === undefined) faults.push(missing("name", '"Payment received"'));
+  if (fields.channel === undefined) faults.push(missing("channel", '"payments"'));
+  if (fields.name === undefined && fields.event === undefined) {
+    faults.push(missing("name", '"Payment received"'));
+  }
 
   const userId = textOf("userId", eventTexts.userId);
   const otherUserId = textOf("user_id", eventTexts.user_id);
@@ -65,15 +67,15 @@ export function checkEvent(body: unknown, nowMs: number): CheckedEvent | Fault[]
   const icon = textOf("icon", eventTexts.icon);
   const description = textOf("description", eventTexts.description);
 
-  const { notify } = sent;
+  const { notify } = fields;
   if (notify !== undefined && typeof notify !== "boolean") {
     faults.push({ pointer: "/notify", detail: `"notify" must be true or false, not ${kindOf(notify)}.` });
   }
 
-  const tags = sent.tags === undefined ? noTags : checkTags(sent.tags, faults);
-  const id = sent.id === undefined ? undefined : checkId(sent.id, faults);
+  const tags = fields.tags === undefined ? noTags : checkTags(fields.tags, faults);
+  const id = fields.id === undefined ? undefined : checkId(fields.id, faults);
   const createdAtMs =
-    sent.createdAt === undefined ? undefined : checkCreatedAt(sent.createdAt, nowMs, faults);
+    fields.createdAt === undefined ? undefined : checkCreatedAt(fields.createdAt, nowMs, faults);
 
   if (faults.length > 0) return faults;
   return {
@@ -89,13 +91,13 @@ export function checkEvent(body: unknown, nowMs: number): CheckedEvent | Fault[]
     createdAtMs,
   };
 
-  function textOf(member: keyof typeof NewEvent.shape, rule: TextRule): string | undefined {
-    const value = sent[member];
+  function textOf(field: keyof typeof NewEvent.shape, rule: TextRule): string | undefined {
+    const value = fields[field];
     if (value === undefined) return undefined;
     const fault =
       typeof value === "string" ? faultInText(value, rule) : `must be a string, not ${kindOf(value)}`;
     if (fault === null) return value as string;
-    faults.push({ pointer: pointerTo(member), detail: `"${member}" ${fault}.` });
+    faults.push({ pointer: pointerTo(field), detail: `"${field}" ${fault}.` });
     return undefined;
   }
 }
@@ -116,19 +118,19 @@ function checkTags(tags: unknown, faults: Fault[]): Record<string, string> {
       break;
     }
     const value = values[key];
-    const inKey = faultInText(key, eventTexts.tagKey);
-    if (inKey) faults.push({ pointer: pointerTo("tags", key), detail: `A tag key ${inKey}.` });
+    const keyFault = faultInText(key, eventTexts.tagKey);
+    if (keyFault) faults.push({ pointer: pointerTo("tags", key), detail: `A tag key ${keyFault}.` });
     if (typeof value !== "string") {
-      const remedy = typeof value === "number" || typeof value === "boolean" ? ` Send it as "${value}".` : "";
+      const hint = typeof value === "number" || typeof value === "boolean" ? ` Send it as "${value}".` : "";
       faults.push({
         pointer: pointerTo("tags", key),
-        detail: `The tag "${clipped(key)}" must be a string, not ${kindOf(value)}.${remedy}`,
+        detail: `The tag "${clipped(key)}" must be a string, not ${kindOf(value)}.${hint}`,
       });
       continue;
     }
-    const inValue = faultInText(value, eventTexts.tagValue);
-    if (inValue)
-      faults.push({ pointer: pointerTo("tags", key), detail: `The tag "${clipped(key)}" ${inValue}.` });
+    const valueFault = faultInText(value, eventTexts.tagValue);
+    if (valueFault)
+      faults.push({ pointer: pointerTo("tags", key), detail: `The tag "${clipped(key)}" ${valueFault}.` });
   }
   return values as Record<string, string>;
 }
@@ -151,6 +153,6 @@ function checkCreatedAt(value: unknown, nowMs: number, faults: Fault[]): number 
   return undefined;
 }
 
-function missing(member: string, example: string): Fault {
-  return { pointer: `/${member}`, detail: `"${member}" is missing. Send a string, such as ${example}.` };
+function missing(field: string, example: string): Fault {
+  return { pointer: `/${field}`, detail: `"${field}" is missing. Send a string, such as ${example}.` };
 }

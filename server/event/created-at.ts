@@ -3,7 +3,7 @@ import { limits } from "../limits.ts";
 const isoWithOffset =
   /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:\.\d{1,9})?)?(?:[Zz]|[+-]\d{2}:\d{2})$/;
 
-/** Milliseconds since 1970 of a real date and time of ISO 8601 with an offset; otherwise NaN. */
+/** Parses an ISO 8601 date and time with an offset to milliseconds since 1970; NaN if it isn't a valid one. */
 export function isoMs(text: string): number {
   const match = isoWithOffset.exec(text);
   if (!match) return Number.NaN;
@@ -14,9 +14,10 @@ export function isoMs(text: string): number {
 }
 
 /**
- * Reads an event's `createdAt`: milliseconds since 1970, or what is wrong with it, as a sentence's second half.
+ * Parses an event's `createdAt` to milliseconds since 1970, or returns what is wrong with it as the second half of a
+ * sentence.
  *
- * @param nowMs - milliseconds since 1970, to bound the future
+ * @param nowMs - milliseconds since 1970, to limit dates in the future
  */
 export function readCreatedAt(value: unknown, nowMs: number): number | string {
   const ms = typeof value === "string" ? isoMs(value) : value;
@@ -24,7 +25,7 @@ export function readCreatedAt(value: unknown, nowMs: number): number | string {
     return 'must be an ISO 8601 time with an offset, such as "2026-01-31T09:30:00Z", or milliseconds since 1970';
   }
   if (ms > nowMs + limits.maxClockSkewMs) return "is more than a day ahead of the server's clock";
-  // Seconds since 1970 would be a day of that January; nobody's events are that old.
+  // In milliseconds, current Unix times in seconds are dates in January 1970, and no event is that old.
   if (typeof value === "number" && ms > 0 && ms < 10_000_000_000) {
     return "looks like seconds. Send milliseconds since 1970";
   }

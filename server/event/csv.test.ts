@@ -4,7 +4,7 @@ import { validEvent } from "../testing/arbitraries.ts";
 import { csvHeader, csvRow } from "./csv.ts";
 import type { Event } from "./event.ts";
 
-/** The rows of a CSV text, read as RFC 4180 says. */
+/** Parses CSV as RFC 4180 says. */
 function read(csv: string): string[][] {
   const rows: string[][] = [[]];
   const cells = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/y;
@@ -17,7 +17,7 @@ function read(csv: string): string[][] {
   return rows;
 }
 
-test("every event is a row that is read back equal, but for what looks like a formula", () => {
+test("every event's row parses to the same texts, except for formulas", () => {
   const [header] = read(csvHeader) as [string[]];
   fc.assert(
     fc.property(validEvent, ({ channel, userId = "", notify = false, tags = {}, ...texts }) => {
@@ -38,7 +38,7 @@ test("every event is a row that is read back equal, but for what looks like a fo
 });
 
 test.each(["=1", "+1", "-1", "@a", "\t=1", "\r=1", "\n=1", "＝1", "＋1", "－1", "＠a"])(
-  "%j is no formula in any column",
+  "%j starts no formula in any column",
   (text) => {
     const event: Event = {
       id: "i",

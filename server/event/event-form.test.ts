@@ -22,6 +22,6 @@ const cases: [accept: string | null, form: string][] = [
   [";;;q=,,", "json"],
 ];
 for (const [accept, form] of cases) {
-  test(`${JSON.stringify(accept)} is answered with ${form}`, () =>
+  test(`${JSON.stringify(accept)} gets ${form}`, () =>
     expect(acceptedForm(accept)).toBe(form as ReturnType<typeof acceptedForm>));
 }

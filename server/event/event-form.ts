@@ -1,30 +1,32 @@
 import { parseAccept } from "hono/utils/accept";
 
-/** How a listing's events are written: as JSON texts, as lines of JSON, or as rows of CSV (csv.ts). */
+/** Format of a listing: JSON, lines of JSON, or CSV rows (csv.ts). */
 export type EventForm = "json" | "ndjson" | "csv";
 
-/** The media type of each form of a listing; the first is what a caller gets who does not care. */
+/** Media types. The first is the default. */
 export const mediaTypes: Record<EventForm, string> = {
   json: "application/json",
   ndjson: "application/x-ndjson",
   csv: "text/csv",
 };
 
-/** The form that an `Accept` header wants most (RFC 9110, section 12.5.1); JSON where it wants none of them. */
+/** The format that an `Accept` header prefers (RFC 9110, section 12.5.1); JSON if it accepts none of them. */
 export function acceptedForm(accept: string | null): EventForm {
   const ranges = parseAccept(accept ?? "");
-  let best: { form: EventForm; q: number; closeness: number } = { form: "json", q: 0, closeness: 0 };
+  let best: { form: EventForm; q: number; specificity: number } = { form: "json", q: 0, specificity: 0 };
   for (const form of ["json", "ndjson", "csv"] as const) {
     const mediaType = mediaTypes[form];
-    const byCloseness = ["*/*", `${mediaType.split("/")[0]}/*`, mediaType];
-    // The closest range says how much a type is wanted; of two that are wanted alike, the one that is named goes first.
-    let wanted = { q: 0, closeness: -1 };
+    const bySpecificity = ["*/*", `${mediaType.split("/")[0]}/*`, mediaType];
+    // The most specific range gives a type's weight. Between equal weights, the type that is named more specifically
+    // wins.
+    let match = { q: 0, specificity: -1 };
     for (const { type, q } of ranges) {
-      const closeness = byCloseness.indexOf(type.toLowerCase());
-      if (closeness > wanted.closeness) wanted = { q, closeness };
+      const specificity = bySpecificity.indexOf(type.toLowerCase());
+      if (specificity > match.specificity) match = { q, specificity };
     }
-    const { q, closeness } = wanted;
-    if (q > best.q || (q === best.q && q > 0 && closeness > best.closeness)) best = { form, q, closeness };
+    const { q, specificity } = match;
+    const isBetter = q > best.q || (q === best.q && q > 0 && specificity > best.specificity);
+    if (isBetter) best = { form, q, specificity };
   }
   return best.form;
 }

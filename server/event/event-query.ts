@@ -10,7 +10,7 @@ import type { Cursor, EventFilter } from "./filter.ts";
 import { isEventId } from "./id.ts";
 import { parseSearch, type Search, SearchError } from "./search.ts";
 
-const moment = z
+const timestamp = z
   .string()
   .refine(
     (value) => !Number.isNaN(msOf(value)),
@@ -20,7 +20,7 @@ const moment = z
 
 export const searchText = text({ max: limits.searchCharacters, lines: true });
 
-/** What narrows a listing or a live stream; beside it, any number of `tag.KEY=VALUE`. */
+/** Filters of listings and live streams. Any number of `tag.KEY=VALUE` can be added. */
 export const filterParameters = {
   channel: text(eventTexts.channel).optional().openapi({ description: "Only this channel." }),
   userId: text(eventTexts.userId).optional().openapi({ description: "Only this user." }),
@@ -29,8 +29,8 @@ export const filterParameters = {
     .enum(["true", "false"])
     .optional()
     .openapi({ description: "Only events with this `notify` flag." }),
-  from: moment.optional().openapi({ description: "Start of the range, inclusive." }),
-  to: moment.optional().openapi({ description: "End of the range, exclusive." }),
+  from: timestamp.optional().openapi({ description: "Start of the range, inclusive." }),
+  to: timestamp.optional().openapi({ description: "End of the range, exclusive." }),
   q: searchText.optional().openapi({ description: "Only events that match this search (docs/search.md)." }),
 };
 
@@ -72,26 +72,26 @@ export const EventStreamQuery = z.strictObject({
 export const ProjectQuery = z.strictObject({ project: projectParameter });
 
 /**
- * Reads a query by its schema; `tag.KEY` parameters come apart. Throws `query-invalid`, also for a parameter that is not
- * known: a filter that is ignored would show more than was asked for.
+ * Parses a query by its schema; `tag.KEY` parameters are returned separately. Throws `query-invalid`, also for unknown
+ * parameters: if a filter were ignored, the result would contain more than was requested.
  */
 export function readQuery<Schema extends z.ZodObject>(
   parameters: URLSearchParams,
   schema: Schema,
-  { tags: takesTags = false } = {},
+  { tags: allowsTags = false } = {},
 ): { values: z.infer<Schema>; tags: [string, string][] } {
   const tags: [string, string][] = [];
   const values: Record<string, string> = {};
   const known = Object.keys(schema.shape);
   for (const [name, value] of parameters) {
-    if (takesTags && name.startsWith("tag.") && name.length > 4) {
+    if (allowsTags && name.startsWith("tag.") && name.length > 4) {
       tags.push([name.slice(4), value]);
       continue;
     }
     if (!known.includes(name)) {
-      const meant = nearest(name, [...known, ...(takesTags ? ["tag.KEY"] : [])]);
+      const suggestion = nearest(name, [...known, ...(allowsTags ? ["tag.KEY"] : [])]);
       throw problem("query-invalid", {
-        detail: `Unknown parameter "${name.slice(0, 80)}".${meant ? ` Did you mean "${meant}"?` : ""}`,
+        detail: `Unknown parameter "${name.slice(0, 80)}".${suggestion ? ` Did you mean "${suggestion}"?` : ""}`,
       });
     }
     if (Object.hasOwn(values, name)) throw problem("query-invalid", { detail: `"${name}" is sent twice.` });
@@ -122,7 +122,7 @@ export function filterOf(values: FilterValues, tags: [string, string][]): EventF
   };
 }
 
-/** Parses `q`. Throws `query-invalid` with the column where it is none. */
+/** Parses `q`. Throws `query-invalid` with the column of a syntax error. */
 function readSearch(q: string): Search | null {
   try {
     return parseSearch(q);
@@ -133,20 +133,20 @@ function readSearch(q: string): Search | null {
   }
 }
 
-function msOf(moment: string): number {
-  if (/^\d{1,15}$/.test(moment)) return Number(moment);
-  return isoMs(/^\d{4}-\d{2}-\d{2}$/.test(moment) ? `${moment}T00:00:00Z` : moment);
+function msOf(timestamp: string): number {
+  if (/^\d{1,15}$/.test(timestamp)) return Number(timestamp);
+  return isoMs(/^\d{4}-\d{2}-\d{2}$/.test(timestamp) ? `${timestamp}T00:00:00Z` : timestamp);
 }
 
-/** A cursor as an opaque text. */
+/** Encodes a cursor as an opaque text. */
 export function encodeCursor({ ms, id }: Cursor): string {
   return Buffer.from(`${ms} ${id}`).toString("base64url");
 }
 
-/** Throws `query-invalid` for a text that no page ended with. */
+/** Throws `query-invalid` if the text is not a cursor. */
 export function decodeCursor(text: string): Cursor {
-  const [ms, id, ...more] = Buffer.from(text, "base64url").toString().split(" ");
-  if (!/^\d{1,15}$/.test(ms ?? "") || !isEventId(id ?? "") || more.length > 0) {
+  const [ms, id, ...extra] = Buffer.from(text, "base64url").toString().split(" ");
+  if (!/^\d{1,15}$/.test(ms ?? "") || !isEventId(id ?? "") || extra.length > 0) {
     throw problem("query-invalid", { detail: '"cursor" must be the "nextCursor" of an earlier page.' });
   }
   return { ms: Number(ms), id: id! };

@@ -4,7 +4,7 @@ import { text } from "../validation/text.ts";
 import { readCreatedAt } from "./created-at.ts";
 import { isEventId } from "./id.ts";
 
-/** The rule of each text on an event, shared by the schema below and by the quick check of the hot path. */
+/** Rules for an event's texts, shared by the schema below and by `check-event.ts`. */
 export const eventTexts = {
   channel: { max: limits.channelCharacters, filled: true },
   name: { max: limits.nameCharacters, filled: true },
@@ -17,7 +17,7 @@ export const eventTexts = {
   tagValue: { max: limits.tagValueCharacters, lines: true },
 } as const;
 
-/** An event as a client sends it. `check-event.ts` decides the same, faster and in better words. */
+/** An event as a client sends it. `check-event.ts` checks the same, faster and with better messages. */
 export const NewEvent = z
   .strictObject({
     channel: text(eventTexts.channel).openapi({
@@ -87,7 +87,7 @@ export const NewEvent = z
     },
   });
 
-/** An event as the listing shows it. */
+/** An event as listings return it. */
 export const Event = z
   .object({
     id: z.string().openapi({ description: "Event ID, a UUIDv7." }),
@@ -108,8 +108,8 @@ export const Event = z
 export type Event = z.infer<typeof Event>;
 
 /**
- * Events that were deleted, as live streams are told of them: these, or all of some channels, where `before` is given
- * only those whose `createdAt` is before it.
+ * Deleted events, as live streams report them: by id, or all events of some channels, with `before` only those whose
+ * `createdAt` is earlier.
  */
 export type DeletedEvents = { ids: string[] } | { channels: string[]; before?: string };
 

@@ -2,7 +2,7 @@ import type { Event } from "./event.ts";
 import type { Search, SearchField } from "./search.ts";
 import { wordsOf } from "./words.ts";
 
-/** What a listing is narrowed to; all of them must hold. */
+/** Conditions of a listing. All must hold. */
 export type EventFilter = {
   channel?: string;
   userId?: string;
@@ -16,10 +16,10 @@ export type EventFilter = {
   search?: Search;
 };
 
-/** Where a page ended: the last event's `createdAt` and id. */
+/** The end of a page: the last event's `createdAt` and id. */
 export type Cursor = { ms: number; id: string };
 
-/** Whether an event is one that a filter asks for. */
+/** Whether an event matches a filter. */
 export function matches(filter: EventFilter, event: Event): boolean {
   const { channel, userId, name, notify, fromMs, toMs, tags, search } = filter;
   if (channel !== undefined && event.channelId !== channel) return false;
@@ -28,27 +28,27 @@ export function matches(filter: EventFilter, event: Event): boolean {
   if (notify !== undefined && event.notify !== notify) return false;
   if (tags?.some(([key, value]) => !Object.hasOwn(event.tags, key) || event.tags[key] !== value))
     return false;
-  if (search !== undefined && !isFound(search, event)) return false;
+  if (search !== undefined && !matchesSearch(search, event)) return false;
   if (fromMs === undefined && toMs === undefined) return true;
   const ms = Date.parse(event.createdAt);
   return (fromMs === undefined || ms >= fromMs) && (toMs === undefined || ms < toMs);
 }
 
-function isFound(search: Search, event: Event): boolean {
+function matchesSearch(search: Search, event: Event): boolean {
   switch (search.kind) {
     case "all":
-      return search.of.every((part) => isFound(part, event));
+      return search.of.every((part) => matchesSearch(part, event));
     case "any":
-      return search.of.some((part) => isFound(part, event));
+      return search.of.some((part) => matchesSearch(part, event));
     case "not":
-      return !isFound(search.of, event);
+      return !matchesSearch(search.of, event);
     case "field":
       return search.values.includes(fieldOf[search.field](event));
     case "tag":
       return Object.hasOwn(event.tags, search.key) && search.values.includes(event.tags[search.key]!);
     case "text": {
       const words = wordsOfSearch(search);
-      return wordsOfEvent(event).some((text) => stand(words, text, search.isPrefix));
+      return wordsOfEvent(event).some((text) => containsPhrase(words, text, search.isPrefix));
     }
   }
 }
@@ -60,33 +60,36 @@ const fieldOf: Record<SearchField, (event: Event) => string> = {
   notify: (event) => String(event.notify),
 };
 
-/** Whether words stand in a text side by side; the last may be the beginning of a word. */
-function stand(words: string[], text: string[], isPrefix: boolean): boolean {
+/**
+ * Whether a text contains words next to each other. With `isPrefix`, the last one only has to be the beginning of a
+ * word.
+ */
+function containsPhrase(words: string[], text: string[], isPrefix: boolean): boolean {
   if (words.length === 0) return false;
   const last = words.length - 1;
   for (let start = 0; start + last < text.length; start++) {
-    const isThere = words.every((word, index) =>
+    const isMatch = words.every((word, index) =>
       isPrefix && index === last ? text[start + index]!.startsWith(word) : text[start + index] === word,
     );
-    if (isThere) return true;
+    if (isMatch) return true;
   }
   return false;
 }
 
-// A live event is held against the searches of many streams, and a search against many events.
-const wordsOfEvent = remembered((event: Event) =>
+// Cached, because a live event is matched against the searches of many streams, and a search against many events.
+const wordsOfEvent = memoized((event: Event) =>
   [event.name, event.description ?? "", ...Object.values(event.tags)].map(wordsOf),
 );
-const wordsOfSearch = remembered(({ text }: { text: string }) => wordsOf(text));
+const wordsOfSearch = memoized(({ text }: { text: string }) => wordsOf(text));
 
-function remembered<From extends object, To>(make: (from: From) => To): (from: From) => To {
-  const known = new WeakMap<From, To>();
-  return (from) => {
-    let to = known.get(from);
-    if (to === undefined) {
-      to = make(from);
-      known.set(from, to);
+function memoized<Key extends object, Value>(compute: (key: Key) => Value): (key: Key) => Value {
+  const cache = new WeakMap<Key, Value>();
+  return (key) => {
+    let value = cache.get(key);
+    if (value === undefined) {
+      value = compute(key);
+      cache.set(key, value);
     }
-    return to;
+    return value;
   };
 }

@@ -13,15 +13,15 @@ import {
 
 const startMs = Date.UTC(2026, 0, 31);
 
-const moments = fc.record({
+const stamps = fc.record({
   ms: fc.integer({ min: 0, max: 2 ** 48 - 1 }),
   sequence: fc.integer({ min: 0, max: sequenceMax }),
 });
 
 describe("an id", () => {
-  test("is a UUIDv7 that holds its moment, and sorts by it", () => {
+  test("is a UUIDv7 that contains its arrival and sorts by it", () => {
     fc.assert(
-      fc.property(moments, moments, fc.double({ min: 0, max: 0.999999999, noNaN: true }), (a, b, random) => {
+      fc.property(stamps, stamps, fc.double({ min: 0, max: 0.999999999, noNaN: true }), (a, b, random) => {
         const id = eventIdOf(a, () => random);
         expect(isEventId(id)).toBe(true);
         expect(stampOfId(id)).toEqual(a);
@@ -31,12 +31,12 @@ describe("an id", () => {
     );
   });
 
-  test("of one moment is another each time", () => {
+  test("of the same arrival is different each time", () => {
     const ids = Array.from({ length: 10_000 }, () => eventIdOf({ ms: 1, sequence: 1 }));
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  test("is told apart from what is none", () => {
+  test("is distinguished from other texts", () => {
     const good = "0192f0c1-9c4a-7d3e-8b1f-2a6b7c8d9e0f";
     expect(isEventId(good)).toBe(true);
     for (const bad of [
@@ -54,11 +54,11 @@ describe("an id", () => {
   });
 });
 
-describe("the clock of arrivals", () => {
-  test("only goes on, whatever the machine's clock does", () => {
+describe("the arrival clock", () => {
+  test("only moves forward, whatever the machine's clock does", () => {
     fc.assert(
       fc.property(
-        fc.option(moments),
+        fc.option(stamps),
         fc.array(fc.integer({ min: 0, max: 50 }), { minLength: 1, maxLength: 200 }),
         (after, readings) => {
           const times = readings.values();
@@ -76,7 +76,7 @@ describe("the clock of arrivals", () => {
     );
   });
 
-  test("follows the machine's clock where that goes on", () => {
+  test("follows the machine's clock while that moves forward", () => {
     let now = startMs;
     const clock = new ArrivalClock(null, { now: () => now });
     expect(clock.next()).toEqual({ ms: startMs, sequence: 0 });
@@ -89,12 +89,12 @@ describe("the clock of arrivals", () => {
     expect(clock.nowMs).toBe(now);
   });
 
-  test("goes to the next millisecond where one is full", () => {
+  test("moves to the next millisecond when one is full", () => {
     const clock = new ArrivalClock({ ms: startMs, sequence: sequenceMax }, { now: () => startMs });
     expect(clock.next()).toEqual({ ms: startMs + 1, sequence: 0 });
   });
 
-  test("says how far arrivals are ahead of the machine's clock, and only once", () => {
+  test("warns once how far arrivals are ahead of the machine's clock", () => {
     const warnings: string[] = [];
     const warn = (warning: string) => warnings.push(warning);
     let now = startMs;
@@ -108,7 +108,7 @@ describe("the clock of arrivals", () => {
     expect(warnings).toEqual([expect.stringContaining("arrived 1 d 2 h ahead of this machine's clock")]);
   });
 
-  test("gives no arrival while the machine's clock shows what can't be", () => {
+  test("throws while the machine's clock is impossible", () => {
     const warnings: string[] = [];
     for (const wrong of [0, Date.UTC(2023, 11, 31), Date.UTC(2100, 0, 1), Date.UTC(2200, 0, 1)]) {
       let now = wrong;
@@ -121,8 +121,8 @@ describe("the clock of arrivals", () => {
   });
 });
 
-test("a moment's token is read back, and nothing else is", () => {
-  fc.assert(fc.property(moments, (moment) => expect(parseStampToken(stampToken(moment))).toEqual(moment)));
+test("a stamp's token parses to the stamp, and nothing else parses", () => {
+  fc.assert(fc.property(stamps, (stamp) => expect(parseStampToken(stampToken(stamp))).toEqual(stamp)));
   for (const text of [
     "",
     "-",

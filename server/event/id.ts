@@ -1,45 +1,45 @@
 /**
- * Identifiers and moments of events.
+ * Ids and arrival stamps of events.
  *
- * An event's id is a UUIDv7 (RFC 9562, section 5.7). One that the server makes holds the arrival counter in its 12 bits
- * of `rand_a` and the 8 bits after the variant, so that ids sort as the events arrived; 52 random bits follow.
+ * An event's id is a UUIDv7 (RFC 9562, section 5.7). Ids made by the server contain the arrival's counter in the 12
+ * bits of `rand_a` and the 8 bits after the variant, so that they sort by arrival. 52 random bits follow.
  */
 
 import { type ProblemError, problem } from "../problems.ts";
 
-/** Arrivals within one millisecond that the server numbers; also the bound of `Moment.sequence`. */
+/** Maximum of `ArrivalStamp.sequence`: about a million arrivals per millisecond. */
 export const sequenceMax = 2 ** 20 - 1;
 
-/** When something came to the server: a millisecond, and a counter within it. Never the same twice. */
+/** When an event arrived: a millisecond, and a counter within it. Never the same twice. */
 export type ArrivalStamp = { ms: number; sequence: number };
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-/** Whether a text is a UUIDv7 in lower case. */
+/** Whether a text is a lower-case UUIDv7. */
 export function isEventId(text: string): boolean {
   return uuid.test(text);
 }
 
-export function eventIdOf(moment: ArrivalStamp, random: () => number = Math.random): string {
-  const sequence = hex(moment.sequence, 5);
+export function eventIdOf(stamp: ArrivalStamp, random: () => number = Math.random): string {
+  const sequence = hex(stamp.sequence, 5);
   const tail = hex(Math.floor(random() * 2 ** 52), 13);
-  return `${timeOf(moment.ms)}-7${sequence.slice(0, 3)}-8${sequence.slice(3)}${tail[0]}-${tail.slice(1)}`;
+  return `${timestampOf(stamp.ms)}-7${sequence.slice(0, 3)}-8${sequence.slice(3)}${tail[0]}-${tail.slice(1)}`;
 }
 
 let lastMs = -1;
-let lastTime = "";
+let lastTimestamp = "";
 
-/** The first 48 bits of an id; ids of the same millisecond share the text. */
-function timeOf(ms: number): string {
+/** The first 48 bits of an id. Cached for ids of the same millisecond. */
+function timestampOf(ms: number): string {
   if (ms !== lastMs) {
-    const time = hex(ms, 12);
+    const timestamp = hex(ms, 12);
     lastMs = ms;
-    lastTime = `${time.slice(0, 8)}-${time.slice(8)}`;
+    lastTimestamp = `${timestamp.slice(0, 8)}-${timestamp.slice(8)}`;
   }
-  return lastTime;
+  return lastTimestamp;
 }
 
-/** The moment that stands in an id, if it is one that the server made. */
+/** The arrival stamp in an id. Meaningful only if the server made the id. */
 export function stampOfId(id: string): ArrivalStamp {
   return {
     ms: Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16),
@@ -51,12 +51,12 @@ export function compareStamps(a: ArrivalStamp, b: ArrivalStamp): number {
   return a.ms - b.ms || a.sequence - b.sequence;
 }
 
-/** A moment as the token of a live stream's `id:` line. */
-export function stampToken(moment: ArrivalStamp): string {
-  return `${moment.ms}-${moment.sequence}`;
+/** Formats a stamp as a live stream's `id:`. */
+export function stampToken(stamp: ArrivalStamp): string {
+  return `${stamp.ms}-${stamp.sequence}`;
 }
 
-/** The moment of a token, or null for a text that is none. */
+/** Parses a stream's `id:`; null if it isn't one. */
 export function parseStampToken(token: string): ArrivalStamp | null {
   const match = /^(\d{1,15})-(\d{1,7})$/.exec(token);
   if (!match || Number(match[2]) > sequenceMax) return null;
@@ -64,77 +64,79 @@ export function parseStampToken(token: string): ArrivalStamp | null {
 }
 
 /**
- * What a machine's clock can show. Outside of that it is certainly wrong, and no event is recorded: an arrival from beyond would be carried
- * on for good, and rows have no place for one from 2109 on.
+ * Range of valid clock times. Outside of it, the clock is certainly wrong and no event is recorded: arrivals never go
+ * back, so one from the far future would stay forever, and row keys end in 2109.
  */
 const clockMinMs = Date.UTC(2024, 0, 1);
 const clockMaxMs = Date.UTC(2100, 0, 1);
-/** Arrivals that are less ahead of the clock are not worth a warning: clocks that are kept right are set back by less. */
-const aheadMsMin = 60_000;
+/**
+ * Minimum lead of the last arrival over the clock that is worth a warning. Synchronized clocks are set back by less.
+ */
+const warnAheadMs = 60_000;
 const warnEveryMs = 60 * 60_000;
 
 type ClockOptions = {
-  /** The machine's clock; milliseconds since 1970. */
+  /** The machine's clock, in milliseconds since 1970. */
   now?: () => number;
-  /** Told of a clock that is or was wrong, once an hour as long as it matters. */
+  /** Called if the clock is or was wrong, once an hour while that matters. */
   warn?: (warning: string) => void;
 };
 
 /**
- * Hands out arrivals, which only grow, also when the machine's clock is set back. An arrival says in which order events came; when they came
- * is `nowMs`, what the clock shows.
+ * Hands out arrivals that only grow, even if the machine's clock is set back. Arrivals are an order, not a date:
+ * `nowMs` is what the clock shows.
  */
 export class ArrivalClock {
   #last: ArrivalStamp;
   #nowMs = 0;
   #warnedAtMs = Number.NEGATIVE_INFINITY;
   readonly #now: () => number;
-  readonly #tellWarning: (warning: string) => void;
+  readonly #onWarning: (warning: string) => void;
 
   /** @param after - the last arrival that was stored */
   constructor(after: ArrivalStamp | null, { now = Date.now, warn = () => {} }: ClockOptions = {}) {
     this.#last = after ?? { ms: 0, sequence: 0 };
     this.#now = now;
-    this.#tellWarning = warn;
-    if (!isPossible(now())) this.#wrongNow(now());
+    this.#onWarning = warn;
+    if (!isValid(now())) this.#clockWrong(now());
     else this.observe(this.#last);
   }
 
-  /** Throws `clock-wrong` where the clock shows what can't be. */
+  /** Throws `clock-wrong` if the clock is outside the valid range. */
   next(): ArrivalStamp {
     const now = this.#now();
-    if (!isPossible(now)) throw this.#wrongNow(now);
+    if (!isValid(now)) throw this.#clockWrong(now);
     const last = this.#last;
     this.#nowMs = now;
     if (now > last.ms) {
       this.#last = { ms: now, sequence: 0 };
     } else {
-      if (last.ms - now >= aheadMsMin) this.#warnAhead(last.ms - now);
+      if (last.ms - now >= warnAheadMs) this.#warnAhead(last.ms - now);
       if (last.sequence < sequenceMax) this.#last = { ms: last.ms, sequence: last.sequence + 1 };
       else this.#last = { ms: last.ms + 1, sequence: 0 };
     }
     return this.#last;
   }
 
-  /** What the clock showed at the last arrival: never later than that arrival, and earlier where the clock was set back. */
+  /** What the clock showed at the last arrival. Earlier than that arrival if the clock was set back. */
   get nowMs(): number {
     return this.#nowMs;
   }
 
-  /** What the clock shows now; milliseconds since 1970. */
+  /** The clock's current time, in milliseconds since 1970. */
   read(): number {
     return this.#now();
   }
 
-  /** The last moment that was handed out. */
+  /** The last arrival that was handed out. */
   get last(): ArrivalStamp {
     return this.#last;
   }
 
-  /** Holds an arrival that was stored, by whichever node, against the clock. */
+  /** Compares an arrival that any node stored with the clock, and warns if the clock is behind. */
   observe({ ms }: ArrivalStamp): void {
     const aheadMs = ms - this.#now();
-    if (aheadMs >= aheadMsMin) this.#warnAhead(aheadMs);
+    if (aheadMs >= warnAheadMs) this.#warnAhead(aheadMs);
   }
 
   #warnAhead(aheadMs: number): void {
@@ -143,7 +145,7 @@ export class ArrivalClock {
     );
   }
 
-  #wrongNow(nowMs: number): ProblemError {
+  #clockWrong(nowMs: number): ProblemError {
     const detail = `The server's clock shows ${new Date(nowMs).toISOString()}, so it records nothing. Set the clock, then send the event again.`;
     this.#warn(detail);
     return problem("clock-wrong", { detail, retryAfterSeconds: 60 });
@@ -153,11 +155,11 @@ export class ArrivalClock {
     const now = performance.now();
     if (now - this.#warnedAtMs < warnEveryMs) return;
     this.#warnedAtMs = now;
-    this.#tellWarning(warning);
+    this.#onWarning(warning);
   }
 }
 
-function isPossible(clockMs: number): boolean {
+function isValid(clockMs: number): boolean {
   return clockMs >= clockMinMs && clockMs < clockMaxMs;
 }
 

@@ -3,53 +3,53 @@ import type { Search } from "./search.ts";
 import { isExact, isWhole, token } from "./tokens.ts";
 import { wordsOf } from "./words.ts";
 
-/** Which events to find, said in tokens; each engine writes it in its own language. */
+/** Which events to find, in terms of tokens. Each engine translates it to its own query language. */
 export type Condition =
-  /** They have one of the tokens. */
+  /** Events with any of the tokens. */
   | { kind: "tokens"; tokens: string[] }
-  /** They have a token that begins so. */
+  /** Events with a token that starts with the prefix. */
   | { kind: "prefix"; prefix: string }
   | { kind: "all" | "any"; of: Condition[] }
-  | { kind: "but"; of: Condition; not: Condition };
+  | { kind: "andNot"; of: Condition; not: Condition };
 
 /**
- * What is to be found, as an index of tokens can tell: what all of `needed` hold for (nothing needed: every event) and none of `excluded`.
- * Where that is not exact, it is too much, never too little.
+ * What an index of tokens can find: events that match all of `needed` (every event if empty) and none of `excluded`. If
+ * it isn't exact, it finds too much, never too little.
  */
 export type Match = { needed: Condition[]; excluded: Condition[]; isExact: boolean };
 
-/** How an engine finds the words that begin with one; `start` is how their tokens begin. */
+/** Matches words that start with `word`; `start` is the beginning of their tokens. */
 type FindPrefix = (start: string, word: string) => Match;
 
-/** What the index knows nothing of: any event may be meant. */
+/** Matches every event: the index can't decide. */
 export const matchAll: Match = { needed: [], excluded: [], isExact: false };
 
-/** What finds a filter's events. The filter's times are not in it: they are a range of what the engine has in order. */
+/** Compiles a filter. Its time range is left out, because engines apply it by row order. */
 export function matchOf(projectId: number, filter: EventFilter, findPrefix: FindPrefix): Match {
   function text(text: string, isPrefix: boolean): Match {
     const words = wordsOf(text);
-    const beginning = isPrefix ? words.pop() : undefined;
+    const prefix = isPrefix ? words.pop() : undefined;
     const parts = words.map(
-      (word): Match => ({ ...one(projectId, [token.word(projectId, word)]), isExact: isWhole(word) }),
+      (word): Match => ({ ...anyToken(projectId, [token.word(projectId, word)]), isExact: isWhole(word) }),
     );
-    if (beginning !== undefined) parts.push(findPrefix(token.word(projectId, beginning), beginning));
-    if (parts.length === 0) return one(projectId, []);
-    // The index knows that words are there, but not where.
+    if (prefix !== undefined) parts.push(findPrefix(token.word(projectId, prefix), prefix));
+    if (parts.length === 0) return anyToken(projectId, []);
+    // The index knows which words an event has, but not their order.
     return { ...all(parts), isExact: parts.length === 1 && parts[0]!.isExact };
   }
 
-  function found(search: Search): Match {
+  function compile(search: Search): Match {
     switch (search.kind) {
       case "all":
-        return all(search.of.map(found));
+        return all(search.of.map(compile));
       case "any":
-        return any(projectId, search.of.map(found));
+        return any(projectId, search.of.map(compile));
       case "not":
-        return not(projectId, found(search.of));
+        return not(projectId, compile(search.of));
       case "text":
         return text(search.text, search.isPrefix);
       case "tag":
-        return one(
+        return anyToken(
           projectId,
           search.values.map((value) => token.tag(projectId, search.key, value)),
         );
@@ -62,11 +62,11 @@ export function matchOf(projectId: number, filter: EventFilter, findPrefix: Find
   }
 
   const field = {
-    channel: (value: string) => one(projectId, [token.channel(projectId, value)]),
-    name: (value: string) => one(projectId, [token.name(projectId, value)]),
-    user: (value: string) => one(projectId, [token.user(projectId, value)]),
+    channel: (value: string) => anyToken(projectId, [token.channel(projectId, value)]),
+    name: (value: string) => anyToken(projectId, [token.name(projectId, value)]),
+    user: (value: string) => anyToken(projectId, [token.user(projectId, value)]),
     notify: (value: string) => {
-      const notifies = one(projectId, [token.notifies(projectId)]);
+      const notifies = anyToken(projectId, [token.notifies(projectId)]);
       return value === "true" ? notifies : not(projectId, notifies);
     },
   };
@@ -77,23 +77,23 @@ export function matchOf(projectId: number, filter: EventFilter, findPrefix: Find
     ...(userId === undefined ? [] : [field.user(userId)]),
     ...(name === undefined ? [] : [field.name(name)]),
     ...(notify === undefined ? [] : [field.notify(String(notify))]),
-    ...tags.map(([key, value]) => one(projectId, [token.tag(projectId, key, value)])),
-    ...(search === undefined ? [] : [found(search)]),
+    ...tags.map(([key, value]) => anyToken(projectId, [token.tag(projectId, key, value)])),
+    ...(search === undefined ? [] : [compile(search)]),
   ]);
 }
 
-/** A match as one condition. */
+/** Combines a match into one condition. */
 export function conditionOf(projectId: number, { needed, excluded }: Match): Condition {
   const every: Condition = { kind: "tokens", tokens: [token.every(projectId)] };
-  const of: Condition = needed.length === 0 ? every : joined("all", needed);
-  return excluded.length === 0 ? of : { kind: "but", of, not: joined("any", excluded) };
+  const of: Condition = needed.length === 0 ? every : combine("all", needed);
+  return excluded.length === 0 ? of : { kind: "andNot", of, not: combine("any", excluded) };
 }
 
-/** Finds what has one of some tokens. */
-export function one(projectId: number, tokens: string[]): Match {
-  // A token of no event stands for what can't be found.
-  const known = tokens.length === 0 ? [token.none(projectId)] : tokens;
-  return { needed: [{ kind: "tokens", tokens: known }], excluded: [], isExact: tokens.every(isExact) };
+/** Matches events with any of the tokens. */
+export function anyToken(projectId: number, tokens: string[]): Match {
+  // Without tokens, a token that no event has matches nothing.
+  const alternatives = tokens.length === 0 ? [token.none(projectId)] : tokens;
+  return { needed: [{ kind: "tokens", tokens: alternatives }], excluded: [], isExact: tokens.every(isExact) };
 }
 
 function all(parts: Match[]): Match {
@@ -105,20 +105,20 @@ function all(parts: Match[]): Match {
 }
 
 function not(projectId: number, part: Match): Match {
-  // What was found too much must not be left out.
+  // An inexact match finds too much, and excluding that would lose events.
   if (!part.isExact) return matchAll;
   if (part.needed.length === 0 && part.excluded.length > 0) {
-    return { needed: [joined("any", part.excluded)], excluded: [], isExact: true };
+    return { needed: [combine("any", part.excluded)], excluded: [], isExact: true };
   }
   return { needed: [], excluded: [conditionOf(projectId, part)], isExact: true };
 }
 
 function any(projectId: number, parts: Match[]): Match {
-  const isNarrow = parts.every(({ needed, excluded }) => needed.length + excluded.length > 0);
+  const isRestricted = parts.every(({ needed, excluded }) => needed.length + excluded.length > 0);
   return {
-    needed: isNarrow
+    needed: isRestricted
       ? [
-          joined(
+          combine(
             "any",
             parts.map((part) => conditionOf(projectId, part)),
           ),
@@ -129,6 +129,6 @@ function any(projectId: number, parts: Match[]): Match {
   };
 }
 
-function joined(kind: "all" | "any", of: Condition[]): Condition {
+function combine(kind: "all" | "any", of: Condition[]): Condition {
   return of.length === 1 ? of[0]! : { kind, of };
 }

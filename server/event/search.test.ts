@@ -17,7 +17,7 @@ const not = (of: Search): Search => ({ kind: "not", of });
 const all = (...of: Search[]): Search => ({ kind: "all", of });
 const any = (...of: Search[]): Search => ({ kind: "any", of });
 
-describe("a search is read", () => {
+describe("a search is parsed", () => {
   const cases: [q: string, search: Search | null][] = [
     ["", null],
     [" \t\n", null],
@@ -56,14 +56,14 @@ describe("a search is read", () => {
   for (const [q, search] of cases) test(JSON.stringify(q), () => expect(parseSearch(q)).toEqual(search));
 });
 
-test("the examples of the documentation are searches", () => {
+test("the examples in the documentation parse", () => {
   const page = readFileSync(join(import.meta.dir, "../../docs/search.md"), "utf8");
   const examples = [...page.matchAll(/^\| `([^`]+)` +\|/gm)].map(([, q]) => q!);
   expect(examples.length).toBeGreaterThan(15);
   for (const q of examples) expect(printSearch(parseSearch(q)!)).toBe(q);
 });
 
-describe("what is no search is rejected, with the column and what to do", () => {
+describe("syntax errors are reported with the column and what to do", () => {
   const cases: [q: string, column: number, says: string][] = [
     ['a "b', 3, "not closed"],
     ['"a\\b"', 3, "twice"],
@@ -140,7 +140,7 @@ const leaf: fc.Arbitrary<Search> = fc.oneof(
 );
 const search = searchesOf(leaf, 3);
 
-test("what is printed is parsed to the same", () => {
+test("a printed search parses to the same", () => {
   fc.assert(
     fc.property(search, (one) => {
       expect(parseSearch(printSearch(one))).toEqual(one);
@@ -149,7 +149,7 @@ test("what is printed is parsed to the same", () => {
   );
 });
 
-test("any text is a search that can be printed, or an error at one of its columns", () => {
+test("any text either parses and prints, or has an error at one of its columns", () => {
   fc.assert(
     fc.property(
       fc.oneof(texts, fc.string({ unit: fc.constantFrom(...'aOR"\\()-=:,* '), maxLength: 20 })),

@@ -16,13 +16,13 @@ export type SearchField = (typeof searchFields)[number];
 export type Search =
   | { kind: "all" | "any"; of: Search[] }
   | { kind: "not"; of: Search }
-  /** One of these values. */
+  /** Matches any of the values. */
   | { kind: "field"; field: SearchField; values: string[] }
   | { kind: "tag"; key: string; values: string[] }
-  /** Words that stand side by side; the last one may be the beginning of a word. */
+  /** Adjacent words. With `isPrefix`, the last one only has to be the beginning of a word. */
   | { kind: "text"; text: string; isPrefix: boolean };
 
-/** Why a text is no search, and where: columns count UTF-16 code units, as a browser's text fields do, from 1. */
+/** A syntax error and its position. Columns count UTF-16 code units from 1, like text fields in browsers. */
 export class SearchError extends Error {
   readonly column: number;
 
@@ -33,12 +33,12 @@ export class SearchError extends Error {
   }
 }
 
-/** Parses a search; null for a blank one, which asks for everything. Throws `SearchError`. */
+/** Parses a search; null if it is blank, which matches everything. Throws `SearchError`. */
 export function parseSearch(q: string): Search | null {
   return new Parser(q).parse();
 }
 
-/** Writes a search as a text that is parsed to the same. */
+/** Formats a search so that it parses to the same. */
 export function printSearch(search: Search): string {
   switch (search.kind) {
     case "all":
@@ -60,7 +60,7 @@ function printTerm(search: Search): string {
   return search.kind === "all" || search.kind === "any" ? `(${printSearch(search)})` : printSearch(search);
 }
 
-/** Writes a text bare where nothing in it could be read as something else, and in quotes otherwise. */
+/** Quotes a text unless it can be read in only one way. */
 export function printText(text: string): string {
   if (/^[\p{L}\p{N}_][\p{L}\p{N}_.@/-]*$/u.test(text) && text !== "OR") return text;
   return `"${text.replace(/["\\]/g, "\\$&")}"`;
@@ -90,7 +90,7 @@ class Parser {
 
   #any(): Search {
     const of = [this.#all()];
-    while (this.#takesOr()) of.push(this.#all());
+    while (this.#takeOr()) of.push(this.#all());
     return of.length === 1 ? of[0]! : { kind: "any", of };
   }
 
@@ -139,11 +139,11 @@ class Parser {
   #field(name: string, isQuoted: boolean, start: number): Search {
     const field = searchFields.find((known) => known === name);
     if (field === undefined || isQuoted) {
-      const meant = nearest(name, searchFields);
-      const remedy = meant
-        ? `Did you mean "${meant}:"?`
+      const suggestion = nearest(name, searchFields);
+      const hint = suggestion
+        ? `Did you mean "${suggestion}:"?`
         : `Fields: ${searchFields.join(", ")}. Write a tag as key=value, and put text with a colon in quotes.`;
-      throw this.#error(`Unknown field "${[...name].slice(0, 80).join("")}". ${remedy}`, start);
+      throw this.#error(`Unknown field "${[...name].slice(0, 80).join("")}". ${hint}`, start);
     }
     this.#at++;
     const valuesAt = this.#at;
@@ -208,7 +208,7 @@ class Parser {
     }
   }
 
-  #takesOr(): boolean {
+  #takeOr(): boolean {
     if (!this.#isAtOr) return false;
     this.#at += 2;
     return true;

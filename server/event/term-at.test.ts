@@ -2,8 +2,8 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { type TermAt, termAt } from "./term-at.ts";
 
-describe("what is being written is found", () => {
-  // The cursor is the bar.
+describe("finds the term at the cursor", () => {
+  // The bar is the cursor.
   const cases: [q: string, term: [what: string, of: TermAt["of"], typed: string] | null][] = [
     ["|", ["", null, ""]],
     ["pay|", ["pay", null, "pay"]],
@@ -36,7 +36,7 @@ describe("what is being written is found", () => {
       expect(term && [q.slice(term.start, term.end), term.of, term.typed]).toEqual(expected);
     });
 
-  test("in any text, around the cursor", () => {
+  test("of any text, with a range around the cursor", () => {
     const texts = fc.string({ unit: fc.constantFrom(...'aOR"\\()-=:,* \t'), maxLength: 20 });
     fc.assert(
       fc.property(texts, fc.nat({ max: 20 }), (q, n) => {

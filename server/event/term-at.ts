@@ -1,13 +1,13 @@
 import { type SearchField, searchFields } from "./search.ts";
 
-/** What is being written at a place of a search, which need not be finished or right. */
+/** The term at the cursor of a search, which may be incomplete or invalid. */
 export type TermAt = {
-  /** Where it stands, in UTF-16 code units. */
+  /** Its range, in UTF-16 code units. */
   start: number;
   end: number;
-  /** What stands before the cursor, without quotes. */
+  /** The text before the cursor, without quotes. */
   typed: string;
-  /** The field or the tag whose value it is; null where it is the beginning of a term. */
+  /** The field or tag that it is a value of; null at the start of a term. */
   of: { field: SearchField } | { key: string } | null;
 };
 
@@ -17,7 +17,7 @@ const closed = /^"(?:[^"\\]|\\[\s\S])*"$/;
 const head = /[^\s"():=,*]*/y;
 const value = /[^\s"(),*]*/y;
 
-/** Finds what is being written at a place of a search, or null where nothing can be told. */
+/** Finds the term at the cursor; null if that can't be decided. */
 export function termAt(q: string, at: number): TermAt | null {
   let position = 0;
   const take = (...patterns: RegExp[]): string => {
@@ -30,7 +30,7 @@ export function termAt(q: string, at: number): TermAt | null {
     return "";
   };
   const term = (start: number, of: TermAt["of"]): TermAt => {
-    // What follows an open quote is not yet meant to be in it.
+    // With an open quote, the text after the cursor is not part of the term yet.
     const isOpen = q.charAt(start) === '"' && !closed.test(q.slice(start, position));
     return { start, end: isOpen ? at : position, typed: unquoted(q.slice(start, at)), of };
   };
@@ -40,16 +40,16 @@ export function termAt(q: string, at: number): TermAt | null {
     if (position >= at) return { start: at, end: at, typed: "", of: null };
     let start = position;
     const name = take(quoted, head);
-    const sign = q.charAt(position);
-    const isWithSign = sign === ":" || sign === "=";
-    if (position >= at) return isWithSign ? null : term(start, null);
-    if (!isWithSign) {
-      // What can't stand here is stepped over.
+    const operator = q.charAt(position);
+    const hasOperator = operator === ":" || operator === "=";
+    if (position >= at) return hasOperator ? null : term(start, null);
+    if (!hasOperator) {
+      // Skips invalid characters.
       if (name === "") position++;
       continue;
     }
-    const field = searchFields.find((known) => sign === ":" && known === name);
-    const of = field ? { field } : sign === "=" ? { key: unquoted(name) } : null;
+    const field = searchFields.find((known) => operator === ":" && known === name);
+    const of = field ? { field } : operator === "=" ? { key: unquoted(name) } : null;
     do {
       start = ++position;
       take(quoted, value);

@@ -7,15 +7,15 @@ import { token, tokensOf } from "./tokens.ts";
 const texts = fc.oneof(
   fc.string({ maxLength: 12 }),
   fc.string({ unit: "binary", maxLength: 12 }).filter((text) => text.isWellFormed()),
-  // Close to each other, and around the length from which a hash stands for the end.
+  // Similar to each other, and near the length from which a hash replaces the end.
   fc.string({ unit: fc.constantFrom("a", "A", "_", "z", "y", "5", "f", " ", "ä"), maxLength: 6 }),
   fc
     .tuple(fc.integer({ min: 70, max: 90 }), fc.constantFrom("a", "A", "ä"))
     .map(([length, last]) => "a".repeat(length) + last),
 );
 
-describe("a token of an exact text", () => {
-  test("is another for every other text, key and value", () => {
+describe("the token of an exact text", () => {
+  test("differs for every text, key and value", () => {
     fc.assert(
       fc.property(texts, texts, texts, texts, (a, b, c, d) => {
         expect(token.user(1, a) === token.user(1, b)).toBe(a === b);
@@ -26,7 +26,7 @@ describe("a token of an exact text", () => {
     );
   });
 
-  test("is another for every kind and project", () => {
+  test("differs for every kind and project", () => {
     fc.assert(
       fc.property(texts, fc.nat(), (text, project) => {
         const kinds = [
@@ -44,7 +44,7 @@ describe("a token of an exact text", () => {
     );
   });
 
-  test("of hostile pairs is another for each", () => {
+  test("differs for hostile pairs", () => {
     const hostile = [
       "",
       "_",
@@ -72,7 +72,7 @@ describe("a token of an exact text", () => {
   });
 });
 
-test("what is indexed is found by its own token, and by no other's", () => {
+test("indexed texts are found by their own tokens only", () => {
   const database = new Database(":memory:");
   database.run(
     `CREATE VIRTUAL TABLE i USING fts5 (tokens, content = '', contentless_delete = 1, detail = none, tokenize = "ascii tokenchars '_'")`,

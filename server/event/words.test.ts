@@ -17,7 +17,7 @@ describe("words", () => {
     test(`of ${JSON.stringify(text)} are ${words.join(" ") || "none"}`, () =>
       expect(wordsOf(text)).toEqual(words));
 
-  test("of scripts without spaces are cut where they are read", () => {
+  test("of scripts without spaces are segmented", () => {
     for (const [text, word] of [
       ["支払いを受け取りました", "支払い"],
       ["收到付款通知", "付款"],
@@ -29,7 +29,7 @@ describe("words", () => {
     }
   });
 
-  test("are the same whatever form and case a text is in", () => {
+  test("are the same in every normalization form and case", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme" }), (text) => {
         expect(wordsOf(text.normalize("NFC"))).toEqual(wordsOf(text.normalize("NFD")));

@@ -1,4 +1,4 @@
-/** The words of a text as they are searched: folded, without marks, split as the text's script is read. */
+/** Splits a text into words for searching: folded to lower case, without diacritics, segmented by script. */
 export function wordsOf(text: string): string[] {
   if (isAscii(text)) return text.toLowerCase().match(/[a-z0-9]+/g) ?? [];
   const folded = text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase().normalize("NFC");

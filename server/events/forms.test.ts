@@ -37,7 +37,7 @@ for (const [accept, written] of Object.entries(forms)) {
       return response;
     };
 
-    test("a listing is the same as in JSON", async () => {
+    test("a listing has the same events as JSON", async () => {
       expect(await (await get("")).text()).toBe(written(events));
       expect(await (await get("order=asc&channel=c1")).text()).toBe(
         written(events.filter(({ channelId }) => channelId === "c1").reverse()),
@@ -45,7 +45,7 @@ for (const [accept, written] of Object.entries(forms)) {
       expect(await (await get("channel=none")).text()).toBe(written([]));
     });
 
-    test("pages go on from the header x-next-cursor", async () => {
+    test("pages continue from the header x-next-cursor", async () => {
       const seen: string[] = [];
       for (let cursor: string | null = ""; cursor !== null; ) {
         const response: Response = await get(`q=sum&limit=900${cursor && `&cursor=${cursor}`}`);
@@ -58,7 +58,7 @@ for (const [accept, written] of Object.entries(forms)) {
   });
 }
 
-test("a browser saves what `format` asks for", async () => {
+test("`format` makes browsers save a file", async () => {
   const csv = await app.request("/api/events?format=csv&limit=1", { headers: { accept: "text/html" } });
   expect(csv.headers.get("content-type")).toBe("text/csv");
   expect(csv.headers.get("content-disposition")).toBe('attachment; filename="events.csv"');
@@ -79,7 +79,7 @@ scenarios(
   ],
 );
 
-test("readers that stop hold up neither ingest nor other readers", async () => {
+test("readers that stop block neither ingest nor other readers", async () => {
   const stopped = await Promise.all(
     Array.from({ length: 20 }, async (_, n) => {
       const ending = new AbortController();

@@ -22,7 +22,7 @@ async function page(query: string, key?: string): Promise<Page> {
   return (await response.json()) as Page;
 }
 
-/** All pages of a listing, one after another. */
+/** Reads all pages of a listing. */
 async function pages(query: string, key?: string, between: () => unknown = () => {}): Promise<Event[]> {
   const events: Event[] = [];
   for (let cursor: string | null = ""; cursor !== null; ) {
@@ -38,7 +38,7 @@ async function project(name: string): Promise<string> {
   return (await app.another(name, `${name}@example.com`)).secret;
 }
 
-test("an empty project has an empty listing, whole and in pages", async () => {
+test("an empty project has an empty listing, streamed and in pages", async () => {
   const key = await project("empty");
   const whole = await app.request("/api/events", {}, key);
   expect(whole.headers.get("content-type")).toBe("application/json");
@@ -48,7 +48,7 @@ test("an empty project has an empty listing, whole and in pages", async () => {
   );
 });
 
-test("a search in thousands of events of one millisecond comes to its end", async () => {
+test("a search in thousands of events of one millisecond terminates", async () => {
   const key = await project("midnight");
   const createdAt = "2026-01-31T00:00:00Z";
   const events = Array.from({ length: 6_000 }, (_, n) => ({
@@ -66,7 +66,7 @@ test("a search in thousands of events of one millisecond comes to its end", asyn
   expect(await count('-"a b" -user:u', 900)).toBe(5_900);
 });
 
-test("an event has exactly the members of the specification, and the others only where they were given", async () => {
+test("an event has exactly the specified fields, and optional ones only if they were sent", async () => {
   const key = await project("members");
   await app.post({ channel: "c", name: "n" }, key);
   await app.post(
@@ -98,14 +98,14 @@ test("an event has exactly the members of the specification, and the others only
   });
 });
 
-describe("the order is that of createdAt, then of the id", () => {
+describe("events are ordered by createdAt, then by id", () => {
   const day = Date.UTC(2026, 0, 31);
   const ordered = (events: Event[]) =>
     events.toSorted((a, b) => (a.createdAt + a.id < b.createdAt + b.id ? -1 : 1));
   let key: string;
   beforeAll(async () => {
     key = await project("order");
-    // Five moments, 30 events in each, with and without an id of the client's, all at once.
+    // Five timestamps with 30 events each, with and without client ids, all sent at once.
     await Promise.all(
       Array.from({ length: 150 }, (_, n) =>
         app.post(
@@ -121,10 +121,10 @@ describe("the order is that of createdAt, then of the id", () => {
     );
   });
 
-  // A UUIDv7 whose moment has nothing to do with the event's.
+  // A UUIDv7 whose time is unrelated to the event's.
   const randomId = () => Bun.randomUUIDv7("hex", Math.floor(Math.random() * 2 ** 47));
 
-  test("newest first, and oldest first where it is asked for", async () => {
+  test("newest first, or oldest first on request", async () => {
     const events = await app.list("", key);
     expect(events).toHaveLength(300);
     expect(events).toEqual(ordered(events).reverse());
@@ -134,7 +134,7 @@ describe("the order is that of createdAt, then of the id", () => {
 
   for (const order of ["asc", "desc"]) {
     for (const limit of [1, 7, 30, 299, 300, 1_000]) {
-      test(`pages of ${limit}, ${order}, joined are the whole listing`, async () => {
+      test(`pages of ${limit}, ${order}, add up to the whole listing`, async () => {
         expect(await pages(`order=${order}&limit=${limit}`, key)).toEqual(
           await app.list(`?order=${order}`, key),
         );
@@ -142,12 +142,12 @@ describe("the order is that of createdAt, then of the id", () => {
     }
   }
 
-  test("a page that ends the listing says so, also where it is full", async () => {
+  test("the last page says so, even if it is full", async () => {
     expect((await page("limit=300", key)).nextCursor).toBeNull();
     expect((await page("limit=299", key)).nextCursor).toBeString();
   });
 
-  test("a cursor without a limit gives all that follows", async () => {
+  test("a cursor without a limit streams everything after it", async () => {
     const first = await page("limit=100", key);
     expect(await app.list(`?cursor=${first.nextCursor}`, key)).toEqual((await app.list("", key)).slice(100));
   });
@@ -163,7 +163,7 @@ describe("the order is that of createdAt, then of the id", () => {
     expect(await count(`?from=${day + 4}&to=${day}`)).toBe(0);
   });
 
-  test("bounds beyond what can be stored hold too", async () => {
+  test("bounds beyond the valid dates work too", async () => {
     for (const far of ["2110-01-01", "9999-12-31T23:59:59Z", "999999999999999"]) {
       expect(await app.list(`?to=${far}`, key)).toHaveLength(300);
       expect(await app.list(`?from=${far}`, key)).toHaveLength(0);
@@ -172,7 +172,7 @@ describe("the order is that of createdAt, then of the id", () => {
   });
 });
 
-test("pages stay joined while events keep arriving", async () => {
+test("pages have no gaps while events keep arriving", async () => {
   const key = await project("writers");
   for (let n = 0; n < 300; n += 50)
     await Promise.all(
@@ -190,12 +190,12 @@ test("pages stay joined while events keep arriving", async () => {
   const seen = await pages("limit=20", key, () => Bun.sleep(2));
   isWriting = false;
   await writer;
-  // Newest first: what arrives meanwhile is newer than the first page, or dated to before the last.
+  // Newest first: events that arrive in the meantime are newer than the first page or older than the last.
   expect(seen.filter(({ name }) => !name.startsWith("late")).map(({ id }) => id)).toEqual(
     before.map(({ id }) => id),
   );
   expect(new Set(seen.map(({ id }) => id)).size).toBe(seen.length);
-  // Oldest first sees what came meanwhile as well.
+  // Oldest first also includes later events.
   const all = await pages("limit=20&order=asc", key);
   expect(all).toEqual(await app.list("?order=asc", key));
 });
@@ -218,7 +218,7 @@ describe("filters", () => {
     const one = <T>(list: T[], n: number): T => list[n % list.length]!;
     await Promise.all(
       Array.from({ length: 400 }, (_, n) => {
-        // Coprime steps, so that the values meet in many combinations.
+        // Coprime steps, so that values meet in many combinations.
         const tags = JSON.parse(
           `{${[0, 1].map((i) => `${JSON.stringify(one(values.key, n * 3 + i))}:${JSON.stringify(one(values.value, n * 5 + i * 2))}`)}}`,
         );
@@ -255,7 +255,7 @@ describe("filters", () => {
     .tuple(fc.constantFrom(...values.key), fc.constantFrom(...values.value))
     .map(([key, value]) => [`tag.${key}`, value] as const);
 
-  /** The listing as a plain scan would give it. */
+  /** The expected listing, by a plain scan. */
   function scan(filter: (readonly [string, string])[], ascending: boolean): Event[] {
     const holds = (event: Event) =>
       filter.every(([name, value]) => {
@@ -281,7 +281,7 @@ describe("filters", () => {
   );
   const several = fc.uniqueArray(single, { minLength: 1, maxLength: 3, selector: ([name]) => name });
 
-  test("alone, in pairs and in threes give what a plain scan gives, whole and in pages", async () => {
+  test("alone, in pairs and in threes match a plain scan, streamed and in pages", async () => {
     let found = 0;
     await fc.assert(
       fc.asyncProperty(several, fc.boolean(), pageLimit, async (filter, ascending, limit) => {
@@ -293,11 +293,11 @@ describe("filters", () => {
       }),
       { numRuns: effort(80, 400) },
     );
-    // The property would hold of nothing at all.
+    // Results must not all be empty, or the property would prove nothing.
     expect(found).toBeGreaterThan(10);
   });
 
-  test("each value that was stored is found by its own filter", async () => {
+  test("find each stored value", async () => {
     for (const { channelId, userId, name, tags } of all.slice(0, 60)) {
       const query = new URLSearchParams({ channel: channelId, userId, name });
       for (const [key, value] of Object.entries(tags)) query.append(`tag.${key}`, value);
@@ -307,14 +307,14 @@ describe("filters", () => {
     }
   });
 
-  test("of hundreds of tags at once are answered", async () => {
+  test("may have hundreds of tags", async () => {
     const query = Array.from({ length: 500 }, (_, n) => `tag.k${n}=v`).join("&");
     expect(await app.list(`?${query}`, key)).toEqual([]);
   });
 });
 
 const rejected = { status: 400, holds: { type: "/problems/query-invalid" } };
-describe("a query that does not fit is rejected, never ignored", () => {
+describe("an invalid query is rejected, never ignored", () => {
   const foreign = (text: string) => Buffer.from(text).toString("base64url");
   scenarios(
     () => app,
@@ -420,10 +420,10 @@ describe("one event", () => {
   );
 });
 
-test("20,000 events are streamed to a client that reads slowly, without piling up in memory", async () => {
+test("20,000 events are streamed to a slow client without filling the memory", async () => {
   const count = 20_000;
   const description = "x".repeat(9_000);
-  // A process of its own, so that its memory alone is measured.
+  // A process of its own, so that only its memory is measured.
   await using remote = await testProcess();
   for (let n = 0; n < count; n += 1_000) {
     const events = Array.from({ length: 1_000 }, (_, i) => ({ channel: "c", name: `${n + i}`, description }));
@@ -440,7 +440,7 @@ test("20,000 events are streamed to a client that reads slowly, without piling u
       const parts = (rest + decoder.decode(chunk.value, { stream: true })).split('"createdAt":"');
       events += parts.length - 1;
       rest = parts.at(-1)!;
-      // The listing is over 180 MB; of it the server is to make no more than is read.
+      // The listing is over 180 MB. The server must produce no more than is read.
       if (paused === null) paused = await Bun.sleep(500).then(remote.memoryMb);
     }
     expect(rest).toEndWith("}]}");
@@ -453,7 +453,7 @@ test("20,000 events are streamed to a client that reads slowly, without piling u
   expect(Math.max(...paused) - idle).toBeLessThan(90);
 }, 60_000);
 
-test("a client that goes away in the middle of a listing leaves the server well", async () => {
+test("a client that disconnects during a listing does no harm", async () => {
   const key = await project("leavers");
   await Promise.all(
     Array.from({ length: 2_000 }, (_, n) =>

@@ -2,7 +2,7 @@ import { csvHeader } from "../event/csv.ts";
 import type { EventForm } from "../event/event-form.ts";
 import type { EventQuery, EventReader } from "../storage/store.ts";
 
-/** What stands around a listing's events, and between two chunks of them. */
+/** Text before, between and after the chunks of a listing. */
 const frames: Record<EventForm, { head: string; between: string; tail: string }> = {
   json: { head: '{"ok":true,"events":[', between: ",", tail: "]}" },
   ndjson: { head: "", between: "", tail: "" },
@@ -10,10 +10,11 @@ const frames: Record<EventForm, { head: string; between: string; tail: string }>
 };
 
 /**
- * The complete listing as a body that is made while it is read: a reader that pauses costs nothing. It throws what the first events meet; what
- * later ones meet cuts the connection off, so that nobody takes the part for the whole.
+ * Streams the complete listing. It is read as the client consumes it, so a client that pauses costs nothing. Throws if
+ * the first chunk fails. If a later chunk fails, the connection is cut off, so that no client takes a part for the
+ * whole.
  *
- * @param onError - told of what cuts a listing off
+ * @param onError - called if a listing is cut off
  */
 export async function streamList(
   events: EventReader,
@@ -36,11 +37,11 @@ export async function streamList(
         try {
           next = first ?? (await chunks.next());
           first = null;
-          // Nothing of what was read there is asked for.
+          // Empty chunks are turns of a search that found nothing.
           while (!next.done && next.value.length === 0 && !isCancelled) next = await chunks.next();
         } catch (error) {
           if (!isCancelled) onError(error);
-          // Without a reason, which Bun would print.
+          // Without an argument, which Bun would print.
           controller.error();
           return;
         }
@@ -63,7 +64,7 @@ export async function streamList(
   );
 }
 
-/** A page as a body; JSON has room for the cursor of the next one. */
+/** Formats a page. JSON includes the cursor of the next one. */
 export function pageText(form: EventForm, events: string[], nextCursor: string | null): string {
   if (form === "json")
     return `{"ok":true,"events":[${events.join(",")}],"nextCursor":${JSON.stringify(nextCursor)}}`;

@@ -19,7 +19,7 @@ afterAll(() => app[Symbol.asyncDispose]());
 
 const names = (events: { name: string }[]) => events.map(({ name }) => name);
 
-test("a stream says that it is ready, and an event comes to it as the listing shows it", async () => {
+test("a stream starts with ready and sends events as listings return them", async () => {
   using stream = await openStream(app);
   expect(stream.response.headers.get("content-type")).toBe("text/event-stream");
   expect(stream.response.headers.get("cache-control")).toContain("no-cache");
@@ -36,7 +36,7 @@ test("a stream says that it is ready, and an event comes to it as the listing sh
   expect(JSON.parse(message!.data)).toEqual(event);
 });
 
-test("an event that was there already does not come again", async () => {
+test("earlier events are not sent", async () => {
   using stream = await openStream(app);
   await stream.next("ready");
   const id = Bun.randomUUIDv7();
@@ -46,7 +46,7 @@ test("an event that was there already does not come again", async () => {
   expect(names(await stream.events(2))).toEqual(["once", "after"]);
 });
 
-test("events come in the order of their arrival, also those of one commit and backdated ones", async () => {
+test("events are sent in order of arrival, also those of one commit and backdated ones", async () => {
   using stream = await openStream(app);
   await stream.next("ready");
   const sent = Array.from({ length: 200 }, (_, n) => ({
@@ -65,7 +65,7 @@ test("events come in the order of their arrival, also those of one commit and ba
   expect(names(seen).toSorted()).toEqual(names(sent).toSorted());
 });
 
-describe("a stream takes the listing's filters", () => {
+describe("a stream supports the filters of listings", () => {
   const wanted = {
     channel: "pay",
     name: "paid",
@@ -104,7 +104,7 @@ describe("a stream takes the listing's filters", () => {
     });
   }
 
-  test("a parameter that it does not know is rejected", async () => {
+  test("and rejects unknown parameters", async () => {
     for (const query of [
       "?limit=5",
       "?order=asc",
@@ -120,8 +120,8 @@ describe("a stream takes the listing's filters", () => {
   });
 });
 
-describe("a stream resumes after the last event it had", () => {
-  test("with what came since, backdated events among it", async () => {
+describe("a stream resumes after the last received event", () => {
+  test("with all later events, including backdated ones", async () => {
     const first = await openStream(app);
     await first.next("ready");
     await app.post({ channel: "a", name: "seen" });
@@ -140,7 +140,7 @@ describe("a stream resumes after the last event it had", () => {
     expect(names(await filtered.events(1))).toEqual(["missed 3"]);
   });
 
-  test("also where it had none, from when it was ready", async () => {
+  test("or from its start if it received none", async () => {
     const first = await openStream(app);
     const { id } = (await first.next("ready"))!;
     first.close();
@@ -149,7 +149,7 @@ describe("a stream resumes after the last event it had", () => {
     expect(names(await again.events(1))).toEqual(["missed"]);
   });
 
-  test("also after the server was started again", async () => {
+  test("also after a restart of the server", async () => {
     await using own = await testApp();
     const first = await openStream(own);
     await first.next("ready");
@@ -164,7 +164,7 @@ describe("a stream resumes after the last event it had", () => {
     expect(names(await again.events(3))).toEqual(["missed", "missed, backdated", "after the restart"]);
   });
 
-  test("without a gap or a double while others write, however often it is cut off", async () => {
+  test("without gaps or duplicates while others write, however often it is cut off", async () => {
     await using own = await testApp();
     const writers = 8;
     const each = 100;
@@ -188,7 +188,7 @@ describe("a stream resumes after the last event it had", () => {
     while (seen.length < writers * each) {
       const stream = await openStream(own, "", { "last-event-id": last });
       connections++;
-      // A few messages, then the connection is gone.
+      // After a few messages, the connection is cut.
       for (let n = 0; n < 40 && seen.length < writers * each; n++) {
         const message = (await stream.next())!;
         last = message.id ?? last;
@@ -202,7 +202,7 @@ describe("a stream resumes after the last event it had", () => {
     expect(connections).toBeGreaterThan(10);
   }, 30_000);
 
-  test("and is told to read the listing where too much came meanwhile", async () => {
+  test("and is told to read the listing again if it missed too much", async () => {
     await using own = await testApp();
     const first = await openStream(own);
     const { id } = (await first.next("ready"))!;
@@ -212,7 +212,7 @@ describe("a stream resumes after the last event it had", () => {
     let last: string | null = id;
     let events = 0;
     let isReset = false;
-    // A catching-up client may be cut off for what piles up; it goes on from there.
+    // A client that catches up may be disconnected for its backlog; it continues from there.
     for (let attempt = 0; attempt < 20 && !isReset; attempt++) {
       using stream = await openStream(own, "", { "last-event-id": last! });
       for (let message = await stream.next(); message; message = await stream.next()) {
@@ -231,17 +231,17 @@ describe("a stream resumes after the last event it had", () => {
   }, 30_000);
 });
 
-describe("a stream tells of events that are deleted:", () => {
+describe("a stream reports deleted events:", () => {
   type Stream = Awaited<ReturnType<typeof openStream>>;
   async function nextDeleted(stream: Stream): Promise<DeletedEvents> {
     return JSON.parse((await stream.next("deleted"))!.data);
   }
   async function recorded(on: TestApp, event: object): Promise<string> {
-    const { event: made } = (await (await on.post(event)).json()) as { event: Event };
-    return made.id;
+    const { event: created } = (await (await on.post(event)).json()) as { event: Event };
+    return created.id;
   }
 
-  test("one by its id, and nobody else's stream does", async () => {
+  test("one event by its id, not to other projects", async () => {
     await using own = await testApp();
     const other = await own.another("Other", "other@example.com");
     const id = await recorded(own, { channel: "a", name: "by mistake" });
@@ -258,7 +258,7 @@ describe("a stream tells of events that are deleted:", () => {
     expect((await foreign.next())?.type).toBe("event");
   });
 
-  test("a channel's in one message as its deletion begins, and in one at its end", async () => {
+  test("a channel in one message at the start of its deletion, and one at the end", async () => {
     await using own = await testApp();
     await own.post(Array.from({ length: 120 }, (_, n) => ({ channel: "doomed", name: `${n}` })));
     using stream = await openStream(own);
@@ -274,22 +274,22 @@ describe("a stream tells of events that are deleted:", () => {
     expect(types).toEqual(["deleted", "deleted", "event"]);
   });
 
-  test("an erased user's by their ids alone", async () => {
+  test("an erased user's by id only", async () => {
     await using own = await testApp();
     await own.post(Array.from({ length: 120 }, (_, n) => ({ channel: "a", name: `${n}`, userId: "u1" })));
     const ids = (await own.list("?userId=u1")).map(({ id }) => id);
     using stream = await openStream(own);
     await stream.next("ready");
     await finished(own, await own.request("/api/users/u1", { method: "DELETE" }));
-    const told: string[] = [];
-    while (told.length < ids.length) {
+    const reported: string[] = [];
+    while (reported.length < ids.length) {
       const deleted = await nextDeleted(stream);
-      told.push(...("ids" in deleted ? deleted.ids : []));
+      reported.push(...("ids" in deleted ? deleted.ids : []));
     }
-    expect(told.toSorted()).toEqual(ids.toSorted());
+    expect(reported.toSorted()).toEqual(ids.toSorted());
   }, 30_000);
 
-  test("expired ones by their channels, and up to when", async () => {
+  test("expired ones by channel and time", async () => {
     await using own = await testApp();
     const dayMs = 86_400_000;
     const createdAt = new Date(Date.now() - 10 * dayMs).toISOString();
@@ -310,7 +310,7 @@ describe("a stream tells of events that are deleted:", () => {
     expect(names(await own.list())).toEqual(["kept"]);
   });
 
-  test("also one that comes back, before what arrived meanwhile", async () => {
+  test("also when resuming, before later events", async () => {
     await using own = await testApp();
     const first = await openStream(own);
     await first.next("ready");
@@ -324,14 +324,14 @@ describe("a stream tells of events that are deleted:", () => {
     expect(await again.next()).toMatchObject({ type: "deleted", data: JSON.stringify({ ids: [id] }) });
     const message = (await again.next())!;
     expect(JSON.parse(message.data)).toMatchObject({ id: later });
-    // Whoever has seen what came after it knows of it.
+    // A client that has seen later events knows of it.
     using knowing = await openStream(own, "", { "last-event-id": message.id! });
     await own.post({ channel: "a", name: "last" });
     expect([(await knowing.next())?.type, (await knowing.next())?.type]).toEqual(["ready", "event"]);
   });
 });
 
-test("a session hears its notifications, a key does not", async () => {
+test("a session gets its notifications, a key doesn't", async () => {
   const cookie = await app.signIn();
   using member = await openStream(app, "", { cookie });
   using key = await openStream(app);
@@ -348,11 +348,11 @@ test("a session hears its notifications, a key does not", async () => {
   expect(await key.next()).toMatchObject({ type: "event", data: expect.stringContaining("quiet") });
 });
 
-test("the stream of a key that is revoked ends at once, and no other", async () => {
+test("revoking a key ends its stream at once, and no other", async () => {
   const cookie = await app.signIn();
   const headers = { cookie, origin: app.address, "content-type": "application/json" };
-  const made = await app.request("/api/keys", { method: "POST", headers, body: '{"name":"viewer"}' });
-  const { key, secret } = (await made.json()) as { key: { id: string }; secret: string };
+  const created = await app.request("/api/keys", { method: "POST", headers, body: '{"name":"viewer"}' });
+  const { key, secret } = (await created.json()) as { key: { id: string }; secret: string };
   using cut = await openStream(app, "", {}, secret);
   using other = await openStream(app);
   await cut.next("ready");
@@ -363,7 +363,7 @@ test("the stream of a key that is revoked ends at once, and no other", async () 
   expect(names(await other.events(1))).toEqual(["after"]);
 });
 
-test("the streams of a session end when it signs out, and no other's", async () => {
+test("signing out ends the session's streams, and no others", async () => {
   const [leaving, staying] = [await app.signIn(), await app.signIn()];
   using cut = await openStream(app, "", { cookie: leaving });
   using other = await openStream(app, "", { cookie: staying });
@@ -377,7 +377,7 @@ test("the streams of a session end when it signs out, and no other's", async () 
   expect(names(await other.events(1))).toEqual(["after"]);
 });
 
-test("the streams of a session end also where it ended in another process", async () => {
+test("streams also end when another process ends their session", async () => {
   const cookie = await app.signIn();
   using cut = await openStream(app, "", { cookie });
   await cut.next("ready");
@@ -387,15 +387,15 @@ test("the streams of a session end also where it ended in another process", asyn
   expect(await cut.next("nothing")).toBeNull();
 }, 30_000);
 
-test("asking for a stream's head opens none", async () => {
+test("HEAD opens no stream", async () => {
   const response = await app.request("/api/events/stream", { method: "HEAD" });
   expect(response.headers.get("content-type")).toBe("text/event-stream");
   expect(await response.text()).toBe("");
 });
 
-test("a client that reads too slowly is dropped, and resumes without a gap", async () => {
+test("a slow client is disconnected, and resumes without a gap", async () => {
   await using own = await testApp();
-  // It reads nothing for a while: the kernel's buffers fill, then the server's own bound is met.
+  // It reads nothing for a while, so first the kernel's buffers fill, then the server's.
   const first = await rawStream(own);
   const count = 4_000;
   const description = "x".repeat(4_000);
@@ -407,7 +407,7 @@ test("a client that reads too slowly is dropped, and resumes without a gap", asy
   first.resume();
   await until(() => first.isClosed || first.text.endsWith("\r\n0\r\n\r\n"));
   first[Symbol.dispose]();
-  // The chunks of the transfer encoding, taken off, and a message that is cut off.
+  // Removes the transfer encoding's chunks and an incomplete message.
   const whole = first.text.replace(/\r\n[0-9a-f]+\r\n/g, "");
   const received = whole.slice(0, whole.lastIndexOf("\n\n"));
   const seen = [...received.matchAll(/"name":"(\d+)"/g)].map(([, name]) => name!);
@@ -427,7 +427,7 @@ test("a client that reads too slowly is dropped, and resumes without a gap", asy
   );
 }, 30_000);
 
-/** A stream over a bare socket, which reads nothing after it is ready. */
+/** A stream over a raw socket that reads nothing after `ready`. */
 async function rawStream(on: Pick<TestApp, "address" | "key">, headers = `x-api-key: ${on.key}`) {
   const stream = await rawRequest(
     on.address,
@@ -439,7 +439,7 @@ async function rawStream(on: Pick<TestApp, "address" | "key">, headers = `x-api-
 }
 
 test.skipIf(process.platform !== "linux")(
-  "the connections of clients that read nothing are destroyed, and their memory is free",
+  "connections of clients that read nothing are destroyed, and their memory is freed",
   async () => {
     await using own = await testProcess();
     const streams = await Promise.all(Array.from({ length: 20 }, () => rawStream(own)));
@@ -448,25 +448,25 @@ test.skipIf(process.platform !== "linux")(
     const tags = Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`key ${n}`, "v".repeat(1_000)]));
     for (let n = 0; n < 100; n++) await own.post({ channel: "a", name: "n", tags });
     await until(() => established() < streams.length);
-    // Of the kernel's own buffers, the client still has what it did not read.
+    // The client still gets what is in the kernel's buffers.
     await until(() => established() <= 2);
     for (const stream of streams) stream[Symbol.dispose]();
   },
   30_000,
 );
 
-/** Connections that stand, as the one who listens on a port has them. */
+/** Established connections to a listening port. */
 function establishedAt(port: number): number {
   const local = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
-  // proc_net_tcp(5): the local address is the second column, and the state the fourth; 01 is established.
+  // proc_net_tcp(5): the second column is the local address, the fourth the state; 01 is established.
   return readFileSync("/proc/net/tcp", "utf8")
     .split("\n")
     .map((line) => line.trim().split(/\s+/))
     .filter(([, address, , state]) => address?.endsWith(local) && state === "01").length;
 }
 
-describe("of live streams, so many are open at once", () => {
-  test("of one key, and those that ended make room", async () => {
+describe("the number of open live streams is limited", () => {
+  test("for a key, and streams that ended make room", async () => {
     await using own = await testApp();
     const streams = await Promise.all(Array.from({ length: limits.streamsPerKey }, () => rawStream(own)));
     const rejected = await own.request("/api/events/stream");
@@ -486,7 +486,7 @@ describe("of live streams, so many are open at once", () => {
     for (const stream of streams) stream[Symbol.dispose]();
   }, 30_000);
 
-  test("of one account, whatever sessions they are of", async () => {
+  test("for an account, across its sessions", async () => {
     await using own = await testApp();
     const cookies = [await own.signIn(), await own.signIn()];
     const streams = await Promise.all(
@@ -499,9 +499,9 @@ describe("of live streams, so many are open at once", () => {
   });
 });
 
-describe("an id that is later than all that arrived", () => {
+describe("an id later than all arrivals", () => {
   for (const id of [`${Date.now() + 86_400_000}-0`, "999999999999999-5"]) {
-    test(`such as ${id.slice(0, 3)}…, is answered with a reset, and the stream goes on from now`, async () => {
+    test(`such as ${id.slice(0, 3)}…, gets a reset, and the stream continues from now`, async () => {
       await app.post({ channel: "a", name: "before" });
       using stream = await openStream(app, "", { "last-event-id": id });
       const ready = await stream.next();
@@ -514,7 +514,7 @@ describe("an id that is later than all that arrived", () => {
     });
   }
 
-  test("also in a store where nothing arrived yet", async () => {
+  test("also in an empty store", async () => {
     await using own = await testApp();
     using stream = await openStream(own, "", { "last-event-id": `${Date.now()}-0` });
     expect([(await stream.next())!.type, (await stream.next())!.type]).toEqual(["ready", "reset"]);

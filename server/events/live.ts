@@ -5,78 +5,82 @@ import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
 import type { Arrival, EventReader } from "../storage/store.ts";
 
-/** Bytes that wait for a slow client before it is dropped; it resumes where it was. */
-const clientBytesMax = 524_288;
+/** Maximum buffer for a slow client. Beyond that it is disconnected, and resumes where it was. */
+const bufferBytesMax = 524_288;
 const heartbeatMs = 15_000;
 const retryMs = 1_000;
-/** Most events that a resuming client is sent; beyond that it is told to read the listing again. */
+/** Maximum number of events sent to a client that resumes. Beyond that it is told to read the listing again. */
 const catchUpEventsMax = 5_000;
 const catchUpPage = 500;
-/** Deletions that are kept for clients that come back. */
+/** Deletions kept for clients that resume. */
 const deletionsMax = 1_000;
-/** A client that catches up is waited for; what arrives meanwhile is held, up to so many bytes. */
+/** Maximum size of messages held back while a client catches up. */
 const heldBytesMax = 8_388_608;
 const catchUpPauseMs = 20;
-/** A client that catches up and takes nothing for so long is dropped. */
-const catchUpPatienceMs = 10_000;
+/** A client that catches up and reads nothing for this long is disconnected. */
+const catchUpTimeoutMs = 10_000;
 /**
- * Each piece costs a write for each stream. So the more streams there are, the longer events wait after the last piece, to go
- * out in one: not at all for a few, 25 milliseconds for a thousand.
+ * Each flush costs a write for each stream. So the more streams there are, the longer events wait after a flush, to be
+ * sent together: not at all for a few streams, 25 milliseconds for a thousand.
  */
-const restMsPerStream = 0.025;
-const restMsMin = 1;
+const flushDelayMsPerStream = 0.025;
+const flushDelayMsMin = 1;
 
-/** A client that is dropped has so long to take what waits for it: then its connection is destroyed, and the memory is free. */
+/**
+ * How long a disconnected client may take to read its buffer. Then the connection is destroyed and its memory freed.
+ */
 const drainSeconds = 3;
 
 const encoder = new TextEncoder();
-/** A message rather than a comment, which browsers do not show to a page: it tells a quiet stream from a dead connection. */
+/** An event rather than a comment, which browsers hide from pages. It tells a quiet stream from a dead connection. */
 const heartbeat = encoder.encode("event: heartbeat\ndata: {}\n\n");
 
-/** Who is listening: used to cut off a revoked key and to tell an account of its notifications. */
+/** Who is listening: used to disconnect revoked keys and to send notifications to accounts. */
 export type Listener = {
   projectId: number;
   filter: EventFilter;
   keyId?: string;
   accountId?: string;
   sessionId?: string;
-  /** Where to go on, exclusive; without it, from now on. */
+  /** Resume after this arrival. Without it, start with new events. */
   after?: ArrivalStamp;
 };
 
 type Client = Listener & {
-  /** It takes every event of its project. */
-  isOpen: boolean;
+  /** It has no filter, so it gets every event of its project. */
+  isUnfiltered: boolean;
   send: (frame: Uint8Array) => void;
   close: () => void;
-  /** It was not closed, and has not gone away. */
-  isThere: () => boolean;
-  /** More than half of what may wait for it is waiting. */
+  /** Neither side has closed it. */
+  isConnected: () => boolean;
+  /** Its buffer is more than half full. */
   isBehind: () => boolean;
-  /** What arrived up to here was sent from the store, where an event can be seen before it is announced. */
+  /** Events up to this arrival were sent from the store, where they can be seen before they are published. */
   caughtUpTo: ArrivalStamp | null;
-  /** What is told while the client catches up, to be sent after that. What is no event has no arrival. */
+  /** Messages that were published while the client catches up, to be sent after that. Only events have an arrival. */
   held: { arrival: ArrivalStamp | null; frame: Uint8Array }[] | null;
   heldBytes: number;
 };
 
 /**
- * The live streams: Server-Sent Events (https://html.spec.whatwg.org/multipage/server-sent-events.html), an `id:` line with
- * the event's arrival on each, so that a client resumes without a gap or a double.
+ * Live streams as Server-Sent Events (https://html.spec.whatwg.org/multipage/server-sent-events.html). Each event's
+ * `id:` is its arrival, so that a client resumes without gaps or duplicates.
  */
 export class LiveStreams {
   readonly #events: EventReader;
   readonly #onError: (error: unknown) => void;
   readonly #clients = new Map<number, Set<Client>>();
   readonly #heartbeat: Timer;
-  /** The arrival of the last event that was committed; commits keep the order of arrival. */
+  /** Arrival of the last committed event. Commits keep the order of arrival. */
   #committed: ArrivalStamp;
   #published: Arrival[] = [];
   #flushedAtMs = 0;
-  /** The newest, with the last arrival before each: who resumes behind it knows of it. */
+  /**
+   * The newest deletions, each with the last arrival before it. A client that resumes from a later arrival knows of it.
+   */
   readonly #deletions: { projectId: number; after: ArrivalStamp; frame: Uint8Array }[] = [];
 
-  /** @param onError - told of a failure that no client can be told of: its stream just ends */
+  /** @param onError - called if catching up fails; the client only sees its stream end */
   constructor(events: EventReader, clock: ArrivalClock, onError: (error: unknown) => void) {
     this.#events = events;
     this.#onError = onError;
@@ -85,37 +89,37 @@ export class LiveStreams {
     this.#heartbeat.unref();
   }
 
-  /** Announces an event that was committed; those of one commit go out together. */
+  /** Publishes a committed event. Events of one commit are sent together. */
   publish(event: Arrival): void {
     this.#committed = event.arrival;
     const streams = this.#clients.get(event.projectId)?.size;
     if (streams === undefined) return;
-    if (this.#published.length === 0) this.#scheduleFlush(streams * restMsPerStream);
+    if (this.#published.length === 0) this.#scheduleFlush(streams * flushDelayMsPerStream);
     this.#published.push(event);
   }
 
-  /** The projects that somebody listens to. */
+  /** Projects with open streams. */
   projects(): Iterable<number> {
     return this.#clients.keys();
   }
 
-  /** What was committed up to here was published, as far as somebody listens to it. */
-  reached(moment: ArrivalStamp): void {
-    this.#committed = moment;
+  /** Notes that everything up to this arrival was published to open streams. */
+  reached(stamp: ArrivalStamp): void {
+    this.#committed = stamp;
   }
 
-  /** More was committed up to here than can be published: all are told to read the listing again. */
-  skipped(moment: ArrivalStamp): void {
-    this.#committed = moment;
+  /** Notes that more was committed than can be published: all clients are told to read the listing again. */
+  skipped(stamp: ArrivalStamp): void {
+    this.#committed = stamp;
     this.#each((client) => {
-      // One that is catching up comes again, and is told from where it was.
+      // A client that is catching up reconnects and resumes from where it was.
       if (client.held) client.close();
-      client.caughtUpTo = moment;
-      client.send(frameOf("reset", "{}", moment));
+      client.caughtUpTo = stamp;
+      client.send(frameOf("reset", "{}", stamp));
     });
   }
 
-  /** Tells that events were deleted, after all that was published before. */
+  /** Reports deleted events, after everything published before. */
   deleted(projectId: number, deleted: DeletedEvents): void {
     const frame = frameOf("deleted", JSON.stringify(deleted));
     if (this.#deletions.push({ projectId, after: this.#committed, frame }) > deletionsMax)
@@ -133,21 +137,21 @@ export class LiveStreams {
     if (client.heldBytes > heldBytesMax) client.close();
   }
 
-  #scheduleFlush(restMs: number): void {
-    const waitMs = restMs < restMsMin ? 0 : this.#flushedAtMs + restMs - performance.now();
+  #scheduleFlush(delayMs: number): void {
+    const waitMs = delayMs < flushDelayMsMin ? 0 : this.#flushedAtMs + delayMs - performance.now();
     if (waitMs <= 0) queueMicrotask(() => this.#flush());
     else setTimeout(() => this.#flush(), waitMs);
   }
 
-  /** Sends an account's own message to each of its streams, whatever project they show. */
-  tellAccount(accountId: string, type: string, message: unknown): void {
+  /** Sends a message to all streams of an account, whatever their project. */
+  sendToAccount(accountId: string, type: string, message: unknown): void {
     const frame = frameOf(type, JSON.stringify(message));
     this.#each((client) => {
       if (client.accountId === accountId) client.send(frame);
     });
   }
 
-  /** The accounts that have a stream open. */
+  /** Accounts with open streams. */
   accounts(): Set<string> {
     const accounts = new Set<string>();
     this.#each(({ accountId }) => {
@@ -156,26 +160,26 @@ export class LiveStreams {
     return accounts;
   }
 
-  /** Ends the streams of a key that was revoked. */
+  /** Ends the streams of a revoked key. */
   disconnectKey(keyId: string): void {
     this.disconnect((listener) => listener.keyId === keyId);
   }
 
-  /** Ends the streams of listeners that may hear nothing more. */
+  /** Ends the streams of listeners that are no longer authorized. */
   disconnect(isOver: (listener: Listener) => boolean): void {
     this.#each((client) => {
       if (isOver(client)) client.close();
     });
   }
 
-  /** Who has a stream open. */
+  /** The listeners of all open streams. */
   listeners(): Listener[] {
     const listeners: Listener[] = [];
     this.#each((client) => listeners.push(client));
     return listeners;
   }
 
-  /** Ends the streams of a project that was deleted. */
+  /** Ends the streams of a deleted project. */
   disconnectProject(projectId: number): void {
     for (const client of this.#clients.get(projectId) ?? []) client.close();
   }
@@ -186,11 +190,12 @@ export class LiveStreams {
   }
 
   /**
-   * A stream's body. It ends with the client, with `cutKey`, or when the client reads too slowly. Throws `streams-exceeded`.
+   * Opens a stream. It ends when the client closes it, when the listener is disconnected, or when the client reads too
+   * slowly. Throws `streams-exceeded`.
    *
-   * @param setTimeout - ends the connection where nothing moves on it for so many seconds
+   * @param setIdleTimeout - closes the connection after this many idle seconds
    */
-  open(listener: Listener, setTimeout: (seconds: number) => void): ReadableStream<Uint8Array> {
+  open(listener: Listener, setIdleTimeout: (seconds: number) => void): ReadableStream<Uint8Array> {
     this.#rejectTooMany(listener);
     let client: Client;
     return new ReadableStream<Uint8Array>(
@@ -198,21 +203,21 @@ export class LiveStreams {
         start: (controller) => {
           const close = () => {
             if (!this.#remove(client)) return;
-            // It ends only when the client has taken everything, which one that reads nothing never does.
+            // The stream ends only after the client has read everything, which a client that reads nothing never does.
             controller.close();
-            setTimeout(drainSeconds);
+            setIdleTimeout(drainSeconds);
           };
           client = {
             ...listener,
-            isOpen: Object.values(listener.filter).every((value) => value === undefined),
+            isUnfiltered: Object.values(listener.filter).every((value) => value === undefined),
             held: listener.after ? [] : null,
             heldBytes: 0,
-            // What was committed before is not news, also where it is still to be sent to others.
+            // Earlier events are not sent, even if they have yet to be sent to others.
             caughtUpTo: listener.after ? null : this.#committed,
-            isThere: () => this.#clients.get(client.projectId)?.has(client) ?? false,
-            isBehind: () => (controller.desiredSize ?? 0) < clientBytesMax / 2,
+            isConnected: () => this.#clients.get(client.projectId)?.has(client) ?? false,
+            isBehind: () => (controller.desiredSize ?? 0) < bufferBytesMax / 2,
             send: (frame) => {
-              if (!client.isThere()) return;
+              if (!client.isConnected()) return;
               controller.enqueue(frame);
               if ((controller.desiredSize ?? 0) < 0) close();
             },
@@ -224,54 +229,57 @@ export class LiveStreams {
         },
         cancel: () => void this.#remove(client),
       },
-      { highWaterMark: clientBytesMax, size: (chunk) => chunk?.byteLength ?? 0 },
+      { highWaterMark: bufferBytesMax, size: (chunk) => chunk?.byteLength ?? 0 },
     );
   }
 
   #rejectTooMany({ keyId, accountId }: Listener): void {
-    const [who, most] = keyId ? ["key", limits.streamsPerKey] : ["account", limits.streamsPerAccount];
+    const [who, max] = keyId ? ["key", limits.streamsPerKey] : ["account", limits.streamsPerAccount];
     const open = this.listeners().filter((other) =>
       keyId ? other.keyId === keyId : other.accountId === accountId,
     ).length;
-    if (open < most) return;
+    if (open < max) return;
     throw problem("streams-exceeded", {
-      detail: `This ${who} already has ${most.toLocaleString("en")} live streams open, the maximum. Close some, or share one between readers.`,
+      detail: `This ${who} already has ${max.toLocaleString("en")} live streams open, the maximum. Close some, or share one between readers.`,
       retryAfterSeconds: 30,
     });
   }
 
-  /** Whether nothing has arrived yet that is as late, on any node: the moment is another installation's, or of data that was put back. */
-  async #isAhead(moment: ArrivalStamp): Promise<boolean> {
-    if (compareStamps(moment, this.#committed) <= 0) return false;
+  /**
+   * Whether a stamp is later than the last arrival on any node: it comes from another installation, or a backup was
+   * restored.
+   */
+  async #isAhead(stamp: ArrivalStamp): Promise<boolean> {
+    if (compareStamps(stamp, this.#committed) <= 0) return false;
     const last = await this.#events.lastArrival();
-    return last === null || compareStamps(moment, last) > 0;
+    return last === null || compareStamps(stamp, last) > 0;
   }
 
   async #catchUp(client: Client, after: ArrivalStamp): Promise<void> {
     let last = after;
-    // What is announced from here on is held.
-    const goal = this.#committed;
+    // Messages published from here on are held.
+    const target = this.#committed;
     try {
       const isAhead = await this.#isAhead(after);
-      if (isAhead) last = goal;
+      if (isAhead) last = target;
       client.send(readyFrame(last));
       if (isAhead) client.send(frameOf("reset", "{}", last));
-      // Before the events: those of a channel that were sent after its deletion are others.
-      for (const { projectId, after: moment, frame } of this.#deletions) {
-        if (projectId === client.projectId && compareStamps(moment, after) >= 0) client.send(frame);
+      // Before the events: those sent after their channel was deleted belong to the recreated channel.
+      for (const { projectId, after: stamp, frame } of this.#deletions) {
+        if (projectId === client.projectId && compareStamps(stamp, after) >= 0) client.send(frame);
       }
       for (let sent = 0; ; ) {
         const page = await this.#events.arrivedAfter(client.projectId, last, catchUpPage);
         for (const { arrival, json } of page) {
-          const untilMs = performance.now() + catchUpPatienceMs;
-          while (client.isBehind() && client.isThere()) {
+          const untilMs = performance.now() + catchUpTimeoutMs;
+          while (client.isBehind() && client.isConnected()) {
             if (performance.now() > untilMs) client.close();
             else await Bun.sleep(catchUpPauseMs);
           }
           if (matches(client.filter, JSON.parse(json) as Event)) client.send(frameOf("event", json, arrival));
           last = arrival;
         }
-        if (page.length === 0 || compareStamps(last, goal) >= 0) break;
+        if (page.length === 0 || compareStamps(last, target) >= 0) break;
         sent += page.length;
         if (sent >= catchUpEventsMax) {
           client.send(frameOf("reset", "{}", this.#committed));
@@ -281,7 +289,7 @@ export class LiveStreams {
       }
     } catch (error) {
       this.#onError(error);
-      // The store did not answer: the client comes again with the same id, and is told everything then.
+      // The store failed. The client reconnects with the same id and gets everything then.
       client.close();
       return;
     }
@@ -299,21 +307,21 @@ export class LiveStreams {
     const byProject = Map.groupBy(published, (event) => event.projectId);
     for (const [projectId, events] of byProject) {
       const frames = events.map((event) => frameOf("event", event.json, event.arrival));
-      // Made once and shared by all who take everything, however many they are and however far behind.
+      // Built once and shared by all clients without a filter, however slow they are.
       const all = Buffer.concat(frames);
       for (const client of this.#clients.get(projectId) ?? []) {
-        const isNews = ({ arrival }: Arrival) =>
+        const isNew = ({ arrival }: Arrival) =>
           client.caughtUpTo === null || compareStamps(arrival, client.caughtUpTo) > 0;
-        const wanted = (arrival: Arrival) =>
-          isNews(arrival) && (client.isOpen || matches(client.filter, arrival.event));
+        const isWanted = (arrival: Arrival) =>
+          isNew(arrival) && (client.isUnfiltered || matches(client.filter, arrival.event));
         if (client.held) {
           events.forEach((event, index) => {
-            if (wanted(event)) this.#hold(client, { arrival: event.arrival, frame: frames[index]! });
+            if (isWanted(event)) this.#hold(client, { arrival: event.arrival, frame: frames[index]! });
           });
-        } else if (client.isOpen && isNews(events[0]!)) client.send(all);
+        } else if (client.isUnfiltered && isNew(events[0]!)) client.send(all);
         else {
-          const some = frames.filter((_, index) => wanted(events[index]!));
-          if (some.length > 0) client.send(some.length === 1 ? some[0]! : Buffer.concat(some));
+          const wanted = frames.filter((_, index) => isWanted(events[index]!));
+          if (wanted.length > 0) client.send(wanted.length === 1 ? wanted[0]! : Buffer.concat(wanted));
         }
       }
     }
@@ -326,9 +334,9 @@ export class LiveStreams {
 
   #remove(client: Client): boolean {
     const clients = this.#clients.get(client.projectId);
-    const was = clients?.delete(client) ?? false;
+    const existed = clients?.delete(client) ?? false;
     if (clients?.size === 0) this.#clients.delete(client.projectId);
-    return was;
+    return existed;
   }
 
   #each(visit: (client: Client) => void): void {
@@ -336,7 +344,7 @@ export class LiveStreams {
   }
 }
 
-/** The first message; a browser that is cut off comes again after `retry` milliseconds, rather than after three seconds. */
+/** The first message. Its `retry` makes browsers reconnect after one second rather than three. */
 function readyFrame(id: ArrivalStamp): Uint8Array {
   return Buffer.concat([encoder.encode(`retry: ${retryMs}\n`), frameOf("ready", "{}", id)]);
 }

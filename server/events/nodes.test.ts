@@ -1,5 +1,7 @@
 // @engines postgres
-/** Live streams of several nodes on one database: what one records is on those of the other before anybody asks for it. */
+/**
+ * Live streams of several nodes on one database: events recorded on one node reach the streams of the other at once.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { makePlace, type Place, removePlace } from "../testing/engine.ts";
 import { openStream } from "../testing/event-stream.ts";
@@ -7,13 +9,16 @@ import { type Node, startNodes } from "../testing/nodes.ts";
 import { hasPgbouncer, startPgbouncer } from "../testing/pgbouncer.ts";
 import { testConfig } from "../testing/test-app.ts";
 
-/** A node that was told nothing looks for itself so often (storage/postgres/feed.ts): a median below it is that of what is told. */
+/** Without notifications, a node polls this often (storage/postgres/feed.ts). A lower median shows that they work. */
 const lookMs = 1_000;
 const events = 300;
-/** Far below what nodes can do, as tests run on busy machines; `npm run bench -- --postgres` measures it at 1,000 a second. */
+/**
+ * Far below what nodes can do, because tests run on busy machines; `npm run bench -- --postgres` measures it at 1,000 a
+ * second.
+ */
 const everyMs = 5;
 
-describe("what one of two nodes records", () => {
+describe("an event recorded on one node", () => {
   let place: Place;
   let nodes: Node[] = [];
   beforeAll(async () => {
@@ -25,15 +30,15 @@ describe("what one of two nodes records", () => {
     await removePlace(place);
   }, 30_000);
 
-  test("is on the other's live streams within a moment", async () => {
+  test("reaches the other's live streams at once", async () => {
     const { median, slowest } = await delays(nodes);
     expect(median).toBeLessThan(100);
     expect(slowest).toBeLessThan(2 * lookMs);
   }, 30_000);
 
-  // Notifications do not come through it in this mode: a node finds what is new when it looks.
+  // pgbouncer doesn't forward notifications in this mode, so nodes find new events by polling.
   test.if(hasPgbouncer)(
-    "is there within a second or so where pgbouncer is between",
+    "arrives within about a second through pgbouncer",
     async () => {
       const pgbouncer = await startPgbouncer(place.databaseUrl!);
       const config = await testConfig({ ...place, databaseUrl: pgbouncer.url });
@@ -47,7 +52,7 @@ describe("what one of two nodes records", () => {
   );
 });
 
-/** Records events on the first node, at a steady rate, and sees how long they take to a stream of the second. */
+/** Records events on the first node at a steady rate, and measures how long they take to a stream of the second. */
 async function delays([one, other]: Node[]): Promise<{ median: number; slowest: number }> {
   using stream = await openStream(other!);
   const sentAtMs = new Map<string, number>();

@@ -112,7 +112,7 @@ export function addEventRoutes(routes: Routes, deps: Deps): void {
         "cache-control": "no-cache, no-transform",
         "x-accel-buffering": "no",
       };
-      // Nobody would read the stream, nor end it.
+      // A stream for HEAD would be neither read nor closed.
       if (call.request.method === "HEAD") return new Response(null, { headers });
       const listener = {
         projectId: call.projectId,

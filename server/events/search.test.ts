@@ -30,14 +30,14 @@ async function joined(query: string, limit: number): Promise<Event[]> {
   return events;
 }
 
-/** What a search means, told in another way than the program's: as the texts that it would have to find. */
-function means(search: Search, event: Event): boolean {
+/** What a search means, implemented differently from the program: by the texts that it must find. */
+function matchesSearch(search: Search, event: Event): boolean {
   switch (search.kind) {
     case "not":
-      return !means(search.of, event);
+      return !matchesSearch(search.of, event);
     case "all":
     case "any": {
-      const found = search.of.filter((part) => means(part, event)).length;
+      const found = search.of.filter((part) => matchesSearch(part, event)).length;
       return search.kind === "all" ? found === search.of.length : found > 0;
     }
     case "tag":
@@ -62,7 +62,7 @@ function means(search: Search, event: Event): boolean {
   }
 }
 
-describe("what is searched is what a plain scan finds", () => {
+describe("a search finds what a plain scan finds", () => {
   const day = Date.UTC(2026, 2, 1);
   const long = "w".repeat(63);
   const words = [
@@ -119,7 +119,7 @@ describe("what is searched is what a plain scan finds", () => {
     all = await app.list();
   });
 
-  // Of the events' own texts, so that something is found, and of others.
+  // Texts of the events, so that something is found, and other texts.
   const event = fc.nat().map((n) => all[n % all.length]!);
   const line = fc.tuple(event, fc.nat()).map(([{ name, description = "", tags }, n]) => {
     const lines = [name, description, ...Object.values(tags)];
@@ -172,7 +172,7 @@ describe("what is searched is what a plain scan finds", () => {
     { requiredKeys: [] },
   );
 
-  test("whole and in pages, in both orders, beside other filters", async () => {
+  test("streamed and in pages, in both orders, with other filters", async () => {
     let [found, narrowed] = [0, 0];
     await fc.assert(
       fc.asyncProperty(
@@ -191,13 +191,13 @@ describe("what is searched is what a plain scan finds", () => {
           if (channel) parts.push({ kind: "field", field: "channel", values: [channel] });
           if (notify) parts.push({ kind: "field", field: "notify", values: [notify] });
           if (plan !== undefined) parts.push({ kind: "tag", key: "plan", values: [plan] });
-          const meant: Search = { kind: "all", of: parts };
+          const combined: Search = { kind: "all", of: parts };
           const inTime = all.filter(({ createdAt }) => {
             const ms = Date.parse(createdAt);
             return ms >= Number(from ?? 0) && ms < Number(to ?? Number.POSITIVE_INFINITY);
           });
-          const expected = inTime.filter((event) => means(meant, event));
-          expect(inTime.filter((event) => matches({ search: meant }, event))).toEqual(expected);
+          const expected = inTime.filter((event) => matchesSearch(combined, event));
+          expect(inTime.filter((event) => matches({ search: combined }, event))).toEqual(expected);
           if (ascending) expected.reverse();
           if (expected.length > 0) found++;
           if (expected.length < inTime.length) narrowed++;
@@ -210,13 +210,13 @@ describe("what is searched is what a plain scan finds", () => {
       ),
       { numRuns: effort(80, 400) },
     );
-    // The property would hold of nothing at all, and of everything.
+    // Results must be neither all empty nor all complete, or the property would prove nothing.
     expect(found).toBeGreaterThan(20);
     expect(narrowed).toBeGreaterThan(20);
   }, 60_000);
 });
 
-test("words are found in any case and form, side by side where they are in quotes", async () => {
+test("words match in any case and form; quoted words match next to each other", async () => {
   const { secret } = await app.another("words", "words@example.com");
   await app.post(
     {
@@ -256,7 +256,7 @@ test("words are found in any case and form, side by side where they are in quote
     expect(`${q} ${await count(q)}`).toBe(`${q} 0`);
 });
 
-test("a prefix of more words than are looked up one by one finds them all", async () => {
+test("a prefix of more words than are looked up individually finds them all", async () => {
   const { secret } = await app.another("prefixes", "prefixes@example.com");
   await Promise.all(
     Array.from({ length: 1_200 }, (_, n) => app.post({ channel: "c", name: `word${n} x` }, secret)),
@@ -284,7 +284,7 @@ test("a prefix of many words on very many events finds them all", async () => {
   expect(await count("-wo* OR channel:0")).toBe(551);
 });
 
-test("pages of what is rarely found join, and so do those that are read while events arrive", async () => {
+test("pages of rare matches have no gaps, also while events arrive", async () => {
   const { secret } = await app.another("rare", "rare@example.com");
   for (let n = 0; n < 12; n++)
     await Promise.all(
@@ -295,7 +295,7 @@ test("pages of what is rarely found join, and so do those that are read while ev
         ),
       ),
     );
-  // Both words are on each event, and in this order on four of 12,000.
+  // Every event has both words, four of 12,000 in this order.
   const queries: Record<string, string>[] = [
     { q: '"a b"' },
     { q: '"a b"', order: "asc" },
@@ -330,7 +330,7 @@ test("pages of what is rarely found join, and so do those that are read while ev
   expect(seen.filter(({ tags }) => tags.n).length).toBe(12_000);
 }, 60_000);
 
-test("a live stream takes a search, also where it resumes", async () => {
+test("a live stream supports searches, also when resuming", async () => {
   using stream = await openStream(app, "?q=live*+-plan%3Dfree");
   const { id } = (await stream.next("ready"))!;
   await app.post({ channel: "a", name: "Lively", tags: { plan: "free" } });
@@ -343,7 +343,7 @@ test("a live stream takes a search, also where it resumes", async () => {
   expect(await names(again)).toEqual(["Live 1", "Live 2"]);
 });
 
-describe("a search that is none is rejected, with the column and what to do", () => {
+describe("an invalid search is rejected, with the column and what to do", () => {
   scenarios(
     () => app,
     [

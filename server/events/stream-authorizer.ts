@@ -2,54 +2,54 @@ import type { Kysely } from "kysely";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Listener, LiveStreams } from "./live.ts";
 
-/** How often those who have a stream open are looked up: their key or session may end elsewhere, on another node too. */
-const lookMs = 1_000;
+/** How often the listeners' keys and sessions are checked. They may end elsewhere, for example on another node. */
+const checkEveryMs = 1_000;
 
-/** Ends the live streams of those who may listen no longer: a revoked key, a session that is over, a member who is none any more. */
+/** Ends the live streams of revoked keys, ended sessions and former members. */
 export class StreamAuthorizer {
   readonly #control: Kysely<ControlTables>;
-  readonly #live: LiveStreams;
-  readonly #looking: Timer;
-  #isLooking = false;
+  readonly #streams: LiveStreams;
+  readonly #timer: Timer;
+  #isChecking = false;
   #failed = false;
 
-  constructor(control: Kysely<ControlTables>, live: LiveStreams, onError: (error: unknown) => void) {
+  constructor(control: Kysely<ControlTables>, streams: LiveStreams, onError: (error: unknown) => void) {
     this.#control = control;
-    this.#live = live;
-    this.#looking = setInterval(async () => {
-      if (this.#isLooking) return;
-      this.#isLooking = true;
+    this.#streams = streams;
+    this.#timer = setInterval(async () => {
+      if (this.#isChecking) return;
+      this.#isChecking = true;
       try {
-        await this.look();
+        await this.check();
         this.#failed = false;
       } catch (error) {
-        // Told once for as long as it lasts; the next look makes good what this one missed.
+        // Reported once per outage. The next check makes up for this one.
         if (!this.#failed) onError(error);
         this.#failed = true;
       }
-      this.#isLooking = false;
-    }, lookMs);
-    this.#looking.unref();
+      this.#isChecking = false;
+    }, checkEveryMs);
+    this.#timer.unref();
   }
 
-  /** Looks at once, such as after somebody signed out. */
-  async look(): Promise<void> {
-    const listeners = this.#live.listeners();
+  /** Checks at once, for example after a sign-out. */
+  async check(): Promise<void> {
+    const listeners = this.#streams.listeners();
     const keyIds = distinct(listeners, ({ keyId }) => keyId);
     const sessionIds = distinct(listeners, ({ sessionId }) => sessionId);
     const [keys, members] = await Promise.all([this.#keys(keyIds), this.#members(sessionIds)]);
-    const asked = new Set([...keyIds, ...sessionIds]);
-    this.#live.disconnect(({ projectId, keyId, sessionId }) => {
-      if (keyId !== undefined) return asked.has(keyId) && !keys.has(keyId);
-      return sessionId !== undefined && asked.has(sessionId) && !members.has(`${sessionId} ${projectId}`);
+    const checked = new Set([...keyIds, ...sessionIds]);
+    this.#streams.disconnect(({ projectId, keyId, sessionId }) => {
+      if (keyId !== undefined) return checked.has(keyId) && !keys.has(keyId);
+      return sessionId !== undefined && checked.has(sessionId) && !members.has(`${sessionId} ${projectId}`);
     });
   }
 
   close(): void {
-    clearInterval(this.#looking);
+    clearInterval(this.#timer);
   }
 
-  /** Those of some keys that are good. */
+  /** The keys among `ids` that are valid. */
   async #keys(ids: string[]): Promise<Set<string>> {
     if (ids.length === 0) return new Set();
     const rows = await this.#control
@@ -61,7 +61,7 @@ export class StreamAuthorizer {
     return new Set(rows.map(({ id }) => id));
   }
 
-  /** The sessions among some that are not over, each with the projects of its account. */
+  /** The valid sessions among `ids`, each with the projects of its account. */
   async #members(ids: string[]): Promise<Set<string>> {
     if (ids.length === 0) return new Set();
     const rows = await this.#control

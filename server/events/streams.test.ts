@@ -8,13 +8,15 @@ const seconds = effort(2, 30);
 const openStreams = 530;
 const filteredStreams = 450;
 const slowStreams = 20;
-/** Small events that nearly all streams take, each second, and large ones for the slow streams: more than their buffers hold. */
+/**
+ * Small events for nearly all streams each second, and large ones for the slow streams, more than their buffers hold.
+ */
 const smallEvents = 40;
 const largeEvents = 180;
 const shards = 10;
 const long = Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`key ${n}`, "v".repeat(1_000)]));
 
-/** The last of a body that ends well; one that is not taken in time ends with its connection. */
+/** The end of a complete body. A slow client's connection ends without it. */
 const lastChunk = "\r\n0\r\n\r\n";
 
 type App = Awaited<ReturnType<typeof testProcess>>;
@@ -28,7 +30,7 @@ function openStream(app: App, query: string, lastId = ""): Promise<Stream> {
   );
 }
 
-/** The stream's messages, without the chunks of the transfer encoding; the last may be half there. */
+/** The stream's messages, without the transfer encoding's chunks. The last may be incomplete. */
 function messages(stream: Stream): string {
   return stream.text.replace(/\r\n[0-9a-f]+\r\n/g, "");
 }
@@ -37,7 +39,7 @@ function received(stream: Stream): string[] {
   return [...messages(stream).matchAll(/"userId":"([^"]+)".*\n\n/g)].map(([, userId]) => userId!);
 }
 
-/** Does `work` so many times, evenly over the test's time. */
+/** Calls `work` this many times, spread evenly over the test. */
 async function steadily(times: number, work: (n: number) => Promise<void>): Promise<void> {
   const startMs = performance.now();
   const working: Promise<void>[] = [];
@@ -100,7 +102,7 @@ test(
       expect(received(stream).toSorted()).toEqual(ofShard);
     }
 
-    // The slow ones find their connection ended once they read on, and go on after the last event that they had.
+    // Slow clients find their connection closed once they read on, and resume after the last event they got.
     await post({ channel: "large", userId: "end" });
     let dropped = 0;
     for (const first of slow) {

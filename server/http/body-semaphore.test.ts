@@ -8,24 +8,24 @@ const third = limits.largeBodiesBytes / 3;
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
 
-/** Notes in `entered` who has come in, and in `rejected` who has not. */
-function visitors() {
-  const room = new BodySemaphore();
-  const entered: string[] = [];
+/** Starts requests; `admitted` lists those that got a permit, `rejected` the others. */
+function requests() {
+  const semaphore = new BodySemaphore();
+  const admitted: string[] = [];
   const rejected: unknown[] = [];
   let lastProject = 0;
   return {
-    entered,
+    admitted,
     rejected,
-    /** @param projectId - one of its own, unless it is said */
-    async come(name: string, bytes: number, projectId = ++lastProject): Promise<BodyPermit> {
-      const place = new BodyPermit(room, projectId);
-      place.enter(bytes).then(
-        () => entered.push(name),
+    /** @param projectId - default: a new project for each */
+    async start(name: string, bytes: number, projectId = ++lastProject): Promise<BodyPermit> {
+      const permit = new BodyPermit(semaphore, projectId);
+      permit.acquire(bytes).then(
+        () => admitted.push(name),
         (error) => rejected.push(error),
       );
       await settled();
-      return place;
+      return permit;
     },
   };
 }
@@ -34,60 +34,60 @@ async function settled(): Promise<void> {
   for (let turn = 0; turn < 10; turn++) await Promise.resolve();
 }
 
-test("as many come in as there is room for, the others in their order", async () => {
-  const { entered, come } = visitors();
-  const first = await come("first", third);
-  const second = await come("second", third);
-  await come("third", 2 * third);
-  await come("fourth", third / 2);
-  expect(entered).toEqual(["first", "second"]);
-  first.leave();
+test("admits as many as there is room for, the others in order", async () => {
+  const { admitted, start } = requests();
+  const first = await start("first", third);
+  const second = await start("second", third);
+  await start("third", 2 * third);
+  await start("fourth", third / 2);
+  expect(admitted).toEqual(["first", "second"]);
+  first.release();
   await settled();
-  expect(entered).toEqual(["first", "second", "third"]);
-  second.leave();
+  expect(admitted).toEqual(["first", "second", "third"]);
+  second.release();
   await settled();
-  expect(entered).toEqual(["first", "second", "third", "fourth"]);
+  expect(admitted).toEqual(["first", "second", "third", "fourth"]);
 });
 
-test("small ones pass by, and what has its place does not wait again", async () => {
-  const { entered, come } = visitors();
-  const first = await come("first", 2 * third);
-  await come("other", third);
-  await come("small", limits.requestBytes);
-  await first.enter(limits.batchBytes);
-  expect(entered).toEqual(["first", "other", "small"]);
+test("small bodies skip the line, and a permit is acquired only once", async () => {
+  const { admitted, start } = requests();
+  const first = await start("first", 2 * third);
+  await start("other", third);
+  await start("small", limits.requestBytes);
+  await first.acquire(limits.batchBytes);
+  expect(admitted).toEqual(["first", "other", "small"]);
 });
 
-test("one project leaves room for the others, and is let in again once it has left", async () => {
-  const { entered, come } = visitors();
-  const first = await come("first", third, 7);
-  await come("second", third, 7);
-  await come("third", third, 7);
-  const other = await come("other", third, 8);
-  expect(entered).toEqual(["first", "second", "other"]);
-  other.leave();
+test("one project leaves room for others, and is admitted again after a release", async () => {
+  const { admitted, start } = requests();
+  const first = await start("first", third, 7);
+  await start("second", third, 7);
+  await start("third", third, 7);
+  const other = await start("other", third, 8);
+  expect(admitted).toEqual(["first", "second", "other"]);
+  other.release();
   await settled();
-  expect(entered).toEqual(["first", "second", "other"]);
-  first.leave();
+  expect(admitted).toEqual(["first", "second", "other"]);
+  first.release();
   await settled();
-  expect(entered).toEqual(["first", "second", "other", "third"]);
+  expect(admitted).toEqual(["first", "second", "other", "third"]);
 });
 
-test("one that waits for too long is rejected, and leaves no gap", async () => {
-  const { entered, rejected, come } = visitors();
-  const first = await come("first", 2 * third);
-  const second = await come("second", 2 * third);
+test("a body that waits too long is rejected, and the next one moves up", async () => {
+  const { admitted, rejected, start } = requests();
+  const first = await start("first", 2 * third);
+  const second = await start("second", 2 * third);
   jest.advanceTimersByTime(limits.largeBodyWaitSeconds * 500);
-  await come("third", third);
+  await start("third", third);
   jest.advanceTimersByTime(limits.largeBodyWaitSeconds * 500);
   await settled();
   expect(rejected).toHaveLength(1);
   expect((rejected[0] as ProblemError).toResponse().headers.get("retry-after")).toBe("5");
-  expect(entered).toEqual(["first", "third"]);
-  // Rejected, it has no place to leave.
-  second.leave();
-  first.leave();
-  await come("fourth", 2 * third);
-  await come("fifth", 1 + limits.requestBytes);
-  expect(entered).toEqual(["first", "third", "fourth"]);
+  expect(admitted).toEqual(["first", "third"]);
+  // Rejected, so it has no permit to release.
+  second.release();
+  first.release();
+  await start("fourth", 2 * third);
+  await start("fifth", 1 + limits.requestBytes);
+  expect(admitted).toEqual(["first", "third", "fourth"]);
 });

@@ -1,50 +1,51 @@
 import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
 
-type Waiting = { projectId: number; bytes: number; enter: () => void };
+type Waiter = { projectId: number; bytes: number; admit: () => void };
 
 /**
- * Room for large bodies. One takes several times its size in memory until it is answered, so only some are there at once, and of a
- * project not so many that others have no room. The rest waits in line, unread: what their clients send waits on the network.
+ * Limits the memory for large bodies. A body takes several times its size until it is answered, so only a few are
+ * processed at once, and each project has a share of its own. The others wait in order, unread: what their clients send
+ * stays in the network.
  */
 export class BodySemaphore {
   #bytes = 0;
   readonly #bytesOf = new Map<number, number>();
-  readonly #waiting: Waiting[] = [];
+  readonly #waiters: Waiter[] = [];
 
-  /** Resolves once there is room for so many bytes. Throws `overloaded` where that takes too long. */
-  async enter(projectId: number, bytes: number): Promise<void> {
+  /** Waits until there is room for this many bytes. Throws `overloaded` on timeout. */
+  async acquire(projectId: number, bytes: number): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const waiting = { projectId, bytes, enter: resolve };
-    this.#waiting.push(waiting);
-    this.#letIn();
+    const waiter = { projectId, bytes, admit: resolve };
+    this.#waiters.push(waiter);
+    this.#admit();
     const timer = setTimeout(() => {
-      const place = this.#waiting.indexOf(waiting);
-      if (place < 0) return;
-      this.#waiting.splice(place, 1);
-      this.#letIn();
+      const index = this.#waiters.indexOf(waiter);
+      if (index < 0) return;
+      this.#waiters.splice(index, 1);
+      this.#admit();
       reject(overloaded());
     }, limits.largeBodyWaitSeconds * 1_000);
     await promise.finally(() => clearTimeout(timer));
   }
 
-  leave(projectId: number, bytes: number): void {
-    this.#add(projectId, -bytes);
-    this.#letIn();
+  release(projectId: number, bytes: number): void {
+    this.#reserve(projectId, -bytes);
+    this.#admit();
   }
 
-  /** In the order in which they came; only those whose project has its share already are passed by. */
-  #letIn(): void {
-    for (let at = 0; at < this.#waiting.length; ) {
-      const { projectId, bytes, enter } = this.#waiting[at]!;
+  /** In order of arrival. Only bodies whose project has used up its share are skipped. */
+  #admit(): void {
+    for (let at = 0; at < this.#waiters.length; ) {
+      const { projectId, bytes, admit } = this.#waiters[at]!;
       if (this.#heldBy(projectId) + bytes > limits.largeBodiesOfProjectBytes) {
         at++;
         continue;
       }
       if (this.#bytes + bytes > limits.largeBodiesBytes) return;
-      this.#waiting.splice(at, 1);
-      this.#add(projectId, bytes);
-      enter();
+      this.#waiters.splice(at, 1);
+      this.#reserve(projectId, bytes);
+      admit();
     }
   }
 
@@ -52,7 +53,7 @@ export class BodySemaphore {
     return this.#bytesOf.get(projectId) ?? 0;
   }
 
-  #add(projectId: number, bytes: number): void {
+  #reserve(projectId: number, bytes: number): void {
     this.#bytes += bytes;
     const held = this.#heldBy(projectId) + bytes;
     if (held === 0) this.#bytesOf.delete(projectId);
@@ -60,26 +61,26 @@ export class BodySemaphore {
   }
 }
 
-/** The place of one request's body; it must be left in the end. */
+/** The permit for one request's body. It must be released. */
 export class BodyPermit {
-  readonly #room: BodySemaphore;
+  readonly #semaphore: BodySemaphore;
   readonly #projectId: number;
   #bytes = 0;
 
-  constructor(room: BodySemaphore, projectId: number) {
-    this.#room = room;
+  constructor(semaphore: BodySemaphore, projectId: number) {
+    this.#semaphore = semaphore;
     this.#projectId = projectId;
   }
 
-  /** Waits for its place, the first time that it is large. Throws `overloaded`. */
-  async enter(bytes: number): Promise<void> {
+  /** Waits for a permit if the body is large and has none yet. Throws `overloaded`. */
+  async acquire(bytes: number): Promise<void> {
     if (bytes <= limits.requestBytes || this.#bytes > 0) return;
-    await this.#room.enter(this.#projectId, bytes);
+    await this.#semaphore.acquire(this.#projectId, bytes);
     this.#bytes = bytes;
   }
 
-  leave(): void {
-    if (this.#bytes > 0) this.#room.leave(this.#projectId, this.#bytes);
+  release(): void {
+    if (this.#bytes > 0) this.#semaphore.release(this.#projectId, this.#bytes);
     this.#bytes = 0;
   }
 }

@@ -4,20 +4,16 @@ import { Turns } from "../turns.ts";
 import type { BodyPermit } from "./body-semaphore.ts";
 import { JsonShape } from "./json-shape.ts";
 
-// A byte order mark is taken off by `withoutMark`: within a text it is one of its characters.
+// `withoutBom` removes a byte order mark; within a text, it is a character like any other.
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const lenientDecoder = new TextDecoder();
 const objectByte = "{".charCodeAt(0);
 const arrayByte = "[".charCodeAt(0);
-/** Bytes of JSON that are parsed unseen: they hold too little to take long. */
-const unseenBytes = 4_096;
+/** JSON up to this size is parsed without checking its shape first: it can't take long. */
+const uncheckedBytes = 4_096;
 type Subject = "The body" | "The line";
 
-/**
- * Reads a request's JSON.
- *
- * Throws the problems `content-type-unsupported`, `body-too-large` and `body-malformed`.
- */
+/** Throws `content-type-unsupported`, `body-too-large` and `body-malformed`. */
 export async function readJson(request: Request, bytesMax: number): Promise<unknown> {
   const type = request.headers.get("content-type");
   if (type !== "application/json" && !isJson(type)) throw unsupported(type);
@@ -25,57 +21,57 @@ export async function readJson(request: Request, bytesMax: number): Promise<unkn
 }
 
 /**
- * Reads the bytes of an event, or of an array of them: JSON, also as `text/plain`, which is what `navigator.sendBeacon` sends,
- * and also gzipped.
+ * Reads the bytes of an event or an array of events: JSON, optionally gzipped, also as `text/plain`, which
+ * `navigator.sendBeacon` sends.
  *
- * Throws the problems `content-type-unsupported`, `body-too-large`, `body-malformed`, `body-too-slow` and `overloaded`.
+ * Throws `content-type-unsupported`, `body-too-large`, `body-malformed`, `body-too-slow` and `overloaded`.
  *
- * @param place - that it takes where it is large
- * @param allow - gives the client so many seconds, from now, until it has to go on
+ * @param permit - acquired if the body is large
+ * @param extendTimeout - closes the connection after this many seconds from now
  */
 export async function readEventBytes(
   request: Request,
   type: string | null,
   length: string | null,
-  place: BodyPermit,
-  allow: (seconds: number) => void,
+  permit: BodyPermit,
+  extendTimeout: (seconds: number) => void,
 ): Promise<Uint8Array> {
   if (type !== "application/json" && !isJson(type) && !isPlainText(type)) throw unsupported(type);
-  // Of what is gzipped or has no length, only its beginning tells that it is large.
+  // Bodies that are gzipped or have no length turn out to be large only while they are read.
   const onLarge = async () => {
-    allow(limits.batchSeconds);
-    await place.enter(limits.batchBytes);
+    extendTimeout(limits.batchSeconds);
+    await permit.acquire(limits.batchBytes);
   };
   const isLarge = Number(length) > limits.requestBytes && Number(length) <= limits.batchBytes;
   if (isLarge) {
-    allow(limits.batchSeconds);
-    await place.enter(isGzipped(request) ? limits.batchBytes : Number(length));
-    allow(limits.requestSeconds);
+    extendTimeout(limits.batchSeconds);
+    await permit.acquire(isGzipped(request) ? limits.batchBytes : Number(length));
+    extendTimeout(limits.requestSeconds);
   }
-  const sent =
+  const received =
     isLarge || length === null
-      ? await readPaced(request, onLarge, allow)
+      ? await readPaced(request, onLarge, extendTimeout)
       : await readBytes(request, limits.batchBytes, length);
-  // Nearly all bodies are objects, which are not gzipped: they are spared the look at one more header.
-  const bytes = sent[0] !== objectByte && isGzipped(request) ? await gunzip(sent, onLarge) : sent;
-  const json = withoutMark(bytes);
+  // Nearly all bodies are plain objects, and for these the header need not be read.
+  const bytes = received[0] !== objectByte && isGzipped(request) ? await gunzip(received, onLarge) : received;
+  const json = withoutBom(bytes);
   if (json.length > limits.eventBytes && !isArray(json)) throw tooLarge(limits.eventBytes);
   return json;
 }
 
-/** Throws `body-malformed`, and `body-invalid` where it is nested too deep or holds too much. */
+/** Throws `body-malformed`, and `body-invalid` if the JSON is nested too deeply or has too many values. */
 export function parseJson(bytes: Uint8Array, subject: Subject = "The body"): unknown {
-  const json = withoutMark(bytes);
-  if (json.length > unseenBytes) {
+  const json = withoutBom(bytes);
+  if (json.length > uncheckedBytes) {
     const shape = new JsonShape();
     shape.read(json);
     if (shape.fault) throw shape.fault;
   }
-  return parseText(decodeStrictly(json, subject), subject);
+  return parseText(decodeUtf8(json, subject), subject);
 }
 
-/** Throws `body-malformed` where it is not UTF-8. */
-export function decodeStrictly(bytes: Uint8Array, subject: Subject): string {
+/** Throws `body-malformed` if it isn't UTF-8. */
+export function decodeUtf8(bytes: Uint8Array, subject: Subject): string {
   try {
     return decoder.decode(bytes);
   } catch {
@@ -83,7 +79,7 @@ export function decodeStrictly(bytes: Uint8Array, subject: Subject): string {
   }
 }
 
-/** Throws `body-malformed` where it is no JSON. */
+/** Throws `body-malformed` if it isn't JSON. */
 export function parseText(text: string, subject: Subject): unknown {
   try {
     return JSON.parse(text);
@@ -94,26 +90,26 @@ export function parseText(text: string, subject: Subject): unknown {
   }
 }
 
-/** What was sent, or as much of its beginning as is kept where it is rejected: each byte that is not UTF-8 stands as U+FFFD. */
-export function keptText(bytes: Uint8Array): string {
-  // A character has four bytes at most; one more tells that there was more.
+/** The beginning of a rejected body, as much as is kept. Invalid UTF-8 becomes U+FFFD. */
+export function rejectedText(bytes: Uint8Array): string {
+  // A character has at most four bytes. One extra character shows that the body was longer.
   return lenientDecoder.decode(bytes.subarray(0, 4 * (limits.rejectedBodyCharacters + 1)));
 }
 
 /**
- * The pieces of a request's body, gunzipped where it is gzipped, as the one who reads them takes them.
+ * A request's body in pieces, decompressed if it is gzipped, and read no faster than it is consumed.
  *
- * Throws `content-type-unsupported`, and `body-too-large` where it unpacks too far.
+ * Throws `content-type-unsupported`, and `body-too-large` if it decompresses too far.
  */
 export function bodyPieces(request: Request): AsyncIterable<Uint8Array> {
   const body = request.body ?? new Blob([]).stream();
-  return isGzipped(request) ? gunzipped(body) : body;
+  return isGzipped(request) ? decompressed(body) : body;
 }
 
 /**
- * Reads a whole body, of any kind.
+ * Reads a whole body of any type.
  *
- * Throws `body-too-large`, before more than `bytesMax` are in memory, and `body-malformed` where the client went away.
+ * Throws `body-too-large` before more than `bytesMax` are in memory, and `body-malformed` if the connection closed.
  */
 export async function readBytes(
   request: Request,
@@ -122,32 +118,35 @@ export async function readBytes(
 ): Promise<Uint8Array> {
   if (Number(length) > bytesMax) throw tooLarge(bytesMax);
   try {
-    return length === null ? await collect(request.body, bytesMax) : await request.bytes();
+    return length === null ? await readAll(request.body, bytesMax) : await request.bytes();
   } catch (error) {
     throw brokenConnection(error);
   }
 }
 
-/** Reads a body that is or may become large, and gives up one that comes too slowly: others may be waiting for its place. */
+/**
+ * Reads a body that is or may become large, and rejects one that arrives too slowly, since others may be waiting for
+ * its permit.
+ */
 async function readPaced(
   request: Request,
   onLarge: () => Promise<void>,
-  allow: (seconds: number) => void,
+  extendTimeout: (seconds: number) => void,
 ): Promise<Uint8Array> {
-  let startedAt: number | undefined;
+  let startMs: number | undefined;
   try {
-    return await collect(request.body, limits.batchBytes, async (length) => {
+    return await readAll(request.body, limits.batchBytes, async (length) => {
       if (length <= limits.requestBytes) return;
       await onLarge();
-      startedAt ??= performance.now();
-      const lateSeconds = (performance.now() - startedAt) / 1_000 - limits.requestSeconds;
-      if (length < lateSeconds * limits.bodyBytesPerSecond) throw tooSlow();
-      allow(limits.requestSeconds);
+      startMs ??= performance.now();
+      const overtimeSeconds = (performance.now() - startMs) / 1_000 - limits.requestSeconds;
+      if (length < overtimeSeconds * limits.bodyBytesPerSecond) throw tooSlow();
+      extendTimeout(limits.requestSeconds);
     });
   } catch (error) {
     throw brokenConnection(error);
   } finally {
-    allow(limits.batchSeconds);
+    extendTimeout(limits.batchSeconds);
   }
 }
 
@@ -156,7 +155,7 @@ function brokenConnection(error: unknown): Error {
   return problem("body-malformed", { detail: "The connection closed before the whole body arrived." });
 }
 
-/** Throws `content-type-unsupported` for an encoding that is not known here. */
+/** Throws `content-type-unsupported` for other encodings. */
 function isGzipped({ headers }: Request): boolean {
   const encoding = headers.get("content-encoding")?.trim().toLowerCase() ?? "identity";
   if (encoding === "gzip" || encoding === "x-gzip") return true;
@@ -168,8 +167,8 @@ function isGzipped({ headers }: Request): boolean {
 
 async function gunzip(bytes: Uint8Array, onLarge: () => Promise<void>): Promise<Uint8Array> {
   try {
-    return await collect(
-      gunzipped(new Blob([new Uint8Array(bytes)]).stream()),
+    return await readAll(
+      decompressed(new Blob([new Uint8Array(bytes)]).stream()),
       limits.batchBytes,
       async (length) => {
         if (length > limits.requestBytes) await onLarge();
@@ -181,25 +180,30 @@ async function gunzip(bytes: Uint8Array, onLarge: () => Promise<void>): Promise<
   }
 }
 
-/** Throws `body-too-large` where it unpacks to much more than was sent: a gigabyte of line ends is a megabyte of gzip. */
-async function* gunzipped(packed: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
-  let sent = 0;
-  let unpacked = 0;
+/**
+ * Throws `body-too-large` if it decompresses to much more than was sent: a gigabyte of line breaks is a megabyte of
+ * gzip.
+ */
+async function* decompressed(compressed: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let received = 0;
+  let decompressedBytes = 0;
   const counted = new TransformStream<Uint8Array, Uint8Array<ArrayBuffer>>({
     transform(piece, controller) {
-      sent += piece.length;
+      received += piece.length;
       controller.enqueue(piece as Uint8Array<ArrayBuffer>);
     },
   });
-  for await (const piece of packed.pipeThrough(counted).pipeThrough(new DecompressionStream("gzip"))) {
-    unpacked += piece.length;
-    if (unpacked > Math.max(limits.eventBytes, sent * limits.gzipRatio)) throw unpacksTooFar();
+  for await (const piece of compressed.pipeThrough(counted).pipeThrough(new DecompressionStream("gzip"))) {
+    decompressedBytes += piece.length;
+    if (decompressedBytes > Math.max(limits.eventBytes, received * limits.gzipRatio)) {
+      throw decompressesTooFar();
+    }
     yield piece;
   }
 }
 
-/** @param onPiece - told of all that is read so far, before the rest is */
-async function collect(
+/** @param onPiece - called with the length so far, before more is read */
+async function readAll(
   pieces: AsyncIterable<Uint8Array> | null,
   bytesMax: number,
   onPiece?: (length: number) => Promise<void>,
@@ -217,13 +221,13 @@ async function collect(
   return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
 }
 
-/** Whether bytes of JSON are an array's. */
+/** Whether JSON bytes are an array. */
 export function isArray(bytes: Uint8Array): boolean {
-  return bytes[firstFilled(bytes, 0)] === arrayByte;
+  return bytes[skipWhitespace(bytes, 0)] === arrayByte;
 }
 
-/** Where the first byte from a place on stands that is not white space, as JSON has it. */
-export function firstFilled(bytes: Uint8Array, start: number): number {
+/** Index of the first byte from `start` that isn't JSON white space. */
+export function skipWhitespace(bytes: Uint8Array, start: number): number {
   let at = start;
   for (; at < bytes.length; at++) {
     const byte = bytes[at];
@@ -232,7 +236,7 @@ export function firstFilled(bytes: Uint8Array, start: number): number {
   return at;
 }
 
-function withoutMark(bytes: Uint8Array): Uint8Array {
+function withoutBom(bytes: Uint8Array): Uint8Array {
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
 }
 
@@ -260,7 +264,7 @@ function tooLarge(bytesMax: number): ProblemError {
   });
 }
 
-function unpacksTooFar(): ProblemError {
+function decompressesTooFar(): ProblemError {
   return problem("body-too-large", {
     detail: `The gzip body unpacks to more than ${limits.eventBytes.toLocaleString("en")} bytes and more than ${limits.gzipRatio} times its size. Send smaller parts, or send it uncompressed.`,
   });

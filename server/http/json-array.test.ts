@@ -12,7 +12,7 @@ const item = fc.oneof(
 );
 const read = (text: string) => JsonArray.read(Buffer.from(text));
 
-test("an array's items are those that JSON.parse gives, and their texts are as they stand there", async () => {
+test("items match those of JSON.parse, and texts are as sent", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.tuple(space, item, space)), fc.gen(), async (parts, random) => {
       const text = ` [${parts.map((part) => part.join("")).join(",")}] `;
@@ -25,7 +25,7 @@ test("an array's items are those that JSON.parse gives, and their texts are as t
   );
 });
 
-test("what JSON.parse rejects is rejected", async () => {
+test("rejects what JSON.parse rejects", async () => {
   const damage = fc.constantFrom(
     "",
     ",",
@@ -75,7 +75,7 @@ describe("an item that would take too much memory", () => {
     return found instanceof ProblemError ? found.code : "parsed";
   };
 
-  test("is told apart from its neighbours, and is not parsed", async () => {
+  test("is rejected without being parsed, unlike its neighbours", async () => {
     const nested = (levels: number) => `${"[".repeat(levels)}${"]".repeat(levels)}`;
     expect(await code(nested(limits.jsonLevels))).toBe("parsed");
     expect(await code(nested(limits.jsonLevels + 1))).toBe("body-invalid");
@@ -93,7 +93,7 @@ describe("an item that would take too much memory", () => {
   });
 });
 
-test("too many items are rejected when they are counted, whatever follows", async () => {
+test("too many items are rejected while they are counted, whatever follows", async () => {
   const error = await read(`[${"0,".repeat(limits.batchEvents + 1)}`).catch((error) => error);
   expect((error as ProblemError).code).toBe("body-too-large");
 });

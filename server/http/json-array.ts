@@ -1,34 +1,34 @@
 import { limits } from "../limits.ts";
 import { type ProblemError, problem } from "../problems.ts";
 import { Turns } from "../turns.ts";
-import { decodeStrictly, firstFilled, keptText, parseText } from "./body.ts";
+import { decodeUtf8, parseText, rejectedText, skipWhitespace } from "./body.ts";
 import { JsonShape } from "./json-shape.ts";
 
-/** Bytes that are read over, or parsed, without a pause. */
+/** Bytes that are scanned or parsed without yielding. */
 const stepBytes = 65_536;
-/** An array of so many bytes is parsed once and kept; the items of a larger one would take too much memory. */
-const keptBytes = 2 * 1_048_576;
+/** Up to this size, parsed items are kept. Those of larger arrays would take too much memory. */
+const keepParsedBytes = 2 * 1_048_576;
 
 const arrayEnd = "]".charCodeAt(0);
 const comma = ",".charCodeAt(0);
 
-/** An array that a client sent. The items of a large one are parsed when they are asked for: those of 16 MB can take several hundred. */
+/** A JSON array from a client. Items of large arrays are parsed on demand: 16 MB can become several hundred. */
 export class JsonArray {
   readonly #bytes: Uint8Array;
-  /** Where each item begins, and last, where one more would. */
+  /** Start of each item, and last, where another one would start. */
   readonly #starts: number[] = [];
-  /** Why items are not to be parsed, by their index. */
+  /** Problems of items that must not be parsed, by index. */
   readonly #faults = new Map<number, ProblemError>();
-  readonly #kept: (unknown | ProblemError)[] = [];
+  readonly #parsed: (unknown | ProblemError)[] = [];
 
   private constructor(bytes: Uint8Array) {
     this.#bytes = bytes;
   }
 
   /**
-   * Reads an array, with turns for others in between.
+   * Scans an array, yielding to other requests.
    *
-   * Throws `body-malformed` where any of it is no JSON, and `body-too-large` where it has too many items.
+   * Throws `body-malformed` if any of it isn't JSON, and `body-too-large` if it has too many items.
    */
   static async read(bytes: Uint8Array): Promise<JsonArray> {
     const array = new JsonArray(bytes);
@@ -37,7 +37,7 @@ export class JsonArray {
     for (let start = 0; start < array.length; ) {
       const end = array.endOf(start, Number.POSITIVE_INFINITY, stepBytes);
       const items = array.#parseItems(start, end);
-      if (bytes.length <= keptBytes) for (const item of items) array.#kept.push(item);
+      if (bytes.length <= keepParsedBytes) for (const item of items) array.#parsed.push(item);
       start = end;
       await turns.next();
     }
@@ -48,7 +48,7 @@ export class JsonArray {
     return this.#starts.length - 1;
   }
 
-  /** Where a run of items ends, exclusive: of so many at most, and of not many more bytes than these. */
+  /** End of a run of items, exclusive: at most `itemsMax` items and not much more than `bytesMax` bytes. */
   endOf(start: number, itemsMax: number, bytesMax: number): number {
     const starts = this.#starts;
     const last = Math.min(this.length, start + itemsMax);
@@ -57,22 +57,22 @@ export class JsonArray {
     return end;
   }
 
-  /** Items from an index to another, exclusive: parsed, or why one is not to be parsed. */
+  /** Items from `start` to `end`, exclusive: parsed, or the problem for which they can't be. */
   items(start: number, end: number): (unknown | ProblemError)[] {
-    return this.#kept.length > 0 ? this.#kept.slice(start, end) : this.#parseItems(start, end);
+    return this.#parsed.length > 0 ? this.#parsed.slice(start, end) : this.#parseItems(start, end);
   }
 
-  /** An item as it was sent, or as much of its beginning as is kept where it is rejected. */
+  /** An item as sent, or as much of it as is kept if it is rejected. */
   textOf(index: number): string {
     const bytes = this.#bytesOf(index, index + 1);
-    return keptText(bytes.subarray(firstFilled(bytes, 0))).trimEnd();
+    return rejectedText(bytes.subarray(skipWhitespace(bytes, 0))).trimEnd();
   }
 
   async #findItems(turns: Turns): Promise<void> {
     const bytes = this.#bytes;
-    let at = firstFilled(bytes, 0) + 1;
+    let at = skipWhitespace(bytes, 0) + 1;
     this.#starts.push(at);
-    let end = firstFilled(bytes, at);
+    let end = skipWhitespace(bytes, at);
     if (bytes[end] !== arrayEnd) {
       do {
         const shape = new JsonShape(at);
@@ -90,30 +90,30 @@ export class JsonArray {
       } while (bytes[end] === comma);
     }
     if (bytes[end] !== arrayEnd) throw malformed("a bracket of the array does not fit");
-    if (firstFilled(bytes, end + 1) < bytes.length) throw malformed("something follows the array");
+    if (skipWhitespace(bytes, end + 1) < bytes.length) throw malformed("something follows the array");
   }
 
   #parseItems(start: number, end: number): (unknown | ProblemError)[] {
     const items: (unknown | ProblemError)[] = [];
-    for (let from = start; from < end; ) {
-      const fault = this.#faults.get(from);
+    for (let runStart = start; runStart < end; ) {
+      const fault = this.#faults.get(runStart);
       if (fault) items.push(fault);
-      let to = from + 1;
+      let runEnd = runStart + 1;
       if (!fault) {
-        while (to < end && !this.#faults.has(to)) to++;
-        for (const item of this.#parse(from, to)) items.push(item);
+        while (runEnd < end && !this.#faults.has(runEnd)) runEnd++;
+        for (const item of this.#parse(runStart, runEnd)) items.push(item);
       }
-      from = to;
+      runStart = runEnd;
     }
     return items;
   }
 
   #parse(start: number, end: number): unknown[] {
-    const text = decodeStrictly(this.#bytesOf(start, end), "The body");
-    // One alone may be large: it is not copied for the sake of its brackets.
+    const text = decodeUtf8(this.#bytesOf(start, end), "The body");
+    // A single item may be large, and adding brackets would copy it.
     if (end - start === 1 && text.trim() !== "") return [parseText(text, "The body")];
     const items = parseText(`[${text}]`, "The body") as unknown[];
-    // Of nothing between two commas, this makes an array too.
+    // If an item is empty, this still parses, but to fewer items.
     if (items.length !== end - start) throw malformed("an item is missing");
     return items;
   }

@@ -10,37 +10,39 @@ const braceOpen = 0x7b;
 const braceClose = 0x7d;
 
 /**
- * Reads over a JSON value without parsing it: where it ends, and how deep and how large it is. Parsed, a megabyte of brackets takes a hundred.
- * It does not tell whether the JSON is valid.
+ * Scans a JSON value without parsing it, to find its end, its depth and its number of values: parsing a megabyte of
+ * brackets takes a hundred. Doesn't check that the JSON is valid.
  */
 export class JsonShape {
-  /** The byte to look at next; at the end, the one after the value. */
+  /** Index of the next byte; at the end, the one after the value. */
   at: number;
-  /** Members, items, objects and arrays. */
+  /** Number of members, items, objects and arrays. */
   values = 1;
   #depth = 0;
-  #deepest = 0;
-  #isInText = false;
+  #maxDepth = 0;
+  #isInString = false;
 
   constructor(start = 0) {
     this.at = start;
   }
 
-  /** Reads on, up to a byte at the latest, and gives whether the value's end was found: a comma or a closing bracket that is not its own. */
+  /**
+   * Scans up to `until`. Returns whether it found the value's end: a comma or a closing bracket that isn't part of it.
+   */
   read(bytes: Uint8Array, until = bytes.length): boolean {
     let { at } = this;
     for (; at < until; at++) {
       const byte = bytes[at];
-      if (this.#isInText) {
-        if (byte === quote) this.#isInText = false;
+      if (this.#isInString) {
+        if (byte === quote) this.#isInString = false;
         else if (byte === backslash) at++;
-      } else if (byte === quote) this.#isInText = true;
+      } else if (byte === quote) this.#isInString = true;
       else if (byte === comma) {
         if (this.#depth === 0) break;
         this.values++;
       } else if (byte === bracketOpen || byte === braceOpen) {
         this.values++;
-        if (++this.#depth > this.#deepest) this.#deepest = this.#depth;
+        if (++this.#depth > this.#maxDepth) this.#maxDepth = this.#depth;
       } else if (byte === bracketClose || byte === braceClose) {
         if (this.#depth === 0) break;
         this.#depth--;
@@ -50,11 +52,11 @@ export class JsonShape {
     return at < until;
   }
 
-  /** Why the value is not to be parsed, or null. */
+  /** The problem for which the value must not be parsed, or null. */
   get fault(): ProblemError | null {
-    if (this.#deepest > limits.jsonLevels) {
+    if (this.#maxDepth > limits.jsonLevels) {
       return tooComplex(
-        `is nested ${this.#deepest.toLocaleString("en")} levels deep; the maximum is ${limits.jsonLevels}`,
+        `is nested ${this.#maxDepth.toLocaleString("en")} levels deep; the maximum is ${limits.jsonLevels}`,
       );
     }
     if (this.values > limits.jsonValues) {

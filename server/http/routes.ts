@@ -8,7 +8,10 @@ import { readJson } from "./body.ts";
 import type { Access, Account, Caller, CallerLookup } from "./caller.ts";
 import { textResponse } from "./text-response.ts";
 
-/** Who may call a route: a key or a member in their project, a member alone, a signed-in account, a key or such an account, or anyone. */
+/**
+ * Who may call a route: `project` is a key or a member in their project, `member` a member only, `account` a signed-in
+ * account, `caller` a key or an account.
+ */
 type Callers = {
   project: Access;
   member: Extract<Access, { by: "account" }>;
@@ -24,26 +27,26 @@ type Route<
   Answer extends z.ZodType,
 > = {
   method: "get" | "post" | "put" | "patch" | "delete";
-  /** With parameters in braces, as OpenAPI writes them: `/api/events/{id}`. */
+  /** With parameters in braces, as in OpenAPI: `/api/events/{id}`. */
   path: string;
   by: By;
   tag: string;
   summary: string;
   description?: string;
   query?: Query;
-  /** The query also takes `tag.KEY=VALUE`, any number of times. */
+  /** Whether the query accepts any number of `tag.KEY=VALUE`. */
   takesTags?: boolean;
   body?: Body;
-  /** A body that may be left out; the handler reads and checks it. */
+  /** Schema of an optional body, which the handler reads and checks. */
   optionalBody?: z.ZodType;
-  /** Of the good answer; 200 by default. */
+  /** Status of a successful response. Default: 200. */
   status?: number;
   answer: Answer;
-  /** Of the good answer, where it is not JSON. */
+  /** Media type of a successful response, if it isn't JSON. */
   answerType?: string;
-  /** Others that `Accept` may ask for. */
+  /** Other media types that `Accept` may request. */
   otherAnswerTypes?: string[];
-  /** Status codes of problems beyond those that follow from the rest of the declaration. */
+  /** Status codes of problems, besides those that follow from the rest of the declaration. */
   problems?: number[];
 };
 
@@ -52,13 +55,13 @@ type Call<By extends keyof Callers, Query extends z.ZodObject, Body extends z.Zo
   query: z.infer<Query>;
   tags: [key: string, value: string][];
   body: z.infer<Body>;
-  /** A parameter of the path. */
+  /** Returns a path parameter. */
   parameter: (name: string) => string;
 };
 
 /**
- * The routes of the API. A route is declared once: who may call it is enforced, its query and body are checked, its answer
- * is typed, and all of it stands in the API's description.
+ * The API's routes. Each is declared once: the declaration determines who may call it, checks its query and body, types
+ * its response, and appears in the API description.
  */
 export class Routes {
   readonly app = new OpenAPIHono();
@@ -81,7 +84,7 @@ export class Routes {
     });
   }
 
-  /** Adds a route. The handler gives the answer's body, or a `Response` where it is not plain JSON. */
+  /** Adds a route. The handler returns the response's body, or a `Response` if it isn't plain JSON. */
   add<
     By extends keyof Callers,
     Answer extends z.ZodType,
@@ -111,33 +114,33 @@ export class Routes {
       if (answer instanceof Response) return answer;
       const init = { status: route.status ?? 200, headers: { "content-type": "application/json" } };
       const text = JSON.stringify(answer);
-      // What is made anew, and may be a secret, is answered to other methods.
+      // Responses to other methods may contain a new secret, so they are not compressed.
       return route.method === "get" ? textResponse(request, text, init) : new Response(text, init);
     });
   }
 
-  /** The methods that a path takes; none where there is no such path. */
+  /** The methods of a path; empty if there is no such path. */
   methodsOf(path: string): string[] {
-    const methods = [...this.#methods.values()].flatMap((known) =>
-      known.pattern.test(path) ? known.methods : [],
+    const methods = [...this.#methods.values()].flatMap((entry) =>
+      entry.pattern.test(path) ? entry.methods : [],
     );
     if (methods.includes("GET")) methods.push("HEAD");
     return [...new Set(methods)].toSorted();
   }
 
-  /** Puts a route into the API's description; `add` does so itself. */
+  /** Adds a route to the API description. `add` does this by itself. */
   describe(
     route: Omit<Route<keyof Callers, z.ZodObject, z.ZodType, z.ZodType>, "query"> & {
       query?: z.ZodObject | undefined;
     },
   ): void {
     const { method, path, by, tag, summary, description, query, takesTags, answer } = route;
-    const known = this.#methods.get(path) ?? {
+    const entry = this.#methods.get(path) ?? {
       pattern: new RegExp(`^${path.replaceAll(".", "\\.").replace(/\{\w+\}/g, "[^/]+")}$`),
       methods: [],
     };
-    known.methods.push(method.toUpperCase());
-    this.#methods.set(path, known);
+    entry.methods.push(method.toUpperCase());
+    this.#methods.set(path, entry);
     const body = route.body ?? route.optionalBody;
     const isOpen = by === "anyone";
     const problems = [

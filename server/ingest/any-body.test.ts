@@ -7,13 +7,13 @@ import { testProcess } from "../testing/server-process.ts";
 
 const bodies = effort(1_500, 100_000);
 const clients = 32;
-/** The answers to a body that the API's description has, with 409 for a request that is still under way. */
+/** Documented statuses, plus 409 for a request in progress. */
 const documented = [200, 201, 207, 400, 409, 413, 415, 422];
 
-/** What a client sent, as the listing shows it; null for what the answer alone can tell. */
+/** What a client sent, as listings return it; null if only the response can tell. */
 function shown(sent: Record<string, unknown>, { id, createdAt }: Event): string {
   const { channel, name, event, userId, user_id, icon, notify, tags, description } = sent;
-  const moment =
+  const timestamp =
     sent.createdAt == null ? createdAt : new Date(sent.createdAt as string | number).toISOString();
   return JSON.stringify({
     id: typeof sent.id === "string" ? sent.id.toLowerCase() : id,
@@ -25,7 +25,7 @@ function shown(sent: Record<string, unknown>, { id, createdAt }: Event): string 
     tags: tags ?? {},
     event: name == null ? undefined : (event ?? undefined),
     description: description ?? undefined,
-    createdAt: moment,
+    createdAt: timestamp,
   });
 }
 
@@ -36,7 +36,7 @@ test(
     const seed = Date.now();
     const requests = fc.sample(hostileRequest, { numRuns: bodies, seed })[Symbol.iterator]();
     const recorded = new Map<string, string>();
-    /** Events that a batch took, which are counted and not told one by one. */
+    /** Events accepted in a batch, which are counted but not listed. */
     let inBatches = 0;
     const counts = new Map<number, number>();
     let largestMb = 0;
@@ -64,7 +64,7 @@ test(
       else {
         expect(response.headers.get("content-type")).toBe("application/problem+json");
         expect(answer.type).toStartWith("/problems/");
-        // However large the body was, what is wrong with it is told in short.
+        // However large the body, error messages are short.
         expect(text.length).toBeLessThan(20_000);
       }
     }

@@ -28,7 +28,7 @@ async function postBatch(items: unknown[]): Promise<BatchAnswer & { status: numb
   return { status: response.status, ...((await response.json()) as BatchAnswer) };
 }
 
-/** A project of its own, to compare what is listed with what was sent. */
+/** A project of its own, to compare its listing with what was sent. */
 async function newKey(): Promise<string> {
   const name = `batch ${Math.random()}`;
   return (await app.another(name, `${name.replace(/\W/g, "")}@example.com`)).secret;
@@ -84,7 +84,7 @@ describe("an array of events", () => {
     ],
   );
 
-  test("with an event that is wrong in many places lists some of them, and counts all", async () => {
+  test("with an event that has many mistakes lists some of them and counts all", async () => {
     const tags = Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`tag${n}`, n]));
     const { results } = await postBatch([{ ...ok, tags }, ok]);
     const rejected = results[0] as Problem;
@@ -92,13 +92,13 @@ describe("an array of events", () => {
     expect(rejected.detail).toContain("(and 49 more)");
   });
 
-  test("of which all are rejected is answered with 422, and a verdict for each", async () => {
+  test("of which all are rejected gets 422, with a result for each", async () => {
     const answer = await postBatch([bad, bad]);
     expect(answer).toMatchObject({ status: 422, ok: false, accepted: 0, rejected: 2 });
     expect(answer.results).toHaveLength(2);
   });
 
-  test("with one id several times makes one event", async () => {
+  test("with the same id several times records one event", async () => {
     const id = Bun.randomUUIDv7();
     const answer = await postBatch(
       Array.from({ length: 1_200 }, () => ({ channel: "twins", name: "n", id })),
@@ -107,7 +107,7 @@ describe("an array of events", () => {
     expect(await app.list("?channel=twins")).toMatchObject([{ id }]);
   });
 
-  test("of 10,000 is stored in the order in which they stand, over several commits", async () => {
+  test("of 10,000 is stored in order, over several commits", async () => {
     const key = await newKey();
     const items = Array.from({ length: limits.batchEvents }, (_, n) => ({ channel: "c", name: `${n}` }));
     expect((await app.post(items, key)).status).toBe(201);
@@ -119,7 +119,7 @@ describe("an array of events", () => {
     expect(channels).toMatchObject([{ id: "c", events: limits.batchEvents }]);
   });
 
-  test("of 16 MB is read, and more is too large, with a length and without", async () => {
+  test("of 16 MB is accepted, and more is too large, with and without a length", async () => {
     const item = JSON.stringify({ ...ok, description: "x".repeat(9_900) });
     const sized = (bytes: number) => {
       const text = `[${Array.from({ length: Math.floor(bytes / (item.length + 1)) - 1 }, () => item).join()}]`;
@@ -135,7 +135,7 @@ describe("an array of events", () => {
     expect((await app.post(ok)).status).toBe(201);
   });
 
-  test("is seen by live streams in its order, and notifies", async () => {
+  test("reaches live streams in order, and notifies", async () => {
     using stream = await openStream(app);
     await stream.next("ready");
     const items = Array.from({ length: 700 }, (_, n) => ({ channel: "live", name: `${n}`, notify: n === 3 }));
@@ -149,7 +149,7 @@ describe("an array of events", () => {
     expect(deliveries).toMatchObject([{ kind: "dashboard", state: "delivered" }]);
   });
 
-  test("leaves single events their turn", async () => {
+  test("doesn't block single events", async () => {
     const order: string[] = [];
     const batch = app
       .post(Array.from({ length: limits.batchEvents }, () => ok))
@@ -160,7 +160,7 @@ describe("an array of events", () => {
   });
 });
 
-describe("what is listed afterwards is what was accepted", () => {
+describe("the listing contains what was accepted", () => {
   const seen = Bun.randomUUIDv7();
   const item = fc.oneof(
     validEvent,
@@ -180,7 +180,7 @@ describe("what is listed afterwards is what was accepted", () => {
         const good = answer.results.filter((result) => result.ok);
         expect([answer.accepted, answer.rejected]).toEqual([good.length, items.length - good.length]);
         expect(response.status).toBe(good.length === items.length ? 201 : good.length > 0 ? 207 : 422);
-        // An item alone gets the verdict that it gets among others.
+        // An item gets the same result alone as in an array.
         const at = Math.floor(items.length / 2);
         const alone = await app.post([items[at]], key);
         const [result] = ((await alone.json()) as BatchAnswer).results;
@@ -192,10 +192,10 @@ describe("what is listed afterwards is what was accepted", () => {
     expect(ids(await app.list("", key))).toEqual([...accepted].sort());
   });
 
-  test("of any lines, and the lines that were rejected are told", async () => {
+  test("of any lines, and rejected lines are reported", async () => {
     const key = await newKey();
     const accepted = new Set<string>();
-    /** Each with an id, to find it by. */
+    /** Each has an id, to find it by. */
     const named = fc.tuple(item, fc.uuid({ version: 7 })).map(([body, id]) => {
       const isObject = typeof body === "object" && body !== null && !Array.isArray(body);
       return JSON.stringify(isObject ? { id, ...body } : body);
@@ -227,7 +227,7 @@ describe("what is listed afterwards is what was accepted", () => {
   });
 });
 
-test("large bodies of a project wait for one another, small ones and other projects for none", async () => {
+test("large bodies of a project wait for one another; small ones and other projects don't", async () => {
   const others = await newKey();
   const dawdling = await Promise.all(
     Array.from({ length: limits.largeBodiesOfProjectBytes / limits.batchBytes }, () =>
@@ -237,7 +237,7 @@ test("large bodies of a project wait for one another, small ones and other proje
       ),
     ),
   );
-  // Once they have come, another waits.
+  // Once these have arrived, another one waits.
   const description = "x ".repeat(4_000);
   const large = Array.from({ length: 20 }, () => ({ ...ok, description }));
   const answered: string[] = [];

@@ -4,53 +4,55 @@ import { nextTurn, Turns } from "../turns.ts";
 import type { BatchAnswer, ItemResult } from "../wire/batch.ts";
 import type { CheckedItem, EventSource, ItemOutcome, Recorder } from "./record.ts";
 import type { RejectedEvents, Rejection } from "./rejected.ts";
-import { answerHeaders } from "./responses.ts";
+import { responseHeaders } from "./responses.ts";
 
-/** Events that are recorded at a time, and about how many bytes of them. */
+/** Maximum number of events in a chunk, and its approximate maximum size. */
 export const chunkEvents = 500;
 export const chunkBytes = 196_608;
-/** Chunks that are on their way to the disk while the next one is made ready. */
-const chunksAhead = 4;
+/** Chunks that are being stored while the next one is prepared. */
+const chunksInProgress = 4;
 
-type Rooms = { recorder: Recorder; rejected: RejectedEvents };
+type Deps = { recorder: Recorder; rejected: RejectedEvents };
 
-/** Chunks of an array that are handed to the store together, and in order: PostgreSQL may store first what is handed over second. */
+/** Chunks passed to the store together, to keep their order: PostgreSQL may store a later call's events first. */
 const chunksTogether = 4;
 
-/** Records an array of events, in several commits where it is long, and gives a verdict for each, in order. */
+/** Records an array of events, in several commits if it is long. Returns an outcome for each, in order. */
 export async function recordBatch(
-  { recorder, rejected }: Rooms,
+  { recorder, rejected }: Deps,
   array: JsonArray,
-  sender: EventSource,
+  source: EventSource,
 ): Promise<ItemOutcome[]> {
   const outcomes: ItemOutcome[] = [];
-  let ready: CheckedItem[] = [];
+  let pending: CheckedItem[] = [];
   let recording = Promise.resolve();
   async function record(items: CheckedItem[]): Promise<void> {
-    const found = await recorder.recordAll(items, sender);
-    await rejected.keep(rejectionsOf(found, array, outcomes.length), sender);
-    for (const outcome of found) outcomes.push(outcome);
+    const results = await recorder.recordAll(items, source);
+    await rejected.keep(rejectionsOf(results, array, outcomes.length), source);
+    for (const outcome of results) outcomes.push(outcome);
   }
   let chunks = 0;
-  for await (const { items } of checkedChunks(array, recorder, sender)) {
-    for (const item of items) ready.push(item);
+  for await (const { items } of checkedChunks(array, recorder, source)) {
+    for (const item of items) pending.push(item);
     if (++chunks % chunksTogether > 0) continue;
-    // The next items are checked while these are recorded.
+    // Checks the next items while these are recorded.
     await recording;
-    recording = record(ready);
+    recording = record(pending);
     recording.catch(() => {});
-    ready = [];
+    pending = [];
   }
   await recording;
-  if (ready.length > 0) await record(ready);
+  if (pending.length > 0) await record(pending);
   return outcomes;
 }
 
-/** The items of an array in chunks, each checked when it is asked for. Throws `body-invalid` where there are none. */
+/**
+ * Yields an array's items in chunks, each checked when it is requested. Throws `body-invalid` if the array is empty.
+ */
 export async function* checkedChunks(
   array: JsonArray,
   recorder: Recorder,
-  sender: EventSource,
+  source: EventSource,
 ): AsyncGenerator<{ items: CheckedItem[] }> {
   if (array.length === 0) {
     const detail = "The array is empty. Send at least one event.";
@@ -58,33 +60,33 @@ export async function* checkedChunks(
   }
   for (let start = 0; start < array.length; ) {
     const end = array.endOf(start, chunkEvents, chunkBytes);
-    yield { items: await recorder.checkAll(array.items(start, end), sender) };
+    yield { items: await recorder.checkAll(array.items(start, end), source) };
     start = end;
   }
 }
 
-/** @param start - the index of the first of these verdicts in the array */
-export function rejectionsOf(verdicts: readonly ItemOutcome[], array: JsonArray, start = 0): Rejection[] {
-  return verdicts.flatMap((verdict, index) =>
-    verdict instanceof ProblemError ? [{ body: array.textOf(start + index), problem: verdict }] : [],
+/** @param start - index in the array of the first outcome */
+export function rejectionsOf(outcomes: readonly ItemOutcome[], array: JsonArray, start = 0): Rejection[] {
+  return outcomes.flatMap((outcome, index) =>
+    outcome instanceof ProblemError ? [{ body: array.textOf(start + index), problem: outcome }] : [],
   );
 }
 
-/** Throws the problem of the store where it took none. */
+/** Throws the storage's problem if it stored no event. */
 export async function batchResponse(
-  verdicts: readonly ItemOutcome[],
-  headers: Record<string, string> = answerHeaders,
+  outcomes: readonly ItemOutcome[],
+  headers: Record<string, string> = responseHeaders,
 ): Promise<Response> {
   const turns = new Turns();
   const results: string[] = [];
-  for (const verdict of verdicts) {
-    const result: ItemResult = typeof verdict === "string" ? { ok: true, id: verdict } : verdict.toProblem();
+  for (const outcome of outcomes) {
+    const result: ItemResult = typeof outcome === "string" ? { ok: true, id: outcome } : outcome.toProblem();
     results.push(JSON.stringify(result));
     if (turns.isOver) await turns.next();
   }
-  const rejected = verdicts.filter((verdict) => verdict instanceof ProblemError);
-  const accepted = verdicts.length - rejected.length;
-  const status = statusOf(accepted, rejected.length, rejected.find(isOfStore));
+  const rejected = outcomes.filter((outcome) => outcome instanceof ProblemError);
+  const accepted = outcomes.length - rejected.length;
+  const status = statusOf(accepted, rejected.length, rejected.find(isStorageProblem));
   const totals: Omit<BatchAnswer, "results"> = {
     ok: rejected.length === 0,
     accepted,
@@ -94,34 +96,38 @@ export async function batchResponse(
   return new Response(answer, { status, headers });
 }
 
-/** 201 where all were accepted, 207 where some were, and 422 where none was. Throws the problem of a store that took none. */
-export function statusOf(accepted: number, rejected: number, ofStore: ProblemError | undefined): number {
-  if (accepted === 0 && ofStore) throw ofStore;
+/** 201 if all were accepted, 207 if some were, 422 if none was. Throws the storage's problem if it stored none. */
+export function statusOf(
+  accepted: number,
+  rejected: number,
+  storageProblem: ProblemError | undefined,
+): number {
+  if (accepted === 0 && storageProblem) throw storageProblem;
   if (rejected === 0) return 201;
   return accepted > 0 ? 207 : 422;
 }
 
-/** Whether an event was rejected for no fault of its own. */
-export function isOfStore({ status }: ProblemError): boolean {
+/** Whether an event was rejected for a reason that isn't its own fault. */
+export function isStorageProblem({ status }: ProblemError): boolean {
   return status >= 500;
 }
 
 /**
- * Does one piece of work after another, some at a time, and gives what comes of each, in order. The next piece is asked for only when
- * there is room for it, and other requests have their turn in between.
+ * Processes pieces in order, several at a time, and yields their results in order. The next piece is requested only
+ * when there is room for it, and other requests get their turn in between.
  */
-export async function* inTurn<Piece, Result>(
+export async function* mapInOrder<Piece, Result>(
   pieces: Iterable<Piece> | AsyncIterable<Piece>,
-  work: (piece: Piece) => Promise<Result>,
+  handle: (piece: Piece) => Promise<Result>,
 ): AsyncGenerator<Result> {
-  const underWay: Promise<Result>[] = [];
+  const inProgress: Promise<Result>[] = [];
   for await (const piece of pieces) {
-    const result = work(piece);
-    // A failure is seen when its turn comes; until then it is not one that nobody handles.
+    const result = handle(piece);
+    // A failure is thrown when its result is awaited. Until then, it must not count as unhandled.
     result.catch(() => {});
-    underWay.push(result);
-    if (underWay.length >= chunksAhead) yield await underWay.shift()!;
+    inProgress.push(result);
+    if (inProgress.length >= chunksInProgress) yield await inProgress.shift()!;
     await nextTurn();
   }
-  for (const result of underWay) yield await result;
+  for (const result of inProgress) yield await result;
 }

@@ -1,4 +1,4 @@
-/** What one body may cost: however it is made, others are answered meanwhile, and the server's memory stays as it was. */
+/** The cost of hostile bodies: others are served in the meantime, and memory doesn't grow. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { gzipSync } from "node:zlib";
 import { limits } from "../limits.ts";
@@ -24,7 +24,7 @@ const packed = (text: string) => new Uint8Array(gzipSync(text));
 const send = (headers: Record<string, string>, body: string | Uint8Array<ArrayBuffer>) =>
   app.request("/api/events", { method: "POST", headers, body });
 
-describe("while a body is read that costs much, others are answered", () => {
+describe("while an expensive body is processed, others are served", () => {
   const bodies: [name: string, headers: Record<string, string>, body: string | Uint8Array<ArrayBuffer>][] = [
     ["line ends, gzipped", { ...lines, ...gzipped }, packed("\n".repeat(64 * megabyte))],
     ["rejected lines, gzipped", { ...lines, ...gzipped }, packed("{}\n".repeat(megabyte))],
@@ -40,7 +40,7 @@ describe("while a body is read that costs much, others are answered", () => {
   ];
   for (const [name, headers, body] of bodies) {
     test(name, async () => {
-      /** The most that the server computed while somebody else waited for an answer. */
+      /** Longest computation of the server while another request waits. */
       let slowestMs = 0;
       let isOver = false;
       const asking = (async () => {
@@ -64,7 +64,7 @@ describe("while a body is read that costs much, others are answered", () => {
   }
 });
 
-test("what unpacks to a hundred times as much as was sent is rejected, and what is small or packs less is not", async () => {
+test("a body that decompresses to a hundred times its size is rejected; small or less compressed ones are not", async () => {
   const name = (n: number) => `{"channel":"packed","name":"n${Math.imul(n, 0x9e3779b1) >>> 0}"}`;
   const events = Array.from({ length: 10_000 }, (_, n) => name(n));
   for (const [headers, body] of [
@@ -94,8 +94,8 @@ test("what unpacks to a hundred times as much as was sent is rejected, and what 
   ]);
 });
 
-describe("lines of which too many are rejected", () => {
-  test("are read no further, and the answer says where", async () => {
+describe("a body with too many rejected lines", () => {
+  test("is not read further, and the response says where", async () => {
     const count = 3 * limits.rejectedLines;
     const response = await send(lines, `${ok}\n`.repeat(100) + "{}\n".repeat(count));
     expect(response.status).toBe(207);
@@ -109,13 +109,13 @@ describe("lines of which too many are rejected", () => {
     expect(detail).toContain(`from line ${line} on`);
   });
 
-  test("are all read where as many are accepted", async () => {
+  test("is read in full if as many are accepted", async () => {
     const pairs = limits.rejectedLines + 5_000;
     const response = await send(lines, `{}\n${ok}\n`.repeat(pairs));
     expect(await response.json()).toMatchObject({ accepted: pairs, rejected: pairs });
   });
 
-  test("are kept as far as they are listed", async () => {
+  test("keeps the lines that are listed", async () => {
     await using own = await testApp({ rejectedEvents: 5_000 });
     const body = Array.from({ length: 1_500 }, (_, n) => `{"name":"${n}"}\n`).join("");
     await own.request("/api/events", { method: "POST", headers: lines, body });
@@ -125,7 +125,7 @@ describe("lines of which too many are rejected", () => {
   });
 });
 
-test("the lines of a client that has gone are not recorded any more", async () => {
+test("lines of a disconnected client are no longer recorded", async () => {
   const count = 200_000;
   const all = Array.from({ length: count }, (_, n) => `{"channel":"gone","name":"n","userId":"${n}"}`);
   const body = packed(all.join("\n"));

@@ -1,5 +1,5 @@
 // @engines sqlite, postgres
-/** What a machine's wrong clock does to events: their own dates are the clock's, and nothing else is. */
+/** Effects of a wrong clock: events get the clock's dates, and nothing else breaks. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import type { Event } from "../event/event.ts";
 import { serve } from "../main.ts";
@@ -27,12 +27,12 @@ async function record(name: string, address = app.address): Promise<Event> {
   return ((await response.json()) as { event: Event }).event;
 }
 
-/** Expects an event to be dated now, as the machine's clock is. */
+/** Expects an event to have the machine's current date. */
 function expectDated({ createdAt }: Event): void {
   expect(Math.abs(Date.parse(createdAt) - Date.now())).toBeLessThan(30_000);
 }
 
-test("one that was ahead once leaves the dates of later events right, across restarts and on other nodes", async () => {
+test("a clock that was ahead leaves later dates right, across restarts and on other nodes", async () => {
   const before = await record("before");
   skewMs = daysMs;
   const ahead = await record("ahead");
@@ -50,12 +50,12 @@ test("one that was ahead once leaves the dates of later events right, across res
   expect(await app.list()).toEqual([ahead, ...events.toReversed()]);
   for (const event of [ahead, ...events]) {
     expect(await (await app.request(`/api/events/${event.id}`)).json()).toEqual({ ok: true, event });
-    // It is known by the id that the server made, too.
+    // It is found by the server's id too.
     expect((await app.post({ channel: "c", name: "again", id: event.id })).status).toBe(200);
   }
 });
 
-test("streams resume without a gap over a clock that was ahead, in the order of arrival", async () => {
+test("streams resume without a gap after a clock was ahead, in order of arrival", async () => {
   const stream = await openStream(app);
   await record("before");
   const { id } = (await stream.next("event"))!;
@@ -73,7 +73,7 @@ test("streams resume without a gap over a clock that was ahead, in the order of 
   expect(await names(1)).toEqual(["live"]);
 });
 
-test("deliveries and channels have the clock's date as well: none waits until the clock that was ahead comes true", async () => {
+test("deliveries and channels have the clock's date too, so none waits for the future", async () => {
   skewMs = daysMs;
   await record("ahead");
   skewMs = 0;
@@ -90,7 +90,7 @@ test("deliveries and channels have the clock's date as well: none waits until th
   for (const { createdAt } of rows) expect(Math.abs(createdAt - Date.now())).toBeLessThan(30_000);
 });
 
-test("one that shows what can't be has events rejected, until it is right", async () => {
+test("an impossible clock rejects events until it is right", async () => {
   const good = await record("good");
   for (const wrongMs of [0, Date.UTC(2150, 0, 1)]) {
     skewMs = wrongMs - Date.now();

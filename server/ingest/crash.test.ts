@@ -6,7 +6,7 @@ import { expectToldEvents, startLoad } from "../testing/mixed-load.ts";
 import { testProcess } from "../testing/server-process.ts";
 
 const kills = effort(4, 50);
-/** It is killed at some moment after so many events, however fast the machine is. */
+/** It is killed some time after this many events, however fast the machine. */
 const eventsBeforeKill = 50;
 
 test(
@@ -20,10 +20,10 @@ test(
       await app.start();
     }
     await load.untilMore(eventsBeforeKill);
-    const told = await load.stop();
-    const { length } = await expectToldEvents(app, told);
-    expect(told.repeated).toBeGreaterThan(kills / 2);
-    expect(told.read).toBeGreaterThan(kills / 2);
+    const acknowledged = await load.stop();
+    const { length } = await expectToldEvents(app, acknowledged);
+    expect(acknowledged.repeated).toBeGreaterThan(kills / 2);
+    expect(acknowledged.read).toBeGreaterThan(kills / 2);
     await app.end("SIGTERM");
     expect(await expectConsistent(app.config)).toBe(length);
   },

@@ -13,7 +13,7 @@ afterAll(() => app[Symbol.asyncDispose]());
 const ok = { channel: "payments", name: "Payment received" };
 const bad = { channel: "payments", name: 7 };
 
-/** A request with a key, and all that its sender sees of the answer. */
+/** A request with a key, and everything that its sender sees of the response. */
 async function postOnce(
   key: string,
   body: unknown,
@@ -35,12 +35,12 @@ async function postOnce(
 }
 
 const newKey = () => crypto.randomUUID();
-/** An event in a channel of its own, to count what was made of it. */
+/** An event in a channel of its own, to count how often it was recorded. */
 const newEvent = () => ({ channel: crypto.randomUUID(), name: "n" });
 const count = async (channel: string) => (await app.list(`?channel=${channel}`)).length;
 
 describe("a request with an Idempotency-Key", () => {
-  test("that comes again gets the first answer again, and makes nothing", async () => {
+  test("gets the first response again, and records nothing", async () => {
     const event = newEvent();
     const key = newKey();
     const first = await postOnce(key, event);
@@ -49,7 +49,7 @@ describe("a request with an Idempotency-Key", () => {
     expect(await count(event.channel)).toBe(1);
   });
 
-  test("of an event that was there gets its 200 again", async () => {
+  test("of an existing event gets its 200 again", async () => {
     const event = { ...newEvent(), id: Bun.randomUUIDv7() };
     const { text } = await postOnce(newKey(), event);
     const key = newKey();
@@ -58,7 +58,7 @@ describe("a request with an Idempotency-Key", () => {
     expect(await postOnce(key, { ...event, name: "another" })).toEqual({ ...first, isReplayed: true });
   });
 
-  test("of an array gets its verdicts again", async () => {
+  test("of an array gets its results again", async () => {
     const { channel } = newEvent();
     const items = [{ channel, name: "a" }, bad, { channel, name: "b", id: Bun.randomUUIDv7() }, "event"];
     const key = newKey();
@@ -78,7 +78,7 @@ describe("a request with an Idempotency-Key", () => {
     expect(await count(channel)).toBe(10_000);
   });
 
-  test("and another body is rejected, an array or one event", async () => {
+  test("with a different body is rejected, array or event", async () => {
     const event = newEvent();
     for (const body of [event, [event]]) {
       const key = newKey();
@@ -92,7 +92,7 @@ describe("a request with an Idempotency-Key", () => {
     expect(await count(event.channel)).toBe(2);
   });
 
-  test("that was rejected as a whole may come again mended", async () => {
+  test("that was rejected as a whole can be fixed and sent again", async () => {
     for (const [rejected, status] of [
       [bad, 422],
       [[bad], 422],
@@ -104,7 +104,7 @@ describe("a request with an Idempotency-Key", () => {
     }
   });
 
-  test("is told apart from one of the same key in another project", async () => {
+  test("is independent of the same key in another project", async () => {
     const { secret } = await app.another("Other", "other@example.com");
     const [key, event] = [newKey(), newEvent()];
     expect(await postOnce(key, event)).toMatchObject({ status: 201 });
@@ -112,7 +112,7 @@ describe("a request with an Idempotency-Key", () => {
     expect(await postOnce(key, { ...event, name: "x" }, app, secret)).toMatchObject({ status: 422 });
   });
 
-  test("that comes a hundred times at the same moment is done once", async () => {
+  test("sent a hundred times concurrently is recorded once", async () => {
     for (const make of [() => newEvent(), () => [newEvent(), newEvent()]]) {
       const body = make();
       const key = newKey();
@@ -150,7 +150,7 @@ describe("a request with an Idempotency-Key", () => {
   );
 });
 
-test("a key is known after a restart, and after kill -9 under load nothing is doubled", async () => {
+test("a key is known after a restart, and kill -9 under load duplicates nothing", async () => {
   await using server = await testProcess();
   const bodies = Array.from({ length: 40 }, (_, n) =>
     n % 2 ? { channel: "c", name: `${n}` } : [{ channel: "c", name: `${n}` }, bad],

@@ -17,58 +17,59 @@ import {
 import type { RejectedEvents } from "./rejected.ts";
 import { eventResponse, replayedHeaders } from "./responses.ts";
 
-type Rooms = { control: Kysely<ControlTables>; recorder: Recorder; rejected: RejectedEvents };
+type Deps = { control: Kysely<ControlTables>; recorder: Recorder; rejected: RejectedEvents };
 
-/** An answer as it is kept: an event's JSON, or the verdicts of an array, of which the store had not yet spoken. */
-type DraftVerdict = string | Pick<ProblemError, "code" | "options">;
+/** A response as it is kept: an event's JSON, or the outcomes of an array before it was stored. */
+type DraftOutcome = string | Pick<ProblemError, "code" | "options">;
 
 const printable = /^[\x20-\x7e]+$/;
 
 /**
- * Requests that carry an `Idempotency-Key` (https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header): however
- * often one comes, it is done once, and gets the same answer. The key is committed together with the events.
+ * Handles requests with an `Idempotency-Key`
+ * (https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header). However often one is sent, it is
+ * recorded once and gets the same response. The key is committed together with the events.
  */
 export class Idempotency {
-  readonly #rooms: Rooms;
-  /** What is being recorded now, as a project's number and the key. */
-  readonly #underWay = new Set<string>();
+  readonly #deps: Deps;
+  /** Requests in progress, as project number and key. */
+  readonly #inProgress = new Set<string>();
 
-  constructor(rooms: Rooms) {
-    this.#rooms = rooms;
+  constructor(deps: Deps) {
+    this.#deps = deps;
   }
 
   /**
-   * Records a body once, and answers.
+   * Records a body once and returns its response.
    *
-   * It throws `idempotency-key-invalid`, `idempotency-key-reused`, `request-under-way`, and what recording throws.
+   * Throws `idempotency-key-invalid`, `idempotency-key-reused`, `request-under-way`, and what recording throws.
    */
-  async answer(key: string, bytes: Uint8Array, sender: EventSource): Promise<Response> {
+  async handle(key: string, bytes: Uint8Array, source: EventSource): Promise<Response> {
     checkKey(key);
-    const place = `${sender.projectId} ${key}`;
-    if (this.#underWay.has(place)) {
+    const requestKey = `${source.projectId} ${key}`;
+    if (this.#inProgress.has(requestKey)) {
       throw problem("request-under-way", {
         detail:
           "A request with this Idempotency-Key is in progress. Send it again in a second to get its response.",
         retryAfterSeconds: 1,
       });
     }
-    this.#underWay.add(place);
+    this.#inProgress.add(requestKey);
     try {
       const bodyHash = new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
-      const answer =
-        (await this.#replay(key, bodyHash, sender)) ??
-        (await this.#record(key, bodyHash, bytes, sender)) ??
-        // Another node has recorded it meanwhile.
-        (await this.#replay(key, bodyHash, sender));
-      if (answer === null) throw new Error("An Idempotency-Key was stored, and is not there.");
-      return answer;
+      const response =
+        (await this.#replay(key, bodyHash, source)) ??
+        (await this.#record(key, bodyHash, bytes, source)) ??
+        // Another node has recorded it in the meantime.
+        (await this.#replay(key, bodyHash, source));
+      if (response === null) throw new Error("An Idempotency-Key was stored, and is not there.");
+      return response;
     } finally {
-      this.#underWay.delete(place);
+      this.#inProgress.delete(requestKey);
     }
   }
 
   async #replay(key: string, bodyHash: string, { projectId }: EventSource): Promise<Response | null> {
-    const row = await this.#rooms.control
+    const row = await this.#deps.control
       .selectFrom("idempotencyKeys")
       .selectAll()
       .where("projectId", "=", projectId)
@@ -81,31 +82,31 @@ export class Idempotency {
         detail: "This Idempotency-Key was used with a different body. Use a new key for a new request.",
       });
     }
-    const stored = JSON.parse(row.verdicts) as AppendResult[];
+    const results = JSON.parse(row.verdicts) as AppendResult[];
     if (!row.draft.startsWith("[")) {
-      const [verdict] = stored;
-      const isNew = verdict!.kind !== "duplicate";
-      return eventResponse({ json: isNew ? row.draft : verdict!.json, isNew }, replayedHeaders);
+      const [result] = results;
+      const isNew = result!.kind !== "duplicate";
+      return eventResponse({ json: isNew ? row.draft : result!.json, isNew }, replayedHeaders);
     }
     let next = 0;
-    const verdicts = (JSON.parse(row.draft) as DraftVerdict[]).map((verdict): ItemOutcome => {
-      if (typeof verdict !== "string") return problem(verdict.code, verdict.options);
-      return stored[next++]!.kind === "timestampFull" ? timestampFull() : verdict;
+    const outcomes = (JSON.parse(row.draft) as DraftOutcome[]).map((outcome): ItemOutcome => {
+      if (typeof outcome !== "string") return problem(outcome.code, outcome.options);
+      return results[next++]!.kind === "timestampFull" ? timestampFull() : outcome;
     });
-    return batchResponse(verdicts, replayedHeaders);
+    return batchResponse(outcomes, replayedHeaders);
   }
 
-  /** Null where the key is there already. */
+  /** Null if the key exists already. */
   async #record(
     key: string,
     bodyHash: string,
     bytes: Uint8Array,
-    sender: EventSource,
+    source: EventSource,
   ): Promise<Response | null> {
-    const { recorder, rejected } = this.#rooms;
-    const tie = (draft: string): AppendCompanion => ({ kind: "idempotency", key, bodyHash, draft });
+    const { recorder, rejected } = this.#deps;
+    const companionOf = (draft: string): AppendCompanion => ({ kind: "idempotency", key, bodyHash, draft });
     if (!isArray(bytes)) {
-      const recorded = await recorder.recordWith(parseJson(bytes), sender, tie);
+      const recorded = await recorder.recordWith(parseJson(bytes), source, companionOf);
       return recorded && eventResponse(recorded);
     }
     if (bytes.length > limits.keyedBatchBytes) {
@@ -115,22 +116,22 @@ export class Idempotency {
     }
     const array = await JsonArray.read(bytes);
     const items: CheckedItem[] = [];
-    for await (const chunk of checkedChunks(array, recorder, sender)) {
+    for await (const chunk of checkedChunks(array, recorder, source)) {
       for (const item of chunk.items) items.push(item);
       await nextTurn();
     }
-    // All at once: in one transaction with the key, however long the array is.
-    const verdicts = await recorder.recordAllWith(items, sender, (drafted) =>
-      tie(JSON.stringify(drafted.map(draftOf))),
+    // All in one transaction with the key, however long the array is.
+    const outcomes = await recorder.recordAllWith(items, source, (drafted) =>
+      companionOf(JSON.stringify(drafted.map(draftOf))),
     );
-    if (verdicts === null) return null;
-    await rejected.keep(rejectionsOf(verdicts, array), sender);
-    return batchResponse(verdicts);
+    if (outcomes === null) return null;
+    await rejected.keep(rejectionsOf(outcomes, array), source);
+    return batchResponse(outcomes);
   }
 }
 
-function draftOf(verdict: ItemOutcome): DraftVerdict {
-  return verdict instanceof ProblemError ? { code: verdict.code, options: verdict.options } : verdict;
+function draftOf(outcome: ItemOutcome): DraftOutcome {
+  return outcome instanceof ProblemError ? { code: outcome.code, options: outcome.options } : outcome;
 }
 
 function checkKey(key: string): void {

@@ -19,7 +19,7 @@ const gzipped = { "content-encoding": "gzip" };
 const ok = JSON.stringify({ channel: "payments", name: "Payment received" });
 const bad = JSON.stringify({ channel: "payments", name: 7 });
 
-/** A body that is sent piece by piece, as it is taken. */
+/** A body that is sent in pieces as it is read. */
 function streamOf(pieces: Iterable<string | Uint8Array>): ReadableStream<Uint8Array> {
   const iterator = pieces[Symbol.iterator]();
   return new ReadableStream({
@@ -118,7 +118,7 @@ describe("lines of NDJSON", () => {
     ],
   );
 
-  test("of which none is good are answered with 422; the first thousand are listed", async () => {
+  test("of which all are rejected get 422; the first thousand are listed", async () => {
     const response = await send(app, { headers, body: `${bad}\n`.repeat(1_500) });
     expect(response.status).toBe(422);
     const { accepted, rejected, rejections } = (await response.json()) as LinesAnswer;
@@ -126,7 +126,7 @@ describe("lines of NDJSON", () => {
     expect(rejections.map(({ line }) => line)).toEqual(Array.from({ length: 1_000 }, (_, n) => n + 1));
   });
 
-  test("are cut anywhere on their way", async () => {
+  test("can be split anywhere in transit", async () => {
     const body = Buffer.from(`{"channel":"cut","name":"💰 ä"}\n`.repeat(3));
     const response = await send(app, {
       headers,
@@ -136,7 +136,7 @@ describe("lines of NDJSON", () => {
     expect((await app.list("?channel=cut")).map(({ name }) => name)).toEqual(Array(3).fill("💰 ä"));
   });
 
-  test("are committed as they come: the first are seen before the last are sent", async () => {
+  test("are committed as they arrive: the first are visible before the last are sent", async () => {
     using stream = await openStream(app);
     await stream.next("ready");
     const first = Promise.withResolvers<void>();
@@ -155,8 +155,8 @@ describe("lines of NDJSON", () => {
   });
 });
 
-describe("memory stays flat", () => {
-  test("while 200 MB of lines come in", async () => {
+describe("memory doesn't grow", () => {
+  test("while 200 MB of lines arrive", async () => {
     await using server = await testProcess();
     const linesOfChunk = effort(100, 1_000);
     const description = "x".repeat(1_000_000 / linesOfChunk - 50);
@@ -178,11 +178,11 @@ describe("memory stays flat", () => {
     });
     expect(await response.json()).toMatchObject({ ok: true, accepted: 200 * linesOfChunk, rejected: 0 });
     expect(response.status).toBe(201);
-    // The first half fills the database's caches; 100 MB of lines later it is no more.
+    // The first half fills the database's caches. After another 100 MB of lines, memory must not have grown.
     expect(Math.max(...seenMb.slice(100)) - Math.max(...seenMb.slice(0, 100))).toBeLessThan(80);
   }, 120_000);
 
-  test("while a gzipped body unfolds without end", async () => {
+  test("while a gzipped body decompresses without end", async () => {
     await using server = await testProcess();
     await server.post({ channel: "c", name: "n" });
     const bomb = await bombOf(effort(1, 10) * 1_024);
@@ -197,13 +197,13 @@ describe("memory stays flat", () => {
         expect(response.status).toBe(type === "application/json" ? 413 : 422);
         expect(await response.text()).toContain("/problems/body-too-large");
       });
-      // It is 90 where the line's beginning alone is kept, and 1,400 where it is 300 MB of it.
+      // It is 90 MB if only the line's beginning is kept, and 1,400 MB if 300 MB of it are.
       expect(peak - before).toBeLessThan(150);
     }
   }, 120_000);
 });
 
-/** So many megabytes of one line that never ends, gzipped. */
+/** This many megabytes of a line that never ends, gzipped. */
 async function bombOf(megabytes: number): Promise<Uint8Array<ArrayBuffer>> {
   const gzip = createGzip({ level: 1 });
   const chunks: Buffer[] = [];

@@ -1,65 +1,69 @@
-import { bodyPieces, firstFilled, keptText, parseJson } from "../http/body.ts";
+import { bodyPieces, parseJson, rejectedText, skipWhitespace } from "../http/body.ts";
 import { limits } from "../limits.ts";
 import { ProblemError, problem } from "../problems.ts";
 import { Turns } from "../turns.ts";
 import type { LinesAnswer } from "../wire/batch.ts";
-import { chunkBytes, chunkEvents, inTurn, isOfStore, statusOf } from "./batch.ts";
+import { chunkBytes, chunkEvents, isStorageProblem, mapInOrder, statusOf } from "./batch.ts";
 import type { EventSource, Recorder } from "./record.ts";
 import type { RejectedEvents } from "./rejected.ts";
-import { answerHeaders } from "./responses.ts";
+import { responseHeaders } from "./responses.ts";
 
-/** A line of NDJSON (https://github.com/ndjson/ndjson-spec): what it holds, or why that can't be told. */
+/** A line of NDJSON (https://github.com/ndjson/ndjson-spec): its parsed content, or the problem with it. */
 type Line = {
   number: number;
   bytes: Uint8Array;
   body: unknown | ProblemError;
-  /** Nothing is read after it: its problem is told however many were before. */
+  /** Nothing is read after this line. Its problem is always listed. */
   isLast?: true;
 };
 
 const lineEnd = "\n".charCodeAt(0);
 
 /**
- * Records events as they come, a line for each, in constant memory: what is sent faster than the disk takes it is not read yet. It ends
- * where the client goes, or where too many lines are rejected.
+ * Records events while they arrive, one on each line, in constant memory: the body is read no faster than events are
+ * stored. Stops if the client disconnects, or if too many lines are rejected.
+ *
+ * @param extendTimeout - called for each piece of the body
  */
-export async function answerLines(
+export async function recordLines(
   { recorder, rejected }: { recorder: Recorder; rejected: RejectedEvents },
   request: Request,
-  sender: EventSource,
-  goOn: () => void,
+  source: EventSource,
+  extendTimeout: () => void,
 ): Promise<Response> {
   const { signal } = request;
   const totals: Totals = { accepted: 0, rejected: 0 };
-  let ofStore: ProblemError | undefined;
+  let storageProblem: ProblemError | undefined;
   const rejections: LinesAnswer["rejections"] = [];
-  let kept = 0;
+  let keptCount = 0;
 
   async function* checkedLines() {
-    for await (const lines of readLines(bodyPieces(request), totals, signal, goOn)) {
+    for await (const lines of readLines(bodyPieces(request), totals, signal, extendTimeout)) {
       const bodies = lines.map(({ body }) => body);
-      yield { lines, items: await recorder.checkAll(bodies, sender) };
+      yield { lines, items: await recorder.checkAll(bodies, source) };
     }
   }
-  const chunks = inTurn(checkedLines(), async ({ lines, items }) => {
-    const verdicts = await recorder.recordAll(items, sender);
-    const bad = lines.flatMap((line, index) => {
-      const verdict = verdicts[index]!;
-      return verdict instanceof ProblemError ? [{ ...line, problem: verdict }] : [];
+  const chunks = mapInOrder(checkedLines(), async ({ lines, items }) => {
+    const outcomes = await recorder.recordAll(items, source);
+    const failed = lines.flatMap((line, index) => {
+      const outcome = outcomes[index]!;
+      return outcome instanceof ProblemError ? [{ ...line, problem: outcome }] : [];
     });
-    const toKeep = bad.filter(({ bytes }) => bytes.length > 0).slice(0, limits.listedRejections - kept);
-    kept += toKeep.length;
+    const toKeep = failed
+      .filter(({ bytes }) => bytes.length > 0)
+      .slice(0, limits.listedRejections - keptCount);
+    keptCount += toKeep.length;
     await rejected.keep(
-      toKeep.map(({ bytes, problem }) => ({ body: keptText(bytes), problem })),
-      sender,
+      toKeep.map(({ bytes, problem }) => ({ body: rejectedText(bytes), problem })),
+      source,
     );
-    return { accepted: lines.length - bad.length, bad };
+    return { accepted: lines.length - failed.length, failed };
   });
-  for await (const { accepted, bad } of chunks) {
+  for await (const { accepted, failed } of chunks) {
     totals.accepted += accepted;
-    totals.rejected += bad.length;
-    ofStore ??= bad.find(({ problem }) => isOfStore(problem))?.problem;
-    for (const { number, problem, isLast } of bad) {
+    totals.rejected += failed.length;
+    storageProblem ??= failed.find(({ problem }) => isStorageProblem(problem))?.problem;
+    for (const { number, problem, isLast } of failed) {
       if (rejections.length >= limits.listedRejections && !isLast) continue;
       rejections.push({ line: number, ...problem.toProblem() });
     }
@@ -68,20 +72,22 @@ export async function answerLines(
   if (accepted + rejectedLines === 0) {
     throw problem("body-malformed", { detail: "The body is empty. Send a JSON object on each line." });
   }
-  const status = statusOf(accepted, rejectedLines, ofStore);
+  const status = statusOf(accepted, rejectedLines, storageProblem);
   const answer: LinesAnswer = { ok: rejectedLines === 0, accepted, rejected: rejectedLines, rejections };
-  return new Response(JSON.stringify(answer), { status, headers: answerHeaders });
+  return new Response(JSON.stringify(answer), { status, headers: responseHeaders });
 }
 
-/** What became of the lines of a body until now. */
+/** Outcome of the lines so far. */
 type Totals = { accepted: number; rejected: number };
 
-/** The lines of a body that are not blank, some hundred at a time; of one that is too long, its beginning. */
+/**
+ * Yields the lines that are not blank, some hundred at a time. Of lines that are too long, only the beginning is kept.
+ */
 async function* readLines(
   pieces: AsyncIterable<Uint8Array>,
   totals: Totals,
   signal: AbortSignal,
-  goOn: () => void,
+  extendTimeout: () => void,
 ): AsyncGenerator<Line[]> {
   const turns = new Turns();
   let number = 1;
@@ -90,17 +96,18 @@ async function* readLines(
   let parts: Uint8Array[] = [];
   let partBytes = 0;
 
-  function hold(part: Uint8Array): void {
+  function addPart(part: Uint8Array): void {
     if (part.length === 0) return;
-    const room = limits.eventBytes + 1 - partBytes;
-    if (room > 0) parts.push(part.length > room ? part.slice(0, room) : part);
+    const remaining = limits.eventBytes + 1 - partBytes;
+    if (remaining > 0) parts.push(part.length > remaining ? part.slice(0, remaining) : part);
     partBytes += part.length;
   }
 
   function endLine(): void {
     const bytes = parts.length === 1 ? parts[0]! : Buffer.concat(parts);
-    if (firstFilled(bytes, 0) < bytes.length) {
-      lines.push({ number, bytes, body: partBytes > limits.eventBytes ? tooLong(number) : read(bytes) });
+    if (skipWhitespace(bytes, 0) < bytes.length) {
+      const body = partBytes > limits.eventBytes ? lineTooLong(number) : parseLine(bytes);
+      lines.push({ number, bytes, body });
     }
     number++;
     linesBytes += bytes.length;
@@ -108,9 +115,9 @@ async function* readLines(
     partBytes = 0;
   }
 
-  /** Steps over blank lines, of which a body may have millions. */
+  /** Skips blank lines. A body can have millions. */
   function skipBlank(piece: Uint8Array, start: number): number {
-    const end = firstFilled(piece, start);
+    const end = skipWhitespace(piece, start);
     let next = start;
     for (let at = start; at < end; at++) {
       if (piece[at] !== lineEnd) continue;
@@ -121,14 +128,14 @@ async function* readLines(
   }
 
   try {
-    goOn();
+    extendTimeout();
     for await (const piece of pieces) {
-      goOn();
+      extendTimeout();
       for (let start = 0; ; ) {
         if (partBytes === 0) start = skipBlank(piece, start);
         const end = piece.indexOf(lineEnd, start);
-        // The piece's memory is not held for the sake of its last line.
-        hold(end === -1 ? piece.slice(start) : piece.subarray(start, end));
+        // Copied, so that the rest of the piece can be freed.
+        addPart(end === -1 ? piece.slice(start) : piece.subarray(start, end));
         if (end === -1) break;
         endLine();
         start = end + 1;
@@ -149,15 +156,15 @@ async function* readLines(
     }
     endLine();
   } catch (error) {
-    const cutOff = () =>
+    const truncated = () =>
       problem("body-malformed", { detail: `The body is truncated in line ${number}, or is not valid gzip.` });
-    const body = error instanceof ProblemError ? error : cutOff();
+    const body = error instanceof ProblemError ? error : truncated();
     lines.push({ number, bytes: Buffer.concat(parts), body, isLast: true });
   }
   if (lines.length > 0) yield lines;
 }
 
-function read(bytes: Uint8Array): unknown | ProblemError {
+function parseLine(bytes: Uint8Array): unknown | ProblemError {
   try {
     return parseJson(bytes, "The line");
   } catch (error) {
@@ -171,7 +178,7 @@ function tooManyRejected({ accepted, rejected }: Totals, number: number): Proble
   });
 }
 
-function tooLong(number: number): ProblemError {
+function lineTooLong(number: number): ProblemError {
   return problem("body-too-large", {
     detail: `Line ${number} is longer than ${limits.eventBytes.toLocaleString("en")} bytes.`,
   });

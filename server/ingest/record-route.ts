@@ -2,7 +2,7 @@ import type { Server } from "bun";
 import type { ApiKeyCache } from "../auth/api-key-cache.ts";
 import type { Authorizer } from "../auth/authorizer.ts";
 import { ProjectQuery, readQuery } from "../event/event-query.ts";
-import { isArray, isNdjson, keptText, parseJson, readEventBytes } from "../http/body.ts";
+import { isArray, isNdjson, parseJson, readEventBytes, rejectedText } from "../http/body.ts";
 import { BodyPermit, BodySemaphore } from "../http/body-semaphore.ts";
 import { checkHost } from "../http/host.ts";
 import { JsonArray } from "../http/json-array.ts";
@@ -11,7 +11,7 @@ import { ProblemError, problem } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
 import { batchResponse, recordBatch } from "./batch.ts";
 import { Idempotency } from "./idempotency.ts";
-import { answerLines } from "./ndjson.ts";
+import { recordLines } from "./ndjson.ts";
 import type { EventSource, Recorder } from "./record.ts";
 import type { RejectedEvents } from "./rejected.ts";
 import { eventResponse } from "./responses.ts";
@@ -25,7 +25,7 @@ type Deps = {
   baseUrl: string;
 };
 
-/** `POST /api/events`. It stands in `Bun.serve`'s own routes: the way of every event goes around the router. */
+/** Handles `POST /api/events`. It is one of `Bun.serve`'s own routes, so events bypass the router. */
 export function recordRoute({ authorizer, keys, recorder, rejected, store, baseUrl }: Deps) {
   const idempotency = new Idempotency({ control: store.control, recorder, rejected });
   const largeBodies = new BodySemaphore();
@@ -33,32 +33,34 @@ export function recordRoute({ authorizer, keys, recorder, rejected, store, baseU
   return async (request: Request, server: Pick<Server<undefined>, "timeout">): Promise<Response> => {
     checkHost(request);
     const { headers } = request;
-    const isPlain = headers.get("x-api-key") !== null && !request.url.includes("?");
-    const sender: EventSource = isPlain ? await keys.identify(headers) : await authorizer.toProject(request);
-    if (!isPlain) readQuery(new URL(request.url, baseUrl).searchParams, ProjectQuery);
+    const isSimple = headers.get("x-api-key") !== null && !request.url.includes("?");
+    const source: EventSource = isSimple ? await keys.identify(headers) : await authorizer.toProject(request);
+    if (!isSimple) readQuery(new URL(request.url, baseUrl).searchParams, ProjectQuery);
     const type = headers.get("content-type");
     const idempotencyKey = headers.get("idempotency-key");
-    // Bun counts from the request's start, also while its body flows: each call begins the time anew.
-    const allow = (seconds: number) => server.timeout(request, seconds);
+    // Bun's timeout runs from the start of the request, even while the body arrives. Each call restarts it.
+    const extendTimeout = (seconds: number) => server.timeout(request, seconds);
     if (isNdjson(type)) {
       if (idempotencyKey !== null) throw keyForLines();
-      return answerLines({ recorder, rejected }, request, sender, () => allow(limits.linesPauseSeconds));
+      return recordLines({ recorder, rejected }, request, source, () =>
+        extendTimeout(limits.linesPauseSeconds),
+      );
     }
-    const place = new BodyPermit(largeBodies, sender.projectId);
+    const permit = new BodyPermit(largeBodies, source.projectId);
     try {
-      const bytes = await readEventBytes(request, type, headers.get("content-length"), place, allow);
+      const bytes = await readEventBytes(request, type, headers.get("content-length"), permit, extendTimeout);
       try {
-        if (idempotencyKey !== null) return await idempotency.answer(idempotencyKey, bytes, sender);
-        if (!isArray(bytes)) return eventResponse(await recorder.record(parseJson(bytes), sender));
-        return batchResponse(await recordBatch({ recorder, rejected }, await JsonArray.read(bytes), sender));
+        if (idempotencyKey !== null) return await idempotency.handle(idempotencyKey, bytes, source);
+        if (!isArray(bytes)) return eventResponse(await recorder.record(parseJson(bytes), source));
+        return batchResponse(await recordBatch({ recorder, rejected }, await JsonArray.read(bytes), source));
       } catch (error) {
         if (error instanceof ProblemError) {
-          await rejected.keep([{ body: keptText(bytes), problem: error }], sender);
+          await rejected.keep([{ body: rejectedText(bytes), problem: error }], source);
         }
         throw error;
       }
     } finally {
-      place.leave();
+      permit.release();
     }
   };
 }

@@ -121,7 +121,7 @@ describe("an event is accepted", () => {
     ],
   );
 
-  test("with its key in x-api-key, whatever the case of the name, or as a bearer token", async () => {
+  test("with a key in x-api-key, in any case, or as a bearer token", async () => {
     const { key } = app;
     const ways: Record<string, string>[] = [
       { "x-api-key": key },
@@ -136,7 +136,7 @@ describe("an event is accepted", () => {
     }
   });
 
-  test("with exactly the members of the listing, and an id and a moment made by the server", async () => {
+  test("with exactly the fields of listings, and with the server's id and timestamp", async () => {
     const before = Date.now();
     const { event } = (await (await app.post(ok)).json()) as { event: Event };
     expect(Object.keys(event)).toEqual(["id", "name", "channelId", "userId", "notify", "tags", "createdAt"]);
@@ -145,13 +145,13 @@ describe("an event is accepted", () => {
     expect(Date.parse(event.createdAt)).toBeWithin(before - 1, Date.now() + 1_000);
   });
 
-  test("and its channel is there at once", async () => {
+  test("and its channel exists at once", async () => {
     await app.post({ channel: "made on the fly", name: "first" });
     const { channels } = (await (await app.request("/api/channels")).json()) as { channels: object[] };
     expect(channels).toContainEqual(expect.objectContaining({ id: "made on the fly", events: 1 }));
   });
 
-  test("and comes back equal, whatever it holds", async () => {
+  test("and is returned unchanged, whatever it contains", async () => {
     await fc.assert(
       fc.asyncProperty(validEvent, async (sent) => {
         const response = await app.post(sent);
@@ -190,7 +190,7 @@ describe("an event is accepted", () => {
     );
   });
 
-  // As texts, since `toEqual` takes no notice of an own `__proto__`.
+  // Compared as texts, because `toEqual` ignores an own `__proto__`.
   const text = (value: unknown): string => JSON.stringify(value);
 });
 
@@ -246,7 +246,7 @@ describe("every limit holds, counted in code points", () => {
     ],
   );
 
-  test("a body of 1 MB is read, a byte more is too large, with a length and without", async () => {
+  test("a body of 1 MB is accepted, a byte more is too large, with and without a length", async () => {
     const sized = (bytes: number) => {
       const frame = JSON.stringify({ ...ok, padding: "" });
       return frame.replace('""', `"${"x".repeat(bytes - frame.length)}"`);
@@ -260,7 +260,7 @@ describe("every limit holds, counted in code points", () => {
         },
       });
     for (const bodyOf of [(text: string) => text, chunked]) {
-      // It is read and rejected for its content, not for its size.
+      // It is read, and rejected for its content rather than its size.
       expect((await send(app, { body: bodyOf(sized(limits.eventBytes)) })).status).toBe(422);
       for (const bytes of [limits.eventBytes + 1, 3 * limits.eventBytes]) {
         const rejected = await send(app, { body: bodyOf(sized(bytes)) });
@@ -284,13 +284,13 @@ describe("an event is rejected", () => {
     ["with userid for userId", { ...ok, userid: "x" }, "/userid", 'Did you mean "user'],
     ["with a member that resembles none", { ...ok, "a/b~c": 1 }, "/a~1b~0c", "Unknown field"],
     [
-      "with a member named __proto__",
+      "with a field named __proto__",
       '{"channel":"a","name":"b","__proto__":{"x":1}}',
       "/__proto__",
       "Unknown field",
     ],
     [
-      "with channelId, which only the listing has",
+      "with channelId, which only listings have",
       { ...ok, channelId: "x" },
       "/channelId",
       'Did you mean "channel"?',
@@ -435,7 +435,7 @@ describe("an event is rejected", () => {
     ],
   );
 
-  test("a hundred thousand unknown members are told in short", async () => {
+  test("a hundred thousand unknown fields get a short message", async () => {
     const body = JSON.stringify({
       ...ok,
       ...Object.fromEntries(Array.from({ length: 90_000 }, (_, index) => [`k${index}`, 1])),
@@ -445,7 +445,7 @@ describe("an event is rejected", () => {
     expect((await response.text()).length).toBeLessThan(10_000);
   });
 
-  test("with a key of which one character is mistyped, and says so", async () => {
+  test("with a mistyped key, and says so", async () => {
     for (const at of [10, 20, 40]) {
       const other = app.key[at] === "a" ? "b" : "a";
       const response = await app.post(ok, app.key.slice(0, at) + other + app.key.slice(at + 1));
@@ -454,11 +454,15 @@ describe("an event is rejected", () => {
     }
   });
 
-  test("with a key that was revoked, from that moment on", async () => {
+  test("with a revoked key, at once", async () => {
     const cookie = await app.signIn();
     const headers = { cookie, origin: app.address, "content-type": "application/json" };
-    const made = await app.request("/api/keys", { method: "POST", headers, body: '{"name":"short-lived"}' });
-    const { key, secret } = (await made.json()) as { key: { id: string }; secret: string };
+    const created = await app.request("/api/keys", {
+      method: "POST",
+      headers,
+      body: '{"name":"short-lived"}',
+    });
+    const { key, secret } = (await created.json()) as { key: { id: string }; secret: string };
     expect((await app.post(ok, secret)).status).toBe(201);
     await app.request(`/api/keys/${key.id}`, { method: "DELETE", headers });
     const rejected = await app.post(ok, secret);
@@ -466,7 +470,7 @@ describe("an event is rejected", () => {
     expect(await rejected.text()).toContain("revoked");
   });
 
-  test("and nothing of it is stored", async () => {
+  test("and not stored", async () => {
     const before = (await app.list()).length;
     await app.post({ ...ok, tags: { a: 1 } });
     await send(app, { body: "{" });
@@ -474,10 +478,10 @@ describe("an event is rejected", () => {
   });
 });
 
-describe("an id makes an event one", () => {
+describe("an id makes an event unique", () => {
   const newId = () => Bun.randomUUIDv7();
 
-  test("sent again it is answered with 200 and the event that is there", async () => {
+  test("sent again, it gets 200 and the stored event", async () => {
     const id = newId();
     const first = await app.post({ ...ok, id, tags: { n: "1" } });
     const second = await app.post({ ...ok, id, name: "Another name", tags: { n: "2" } });
@@ -485,7 +489,7 @@ describe("an id makes an event one", () => {
     expect(await second.text()).toBe(await first.text());
   });
 
-  test("its case does not matter, and it is shown in lower case", async () => {
+  test("its case is ignored, and returned in lower case", async () => {
     const id = newId();
     expect((await app.post({ ...ok, id: id.toUpperCase() })).status).toBe(201);
     const again = await app.post({ ...ok, id });
@@ -494,7 +498,7 @@ describe("an id makes an event one", () => {
     expect((await app.request(`/api/events/${id.toUpperCase()}`)).status).toBe(200);
   });
 
-  test("50 times at the same moment it makes one event and one 201", async () => {
+  test("50 times concurrently creates one event and one 201", async () => {
     const id = newId();
     const channel = `race ${id}`;
     const responses = await Promise.all(
@@ -507,7 +511,7 @@ describe("an id makes an event one", () => {
     expect(await app.list(`?channel=${encodeURIComponent(channel)}`)).toHaveLength(1);
   });
 
-  test("that the server made is known as well", async () => {
+  test("created by the server is known too", async () => {
     for (const more of [{}, { createdAt: "2026-01-31T10:30:00Z" }]) {
       const { event } = (await (await app.post({ ...ok, ...more })).json()) as { event: Event };
       const again = await app.post({ ...ok, id: event.id });
@@ -527,7 +531,7 @@ describe("an id makes an event one", () => {
     expect(event).toMatchObject({ id, createdAt });
   });
 
-  test("may be in another project too", async () => {
+  test("may exist in another project too", async () => {
     const other = await app.another("Ids", "ids@example.com");
     const id = newId();
     expect((await app.post({ ...ok, id, name: "mine" })).status).toBe(201);

@@ -8,50 +8,55 @@ import { ProblemError, problem } from "../problems.ts";
 import type { AcceptedEvent, AppendCompanion, AppendResult, EventAppender } from "../storage/store.ts";
 import { Turns } from "../turns.ts";
 
-/** What the recorder needs of the rest of the house. */
-type Rooms = {
+type Deps = {
   events: EventAppender;
   channels: ProjectChannels;
   clock: ArrivalClock;
 };
 
-/** An event of several that is to be stored, with its tokens, since those of long texts take their time; or why it is rejected. */
+/**
+ * An event of a batch that will be stored, with its tokens, since computing them takes time for long texts; or the
+ * problem for which it is rejected.
+ */
 export type CheckedItem = { event: CheckedEvent; tokens: string } | ProblemError;
 
 /** Where an event comes from. */
 export type EventSource = { projectId: number; knownChannelsOnly: boolean; keyId?: string };
 
-/** The event's JSON as the listing shows it, and whether it was here before. */
+/** The event's JSON as listings return it, and whether it is new. */
 export type Recorded = { json: string; isNew: boolean };
 
-/** What became of an item of a batch: its event's id, or the problem for which it is rejected. */
+/** The outcome of a batch item: its event's id, or the problem for which it is rejected. */
 export type ItemOutcome = string | ProblemError;
 
 export type Recorder = ReturnType<typeof createRecorder>;
 
-/** Makes the one way in for events: check, date, store. The store tells the live streams of them. */
-export function createRecorder({ events, channels, clock }: Rooms) {
-  /** An event that is to be handed to the store before anything else is: commits keep the order of arrival. */
-  function accept(body: unknown, sender: EventSource): AcceptedEvent | ProblemError {
+/** The only way in for events: check, date, store. The store reports them to the live streams. */
+export function createRecorder({ events, channels, clock }: Deps) {
+  /**
+   * Accepts an event. The caller passes it to the store without awaiting anything in between: commits keep the order of
+   * arrival.
+   */
+  function accept(body: unknown, source: EventSource): AcceptedEvent | ProblemError {
     const arrival = nextArrival();
     if (arrival instanceof ProblemError) return arrival;
     const receivedMs = clock.nowMs;
-    const checked = check(body, sender, receivedMs);
+    const checked = check(body, source, receivedMs);
     if (checked instanceof ProblemError) return checked;
-    return acceptedEvent(checked, sender.projectId, arrival, receivedMs);
+    return acceptedEvent(checked, source.projectId, arrival, receivedMs);
   }
 
   /**
-   * Checks an event's body, for a project whose channels are prepared.
+   * Checks an event's body. The project's channels must be prepared.
    *
-   * @param told - what was said of channels of other events in the same request
+   * @param channelFaults - messages for channels of other events in the same request
    */
   function check(
     body: unknown,
-    sender: EventSource,
+    source: EventSource,
     nowMs: number,
     faultsMax = Infinity,
-    told?: Map<string, string>,
+    channelFaults?: Map<string, string>,
   ): CheckedEvent | ProblemError {
     if (body instanceof ProblemError) return body;
     const checked = checkEvent(body, nowMs);
@@ -62,7 +67,7 @@ export function createRecorder({ events, channels, clock }: Rooms) {
         errors: checked.slice(0, faultsMax),
       });
     }
-    const detail = channels.rejectionOf(sender, checked.channel, told);
+    const detail = channels.rejectionOf(source, checked.channel, channelFaults);
     if (detail === null) return checked;
     return problem("body-invalid", { detail, errors: [{ pointer: "/channel", detail }] });
   }
@@ -76,16 +81,16 @@ export function createRecorder({ events, channels, clock }: Rooms) {
     }
   }
 
-  function settled(event: AcceptedEvent, verdict: AppendResult): Recorded {
-    if (verdict.kind === "timestampFull") throw timestampFull();
-    if (verdict.kind === "duplicate") return { json: verdict.json, isNew: false };
+  function recordedOf(event: AcceptedEvent, result: AppendResult): Recorded {
+    if (result.kind === "timestampFull") throw timestampFull();
+    if (result.kind === "duplicate") return { json: result.json, isNew: false };
     return { json: event.json, isNew: true };
   }
 
-  /** Accepts what was checked, and gives the id or the problem of each. */
+  /** Accepts checked events. Returns the id or the problem of each. */
   function acceptAll(items: readonly CheckedItem[], { projectId }: EventSource) {
     const accepted: AcceptedEvent[] = [];
-    const verdicts = items.map((checked): ItemOutcome => {
+    const outcomes = items.map((checked): ItemOutcome => {
       if (checked instanceof ProblemError) return checked;
       const arrival = nextArrival();
       if (arrival instanceof ProblemError) return arrival;
@@ -93,103 +98,106 @@ export function createRecorder({ events, channels, clock }: Rooms) {
       accepted.push({ ...event, tokens: checked.tokens });
       return event.event.id;
     });
-    return { accepted, verdicts };
+    return { accepted, outcomes };
   }
 
   return {
     /**
-     * Records an event. The promise resolves once the event is durable: after the commit's fsync, never before.
+     * Records an event. Resolves once it is durable: after the commit's fsync, never before.
      *
-     * It throws the problems `body-invalid`, `clock-wrong`, `overloaded`, `storage-full` and `storage-unavailable`.
+     * Throws `body-invalid`, `clock-wrong`, `overloaded`, `storage-full` and `storage-unavailable`.
      */
-    async record(body: unknown, sender: EventSource): Promise<Recorded> {
-      const preparing = channels.prepare(sender, [body]);
+    async record(body: unknown, source: EventSource): Promise<Recorded> {
+      const preparing = channels.prepare(source, [body]);
       if (preparing) await preparing;
-      const event = accept(body, sender);
+      const event = accept(body, source);
       if (event instanceof ProblemError) throw event;
-      return settled(event, await events.append(event));
+      return recordedOf(event, await events.append(event));
     },
 
     /**
-     * The same in one transaction with what is tied to the event; null, and nothing is recorded, where that can't be done any more:
-     * the rejected event is gone, or the key is there already.
+     * The same in one transaction with the event's companion. Returns null, and records nothing, if the companion can
+     * no longer be stored: the rejected event is gone, or the key exists already.
      */
     async recordWith(
       body: unknown,
-      sender: EventSource,
-      tie: (json: string) => AppendCompanion,
+      source: EventSource,
+      companionOf: (json: string) => AppendCompanion,
     ): Promise<Recorded | null> {
-      await channels.prepare(sender, [body]);
-      const event = accept(body, sender);
+      await channels.prepare(source, [body]);
+      const event = accept(body, source);
       if (event instanceof ProblemError) throw event;
-      const verdicts = await events.appendWith([event], tie(event.json));
-      return verdicts && settled(event, verdicts[0]!);
+      const results = await events.appendWith([event], companionOf(event.json));
+      return results && recordedOf(event, results[0]!);
     },
 
     /**
-     * Checks events, with turns for others in between, so that recording them takes little time.
+     * Checks events, yielding to other requests, so that recording them takes little time.
      *
-     * @param bodies - a problem in an event's place is what comes of it
+     * @param bodies - a problem in place of a body becomes the outcome
      */
-    async checkAll(bodies: readonly (unknown | ProblemError)[], sender: EventSource): Promise<CheckedItem[]> {
-      await channels.prepare(sender, bodies);
-      const { projectId } = sender;
-      const told = new Map<string, string>();
+    async checkAll(bodies: readonly (unknown | ProblemError)[], source: EventSource): Promise<CheckedItem[]> {
+      await channels.prepare(source, bodies);
+      const { projectId } = source;
+      const channelFaults = new Map<string, string>();
       const turns = new Turns();
       const items: CheckedItem[] = [];
       for (const body of bodies) {
-        const event = check(body, sender, clock.read(), limits.itemFaults, told);
+        const event = check(body, source, clock.read(), limits.itemFaults, channelFaults);
         if (event instanceof ProblemError) items.push(event);
         else items.push({ event, tokens: tokensOf(projectId, { ...event, channelId: event.channel }) });
         if (!turns.isOver) continue;
         await turns.next();
-        // Meanwhile they may have changed.
-        await channels.prepare(sender, bodies);
+        // The channels may have changed in the meantime.
+        await channels.prepare(source, bodies);
       }
       return items;
     },
 
-    /** Records the good ones of some events, and gives a verdict for each, in order. Where the store does not take them, that is their verdict. */
-    async recordAll(items: readonly CheckedItem[], sender: EventSource): Promise<ItemOutcome[]> {
-      const { accepted, verdicts } = acceptAll(items, sender);
-      if (accepted.length === 0) return verdicts;
+    /**
+     * Records the events that passed the check. Returns an outcome for each item, in order. If the store fails, its
+     * problem is the outcome.
+     */
+    async recordAll(items: readonly CheckedItem[], source: EventSource): Promise<ItemOutcome[]> {
+      const { accepted, outcomes } = acceptAll(items, source);
+      if (accepted.length === 0) return outcomes;
       let stored: (AppendResult | Error)[];
       try {
         stored = await events.appendAll(accepted);
       } catch (error) {
         if (!(error instanceof ProblemError)) throw error;
-        return verdicts.map((verdict) => (typeof verdict === "string" ? error : verdict));
+        return outcomes.map((outcome) => (typeof outcome === "string" ? error : outcome));
       }
-      return settledAll(verdicts, stored);
+      return mergeResults(outcomes, stored);
     },
 
-    /** The same in one transaction with what is tied to them; null as above. Where the store does not take them, it throws. */
+    /** The same in one transaction with the events' companion; null as above. Throws if the store fails. */
     async recordAllWith(
       items: readonly CheckedItem[],
-      sender: EventSource,
-      tie: (verdicts: ItemOutcome[]) => AppendCompanion,
+      source: EventSource,
+      companionOf: (outcomes: ItemOutcome[]) => AppendCompanion,
     ): Promise<ItemOutcome[] | null> {
-      const { accepted, verdicts } = acceptAll(items, sender);
-      if (accepted.length === 0) return verdicts;
-      const stored = await events.appendWith(accepted, tie(verdicts));
-      return stored && settledAll(verdicts, stored);
+      const { accepted, outcomes } = acceptAll(items, source);
+      if (accepted.length === 0) return outcomes;
+      const stored = await events.appendWith(accepted, companionOf(outcomes));
+      return stored && mergeResults(outcomes, stored);
     },
   };
 }
 
-/** Puts what the store says of events into the places of those that were accepted. */
-function settledAll(verdicts: ItemOutcome[], stored: (AppendResult | Error)[]): ItemOutcome[] {
+/** Merges the store's results into the outcomes of accepted events. */
+function mergeResults(outcomes: ItemOutcome[], stored: (AppendResult | Error)[]): ItemOutcome[] {
   let next = 0;
-  return verdicts.map((verdict) => {
-    if (typeof verdict !== "string") return verdict;
-    const outcome = stored[next++]!;
-    if (outcome instanceof ProblemError) return outcome;
-    if (outcome instanceof Error) throw outcome;
-    return outcome.kind === "timestampFull" ? timestampFull() : verdict;
+  return outcomes.map((outcome) => {
+    if (typeof outcome !== "string") return outcome;
+    const result = stored[next++]!;
+    if (result instanceof ProblemError) return result;
+    if (result instanceof Error) throw result;
+    return result.kind === "timestampFull" ? timestampFull() : outcome;
   });
 }
 
-/** Why an event is rejected for which there is no place. */
+/** The problem of an event for whose `createdAt` no row key is left. */
 export function timestampFull(): ProblemError {
   const detail = 'A million events already have this "createdAt". Change it by a millisecond.';
   return problem("body-invalid", { detail, errors: [{ pointer: "/createdAt", detail }] });
@@ -202,7 +210,7 @@ function acceptedEvent(
   receivedMs: number,
 ): AcceptedEvent {
   const createdAtMs = checked.createdAtMs ?? receivedMs;
-  // The members in the order of the wire's `Event`; `storage/` relies on the id first and the moment last.
+  // Fields in the order of the schema `Event`. `storage/` relies on `id` first and `createdAt` last.
   const event: Event = {
     id: checked.id ?? eventIdOf(arrival),
     name: checked.name,
@@ -231,7 +239,7 @@ function acceptedEvent(
 let lastMs = -1;
 let lastIso = "";
 
-/** ISO 8601 in UTC with milliseconds; events of the same millisecond share the text. */
+/** ISO 8601 in UTC with milliseconds. Cached for events of the same millisecond. */
 function isoOf(ms: number): string {
   if (ms !== lastMs) {
     lastMs = ms;

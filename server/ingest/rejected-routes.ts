@@ -21,7 +21,7 @@ const RejectedQuery = ProjectQuery.extend({
     .optional(),
 });
 
-/** `/api/events/rejected`: to be added before `/api/events/{id}`, which it looks like. */
+/** Must be added before `/api/events/{id}`, which would match `/api/events/rejected` too. */
 export function addRejectedEventRoutes(
   routes: Routes,
   { recorder, rejected }: { recorder: Recorder; rejected: RejectedEvents },
@@ -58,17 +58,17 @@ export function addRejectedEventRoutes(
       answer: EventAnswer,
       problems: [404, 413, 422, 503, 507],
     },
-    async ({ request, parameter, ...sender }) => {
+    async ({ request, parameter, ...source }) => {
       const id = idOf(parameter("id"));
-      const { body, cut } = await rejected.find(sender.projectId, id);
-      const sent = await readBytes(request, limits.eventBytes);
-      if (sent.length === 0 && cut) {
+      const { body, cut } = await rejected.find(source.projectId, id);
+      const received = await readBytes(request, limits.eventBytes);
+      if (received.length === 0 && cut) {
         throw problem("body-invalid", {
           detail: "The event was too long to keep in full. Send the fixed event as the body.",
         });
       }
-      const event = parseJson(sent.length > 0 ? sent : Buffer.from(body));
-      const recorded = await recorder.recordWith(event, sender, () => ({ kind: "replay", rejectedId: id }));
+      const event = parseJson(received.length > 0 ? received : Buffer.from(body));
+      const recorded = await recorder.recordWith(event, source, () => ({ kind: "replay", rejectedId: id }));
       if (recorded === null) {
         throw problem("rejected-event-unknown", {
           detail: "The rejected event was already resent or removed, or has expired.",
@@ -96,7 +96,7 @@ export function addRejectedEventRoutes(
   );
 }
 
-/** A number that no rejected event has stands for a text that is no number. */
+/** Texts that aren't numbers become 0, which no rejected event has. */
 function idOf(text: string): number {
   return /^\d{1,15}$/.test(text) ? Number(text) : 0;
 }

@@ -21,7 +21,7 @@ async function rejectedOf(key?: string, query = ""): Promise<Page> {
   return (await (await app.request(`/api/events/rejected${query}`, {}, key)).json()) as Page;
 }
 
-/** A project of its own, with nothing rejected yet. */
+/** A project of its own, without rejected events. */
 async function newKey(): Promise<string> {
   const name = `p${Math.random().toString(36).slice(2)}`;
   return (await app.another(name, `${name}@example.com`)).secret;
@@ -38,7 +38,7 @@ function replay(id: string, body?: unknown, key?: string): Promise<Response> {
 const remove = (id: string, key?: string) =>
   app.request(`/api/events/rejected/${id}`, { method: "DELETE" }, key);
 
-describe("an event that was rejected is kept", () => {
+describe("a rejected event is kept", () => {
   const json = { "content-type": "application/json" };
   const ndjson = { "content-type": "application/x-ndjson" };
   const cases: [name: string, headers: Record<string, string>, sent: string, kept: string, type: string][] = [
@@ -91,7 +91,7 @@ describe("an event that was rejected is kept", () => {
     expect(await response.json()).toMatchObject({ rejected: [{ body: JSON.stringify(bad), key: null }] });
   });
 
-  test("with its beginning alone where it is long, and can't be replayed without a body", async () => {
+  test("with only its beginning if it is long, and can't be replayed without a body", async () => {
     const key = await newKey();
     const body = { ...bad, description: "x".repeat(limits.rejectedBodyCharacters) };
     await app.post(body, key);
@@ -103,21 +103,21 @@ describe("an event that was rejected is kept", () => {
     expect((await replay(rejected[0]!.id, ok, key)).status).toBe(201);
   });
 
-  test("nested however deeply", async () => {
+  test("at any depth of nesting", async () => {
     const key = await newKey();
     const deep = `[${"[".repeat(100_000)}${"]".repeat(100_000)}]`;
     expect((await send(app, { body: `[${deep}, ${JSON.stringify(ok)}]`, key })).status).toBe(207);
     expect((await rejectedOf(key)).rejected).toHaveLength(1);
   });
 
-  test("unless it has no key, or is too large", async () => {
+  test("unless it has no valid key or is too large", async () => {
     const { rejected: before } = await rejectedOf();
     expect((await send(app, { body: bad, key: null })).status).toBe(401);
     expect((await send(app, { body: `{"channel":"${"x".repeat(limits.eventBytes)}"}` })).status).toBe(413);
     expect((await rejectedOf()).rejected).toEqual(before);
   });
 
-  test("up to a number, and the oldest go first", async () => {
+  test("up to a number, and the oldest are removed first", async () => {
     const key = await newKey();
     for (let n = 0; n < 3; n++) await app.post({ ...bad, icon: `single ${n}` }, key);
     await app.post(
@@ -146,11 +146,11 @@ describe("an event that was rejected is kept", () => {
   );
 });
 
-test("a setting switches the keeping off, and another bounds the days", async () => {
+test("settings turn this off and limit the days", async () => {
   for (const change of [{ rejectedEvents: 0 }, { rejectedDays: 0 }]) {
     await using off = await testApp(change);
     expect((await off.post(bad)).status).toBe(422);
-    // Of the same millisecond it may still be seen.
+    // Within the same millisecond it may still be listed.
     await Bun.sleep(2);
     expect(await (await off.request("/api/events/rejected")).json()).toMatchObject({
       rejected: [],
@@ -159,7 +159,7 @@ test("a setting switches the keeping off, and another bounds the days", async ()
   }
 });
 
-test("the list says for how many days events are kept", async () => {
+test("the list says how many days events are kept", async () => {
   await using month = await testApp({ rejectedDays: 30 });
   expect(await (await month.request("/api/events/rejected")).json()).toMatchObject({ retentionDays: 30 });
 });
@@ -170,7 +170,7 @@ describe("replaying a rejected event", () => {
     return (await rejectedOf(undefined, "?limit=1")).rejected[0]!.id;
   }
 
-  test("records it mended, and takes it off the list", async () => {
+  test("records the fixed event, and removes it from the list", async () => {
     const id = await reject();
     const response = await replay(id, { ...ok, tags: { mended: "yes" } });
     expect(response.status).toBe(201);
@@ -179,7 +179,7 @@ describe("replaying a rejected event", () => {
     expect(await app.list("?tag.mended=yes")).toHaveLength(1);
   });
 
-  test("that is still wrong is rejected, and it stays", async () => {
+  test("that is still wrong is rejected, and stays listed", async () => {
     const id = await reject();
     for (const body of [undefined, bad, [ok]]) expect((await replay(id, body)).status).toBe(422);
     const malformed = await app.request(`/api/events/rejected/${id}/replay`, { method: "POST", body: "{" });
@@ -187,7 +187,7 @@ describe("replaying a rejected event", () => {
     expect((await rejectedOf(undefined, "?limit=1")).rejected).toMatchObject([{ id }]);
   });
 
-  test("a hundred times at the same moment records one event", async () => {
+  test("a hundred times concurrently records one event", async () => {
     const id = await reject();
     const event = { channel: crypto.randomUUID(), name: "n" };
     const answers = await Promise.all(Array.from({ length: 100 }, () => replay(id, event)));
@@ -195,7 +195,7 @@ describe("replaying a rejected event", () => {
     expect(await app.list(`?channel=${event.channel}`)).toHaveLength(1);
   });
 
-  test("with an id that is there answers with 200 and the stored event, and takes it off the list", async () => {
+  test("with an existing id returns 200 and the stored event, and removes it from the list", async () => {
     const event = { ...ok, id: Bun.randomUUIDv7() };
     await app.post(event);
     const id = await reject({ ...event, name: 7 });
@@ -203,7 +203,7 @@ describe("replaying a rejected event", () => {
     expect((await replay(id, event)).status).toBe(404);
   });
 
-  test("that was removed, or never was, is answered with 404", async () => {
+  test("that was removed or never existed gets 404", async () => {
     const id = await reject();
     expect((await remove(id)).status).toBe(200);
     expect((await remove(id)).status).toBe(404);
@@ -215,7 +215,7 @@ describe("replaying a rejected event", () => {
   });
 });
 
-describe("a project that takes events for known channels alone", () => {
+describe("a project with known channels only", () => {
   let key: string;
   let slug: string;
   let headers: Record<string, string>;
@@ -231,8 +231,12 @@ describe("a project that takes events for known channels alone", () => {
   beforeAll(async () => {
     const cookie = await app.signIn();
     headers = { cookie, origin: app.address, "content-type": "application/json" };
-    const made = await app.request("/api/projects", { method: "POST", headers, body: '{"name":"Strict"}' });
-    slug = ((await made.json()) as { project: { slug: string } }).project.slug;
+    const created = await app.request("/api/projects", {
+      method: "POST",
+      headers,
+      body: '{"name":"Strict"}',
+    });
+    slug = ((await created.json()) as { project: { slug: string } }).project.slug;
     const response = await app.request(`/api/keys?project=${slug}`, {
       method: "POST",
       headers,
@@ -244,7 +248,7 @@ describe("a project that takes events for known channels alone", () => {
     expect(await changed.json()).toMatchObject({ project: { slug, knownChannelsOnly: true } });
   });
 
-  test("rejects others at once, names the nearest, and keeps them until the channel is made", async () => {
+  test("rejects other channels at once, suggests the nearest, and keeps events until the channel exists", async () => {
     expect((await app.post({ channel: "payments", name: "n" }, key)).status).toBe(201);
     const response = await app.post({ channel: "paymnets", name: "n" }, key);
     expect(response.status).toBe(422);
@@ -260,14 +264,14 @@ describe("a project that takes events for known channels alone", () => {
     expect((await app.post({ channel: "paymnets", name: "n" }, key)).status).toBe(201);
   });
 
-  test("names the nearest for some of many: each is compared with all channels that there are", async () => {
+  test("suggests the nearest only for some of many, because each is compared with all channels", async () => {
     const items = Array.from({ length: 60 }, (_, n) => ({ channel: `payment${n}`, name: "n" }));
     const { results } = (await (await app.post(items, key)).json()) as { results: { detail: string }[] };
     expect(results.filter(({ detail }) => detail.includes("Did you mean"))).toHaveLength(20);
     expect(results.filter(({ detail }) => detail.includes("use another"))).toHaveLength(40);
   });
 
-  test("does so for each item, each line, and each session", async () => {
+  test("does so for items, lines and sessions", async () => {
     const items = [{ channel: "payments", name: "n" }, { channel: "nowhere", name: "n" }, { channel: 7 }];
     expect(await (await app.post(items, key)).json()).toMatchObject({
       accepted: 1,
@@ -288,13 +292,13 @@ describe("a project that takes events for known channels alone", () => {
     expect(channels.channels.map(({ id }) => id)).not.toContain("nowhere");
   });
 
-  test("takes them again when the setting is taken back", async () => {
+  test("accepts them again when the setting is turned off", async () => {
     expect((await change({ knownChannelsOnly: false })).status).toBe(200);
     expect((await app.post({ channel: "anything", name: "n" }, key)).status).toBe(201);
   });
 });
 
-test("a flood of rejected events leaves memory as it was, and the list at its bound", async () => {
+test("a flood of rejected events grows neither memory nor the list", async () => {
   await using server = await testProcess();
   const body = JSON.stringify({ ...bad, description: "x".repeat(60_000) });
   const postsEach = 20;
@@ -311,7 +315,7 @@ test("a flood of rejected events leaves memory as it was, and the list at its bo
     );
   await flood();
   const before = server.memoryMb();
-  // Each leaves 38 MB behind where they are all kept.
+  // If all are kept, each leaves 38 MB behind.
   for (let n = 0; n < 3; n++) await flood();
   await server.memoryDownTo(before + 80);
   let count = 0;

@@ -7,39 +7,39 @@ import type { EventAppender } from "../storage/store.ts";
 import type { RejectedEventList } from "../wire/rejected-event.ts";
 import type { EventSource } from "./record.ts";
 
-type Rooms = {
+type Deps = {
   events: EventAppender;
   control: Kysely<ControlTables>;
   config: Pick<Config, "rejectedEvents" | "rejectedDays">;
   onError: (error: unknown) => void;
 };
 
-/** A body as it was sent, or its beginning where it was too long to be read, and why it was rejected. */
+/** A body as it was sent, or its beginning if it was too long to read, and the problem with it. */
 export type Rejection = { body: string; problem: ProblemError };
 
 const dayMs = 24 * 60 * 60 * 1_000;
 
-/** Events that were rejected, kept so that their owner can mend them and replay them. */
+/** Rejected events, kept so that they can be fixed and resent. */
 export class RejectedEvents {
-  readonly #rooms: Rooms;
+  readonly #deps: Deps;
 
-  constructor(rooms: Rooms) {
-    this.#rooms = rooms;
+  constructor(deps: Deps) {
+    this.#deps = deps;
   }
 
-  /** Keeps what was rejected for its content; other problems are not the event's. Resolves once it is durable. */
-  async keep(rejections: readonly Rejection[], sender: EventSource): Promise<void> {
-    const { events, config, onError } = this.#rooms;
+  /** Keeps events that were rejected for their content. Resolves once they are durable. */
+  async keep(rejections: readonly Rejection[], source: EventSource): Promise<void> {
+    const { events, config, onError } = this.#deps;
     const kept = rejections
-      .filter(({ problem }) => isOfContent(problem))
+      .filter(({ problem }) => isContentProblem(problem))
       .slice(-config.rejectedEvents || Infinity);
     if (kept.length === 0 || config.rejectedEvents === 0) return;
     const rejectedAt = Date.now();
     try {
       await events.keepRejected(
         kept.map(({ body, problem }) => ({
-          projectId: sender.projectId,
-          keyId: sender.keyId ?? null,
+          projectId: source.projectId,
+          keyId: source.keyId ?? null,
           body: body.slice(0, limits.rejectedBodyCharacters).toWellFormed(),
           cut: body.length > limits.rejectedBodyCharacters,
           problem: JSON.stringify(problem.toProblem()),
@@ -48,7 +48,7 @@ export class RejectedEvents {
         { events: config.rejectedEvents, ms: config.rejectedDays * dayMs },
       );
     } catch (error) {
-      // The sender is to hear what is wrong with the event, whatever is wrong with the disk.
+      // The client must be told what is wrong with the event, even if the storage fails.
       onError(error);
     }
   }
@@ -59,7 +59,7 @@ export class RejectedEvents {
     limit: number,
     before: number | undefined,
   ): Promise<Omit<RejectedEventList, "ok">> {
-    const { config } = this.#rooms;
+    const { config } = this.#deps;
     const rows = await this.#of(projectId)
       .leftJoin("keys", "keys.id", "rejectedEvents.keyId")
       .select(["keys.name", "keys.ending"])
@@ -82,7 +82,7 @@ export class RejectedEvents {
     };
   }
 
-  /** A rejected event's body, and whether it was cut. Throws `rejected-event-unknown`. */
+  /** A rejected event's body, and whether it is truncated. Throws `rejected-event-unknown`. */
   async find(projectId: number, id: number): Promise<{ body: string; cut: boolean }> {
     const row = await this.#of(projectId).where("rejectedEvents.id", "=", id).executeTakeFirst();
     if (!row) throw unknown();
@@ -91,7 +91,7 @@ export class RejectedEvents {
 
   /** Throws `rejected-event-unknown`. */
   async remove(projectId: number, id: number): Promise<void> {
-    const { numDeletedRows } = await this.#rooms.control
+    const { numDeletedRows } = await this.#deps.control
       .deleteFrom("rejectedEvents")
       .where("projectId", "=", projectId)
       .where("id", "=", id)
@@ -100,7 +100,7 @@ export class RejectedEvents {
   }
 
   #of(projectId: number) {
-    const { control, config } = this.#rooms;
+    const { control, config } = this.#deps;
     return control
       .selectFrom("rejectedEvents")
       .select([
@@ -116,7 +116,7 @@ export class RejectedEvents {
   }
 }
 
-function isOfContent({ code }: ProblemError): boolean {
+function isContentProblem({ code }: ProblemError): boolean {
   return code === "body-invalid" || code === "body-malformed";
 }
 

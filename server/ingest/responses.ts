@@ -1,24 +1,24 @@
 import { dataHeaders } from "../problems.ts";
 import type { Recorded } from "./record.ts";
 
-/** As `cors` in app.ts says for the routes that the router serves. */
-export const answerHeaders = {
+/** CORS headers as in app.ts, whose `cors` doesn't apply here. */
+export const responseHeaders = {
   "content-type": "application/json",
   ...dataHeaders,
   "access-control-allow-origin": "*",
 };
-/** Of an answer that is given again. */
+/** Headers of a replayed response. */
 export const replayedHeaders = {
-  ...answerHeaders,
+  ...responseHeaders,
   "access-control-expose-headers": "idempotent-replayed",
   "idempotent-replayed": "true",
 };
 
-const createdAnswer = { status: 201, headers: answerHeaders };
-const knownAnswer = { status: 200, headers: answerHeaders };
+const created = { status: 201, headers: responseHeaders };
+const existing = { status: 200, headers: responseHeaders };
 
-/** The answer to one event: 201, or 200 where it was here before. */
+/** The response to one event: 201, or 200 if it was stored before. */
 export function eventResponse({ json, isNew }: Recorded, headers?: Record<string, string>): Response {
-  const plain = isNew ? createdAnswer : knownAnswer;
-  return new Response(`{"ok":true,"event":${json}}`, headers ? { ...plain, headers } : plain);
+  const init = isNew ? created : existing;
+  return new Response(`{"ok":true,"event":${json}}`, headers ? { ...init, headers } : init);
 }

@@ -15,7 +15,7 @@ const second = 1_000;
 const hour = 3_600_000;
 
 for (const engine of stores) {
-  describe(`the sender on ${engine.name}`, () => {
+  describe(`the delivery worker on ${engine.name}`, () => {
     let place: Awaited<ReturnType<typeof engine.place>>;
     let store: Store;
     let service: ReturnType<typeof pushService>;
@@ -72,7 +72,7 @@ for (const engine of stores) {
     }
 
     let clock: ArrivalClock;
-    /** An event that notifies, and with it a delivery for each browser. */
+    /** Stores an event that notifies, with a delivery for each browser. */
     async function record(name = "n"): Promise<AcceptedEvent> {
       clock ??= new ArrivalClock(null, { now: () => now });
       const arrival = clock.next();
@@ -102,7 +102,7 @@ for (const engine of stores) {
         .orderBy("id")
         .execute();
 
-    /** Wakes a sender and waits until each delivery has had as many attempts, and none is under way. */
+    /** Wakes a worker and waits until each delivery had this many attempts and none is in progress. */
     async function attempted(sender: DeliveryWorker, attempts: number) {
       sender.wake();
       for (let waited = 0; waited < 300; waited++) {
@@ -115,7 +115,7 @@ for (const engine of stores) {
       throw new Error(`Not all have had ${attempts} attempts: ${JSON.stringify(await rows())}`);
     }
 
-    test("sends what waits, also what an earlier process left", async () => {
+    test("sends waiting deliveries, also those of an earlier process", async () => {
       await browser();
       const event = await record("left behind");
       expect(await rows()).toMatchObject([
@@ -128,7 +128,7 @@ for (const engine of stores) {
       expect((await service.next()).payload).toMatchObject({ title: "left behind" });
     });
 
-    test("tries again after twice as long each time, up to four hours, and gives up after a day", async () => {
+    test("retries after twice as long each time, up to four hours, and gives up after a day", async () => {
       await browser();
       await record();
       const sender = newSender();
@@ -158,7 +158,7 @@ for (const engine of stores) {
       expect(service.received).toHaveLength(0);
     });
 
-    test("waits for any part of that time, by chance, so that not all come again at once", async () => {
+    test("waits for a random part of that time, so that retries don't coincide", async () => {
       await browser();
       await record();
       now = (await rows())[0]!.createdAt;
@@ -168,7 +168,7 @@ for (const engine of stores) {
       expect(row!.nextAttemptAt! - now).toBe(2.5 * second);
     });
 
-    test("waits as long as the other side asks it to", async () => {
+    test("waits as long as the other side asks", async () => {
       await browser();
       await record();
       now = (await rows())[0]!.createdAt;
@@ -177,12 +177,12 @@ for (const engine of stores) {
       expect(row!.nextAttemptAt! - now).toBe(hour);
     });
 
-    test("goes on by itself when the time has come", async () => {
+    test("continues by itself when a delivery is due", async () => {
       await browser();
       await record();
       now = (await rows())[0]!.createdAt;
       const offset = Date.now() - now;
-      // A clock that runs, and a wait of 0.1 s.
+      // A running clock, and a wait of 0.1 s.
       random = 0.01;
       const sender = new DeliveryWorker({
         store,
@@ -197,7 +197,7 @@ for (const engine of stores) {
       expect(await service.next()).toMatchObject({ payload: { title: "n" } });
     });
 
-    test("does not send again what failed for good", async () => {
+    test("doesn't retry permanent failures", async () => {
       await browser();
       await record();
       now += 10 * second;
@@ -205,7 +205,7 @@ for (const engine of stores) {
       expect(await attempted(newSender(), 1)).toMatchObject([{ state: "dead", nextAttemptAt: null }]);
     });
 
-    test("removes a browser that is gone, and cancels what else waits for it", async () => {
+    test("removes a browser that is gone, and cancels its other deliveries", async () => {
       const { id, subscription } = await browser();
       await record();
       await record();
@@ -224,7 +224,7 @@ for (const engine of stores) {
       ).toEqual([]);
     });
 
-    test("sends each once, however many senders there are", async () => {
+    test("sends each delivery once, however many workers there are", async () => {
       await browser("one");
       await browser("two");
       for (let n = 0; n < 30; n++) await record(`${n}`);
@@ -243,7 +243,7 @@ for (const engine of stores) {
       expect(service.received).toHaveLength(60);
     });
 
-    test("is not held up by a destination that does not answer", async () => {
+    test("isn't blocked by a destination that doesn't respond", async () => {
       await browser("silent");
       const held = service.holdNext();
       await record("held");
@@ -257,11 +257,11 @@ for (const engine of stores) {
       expect((await service.next(2_000)).payload).toMatchObject({ title: "next" });
     });
 
-    test("leaves to another what that one has claimed, for a minute", async () => {
+    test("leaves deliveries that another worker claimed alone for a minute", async () => {
       await browser();
       await record();
       now += 10 * second;
-      // As a process leaves it that died while it was sending.
+      // The state after a process died while sending.
       await store.control
         .updateTable("deliveries")
         .set({ attempts: 1, nextAttemptAt: now + 60 * second })
@@ -276,7 +276,7 @@ for (const engine of stores) {
       expect(await attempted(sender, 2)).toMatchObject([{ state: "delivered" }]);
     });
 
-    test("cancels what waits for a destination that is switched off", async () => {
+    test("cancels waiting deliveries of a destination that is turned off", async () => {
       const { id } = await browser();
       await record();
       await switchDestination(store.control, accountId, id, false);
@@ -294,7 +294,7 @@ for (const engine of stores) {
       expect(service.received).toHaveLength(0);
     });
 
-    test("sends nothing to one who is no member any more", async () => {
+    test("sends nothing to a former member", async () => {
       await browser();
       await record();
       await store.control.deleteFrom("members").where("accountId", "=", accountId).execute();
@@ -305,7 +305,7 @@ for (const engine of stores) {
       expect(service.received).toHaveLength(0);
     });
 
-    test("sends nothing to a destination that changed hands after the delivery was made", async () => {
+    test("sends nothing to a destination that changed accounts after the delivery was stored", async () => {
       const { id } = await browser();
       await record();
       const passwordHash = "unused";
@@ -314,7 +314,7 @@ for (const engine of stores) {
         .execute((transaction) =>
           createAccount(transaction, { email: "b@example.com", password: "" }, passwordHash, null),
         );
-      // As a version did that handed the row on.
+      // As an earlier version did, which kept the row.
       await store.control
         .updateTable("destinations")
         .set({ accountId: other.id })
@@ -325,7 +325,7 @@ for (const engine of stores) {
       expect(service.received).toHaveLength(0);
     });
 
-    test("sends nothing that is left of an account that was deleted", async () => {
+    test("sends nothing of a deleted account", async () => {
       await browser();
       await record();
       await store.control.deleteFrom("accounts").where("id", "=", accountId).execute();
@@ -334,7 +334,7 @@ for (const engine of stores) {
       expect(service.received).toHaveLength(0);
     });
 
-    test("keeps what was cancelled while it was being sent and failed", async () => {
+    test("keeps a delivery cancelled that was cancelled while an attempt failed", async () => {
       const { id } = await browser();
       await record();
       now += 10 * second;
@@ -347,7 +347,7 @@ for (const engine of stores) {
       expect((await rows())[0]!.state).toBe("cancelled");
     });
 
-    test("ends what it is sending before it closes, and starts nothing more", async () => {
+    test("finishes sending before it closes, and starts nothing more", async () => {
       await browser();
       await record();
       now += 10 * second;

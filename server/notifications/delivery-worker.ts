@@ -8,7 +8,7 @@ import type { Outcome } from "./outcome.ts";
 
 type Delivery = Selectable<ControlTables["deliveries"]>;
 
-/** What a channel of delivery is handed: the event itself, and where to send it. */
+/** What a transport sends: the event itself, and the recipient. */
 export type NotificationMessage = {
   event: Event;
   /** Null in a test message. */
@@ -17,10 +17,10 @@ export type NotificationMessage = {
   secret: string | null;
 };
 
-/** Sends one notification, within a time that it has a default for; throws only where the program is at fault. */
-export type Send = (notice: NotificationMessage, timeoutMs?: number) => Promise<Outcome>;
+/** Sends one notification. Has a default timeout; throws only for errors of the program. */
+export type Send = (message: NotificationMessage, timeoutMs?: number) => Promise<Outcome>;
 
-/** Where a delivery is to be sent; role and address are null where it no longer is. */
+/** Where a delivery is sent. Role and address are null if the member or the destination is gone. */
 type Target = {
   slug: string;
   name: string;
@@ -29,123 +29,124 @@ type Target = {
   secret: string | null;
 };
 
-type Sent = {
+type SentDelivery = {
   delivery: Delivery;
   outcome: Outcome;
-  /** For so long it is tried to write this down. */
+  /** Until when to retry recording this outcome. */
   untilMs: number;
 };
 
-/** What is written down of deliveries alike. */
-type Change = { ids: number[]; attempts: number; set: Partial<Delivery> };
+/** One update for deliveries with the same outcome. */
+type Update = { ids: number[]; attempts: number; set: Partial<Delivery> };
 
-type Rooms = {
+type Deps = {
   store: Store;
-  /** How each kind of destination is reached; one that is missing here is not configured. */
+  /** The transport for each kind of destination. A missing one is not configured. */
   transports: { browser: Send; email?: Send | undefined };
   onError: (error: unknown) => void;
   now?: () => number;
   random?: () => number;
 };
 
-/** Deliveries that are sent at the same time. */
+/** Deliveries sent at the same time. */
 const sendingMax = 32;
 /**
- * After a claim the sender rests so many times as long as it took. While many events arrive, a claim waits for them, so that a long one means
- * a long rest: sending shares its thread and the writer with ingest, and takes little of both.
+ * After a claim, the worker rests this many times as long as the claim took. While many events arrive, claims take
+ * longer, because they wait for events. So the rests are longer too, and sending takes little of the thread and the
+ * writer that it shares with ingest.
  */
 const restRatio = 16;
 const restMsMax = 500;
-/** What was sent within this time is written down together. */
-const settleRestMs = 20;
-/** A claimed delivery is another's again after this: the process that held it has died. */
+/** Outcomes within this time are recorded together. */
+const recordDelayMs = 20;
+/** After this time, a delivery can be claimed again: the process that claimed it has died. */
 const leaseMs = 60_000;
-/** For so long it is tried to write down how a delivery went: with the sending itself, less than the lease. */
-const settleMs = 10_000;
+/** How long to retry recording an outcome. Together with sending, less than the lease. */
+const recordTimeoutMs = 10_000;
 const backoffBaseMs = 5_000;
 const backoffCapMs = 4 * 60 * 60 * 1_000;
-/** A delivery that did not come through within a day is dead. */
+/** A delivery that did not succeed within a day is dead. */
 const giveUpMs = 24 * 60 * 60 * 1_000;
 const idleMs = 60_000;
-/** Until it is tried again what the storage did not take. */
-const troubleMs = 2_000;
-const rememberedEventsMax = 1_000;
+/** Delay before a retry after a storage failure. */
+const errorDelayMs = 2_000;
+const cachedEventsMax = 1_000;
 
 /**
- * Sends the deliveries that events left in the outbox, with retries and full jitter
- * (https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/).
+ * Sends the deliveries in the outbox, which are stored with their events. Retries with exponential backoff and full
+ * jitter (https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/).
  */
 export class DeliveryWorker {
-  readonly #rooms: Rooms;
+  readonly #deps: Deps;
   readonly #now: () => number;
   readonly #random: () => number;
-  /** Events of this process, passed along; those from before a restart or of another node are read again. */
+  /** Recent events of this process. Those from before a restart or from other nodes are read from the store. */
   readonly #events = new LRUCache<string, { event: Event; arrivalMs: number }>({
-    max: rememberedEventsMax,
+    max: cachedEventsMax,
   });
-  /** How many are being sent. */
+  /** Number of deliveries being sent. */
   #sending = 0;
-  /** What was sent and is not written down yet. */
-  #sent: Sent[] = [];
-  /** Nothing is claimed before this, as `performance.now` counts. */
+  /** Deliveries that were sent, but whose outcome is not recorded yet. */
+  #sent: SentDelivery[] = [];
+  /** No claims before this time, as in `performance.now()`. */
   #claimAtMs = 0;
-  #changed = Promise.withResolvers<void>();
+  #wakeUp = Promise.withResolvers<void>();
   #timer: Timer | null = null;
-  #working: Promise<void> | null = null;
-  #again = false;
+  #running: Promise<void> | null = null;
+  #mayHaveDue = false;
   #closed = false;
 
-  constructor(rooms: Rooms) {
-    this.#rooms = rooms;
-    this.#now = rooms.now ?? Date.now;
-    this.#random = rooms.random ?? Math.random;
+  constructor(deps: Deps) {
+    this.#deps = deps;
+    this.#now = deps.now ?? Date.now;
+    this.#random = deps.random ?? Math.random;
   }
 
-  /** Takes up what is due: an event whose deliveries were just stored, or what an earlier process left. */
+  /** Sends what is due: deliveries of an event that was just stored, or what an earlier process left. */
   wake(arrived?: Arrival): void {
     if (arrived) {
       this.#events.set(arrived.event.id, { event: arrived.event, arrivalMs: arrived.arrival.ms });
     }
     if (this.#closed) return;
-    this.#again = true;
-    this.#changed.resolve();
-    this.#working ??= this.#work()
+    this.#mayHaveDue = true;
+    this.#wakeUp.resolve();
+    this.#running ??= this.#run()
       .catch((error) => {
-        this.#rooms.onError(error);
-        this.#wakeIn(troubleMs);
+        this.#deps.onError(error);
+        this.#wakeIn(errorDelayMs);
       })
       .finally(() => {
-        this.#working = null;
-        if (this.#again) this.wake();
+        this.#running = null;
+        if (this.#mayHaveDue) this.wake();
       });
   }
 
-  /** Lets go of events that were removed. */
-  forget(eventIds: string[]): void {
+  /** Drops removed events from memory. */
+  dropEvents(eventIds: string[]): void {
     for (const id of eventIds) this.#events.delete(id);
   }
 
-  /** Waits for what is being sent; the rest stays in the outbox. */
+  /** Waits for deliveries that are being sent. The others stay in the outbox. */
   async close(): Promise<void> {
     this.#closed = true;
     if (this.#timer) clearTimeout(this.#timer);
-    this.#changed.resolve();
-    await this.#working;
-    // After a failure, nobody waits for what is still being sent.
-    if (this.#sending > 0 || this.#sent.length > 0) await this.#work().catch(this.#rooms.onError);
+    this.#wakeUp.resolve();
+    await this.#running;
+    // After a failure, nothing else waits for deliveries that are still being sent.
+    if (this.#sending > 0 || this.#sent.length > 0) await this.#run().catch(this.#deps.onError);
   }
 
-  /** How long to wait before the next attempt. */
+  /** Random delay before the next attempt. */
   backoffMs(attempts: number): number {
     return this.#random() * Math.min(backoffCapMs, backoffBaseMs * 2 ** attempts);
   }
 
-  async #work(): Promise<void> {
+  async #run(): Promise<void> {
     for (;;) {
-      if (this.#sent.length > 0) await this.#settleSent();
+      if (this.#sent.length > 0) await this.#flushSent();
       if (this.#canClaim && performance.now() >= this.#claimAtMs) await this.#claim();
       const isIdle = this.#sending === 0 && this.#sent.length === 0;
-      if (isIdle && (this.#closed || !this.#again)) {
+      if (isIdle && (this.#closed || !this.#mayHaveDue)) {
         if (!this.#closed) await this.#sleep();
         return;
       }
@@ -153,39 +154,39 @@ export class DeliveryWorker {
     }
   }
 
-  /** Whether there may be something to send, and there is room for it. */
+  /** Whether there may be something to send, and capacity for it. */
   get #canClaim(): boolean {
-    return this.#again && this.#sending < sendingMax && !this.#closed;
+    return this.#mayHaveDue && this.#sending < sendingMax && !this.#closed;
   }
 
   async #claim(): Promise<void> {
-    this.#again = false;
+    this.#mayHaveDue = false;
     const startedAt = performance.now();
     const now = this.#now();
     const free = sendingMax - this.#sending;
-    const claimed = await this.#rooms.store.claimDeliveries(now, now + leaseMs, free);
+    const claimed = await this.#deps.store.claimDeliveries(now, now + leaseMs, free);
     if (claimed.length > 0) await this.#start(claimed);
-    if (claimed.length === free) this.#again = true;
-    else if (!this.#again) await this.#sleep();
+    if (claimed.length === free) this.#mayHaveDue = true;
+    else if (!this.#mayHaveDue) await this.#sleep();
     const endedAt = performance.now();
     this.#claimAtMs = endedAt + Math.min((endedAt - startedAt) * restRatio, restMsMax);
   }
 
-  /** Resolves when something was sent, or when more may be claimed. */
+  /** Resolves when something was sent, or when more can be claimed. */
   async #untilDue(): Promise<void> {
     while (this.#sent.length === 0 && !(this.#closed && this.#sending === 0)) {
       const waitMs = this.#claimAtMs - performance.now();
       if (this.#canClaim && waitMs <= 0) return;
-      const changed = this.#changed.promise;
-      await (this.#canClaim ? Promise.race([changed, Bun.sleep(waitMs)]) : changed);
-      this.#changed = Promise.withResolvers<void>();
+      const wakeUp = this.#wakeUp.promise;
+      await (this.#canClaim ? Promise.race([wakeUp, Bun.sleep(waitMs)]) : wakeUp);
+      this.#wakeUp = Promise.withResolvers<void>();
     }
-    if (!this.#closed) await Bun.sleep(settleRestMs);
+    if (!this.#closed) await Bun.sleep(recordDelayMs);
   }
 
   async #start(claimed: Delivery[]): Promise<void> {
     const targets = await this.#targetsOf(claimed);
-    // Deliveries of one event are claimed together: it is read once.
+    // Deliveries of one event are claimed together, so it is read once.
     const events = new Map<string, Promise<Event | null>>();
     for (const delivery of claimed) {
       const { eventId, projectId } = delivery;
@@ -195,23 +196,23 @@ export class DeliveryWorker {
       this.#sending++;
       this.#send(delivery, targets.get(delivery.id), event)
         .catch((error: unknown): Outcome => {
-          this.#rooms.onError(error);
+          this.#deps.onError(error);
           return { kind: "retry", detail: `Tidings could not send it: ${(error as Error).message}` };
         })
         .then((outcome) => {
           this.#sending--;
-          this.#sent.push({ delivery, outcome, untilMs: this.#now() + settleMs });
-          this.#changed.resolve();
+          this.#sent.push({ delivery, outcome, untilMs: this.#now() + recordTimeoutMs });
+          this.#wakeUp.resolve();
         });
     }
   }
 
   /**
-   * Where deliveries are to be sent. All that is asked is asked now: since a delivery was made, a member may have left, and a browser
-   * changed hands.
+   * Where deliveries are sent, as of now: since a delivery was stored, a member may have left, or a browser may have
+   * changed accounts.
    */
   async #targetsOf(deliveries: Delivery[]): Promise<Map<number, Target>> {
-    const rows = await this.#rooms.store.control
+    const rows = await this.#deps.store.control
       .selectFrom("deliveries")
       .innerJoin("projects", "projects.id", "deliveries.projectId")
       .leftJoin("members", (join) =>
@@ -238,10 +239,10 @@ export class DeliveryWorker {
   async #send(
     delivery: Delivery,
     target: Target | undefined,
-    eventFound: Promise<Event | null>,
+    pendingEvent: Promise<Event | null>,
   ): Promise<Outcome> {
-    const event = await eventFound;
-    const send = delivery.kind === "dashboard" ? undefined : this.#rooms.transports[delivery.kind];
+    const event = await pendingEvent;
+    const send = delivery.kind === "dashboard" ? undefined : this.#deps.transports[delivery.kind];
     if (!send)
       return {
         kind: "failed",
@@ -256,21 +257,21 @@ export class DeliveryWorker {
   }
 
   async #event({ eventId, projectId, createdAt }: Delivery): Promise<Event | null> {
-    const known = this.#events.get(eventId);
-    // An event that was removed by another node may have come anew, under the same id.
-    if (known?.arrivalMs === createdAt) return known.event;
-    const json = await this.#rooms.store.events.find(projectId, eventId);
+    const cached = this.#events.get(eventId);
+    // Another node may have removed the event, and a new one may have the same id.
+    if (cached?.arrivalMs === createdAt) return cached.event;
+    const json = await this.#deps.store.events.find(projectId, eventId);
     return json === null ? null : (JSON.parse(json) as Event);
   }
 
   /**
-   * Writes down how deliveries went, many at a time. What was sent is to be known as sent before it is due again, so where the storage
-   * does not take it, it is tried again for a while.
+   * Records outcomes, many at a time. A delivery that was sent must be recorded before it is due again, so recording is
+   * retried for a while if the storage fails.
    */
-  async #settleSent(): Promise<void> {
+  async #flushSent(): Promise<void> {
     const sent = this.#sent.splice(0);
     try {
-      await this.#settle(sent);
+      await this.#recordOutcomes(sent);
     } catch (error) {
       const now = this.#now();
       if (!this.#closed) this.#sent.push(...sent.filter(({ untilMs }) => now < untilMs));
@@ -278,23 +279,23 @@ export class DeliveryWorker {
     }
   }
 
-  async #settle(sent: Sent[]): Promise<void> {
-    const { control } = this.#rooms.store;
-    const changes = this.#changesOf(sent);
+  async #recordOutcomes(sent: SentDelivery[]): Promise<void> {
+    const { control } = this.#deps.store;
+    const updates = this.#updatesOf(sent);
     const write = async (on: Kysely<ControlTables>) => {
-      for (const { ids, attempts, set } of changes) {
+      for (const { ids, attempts, set } of updates) {
         await on
           .updateTable("deliveries")
           .set(set)
           .where("id", "in", ids)
-          // One that was cancelled or claimed again meanwhile is left alone, unless it came through.
+          // Skips deliveries that were cancelled or claimed again in the meantime, unless they were delivered.
           .$if(set.state !== "delivered", (query) =>
             query.where("state", "=", "waiting").where("attempts", "=", attempts),
           )
           .execute();
       }
     };
-    await (changes.length === 1 ? write(control) : control.transaction().execute(write));
+    await (updates.length === 1 ? write(control) : control.transaction().execute(write));
     for (const { delivery, outcome } of sent) {
       const { destinationId } = delivery;
       if (outcome.kind !== "gone" || !destinationId) continue;
@@ -302,22 +303,22 @@ export class DeliveryWorker {
     }
   }
 
-  /** What is to be written, with a statement for all deliveries that it is the same for. */
-  #changesOf(sent: Sent[]): Change[] {
+  /** Groups equal updates, one statement for each group. */
+  #updatesOf(sent: SentDelivery[]): Update[] {
     const now = this.#now();
-    const changes = new Map<string, Change>();
+    const updates = new Map<string, Update>();
     for (const { delivery, outcome } of sent) {
-      const set = this.#changeOf(delivery, outcome, now);
+      const set = this.#updateOf(delivery, outcome, now);
       const { attempts } = delivery;
       const key = JSON.stringify([set, attempts]);
-      const known = changes.get(key);
-      if (known) known.ids.push(delivery.id);
-      else changes.set(key, { ids: [delivery.id], attempts, set });
+      const existing = updates.get(key);
+      if (existing) existing.ids.push(delivery.id);
+      else updates.set(key, { ids: [delivery.id], attempts, set });
     }
-    return [...changes.values()];
+    return [...updates.values()];
   }
 
-  #changeOf({ attempts, createdAt }: Delivery, outcome: Outcome, now: number): Partial<Delivery> {
+  #updateOf({ attempts, createdAt }: Delivery, outcome: Outcome, now: number): Partial<Delivery> {
     const ended = { detail: outcome.detail, nextAttemptAt: null };
     if (outcome.kind === "delivered") return { ...ended, state: "delivered", deliveredAt: now };
     if (outcome.kind !== "retry") return { ...ended, state: "dead" };
@@ -328,7 +329,7 @@ export class DeliveryWorker {
   }
 
   async #sleep(): Promise<void> {
-    const next = await this.#rooms.store.control
+    const next = await this.#deps.store.control
       .selectFrom("deliveries")
       .select("nextAttemptAt")
       .where("state", "=", "waiting")

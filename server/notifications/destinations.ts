@@ -7,7 +7,7 @@ import type { Destination, NewDestination } from "../wire/notification.ts";
 
 type Row = Selectable<ControlTables["destinations"]>;
 
-/** Deliveries that are looked through at a time. */
+/** Deliveries read at a time. */
 const stepRows = 500;
 
 export async function listDestinations(
@@ -25,8 +25,9 @@ export async function listDestinations(
 }
 
 /**
- * Adds a browser of an account, or renews the one that has the same push endpoint. Where that one belongs to another account, the
- * browser's keys prove that this is the same browser: it then changes hands, and what waits for the former account is cancelled.
+ * Adds a browser to an account, or updates the one with the same push endpoint. If that belongs to another account,
+ * matching keys prove that it is the same browser: it changes accounts, and waiting deliveries of the former account
+ * are cancelled.
  *
  * Throws `limit-reached` and `destination-taken`.
  */
@@ -47,25 +48,25 @@ export async function addBrowser(
     createdAt: Date.now(),
   };
   const former = await control.transaction().execute(async (transaction) => {
-    // The row is locked until the end, so that an account's destinations are counted by one request at a time.
+    // Locks the row until the transaction ends, so that only one request at a time counts the account's destinations.
     await transaction
       .updateTable("accounts")
       .set((eb) => ({ name: eb.ref("name") }))
       .where("id", "=", accountId)
       .execute();
-    const known = await insertOrLock(transaction, row);
-    if (known.accountId !== accountId) {
-      if (known.secret !== row.secret) {
+    const existing = await insertOrLock(transaction, row);
+    if (existing.accountId !== accountId) {
+      if (existing.secret !== row.secret) {
         throw problem("destination-taken", {
           detail:
             "This browser is registered by another account with other keys. Unsubscribe it from push messages, then subscribe again.",
         });
       }
-      // A new row: a delivery of the former account that is being sent finds its destination gone.
-      await transaction.deleteFrom("destinations").where("id", "=", known.id).execute();
+      // A new row, so that a delivery of the former account that is being sent finds its destination gone.
+      await transaction.deleteFrom("destinations").where("id", "=", existing.id).execute();
       await insertOrLock(transaction, row);
-    } else if (known.id !== row.id) {
-      Object.assign(row, { id: known.id, createdAt: known.createdAt });
+    } else if (existing.id !== row.id) {
+      Object.assign(row, { id: existing.id, createdAt: existing.createdAt });
       const { secret, enabled } = row;
       await transaction
         .updateTable("destinations")
@@ -75,7 +76,7 @@ export async function addBrowser(
       return null;
     }
     await checkCount(transaction, accountId);
-    return known.accountId === accountId ? null : known;
+    return existing.accountId === accountId ? null : existing;
   });
   if (former) {
     const why = "This browser was registered by another account before this was sent.";
@@ -84,7 +85,7 @@ export async function addBrowser(
   return destinationOf(row);
 }
 
-/** Inserts a destination, or locks the one with the same address until the transaction ends; gives the one that is there. */
+/** Inserts a destination, or locks the one with the same address until the transaction ends. Returns the stored one. */
 async function insertOrLock(transaction: Transaction<ControlTables>, row: Row): Promise<Row> {
   return transaction
     .insertInto("destinations")
@@ -125,7 +126,7 @@ export async function findDestination(
   return row;
 }
 
-/** Switches a destination on or off; what waits for one that is switched off is cancelled. */
+/** Turns a destination on or off. Turning it off cancels its waiting deliveries. */
 export async function switchDestination(
   control: Kysely<ControlTables>,
   accountId: string,
@@ -138,7 +139,7 @@ export async function switchDestination(
   return destinationOf(row);
 }
 
-/** Removes a browser, and cancels the deliveries that wait for it; the others stay. */
+/** Removes a browser and cancels its waiting deliveries. Destinations of other kinds stay. */
 export async function removeDestination(
   control: Kysely<ControlTables>,
   id: string,
@@ -149,9 +150,9 @@ export async function removeDestination(
 }
 
 /**
- * Cancels what waits for a destination that is gone or switched off. That it is not sent does not hang on this: the sender looks at
- * the destination before it sends. No index finds deliveries by destination, which each event would pay for; those that wait
- * are looked through in small steps.
+ * Cancels waiting deliveries of a destination that is gone or turned off. They would not be sent anyway, because the
+ * delivery worker checks the destination first. There is no index of deliveries by destination, because each event
+ * would pay for it; all waiting deliveries are scanned in small steps.
  */
 async function cancelDeliveries(
   control: Kysely<ControlTables>,
@@ -186,7 +187,7 @@ async function cancelDeliveries(
     const { nextAttemptAt, id } = waiting.at(-1) ?? last;
     last = { nextAttemptAt: nextAttemptAt!, id };
     if (waiting.length < stepRows) return;
-    // They may be read on this thread: requests have their turn.
+    // On engines that read on this thread, requests get their turn.
     await Bun.sleep(0);
   }
 }

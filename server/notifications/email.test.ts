@@ -81,7 +81,7 @@ Change notification settings: ${settingsUrl}
   }
 });
 
-test("a long message arrives to the byte", async () => {
+test("a long message arrives unchanged", async () => {
   const description = Array.from({ length: 9_000 }, (_, i) => String.fromCodePoint(0x1f400 + (i % 60))).join(
     "",
   );
@@ -91,7 +91,7 @@ test("a long message arrives to the byte", async () => {
   expect(html).toBe(render({ description: `${description}\n.\n..\n=3D end ` }).html);
 });
 
-test("what an event lacks is left out", () => {
+test("missing fields are left out", () => {
   const bare = render({ icon: "invoice.svg", userId: "", tags: {}, description: "" });
   expect(bare.subject).toBe("Payment received · payments");
   expect(bare.text).toStartWith(
@@ -101,15 +101,15 @@ test("what an event lacks is left out", () => {
   expect(bare.html).not.toContain("undefined");
 });
 
-test.each(["💰", "🇨🇭", "👩‍👩‍👧", "1️⃣", "❤️", "☎"])("the icon %s begins the subject", (icon) => {
+test.each(["💰", "🇨🇭", "👩‍👩‍👧", "1️⃣", "❤️", "☎"])("the subject starts with the icon %s", (icon) => {
   expect(render({ icon }).subject).toBe(`${icon} Payment received · payments`);
 });
 
-test.each(["invoice.svg", "💰 paid", "1", ""])("the icon %p is no emoji, and is left out", (icon) => {
+test.each(["invoice.svg", "💰 paid", "1", ""])("the icon %p is not an emoji and is left out", (icon) => {
   expect(render({ icon }).subject).toBe("Payment received · payments");
 });
 
-test("hostile texts stay texts", () => {
+test("hostile texts stay text", () => {
   const hostile = `"><script>alert(1)</script><img src=x onerror='alert(1)'>&`;
   const all = {
     name: hostile,
@@ -125,7 +125,7 @@ test("hostile texts stay texts", () => {
   );
   expect(html).not.toContain("<script");
   expect(html).not.toContain("<img");
-  // As many elements and attributes as where all texts are harmless.
+  // As many elements and attributes as with harmless texts.
   const elements = (page: string) => page.match(/<[a-z]+/g)?.length;
   const attributes = (page: string) => page.match(/="/g)?.length;
   const harmless = render({ tags: { a: "b" } }).html;
@@ -134,7 +134,7 @@ test("hostile texts stay texts", () => {
 });
 
 for (const end of ["\r\n", "\n", "\r", "\u2028", "\0"]) {
-  test(`a name with ${JSON.stringify(end)} makes no header`, async () => {
+  test(`a name with ${JSON.stringify(end)} adds no header`, async () => {
     const email = render({ name: `Paid${end}Bcc: eve@example.com${end}${end}body` });
     expect(email.subject).toBe("💰 Paid Bcc: eve@example.com body · payments");
     await mailer.send({ ...email, to: "ann@example.com" });
@@ -153,7 +153,7 @@ for (const to of [
   "ann",
   "",
 ]) {
-  test(`${JSON.stringify(to)} is not one address, and gets nothing`, async () => {
+  test(`${JSON.stringify(to)} is not a single address, and gets nothing`, async () => {
     const before = inbox.received.length;
     expect(await mailer.send({ ...render(), to })).toEqual({
       kind: "failed",
@@ -163,7 +163,7 @@ for (const to of [
   });
 }
 
-test("550 fails for good, 451 is tried again, and the next message comes through", async () => {
+test("550 fails permanently, 451 is retried, and the next message is delivered", async () => {
   inbox.refuseNext(550);
   inbox.refuseNext(451);
   const email = { ...render(), to: "ann@example.com" };
@@ -179,7 +179,7 @@ test("550 fails for good, 451 is tried again, and the next message comes through
   await inbox.next();
 });
 
-test("many messages at once all arrive", async () => {
+test("many concurrent messages all arrive", async () => {
   const addresses = Array.from({ length: 40 }, (_, i) => `member${i}@example.com`);
   const outcomes = await Promise.all(addresses.map((to) => mailer.send({ ...render(), to })));
   expect(outcomes.filter(({ kind }) => kind === "delivered")).toHaveLength(40);
@@ -188,7 +188,7 @@ test("many messages at once all arrive", async () => {
   expect(arrived.toSorted()).toEqual(addresses.toSorted());
 });
 
-test("a mail server that wants a password gets it, and a wrong one is tried again", async () => {
+test("a mail server gets its password, and a wrong one is retried", async () => {
   await using closed = await smtpInbox({ auth: { user: "tidings@example.com", password: "p:a/s s" } });
   const knowing = createMailer(closed.url, "tidings@example.com");
   expect(await knowing.send({ ...render(), to: "ann@example.com" })).toMatchObject({ kind: "delivered" });
@@ -202,7 +202,7 @@ test("a mail server that wants a password gets it, and a wrong one is tried agai
   mistaken.close();
 });
 
-test("a mail server that is not there, or hangs up, is tried again", async () => {
+test("a mail server that is down or hangs up is retried", async () => {
   const gone = await smtpInbox();
   await gone.close();
   const rude = createServer((socket) => socket.end());

@@ -9,28 +9,31 @@ export type EmailContent = {
   headers?: Record<string, string>;
 };
 
-/** One message to one person; `to` is an address alone, without a name. */
+/** One message to one recipient. `to` is an address without a name. */
 type Email = EmailContent & { to: string };
 
 export type Mailer = {
   /**
-   * Hands a message to the mail server. Never throws for what the mail server does: that is the outcome.
+   * Passes a message to the mail server. Never throws for errors of the mail server; they are the outcome.
    *
-   * @param timeoutMs - for all of it
+   * @param timeoutMs - for the whole operation
    */
   send(email: Email, timeoutMs?: number): Promise<Outcome>;
-  /** Closes the connections, after what is being sent. */
+  /** Closes the connections after messages in progress. */
   close(): void;
 };
 
-/** To connect, to be greeted, and without a byte from the mail server. */
+/** Timeout for connecting, for the greeting, and for each pause of the mail server. */
 const stepTimeoutMs = 10_000;
-/** For a whole message, with its time in the queue: below the lease of a delivery, lest it is sent twice. */
+/**
+ * Timeout for a whole message, including its time in the queue. Below the lease of a delivery, so that no message is
+ * sent twice.
+ */
 const sendTimeoutMs = 45_000;
 
 /**
- * Connects to the mail server of a URL like `smtps://user:password@mail.example.com` (`smtp:` takes STARTTLS where it is
- * offered), when there is something to send. `from` is an address, with or without a name.
+ * Creates a mailer for a URL like `smtps://user:password@mail.example.com` (`smtp:` uses STARTTLS if offered). It
+ * connects when there is something to send. `from` is an address with or without a name.
  */
 export function createMailer(smtpUrl: string, from: string): Mailer {
   const transport = createTransport(
@@ -40,9 +43,9 @@ export function createMailer(smtpUrl: string, from: string): Mailer {
       connectionTimeout: stepTimeoutMs,
       greetingTimeout: stepTimeoutMs,
       socketTimeout: stepTimeoutMs,
-      // An outcome of "retry" comes back here later; nodemailer itself would hurry.
+      // Tidings retries later; nodemailer would retry at once.
       ...{ maxRequeues: 1 },
-      // A message is text from strangers, never a file or a URL of the server.
+      // Messages contain text from strangers. It must never make the server read a file or a URL.
       disableFileAccess: true,
       disableUrlAccess: true,
     },
@@ -50,7 +53,7 @@ export function createMailer(smtpUrl: string, from: string): Mailer {
   );
   return {
     async send({ to, ...content }, timeoutMs = sendTimeoutMs) {
-      // Anything but one plain address could be read as a list of them.
+      // Anything but a single plain address could be parsed as a list of addresses.
       if (!/^[^\s@,;:<>()"]+@[^\s@,;:<>()"]+$/.test(to)) {
         return { kind: "failed", detail: `${JSON.stringify(to)} is not an email address.` };
       }
@@ -60,7 +63,7 @@ export function createMailer(smtpUrl: string, from: string): Mailer {
         const { response } = await transport.sendMail(message);
         return { kind: "delivered", detail: `The mail server answered: ${sentence(response)}` };
       } catch (error) {
-        return judge(error as MailError, signal, timeoutMs);
+        return outcomeOf(error as MailError, signal, timeoutMs);
       }
     },
     close: () => transport.close(),
@@ -69,7 +72,7 @@ export function createMailer(smtpUrl: string, from: string): Mailer {
 
 type MailError = Error & { code?: string; response?: string; responseCode?: number };
 
-function judge(
+function outcomeOf(
   { message, code, response, responseCode }: MailError,
   signal: AbortSignal,
   timeoutMs: number,
@@ -80,11 +83,11 @@ function judge(
   if (responseCode === undefined) {
     return { kind: "retry", detail: `The mail server can't be reached: ${sentence(message)}` };
   }
-  const said = sentence(response ?? String(responseCode));
-  // A wrong password is not the message's fault, and somebody will mend it.
-  if (code === "EAUTH") return { kind: "retry", detail: `The mail server rejected the sign-in: ${said}` };
+  const reply = sentence(response ?? String(responseCode));
+  // A wrong password isn't the message's fault, and can be fixed.
+  if (code === "EAUTH") return { kind: "retry", detail: `The mail server rejected the sign-in: ${reply}` };
   // RFC 5321, section 4.2.1: 5yz is permanent, 4yz is transient.
-  return { kind: responseCode >= 500 ? "failed" : "retry", detail: `The mail server answered: ${said}` };
+  return { kind: responseCode >= 500 ? "failed" : "retry", detail: `The mail server answered: ${reply}` };
 }
 
 function sentence(text: string): string {
@@ -93,8 +96,8 @@ function sentence(text: string): string {
 }
 
 /**
- * Writes the message about one event: subject, plain text, HTML (inline styles, light and dark), and the header that keeps
- * auto-responders quiet (RFC 3834). Both addresses are complete URLs of the dashboard. Every text is escaped.
+ * Renders the email for an event: subject, plain text, HTML (inline styles, light and dark), and the header that
+ * silences auto-responders (RFC 3834). Both URLs are absolute. All texts are escaped.
  */
 export function renderEventEmail(
   event: Event,
@@ -105,7 +108,7 @@ export function renderEventEmail(
   const icon = event.icon && isEmoji(event.icon) ? event.icon : null;
   const title = icon === null ? event.name : `${icon} ${event.name}`;
   const about = [event.channelId, event.userId].filter((part) => part !== "").join(" · ");
-  const at = writtenTime(event.createdAt);
+  const at = formatTime(event.createdAt);
   const tags = Object.entries(event.tags);
   const why = `You get this email because you are a member of ${project.name}.`;
   const text = [
@@ -133,7 +136,7 @@ type Parts = {
   settingsUrl: string;
 };
 
-/** The classes are for dark alone: a mail program that drops the style sheet shows the inline, light one. */
+/** Classes are only for dark mode. Mail programs that drop style sheets show the inline, light styles. */
 const darkStyles = `
   @media (prefers-color-scheme: dark) {
     .page { background: #1a1917 !important; }
@@ -156,8 +159,8 @@ function page(event: Event, { icon, about, at, tags, why, eventUrl, settingsUrl 
   const tagRows = tags.map(
     ([key, value], index) => `
         <tr>
-          <td class="soft line" valign="top" style="padding: 7px 16px 7px 0; color: #77716a; ${unbroken(key)}${ruled(index)}" dir="auto">${Bun.escapeHTML(key)}</td>
-          <td class="strong line" valign="top" width="100%" style="padding: 7px 0; color: #26241f; white-space: pre-wrap; word-break: break-word${ruled(index)}" dir="auto">${Bun.escapeHTML(value)}</td>
+          <td class="soft line" valign="top" style="padding: 7px 16px 7px 0; color: #77716a; ${keyStyle(key)}${rowBorder(index)}" dir="auto">${Bun.escapeHTML(key)}</td>
+          <td class="strong line" valign="top" width="100%" style="padding: 7px 0; color: #26241f; white-space: pre-wrap; word-break: break-word${rowBorder(index)}" dir="auto">${Bun.escapeHTML(value)}</td>
         </tr>`,
   );
   const tagTable =
@@ -197,21 +200,21 @@ function page(event: Event, { icon, about, at, tags, why, eventUrl, settingsUrl 
 `;
 }
 
-/** A short key stays on its line; a long one would push its value off a phone's screen. */
-function unbroken(key: string): string {
+/** Short keys don't wrap. Long ones would push their values off a phone's screen. */
+function keyStyle(key: string): string {
   return key.length <= 20 ? "white-space: nowrap" : "word-break: break-word; min-width: 120px";
 }
 
-function ruled(index: number): string {
+function rowBorder(index: number): string {
   return index === 0 ? "" : "; border-top: 1px solid #eeeae4";
 }
 
-/** A header is one line: whatever could end it becomes a space. */
+/** Replaces line breaks and other control characters, which could end a header, with spaces. */
 function oneLine(text: string): string {
   return text.replace(/[\p{Cc}\u2028\u2029]+/gu, " ").trim();
 }
 
-/** An icon may also be the name of a file, or a text with an emoji in it, which would only be in the way. */
+/** Icons can also be file names or longer texts, which are not shown. */
 function isEmoji(icon: string): boolean {
   const [first, second] = new Intl.Segmenter().segment(icon);
   return (
@@ -219,7 +222,7 @@ function isEmoji(icon: string): boolean {
   );
 }
 
-function writtenTime(createdAt: string): string {
+function formatTime(createdAt: string): string {
   const time = new Intl.DateTimeFormat("en", {
     dateStyle: "long",
     timeStyle: "medium",

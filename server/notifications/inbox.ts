@@ -7,10 +7,10 @@ import type { Delivery, Notification } from "../wire/notification.ts";
 
 type Control = Kysely<ControlTables>;
 
-/** Notifications that are marked as read in one commit: events wait for it. */
+/** Notifications marked as read in one commit, which events wait for. */
 const markedMax = 500;
 
-/** How many of the newest `limits.unreadCount` notifications an account has not read. */
+/** Number of unread notifications among the newest `limits.unreadCount` of an account. */
 export async function countUnread(control: Control, accountId: string): Promise<number> {
   const { count } = await control
     .selectFrom(newest(control, accountId, limits.unreadCount).as("newest"))
@@ -20,7 +20,7 @@ export async function countUnread(control: Control, accountId: string): Promise<
   return Number(count);
 }
 
-/** Read from an index alone, whose order they are in; one of what is unread would cost each event that notifies. */
+/** Reads only an index, in its order. An index of unread notifications would cost each event that notifies. */
 function newest(control: Control, accountId: string, limit: number) {
   return control
     .selectFrom("deliveries")
@@ -34,7 +34,7 @@ function newest(control: Control, accountId: string, limit: number) {
 /**
  * An account's notifications, newest first.
  *
- * @param before - the id of the last one on the page before
+ * @param before - the id of the last one on the previous page
  */
 export async function listNotifications(
   control: Control,
@@ -46,7 +46,7 @@ export async function listNotifications(
   const rows = await control
     .selectFrom("deliveries")
     .innerJoin("projects", "projects.id", "deliveries.projectId")
-    // A member who left sees nothing more of the project.
+    // Former members don't see events of the project.
     .innerJoin("members", (join) =>
       join
         .onRef("members.projectId", "=", "deliveries.projectId")
@@ -83,9 +83,9 @@ export async function listNotifications(
   return { notifications, nextCursor: isEnd ? null : String(page.at(-1)!.id) };
 }
 
-/** Marks notifications as read: those with the ids, or all. */
+/** Marks notifications as read: those in `ids`, or all. */
 export async function markRead(control: Control, accountId: string, ids?: string[]): Promise<void> {
-  // Other texts are no notification's id.
+  // Other texts can't be ids.
   const numbers = ids?.filter((id) => /^\d{1,15}$/.test(id)).map(Number);
   if (numbers?.length === 0) return;
   if (numbers) return markIds(control, accountId, numbers);
@@ -115,7 +115,7 @@ async function markIds(control: Control, accountId: string, ids: number[]): Prom
     .execute();
 }
 
-/** Who was notified of an event, how and when. */
+/** The deliveries of an event: who was notified, how and when. */
 export async function listDeliveries(
   control: Control,
   projectId: number,

@@ -6,26 +6,26 @@ import { countUnread } from "./inbox.ts";
 
 type Control = Kysely<ControlTables>;
 
-/** The live streams that people have open. */
+/** The live streams of signed-in accounts. */
 type AccountStreams = {
   accounts: () => Set<string>;
-  tellAccount: (accountId: string, type: string, message: unknown) => void;
+  sendToAccount: (accountId: string, type: string, message: unknown) => void;
 };
 
-/** Open dashboards are told this often at most, so that what a flood of notifications costs does not grow with it. */
-const everyMs = 250;
-/** Most notifications of a project that dashboards are told of at a time, the newest; the unread count tells of the others. */
+/** Open dashboards are updated at most this often, so that the cost doesn't grow with the number of notifications. */
+const sendEveryMs = 250;
+/** Maximum number of notifications of a project in one update. The unread count covers the others. */
 const newestMax = 10;
 
-/** Tells the members who have the dashboard open of their notifications. */
+/** Sends new notifications to the open dashboards of members. */
 export class LiveNotifications {
   readonly #control: Control;
   readonly #streams: AccountStreams;
   readonly #onError: (error: unknown) => void;
-  /** Events that notified and were not told of yet, the newest of each project. */
+  /** Events that notified and have not been sent yet: the newest of each project. */
   #waiting = new Map<number, Arrival[]>();
-  #telling: Promise<void> | null = null;
-  #toldAtMs = Number.NEGATIVE_INFINITY;
+  #sending: Promise<void> | null = null;
+  #sentAtMs = Number.NEGATIVE_INFINITY;
   #closed = false;
 
   constructor(control: Control, streams: AccountStreams, onError: (error: unknown) => void) {
@@ -34,7 +34,7 @@ export class LiveNotifications {
     this.#onError = onError;
   }
 
-  /** Takes an event whose deliveries were stored. */
+  /** Adds an event whose deliveries were stored. */
   add(event: Arrival): void {
     if (this.#closed) return;
     const events = this.#waiting.get(event.projectId);
@@ -43,40 +43,40 @@ export class LiveNotifications {
       if (events.length >= newestMax) events.shift();
       events.push(event);
     }
-    this.#telling ??= this.#tellAll().finally(() => {
-      this.#telling = null;
+    this.#sending ??= this.#sendAll().finally(() => {
+      this.#sending = null;
     });
   }
 
   async close(): Promise<void> {
     this.#closed = true;
-    await this.#telling;
+    await this.#sending;
   }
 
-  async #tellAll(): Promise<void> {
+  async #sendAll(): Promise<void> {
     while (this.#waiting.size > 0 && !this.#closed) {
-      await Bun.sleep(Math.max(0, this.#toldAtMs + everyMs - performance.now()));
+      await Bun.sleep(Math.max(0, this.#sentAtMs + sendEveryMs - performance.now()));
       const waiting = this.#waiting;
       this.#waiting = new Map();
-      await this.#tell(waiting).catch(this.#onError);
-      this.#toldAtMs = performance.now();
+      await this.#send(waiting).catch(this.#onError);
+      this.#sentAtMs = performance.now();
     }
   }
 
-  async #tell(waiting: Map<number, Arrival[]>): Promise<void> {
+  async #send(waiting: Map<number, Arrival[]>): Promise<void> {
     const accounts = this.#streams.accounts();
     if (accounts.size === 0) return;
-    const told = new Map<string, Notification[]>();
+    const byAccount = new Map<string, Notification[]>();
     for (const [projectId, events] of waiting) {
       for (const { accountId, notification } of await this.#notificationsOf(projectId, events)) {
         if (!accounts.has(accountId)) continue;
-        told.set(accountId, [...(told.get(accountId) ?? []), notification]);
+        byAccount.set(accountId, [...(byAccount.get(accountId) ?? []), notification]);
       }
     }
-    for (const [accountId, notifications] of told) {
+    for (const [accountId, notifications] of byAccount) {
       const unread = await countUnread(this.#control, accountId);
       for (const notification of notifications) {
-        this.#streams.tellAccount(accountId, "notification", { notification, unread });
+        this.#streams.sendToAccount(accountId, "notification", { notification, unread });
       }
     }
   }

@@ -1,5 +1,8 @@
 // @engines postgres
-/** Deliveries of several nodes on one database: each is sent by one, and again by another where that one dies over it. */
+/**
+ * Deliveries of several nodes on one database: each is sent by one node, and again by another if that one dies while
+ * sending.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import pg from "pg";
 import { makePlace, type Place, removePlace } from "../testing/engine.ts";
@@ -22,12 +25,12 @@ describe("deliveries of two nodes", () => {
       vapidPublicKey: string;
     };
     const subscription = service.subscribe(me.vapidPublicKey);
-    const made = await nodes[1].request("/api/destinations", {
+    const created = await nodes[1].request("/api/destinations", {
       method: "POST",
       headers: { cookie, origin: nodes[1].address, "content-type": "application/json" },
       body: JSON.stringify({ kind: "browser", label: "Browser", subscription }),
     });
-    expect(made.status).toBe(201);
+    expect(created.status).toBe(201);
   }, 60_000);
   afterAll(async () => {
     for (const node of nodes) await node.end("SIGKILL");
@@ -61,24 +64,24 @@ describe("deliveries of two nodes", () => {
     return ((await response.json()) as { deliveries: Delivery[] }).deliveries;
   }
 
-  test("each is sent once, whichever node takes it", async () => {
+  test("each is sent once, by either node", async () => {
     const count = 60;
     const names = Array.from({ length: count }, (_, n) => `Event ${n}`);
     await Promise.all(names.map((name, n) => notify(nodes[n % 2]!, name)));
     for (let n = 0; n < count; n++) await service.next();
-    // One that is sent twice would come by now.
+    // A duplicate would have arrived by now.
     await Bun.sleep(300);
     expect(titles(0).sort()).toEqual(names.sort());
   }, 30_000);
 
-  test("what a node died over is sent by the other", async () => {
+  test("what a node was sending when it died is sent by the other", async () => {
     const before = service.received.length;
     const holding = service.holdNext();
     const id = await notify(nodes[0], "Held");
     const gone = await holding;
     const dead = await findHolder(gone);
     const other = nodes[1 - dead]!;
-    // As if the time had passed for which the dead one has it; the other one looks when the next event comes.
+    // As if the dead node's claim had expired. The other node looks when the next event arrives.
     await inDatabase("UPDATE deliveries SET next_attempt_at = 0 WHERE state = 'waiting'");
     await notify(other, "Next");
     for (let n = 0; n < 2; n++) await service.next();
@@ -89,7 +92,7 @@ describe("deliveries of two nodes", () => {
     await nodes[dead]!.start();
   }, 30_000);
 
-  /** Kills the node that holds what is being sent, and gives its index. */
+  /** Kills the node that is sending, and returns its index. */
   async function findHolder(gone: () => Promise<void>): Promise<number> {
     for (const [index, node] of nodes.entries()) {
       await node.end("SIGKILL");

@@ -69,7 +69,7 @@ async function switchEmail(enabled: boolean): Promise<void> {
   await call("PATCH", `/api/destinations/${email.id}`, { enabled });
 }
 
-/** What became of an event's deliveries, once none of them waits. */
+/** An event's deliveries, once none of them is waiting. */
 async function settled(event: Event): Promise<Sent> {
   for (let waited = 0; ; waited++) {
     const sent = await call<Sent>("GET", `/api/events/${event.id}/deliveries`);
@@ -78,7 +78,7 @@ async function settled(event: Event): Promise<Sent> {
   }
 }
 
-test("an event with the flag reaches the bell, the browser and the inbox, and shows how", async () => {
+test("an event with notify reaches the dashboard, the browser and the mailbox, and shows how", async () => {
   const { destination } = await subscribe("Firefox on a laptop");
   await switchEmail(true);
   const event = await record({
@@ -124,13 +124,13 @@ test("an event with the flag reaches the bell, the browser and the inbox, and sh
   await remove(destination);
 });
 
-describe("nobody is notified, and it says why", () => {
+describe("nobody is notified, with the reason,", () => {
   const hourAgo = () => Date.now() - 3_600_000;
   const cases: [name: string, event: () => object, why: string][] = [
     ["of an event without the flag", () => ({ notify: false }), 'without "notify"'],
     ["of an event that is silent on it", () => ({}), 'without "notify"'],
     [
-      "of an event that is dated more than an hour back",
+      "of an event more than an hour old",
       () => ({ notify: true, createdAt: hourAgo() - 1_000 }),
       "more than an hour old",
     ],
@@ -158,15 +158,15 @@ describe("nobody is notified, and it says why", () => {
     expect((await bell()).unread).toBe(before + 1);
   });
 
-  test("but of an event that is dated less than an hour back", async () => {
+  test("unlike of an event less than an hour old", async () => {
     const before = (await bell()).unread;
     await record({ channel: "a", name: "a little late", notify: true, createdAt: hourAgo() + 60_000 });
     expect((await bell()).unread).toBe(before + 1);
   });
 });
 
-describe("the bell", () => {
-  test("is read one by one or as a whole", async () => {
+describe("the inbox", () => {
+  test("can be read one by one or as a whole", async () => {
     for (let n = 0; n < 5; n++) await record({ channel: "a", name: `${n}`, notify: true });
     const { notifications, unread } = await bell();
     expect(unread).toBeGreaterThanOrEqual(5);
@@ -183,7 +183,7 @@ describe("the bell", () => {
     expect((await bell()).unread).toBe(0);
   });
 
-  test("comes in pages, newest first", async () => {
+  test("is paginated, newest first", async () => {
     const all = (await bell("?limit=200")).notifications;
     const seen: Notification[] = [];
     for (let cursor: string | null = ""; cursor !== null; ) {
@@ -199,7 +199,7 @@ describe("the bell", () => {
       await call("GET", `/api/notifications${query}`, undefined, 400);
   });
 
-  test("counts up to 1,000, and all are read at once however many there are", async () => {
+  test("counts up to 1,000, and can be read at once, however long it is", async () => {
     const [newest] = (await bell("?limit=1")).notifications;
     const store = await openTestStore(app.config);
     const one = await store.control
@@ -208,7 +208,7 @@ describe("the bell", () => {
       .where("id", "=", Number(newest!.id))
       .executeTakeFirstOrThrow();
     const { id: _, ...unread } = { ...one, readAt: null };
-    for (let made = 0; made < 1_200; made += 300)
+    for (let created = 0; created < 1_200; created += 300)
       await store.control.insertInto("deliveries").values(Array(300).fill(unread)).execute();
     expect((await bell()).unread).toBe(limits.unreadCount);
     expect(await call<Bell>("POST", "/api/notifications/read", {})).toMatchObject({ unread: 0 });
@@ -216,7 +216,7 @@ describe("the bell", () => {
     await store.close();
   });
 
-  test("tells open dashboards at once of one, and of many what they can show", async () => {
+  test("reports one notification to open dashboards at once, and of many those they can show", async () => {
     await call("POST", "/api/notifications/read", {});
     using stream = await openStream(app, "?channel=none", session);
     const next = async () => {
@@ -226,12 +226,12 @@ describe("the bell", () => {
     const event = await record({ channel: "a", name: "one", notify: true });
     expect(await next()).toMatchObject({ notification: { event, readAt: null }, unread: 1 });
     await app.post(Array.from({ length: 200 }, (_, n) => ({ channel: "a", name: `${n}`, notify: true })));
-    let told = 0;
-    for (let unread = 1; unread < 201; told++) ({ unread } = await next());
-    expect(told).toBeLessThan(50);
+    let messages = 0;
+    for (let unread = 1; unread < 201; messages++) ({ unread } = await next());
+    expect(messages).toBeLessThan(50);
   });
 
-  test("rings for every member of a project, and each reads it alone", async () => {
+  test("notifies every member of a project, and each reads it separately", async () => {
     const other = await app.another("Team", "team@example.com");
     const member = { ...session, cookie: await app.signIn("team@example.com") };
     const before = (await bell()).unread;
@@ -246,14 +246,14 @@ describe("the bell", () => {
 });
 
 describe("a destination", () => {
-  test("of an account is the dashboard and its e-mail, which is off until it is switched on", async () => {
+  test("is the dashboard and the email address by default, and email is off", async () => {
     expect((await destinations()).map(({ kind, label, enabled }) => [kind, label, enabled])).toEqual([
       ["dashboard", "Dashboard", true],
       ["email", app.owner, false],
     ]);
   });
 
-  test("that is switched off is not notified", async () => {
+  test("that is turned off is not notified", async () => {
     const { destination } = await subscribe("off");
     await call("PATCH", `/api/destinations/${destination.id}`, { enabled: false });
     const event = await record({ channel: "a", name: "n", notify: true });
@@ -261,7 +261,7 @@ describe("a destination", () => {
     await remove(destination);
   });
 
-  test("that the same browser sends again is one, under its new name", async () => {
+  test("that the same browser sends again is updated", async () => {
     const subscription = service.subscribe();
     for (const label of ["first", "second"])
       await call("POST", "/api/destinations", { kind: "browser", label, subscription }, 201);
@@ -270,7 +270,7 @@ describe("a destination", () => {
     await remove(browsers[0]!);
   });
 
-  describe("that another account registers too", () => {
+  describe("registered by another account", () => {
     let member: Record<string, string>;
     const register = (subscription: PushSubscription, status: number) =>
       call<{ detail?: string }>(
@@ -280,7 +280,7 @@ describe("a destination", () => {
         status,
         member,
       );
-    /** A browser of the owner's with a delivery that failed once and waits. */
+    /** A browser of the owner with a delivery that failed once and is waiting. */
     async function withWaiting() {
       const { subscription, destination } = await subscribe("mine");
       service.answerNext(503, { "retry-after": "3600" });
@@ -297,7 +297,7 @@ describe("a destination", () => {
       member = { ...session, cookie: await app.signIn("other@example.com") };
     });
 
-    test("with keys of its own is rejected: who has not the browser's keys is not that browser", async () => {
+    test("with other keys is rejected: only the browser knows its keys", async () => {
       const { subscription, destination, delivery } = await withWaiting();
       const { keys } = service.subscribe();
       expect(await register({ ...subscription, keys }, 409)).toMatchObject({
@@ -308,7 +308,7 @@ describe("a destination", () => {
       await remove(destination);
     });
 
-    test("from the same browser takes it over, without what waits for the account that had it", async () => {
+    test("from the same browser changes accounts, and waiting deliveries don't move with it", async () => {
       const { subscription, destination, delivery } = await withWaiting();
       await register(subscription, 201);
       expect((await destinations()).some(({ id }) => id === destination.id)).toBe(false);
@@ -329,7 +329,7 @@ describe("a destination", () => {
       await call("DELETE", `/api/destinations/${taken.id}`, undefined, 200, member);
     });
 
-    test("at the same time has one owner", async () => {
+    test("concurrently has one owner", async () => {
       const subscription = service.subscribe();
       const body = { kind: "browser", label: "shared", subscription };
       await Promise.all(
@@ -349,7 +349,7 @@ describe("a destination", () => {
     });
   });
 
-  test("whose browser has unsubscribed is removed, and the delivery says so", async () => {
+  test("whose browser has unsubscribed is removed, and its delivery says so", async () => {
     const { destination, subscription } = await subscribe("gone");
     service.unsubscribe(subscription);
     const event = await record({ channel: "a", name: "n", notify: true });
@@ -362,7 +362,7 @@ describe("a destination", () => {
     await until(async () => !(await destinations()).some(({ id }) => id === destination.id));
   });
 
-  test("is tried with a test message, at once", async () => {
+  test("can be tested with a message at once", async () => {
     const { destination, subscription } = await subscribe("tested");
     const path = `/api/destinations/${destination.id}/test`;
     expect(await call<object>("POST", path)).toMatchObject({ ok: true, delivered: true });
@@ -382,12 +382,12 @@ describe("a destination", () => {
     expect((await inbox.next()).to).toEqual([app.owner]);
   });
 
-  test("that every account has stays", async () => {
+  test("that every account has can't be removed", async () => {
     for (const { id } of await destinations())
       await call("DELETE", `/api/destinations/${id}`, undefined, 409);
   });
 
-  test("is rejected where it does not fit, and above 50", async () => {
+  test("is rejected if it is invalid, or beyond 50", async () => {
     const subscription = service.subscribe();
     const rejected = [
       {},
@@ -415,13 +415,13 @@ describe("a destination", () => {
     );
     const statuses = answers.map(({ status }) => status).sort();
     expect(statuses).toEqual([...Array(48).fill(201), ...Array(12).fill(409)]);
-    const made = (await destinations()).filter(({ kind }) => kind === "browser");
-    expect(made).toHaveLength(48);
+    const created = (await destinations()).filter(({ kind }) => kind === "browser");
+    expect(created).toHaveLength(48);
     await call("POST", "/api/destinations", { kind: "browser", label: "x", subscription }, 409);
-    for (const destination of made) await remove(destination);
+    for (const destination of created) await remove(destination);
   });
 
-  test("of the kind e-mail can't be switched on where no mail server is configured", async () => {
+  test("of kind email can't be turned on without a mail server", async () => {
     await using own = await testApp();
     const headers = { cookie: await own.signIn(), origin: own.address, "content-type": "application/json" };
     const { destinations } = (await (await own.request("/api/destinations", { headers })).json()) as {
@@ -442,7 +442,7 @@ describe("a destination", () => {
     }
   });
 
-  test("that lies in a private network is rejected unless that is allowed", async () => {
+  test("in a private network is rejected unless that is allowed", async () => {
     await using own = await testApp({ allowPrivateAddresses: false });
     const headers = { cookie: await own.signIn(), origin: own.address, "content-type": "application/json" };
     const { keys } = service.subscribe();
@@ -457,9 +457,9 @@ describe("a destination", () => {
       expect(response.status).toBe(422);
       expect(await response.json()).toMatchObject({ errors: [{ pointer: "/subscription/endpoint" }] });
     }
-    // Where a name leads is known when it is called.
-    const made = (await (await add("https://localhost/1")).json()) as { destination: Destination };
-    const tried = await own.request(`/api/destinations/${made.destination.id}/test`, {
+    // Names are looked up only when they are called.
+    const created = (await (await add("https://localhost/1")).json()) as { destination: Destination };
+    const tried = await own.request(`/api/destinations/${created.destination.id}/test`, {
       method: "POST",
       headers,
     });
@@ -469,7 +469,7 @@ describe("a destination", () => {
     });
   });
 
-  test("that does not answer is told of before the request runs out of time", async () => {
+  test("that doesn't respond is reported before the request times out", async () => {
     const silent = createServer(() => {}).listen(0, "127.0.0.1");
     await once(silent, "listening");
     const { port } = silent.address() as AddressInfo;

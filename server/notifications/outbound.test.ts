@@ -67,7 +67,7 @@ function get(path: string, call: { timeoutMs?: number; responseBytesMax?: number
 }
 
 describe("a call", () => {
-  test("sends what it is given, and nothing of a browser's or a proxy's", async () => {
+  test("sends what it is given, and nothing that a browser or a proxy would add", async () => {
     const call = {
       method: "POST",
       headers: { "content-type": "text/plain", "X-Mine": "1" },
@@ -90,7 +90,7 @@ describe("a call", () => {
     });
   });
 
-  test("sends bytes as they are, and a name and password of the address as Basic", async () => {
+  test("sends raw bytes, and the user and password of the URL as Basic authentication", async () => {
     const address = `${origin.replace("//", "//us%3Aer:p%40ss@")}/echo`;
     const { body } = await callOutbound(address, { method: "PUT", body: new Uint8Array([104, 105]) }, open);
     expect(JSON.parse(body)).toMatchObject({
@@ -100,16 +100,16 @@ describe("a call", () => {
     });
   });
 
-  test("gives every header as one text", async () => {
+  test("returns every header as one text", async () => {
     const { headers } = await get("/headers");
     expect(headers).toMatchObject({ "set-cookie": "a=1, b=2", "x-mixed": "Case" });
   });
 
-  test("does not follow a redirect", async () => {
+  test("doesn't follow redirects", async () => {
     expect(await get("/redirect")).toMatchObject({ status: 302, body: "elsewhere" });
   });
 
-  test("is given up after its time, whether the server is silent or trickles", async () => {
+  test("times out, whether the server is silent or trickles", async () => {
     for (const path of ["/silent", "/trickle"]) {
       const start = performance.now();
       const failure = await failureOf(get(path, { timeoutMs: 200 }));
@@ -117,14 +117,14 @@ describe("a call", () => {
       expect(failure.message).toBe(`${new URL(origin).host} did not answer within 0.2 s.`);
       expect(performance.now() - start).toBeLessThan(2_000);
     }
-    // Its connections are closed as well.
+    // Its connections must be closed too.
     const isIdle = () =>
       new Promise<boolean>((resolve) => server.getConnections((_, count) => resolve(count === 0)));
     for (let tries = 0; tries < 100 && !(await isIdle()); tries++) await Bun.sleep(10);
     expect(await isIdle()).toBe(true);
   });
 
-  test("reads so much of a body and drops the connection", async () => {
+  test("reads a limited part of a body and closes the connection", async () => {
     const { status, body } = await get("/huge", { responseBytesMax: 1_000 });
     expect({ status, length: body.length }).toEqual({ status: 200, length: 1_000 });
     expect((await get("/huge")).body.length).toBe(65_536);
@@ -135,11 +135,11 @@ describe("a call", () => {
     expect(written).toBeLessThan(50_000_000);
   });
 
-  test("never cuts a character in two", async () => {
+  test("never splits a character", async () => {
     expect((await get("/emoji", { responseBytesMax: 10 })).body).toBe("🐦🐦");
   });
 
-  test("fails with a sentence where the answer is cut off, refused or not found", async () => {
+  test("fails with a sentence if the connection is cut or refused, or the host isn't found", async () => {
     const { host } = new URL(origin);
     expect((await failureOf(get("/cut"))).message).toBe(
       `${host} closed the connection before its answer was complete.`,
@@ -150,7 +150,7 @@ describe("a call", () => {
     expect((await failureOf(unknown)).message).toBe("The host name tidings.invalid was not found.");
   });
 
-  test("does not trust a certificate that nobody vouches for", async () => {
+  test("doesn't trust self-signed certificates", async () => {
     const tls = createTlsServer({ cert: certificate, key }, (_, response) => response.end("secret"));
     const port = await listen(tls);
     const failure = await failureOf(callOutbound(`https://localhost:${port}/`, { method: "GET" }, open));
@@ -159,7 +159,7 @@ describe("a call", () => {
     tls.close();
   });
 
-  test("uses no proxy of the environment", async () => {
+  test("ignores proxies in the environment", async () => {
     const script = `
       const { callOutbound } = await import(${JSON.stringify(import.meta.resolve("./outbound.ts"))});
       const { status } = await callOutbound(${JSON.stringify(`${origin}/echo`)}, { method: "GET" }, { allowPrivate: true });
@@ -204,7 +204,7 @@ describe("an address that is not public", () => {
     });
   }
 
-  test("is refused before a connection is made, also behind a name", async () => {
+  test("is refused before connecting, also behind a name", async () => {
     let connections = 0;
     const tcp = createTcpServer((socket) => {
       connections++;
@@ -216,13 +216,13 @@ describe("an address that is not public", () => {
       expect(await failureOf(callOutbound(address, { method: "GET" }, shut))).toBeInstanceOf(AddressRefused);
       expect(connections).toBe(0);
     }
-    // The same call where it is allowed, so that the count means something.
+    // The same call when it is allowed, so that the count means something.
     await failureOf(callOutbound(`https://localhost:${port}/`, { method: "GET" }, open));
     expect(connections).toBe(1);
     tcp.close();
   });
 
-  test("is refused as plain http is, and as what is no web address", async () => {
+  test("is refused like plain http and other schemes", async () => {
     for (const address of [
       "http://example.com/",
       "ftp://example.com/",
@@ -328,7 +328,7 @@ async function failureOf(call: Promise<unknown>): Promise<Error> {
   );
 }
 
-/** For localhost, signed by itself, until 2126. */
+/** For localhost, self-signed, until 2126. */
 const certificate = `-----BEGIN CERTIFICATE-----
 MIIBmzCCAUGgAwIBAgIUYy3iT0bMJwyyx+gYXJZ7Jjj/JbMwCgYIKoZIzj0EAwIw
 FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMTExNTUyOVoYDzIxMjYxMDI4

@@ -3,22 +3,22 @@ import { type IncomingHttpHeaders, type IncomingMessage, request as requestHttp 
 import { request as requestHttps } from "node:https";
 import { BlockList, isIP, type LookupFunction } from "node:net";
 
-/** What may be called: `allowPrivate` opens private addresses and plain http, for a server on a network of its own. */
+/** What may be called. `allowPrivate` permits private addresses and plain HTTP, for a server on its own network. */
 export type OutboundPolicy = { allowPrivate: boolean };
 
 export type OutboundCall = {
   method: string;
   headers?: Record<string, string>;
   body?: string | Uint8Array;
-  /** For the whole call: finding the address, connecting, and the last byte of the answer. Default: 10 s. */
+  /** Timeout for the whole call, from looking up the address to the last byte of the response. Default: 10 s. */
   timeoutMs?: number;
-  /** How much of the answer's body is read; the rest is discarded, with the connection. Default: 64 kB. */
+  /** How much of the response body is read. The rest is discarded with the connection. Default: 64 kB. */
   responseBytesMax?: number;
 };
 
-export type OutboundAnswer = {
+export type OutboundResponse = {
   status: number;
-  /** By name in lower case; a header that came several times is joined with ", ". */
+  /** By lower-case name. Repeated headers are joined with ", ". */
   headers: Record<string, string>;
   /** The body as UTF-8, cut at `responseBytesMax`. */
   body: string;
@@ -27,22 +27,22 @@ export type OutboundAnswer = {
 const timeoutMsDefault = 10_000;
 const responseBytesMaxDefault = 65_536;
 
-/** The address may not be called, now or later. The message is a sentence for the person who gave it. */
+/** The address is not allowed, now or later. The message is a sentence for the user who entered it. */
 export class AddressRefused extends Error {
   override readonly name = "AddressRefused";
 }
 
-/** The call did not come to an end: network, certificate, time. The message is a sentence for people. */
+/** The call failed: network, certificate or timeout. The message is a sentence for users. */
 export class OutboundFailure extends Error {
   override readonly name = "OutboundFailure";
 }
 
 /**
- * Calls an address that a user gave: the only way by which the service does so. Redirects are not followed (a 3xx is an
- * answer like any other), no proxy of the environment is used, and every call has a connection of its own.
+ * Calls an address that a user entered. Nothing else in the service does this. Redirects are not followed (a 3xx is a
+ * response like any other), proxies from the environment are ignored, and each call has its own connection.
  *
- * Throws `AddressRefused` where the policy forbids the address, which is checked on the IP addresses that are
- * connected to, and `OutboundFailure` where no complete answer came in time.
+ * Throws `AddressRefused` if the policy forbids the address, which is checked on the IP addresses that are connected
+ * to, and `OutboundFailure` if no complete response arrives in time.
  *
  * @example await callOutbound("https://example.com/hook", { method: "POST", body: "{}" }, { allowPrivate: false })
  */
@@ -50,14 +50,14 @@ export async function callOutbound(
   address: string,
   call: OutboundCall,
   policy: OutboundPolicy,
-): Promise<OutboundAnswer> {
+): Promise<OutboundResponse> {
   const url = checkAddress(address, policy);
   const { method, headers, body, timeoutMs = timeoutMsDefault } = call;
-  const { promise, resolve, reject } = Promise.withResolvers<OutboundAnswer>();
+  const { promise, resolve, reject } = Promise.withResolvers<OutboundResponse>();
   const request = (url.protocol === "https:" ? requestHttps : requestHttp)(url, {
     method,
     headers: { "user-agent": "Tidings", ...headers },
-    // No agent: a pooled connection could have been opened under another policy.
+    // No agent, because a pooled connection may have been opened under another policy.
     agent: false,
     lookup: policy.allowPrivate ? lookupAll : lookupPublic,
     rejectUnauthorized: true,
@@ -81,18 +81,18 @@ export async function callOutbound(
     throw describe(error as NodeJS.ErrnoException, url);
   } finally {
     clearTimeout(timer);
-    // With the connection goes whatever is still to come of the answer.
+    // Closing the connection discards the rest of the response.
     request.destroy();
   }
 }
 
-/** Whether an IP address, as text, is one of the public internet's. False for what is not an IP address. */
+/** Whether an IP address is public. False for texts that are not IP addresses. */
 export function isPublicAddress(address: string): boolean {
   switch (isIP(address)) {
     case 4:
       return !specialIpv4.check(address, "ipv4");
     case 6:
-      // An address with a zone, such as fe80::1%eth0, is never one of the internet's.
+      // Addresses with a zone, such as fe80::1%eth0, are never public.
       return (
         !address.includes("%") && globalIpv6.check(address, "ipv6") && !specialIpv6.check(address, "ipv6")
       );
@@ -124,20 +124,24 @@ for (const [network, prefix] of [
 }
 
 /**
- * https://www.iana.org/assignments/ipv6-address-space: only 2000::/3 is global unicast. Everything else, and so the
- * mapped (::ffff:0:0/96) and NAT64 (64:ff9b::/96) forms of an IPv4 address, unique-local, link-local, multicast and ::1, is out.
+ * https://www.iana.org/assignments/ipv6-address-space: only 2000::/3 is global unicast. This excludes everything else:
+ * the mapped (::ffff:0:0/96) and NAT64 (64:ff9b::/96) forms of IPv4 addresses, unique-local, link-local, multicast and
+ * ::1.
  */
 const globalIpv6 = new BlockList();
 globalIpv6.addSubnet("2000::", 3, "ipv6");
 
-/** https://www.iana.org/assignments/iana-ipv6-special-registry, as far as it lies in 2000::/3. */
+/** https://www.iana.org/assignments/iana-ipv6-special-registry, the part within 2000::/3. */
 const specialIpv6 = new BlockList();
 specialIpv6.addSubnet("2001::", 23, "ipv6"); // Teredo, ORCHID, benchmarking
 specialIpv6.addSubnet("2001:db8::", 32, "ipv6");
 specialIpv6.addSubnet("2002::", 16, "ipv6"); // 6to4: an IPv4 address within
 specialIpv6.addSubnet("3fff::", 20, "ipv6");
 
-/** Throws `AddressRefused` where the policy forbids the address as it is written; a name is looked up when it is called. */
+/**
+ * Throws `AddressRefused` if the policy forbids the address as written. Host names are looked up and checked when they
+ * are called.
+ */
 export function checkAddress(address: string, { allowPrivate }: OutboundPolicy): URL {
   const url = URL.parse(address);
   if (!url || (url.protocol !== "https:" && url.protocol !== "http:")) {
@@ -147,7 +151,7 @@ export function checkAddress(address: string, { allowPrivate }: OutboundPolicy):
   if (url.protocol === "http:") {
     throw new AddressRefused(`Plain HTTP is not allowed for ${url.host}. Use https.`);
   }
-  // URL has brought every spelling of an IP address (0x7f.1, 2130706433) into one; it is never looked up.
+  // URL normalizes every spelling of an IP address (0x7f.1, 2130706433). IP addresses are never looked up.
   const host = url.hostname.replace(/^\[|\]$/g, "");
   if (isIP(host) && !isPublicAddress(host)) throw refusal(host);
   return url;
@@ -157,12 +161,15 @@ function refusal(host: string): AddressRefused {
   return new AddressRefused(`${host} is not a public address. Only public addresses are allowed.`);
 }
 
-/** Bun takes only the form with all addresses: https://github.com/oven-sh/bun/issues/36978. */
+/** Bun supports only lookups of all addresses: https://github.com/oven-sh/bun/issues/36978. */
 const lookupAll: LookupFunction = (host, options, callback) => {
   lookup(host, { ...options, all: true }, callback);
 };
 
-/** Hands on only public addresses, so that no other can be connected to, whatever a name leads to a moment later. */
+/**
+ * Returns only public addresses, so that no other is connected to, even if the name resolves differently a moment
+ * later.
+ */
 const lookupPublic: LookupFunction = (host, options, callback) => {
   lookup(host, { ...options, all: true }, (error, addresses: LookupAddress[]) => {
     if (error) return callback(error, []);
@@ -177,7 +184,7 @@ function readBody(response: IncomingMessage, bytesMax: number): Promise<string> 
   let bytes = 0;
   const finish = () => {
     const kept = Buffer.concat(chunks).subarray(0, bytesMax);
-    // Decoded as a stream, a character that was cut in two leaves nothing.
+    // Stream mode drops an incomplete character at the end.
     resolve(new TextDecoder().decode(kept, { stream: true }));
   };
   response.on("data", (chunk: Buffer) => {
@@ -228,13 +235,13 @@ function sentence({ code = "", message }: NodeJS.ErrnoException, host: string): 
 }
 
 /**
- * Reads a `Retry-After` header (RFC 9110, section 10.2.3), which is seconds or an HTTP date, as milliseconds from `nowMs`;
- * undefined where there is none that makes sense.
+ * Parses a `Retry-After` header (RFC 9110, section 10.2.3), which is seconds or an HTTP date, to milliseconds from
+ * `nowMs`; undefined if it is missing or invalid.
  */
 export function readRetryAfterMs(header: string | undefined, nowMs: number): number | undefined {
   const text = header?.trim() ?? "";
   if (/^\d{1,9}$/.test(text)) return Number(text) * 1_000;
-  // Every form of an HTTP date begins with the name of a day; Date.parse takes much that is none.
+  // All formats of HTTP dates start with the name of a day. Date.parse accepts much else.
   const at = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(at) ? undefined : Math.max(0, at - nowMs);
 }

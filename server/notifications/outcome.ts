@@ -1,10 +1,10 @@
 /**
- * How one attempt to send a notification went. The detail is a sentence for people, shown with the delivery.
+ * Outcome of one attempt to send a notification. The detail is a sentence for users, shown with the delivery.
  *
- * - `delivered`: the other side has taken it over.
- * - `retry`: it may succeed later, after `retryAfterMs` milliseconds at the earliest where the other side said so.
- * - `gone`: the destination no longer exists and is to be removed.
- * - `failed`: it will never succeed, so there is no use in retrying.
+ * - `delivered`: the other side accepted it.
+ * - `retry`: it may succeed later, but not before `retryAfterMs` milliseconds if the other side said so.
+ * - `gone`: the destination no longer exists and must be removed.
+ * - `failed`: it will never succeed, so it is not retried.
  */
 export type Outcome =
   | { kind: "delivered"; detail: string }

@@ -24,7 +24,7 @@ function send(change: Partial<PushMessage> = {}, subscription = service.subscrib
   return sendPush(subscription, { ...message, ...change }, vapid, policy);
 }
 
-test("the push service of the tests decrypts the example of RFC 8291, appendix A", () => {
+test("the tests' push service decrypts the example of RFC 8291, appendix A", () => {
   const browser = createECDH("prime256v1");
   browser.setPrivateKey("q1dXpw3UpT5VOmu_cf_v6ih07Aems3njxI-JWgLcM94", "base64url");
   const body =
@@ -35,7 +35,7 @@ test("the push service of the tests decrypts the example of RFC 8291, appendix A
   );
 });
 
-test("a message arrives as it was, for a day and at once", async () => {
+test("a message arrives unchanged, valid for a day and urgent", async () => {
   const subscription = service.subscribe(vapid.publicKey);
   expect(await send({}, subscription)).toEqual({
     kind: "delivered",
@@ -46,7 +46,7 @@ test("a message arrives as it was, for a day and at once", async () => {
   expect(push.topic).toMatch(/^[\w-]{32}$/);
 });
 
-test("the same tag has the same topic, another tag another", async () => {
+test("equal tags have equal topics, others don't", async () => {
   await send();
   await send();
   await send({ tag: "another" });
@@ -61,7 +61,7 @@ for (const [what, character] of [
   ["emoji, two UTF-16 units each", "🐦"],
   ["Chinese, three bytes each", "鸟"],
 ] as const) {
-  test(`a body of ${what} is shortened to what fits, by whole characters`, async () => {
+  test(`a body of ${what} is shortened at a character`, async () => {
     expect(await send({ body: character.repeat(9_000) })).toMatchObject({ kind: "delivered" });
     const { payload, bytes } = await service.next();
     const { body, ...rest } = payload as PushMessage;
@@ -73,7 +73,7 @@ for (const [what, character] of [
   });
 }
 
-test("the longest title that an event can have leaves room for a body", async () => {
+test("the longest possible title leaves room for a body", async () => {
   expect(await send({ title: "🐦".repeat(265), body: "y".repeat(9_000) })).toMatchObject({
     kind: "delivered",
   });
@@ -82,7 +82,7 @@ test("the longest title that an event can have leaves room for a body", async ()
   expect(body.length).toBeGreaterThan(2_000);
 });
 
-test("a browser that has withdrawn, or was never known, is gone", async () => {
+test("an unsubscribed or unknown browser is gone", async () => {
   const subscription = service.subscribe();
   service.unsubscribe(subscription);
   expect(await send({}, subscription)).toEqual({
@@ -93,7 +93,7 @@ test("a browser that has withdrawn, or was never known, is gone", async () => {
   expect(await send({}, unknown)).toMatchObject({ kind: "gone" });
 });
 
-test("429 is retried after the time that the push service asks for", async () => {
+test("429 is retried after the requested time", async () => {
   service.answerNext(429, { "retry-after": "30" });
   expect(await send()).toEqual({
     kind: "retry",
@@ -102,7 +102,7 @@ test("429 is retried after the time that the push service asks for", async () =>
   });
 });
 
-test("Retry-After may be a date", async () => {
+test("Retry-After can be a date", async () => {
   service.answerNext(503, { "retry-after": new Date(Date.now() + 90_000).toUTCString() });
   const outcome = await send();
   if (outcome.kind !== "retry") throw new Error(outcome.kind);
@@ -118,7 +118,7 @@ for (const status of [408, 500, 502, 503]) {
 }
 
 for (const status of [302, 400, 401, 403, 413]) {
-  test(`${status} fails for good, with the reason`, async () => {
+  test(`${status} fails permanently, with the reason`, async () => {
     service.answerNext(status, { location: "http://127.0.0.1:1/" });
     expect(await send()).toEqual({
       kind: "failed",
@@ -150,7 +150,7 @@ test("a message that is encrypted for another browser is rejected", async () => 
   });
 });
 
-test("keys that are none fail for good", async () => {
+test("invalid keys fail permanently", async () => {
   const subscription = { ...service.subscribe(), keys: { p256dh: "AAAA", auth: "BBBB" } };
   expect(await send({}, subscription)).toMatchObject({
     kind: "failed",
@@ -161,7 +161,7 @@ test("keys that are none fail for good", async () => {
   expect(await send({}, { ...service.subscribe(), keys })).toMatchObject({ kind: "failed" });
 });
 
-test("an endpoint on a private address fails for good, unless the policy allows it", async () => {
+test("an endpoint on a private address fails permanently, unless the policy allows it", async () => {
   const subscription = service.subscribe();
   for (const endpoint of [subscription.endpoint, "https://127.0.0.1/push", "https://localhost/push"]) {
     const outcome = await sendPush({ ...subscription, endpoint }, message, vapid, { allowPrivate: false });
@@ -172,7 +172,7 @@ test("an endpoint on a private address fails for good, unless the policy allows 
   }
 });
 
-test("a push service that can't be reached is tried again", async () => {
+test("an unreachable push service is retried", async () => {
   const stopped = pushService();
   const subscription = stopped.subscribe();
   await stopped.close();

@@ -4,52 +4,54 @@ import { generateRequestDetails, generateVAPIDKeys, getVapidHeaders } from "web-
 import {
   AddressRefused,
   callOutbound,
-  type OutboundAnswer,
   OutboundFailure,
   type OutboundPolicy,
+  type OutboundResponse,
   readRetryAfterMs,
 } from "./outbound.ts";
 import type { Outcome } from "./outcome.ts";
 
-/** A browser's `PushSubscription.toJSON()`: the keys in base64url, `p256dh` a P-256 point and `auth` 16 bytes. */
+/** A browser's `PushSubscription.toJSON()`. The keys are base64url: `p256dh` a P-256 point, `auth` 16 bytes. */
 export type PushSubscription = { endpoint: string; keys: { p256dh: string; auth: string } };
 
-/** What the dashboard's service worker is handed, as JSON. */
+/** The JSON that the dashboard's service worker receives. */
 export type PushMessage = {
   title: string;
   body: string;
-  /** Where a click leads: a path of the dashboard. */
+  /** Dashboard path that a click opens. */
   url: string;
-  /** Notifications of the same tag replace each other. */
+  /** Notifications with the same tag replace each other. */
   tag: string;
 };
 
-/** The server's identity towards push services: a P-256 key pair in base64url. */
+/** The server's identity for push services: a P-256 key pair in base64url. */
 export type VapidKeys = { publicKey: string; privateKey: string };
 
-/** `subject` is whom a push service may ask about the sender: a `mailto:` or `https:` URL (RFC 8292, section 2.1). */
+/**
+ * `subject` is a `mailto:` or `https:` URL through which push services can contact the sender (RFC 8292, section 2.1).
+ */
 export type Vapid = VapidKeys & { subject: string };
 
 const ttlSeconds = 24 * 60 * 60;
-/** RFC 8291, section 4: of 4,096 bytes, 86 are the header, 16 the tag and 1 the delimiter. */
+/** RFC 8291, section 4: 4,096 bytes, minus 86 for the header, 16 for the tag and 1 for the delimiter. */
 const payloadBytesMax = 4_096 - 86 - 16 - 1;
-/** More than the longest icon and name of an event take. */
+/** More than the longest icon and name of an event. */
 const titleBytesMax = 1_100;
 const topicCharacters = 32;
 const contentEncoding = "aes128gcm";
-/** An authorization is used again for so long, and for so many push services. */
+/** How long authorizations are reused, and for how many push services. */
 const authorizationMs = 60 * 60 * 1_000;
 const authorizationsMax = 100;
 const reasonCharactersMax = 200;
 
-/** Makes the key pair that identifies an installation; it is made once, since subscriptions are bound to it. */
+/** Generates the key pair that identifies an installation. It never changes, because subscriptions are bound to it. */
 export function generateVapid(): VapidKeys {
   return generateVAPIDKeys();
 }
 
 /**
- * Sends a message to a browser through its push service (RFC 8030), encrypted for it (RFC 8291) and signed (RFC 8292).
- * A body that is too long is shortened. Never throws for what the other side does: that is the outcome.
+ * Sends a message to a browser through its push service (RFC 8030), encrypted (RFC 8291) and signed (RFC 8292). A body
+ * that is too long is shortened. Never throws for errors of the other side; they are the outcome.
  */
 export async function sendPush(
   subscription: PushSubscription,
@@ -61,10 +63,10 @@ export async function sendPush(
   try {
     const { headers, body } = encrypt(subscription, message, vapid);
     const call = { method: "POST", headers, body, ...(timeoutMs !== undefined && { timeoutMs }) };
-    const answer = await callOutbound(subscription.endpoint, call, policy);
-    return judge(answer);
+    const response = await callOutbound(subscription.endpoint, call, policy);
+    return outcomeOf(response);
   } catch (error) {
-    if (error instanceof AddressRefused || error instanceof SubscriptionUnusable) {
+    if (error instanceof AddressRefused || error instanceof InvalidSubscription) {
       return { kind: "failed", detail: error.message };
     }
     if (error instanceof OutboundFailure) return { kind: "retry", detail: error.message };
@@ -72,20 +74,20 @@ export async function sendPush(
   }
 }
 
-class SubscriptionUnusable extends Error {}
+class InvalidSubscription extends Error {}
 
 function encrypt(subscription: PushSubscription, message: PushMessage, vapid: Vapid) {
   try {
-    return generateRequestDetails(subscription, fit(message), {
+    return generateRequestDetails(subscription, payloadOf(message), {
       headers: { Authorization: authorizationOf(new URL(subscription.endpoint).origin, vapid) },
       TTL: ttlSeconds,
       contentEncoding,
-      // Whoever asked to be notified wants to know now, also on a phone that sleeps (RFC 8030, section 5.3).
+      // High urgency delivers at once, also to a sleeping phone (RFC 8030, section 5.3).
       urgency: "high",
       topic: topicOf(message.tag),
     });
   } catch (error) {
-    throw new SubscriptionUnusable(
+    throw new InvalidSubscription(
       `The message can't be encrypted for this browser: ${(error as Error).message}`,
     );
   }
@@ -93,36 +95,42 @@ function encrypt(subscription: PushSubscription, message: PushMessage, vapid: Va
 
 const authorizations = new LRUCache<string, string>({ max: authorizationsMax, ttl: authorizationMs });
 
-/** The signed `Authorization` for a push service. It is good for 12 hours; signing again for each message is a third of what one costs. */
+/**
+ * The signed `Authorization` for a push service. It is valid for 12 hours. Signing each message would be a third of its
+ * cost.
+ */
 function authorizationOf(origin: string, { subject, publicKey, privateKey }: Vapid): string {
   const key = [origin, subject, publicKey, privateKey].join(" ");
-  const known = authorizations.get(key);
-  if (known !== undefined) return known;
+  const cached = authorizations.get(key);
+  if (cached !== undefined) return cached;
   const { Authorization: header } = getVapidHeaders(origin, subject, publicKey, privateKey, contentEncoding);
   authorizations.set(key, header);
   return header;
 }
 
-/** A retry replaces a message that still waits at the push service: at most 32 base64url characters (RFC 8030, section 5.4). */
+/**
+ * With the same topic, a retry replaces a message that still waits at the push service. At most 32 base64url characters
+ * (RFC 8030, section 5.4).
+ */
 function topicOf(tag: string): string {
   return createHash("sha256").update(tag).digest("base64url").slice(0, topicCharacters);
 }
 
-function fit(message: PushMessage): string {
-  const frame = { ...message, title: shorten(message.title, titleBytesMax), body: "" };
-  const room = payloadBytesMax - Buffer.byteLength(JSON.stringify(frame));
-  return JSON.stringify({ ...frame, body: shorten(message.body, room) });
+function payloadOf(message: PushMessage): string {
+  const frame = { ...message, title: truncate(message.title, titleBytesMax), body: "" };
+  const remaining = payloadBytesMax - Buffer.byteLength(JSON.stringify(frame));
+  return JSON.stringify({ ...frame, body: truncate(message.body, remaining) });
 }
 
-/** Cuts a text after a whole code point, so that its JSON (without the quotes) has at most so many bytes. */
-function shorten(text: string, bytesMax: number): string {
+/** Shortens a text at a code point, so that its JSON (without quotes) has at most `bytesMax` bytes. */
+function truncate(text: string, bytesMax: number): string {
   if (jsonBytes(text) <= bytesMax) return text;
   const ellipsis = "…";
-  let room = bytesMax - jsonBytes(ellipsis);
+  let remaining = bytesMax - jsonBytes(ellipsis);
   let kept = "";
   for (const character of text) {
-    room -= jsonBytes(character);
-    if (room < 0) break;
+    remaining -= jsonBytes(character);
+    if (remaining < 0) break;
     kept += character;
   }
   return kept === "" ? "" : kept.trimEnd() + ellipsis;
@@ -132,34 +140,34 @@ function jsonBytes(text: string): number {
   return Buffer.byteLength(JSON.stringify(text)) - 2;
 }
 
-function judge(answer: OutboundAnswer): Outcome {
-  const { status } = answer;
-  const answered = `The push service answered ${status}`;
-  if (status >= 200 && status < 300) return { kind: "delivered", detail: `${answered}.` };
+function outcomeOf(response: OutboundResponse): Outcome {
+  const { status } = response;
+  const description = `The push service answered ${status}`;
+  if (status >= 200 && status < 300) return { kind: "delivered", detail: `${description}.` };
   if (status === 404 || status === 410) {
-    return { kind: "gone", detail: `${answered}: this browser is no longer subscribed.` };
+    return { kind: "gone", detail: `${description}: this browser is no longer subscribed.` };
   }
   if (status === 429 || status === 408 || status >= 500) {
-    const retryAfterMs = readRetryAfterMs(answer.headers["retry-after"], Date.now());
-    if (retryAfterMs === undefined) return { kind: "retry", detail: `${answered}.` };
+    const retryAfterMs = readRetryAfterMs(response.headers["retry-after"], Date.now());
+    if (retryAfterMs === undefined) return { kind: "retry", detail: `${description}.` };
     return {
       kind: "retry",
-      detail: `${answered} and asks to wait ${Math.ceil(retryAfterMs / 1_000)} seconds.`,
+      detail: `${description} and asks to wait ${Math.ceil(retryAfterMs / 1_000)} seconds.`,
       retryAfterMs,
     };
   }
-  const reason = reasonOf(answer);
-  return { kind: "failed", detail: reason === "" ? `${answered}.` : `${answered}: ${reason}` };
+  const reason = reasonOf(response);
+  return { kind: "failed", detail: reason === "" ? `${description}.` : `${description}: ${reason}` };
 }
 
-/** What the push service says: Mozilla's JSON has a `message`, Apple's a `reason`, Google's is plain text. */
-function reasonOf({ body }: OutboundAnswer): string {
+/** The push service's reason: Mozilla sends JSON with a `message`, Apple with a `reason`, Google plain text. */
+function reasonOf({ body }: OutboundResponse): string {
   let text = body;
   try {
     const { message, reason } = JSON.parse(body);
     text = String(message ?? reason ?? body);
   } catch {
-    // Not JSON: the text is the reason.
+    // Not JSON, so the text is the reason.
   }
   return [...text.replace(/\p{Cc}+/gu, " ").trim()].slice(0, reasonCharactersMax).join("");
 }

@@ -191,7 +191,7 @@ export function addNotificationRoutes(
   );
 }
 
-/** Throws `body-invalid` where the server would never call this endpoint. */
+/** Throws `body-invalid` if the server must not call this endpoint. */
 function checkEndpoint(endpoint: string, policy: OutboundPolicy): void {
   try {
     checkAddress(endpoint, policy);

@@ -12,37 +12,42 @@ type Transports = {
   close: () => Promise<void>;
 };
 
-/** Makes the ways in which people are reached outside the dashboard: Web Push always, e-mail where it is configured. */
+/** The transports for notifications outside the dashboard: always Web Push, and email if it is configured. */
 export async function createTransports(
   config: Config,
   control: Kysely<ControlTables>,
   baseUrl: string,
 ): Promise<Transports> {
   const keys = JSON.parse(await getOrCreateSetting(control, "vapid", () => JSON.stringify(generateVapid())));
-  // Push services want to know whom to ask about a sender, and some refuse localhost (RFC 8292, section 2.1).
+  // Push services require a contact, and some reject localhost (RFC 8292, section 2.1).
   const subject = baseUrl.startsWith("https:") ? baseUrl : "mailto:tidings@example.com";
   const policy = { allowPrivate: config.allowPrivateAddresses };
   const urlOf = ({ project, event }: NotificationMessage) =>
     project ? `/p/${project.slug}/events/${event.id}` : "/settings";
 
-  const browser: Send = async (notice, timeoutMs) => {
-    const { event, address, secret } = notice;
-    const message = { title: titleOf(notice), body: bodyOf(notice), url: urlOf(notice), tag: event.id };
+  const browser: Send = async (notification, timeoutMs) => {
+    const { event, address, secret } = notification;
+    const message = {
+      title: titleOf(notification),
+      body: bodyOf(notification),
+      url: urlOf(notification),
+      tag: event.id,
+    };
     const subscription = { endpoint: address, keys: JSON.parse(secret!) };
     return sendPush(subscription, message, { ...keys, subject }, policy, timeoutMs);
   };
 
   const mailer = config.smtpUrl === null ? null : createMailer(config.smtpUrl, config.emailFrom);
   const email: Send | undefined = mailer
-    ? async (notice, timeoutMs) => {
-        const project = notice.project ?? { name: "Tidings" };
+    ? async (notification, timeoutMs) => {
+        const project = notification.project ?? { name: "Tidings" };
         const message = renderEventEmail(
-          notice.event,
+          notification.event,
           project,
-          baseUrl + urlOf(notice),
+          baseUrl + urlOf(notification),
           `${baseUrl}/settings`,
         );
-        return mailer.send({ ...message, to: notice.address }, timeoutMs);
+        return mailer.send({ ...message, to: notification.address }, timeoutMs);
       }
     : undefined;
 
@@ -54,7 +59,7 @@ export async function createTransports(
 }
 
 function titleOf({ event }: NotificationMessage): string {
-  // An icon that is the name of a file would only be in the way.
+  // Icons that are file names are not shown.
   const icon = event.icon && /\p{Extended_Pictographic}/u.test(event.icon) ? `${event.icon} ` : "";
   return icon + event.name;
 }

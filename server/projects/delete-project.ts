@@ -1,16 +1,16 @@
 import { type JobContext, removeAll } from "../background/job-context.ts";
 import { changeJob, type JobRow } from "../background/jobs.ts";
 
-/** Rows that a step deletes from a control table. */
+/** Rows of a control table deleted in one step. */
 const stepRows = 200;
 
-/** Deletes what a project has. Its row stays for a while, for requests that are under way (`background/retention.ts`). */
-export async function deleteProject(work: JobContext, job: JobRow): Promise<void> {
-  const { control, events } = work.store;
+/** Deletes a project's data. Its row is kept for a while, for requests in progress (`background/retention.ts`). */
+export async function deleteProject(context: JobContext, job: JobRow): Promise<void> {
+  const { control, events } = context.store;
   const projectId = job.projectId!;
   const removal = { projectId };
   if (job.total === null) await changeJob(control, job.id, { total: await events.countRemovable(removal) });
-  await removeAll(work, removal, job.id);
+  await removeAll(context, removal, job.id);
   for (const [table, key] of [
     ["rejectedEvents", "id"],
     ["idempotencyKeys", "key"],
@@ -18,7 +18,7 @@ export async function deleteProject(work: JobContext, job: JobRow): Promise<void
     ["channels", "name"],
   ] as const) {
     for (;;) {
-      const some = control
+      const step = control
         .selectFrom(table)
         .select(key as never)
         .where("projectId", "=", projectId)
@@ -26,12 +26,12 @@ export async function deleteProject(work: JobContext, job: JobRow): Promise<void
       const { numDeletedRows } = await control
         .deleteFrom(table)
         .where("projectId", "=", projectId)
-        .where(key as never, "in", some)
+        .where(key as never, "in", step)
         .executeTakeFirst();
       if (numDeletedRows < stepRows) break;
-      await work.pause();
+      await context.pause();
     }
   }
   await changeJob(control, job.id, { state: "cleaning" });
-  await events.shrink(work.pause);
+  await events.shrink(context.pause);
 }

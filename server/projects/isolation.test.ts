@@ -4,7 +4,7 @@ import type { Event } from "../event/event.ts";
 import { openStream } from "../testing/event-stream.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
 
-/** What the first project is not to show: it stands in everything that it has. */
+/** The secret of the first project: everything in it contains this text. */
 const secret = "confidential";
 const subscription = (host: string) => ({
   endpoint: `https://${host}.example.com/push`,
@@ -23,14 +23,14 @@ type Ids = {
   job: string;
 };
 
-/** Each route, and what it answers to those who have no part in the first project. */
+/** Each route, and its status for those outside the first project. */
 type Row = {
   /** Another project's key. */
   key: number;
   /** The session of an account that is a member elsewhere. */
   session: number;
   nobody: number;
-  /** The first project's things, under which the others ask. */
+  /** IDs in the first project, which the others request. */
   path?: (ids: Ids) => string;
   body?: (ids: Ids) => unknown;
 };
@@ -77,7 +77,7 @@ const table: Record<string, Row> = {
     nobody: 401,
     path: ({ event }) => `/api/events/${event}`,
   },
-  // Another project's user of the same id is another user.
+  // In another project, the same id is another user.
   "DELETE /api/users/{userId}": {
     key: 202,
     session: 202,
@@ -225,7 +225,7 @@ beforeAll(async () => {
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-/** Everything that the owner sees of the first project. */
+/** Everything that the owner can read in the first project. */
 async function everything(): Promise<string[]> {
   const paths = [
     "events",
@@ -247,7 +247,7 @@ async function everything(): Promise<string[]> {
   return texts.map((text) => text.replace(/"lastUsedAt":"[^"]*"/g, ""));
 }
 
-/** What a response says, or of a stream without end the first of it. */
+/** A response's body, or the beginning of an endless stream. */
 async function read(response: Response): Promise<string> {
   if (!response.headers.get("content-type")?.startsWith("text/event-stream")) return response.text();
   const reader = response.body!.getReader();
@@ -263,7 +263,7 @@ async function read(response: Response): Promise<string> {
   return text;
 }
 
-function ask(route: string, who: keyof typeof credentials, query = ""): Promise<Response> {
+function requestAs(route: string, who: keyof typeof credentials, query = ""): Promise<Response> {
   const [method, template] = route.split(" ") as [string, string];
   const row = table[route]!;
   const path = row.path?.(ids) ?? template;
@@ -286,14 +286,14 @@ test("every route of the API has a row in the table", async () => {
   expect(Object.keys(table).toSorted()).toEqual(routes.toSorted());
 });
 
-describe("of another's project nothing is seen or changed", () => {
-  /** What there is before all of these tests, and after each. */
+describe("nothing of another's project can be read or changed", () => {
+  /** The state before all of these tests, and after each. */
   let known: string[] | undefined;
   for (const [route, row] of Object.entries(table)) {
     for (const who of ["key", "session", "nobody"] as const) {
       test(`${route} with ${{ key: "another project's key", session: "another account's session", nobody: "no credentials" }[who]}: ${row[who]}`, async () => {
         known ??= await everything();
-        const response = await ask(route, who);
+        const response = await requestAs(route, who);
         const text = await read(response);
         expect(`${response.status} ${text}`).toStartWith(`${row[who]} `);
         expect(text).not.toContain(secret);
@@ -302,24 +302,24 @@ describe("of another's project nothing is seen or changed", () => {
     }
   }
 
-  test("with the slug of another's project a session is told that there is none", async () => {
+  test("with the slug of another's project, a session is told that it doesn't exist", async () => {
     for (const route of Object.keys(table)) {
       if (!/\/api\/(events|channels|stats|users|keys)/.test(route)) continue;
-      const response = await ask(route, "session", "project=default");
+      const response = await requestAs(route, "session", "project=default");
       expect(`${route} ${response.status}`).toBe(`${route} 404`);
       expect(await response.text()).toContain("project-unknown");
     }
   });
 
-  test("with a query for it a key is told to leave it out", async () => {
+  test("with the project in the query, a key is told to leave it out", async () => {
     for (const route of Object.keys(table)) {
       if (!/\/api\/(events|channels|stats|users)/.test(route)) continue;
-      const response = await ask(route, "key", "project=default");
+      const response = await requestAs(route, "key", "project=default");
       expect(`${route} ${response.status}`).toBe(`${route} 400`);
     }
   });
 
-  test("an event of the same id in two projects shows each project's own deliveries", async () => {
+  test("events with the same id in two projects show their own project's deliveries", async () => {
     const own = { channel: "c", name: "n", id: ids.event };
     expect((await app.post(own, credentials.key["x-api-key"])).status).toBe(201);
     const response = await app.request(
@@ -330,7 +330,7 @@ describe("of another's project nothing is seen or changed", () => {
     expect(await response.json()).toMatchObject({ ok: true, deliveries: [] });
   });
 
-  test("a live stream hears its own project's events alone", async () => {
+  test("a live stream gets only its own project's events", async () => {
     using stream = await openStream(app, "", credentials.key);
     using session = await openStream(app, "?project=other", credentials.session);
     await stream.next("ready");
@@ -355,7 +355,7 @@ describe("of another's project nothing is seen or changed", () => {
   });
 });
 
-describe("a session is good from the dashboard's own pages alone", () => {
+describe("a session works only for requests from the dashboard's own pages", () => {
   const changes = Object.keys(table).filter(
     (route) => !route.startsWith("GET") && route !== "POST /api/setup",
   );
@@ -386,7 +386,7 @@ describe("a session is good from the dashboard's own pages alone", () => {
     });
   }
 
-  test("a request of its own page is let through, with an origin or by the browser's word", async () => {
+  test("a request from its own page is accepted, by its origin or by Sec-Fetch-Site", async () => {
     for (const headers of [{ origin: app.address }, { "sec-fetch-site": "same-origin" }] as Record<
       string,
       string
@@ -400,7 +400,7 @@ describe("a session is good from the dashboard's own pages alone", () => {
     }
   });
 
-  test("a cookie that is none is no session", async () => {
+  test("an invalid cookie is no session", async () => {
     for (const cookie of ["tidings.session_token=forged.forged", "tidings=1", "other=1", ""]) {
       expect((await app.request("/api/me", { headers: { cookie } }, null)).status).toBe(401);
     }

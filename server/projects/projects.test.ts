@@ -26,7 +26,7 @@ async function call(
   return { status: response.status, text, ...JSON.parse(text) };
 }
 
-test("a project gets a slug from its name, and another one where it is taken", async () => {
+test("a project's slug comes from its name, and is unique", async () => {
   const cases: [name: string, slug: string][] = [
     ["My Shop", "my-shop"],
     ["my shop!", "my-shop-2"],
@@ -45,11 +45,11 @@ test("a project gets a slug from its name, and another one where it is taken", a
   expect(projects.map(({ slug }) => slug)).toEqual(["default", ...cases.map(([, slug]) => slug)]);
 });
 
-test("ten projects of one name at the same moment get ten slugs", async () => {
-  const made = await Promise.all(
+test("ten concurrent projects with the same name get ten slugs", async () => {
+  const created = await Promise.all(
     Array.from({ length: 10 }, () => call("POST", "/api/projects", { name: "Twin" })),
   );
-  expect(new Set(made.map(({ project }) => project.slug)).size).toBe(10);
+  expect(new Set(created.map(({ project }) => project.slug)).size).toBe(10);
 });
 
 test("renaming keeps the slug", async () => {
@@ -59,7 +59,7 @@ test("renaming keeps the slug", async () => {
   expect((await call("GET", "/api/projects")).projects).toContainEqual(renamed.project);
 });
 
-test("a member who is not the owner can't rename it", async () => {
+test("only the owner can rename a project", async () => {
   const { slug } = await app.another("Theirs", "member@example.com");
   const member = await app.signIn("member@example.com");
   const rejected = await call("PATCH", `/api/projects/${slug}`, { name: "Mine" }, member);
@@ -67,7 +67,7 @@ test("a member who is not the owner can't rename it", async () => {
   expect(rejected.text).toContain("project-forbidden");
 });
 
-test("what does not fit is rejected", async () => {
+test("invalid input is rejected", async () => {
   for (const body of [{}, { name: "" }, { name: "x".repeat(81) }, { name: "x", slug: "y" }, { name: 1 }]) {
     expect((await call("POST", "/api/projects", body)).status).toBe(422);
     expect((await call("PATCH", "/api/projects/default", body)).status).toBe(422);
@@ -75,7 +75,7 @@ test("what does not fit is rejected", async () => {
   expect((await call("PATCH", "/api/projects/none", { name: "x" })).status).toBe(404);
 });
 
-test("a session with several projects says which one, with one it need not", async () => {
+test("a session with several projects must name one; with one project it need not", async () => {
   const rejected = await call("GET", "/api/channels");
   expect(rejected.status).toBe(400);
   expect(rejected.text).toContain("Several projects are possible");

@@ -7,7 +7,7 @@ type Control = Kysely<ControlTables> | Transaction<ControlTables>;
 
 const slugCharactersMax = 40;
 
-/** Makes a project with a slug of its own, made from the name, and its owner as the first member. */
+/** Creates a project with a unique slug derived from its name, and its owner as the first member. */
 export async function createProject(
   control: Control,
   name: string,
@@ -31,7 +31,7 @@ export async function addMember(
     .execute();
 }
 
-/** The projects that an account is a member of, oldest first. */
+/** An account's projects, oldest first. */
 export async function listProjects(control: Control, accountId: string): Promise<Project[]> {
   const rows = await control
     .selectFrom("members")
@@ -44,7 +44,7 @@ export async function listProjects(control: Control, accountId: string): Promise
   return rows.map(projectOf);
 }
 
-/** Changes what a project is set to; its slug stays. */
+/** Changes a project's settings. The slug never changes. */
 export async function changeProject(
   control: Control,
   id: number,
@@ -64,19 +64,19 @@ export async function changeProject(
   return projectOf({ ...row, role });
 }
 
-/** Takes a project away from everybody at once, its keys and its slug too. What it holds is a job's to remove. */
+/** Makes a project inaccessible at once: removes its members and keys, and frees its slug. A job deletes its data. */
 export async function closeProject(control: Control, id: number): Promise<void> {
   await control.deleteFrom("members").where("projectId", "=", id).execute();
   await control.deleteFrom("keys").where("projectId", "=", id).execute();
   await control
     .updateTable("projects")
-    // A slug that no name makes.
+    // No name produces this slug.
     .set({ slug: `~${id}`, name: "", retentionDays: null, deletedAt: Date.now() })
     .where("id", "=", id)
     .execute();
 }
 
-/** Finds a project by its slug or, where only one has it, by its name. Throws `project-unknown`. */
+/** Finds a project by its slug, or by its name if only one has it. Throws `project-unknown`. */
 export async function findProject(
   control: Control,
   nameOrSlug: string,
@@ -132,7 +132,7 @@ async function insertProject(control: Control, name: string): Promise<Selectable
       .slice(0, slugCharactersMax)
       .replace(/^-+|-+$/g, "") || "project";
   for (let number = 1; ; number++) {
-    // By the insert itself it is found out whether the slug is free: another node may take it at this moment.
+    // Only the insert tells whether the slug is free: another node may take it at the same time.
     const row = await control
       .insertInto("projects")
       .values({ slug: number === 1 ? base : `${base}-${number}`, name, createdAt: Date.now() })

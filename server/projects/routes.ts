@@ -21,7 +21,7 @@ export function addProjectRoutes(
     worker,
   }: {
     store: Store;
-    keys: { forgetProject: (id: number) => void };
+    keys: { invalidateProject: (id: number) => void };
     streams: { disconnectProject: (id: number) => void };
     worker: BackgroundWorker;
   },
@@ -70,9 +70,9 @@ export function addProjectRoutes(
       problems: [404],
     },
     async ({ account, body, parameter }) => {
-      const { id, role } = await ownProject(account.id, parameter("slug"), "change it");
+      const { id, role } = await ownedProject(account.id, parameter("slug"), "change it");
       const project = await changeProject(control, id, role, body);
-      keys.forgetProject(id);
+      keys.invalidateProject(id);
       if (body.retentionDays !== undefined) worker.wake();
       return { ok: true, project };
     },
@@ -93,30 +93,30 @@ export function addProjectRoutes(
       problems: [404],
     },
     async ({ account, query, parameter }) => {
-      const { id, slug } = await ownProject(account.id, parameter("slug"), "delete it");
+      const { id, slug } = await ownedProject(account.id, parameter("slug"), "delete it");
       if (query.confirm !== slug)
         throw problem("query-invalid", { detail: `"confirm" must be the project's slug, "${slug}".` });
       const job = await control.transaction().execute(async (transaction) => {
         await closeProject(transaction, id);
         return startJob(transaction, { projectId: id, kind: "delete-project", accountId: account.id });
       });
-      keys.forgetProject(id);
+      keys.invalidateProject(id);
       streams.disconnectProject(id);
       worker.wake();
       return { ok: true, job };
     },
   );
 
-  async function ownProject(
+  async function ownedProject(
     accountId: string,
     slug: string,
-    deed: string,
+    action: string,
   ): Promise<{ id: number; slug: string; role: Project["role"] }> {
-    const mine = (await listProjects(control, accountId)).find((project) => project.slug === slug);
-    if (!mine)
+    const membership = (await listProjects(control, accountId)).find((project) => project.slug === slug);
+    if (!membership)
       throw problem("project-unknown", { detail: "You are not a member of a project with this slug." });
-    if (mine.role !== "owner")
-      throw problem("project-forbidden", { detail: `Only the project's owner can ${deed}.` });
-    return { ...(await findProject(control, mine.slug)), role: mine.role };
+    if (membership.role !== "owner")
+      throw problem("project-forbidden", { detail: `Only the project's owner can ${action}.` });
+    return { ...(await findProject(control, membership.slug)), role: membership.role };
   }
 }

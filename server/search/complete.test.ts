@@ -37,7 +37,7 @@ async function complete(q: string, key?: string, at = q.length): Promise<Complet
   return (await response.json()) as Completion;
 }
 
-/** The searches that the suggestions make of one. */
+/** The searches that the suggestions result in. */
 async function completed(q: string, at?: number): Promise<string[]> {
   const { start, end, suggestions } = await complete(q, undefined, at);
   return suggestions.map(({ insert }) => q.slice(0, start) + insert + q.slice(end));
@@ -74,7 +74,7 @@ describe("a search is completed", () => {
     expect(await completed("plan=pr user:u1", 6)).toEqual(["plan=pro user:u1", "plan=Premium user:u1"]);
   });
 
-  test("from its start, with what there is", async () => {
+  test("from an empty start, with known texts", async () => {
     const { suggestions } = await complete("");
     expect(suggestions.filter(({ kind }) => kind === "field")).toHaveLength(4);
     expect(suggestions.filter(({ kind }) => kind === "user")).toEqual([]);
@@ -83,7 +83,7 @@ describe("a search is completed", () => {
     );
   });
 
-  test("to one that finds something", async () => {
+  test("to a search that finds something", async () => {
     for (const q of ["pay", "channel:", "name:", "user:u", "plan=", "planned=", '"a key"=', '"="=']) {
       for (const search of await completed(q))
         expect((await app.list(`?${new URLSearchParams({ q: search })}`)).length).toBeGreaterThan(0);
@@ -97,7 +97,7 @@ describe("a search is completed", () => {
   });
 });
 
-test("of more texts than are suggested, the first are", async () => {
+test("if there are too many texts, the first are suggested", async () => {
   await Promise.all(
     Array.from({ length: 300 }, (_, n) =>
       app.post({ channel: `many ${n}`, name: `many ${n}`, tags: { [`many ${n}`]: "x", order: `${n}` } }),

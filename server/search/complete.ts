@@ -7,11 +7,11 @@ import type { Completion } from "../wire/completion.ts";
 
 type Suggestion = Completion["suggestions"][number];
 
-/** Suggestions of each kind where a term begins, and for a value. */
-const ofKindMax = 5;
+/** Suggestions of each kind at the start of a term, and for values. */
+const termsMax = 5;
 const valuesMax = 20;
 
-/** What may be meant at a place of a search: fields, and what the project's events have. */
+/** Suggests fields, and texts of the project's events, for the cursor position in a search. */
 export function createComplete(
   control: Kysely<ControlTables>,
   events: EventReader & Pick<EventCounter, "flushCounters">,
@@ -30,20 +30,20 @@ export function createComplete(
     return rows.map(({ name }) => name);
   }
 
-  /** Texts that begin as it was typed, or with the other case of its first letter. */
-  async function known(
+  /** Known texts that start with `typed`, also with the other case of the first letter. */
+  async function knownTexts(
     projectId: number,
     texts: KnownTexts,
     typed: string,
     limit: number,
   ): Promise<string[]> {
     const [first = "", ...rest] = typed;
-    const typings = new Set([
+    const prefixes = new Set([
       typed,
-      ...[first.toLowerCase(), first.toUpperCase()].map((one) => one + rest.join("")),
+      ...[first.toLowerCase(), first.toUpperCase()].map((letter) => letter + rest.join("")),
     ]);
     const found = await Promise.all(
-      [...typings].map((prefix) => events.startingWith(projectId, texts, prefix, limit)),
+      [...prefixes].map((prefix) => events.startingWith(projectId, texts, prefix, limit)),
     );
     return [...new Set(found.flat())].slice(0, limit);
   }
@@ -53,22 +53,22 @@ export function createComplete(
     (projectId: number, typed: string, limit: number) => Promise<string[]>
   > = {
     channel: channels,
-    name: (projectId, typed, limit) => known(projectId, { kind: "name" }, typed, limit),
+    name: (projectId, typed, limit) => knownTexts(projectId, { kind: "name" }, typed, limit),
     user: (projectId, typed, limit) => events.startingWith(projectId, { kind: "user" }, typed, limit),
     notify: async (_, typed) => ["true", "false"].filter((value) => value.startsWith(typed)),
   };
 
   async function terms(projectId: number, typed: string): Promise<Suggestion[]> {
     const fields = searchFields.filter((field) => field.startsWith(typed));
-    const ofFields = (["channel", "name", "user"] as const).map(async (kind) => {
-      // Which of all users is meant, nobody can tell yet.
-      const texts = kind === "user" && typed === "" ? [] : await valuesOf[kind](projectId, typed, ofKindMax);
+    const byField = (["channel", "name", "user"] as const).map(async (kind) => {
+      // Without a prefix, any user could be meant.
+      const texts = kind === "user" && typed === "" ? [] : await valuesOf[kind](projectId, typed, termsMax);
       return texts.map((text) => ({ kind, text, insert: `${kind}:${printText(text)}` }));
     });
-    // Awaited together: while one alone is awaited, nobody handles the failure of another.
+    // Awaited together. If only one were awaited, a failure of the other would be unhandled.
     const [values, keys] = await Promise.all([
-      Promise.all(ofFields),
-      known(projectId, { kind: "key" }, typed, ofKindMax),
+      Promise.all(byField),
+      knownTexts(projectId, { kind: "key" }, typed, termsMax),
     ]);
     return [
       ...fields.map((field) => ({ kind: "field" as const, text: `${field}:`, insert: `${field}:` })),
@@ -85,7 +85,7 @@ export function createComplete(
     const values =
       "field" in of
         ? await valuesOf[of.field](projectId, typed, valuesMax)
-        : await known(projectId, { kind: "value", key: of.key }, typed, valuesMax);
+        : await knownTexts(projectId, { kind: "value", key: of.key }, typed, valuesMax);
     const suggestions = values.map((text) => ({ kind: "value" as const, text, insert: printText(text) }));
     return { ok: true, start, end, suggestions };
   };

@@ -8,15 +8,15 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
-/** `originMs` is a local moment at which a unit begins: of weeks, the first Monday of 1970 (ISO 8601). */
-const units: Record<BucketUnit, { ms: number; originMs: number; byDefault: number }> = {
-  minute: { ms: minuteMs, originMs: 0, byDefault: 60 },
-  hour: { ms: hourMs, originMs: 0, byDefault: 48 },
-  day: { ms: dayMs, originMs: 0, byDefault: 30 },
-  week: { ms: 7 * dayMs, originMs: 4 * dayMs, byDefault: 26 },
+/** `originMs` is a local time at which a unit starts. Weeks start on Mondays, the first of them in 1970 (ISO 8601). */
+const units: Record<BucketUnit, { ms: number; originMs: number; defaultCount: number }> = {
+  minute: { ms: minuteMs, originMs: 0, defaultCount: 60 },
+  hour: { ms: hourMs, originMs: 0, defaultCount: 48 },
+  day: { ms: dayMs, originMs: 0, defaultCount: 30 },
+  week: { ms: 7 * dayMs, originMs: 4 * dayMs, defaultCount: 26 },
 };
 
-/** The zone's name as the IANA database spells it. Throws `query-invalid`. */
+/** A time zone's IANA name. Throws `query-invalid`. */
 export function timeZoneOf(name: string): string {
   try {
     return new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone;
@@ -27,17 +27,17 @@ export function timeZoneOf(name: string): string {
   }
 }
 
-/** How many hours, days or weeks a range without `from` holds, the one that it ends in among them. */
+/** Start of a range without `from`: a default number of buckets, including the one that the range ends in. */
 export function defaultFromMs(by: BucketUnit, timeZone: string, toMs: number): number {
-  const { ms, byDefault } = units[by];
-  return startsBetween(by, timeZone, toMs - (byDefault + 1) * ms, toMs).at(-byDefault)!;
+  const { ms, defaultCount } = units[by];
+  return startsBetween(by, timeZone, toMs - (defaultCount + 1) * ms, toMs).at(-defaultCount)!;
 }
 
 /**
- * Where the buckets of a range begin, in milliseconds since 1970: the first at or before `fromMs`, all before `toMs`.
- * A day lasts from its first moment to the next day's, be it 23 hours or 25; an hour that the clock repeats is two.
+ * Starts of a range's buckets, in milliseconds since 1970: the first at or before `fromMs`, all before `toMs`. A day
+ * lasts until the next one starts, 23 to 25 hours; an hour that the clock repeats is two buckets.
  *
- * Throws `query-invalid` where there are too many.
+ * Throws `query-invalid` if there are too many.
  */
 export function bucketStarts(by: BucketUnit, timeZone: string, fromMs: number, toMs: number): number[] {
   const fits = (unit: BucketUnit) => (toMs - fromMs) / units[unit].ms < limits.statsBuckets;
@@ -55,11 +55,11 @@ function startsBetween(by: BucketUnit, timeZone: string, fromMs: number, toMs: n
   const followsDates = ms >= dayMs;
   const starts: number[] = [];
   let last: number | undefined;
-  // Two days more than a unit before: the bucket that the range begins in starts within, also where a day was skipped.
+  // Starts two days and one unit early, so that the first bucket's start is found even if a day was skipped.
   for (const span of offsetSpans(timeZone, fromMs - ms - 2 * dayMs, toMs)) {
     const localMs = span.fromMs + span.offsetMs - originMs;
     const first = Math.floor(localMs / ms);
-    // The clock was moved: that begins an hour, but a day only where its midnight was jumped over.
+    // At a change of the clock a new hour starts, but a new day only if midnight was skipped.
     if (last !== undefined && (!followsDates || first > last)) starts.push(span.fromMs);
     last = followsDates ? Math.max(first, last ?? first) : first;
     for (;;) {
@@ -72,14 +72,14 @@ function startsBetween(by: BucketUnit, timeZone: string, fromMs: number, toMs: n
   return starts.slice(starts.findLastIndex((startMs) => startMs <= fromMs));
 }
 
-/** The stretches of a range in which a zone's offset from UTC stays the same. */
+/** The parts of a range with the same offset from UTC. */
 function* offsetSpans(timeZone: string, fromMs: number, toMs: number) {
-  let moment = Temporal.Instant.fromEpochMilliseconds(fromMs).toZonedDateTimeISO(timeZone);
+  let time = Temporal.Instant.fromEpochMilliseconds(fromMs).toZonedDateTimeISO(timeZone);
   for (;;) {
-    const next = moment.getTimeZoneTransition("next");
+    const next = time.getTimeZoneTransition("next");
     const endMs = Math.min(next?.epochMilliseconds ?? toMs, toMs);
-    yield { fromMs: moment.epochMilliseconds, toMs: endMs, offsetMs: moment.offsetNanoseconds / 1_000_000 };
+    yield { fromMs: time.epochMilliseconds, toMs: endMs, offsetMs: time.offsetNanoseconds / 1_000_000 };
     if (!next || endMs === toMs) return;
-    moment = next;
+    time = next;
   }
 }

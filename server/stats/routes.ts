@@ -62,7 +62,7 @@ function splitOf(split: string): Split {
     : { by: "tag", key: split.slice("tag.".length) };
 }
 
-/** What was told apart, largest first, and then the rest. */
+/** The split's series, largest first, and then the rest. */
 function seriesOf({ all, series }: Counts, isSplit: boolean) {
   const rest = all.map((count, bucket) => series.reduce((left, { counts }) => left - counts[bucket]!, count));
   const restTotal = sum(rest);

@@ -30,7 +30,7 @@ async function stats(query: Record<string, string>, of = app.key): Promise<Stats
 
 const bucketNamesKnown = new Map<string, string>();
 
-/** What `Intl` says of a moment: the unit that it is in, by a name of its own. */
+/** The unit that a time is in, according to `Intl`, by a unique name. */
 function bucketNames(by: Stats["by"], timeZone: string): (ms: number) => string {
   const format = new Intl.DateTimeFormat("en", {
     timeZone,
@@ -69,9 +69,9 @@ describe("counts equal a plain count of the events", () => {
     plan: ["pro", "", "_z", long],
   };
   const someOf = (texts: string[]) => fc.constantFrom(...texts);
-  const moment = fc.oneof(
+  const timestamp = fc.oneof(
     fc.integer({ min: start, max: end }),
-    // At the edges of hours, and of days in zones where the clock is moved in these weeks.
+    // At the edges of hours, and of days in zones whose clock changes in these weeks.
     fc.integer({ min: start / 900_000, max: end / 900_000 }).map((quarter) => quarter * 900_000),
     fc.constantFrom(0, 1, -1).map((ms) => Date.UTC(2026, 2, 29, 1) + ms),
   );
@@ -79,7 +79,7 @@ describe("counts equal a plain count of the events", () => {
     {
       channel: someOf(values.channel),
       name: someOf(values.name),
-      createdAt: moment,
+      createdAt: timestamp,
       userId: someOf(["", "u1", "U1", "u_2", long]),
       notify: fc.boolean(),
       tags: fc.record({ plan: someOf(values.plan), k_z: someOf(["x"]) }, { requiredKeys: [] }),
@@ -96,7 +96,7 @@ describe("counts equal a plain count of the events", () => {
     },
     { requiredKeys: [] },
   );
-  // Most questions have few filters: the fewer, the more is counted.
+  // Most queries have few filters, so that more is counted.
   const fewFilters = fc
     .tuple(filters, fc.subarray(["channel", "name", "userId", "notify", "tag.plan"], { maxLength: 2 }))
     .map(([all, names]) => Object.fromEntries(Object.entries(all).filter(([name]) => names.includes(name))));
@@ -114,7 +114,7 @@ describe("counts equal a plain count of the events", () => {
     .record({
       by: someOf(["hour", "day", "week"]),
       timeZone: someOf(zones),
-      range: fc.tuple(moment, moment).filter(([a, b]) => a !== b),
+      range: fc.tuple(timestamp, timestamp).filter(([a, b]) => a !== b),
       filter: fewFilters,
       split: fc.option(someOf(["channel", "name", "tag.plan", "tag.k_z", "tag.none"]), { nil: undefined }),
       limit: fc.integer({ min: 1, max: 4 }),
@@ -125,9 +125,9 @@ describe("counts equal a plain count of the events", () => {
   const seed = Math.floor(Math.random() * 2 ** 31);
   let events: Event[];
   beforeAll(async () => {
-    const made = fc.sample(anyEvent, { numRuns: 2_500, seed });
-    const responses = await Promise.all(made.map((event) => app.post(event, key)));
-    expect(responses.map(({ status }) => status)).toEqual(made.map(() => 201));
+    const created = fc.sample(anyEvent, { numRuns: 2_500, seed });
+    const responses = await Promise.all(created.map((event) => app.post(event, key)));
+    expect(responses.map(({ status }) => status)).toEqual(created.map(() => 201));
     events = await app.list("", key);
   });
 
@@ -173,15 +173,15 @@ describe("counts equal a plain count of the events", () => {
       const value = valueOfEvent(split, event);
       totals.set(value, (totals.get(value) ?? 0) + 1);
     }
-    const told = [...totals.keys()]
+    const largest = [...totals.keys()]
       .filter((value): value is string => value !== null)
       .toSorted((a, b) => totals.get(b)! - totals.get(a)! || (a < b ? -1 : 1))
       .slice(0, limit);
-    const expected = [...told, null].map((value) => {
+    const expected = [...largest, null].map((value) => {
       const counts = new Array<number>(answer.starts.length).fill(0);
       for (const event of kept) {
         const own = valueOfEvent(split, event);
-        if ((own !== null && told.includes(own) ? own : null) !== value) continue;
+        if ((own !== null && largest.includes(own) ? own : null) !== value) continue;
         const bucket = bucketOf.get(nameOf(Date.parse(event.createdAt)));
         if (bucket === undefined) throw new Error(`No bucket holds ${event.createdAt}.`);
         counts[bucket]!++;
@@ -214,7 +214,7 @@ describe("the buckets of a time zone", () => {
   const hoursBetween = (starts: string[]) =>
     starts.slice(1).map((start, index) => (Date.parse(start) - Date.parse(starts[index]!)) / 3_600_000);
 
-  test("are days of 23 and 25 hours where the clock is moved", async () => {
+  test("are days of 23 and 25 hours when the clock changes", async () => {
     const spring = await stats({
       timeZone: "Europe/Berlin",
       from: "2026-03-27T23:00:00Z",
@@ -230,7 +230,7 @@ describe("the buckets of a time zone", () => {
     expect(hoursBetween(autumn.starts)).toEqual([24, 25, 24]);
   });
 
-  test("begin at one where the day has no midnight, and leave out a day that was skipped", async () => {
+  test("start at one if the day has no midnight, and leave out a skipped day", async () => {
     const cairo = await stats({
       timeZone: "Africa/Cairo",
       from: "2026-04-23T12:00:00Z",
@@ -249,7 +249,7 @@ describe("the buckets of a time zone", () => {
     expect(hoursBetween(apia.starts)).toEqual([24, 24]);
   });
 
-  test("are hours that begin at a quarter to, and two where an hour is repeated", async () => {
+  test("are hours that start at a quarter to, and two if an hour is repeated", async () => {
     const kathmandu = await stats({
       by: "hour",
       timeZone: "Asia/Kathmandu",
@@ -281,7 +281,7 @@ describe("the buckets of a time zone", () => {
     ["day", 30],
     ["week", 26],
   ] as const) {
-    test(`are ${count} by ${by} where no range is sent, the last one being now`, async () => {
+    test(`are ${count} by ${by} without a range, the last one being now`, async () => {
       const before = Date.now();
       const { starts, from, to, timeZone } = await stats({ by, timeZone: "america/new_york" });
       expect(timeZone).toBe("America/New_York");
@@ -293,7 +293,7 @@ describe("the buckets of a time zone", () => {
   }
 });
 
-test("an event is counted as soon as it was recorded", async () => {
+test("an event is counted as soon as it is recorded", async () => {
   const before = await stats({ by: "minute", split: "channel" });
   expect(before).toMatchObject({ total: 0, series: [] });
   await app.post({ channel: "now", name: "n" });
@@ -364,7 +364,7 @@ scenarios(
       holds: { from: "1970-01-01T00:00:00.000Z" },
     },
     {
-      name: "a range beyond all times is told to be too long",
+      name: "a range beyond all dates is rejected as too long",
       path: path("by=week&from=0&to=99999999999999"),
       status: 400,
       says: ["shorter"],
@@ -378,7 +378,7 @@ scenarios(
   ],
 );
 
-test("names without end are counted together, and each is still found by its name", async () => {
+test("an unlimited number of names is counted together, and each name can still be found", async () => {
   const own = await testApp();
   const hourMs = 3_600_000;
   const start = Math.floor(Date.now() / hourMs) * hourMs - 5 * hourMs;
@@ -389,7 +389,7 @@ test("names without end are counted together, and each is still found by its nam
     return (await response.json()) as Stats;
   };
   try {
-    // In the first hour and the third each event has its own name; in all three there is one that comes again and again.
+    // In the first and the third hour, each event has its own name; one name occurs in all three.
     const events = [0, 1, 2].flatMap((hour) =>
       Array.from({ length: hour === 1 ? 20 : 2 * limits.countedNames }, (_, n) => ({
         channel: "orders",
@@ -414,7 +414,7 @@ test("names without end are counted together, and each is still found by its nam
     expect((await of({ split: "channel" })).series).toMatchObject([{ value: "orders", total }]);
     expect(await countersOf(own)).toBeLessThanOrEqual(2 * (limits.countedNames + 1) + 2);
 
-    // What is deleted is no longer counted, also of those that were counted together.
+    // Deleted events are no longer counted, also those counted together.
     const listed = await own.list();
     const last = listed.find(({ name }) => name === "Order 2 199 paid")!;
     const again = listed.find(({ name }) => name === "Order created")!;
@@ -431,7 +431,7 @@ test("names without end are counted together, and each is still found by its nam
   }
 }, 20_000);
 
-/** How many rows the counters of names take. */
+/** Number of rows in the counters of names. */
 async function countersOf({ config: { dataDirectory, databaseUrl } }: TestApp): Promise<number> {
   const sql = "SELECT count(*) AS rows FROM counters";
   if (databaseUrl === null) {

@@ -54,7 +54,7 @@ export function evaluate<Of extends Block>(
       for (const part of query.of.slice(1)) found = combined(found, evaluate(part, block, blocks), or);
       return found;
     }
-    case "but": {
+    case "andNot": {
       const from = evaluate(query.of, block, blocks);
       if (from.most === null) return nothing;
       return combined(from, mirrored(evaluate(query.not, block, blocks)), andNot);

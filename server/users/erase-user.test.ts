@@ -8,10 +8,10 @@ import { engine } from "../testing/engine.ts";
 import { finished } from "../testing/jobs.ts";
 import { openTestStore, type TestApp, testApp } from "../testing/test-app.ts";
 import { tracesOf } from "../testing/traces.ts";
-import { names } from "./erase-user.ts";
+import { bodyNamesUser } from "./erase-user.ts";
 
 const userId = "Zoë.Quux+77@example.com";
-/** The id in UTF-8 and as it stands in the index. */
+/** The id in UTF-8, and as in the index. */
 const traces = [userId, "_5aoë_2e_51uux_2b77_40example_2ecom", "Quux", "51uux"];
 
 const erase = (app: TestApp, id = userId) =>
@@ -31,7 +31,7 @@ async function postMany(app: TestApp, count: number, event: (n: number) => objec
   );
 }
 
-test("after an erasure nothing that is kept holds the user's id, and all else is there", async () => {
+test("after an erasure, nothing contains the user's id, and everything else remains", async () => {
   await using app = await testApp();
   const dayMs = 86_400_000;
   const dated = (n: number) => n % 5 === 0 && { createdAt: Date.now() - ((n * 7_919) % (30 * dayMs)) };
@@ -87,7 +87,7 @@ test("after an erasure nothing that is kept holds the user's id, and all else is
   await expectConsistent(app.config);
 }, 120_000);
 
-test("rejected events, stored answers and properties of the user go, and those of others stay", async () => {
+test("the user's rejected events, stored responses and properties are removed, others' remain", async () => {
   await using app = await testApp();
   const store = await openTestStore(app.config);
   const { control } = store;
@@ -146,7 +146,7 @@ test("rejected events, stored answers and properties of the user go, and those o
   await expectNoTrace(app);
 }, 60_000);
 
-test("an erasure that a stop interrupts goes on after it, and counts every event once", async () => {
+test("an interrupted erasure continues after a restart, and counts every event once", async () => {
   await using app = await testApp();
   await postMany(app, 500, (n) => ({ channel: "c", name: "n", userId: n % 2 ? userId : "other" }));
   const { job } = (await (await erase(app)).json()) as { job: { id: string } };
@@ -158,7 +158,7 @@ test("an erasure that a stop interrupts goes on after it, and counts every event
   await expectNoTrace(app);
 }, 60_000);
 
-test("a rejected body names the user that it is about", () => {
+test("recognizes the user in a rejected body", () => {
   for (const body of [
     '{"userId":"u1"}',
     '{"user_id":"u1"}',
@@ -167,20 +167,20 @@ test("a rejected body names the user that it is about", () => {
     '{"userId" : "u1", "userId":7}',
     '{"userId":"u1',
   ]) {
-    expect(names(body, "u1")).toBe(true);
+    expect(bodyNamesUser(body, "u1")).toBe(true);
   }
-  expect(names('{"userId":7}', "7")).toBe(true);
+  expect(bodyNamesUser('{"userId":7}', "7")).toBe(true);
   for (const body of [
     '{"user":"u1"}',
     '{"userid":"u1"}',
     '{"user":{"ids":[0,"u1"]}}',
     '{"__proto__":"u1"}',
   ]) {
-    expect(names(body, "u1")).toBe(true);
+    expect(bodyNamesUser(body, "u1")).toBe(true);
   }
-  expect(names('{"tags":{"friend":"u1"}}', "u1")).toBe(false);
-  expect(names('{"userId":"a\\"b', 'a"b')).toBe(true);
+  expect(bodyNamesUser('{"tags":{"friend":"u1"}}', "u1")).toBe(false);
+  expect(bodyNamesUser('{"userId":"a\\"b', 'a"b')).toBe(true);
   for (const body of ['{"name":"u1"}', '{"userId":"u11"}', "null", "[]", '"u1"', '{"userId":"u']) {
-    expect(names(body, "u1")).toBe(false);
+    expect(bodyNamesUser(body, "u1")).toBe(false);
   }
 });

@@ -108,7 +108,7 @@ export function addUserRoutes(
   );
 }
 
-/** A cursor is the last user's id. Throws `query-invalid` for a text that no page ended with. */
+/** A cursor is the last user's id. Throws `query-invalid` if it isn't valid. */
 function readCursor(text: string): string {
   const userId = Buffer.from(text, "base64url").toString();
   if (faultInUserId(userId))

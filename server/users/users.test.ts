@@ -28,8 +28,8 @@ function put(userId: string, properties: unknown, init: RequestInit = {}): Promi
   });
 }
 
-describe("a user is known", () => {
-  test("by events: the first and the last, how many, and of which names", async () => {
+describe("a user is found", () => {
+  test("by events, with the first and last, their number, and their names", async () => {
     const userId = "Käthe/Ω 💰_z%2F";
     await app.post({ channel: "c", name: "bought", userId, createdAt: "2026-02-01T00:00:00Z" });
     await app.post({ channel: "c", name: "bought", userId, createdAt: "2026-01-01T00:00:00Z" });
@@ -48,7 +48,7 @@ describe("a user is known", () => {
     });
   });
 
-  test("by properties alone, and they are replaced as a whole", async () => {
+  test("by properties only, which are replaced as a whole", async () => {
     const first = await put("only-told", { plan: "pro", seats: 5, trial: false, note: null });
     expect(await first.json()).toMatchObject({ ok: true, user: { events: 0, firstSeenAt: null, names: [] } });
     expect((await read("only-told")).properties).toEqual({ plan: "pro", seats: 5, trial: false, note: null });
@@ -58,7 +58,7 @@ describe("a user is known", () => {
     expect((await read("only-told")).properties).toEqual({});
   });
 
-  test("by the fifty names that are the most frequent", async () => {
+  test("with the fifty most frequent names", async () => {
     await Promise.all(
       Array.from({ length: 60 }, (_, n) => app.post({ channel: "c", name: `n${n}`, userId: "many" })),
     );
@@ -69,7 +69,7 @@ describe("a user is known", () => {
     expect(names[0]).toEqual({ name: "n59", events: 2 });
   });
 
-  test("by an id that is blank, as events may have it", async () => {
+  test("by a blank id, as events may have it", async () => {
     await app.post({ channel: "c", name: "n", userId: " " });
     expect((await put(" ", { a: 1 })).status).toBe(200);
     expect(await read(" ")).toMatchObject({ events: 1, properties: { a: 1 } });
@@ -78,7 +78,7 @@ describe("a user is known", () => {
     expect((await app.request(`/api/users?cursor=${nextCursor}`)).status).toBe(200);
   });
 
-  test("to a member as well", async () => {
+  test("by a member too", async () => {
     const headers = { cookie: await app.signIn(), origin: app.address, "content-type": "application/json" };
     expect((await put("member's", { a: 1 }, { headers })).status).toBe(200);
     expect((await app.request(pathOf("member's"), { headers })).status).toBe(200);
@@ -202,7 +202,7 @@ scenarios(
   ],
 );
 
-test("users are listed by any prefix, a page at a time, each once", async () => {
+test("users are listed by any prefix, in pages, each once", async () => {
   const { secret } = await app.another("Listed", "listed@example.com");
   const part = fc.constantFrom(
     "a",

@@ -4,14 +4,14 @@ import { problem } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
 import { faultInUserId, type User, type UserProperties } from "../wire/user.ts";
 
-/** What is known of a user, or null where there are neither events nor properties. */
+/** A user's events and properties; null if there are neither. */
 export async function findUser(
   { events, control }: Store,
   projectId: number,
   userId: string,
 ): Promise<User | null> {
   const filter = { userId };
-  const edge = async (order: "asc" | "desc") => {
+  const seenAt = async (order: "asc" | "desc") => {
     const [json] = (await events.page({ projectId, filter, order }, 1)).events;
     return json === undefined ? null : (JSON.parse(json) as Event).createdAt;
   };
@@ -22,8 +22,8 @@ export async function findUser(
       .where("projectId", "=", projectId)
       .where("userId", "=", userId)
       .executeTakeFirst(),
-    edge("asc"),
-    edge("desc"),
+    seenAt("asc"),
+    seenAt("desc"),
   ]);
   if (!row && (firstSeenAt === null || lastSeenAt === null)) return null;
   const counts =
@@ -47,13 +47,13 @@ export async function findUser(
   };
 }
 
-/** Throws `query-invalid` for an id that no event can have. */
+/** Throws `query-invalid` if an ID is invalid. */
 export function checkUserId(userId: string): void {
   const fault = faultInUserId(userId);
   if (fault) throw problem("query-invalid", { detail: `The user ID ${fault}.` });
 }
 
-/** Puts a user's properties in the place of those before. Throws `query-invalid` for an id that no event can have. */
+/** Replaces a user's properties. Throws `query-invalid` for invalid IDs. */
 export async function putProperties(
   { control }: Store,
   projectId: number,

@@ -18,7 +18,7 @@ async function detailOf(method: string, path: string, body?: unknown): Promise<s
   return ((await response.json()) as { detail: string }).detail;
 }
 
-describe("what does not fit is told as a sentence that says what would", () => {
+describe("invalid input is reported as a sentence that says what is valid", () => {
   const bodies: [body: unknown, says: string][] = [
     [[], "The body must be an object, not an array."],
     [7, "The body must be an object, not a number."],

@@ -1,6 +1,9 @@
 import { z } from "@hono/zod-openapi";
 
-/** What a schema without a message of its own says: a sentence's second half ("must be a string, not a number"), as all others do. */
+/**
+ * Default messages of schemas. Like all others, they are the second half of a sentence ("must be a string, not a
+ * number").
+ */
 z.config({
   customError: (issue) => {
     switch (issue.code) {
@@ -36,7 +39,7 @@ function typeMessage(expected: string, input: unknown): string | undefined {
   const kind = expectedKinds[expected];
   if (kind === undefined) return undefined;
   if (input === undefined) return "is missing";
-  // A number where another kind of number is meant, or NaN, which a parameter that is no number became.
+  // The input is a number of another kind, or NaN, which an invalid numeric parameter turns into.
   return typeof input === "number" && kind.endsWith("number")
     ? `must be ${kind}`
     : `must be ${kind}, not ${kindOf(input)}`;
@@ -52,7 +55,7 @@ function numberOf(value: number | bigint): string {
   return value.toLocaleString("en");
 }
 
-/** A JSON value's kind, to be told what was sent. */
+/** Names a JSON value's type in messages. */
 export function kindOf(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "an array";

@@ -3,7 +3,7 @@ import { nearest } from "./nearest.ts";
 
 const known = ["channel", "name", "userId", "user_id", "tags", "createdAt", "id", "limit"];
 
-test("a misspelt word is told what was meant", () => {
+test("a misspelt word gets a suggestion", () => {
   const cases: [word: string, meant: string | null][] = [
     ["chanel", "channel"],
     ["Channel", "channel"],

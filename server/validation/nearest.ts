@@ -1,8 +1,8 @@
-/** The candidate that is most likely meant by a misspelt word, or null where none is near. */
+/** The candidate closest to a misspelt word, or null if none is close. */
 export function nearest(word: string, candidates: Iterable<string>): string | null {
   const folded = fold(word);
   let best: string | null = null;
-  // A word that would have to be replaced as a whole is none that was misspelt.
+  // If every letter would have to change, it isn't a misspelling.
   let bestDistance = Math.min(Math.max(2, Math.floor(word.length / 3)) + 1, folded.length);
   for (const candidate of candidates) {
     if (Math.abs(candidate.length - word.length) > bestDistance + 2) continue;
@@ -16,7 +16,7 @@ function fold(word: string): string {
   return word.toLowerCase().replace(/[_-]/g, "");
 }
 
-/** Levenshtein's distance: insertions, deletions and substitutions, each for one. */
+/** Levenshtein distance: insertions, deletions and substitutions cost one each. */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i++) {

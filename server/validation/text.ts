@@ -1,21 +1,21 @@
 import { z } from "@hono/zod-openapi";
 
-// C0 controls, DEL and C1 controls; with tab, line feed and carriage return allowed in the second.
+// C0 controls, DEL and C1 controls. The second pattern allows tab, line feed and carriage return.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
 const control = /[\u0000-\u001f\u007f-\u009f]/;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
 const controlInLines = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/;
 
 export type TextRule = {
-  /** Most Unicode code points. */
+  /** Maximum number of Unicode code points. */
   max: number;
-  /** Tab and line ends are allowed. */
+  /** Allows tabs and line breaks. */
   lines?: boolean;
-  /** At least one character that is not white space. */
+  /** Requires a character that isn't white space. */
   filled?: boolean;
 };
 
-/** What is wrong with a text, as a sentence's second half ("must not be blank"), or null. */
+/** What is wrong with a text, as the second half of a sentence ("must not be blank"), or null. */
 export function faultInText(text: string, rule: TextRule): string | null {
   if (text.length > rule.max) {
     const count = codePoints(text);
@@ -45,7 +45,7 @@ function codePointName(character: string): string {
   return `U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}`;
 }
 
-/** The same rule as a schema. */
+/** The same rule as a Zod schema. */
 export function text(rule: TextRule) {
   return z
     .string()

@@ -22,7 +22,7 @@ export const SetupState = z
   })
   .openapi("SetupState");
 
-/** What the first-run page sends: the one-time token of its link, and the owner's account. */
+/** Sent by the first-run page: the one-time token of the setup link, and the owner's account. */
 export const Setup = z
   .strictObject({
     token: z.string(),

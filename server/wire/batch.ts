@@ -12,7 +12,7 @@ const totals = {
 const ItemResult = z.union([z.object({ ok: z.literal(true), id: z.string() }), Problem]);
 export type ItemResult = z.infer<typeof ItemResult>;
 
-/** The answer to an array of events. */
+/** Response to an array of events. */
 export const BatchAnswer = z
   .object({
     ...totals,
@@ -21,7 +21,7 @@ export const BatchAnswer = z
   .openapi("BatchAnswer");
 export type BatchAnswer = z.infer<typeof BatchAnswer>;
 
-/** The answer to events as lines of NDJSON. */
+/** Response to NDJSON. */
 export const LinesAnswer = z
   .object({
     ...totals,

@@ -14,7 +14,7 @@ export const NewChannel = z
   })
   .openapi("NewChannel", { example: { name: "payments", icon: "💰" } });
 
-/** What a `PATCH` names is changed; null takes it away. */
+/** Only fields in a `PATCH` change. Null removes a value. */
 export const ChannelChange = z
   .strictObject({
     icon: text(eventTexts.icon).nullable().optional(),

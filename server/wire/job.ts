@@ -2,7 +2,7 @@ import { z } from "@hono/zod-openapi";
 
 const count = (description: string) => z.int().optional().openapi({ description });
 
-/** What a job did; the counts that its kind has. It names nobody. */
+/** What a job did, with the counts of its kind. It names nobody. */
 export const Receipt = z
   .object({
     erasedEvents: z.int(),

@@ -6,7 +6,7 @@ export const NewKey = z
   .strictObject({ name: text({ max: limits.keyNameCharacters, filled: true }) })
   .openapi("NewKey", { example: { name: "Production" } });
 
-/** An API key as it is listed: the secret itself is shown once, when it is made. */
+/** An API key as listed. The secret is returned only once, when the key is created. */
 export const Key = z
   .object({
     id: z.string(),

@@ -6,7 +6,7 @@ import { text } from "../validation/text.ts";
 const destinationKinds = ["dashboard", "browser", "email"] as const;
 export type DestinationKind = (typeof destinationKinds)[number];
 
-/** Where an account is notified. Each account has one `dashboard` and one `email`, and a `browser` for each device. */
+/** Where an account is notified. Each account has one `dashboard`, one `email`, and a `browser` for each device. */
 export const Destination = z
   .object({
     id: z.string(),
@@ -19,7 +19,7 @@ export const Destination = z
   .openapi("Destination");
 export type Destination = z.infer<typeof Destination>;
 
-/** A browser's `PushSubscription.toJSON()`, with a name for the device. Sent again, it replaces what it was. */
+/** A browser's `PushSubscription.toJSON()` and a name for the device. Sending it again updates the destination. */
 export const NewDestination = z
   .strictObject({
     kind: z.literal("browser"),
@@ -39,12 +39,15 @@ export const DestinationList = z
   .object({ ok: z.literal(true), destinations: z.array(Destination) })
   .openapi("DestinationList");
 
-/** How a test message went, at once and without retries. */
+/** Result of a test message, sent at once and without retries. */
 export const TestAnswer = z
   .object({ ok: z.literal(true), delivered: z.boolean(), detail: z.string() })
   .openapi("TestAnswer");
 
-/** `waiting` for its first or next attempt, `delivered`, `dead` after the last one, `cancelled` with its destination. */
+/**
+ * `waiting` for its first or next attempt, `delivered`, `dead` after the last attempt, `cancelled` with its
+ * destination.
+ */
 export const deliveryStates = ["waiting", "delivered", "dead", "cancelled"] as const;
 
 /** One notification of one event to one destination. */
@@ -79,7 +82,7 @@ export const DeliveryList = z
   })
   .openapi("DeliveryList");
 
-/** An entry of the bell: an event that asked to notify the signed-in account. */
+/** An entry of the inbox: an event that notified the signed-in account. */
 export const Notification = z
   .object({
     id: z.string(),
@@ -90,7 +93,7 @@ export const Notification = z
   .openapi("Notification");
 export type Notification = z.infer<typeof Notification>;
 
-/** How many notifications an account has not read. */
+/** Number of unread notifications. */
 const Unread = z.int().openapi({
   description: `Unread among the newest ${limits.unreadCount.toLocaleString("en")} notifications.`,
 });

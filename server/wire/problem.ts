@@ -1,7 +1,10 @@
 import { z } from "@hono/zod-openapi";
 import type { Problem as ProblemFields } from "../problems.ts";
 
-/** The schema of a problem. It is apart from `problems.ts` because the storage's threads need problems, and are smaller without schemas. */
+/**
+ * The schema of a problem. Separate from `problems.ts`, which the storage's threads load: without schemas, they need
+ * less memory.
+ */
 export const Problem = z
   .object({
     ok: z.literal(false),

@@ -5,7 +5,7 @@ import { text } from "../validation/text.ts";
 const projectName = text({ max: limits.projectNameCharacters, filled: true });
 
 export const NewProject = z.strictObject({ name: projectName }).openapi("NewProject");
-/** Days that events are kept. */
+/** How many days events are kept. */
 const retentionDays = z
   .int("must be a whole number of days")
   .min(1, "must be at least 1")

@@ -7,7 +7,10 @@ import { faultInText, text } from "../validation/text.ts";
 
 export type UserProperties = Record<string, string | number | boolean | null>;
 
-/** What is wrong with a user's id, as a sentence's second half, or null. It may be blank, as on events; those without a user have an empty one. */
+/**
+ * What is wrong with a user ID, as the second half of a sentence, or null. It may be blank but not empty, because
+ * events without a user have an empty one.
+ */
 export function faultInUserId(userId: string): string | null {
   return userId === "" ? "must not be empty" : faultInText(userId, eventTexts.userId);
 }
@@ -15,7 +18,7 @@ export function faultInUserId(userId: string): string | null {
 const propertyName = { max: limits.tagKeyCharacters, filled: true };
 const propertyText = { max: limits.tagValueCharacters, lines: true };
 
-/** A flat JSON object. What was sent is kept as it is, a member called `__proto__` too, which a record would lose. */
+/** A flat JSON object, kept exactly as sent. A record schema would lose a member named `__proto__`. */
 export const UserProperties = z
   .custom<UserProperties>(
     (value) => typeof value === "object" && value !== null && !Array.isArray(value),
@@ -50,7 +53,7 @@ export const UserProperties = z
 
 function faultInValue(value: unknown): string | null {
   if (value === null || typeof value === "boolean") return null;
-  // JSON.parse reads 1e999 as infinity, which no JSON can say again.
+  // JSON.parse reads 1e999 as Infinity, which JSON can't express.
   if (typeof value === "number") return Number.isFinite(value) ? null : "must be a number of at most 1.8e308";
   return typeof value === "string"
     ? faultInText(value, propertyText)

@@ -1,5 +1,5 @@
 import type { Event } from "../../event/event.ts";
-import { beginning, beginningsOf, partsOfTag, textOf, token } from "../../event/tokens.ts";
+import { partsOfTag, prefixesOf, textOf, token, tokenPrefix } from "../../event/tokens.ts";
 import { jsonOf } from "../event-row.ts";
 import type { KnownTexts, UserQuery } from "../store.ts";
 import { texts } from "./arrays.ts";
@@ -16,7 +16,7 @@ const usersAtATime = 500;
 export function createKnownTexts(ask: Query) {
   /** The users of some tokens, with the number of their events. Of a token that holds a hash, the id is read from an event. */
   async function usersOf(projectId: number, words: string[]): Promise<{ userId: string; events: number }[]> {
-    const ids = words.map((word) => textOf(word.slice(beginning.user(projectId, "").length)));
+    const ids = words.map((word) => textOf(word.slice(tokenPrefix.user(projectId, "").length)));
     const rows = await ask<Row & { events: number }>(
       `SELECT events, created_at AS ms, id, body FROM count_tokens($1, $2)`,
       [texts(words), ids.map((id) => id === null)],
@@ -31,10 +31,10 @@ export function createKnownTexts(ask: Query) {
     /** Users whose id begins so, with the number of their events, in the order of tokens. */
     async users({ projectId, prefix, after }: UserQuery, limit: number) {
       const found: { userId: string; events: number }[] = [];
-      const ofUsers = beginning.user(projectId, "");
+      const ofUsers = tokenPrefix.user(projectId, "");
       const from = after === undefined ? {} : { from: behind(token.user(projectId, after)) };
       const look = Math.min(limit, usersAtATime);
-      for (const part of beginningsOf(prefix)) {
+      for (const part of prefixesOf(prefix)) {
         for await (const words of pagesOfTokens(ask, ofUsers + part, { ...from, limit: look })) {
           const users = await usersOf(projectId, words);
           found.push(...users.filter(({ userId }) => userId.startsWith(prefix)));
@@ -53,8 +53,8 @@ export function createKnownTexts(ask: Query) {
     ): Promise<string[]> {
       const start =
         sought.kind === "value"
-          ? beginning.value(projectId, sought.key, prefix)
-          : beginning[sought.kind](projectId, prefix);
+          ? tokenPrefix.value(projectId, sought.key, prefix)
+          : tokenPrefix[sought.kind](projectId, prefix);
       const head = `${projectId}t`.length;
       // Of a key, one value is enough: "_{" comes right after all that begin with its "_z".
       const after = sought.kind === "key" ? (word: string) => `${partsOfTag(word)[0]}_{` : undefined;

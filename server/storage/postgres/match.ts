@@ -36,7 +36,7 @@ function written(condition: Condition): string {
     case "all":
     case "any":
       return joined(condition.of.map(written), condition.kind === "all" ? "&" : "|");
-    case "but":
+    case "andNot":
       return `(${written(condition.of)} & !${written(condition.not)})`;
   }
 }

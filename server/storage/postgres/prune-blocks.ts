@@ -254,7 +254,7 @@ export function tokensOf(condition: Condition): Set<string> {
     case "all":
     case "any":
       return new Set(condition.of.flatMap((part) => [...tokensOf(part)]));
-    case "but":
+    case "andNot":
       return new Set([...tokensOf(condition.of), ...tokensOf(condition.not)]);
   }
 }
@@ -275,7 +275,7 @@ function unknownNeeded(
       }
       return null;
     }
-    case "but":
+    case "andNot":
       return unknownNeeded(condition.of, digests, block);
     default:
       return null;

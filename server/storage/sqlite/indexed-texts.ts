@@ -1,6 +1,6 @@
 import type { Database } from "bun:sqlite";
 import type { Event } from "../../event/event.ts";
-import { beginning, beginningsOf, type Term, textOf, token } from "../../event/tokens.ts";
+import { prefixesOf, type Term, textOf, token, tokenPrefix } from "../../event/tokens.ts";
 import { valueIn } from "../counter-ranges.ts";
 import { eventJson } from "../event-row.ts";
 import type { Split } from "../store.ts";
@@ -49,9 +49,9 @@ export function createIndexedTexts(database: Database, vocabulary: Vocabulary) {
 
     /** The users whose id begins with a text; those after one of them, in the order of tokens. */
     *users(project: number, start: string, after?: string): Generator<Term> {
-      const prefix = beginning.user(project, "");
+      const prefix = tokenPrefix.user(project, "");
       const from = after === undefined ? undefined : behind(token.user(project, after));
-      for (const part of beginningsOf(start)) {
+      for (const part of prefixesOf(start)) {
         for (const word of vocabulary.termsFrom(prefix + part, undefined, from)) {
           const text = textOfToken(word, prefix, ({ userId }) => userId);
           if (text?.startsWith(start)) yield { token: word, text };

@@ -1,5 +1,5 @@
 import type { EventFilter } from "../../event/filter.ts";
-import { type Condition, conditionOf, matchOf as findMatch, matchAll, one } from "../../event/match.ts";
+import { anyToken, type Condition, conditionOf, matchOf as findMatch, matchAll } from "../../event/match.ts";
 import { isWhole, token } from "../../event/tokens.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 
@@ -36,7 +36,7 @@ export function matchOf(projectId: number, filter: EventFilter, vocabulary: Voca
       }
       words.push(term);
     }
-    return { ...one(projectId, words), isExact: isWhole(word) };
+    return { ...anyToken(projectId, words), isExact: isWhole(word) };
   });
   return { query: conditionOf(projectId, match), isExact: match.isExact };
 }
@@ -47,7 +47,7 @@ export function matchOf(projectId: number, filter: EventFilter, vocabulary: Voca
  * beyond it.
  */
 export function textOf(condition: Condition, { milestones }: { milestones: boolean }): string {
-  const leaf = (terms: string[]) => joined(milestones ? [...terms, quoted(token.milestone)] : terms, "OR");
+  const leaf = (terms: string[]) => joined(milestones ? [...terms, quoted(token.sentinel)] : terms, "OR");
   switch (condition.kind) {
     case "tokens":
       return leaf(condition.tokens.map(quoted));
@@ -58,7 +58,7 @@ export function textOf(condition: Condition, { milestones }: { milestones: boole
       const parts = condition.of.map((part) => textOf(part, { milestones }));
       return joined(parts, condition.kind === "all" ? "AND" : "OR");
     }
-    case "but":
+    case "andNot":
       return `(${textOf(condition.of, { milestones })} NOT ${textOf(condition.not, { milestones: false })})`;
   }
 }

@@ -107,7 +107,7 @@ export function createPruneBlocks(database: Database, blocks: Blocks) {
     rare: Map<string, Ahead>,
     range: MsRange,
   ): Entry[] | null {
-    for (const part of query.kind === "all" ? query.of : [query.kind === "but" ? query.of : query]) {
+    for (const part of query.kind === "all" ? query.of : [query.kind === "andNot" ? query.of : query]) {
       if (part.kind === "all") return fewIn(block, part, order, rare, range);
       if (part.kind !== "tokens" || part.tokens.length > unknownMax) continue;
       if (blocks.withAny(block, part.tokens).bits !== null) continue;

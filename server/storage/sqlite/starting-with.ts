@@ -1,4 +1,4 @@
-import { beginning, partsOfTag, textOf } from "../../event/tokens.ts";
+import { partsOfTag, textOf, tokenPrefix } from "../../event/tokens.ts";
 import type { KnownTexts } from "../store.ts";
 import { behind, type Vocabulary } from "./vocabulary.ts";
 
@@ -15,8 +15,8 @@ export function startingWith(
 ): string[] {
   const start =
     texts.kind === "value"
-      ? beginning.value(projectId, texts.key, prefix)
-      : beginning[texts.kind](projectId, prefix);
+      ? tokenPrefix.value(projectId, texts.key, prefix)
+      : tokenPrefix[texts.kind](projectId, prefix);
   const head = `${projectId}t`.length;
   // Of a key, one value is enough: "_{" comes right after all that begin with its "_z".
   const afterKey = (term: string) => (vocabulary.isOnAny(term) ? `${partsOfTag(term)[0]}_{` : behind(term));

@@ -52,7 +52,7 @@ export function createBlockWriter(database: Database) {
   const addChanged = database.prepare("UPDATE blocks SET changed = changed + 1 WHERE from_ms = ?1");
   const insertMilestone = database.prepare(
     `INSERT INTO events_index (rowid, tokens)
-     SELECT ?1, '${token.milestone}' WHERE NOT EXISTS (SELECT 1 FROM events_index_docsize WHERE id = ?1)`,
+     SELECT ?1, '${token.sentinel}' WHERE NOT EXISTS (SELECT 1 FROM events_index_docsize WHERE id = ?1)`,
   );
   const selectChanged = database.prepare<{ fromMs: number }, [number]>(
     "SELECT from_ms AS fromMs FROM blocks WHERE changed > 0 AND from_ms >= ?1 ORDER BY from_ms LIMIT 1",
