@@ -17,19 +17,19 @@ export async function copyEvents(
   target: Target,
   onEvents: (events: number) => void,
 ): Promise<void> {
-  let underWay: { stored: Promise<void>; events: number } | null = null;
-  const settle = async () => {
-    if (!underWay) return;
-    await underWay.stored;
-    onEvents(underWay.events);
+  let inProgress: { stored: Promise<void>; events: number } | null = null;
+  const finishPrevious = async () => {
+    if (!inProgress) return;
+    await inProgress.stored;
+    onEvents(inProgress.events);
   };
   for (const batch of batchesOf(source.arrivedAfter(await target.resume()))) {
     // It is made ready while the one before is being stored.
     const { stored } = await target.append(batch.map(accepted));
-    await settle();
-    underWay = { stored, events: batch.length };
+    await finishPrevious();
+    inProgress = { stored, events: batch.length };
   }
-  await settle();
+  await finishPrevious();
 }
 
 function* batchesOf(events: Iterable<StoredEvent>): Generator<StoredEvent[]> {

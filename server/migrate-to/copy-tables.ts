@@ -23,8 +23,8 @@ export async function copyTables(
   for (const table of tables) {
     const columns = copiedColumns(table, source).map(({ name }) => name);
     const batch = new Batch((rows) => target.put(table, columns, rows));
-    const counted = counting(source.rowsOf(table, columns), onRows);
-    for await (const difference of differencesOf(table, source, target, counted)) {
+    const reported = reportRows(source.rowsOf(table, columns), onRows);
+    for await (const difference of differencesOf(table, source, target, reported)) {
       if (difference.kind !== "extra") await batch.add(difference.here);
     }
     await batch.flush();
@@ -49,7 +49,7 @@ function copiedColumns(table: Table, source: Source) {
   return source.columnsOf(table).filter(({ name }) => !table.fromEvents?.includes(name));
 }
 
-function* counting(rows: Iterable<TableRow>, onRows: (rows: number) => void): Generator<TableRow> {
+function* reportRows(rows: Iterable<TableRow>, onRows: (rows: number) => void): Generator<TableRow> {
   for (const row of rows) {
     yield row;
     onRows(1);

@@ -10,21 +10,21 @@ const pageBytes = 1_048_576;
  * @param query - up to `FROM`; its column `page_bytes` is how large a row is
  */
 export async function* pagesOf<Row extends object>(
-  ask: Query,
+  runQuery: Query,
   query: string,
   condition: string,
   key: readonly string[],
   keyOf: (row: Row) => unknown[],
 ): AsyncGenerator<Row[]> {
   const order = key.join(", ");
-  const places = key.map((_, index) => `$${index + 1}`).join(", ");
+  const placeholders = key.map((_, index) => `$${index + 1}`).join(", ");
   const read = (after: unknown[] | null): Promise<Row[]> => {
     // The first column once more, as partitions are chosen by it.
-    const behind = after ? `AND ${key[0]} >= $1 AND (${order}) > (${places})` : "";
-    const rows = ask<Row>(
+    const afterCondition = after ? `AND ${key[0]} >= $1 AND (${order}) > (${placeholders})` : "";
+    const rows = runQuery<Row>(
       `SELECT * FROM (
          SELECT *, sum(page_bytes) OVER (ORDER BY ${order}) AS page_sum, row_number() OVER (ORDER BY ${order}) AS page_number
-         FROM (${query} WHERE ${condition} ${behind} ORDER BY ${order} LIMIT ${pageRows}) AS rows) AS measured
+         FROM (${query} WHERE ${condition} ${afterCondition} ORDER BY ${order} LIMIT ${pageRows}) AS rows) AS measured
        WHERE page_sum <= ${pageBytes} OR page_number = 1 ORDER BY page_number`,
       after ?? [],
     );

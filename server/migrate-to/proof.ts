@@ -5,7 +5,7 @@ import type { Target } from "./target.ts";
 /** Differences that are named of each table and project. */
 const namedMax = 5;
 /** Source events that are read before the target's have their turn. */
-const turnEvents = 500;
+const eventsPerTurn = 500;
 
 /** How many there are, and a sum over all that they hold. */
 type Sum = { rows: number; checksum: string };
@@ -70,7 +70,7 @@ async function proveTables(
       what: table.name.replaceAll("_", " "),
       projectId: null,
       ...sums,
-      named: agrees(sums) ? [] : await some(differences(source.rowsOf(table), target.rowsOf(table, columns))),
+      named: agrees(sums) ? [] : await describe(differences(source.rowsOf(table), target.rowsOf(table, columns))),
     });
   }
   return compared;
@@ -101,7 +101,7 @@ async function proveEvents(
       ...sums,
       named: agrees(sums)
         ? []
-        : await some(differences(source.eventsOf(projectId), target.eventsOf(projectId))),
+        : await describe(differences(source.eventsOf(projectId), target.eventsOf(projectId))),
     });
   }
   return compared;
@@ -109,7 +109,7 @@ async function proveEvents(
 
 async function sumsByProject(source: Source): Promise<Map<number, Checksum>> {
   const sums = new Map<number, Checksum>();
-  let untilTurn = turnEvents;
+  let untilTurn = eventsPerTurn;
   for (const event of source.events()) {
     let sum = sums.get(event.projectId);
     if (!sum) {
@@ -118,7 +118,7 @@ async function sumsByProject(source: Source): Promise<Map<number, Checksum>> {
     }
     sum.add(event);
     if (--untilTurn === 0) {
-      untilTurn = turnEvents;
+      untilTurn = eventsPerTurn;
       await new Promise(setImmediate);
     }
   }
@@ -135,17 +135,17 @@ async function sumOf(pages: AsyncIterable<Entry[]>, onRead: (entries: number) =>
 }
 
 /** Names the first differences: by their keys alone, as rows hold secrets. */
-async function some(all: AsyncIterable<Difference<Entry, Entry>>): Promise<string[]> {
+async function describe(all: AsyncIterable<Difference<Entry, Entry>>): Promise<string[]> {
   const named: string[] = [];
   for await (const difference of all) {
     if (named.length === namedMax) return [...named, "and more"];
     const { key } = difference.kind === "extra" ? difference.there : difference.here;
-    named.push(`${key.map((part) => JSON.stringify(part)).join(" ")} ${said[difference.kind]}`);
+    named.push(`${key.map((part) => JSON.stringify(part)).join(" ")} ${descriptions[difference.kind]}`);
   }
   return named;
 }
 
-const said = {
+const descriptions = {
   missing: "is missing in PostgreSQL",
   other: "differs in PostgreSQL",
   extra: "is only in PostgreSQL",

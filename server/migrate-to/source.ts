@@ -104,8 +104,8 @@ export class Source {
   }
 
   /** All events behind a moment, in the order of arrival. */
-  *arrivedAfter(moment: ArrivalStamp | null): Generator<StoredEvent> {
-    const after = moment ? rowKeyOf(moment) : -1n;
+  *arrivedAfter(stamp: ArrivalStamp | null): Generator<StoredEvent> {
+    const after = stamp ? rowKeyOf(stamp) : -1n;
     // What came undated arrived at its position; what came dated says so in its own column.
     const undated = this.#events(
       `position >> 21 AS arrivalMs, position & 2097151 AS sequence`,
@@ -171,7 +171,7 @@ function openAlone(file: string, dataDirectory: string): Database {
       // The lock is taken by the first statement that reads.
       database.query("SELECT count(*) FROM settings").get();
       // A server that was killed has left counts that are to be added up: nothing else is written here.
-      database.transaction(createCounterWriter(database).settle)();
+      database.transaction(createCounterWriter(database).flush)();
       database.run("PRAGMA query_only = ON");
       return database;
     } catch (error) {

@@ -28,15 +28,15 @@ export class Target {
 
   private constructor(pool: Pool) {
     this.#pool = pool;
-    this.#partitions = new Partitions(this.#ask);
+    this.#partitions = new Partitions(this.#runQuery);
     // One batch after another, and none after one that failed: what is there is all up to the last arrival.
-    const askInOrder: Query = (sql, parameters) => {
-      const rows = this.#appended.then(() => this.#ask(sql, parameters));
+    const runInOrder: Query = (sql, parameters) => {
+      const rows = this.#appended.then(() => this.#runQuery(sql, parameters));
       this.#appended = rows;
       rows.catch(() => {});
       return rows as never;
     };
-    this.#append = createAppend(askInOrder, crypto.randomUUID(), this.#partitions, new NewTexts());
+    this.#append = createAppend(runInOrder, crypto.randomUUID(), this.#partitions, new NewTexts());
   }
 
   /** Brings the database to this program's version. Throws where it can't be reached, or is none to work on. */
@@ -53,16 +53,16 @@ export class Target {
     }
   }
 
-  readonly #ask: Query = async <Row extends QueryResultRow>(
+  readonly #runQuery: Query = async <Row extends QueryResultRow>(
     sql: string,
     parameters: readonly unknown[] = [],
   ) => {
-    const asked: QueryConfig & { query_timeout: number } = {
+    const config: QueryConfig & { query_timeout: number } = {
       text: sql,
       values: parameters as unknown[],
       query_timeout: statementMs,
     };
-    return (await this.#pool.query<Row>(asked)).rows;
+    return (await this.#pool.query<Row>(config)).rows;
   };
 
   /** It is marked as one that is being moved to, or was, and that nobody works on yet. */
@@ -72,14 +72,14 @@ export class Target {
 
   /** Marks the database as one that is being moved to. Throws where it holds something else. */
   async begin(): Promise<void> {
-    const known = await this.#ask("UPDATE settings SET value = $2 WHERE name = $1 RETURNING name", [
+    const known = await this.#runQuery("UPDATE settings SET value = $2 WHERE name = $1 RETURNING name", [
       movingSetting,
       moving.underWay,
     ]);
     if (known.length > 0) return;
     // What a server makes of itself at its first start, in the settings, is no loss.
     const holders = [...tables.map(({ name }) => name).filter((name) => name !== "settings"), "events"];
-    const begun = await this.#ask(
+    const begun = await this.#runQuery(
       `INSERT INTO settings (name, value)
        SELECT $1, $2 WHERE NOT (${holders.map((name) => `EXISTS (SELECT FROM ${name})`).join(" OR ")})
        RETURNING name`,
@@ -94,17 +94,17 @@ export class Target {
 
   /** All is there, and agrees: a server may take it over. */
   async finish(): Promise<void> {
-    await this.#ask("UPDATE settings SET value = $2 WHERE name = $1", [movingSetting, moving.done]);
+    await this.#runQuery("UPDATE settings SET value = $2 WHERE name = $1", [movingSetting, moving.done]);
   }
 
   async setting(name: string): Promise<string | null> {
-    const [row] = await this.#ask<{ value: string }>("SELECT value FROM settings WHERE name = $1", [name]);
+    const [row] = await this.#runQuery<{ value: string }>("SELECT value FROM settings WHERE name = $1", [name]);
     return row?.value ?? null;
   }
 
   /** There are accounts, and none of these is among them. */
   async hasOtherAccounts(ids: readonly string[]): Promise<boolean> {
-    const [row] = await this.#ask<{ isOther: boolean }>(
+    const [row] = await this.#runQuery<{ isOther: boolean }>(
       `SELECT EXISTS (SELECT FROM accounts) AND NOT EXISTS (SELECT FROM accounts WHERE id = ANY ($1::text[])) AS "isOther"`,
       [ids],
     );
@@ -125,7 +125,7 @@ export class Target {
       .map(({ name }) => `coalesce(octet_length(${name}), 0)`);
     const isOwn = table.name === "settings" ? `name <> '${movingSetting}'` : "true";
     const pages = pagesOf<Record<string, Value>>(
-      this.#ask,
+      this.#runQuery,
       `SELECT ${selected.join(", ")}, ${bytes.join(" + ") || "0"} AS page_bytes FROM ${table.name}`,
       isOwn,
       table.key,
@@ -137,7 +137,7 @@ export class Target {
   /** A project's events in the order of `createdAt`, then id, in pages. */
   async *eventsOf(projectId: number): AsyncGenerator<StoredEvent[]> {
     const pages = pagesOf<EventRow & { notified: boolean }>(
-      this.#ask,
+      this.#runQuery,
       `SELECT project_id AS "projectId", id, created_at, created_at AS ms, body, arrival >> 20 AS "arrivalMs",
          (arrival & 1048575)::integer AS sequence, notified, octet_length(body) AS page_bytes
        FROM events`,
@@ -153,7 +153,7 @@ export class Target {
     const values = columns
       .filter((name) => !table.key.includes(name))
       .map((name) => `${name} = excluded.${name}`);
-    await this.#ask(
+    await this.#runQuery(
       `INSERT INTO ${table.name} (${columns.join(", ")})
        SELECT ${columns.join(", ")} FROM json_populate_recordset(NULL::${table.name}, $1::json)
        ON CONFLICT (${table.key.join(", ")}) DO UPDATE SET ${values.join(", ")}`,
@@ -163,7 +163,7 @@ export class Target {
 
   async remove(table: Table, rows: readonly TableRow[]): Promise<void> {
     const key = table.key.join(", ");
-    await this.#ask(
+    await this.#runQuery(
       `DELETE FROM ${table.name} WHERE (${key}) IN (SELECT ${key} FROM json_populate_recordset(NULL::${table.name}, $1::json))`,
       [recordset(table, rows)],
     );
@@ -171,14 +171,14 @@ export class Target {
 
   /** Ids that the table hands out go on behind this one. */
   async numberFrom({ name }: Table, last: number): Promise<void> {
-    await this.#ask(
+    await this.#runQuery(
       "SELECT setval(pg_get_serial_sequence($1, 'id'), greatest($2::bigint, 1), $2::bigint > 0)",
       [name, last],
     );
   }
 
   async countEvents(): Promise<number> {
-    const [row] = await this.#ask<{ events: number }>(
+    const [row] = await this.#runQuery<{ events: number }>(
       "SELECT coalesce(sum(events), 0) AS events FROM channel_counters",
     );
     return row!.events;
@@ -186,16 +186,16 @@ export class Target {
 
   /** Of these projects there are events. */
   async projectsOfEvents(): Promise<number[]> {
-    const rows = await this.#ask<{ id: number }>("SELECT DISTINCT project_id AS id FROM channel_counters");
+    const rows = await this.#runQuery<{ id: number }>("SELECT DISTINCT project_id AS id FROM channel_counters");
     return rows.map(({ id }) => id);
   }
 
   /** Makes ready to append behind the last arrival that is there, and gives it. */
   async resume(): Promise<ArrivalStamp | null> {
     // Should a batch of a process that was killed be under way still, it is waited for.
-    await this.#ask("SELECT lock_events()");
+    await this.#runQuery("SELECT lock_events()");
     // One that failed has moved the sequence, and stored nothing.
-    const [row] = await this.#ask<{ ms: number | null; sequence: number | null }>(
+    const [row] = await this.#runQuery<{ ms: number | null; sequence: number | null }>(
       `SELECT last >> 20 AS ms, (last & 1048575)::integer AS sequence, setval('last_arrival', coalesce(last, 0), last IS NOT NULL)
        FROM (SELECT max(arrival) AS last FROM events) AS arrivals`,
     );
@@ -209,7 +209,7 @@ export class Target {
   async append(events: readonly AcceptedEvent[]): Promise<{ stored: Promise<void> }> {
     const missing = events.filter(({ createdAtMs }) => !this.#partitions.holds(createdAtMs));
     if (missing.length > 0) await this.#partitions.make(missing.map(({ createdAtMs }) => createdAtMs));
-    const units = events.map((event) => ({ events: [event], tied: null }));
+    const units = events.map((event) => ({ events: [event], companion: null }));
     const stored = this.#append(units).then(({ commit }) => {
       if (commit.shift > 0 || commit.created.length < events.length) {
         throw new Error("Another process stores events in that database");
@@ -221,7 +221,7 @@ export class Target {
 
   /** Removes events with all that belongs to them. */
   async removeEvents(projectId: number, events: readonly Entry[]): Promise<void> {
-    await this.#ask("SELECT remove_events($1, $2, $3, NULL)", [
+    await this.#runQuery("SELECT remove_events($1, $2, $3, NULL)", [
       projectId,
       bigints(events.map(({ key }) => key[0] as number)),
       uuids(events.map(({ key }) => key[1] as string)),
@@ -238,7 +238,7 @@ export class Target {
       "channel_counters",
       "vocabulary",
     ];
-    await this.#ask(`ANALYZE ${all.join(", ")}`);
+    await this.#runQuery(`ANALYZE ${all.join(", ")}`);
   }
 
   async close(): Promise<void> {

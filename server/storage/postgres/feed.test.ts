@@ -165,7 +165,7 @@ test("of its own commit a node tells once, also where it was read in part before
   const told: string[] = [];
   let reached: ArrivalStamp = { ms: 0, sequence: 0 };
   const feed = new Feed({
-    ask: createQuery(pool, 5_000),
+    runQuery: createQuery(pool, 5_000),
     connect: () => new pg.Client(connectionSettings(address)),
     node: "alone",
     durableArrival: () => nodes[0]!.store.events.lastArrival(),

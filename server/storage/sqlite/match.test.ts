@@ -48,14 +48,14 @@ afterAll(() => {
 });
 
 /** Hours since the first event of what is found first from the middle of the ten days on. */
-function nextAfterMiddle(q: string, milestones: boolean, order: "ASC" | "DESC"): number {
+function nextAfterMiddle(q: string, sentinels: boolean, order: "ASC" | "DESC"): number {
   const { query } = matchOf(1, { search: parseSearch(q)! }, vocabulary);
   const row = database
     .query<{ ms: number }, [string, bigint]>(
       `SELECT rowid >> 21 AS ms FROM events_index WHERE events_index MATCH ?1
          AND rowid ${order === "ASC" ? ">" : "<"} ?2 ORDER BY rowid ${order} LIMIT 1`,
     )
-    .get(textOf(query, { milestones }), rowKeyAt(day + 5 * dayMs + 3_600_000 * 12));
+    .get(textOf(query, { sentinels }), rowKeyAt(day + 5 * dayMs + 3_600_000 * 12));
   return Math.floor((row!.ms - day) / 3_600_000);
 }
 
@@ -87,7 +87,7 @@ test("however many prefixes a search has, few words stand for them", () => {
   const wordsFor = (count: number) => {
     const prefixes = Array.from({ length: count }, (_, n) => `w${n}*`);
     const { query } = matchOf(1, { search: parseSearch(prefixes.join(" "))! }, plenty);
-    return textOf(query, { milestones: false }).split(" OR ").length;
+    return textOf(query, { sentinels: false }).split(" OR ").length;
   };
   expect(wordsFor(2)).toBeGreaterThan(1_700);
   expect(wordsFor(100)).toBeLessThan(5_000);
