@@ -9,8 +9,8 @@ const batchEvents = 1_000;
 const batchCharacters = 2 * 1_048_576;
 
 /**
- * Stores the source's events in the target, in the order of arrival, from the last that is there on; `onEvents` is told how many
- * were stored.
+ * Stores the source's events in the target, in the order of arrival, from the last that is there on; `onEvents` is told
+ * how many were stored.
  */
 export async function copyEvents(
   source: Source,

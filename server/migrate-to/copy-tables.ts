@@ -6,13 +6,17 @@ import type { Target } from "./target.ts";
 const batchRows = 1_000;
 const batchCharacters = 1_048_576;
 
-/** Makes the control tables of the target say what those of the source say; `onRows` is told how many rows were looked at. */
+/**
+ * Makes the control tables of the target say what those of the source say; `onRows` is told how many rows were looked
+ * at.
+ */
 export async function copyTables(
   source: Source,
   target: Target,
   onRows: (rows: number) => void,
 ): Promise<void> {
-  // What is gone from the source goes first, and last what was referred to: its names and addresses may be another's now.
+  // What is gone from the source goes first, and last what was referred to: its names and addresses may be another's
+  // now.
   for (const table of tables.toReversed()) {
     const batch = new Batch((rows) => target.remove(table, rows));
     for await (const difference of differencesOf(table, source, target)) {

@@ -23,8 +23,8 @@ export type MoveWatch = {
 };
 
 /**
- * Moves a data directory into a PostgreSQL database, and gives what both hold. What an earlier call moved is not moved again. The
- * directory stays as it is.
+ * Moves a data directory into a PostgreSQL database, and gives what both hold. What an earlier call moved is not moved
+ * again. The directory stays as it is.
  *
  * Throws `MoveRefused` where the two are not what may be moved.
  */
@@ -68,7 +68,10 @@ async function moveAll(source: Source, target: Target, watch: MoveWatch): Promis
   return compared;
 }
 
-/** Refuses a database to which another installation is being moved: its secret is its own and stays, and so do its accounts. */
+/**
+ * Refuses a database to which another installation is being moved: its secret is its own and stays, and so do its
+ * accounts.
+ */
 async function refuseOther(source: Source, target: Target): Promise<void> {
   if (!(await target.isBegun())) return;
   const [here, there] = [source.setting("authSecret"), await target.setting("authSecret")];

@@ -25,8 +25,9 @@ export function agrees({ here, there }: Pick<Compared, "here" | "there">): boole
 }
 
 /**
- * The first 16 bytes of each entry's SHA-256, as a number, added up modulo 2^128: the same in whatever order they come. Of an event the hash
- * is over its JSON as the API shows it, its arrival, and whether it was notified; of a row over its values.
+ * The first 16 bytes of each entry's SHA-256, as a number, added up modulo 2^128: the same in whatever order they come.
+ * Of an event the hash is over its JSON as the API shows it, its arrival, and whether it was notified; of a row over
+ * its values.
  */
 class Checksum {
   #rows = 0;

@@ -18,15 +18,18 @@ type Column = { name: string; isText: boolean };
 const eventColumns = "project_id AS projectId, lower(hex(id)) AS id, position >> 21 AS ms, body";
 
 /**
- * The data directory that is moved. It is held alone, so that no server takes events for it meanwhile that would be missing, and is only
- * read.
+ * The data directory that is moved. It is held alone, so that no server takes events for it meanwhile that would be
+ * missing, and is only read.
  */
 export class Source {
   readonly #database: Database;
   readonly #columns = new Map<string, Column[]>();
   readonly #isNotified;
 
-  /** Brings the directory to this program's version. Throws where it holds nothing, is newer than the program, or is in use. */
+  /**
+   * Brings the directory to this program's version. Throws where it holds nothing, is newer than the program, or is in
+   * use.
+   */
   constructor(dataDirectory: string) {
     const file = databaseFile(dataDirectory);
     if (!existsSync(file)) {

@@ -203,8 +203,8 @@ export class Target {
   }
 
   /**
-   * Stores events that arrived after all that are there, and resolves once they are. The next ones may be given before: they are made
-   * ready meanwhile.
+   * Stores events that arrived after all that are there, and resolves once they are. The next ones may be given before:
+   * they are made ready meanwhile.
    */
   async append(events: readonly AcceptedEvent[]): Promise<{ stored: Promise<void> }> {
     const missing = events.filter(({ createdAtMs }) => !this.#partitions.holds(createdAtMs));

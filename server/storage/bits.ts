@@ -1,6 +1,7 @@
 /**
- * A set of ordinals with one bit for each. It is immutable, because caches share it. In the database a set is either this bitmap or, if that
- * is shorter, the gaps between its ordinals. The length tells which: only a bitmap has the full length.
+ * A set of ordinals with one bit for each. It is immutable, because caches share it. In the database a set is either
+ * this bitmap or, if that is shorter, the gaps between its ordinals. The length tells which: only a bitmap has the full
+ * length.
  */
 export type Bits = Uint32Array<ArrayBuffer>;
 

@@ -41,8 +41,8 @@ export class BlockCount<Of extends Block = Block> {
   }
 
   /**
-   * Counts all matches, and those of each term; an event has one term at most. Returns the indexes of the terms that the block does not know
-   * and that must be looked up elsewhere.
+   * Counts all matches, and those of each term; an event has one term at most. Returns the indexes of the terms that
+   * the block does not know and that must be looked up elsewhere.
    */
   split(terms: readonly Term[], histogram: Histogram, add: Add): number[] {
     let remaining = this.count(add);

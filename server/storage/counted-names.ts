@@ -8,8 +8,8 @@ const hoursMax = 1_000;
 const hourMs = 3_600_000;
 
 /**
- * Chooses the names with a counter of their own: the first `limits.countedNames` of each channel and hour. Names that contain a number, such
- * as "Order 1234 paid", would otherwise make a counter for each event.
+ * Chooses the names with a counter of their own: the first `limits.countedNames` of each channel and hour. Names that
+ * contain a number, such as "Order 1234 paid", would otherwise make a counter for each event.
  */
 export class CountedNames {
   readonly #hours = new Map<string, Set<string>>();

@@ -9,7 +9,9 @@ type Count = {
   lastMs: number;
 };
 
-/** Counts events by project, channel, name and hour, so that a commit runs a statement for each sum, not for each event. */
+/**
+ * Counts events by project, channel, name and hour, so that a commit runs a statement for each sum, not for each event.
+ */
 export class CounterDeltas {
   readonly #byHour = new Map<string, Count>();
 

@@ -3,9 +3,9 @@ import { type Bits, fullBits } from "./bits.ts";
 import type { Block, BlockReader } from "./block.ts";
 
 /**
- * What a query matches in a block, as far as the block can tell. A token that the block does not know is on no event or on a few. `ifAbsent` is
- * the match if it is on none; `upper` and `lower` are bounds, whichever events it is on. If every token is known, the three are equal. Null is
- * the empty set.
+ * What a query matches in a block, as far as the block can tell. A token that the block does not know is on no event or
+ * on a few. `ifAbsent` is the match if it is on none; `upper` and `lower` are bounds, whichever events it is on. If
+ * every token is known, the three are equal. Null is the empty set.
  */
 export type Evaluation = {
   ifAbsent: Bits | null;
@@ -106,7 +106,10 @@ const or: Operation = (a, b) => {
   return all;
 };
 
-/** The intersection of a set with another, or with its complement if `flip` is -1. An empty result, the usual one, allocates nothing. */
+/**
+ * The intersection of a set with another, or with its complement if `flip` is -1. An empty result, the usual one,
+ * allocates nothing.
+ */
 function intersect(a: Bits, b: Bits, flip: 0 | -1): Bits | null {
   let index = 0;
   while (index < a.length && (a[index]! & (b[index]! ^ flip)) === 0) index++;

@@ -149,23 +149,27 @@ export type Follower = {
 /** Stores events. */
 export interface EventAppender {
   /**
-   * Stores an event with its channel, counters, index entries and deliveries. Resolves once it is durable: after the commit's fsync, never
-   * before. Events that wait at the same time share a commit.
+   * Stores an event with its channel, counters, index entries and deliveries. Resolves once it is durable: after the
+   * commit's fsync, never before. Events that wait at the same time share a commit.
    *
    * Throws the problems `overloaded`, `storage-full` and `storage-unavailable`.
    */
   append(event: AcceptedEvent): Promise<AppendResult>;
   /**
-   * Stores several events, perhaps in several commits. The results are in the events' order; events of a failed commit have its error as
-   * their result. Throws `overloaded`.
+   * Stores several events, perhaps in several commits. The results are in the events' order; events of a failed commit
+   * have its error as their result. Throws `overloaded`.
    */
   appendAll(events: readonly AcceptedEvent[]): Promise<(AppendResult | Error)[]>;
   /**
-   * Stores events of one project and their companion in one transaction. If every event is rejected, the companion is not recorded. Returns
-   * null and stores nothing if the rejected event to resend is gone, or the key is already in use.
+   * Stores events of one project and their companion in one transaction. If every event is rejected, the companion is
+   * not recorded. Returns null and stores nothing if the rejected event to resend is gone, or the key is already in
+   * use.
    */
   appendWith(events: readonly AcceptedEvent[], companion: AppendCompanion): Promise<AppendResult[] | null>;
-  /** Keeps rejected events and trims them by count and age. Under a flood some are not kept; their senders still get the rejection. */
+  /**
+   * Keeps rejected events and trims them by count and age. Under a flood some are not kept; their senders still get the
+   * rejection.
+   */
   keepRejected(rejected: readonly RejectedEvent[], retention: RejectedRetention): Promise<void>;
 }
 
@@ -174,21 +178,23 @@ export interface EventReader {
   /** Up to `limit` events in the order of `createdAt`, then id. An aborted signal ends a long search. */
   page(query: EventQuery, limit: number, signal?: AbortSignal): Promise<Page>;
   /**
-   * The complete listing in UTF-8, in constant memory, in chunks, some of which can be empty. JSON texts of one chunk are separated by commas;
-   * lines and rows end themselves.
+   * The complete listing in UTF-8, in constant memory, in chunks, some of which can be empty. JSON texts of one chunk
+   * are separated by commas; lines and rows end themselves.
    */
   stream(query: EventQuery): AsyncIterable<Uint8Array<ArrayBuffer>>;
   /** The JSON of one event, or null. */
   find(projectId: number, id: string): Promise<string | null>;
-  /** Up to `limit` events that arrived after a stamp, in the order of arrival; fewer if they are long, none at the end. */
+  /**
+   * Up to `limit` events that arrived after a stamp, in the order of arrival; fewer if they are long, none at the end.
+   */
   arrivedAfter(projectId: number, stamp: ArrivalStamp, limit: number): Promise<ArrivedEvent[]>;
   /** The newest arrival, or null in an empty store. */
   lastArrival(): Promise<ArrivalStamp | null>;
   /** Reports what arrives from now on, until the store is closed. There is one follower. */
   follow(follower: Follower): Promise<void>;
   /**
-   * Up to `limit` different texts with a prefix, in the order of their characters' codes. Fast at any number of events; in return, very long
-   * texts can be missing, and values of a key that has tens of thousands.
+   * Up to `limit` different texts with a prefix, in the order of their characters' codes. Fast at any number of events;
+   * in return, very long texts can be missing, and values of a key that has tens of thousands.
    */
   startingWith(projectId: number, texts: KnownTexts, prefix: string, limit: number): Promise<string[]>;
 }
@@ -208,25 +214,28 @@ export interface EventRemover {
   /** How many events a removal applies to. */
   countRemovable(removal: Removal): Promise<number>;
   /**
-   * Removes up to `limit` events, oldest first, or the one with an id, with their index entries, counters, channel counts and deliveries.
-   * Resolves once that is durable.
+   * Removes up to `limit` events, oldest first, or the one with an id, with their index entries, counters, channel
+   * counts and deliveries. Resolves once that is durable.
    *
    * @param jobId - the job whose `done` counts them, in the same commit
    */
   remove(removal: Removal | OneEvent, limit: number, jobId?: string): Promise<Removed>;
   /**
-   * Removes the expired events that the engine can remove in bulk, and returns how many these were; the others are for `remove`.
+   * Removes the expired events that the engine can remove in bulk, and returns how many these were; the others are for
+   * `remove`.
    *
    * @param onRemoved - given their ids, some at a time
    */
   removeExpired(nowMs: number, pause: Pause, onRemoved: (ids: string[]) => void): Promise<number>;
   /** Removes the row of a channel without events. */
   removeEmptyChannel(projectId: number, name: string): Promise<void>;
-  /** Tells the followers of all nodes about deleted events. It never fails: a node that can't be reached is not told. */
+  /**
+   * Tells the followers of all nodes about deleted events. It never fails: a node that can't be reached is not told.
+   */
   announceDeleted(projectId: number, deleted: DeletedEvents): Promise<void>;
   /**
-   * Deletes all traces of removed events from every file, in small steps: index, free space, logs, and copies made before a migration.
-   * Returns how many copies were deleted.
+   * Deletes all traces of removed events from every file, in small steps: index, free space, logs, and copies made
+   * before a migration. Returns how many copies were deleted.
    *
    * @param userIds - whose events were removed; leftovers of these ids are searched for
    */
@@ -239,7 +248,10 @@ export interface EventMaintenance {
   indexBlocks(pause: Pause, nowMs: number): Promise<void>;
   /** Returns the space of removed events to the disk. */
   shrink(pause: Pause): Promise<void>;
-  /** Resolves if events can be read and stored; throws the engine's error if not, and `storage-damaged` once damage was found. */
+  /**
+   * Resolves if events can be read and stored; throws the engine's error if not, and `storage-damaged` once damage was
+   * found.
+   */
   ping(): Promise<void>;
 }
 
@@ -252,8 +264,8 @@ export interface EventStore
     EventMaintenance {}
 
 /**
- * Claims up to `limit` due deliveries for one process. No other process gets them until `untilMs`, when they are due again. `attempts` counts
- * each claim.
+ * Claims up to `limit` due deliveries for one process. No other process gets them until `untilMs`, when they are due
+ * again. `attempts` counts each claim.
  */
 export type ClaimDeliveries = (
   nowMs: number,

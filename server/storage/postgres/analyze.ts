@@ -5,7 +5,10 @@ const bytesMin = 1_048_576;
 /** Statistics are from a sample, so they take some seconds however large a partition is. */
 const analyzeMs = 120_000;
 
-/** Analyzes partitions that have no statistics yet. Autovacuum would do so a minute later, and until then searches have bad plans. */
+/**
+ * Analyzes partitions that have no statistics yet. Autovacuum would do so a minute later, and until then searches have
+ * bad plans.
+ */
 export function createAnalyze(runQuery: Query) {
   return async function analyze(): Promise<void> {
     const partitions = await runQuery<{ name: string }>(

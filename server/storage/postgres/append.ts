@@ -12,15 +12,18 @@ import type { Query } from "./query.ts";
 import { timedTokens } from "./tokens.ts";
 import type { NewTexts } from "./vocabulary.ts";
 
-/** Time-out of a batch, including its wait for other nodes' batches. After it, nobody knows whether the batch was stored. */
+/**
+ * Time-out of a batch, including its wait for other nodes' batches. After it, nobody knows whether the batch was
+ * stored.
+ */
 const appendMs = 5_000;
 
 /** Events that are stored all or none. */
 export type Unit = { events: readonly AcceptedEvent[]; companion: AppendCompanion | null };
 
 /**
- * A commit: the arrival before it, its own last arrival, and by how much the database shifted its arrivals to put them after those of other
- * nodes.
+ * A commit: the arrival before it, its own last arrival, and by how much the database shifted its arrivals to put them
+ * after those of other nodes.
  */
 export type Commit = {
   before: ArrivalStamp;
@@ -29,7 +32,10 @@ export type Commit = {
   created: { event: AcceptedEvent; notified: boolean }[];
 };
 
-/** The part of a commit's notification that the node writes. The database adds its arrivals and whether anyone was notified. */
+/**
+ * The part of a commit's notification that the node writes. The database adds its arrivals and whether anyone was
+ * notified.
+ */
 export type NoteStart = {
   node: string;
   /** The range of its events' `createdAt`, both inclusive. */
@@ -59,8 +65,8 @@ const created: AppendResult = { kind: "created", notified: false };
 const createdAndNotified: AppendResult = { kind: "created", notified: true };
 
 /**
- * Stores units in one transaction and waits until it is durable. Returns the results of each unit, or null for a unit whose companion could not be
- * recorded, and the commit.
+ * Stores units in one transaction and waits until it is durable. Returns the results of each unit, or null for a unit
+ * whose companion could not be recorded, and the commit.
  *
  * @param node - this node's id in notifications
  */

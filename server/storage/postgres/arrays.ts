@@ -1,6 +1,7 @@
 /**
- * Arrays in PostgreSQL's binary format (https://www.postgresql.org/docs/current/protocol-message-formats.html, `array_send` in its source). In
- * the text format, each quote and backslash of thousands of events would be escaped here and unescaped there.
+ * Arrays in PostgreSQL's binary format (https://www.postgresql.org/docs/current/protocol-message-formats.html,
+ * `array_send` in its source). In the text format, each quote and backslash of thousands of events would be escaped
+ * here and unescaped there.
  */
 import type { ArrivalStamp } from "../../event/id.ts";
 

@@ -26,8 +26,8 @@ const termsMax = 1_000;
 type CountState = CountQuery & { match: Match; buckets: Buckets; all: number[]; histogram: Histogram };
 
 /**
- * Counts events. Counters answer for whole hours of channels and names. Otherwise blocks do, and for time without blocks the database groups the
- * events themselves.
+ * Counts events. Counters answer for whole hours of channels and names. Otherwise blocks do, and for time without
+ * blocks the database groups the events themselves.
  */
 export function createCount(runQuery: Query, { readPage }: ReturnType<typeof createRead>, blocks: Blocks) {
   const countBlocks = createCountBlocks(blocks);

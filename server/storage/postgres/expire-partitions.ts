@@ -15,7 +15,9 @@ const undefinedTable = "42P01";
 
 /** Removes partitions whose events have all expired. */
 export function createExpirePartitions(runQuery: Query) {
-  /** The next page of each table being cleared, in case this is interrupted. Another process starts at the first page. */
+  /**
+   * The next page of each table being cleared, in case this is interrupted. Another process starts at the first page.
+   */
   const nextPages = new Map<string, number>();
 
   /** Partitions that end later than this can't have expired; null if all events are kept forever. */
@@ -53,7 +55,10 @@ export function createExpirePartitions(runQuery: Query) {
     );
   }
 
-  /** Deletes what is left of detached partitions, including those that other processes detached. Returns the number of events. */
+  /**
+   * Deletes what is left of detached partitions, including those that other processes detached. Returns the number of
+   * events.
+   */
   async function clearDetached(pause: Pause, onRemoved: (ids: string[]) => void = () => {}): Promise<number> {
     let count = 0;
     for (const { name, pages } of await detachedTables()) {

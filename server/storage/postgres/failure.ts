@@ -2,8 +2,9 @@ import pg from "pg";
 import { problem } from "../../problems.ts";
 
 /**
- * SQLSTATEs (https://www.postgresql.org/docs/current/errcodes-appendix.html) of failures that pass by themselves or once the database is fixed:
- * lost connections, a server that starts or stops, a standby, exhausted resources, deadlocks, locks and time-outs.
+ * SQLSTATEs (https://www.postgresql.org/docs/current/errcodes-appendix.html) of failures that pass by themselves or
+ * once the database is fixed: lost connections, a server that starts or stops, a standby, exhausted resources,
+ * deadlocks, locks and time-outs.
  */
 const unavailable = /^(?:08|28|3D000|53|55P03|57|58|25006|40001|40P01)/;
 /** After these the connection is useless. A new one can lead to the server that has taken over. */

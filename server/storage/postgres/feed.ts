@@ -18,7 +18,9 @@ const silenceMaxMs = 10_000;
 const pageEvents = 500;
 /** Events reported after a gap. If there are more, they are skipped and streams have to start again. */
 const gapEventsMax = 10_000;
-/** Own commits kept in memory until those before them are reported. Beyond this, the oldest are read from the database. */
+/**
+ * Own commits kept in memory until those before them are reported. Beyond this, the oldest are read from the database.
+ */
 const ownCommitsMax = 100;
 /** Other nodes' notes that wait. Beyond this they are dropped, and the feed checks the database. */
 const notesMax = 10_000;
@@ -50,8 +52,9 @@ type Deps = {
 };
 
 /**
- * Reports what this and other nodes commit, in the order of arrival. Commits follow one another (`append_events`). So once an arrival is reported,
- * everything before it was, too, and only what comes after it is missing, however the feed learns of it.
+ * Reports what this and other nodes commit, in the order of arrival. Commits follow one another (`append_events`). So
+ * once an arrival is reported, everything before it was, too, and only what comes after it is missing, however the feed
+ * learns of it.
  */
 export class Feed {
   readonly #deps: Deps;

@@ -17,7 +17,8 @@ const firstWaitMs = 250;
 const longestWaitMs = 5_000;
 
 /**
- * Opens the store of a database and migrates it to this program's version. Waits for a server that does not answer, as it can be starting, too.
+ * Opens the store of a database and migrates it to this program's version. Waits for a server that does not answer, as
+ * it can be starting, too.
  *
  * @param blockEvents - events per block
  */

@@ -14,7 +14,9 @@ const usersAtATime = 500;
 
 /** Reads texts from the vocabulary, almost without reading events. */
 export function createKnownTexts(runQuery: Query) {
-  /** The users of some tokens, and the number of their events. If a token has only a hash, the id is read from an event. */
+  /**
+   * The users of some tokens, and the number of their events. If a token has only a hash, the id is read from an event.
+   */
   async function usersOf(projectId: number, words: string[]): Promise<{ userId: string; events: number }[]> {
     const ids = words.map((word) => textOf(word.slice(beginning.user(projectId, "").length)));
     const rows = await runQuery<Row & { events: number }>(

@@ -6,7 +6,10 @@ export type Match = {
   condition: Condition;
   /** A `tsquery` (https://www.postgresql.org/docs/current/datatype-textsearch.html); null matches every event. */
   query: string | null;
-  /** The query matches what the filter matches. Otherwise it matches more, and the events must be checked with the filter. */
+  /**
+   * The query matches what the filter matches. Otherwise it matches more, and the events must be checked with the
+   * filter.
+   */
   isExact: boolean;
 };
 

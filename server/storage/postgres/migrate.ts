@@ -9,8 +9,8 @@ const directory = join(import.meta.dir, "migrations");
 const lockNumber = 8_434_647;
 
 /**
- * Runs the missing migrations in one transaction. If several processes start at the same time, one does it and the others wait. The lock belongs
- * to the transaction, so a pooler can be in between.
+ * Runs the missing migrations in one transaction. If several processes start at the same time, one does it and the
+ * others wait. The lock belongs to the transaction, so a pooler can be in between.
  *
  * Throws if the database is newer than the program, or the role can't create tables.
  *

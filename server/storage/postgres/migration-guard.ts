@@ -6,8 +6,8 @@ export const movingSetting = "move";
 export const moving = { underWay: "under way", done: "done" } as const;
 
 /**
- * Takes over a database that a data directory was moved into. From now on nothing can be moved into it, as that would undo changes. Throws if the
- * move is not finished.
+ * Takes over a database that a data directory was moved into. From now on nothing can be moved into it, as that would
+ * undo changes. Throws if the move is not finished.
  */
 export async function takeOver(pool: Pool): Promise<void> {
   for (;;) {

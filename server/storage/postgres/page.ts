@@ -13,7 +13,10 @@ export const rowsMin = 50;
 export const chunkEvents = 2_000;
 /** Rows scanned before anything else: a page of many filters is among them. */
 export const scanRowsUsual = 500;
-/** How much larger than the first a later scan can be. For a page within fewer rows, blocks and the index would cost more. */
+/**
+ * How much larger than the first a later scan can be. For a page within fewer rows, blocks and the index would cost
+ * more.
+ */
 const scanGrowthMax = 8;
 /** The same for time without blocks, before the index is asked. */
 const unbuiltScanFactor = 8;
@@ -26,10 +29,11 @@ type Density = { seen: number; found: number; perMs: number };
 
 export function createFindRows(runQuery: Query, pruneBlocks: ReturnType<typeof createPruneBlocks>, scanRowsMin: number) {
   /**
-   * Finds a query's events in order, some at a time. The database can't do this well by itself: its search index has no order and would return
-   * every event of a common token, and a scan might never find a rare one. So the next rows are scanned first, which shows how many match. As
-   * long as a page should be within few rows, scanning goes on. Otherwise blocks tell where matches can be. For time without blocks, the index
-   * is asked for windows of time, each larger than the one before, through tokens for hours and days.
+   * Finds a query's events in order, some at a time. The database can't do this well by itself: its search index has no
+   * order and would return every event of a common token, and a scan might never find a rare one. So the next rows are
+   * scanned first, which shows how many match. As long as a page should be within few rows, scanning goes on. Otherwise
+   * blocks tell where matches can be. For time without blocks, the index is asked for windows of time, each larger than
+   * the one before, through tokens for hours and days.
    *
    * @param wanted - how many more are needed
    */
@@ -52,7 +56,8 @@ export function createFindRows(runQuery: Query, pruneBlocks: ReturnType<typeof c
     if (density === null) return;
     const indexed = (within: string | null) =>
       untilLast(nextLimit, cursor, (limit) =>
-        // The order and limit are outside of OFFSET 0. Otherwise the planner may scan rows in order, hoping to reach the limit soon.
+        // The order and limit are outside of OFFSET 0. Otherwise the planner may scan rows in order, hoping to reach
+        // the limit soon.
         runQuery<Row>(
           `SELECT * FROM (${cursor.sql(rowColumns, "AND tokens @@ $7::tsquery", "ALL OFFSET 0")}) AS found
            ORDER BY ${cursor.order} LIMIT $6`,

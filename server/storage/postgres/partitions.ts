@@ -17,8 +17,8 @@ export async function readPartitions(runQuery: Query): Promise<Partition[]> {
 }
 
 /**
- * Creates the partitions of `events`: one for each month (in UTC), before its first event is stored. One partition has everything before the
- * first month.
+ * Creates the partitions of `events`: one for each month (in UTC), before its first event is stored. One partition has
+ * everything before the first month.
  */
 export class Partitions {
   readonly #runQuery: Query;
@@ -31,7 +31,9 @@ export class Partitions {
     this.#runQuery = runQuery;
   }
 
-  /** Whether there is a partition for a timestamp, as far as this process knows. Fast, as it is called for each event. */
+  /**
+   * Whether there is a partition for a timestamp, as far as this process knows. Fast, as it is called for each event.
+   */
   holds(ms: number): boolean {
     if (ms >= this.#month.fromMs && ms < this.#month.toMs) return true;
     if (this.#names === null || !(ms < this.#firstMs || this.#names.has(suffixOf(ms)))) return false;

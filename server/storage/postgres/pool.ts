@@ -33,7 +33,8 @@ const types: pg.CustomTypesConfig = {
 
 /**
  * The address for `pg`, which treats every `sslmode` as `verify-full` unless it is told to use libpq's meanings
- * (https://www.postgresql.org/docs/current/libpq-ssl.html). Unlike libpq, it does not try a second time for `allow` and `prefer`.
+ * (https://www.postgresql.org/docs/current/libpq-ssl.html). Unlike libpq, it does not try a second time for `allow` and
+ * `prefer`.
  */
 function withLibpqModes(url: string): string {
   const changed = new URL(url);

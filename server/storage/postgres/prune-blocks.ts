@@ -7,8 +7,8 @@ import type { Query } from "./query.ts";
 import { type MsRange, withinOf } from "./scan-cursor.ts";
 
 /**
- * A range to search: only at these timestamps, in order, or with the index if they are null. With `isRare`, the index finds few events however
- * long the range is.
+ * A range to search: only at these timestamps, in order, or with the index if they are null. With `isRare`, the index
+ * finds few events however long the range is.
  */
 export type Part = { range: MsRange; timestamps: number[] | null; isRare: boolean };
 
@@ -34,8 +34,8 @@ const timestampsSpare = 16;
 const timestampsMax = 2_000;
 
 /**
- * What is known of a block: matches between the ordinals `from` and `to`, and timestamps of late events. `found` is null if the index must be
- * asked.
+ * What is known of a block: matches between the ordinals `from` and `to`, and timestamps of late events. `found` is
+ * null if the index must be asked.
  */
 type BlockResult = { block: StoredBlock; found: Evaluation | null; from: number; to: number; late: number[] };
 
@@ -156,8 +156,8 @@ export function createPruneBlocks(runQuery: Query, blocks: Blocks) {
   }
 
   /**
-   * The timestamps of a group's candidates, some at a time, and the end of the time that they cover; null for the rest of the group. If a block was
-   * deleted meanwhile, the timestamps are null.
+   * The timestamps of a group's candidates, some at a time, and the end of the time that they cover; null for the rest
+   * of the group. If a block was deleted meanwhile, the timestamps are null.
    */
   async function* timestampsIn(
     group: BlockResult[],

@@ -95,8 +95,8 @@ export function createPurge(runQuery: Query) {
     },
 
     /**
-     * Removes dead rows from tables and indexes. PostgreSQL can't do more: bytes stay in its log, in that of standbys and in backups until these
-     * are gone, and in the free space of pages until it is overwritten.
+     * Removes dead rows from tables and indexes. PostgreSQL can't do more: bytes stay in its log, in that of standbys
+     * and in backups until these are gone, and in the free space of pages until it is overwritten.
      *
      * @param rebuilds - also rebuilds the search index, which keeps the tokens of removed events
      */

@@ -9,7 +9,8 @@ export type Query = <Row extends QueryResultRow>(
 ) => Promise<Row[]>;
 
 /**
- * Each statement is on its own, so that a pooler can give each another connection. It is unnamed, so that it is planned for its own values.
+ * Each statement is on its own, so that a pooler can give each another connection. It is unnamed, so that it is planned
+ * for its own values.
  *
  * @param timeoutMs - the default
  */

@@ -18,8 +18,8 @@ const filteredRowsMax = 5_000;
 const chunkCharacters = 1_048_576;
 
 /**
- * A column for queries whose events are reported. They can be committed but not durable yet. This writes to the log, so that the query's own
- * commit waits until they are. What a standby has is in its log already.
+ * A column for queries whose events are reported. They can be committed but not durable yet. This writes to the log, so
+ * that the query's own commit waits until they are. What a standby has is in its log already.
  */
 const waitForLog = "CASE WHEN NOT pg_is_in_recovery() THEN setval('waits_for_log', 1) END AS waited";
 

@@ -80,8 +80,8 @@ export class ScanCursor {
   }
 
   /**
-   * Limits the window to `ms` milliseconds, extended to the end of an hour or day. Returns whether it is the last window, and the query for the
-   * tokens of its hours or days; null if there are too many.
+   * Limits the window to `ms` milliseconds, extended to the end of an hour or day. Returns whether it is the last
+   * window, and the query for the tokens of its hours or days; null if there are too many.
    */
   openWindow(ms: number): { isLast: boolean; within: string | null } {
     const unitMs = ms <= unitsMax * hourMs ? hourMs : dayMs;

@@ -6,18 +6,21 @@ import type { Query } from "./query.ts";
 /** Texts that a node remembers to have stored: at least the latest half of these, each up to a kilobyte. */
 const knownTextsMax = 200_000;
 /**
- * Values of one key that a node adds to the vocabulary. A key with more has a different value on every event, and adding each would cost more
- * than storing the event.
+ * Values of one key that a node adds to the vocabulary. A key with more has a different value on every event, and
+ * adding each would cost more than storing the event.
  */
 const valuesMax = 20_000;
 const keysMax = 10_000;
 
-/** Tokens that can be missing from the vocabulary, and the number of cuts (removals of tokens) when that was decided. */
+/**
+ * Tokens that can be missing from the vocabulary, and the number of cuts (removals of tokens) when that was decided.
+ */
 export type NewTokens = { texts: string[]; tokens: string[]; cuts: number };
 
 /**
- * Finds the names, users and tags that have to be added to the vocabulary. It remembers what this node has added, until tokens are removed from
- * the vocabulary. It remembers texts, not tokens: making tokens only to find them known would cost as much as the rest of storing an event.
+ * Finds the names, users and tags that have to be added to the vocabulary. It remembers what this node has added, until
+ * tokens are removed from the vocabulary. It remembers texts, not tokens: making tokens only to find them known would
+ * cost as much as the rest of storing an event.
  */
 export class NewTexts {
   #known = new Set<string>();

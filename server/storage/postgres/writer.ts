@@ -22,7 +22,10 @@ type Append = ReturnType<typeof createAppend>;
 /** A unit's results; null if its companion could not be recorded, or the error if it was not stored. */
 type Outcome = AppendResult[] | null | Error;
 
-/** Stores events in batches. Events that arrive while two batches are in progress wait and share the next one (group commit). */
+/**
+ * Stores events in batches. Events that arrive while two batches are in progress wait and share the next one (group
+ * commit).
+ */
 export class Writer {
   readonly #runQuery: Query;
   readonly #partitions: Partitions;
@@ -101,7 +104,8 @@ export class Writer {
     this.#store(batch)
       .catch((error: Error) => {
         batch.fail(error);
-        // Waiting events would fail the same way, each batch after its own wait. Reject them now, so that clients can retry.
+        // Waiting events would fail the same way, each batch after its own wait. Reject them now, so that clients can
+        // retry.
         if (error instanceof ProblemError) this.#queue.rejectAll(error);
       })
       .finally(() => {
@@ -125,8 +129,8 @@ export class Writer {
   }
 
   /**
-   * Stores units in one transaction. A unit that can't be stored, such as an event of a deleted project, must not fail the others. So if the
-   * transaction fails, each half is stored in one of its own, and so on.
+   * Stores units in one transaction. A unit that can't be stored, such as an event of a deleted project, must not fail
+   * the others. So if the transaction fails, each half is stored in one of its own, and so on.
    */
   async #storeUnits(units: Unit[]): Promise<Outcome[]> {
     try {

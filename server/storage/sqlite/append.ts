@@ -11,8 +11,8 @@ import type { BlockWriter } from "./write-blocks.ts";
 const firstBusy = datedBit + busyFrom;
 
 /**
- * Stores a batch of events with their index entries, channels and deliveries, and reports each to the counter writer, merging and the block
- * writer. Returns the results in the order of the events. Call it within a transaction.
+ * Stores a batch of events with their index entries, channels and deliveries, and reports each to the counter writer,
+ * merging and the block writer. Returns the results in the order of the events. Call it within a transaction.
  */
 export function createAppend(
   database: Database,
@@ -64,7 +64,10 @@ export function createAppend(
      FROM members JOIN destinations USING (account_id) WHERE members.project_id = ?1 AND enabled = 1`,
   );
 
-  /** Claims a client's id for the event with this row key. Returns the JSON of the event that already has the id, or null. */
+  /**
+   * Claims a client's id for the event with this row key. Returns the JSON of the event that already has the id, or
+   * null.
+   */
   function claimId(projectId: number, id: string, ms: number, sequence: number): string | null {
     const isNew = insertSentId.run(projectId, id, ms, sequence).changes === 1;
     const stamp = stampOfId(id);

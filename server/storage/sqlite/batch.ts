@@ -2,9 +2,9 @@ import { tokensFor } from "../../event/tokens.ts";
 import type { AcceptedEvent } from "../store.ts";
 
 /**
- * Encodes events for the writer thread as one text: copying a text between threads costs a fraction of copying objects. Each event is a line of
- * fields, separated by tabs: numbers, channel, name, tokens and JSON, none of which contains a control character. The tokens are made here,
- * because the writer has more to do than the HTTP thread.
+ * Encodes events for the writer thread as one text: copying a text between threads costs a fraction of copying objects.
+ * Each event is a line of fields, separated by tabs: numbers, channel, name, tokens and JSON, none of which contains a
+ * control character. The tokens are made here, because the writer has more to do than the HTTP thread.
  */
 export function encodeBatch(events: readonly AcceptedEvent[]): string {
   let text = "";

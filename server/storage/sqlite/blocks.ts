@@ -23,8 +23,8 @@ type BlockRow = Omit<StoredBlock, "events"> & { events: number | null };
 const listedFirst = 4;
 const listedMax = 64;
 /**
- * Memory for blocks. Those of ten million events have a megabyte for each common token. SQLite's own cache is lost whenever an event is
- * stored.
+ * Memory for blocks. Those of ten million events have a megabyte for each common token. SQLite's own cache is lost
+ * whenever an event is stored.
  */
 const cacheBytesMax = 8 * 1_024 * 1_024;
 /** Overhead of a cache entry. */

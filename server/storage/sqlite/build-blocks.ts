@@ -6,7 +6,10 @@ import type { BlockRange, BlockStep } from "./write-blocks.ts";
 
 /** Events per block; a few more if many are in the last millisecond. */
 export const blockEventsUsual = 65_536;
-/** A block this many times too large, because of one millisecond, stores no tokens: building it would take too much memory. */
+/**
+ * A block this many times too large, because of one millisecond, stores no tokens: building it would take too much
+ * memory.
+ */
 const oversizeFactor = 4;
 /** Events that one step reads, and that one step only counts: a few milliseconds of the reader's time. */
 const stepEvents = 500;

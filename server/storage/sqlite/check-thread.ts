@@ -1,6 +1,7 @@
 /**
- * Finds damage that no request would meet for a long time. It checks the pages and row order of each table, one table at a time, so that it
- * delays checkpoints no longer than one table takes. SQLite can't detect changed bytes inside a row.
+ * Finds damage that no request would meet for a long time. It checks the pages and row order of each table, one table
+ * at a time, so that it delays checkpoints no longer than one table takes. SQLite can't detect changed bytes inside a
+ * row.
  */
 import { setPriority } from "node:os";
 import { isDamage } from "./failure.ts";

@@ -6,8 +6,8 @@ import type { OnStep } from "./open.ts";
 const afterMs = 1_000;
 
 /**
- * Checks the whole database for damage once, on a thread of its own, shortly after it was opened. A gigabyte takes one to three seconds of CPU
- * time.
+ * Checks the whole database for damage once, on a thread of its own, shortly after it was opened. A gigabyte takes one
+ * to three seconds of CPU time.
  */
 export class Check {
   #timer: Timer | null;

@@ -1,6 +1,6 @@
 /**
- * The checkpointer: a thread that moves committed pages from the write-ahead log into the database (https://www.sqlite.org/wal.html#ckpt).
- * Otherwise the writer would do it, and events would wait.
+ * The checkpointer: a thread that moves committed pages from the write-ahead log into the database
+ * (https://www.sqlite.org/wal.html#ckpt). Otherwise the writer would do it, and events would wait.
  */
 import { databaseFile, openForCheckpoints } from "./open.ts";
 

@@ -63,7 +63,8 @@ export class Checkpoints {
       this.#thread.addEventListener(
         "message",
         ({ data }: MessageEvent<CheckpointAnswer>) => {
-          // After any other failure, such as a full disk, the commits are still in the log, and the writer meets the same failure.
+          // After any other failure, such as a full disk, the commits are still in the log, and the writer meets the
+          // same failure.
           if (data) {
             const error = this.#errorOf(data.code, data.message);
             if (isFatal(data.code)) this.#onFatal(error);

@@ -7,8 +7,9 @@ import type { MsRange } from "./prune-blocks.ts";
 
 export function createCountNext(database: Database, blocks: Blocks) {
   /**
-   * Counts the next block of a range that can tell the exact number of matches. Returns where to continue, and the time before the block, for
-   * which the index must be asked. It is one transaction, because blocks are rebuilt at the same time.
+   * Counts the next block of a range that can tell the exact number of matches. Returns where to continue, and the time
+   * before the block, for which the index must be asked. It is one transaction, because blocks are rebuilt at the same
+   * time.
    */
   return database.transaction(
     (

@@ -45,8 +45,8 @@ type CountState = CountQuery & {
 };
 
 /**
- * Counts events. Counters answer for whole hours of channels and names. Otherwise blocks do, and then the index, whose row ids contain the
- * time. Rows are read only if the index can't decide the query.
+ * Counts events. Counters answer for whole hours of channels and names. Otherwise blocks do, and then the index, whose
+ * row ids contain the time. Rows are read only if the index can't decide the query.
  */
 export function createCount(database: Database, vocabulary: Vocabulary, texts: IndexedTexts, blocks: Blocks) {
   const counters = createCounters(database);

@@ -56,7 +56,8 @@ export function createRemove(
     `UPDATE channels SET events = events - ?3 WHERE project_id = ?1 AND name = ?2
      RETURNING coalesce(last_event_at, 0) AS lastMs`,
   );
-  // Starts at the channel's last hour with events: the index also goes through the entries of removed events, however many.
+  // Starts at the channel's last hour with events: the index also goes through the entries of removed events, however
+  // many.
   const selectNewest = database.prepare<{ ms: number }, [string, number, string]>(
     `SELECT rowid >> 21 AS ms FROM events_index
      WHERE events_index MATCH ?1 AND rowid >= ${rowKeySql(

@@ -17,8 +17,8 @@ import type { ExecuteResult } from "./writer-thread.ts";
 type Run = (sql: string, parameters: readonly unknown[]) => Promise<ExecuteResult>;
 
 /**
- * Kysely over the writer thread. Statements that write go to the writer; a transaction holds it until its end. A `SELECT` outside a transaction
- * runs at once on this thread, on a read-only connection: the control tables are small.
+ * Kysely over the writer thread. Statements that write go to the writer; a transaction holds it until its end. A
+ * `SELECT` outside a transaction runs at once on this thread, on a read-only connection: the control tables are small.
  */
 export function createDialect(writer: Writer, reading: Database, errorOf: ErrorOf): Dialect {
   return {

@@ -18,8 +18,9 @@ export function databaseFile(dataDirectory: string): string {
 }
 
 /**
- * The marker file next to the database. It exists while the log (`-wal`) can contain data that the database does not: while a process has the
- * database open, and after a process ended without closing it. If the log is missing then, it was removed by someone.
+ * The marker file next to the database. It exists while the log (`-wal`) can contain data that the database does not:
+ * while a process has the database open, and after a process ended without closing it. If the log is missing then, it
+ * was removed by someone.
  */
 function openMarker(file: string): string {
   return `${file}-open`;
@@ -34,7 +35,8 @@ Tidings removes this file when it closes the database.
 const settleMs = 200;
 
 /**
- * Prepares the directory for opening the database: creates it if it is missing, and makes its files readable only by the owner.
+ * Prepares the directory for opening the database: creates it if it is missing, and makes its files readable only by
+ * the owner.
  *
  * Throws if the database or its log was removed.
  */
@@ -79,7 +81,9 @@ function isForeign(file: string): boolean {
   }
 }
 
-/** Creates a file that only its owner may read. An existing file is not opened: closing it would drop SQLite's locks. */
+/**
+ * Creates a file that only its owner may read. An existing file is not opened: closing it would drop SQLite's locks.
+ */
 export function createPrivate(file: string): void {
   try {
     writeFileSync(file, "", { mode: 0o600, flag: "wx" });

@@ -17,9 +17,9 @@ export function isDamage(code: string | undefined): boolean {
 }
 
 /**
- * Whether the disk can't be trusted any more. After a failed fsync the kernel can have dropped what it could not write, and the next fsync
- * still succeeds (https://wiki.postgresql.org/wiki/Fsync_Errors). A failed write is different: it is reported before the commit, so nothing is
- * in doubt.
+ * Whether the disk can't be trusted any more. After a failed fsync the kernel can have dropped what it could not write,
+ * and the next fsync still succeeds (https://wiki.postgresql.org/wiki/Fsync_Errors). A failed write is different: it is
+ * reported before the commit, so nothing is in doubt.
  */
 export function isFatal(code: string): boolean {
   return /^SQLITE_(?:IOERR_(?:DIR_)?FSYNC|IOERR_CORRUPTFS)/.test(code);

@@ -59,7 +59,8 @@ export async function openSqliteStore(
     plugins: [new CamelCasePlugin()],
   });
 
-  // Only one further turn of all long searches and listings waits for the reader at a time. So a new page waits for one turn at most.
+  // Only one further turn of all long searches and listings waits for the reader at a time. So a new page waits for one
+  // turn at most.
   const laterTurns = new SerialQueue();
   const readChunk = (query: EventQuery) =>
     laterTurns.run(() => reader.request<Chunk>({ kind: "chunk", query, limit: chunkEvents }));

@@ -6,7 +6,10 @@ import { eventJson } from "../event-row.ts";
 import type { Split } from "../store.ts";
 import { justAfter, type Vocabulary } from "./vocabulary.ts";
 
-/** The texts in the full-text index, with their tokens. If a token has only a hash of the text, the text is read from an event. */
+/**
+ * The texts in the full-text index, with their tokens. If a token has only a hash of the text, the text is read from an
+ * event.
+ */
 export type IndexedTexts = ReturnType<typeof createIndexedTexts>;
 
 export function createIndexedTexts(database: Database, vocabulary: Vocabulary) {

@@ -7,12 +7,18 @@ import type { Vocabulary } from "./vocabulary.ts";
 const prefixWordsMax = 1_000;
 /** Words that replace all prefixes of a query. The index reads the list of each word, however few events match. */
 const queryWordsMax = 4 * prefixWordsMax;
-/** With a prefix, the index merges all its entries before it returns the first match. Up to this many events, that is acceptable. */
+/**
+ * With a prefix, the index merges all its entries before it returns the first match. Up to this many events, that is
+ * acceptable.
+ */
 const prefixEventsMax = 20_000;
 
 export type Match = {
   query: Condition;
-  /** The query matches what the filter matches. Otherwise it matches more, and the events must be checked with the filter. */
+  /**
+   * The query matches what the filter matches. Otherwise it matches more, and the events must be checked with the
+   * filter.
+   */
   isExact: boolean;
 };
 
@@ -42,8 +48,9 @@ export function matchOf(projectId: number, filter: EventFilter, vocabulary: Voca
 }
 
 /**
- * A condition as an FTS5 query (https://www.sqlite.org/fts5.html#full_text_query_syntax). With `sentinels`, it also matches sentinel rows. A query
- * for a range then ends at the first one after the range, instead of searching on for the next match.
+ * A condition as an FTS5 query (https://www.sqlite.org/fts5.html#full_text_query_syntax). With `sentinels`, it also
+ * matches sentinel rows. A query for a range then ends at the first one after the range, instead of searching on for
+ * the next match.
  */
 export function textOf(condition: Condition, { sentinels }: { sentinels: boolean }): string {
   const leaf = (terms: string[]) => joined(sentinels ? [...terms, quoted(token.milestone)] : terms, "OR");

@@ -7,16 +7,19 @@ const pageCharacters = 9_000;
 const pageRemovals = 4;
 /** Pages merged at a time. Fewer cost more work in total; more delay the events of a commit. */
 const stepPages = 64;
-/** The most pages of one step, which keeps pace with commits of thousands of events, and the most that can be pending. */
+/**
+ * The most pages of one step, which keeps pace with commits of thousands of events, and the most that can be pending.
+ */
 const stepPagesMax = 512;
 const pendingPagesMax = 4_096;
 
 export type Merging = ReturnType<typeof createMerging>;
 
 /**
- * Merges segments of the full-text index in the commits that add to it. By itself, FTS5 writes 64 pages without merging and then merges up to 64
- * for each level at once. This merges as many, but 64 at a time (https://sqlite.org/fts5.html#the_merge_command). At 1.5 million events, with 45
- * per commit, the slowest thousandth of commits took 34 to 43 ms without it, and takes 11 to 24 ms.
+ * Merges segments of the full-text index in the commits that add to it. By itself, FTS5 writes 64 pages without merging
+ * and then merges up to 64 for each level at once. This merges as many, but 64 at a time
+ * (https://sqlite.org/fts5.html#the_merge_command). At 1.5 million events, with 45 per commit, the slowest thousandth
+ * of commits took 34 to 43 ms without it, and takes 11 to 24 ms.
  */
 export function createMerging(database: Database) {
   const selectStructure = database.prepare<{ block: Uint8Array }, []>(

@@ -12,7 +12,10 @@ import {
   versionOf,
 } from "./open.ts";
 
-/** Migrates like `migrate`. If that can take long, it runs on a thread of its own, so that a starting server still answers. */
+/**
+ * Migrates like `migrate`. If that can take long, it runs on a thread of its own, so that a starting server still
+ * answers.
+ */
 export async function migrateAside(
   dataDirectory: string,
   onStep: OnStep,

@@ -9,19 +9,20 @@ import { isDamage } from "./failure.ts";
 export { databaseFile };
 
 /**
- * How long a connection waits for another process's write, such as a command's. An event can wait for two commits, and must be answered
- * within the time limit of a request.
+ * How long a connection waits for another process's write, such as a command's. An event can wait for two commits, and
+ * must be answered within the time limit of a request.
  */
 export const busyTimeoutMs = 4_000;
 /**
- * The cache is small, as the system caches the file's pages anyway. SQLite scans all of it at nearly every commit that splits a page: it moves
- * pages by way of page 262,145, and then searches the cache for pages beyond the end of the file.
+ * The cache is small, as the system caches the file's pages anyway. SQLite scans all of it at nearly every commit that
+ * splits a page: it moves pages by way of page 262,145, and then searches the cache for pages beyond the end of the
+ * file.
  */
 const writerCacheKib = 8 * 1_024;
 const readerCacheKib = 16 * 1_024;
 /**
- * Pages in the WAL (64 MB) at which the writer itself moves them into the database and restarts the WAL. The checkpointer has moved nearly all
- * of them by then.
+ * Pages in the WAL (64 MB) at which the writer itself moves them into the database and restarts the WAL. The
+ * checkpointer has moved nearly all of them by then.
  */
 const checkpointPages = 16_384;
 
@@ -63,8 +64,8 @@ export const migrationsDirectory = join(import.meta.dir, "migrations");
 export type OnStep = (message: string, fields: Record<string, unknown>) => void;
 
 /**
- * Brings the database to this program's version. Creates it if there is none, and runs the missing migrations in one transaction, after a
- * snapshot to `tidings.db.before-N`.
+ * Brings the database to this program's version. Creates it if there is none, and runs the missing migrations in one
+ * transaction, after a snapshot to `tidings.db.before-N`.
  *
  * Throws if the database is newer than the program, damaged, or was removed.
  *

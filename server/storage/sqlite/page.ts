@@ -28,7 +28,10 @@ const turnMissesMax = 1_000;
 const turnCharactersMax = 2_097_152;
 /** Evaluating a block costs as much as reading this many rows. */
 const blockCostRows = 10;
-/** If a page is expected within this many rows, they are scanned in their own order, before the index would have found the first match. */
+/**
+ * If a page is expected within this many rows, they are scanned in their own order, before the index would have found
+ * the first match.
+ */
 const scanRowsMax = 300;
 /** Safety factor on the row estimate. */
 const scanSafetyFactor = 1.5;
@@ -93,13 +96,18 @@ export function createReadPage(database: Database, vocabulary: Vocabulary, block
   );
   let large = { projects: new Set<number>(), untilMs: 0 };
 
-  /** The time from the first to the last event. Outside of it are only sentinel rows, which would be read one by one. */
+  /**
+   * The time from the first to the last event. Outside of it are only sentinel rows, which would be read one by one.
+   */
   function timeSpan(): MsRange {
     const { fromMs, toMs } = selectSpan.get()!;
     return fromMs === null || toMs === null ? { fromMs: 0, toMs: 0 } : { fromMs, toMs: toMs + 1 };
   }
 
-  /** Whether a query is for all events of a project that has at least half of all rows, so that scanning them is fastest. */
+  /**
+   * Whether a query is for all events of a project that has at least half of all rows, so that scanning them is
+   * fastest.
+   */
   function isWholeProject({ projectId, filter }: EventQuery): boolean {
     if (!Object.keys(filter).every((name) => name === "fromMs" || name === "toMs")) return false;
     // Both ways are correct, so the list can be stale: querying it for each page would read all channels.
@@ -143,7 +151,10 @@ export function createReadPage(database: Database, vocabulary: Vocabulary, block
     return null;
   }
 
-  /** Scans the next `count` rows in their own order and adds those that match. Returns the rest of the range, if there is one. */
+  /**
+   * Scans the next `count` rows in their own order and adds those that match. Returns the rest of the range, if there
+   * is one.
+   */
   function addScanned(
     reading: Reading,
     range: MsRange,

@@ -10,8 +10,8 @@ export type MsRange = { fromMs: number; toMs: number };
 /** A range to search: at its candidates, in order, or with the index if `candidates` is null. */
 export type Part = { range: MsRange; candidates: Iterable<Candidate> | null };
 /**
- * A millisecond that can have matching events. They are the ones with these sequences of the row key and those at these indexes among the
- * millisecond's rows, or any of its rows if `isWhole`.
+ * A millisecond that can have matching events. They are the ones with these sequences of the row key and those at these
+ * indexes among the millisecond's rows, or any of its rows if `isWhole`.
  */
 export type Candidate = { ms: number; sequences: number[]; indexes: number[]; isWhole: boolean };
 

@@ -9,8 +9,8 @@ const mergePages = 32;
 const vacuumPages = 128;
 
 /**
- * The steps that erase the traces of removed events from the file. Each is short and a commit of its own, except `rewrite`. A step that has
- * more to do returns true.
+ * The steps that erase the traces of removed events from the file. Each is short and a commit of its own, except
+ * `rewrite`. A step that has more to do returns true.
  */
 export function createPurge(database: Database, blockWriter: BlockWriter) {
   const freePages = (): number =>
@@ -65,7 +65,9 @@ export function createMerge(database: Database) {
       return true;
     },
 
-    /** Continues the merge. FTS5 keeps the tokens of a removed event, with a tombstone, until their segment is merged. */
+    /**
+     * Continues the merge. FTS5 keeps the tokens of a removed event, with a tombstone, until their segment is merged.
+     */
     merge(): boolean {
       const before = selectStructure.get()!.block;
       if (!hasTombstones(before)) return false;

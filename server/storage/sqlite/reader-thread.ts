@@ -42,8 +42,8 @@ export type ReaderAnswer = { id: number } & ({ result: unknown } | { code: strin
 export type Chunk = { bytes: Uint8Array<ArrayBuffer>; next: Cursor | null };
 
 /**
- * The reader runs at lower priority than the threads that record (setpriority(2)). Complete listings then delay arriving events half as much,
- * and under the heaviest load a page takes a fifth longer.
+ * The reader runs at lower priority than the threads that record (setpriority(2)). Complete listings then delay
+ * arriving events half as much, and under the heaviest load a page takes a fifth longer.
  */
 const niceness = 5;
 

@@ -1,9 +1,10 @@
 /**
- * Searches the unallocated space of a database file for texts. When SQLite moves rows to another page, a copy can stay in the first page's
- * unallocated space, which `secure_delete` does not zero. `VACUUM` leaves no such copy.
+ * Searches the unallocated space of a database file for texts. When SQLite moves rows to another page, a copy can stay
+ * in the first page's unallocated space, which `secure_delete` does not zero. `VACUUM` leaves no such copy.
  *
  * It runs as a process of its own: closing the file within the server would drop SQLite's locks on it
- * (https://www.sqlite.org/howtocorrupt.html, section 2.2). The texts come through standard input, so that they are not in the process list.
+ * (https://www.sqlite.org/howtocorrupt.html, section 2.2). The texts come through standard input, so that they are not
+ * in the process list.
  */
 import { open } from "node:fs/promises";
 
@@ -43,7 +44,10 @@ async function scanFile(file: string, texts: string[]): Promise<boolean> {
   }
 }
 
-/** Whether an offset is between a page's cell pointers and its cells (https://www.sqlite.org/fileformat2.html#b_tree_pages). */
+/**
+ * Whether an offset is between a page's cell pointers and its cells
+ * (https://www.sqlite.org/fileformat2.html#b_tree_pages).
+ */
 function isUnallocated(chunk: Buffer, offset: number, isFirstChunk: boolean): boolean {
   const page = offset - (offset % pageBytes);
   // The first page begins with the file header.

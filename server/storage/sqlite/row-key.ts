@@ -1,10 +1,11 @@
 import { type ArrivalStamp, sequenceMax } from "../../event/id.ts";
 
 /**
- * The rowid of an event in `events` (the column `position`) and in the index: the milliseconds of `createdAt` shifted left by 21 bits, plus a
- * 21-bit sequence. An event dated by its arrival has the arrival's sequence. A _dated_ event, whose arrival is in another millisecond because a
- * client sent `createdAt` or the clock was set back, has the highest bit (`datedBit`) set and the millisecond's next counter. So the two kinds
- * never collide, and newest-first is the order of the table.
+ * The rowid of an event in `events` (the column `position`) and in the index: the milliseconds of `createdAt` shifted
+ * left by 21 bits, plus a 21-bit sequence. An event dated by its arrival has the arrival's sequence. A _dated_ event,
+ * whose arrival is in another millisecond because a client sent `createdAt` or the clock was set back, has the highest
+ * bit (`datedBit`) set and the millisecond's next counter. So the two kinds never collide, and newest-first is the
+ * order of the table.
  */
 export type RowKey = bigint;
 
@@ -17,7 +18,9 @@ const sequenceBits = 21n;
 export const datedBit = sequenceMax + 1;
 /** The first counter of a millisecond that the index `events_busy` contains, with or without `datedBit`. */
 export const busyFrom = 256;
-/** The last sequence for a dated event of a millisecond: a million fit. The next one is for sentinel rows (tokens.ts). */
+/**
+ * The last sequence for a dated event of a millisecond: a million fit. The next one is for sentinel rows (tokens.ts).
+ */
 export const lastDatedSequence = 2 * datedBit - 2;
 
 /** The last millisecond that fits into 64 bits, in the year 2109. Bounds beyond it are clamped. */

@@ -35,10 +35,10 @@ const byIdMax = 512;
 const busy = `position & ${datedBit - 1} >= ${busyFrom}`;
 
 /**
- * Reads rows in the order of listings, by `createdAt` and then id. Within a millisecond, row keys can be in another order. So the rows of a
- * millisecond are read together and sorted, if they are few. In a busy millisecond, ids mostly rise with row keys, since the server made them:
- * bisection finds a position among them. If they don't, the index `events_busy` returns all of the project's events there by id, whether they match
- * or not.
+ * Reads rows in the order of listings, by `createdAt` and then id. Within a millisecond, row keys can be in another
+ * order. So the rows of a millisecond are read together and sorted, if they are few. In a busy millisecond, ids mostly
+ * rise with row keys, since the server made them: bisection finds a position among them. If they don't, the index
+ * `events_busy` returns all of the project's events there by id, whether they match or not.
  */
 export function createRowsInOrder(database: Database) {
   const selectUnindexed = database.prepare<Row, [number, number]>(

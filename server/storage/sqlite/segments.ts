@@ -2,15 +2,18 @@ import type { Database } from "bun:sqlite";
 
 /** FTS5's prefix for terms of its main index. */
 const mainPrefix = "0";
-/** Where a structure record has its number of levels: after a cookie of 4 bytes and 4 bytes that mark the format with tombstones. */
+/**
+ * Where a structure record has its number of levels: after a cookie of 4 bytes and 4 bytes that mark the format with
+ * tombstones.
+ */
 const levelsAt = 8;
 /** The rowid of a leaf is its segment's number times this, plus its own number. */
 const leafShift = 2 ** 37;
 
 /**
  * Reads terms of the full-text index directly from its segments, in the order of UTF-8
- * (https://sqlite.org/src/file/ext/fts5/fts5_index.c, "Segment leaf page format"). FTS5 itself gets from one term to the next only through all
- * entries of the first: thousands of pages for a term on a million events.
+ * (https://sqlite.org/src/file/ext/fts5/fts5_index.c, "Segment leaf page format"). FTS5 itself gets from one term to
+ * the next only through all entries of the first: thousands of pages for a term on a million events.
  *
  * Terms whose events were all removed are included until their segment is merged.
  */
@@ -29,8 +32,8 @@ export function createReadTerms(database: Database) {
   );
   let structure: Uint8Array = new Uint8Array();
   /**
-   * The leaf last read of each segment, as the next target is mostly on it. The segment has no term between `target` and the leaf's first
-   * one.
+   * The leaf last read of each segment, as the next target is mostly on it. The segment has no term between `target`
+   * and the leaf's first one.
    */
   let leaves: { segment: number; target: Uint8Array | null; terms: Uint8Array[] }[] = [];
 

@@ -4,7 +4,8 @@ import { createReadTerms } from "./segments.ts";
 /** The terms of the full-text index, in order. */
 export type Vocabulary = {
   /**
-   * The terms with a prefix. The cost of a term does not depend on how many events have it. Some terms can belong to removed events only.
+   * The terms with a prefix. The cost of a term does not depend on how many events have it. Some terms can belong to
+   * removed events only.
    *
    * @param after - where to continue after a term; by default at the next one
    * @param from - where to begin; by default at the first term with the prefix

@@ -115,7 +115,10 @@ export function createBlockWriter(database: Database) {
 
     removed: (ms: number): void => noteChange(ms),
 
-    /** Deletes tokens that are no longer on any event from changed blocks, some at a time. Returns whether there are more. */
+    /**
+     * Deletes tokens that are no longer on any event from changed blocks, some at a time. Returns whether there are
+     * more.
+     */
     forgetTokens(): boolean {
       const block = selectChanged.get(nextToken.fromMs);
       if (!block) {

@@ -1,6 +1,6 @@
 /**
- * The writer: the only thread with a connection that writes. It receives batches of events and statements on the control tables, and answers
- * each after its commit's fsync.
+ * The writer: the only thread with a connection that writes. It receives batches of events and statements on the
+ * control tables, and answers each after its commit's fsync.
  */
 import type { SQLQueryBindings } from "bun:sqlite";
 import type { BatchAnswer, ListedResults, Failed } from "../queue.ts";
@@ -132,7 +132,8 @@ function flushCounters(): void {
 function execute(sql: string, parameters: readonly unknown[]): WriterAnswer {
   // The statement can remove channels.
   counterWriter.forgetChannels();
-  // After some failures, such as a full disk, SQLite has rolled back by itself, and Kysely's ROLLBACK has nothing to do.
+  // After some failures, such as a full disk, SQLite has rolled back by itself, and Kysely's ROLLBACK has nothing to
+  // do.
   if (sql === "ROLLBACK" && !database.inTransaction) {
     return { kind: "executed", result: { rows: [], changes: 0, lastInsertRowid: 0 } };
   }

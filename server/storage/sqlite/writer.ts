@@ -28,15 +28,16 @@ import type {
 /** Batches that the writer has at a time: the one it commits and the next, so that it never waits for this thread. */
 const batchesMax = 2;
 /**
- * With this many events in progress, the HTTP thread does not sleep while it waits for the writer: waking up costs more than the wait, and
- * under load there is always a request to read. Measured with 128 clients, this stores a fifth more events a second.
+ * With this many events in progress, the HTTP thread does not sleep while it waits for the writer: waking up costs more
+ * than the wait, and under load there is always a request to read. Measured with 128 clients, this stores a fifth more
+ * events a second.
  */
 const stayAwakeEvents = 16;
 const canStayAwake = navigator.hardwareConcurrency > 1;
 
 /**
- * The HTTP thread's side of the writer. Events that arrive during a commit wait and share the next one (group commit). A control transaction
- * has the writer to itself until it ends.
+ * The HTTP thread's side of the writer. Events that arrive during a commit wait and share the next one (group commit).
+ * A control transaction has the writer to itself until it ends.
  */
 export class Writer {
   readonly #thread: Worker;
@@ -167,8 +168,8 @@ export class Writer {
   }
 
   /**
-   * Resolves once the counters and channels include every event stored so far. If the disk is full, they miss some events, and reads still
-   * succeed.
+   * Resolves once the counters and channels include every event stored so far. If the disk is full, they miss some
+   * events, and reads still succeed.
    */
   async flushCounters(): Promise<void> {
     if (this.#countersAreBehind) {
@@ -239,7 +240,8 @@ export class Writer {
       }
       const error = this.#failure(answer);
       batch.fail(error);
-      // Waiting events would fail the same way, each batch after its own wait. Reject them now, so that clients can retry.
+      // Waiting events would fail the same way, each batch after its own wait. Reject them now, so that clients can
+      // retry.
       if (error instanceof ProblemError) this.#queue.rejectAll(error);
     });
   }
