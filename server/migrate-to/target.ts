@@ -15,21 +15,22 @@ import { type EventRow, type StoredEvent, storedEvent } from "./stored-event.ts"
 import { type Entry, type Table, type TableRow, tableRow, tables, type Value } from "./tables.ts";
 
 const connections = 3;
-/** Nothing that is asked of it takes so long, but for statistics of very large tables. */
+/** Only statistics of very large tables take that long. */
 const statementMs = 10 * 60_000;
 
-/** The database into which is moved. Nobody else works on it meanwhile. */
+/** The database to move into. No server uses it during the move. */
 export class Target {
   readonly #pool: Pool;
   readonly #partitions: Partitions;
   readonly #append: ReturnType<typeof createAppend>;
-  /** The batch that was sent last. */
+  /** The batch sent last. */
   #appended: Promise<unknown> = Promise.resolve();
 
   private constructor(pool: Pool) {
     this.#pool = pool;
     this.#partitions = new Partitions(this.#runQuery);
-    // One batch after another, and none after one that failed: what is there is all up to the last arrival.
+    // Batches run one after another, and none after one that failed. So the target always has everything up to its last
+    // arrival.
     const runInOrder: Query = (sql, parameters) => {
       const rows = this.#appended.then(() => this.#runQuery(sql, parameters));
       this.#appended = rows;
@@ -39,7 +40,7 @@ export class Target {
     this.#append = createAppend(runInOrder, crypto.randomUUID(), this.#partitions, new NewTexts());
   }
 
-  /** Brings the database to this program's version. Throws where it can't be reached, or is none to work on. */
+  /** Migrates the database to this program's version. Throws if it can't be reached or used. */
   static async open(url: string, onError: (error: Error) => void): Promise<Target> {
     const pool = openPool({ url, connections }, onError);
     try {
@@ -48,7 +49,7 @@ export class Target {
     } catch (error) {
       await pool.end();
       const { message, code } = error as Error & { code?: string };
-      // Where several addresses were tried, the error of all has a code and no message.
+      // If several addresses were tried, the error has a code and no message.
       throw new MoveRefused(`That database can't be used: ${message || code}`);
     }
   }
@@ -65,19 +66,19 @@ export class Target {
     return (await this.#pool.query<Row>(config)).rows;
   };
 
-  /** It is marked as one that is being moved to, or was, and that nobody works on yet. */
+  /** Whether a move into it has begun, and no server has taken it over. */
   async isBegun(): Promise<boolean> {
     return (await this.setting(movingSetting)) !== null;
   }
 
-  /** Marks the database as one that is being moved to. Throws where it holds something else. */
+  /** Marks the database as the target of a move. Throws if it contains other data. */
   async begin(): Promise<void> {
     const known = await this.#runQuery("UPDATE settings SET value = $2 WHERE name = $1 RETURNING name", [
       movingSetting,
       moving.underWay,
     ]);
     if (known.length > 0) return;
-    // What a server makes of itself at its first start, in the settings, is no loss.
+    // The settings of a server's first start don't count: they can be overwritten.
     const holders = [...tables.map(({ name }) => name).filter((name) => name !== "settings"), "events"];
     const begun = await this.#runQuery(
       `INSERT INTO settings (name, value)
@@ -92,7 +93,7 @@ export class Target {
     }
   }
 
-  /** All is there, and agrees: a server may take it over. */
+  /** Marks the move as done: a server can take the database over. */
   async finish(): Promise<void> {
     await this.#runQuery("UPDATE settings SET value = $2 WHERE name = $1", [movingSetting, moving.done]);
   }
@@ -102,7 +103,7 @@ export class Target {
     return row?.value ?? null;
   }
 
-  /** There are accounts, and none of these is among them. */
+  /** Whether there are accounts, but none of these. */
   async hasOtherAccounts(ids: readonly string[]): Promise<boolean> {
     const [row] = await this.#runQuery<{ isOther: boolean }>(
       `SELECT EXISTS (SELECT FROM accounts) AND NOT EXISTS (SELECT FROM accounts WHERE id = ANY ($1::text[])) AS "isOther"`,
@@ -148,7 +149,7 @@ export class Target {
     for await (const page of pages) yield page.map((row) => storedEvent(row, row.notified));
   }
 
-  /** Stores rows as they are, whether or not there are some of these keys. */
+  /** Inserts rows, or updates those whose keys exist. */
   async put(table: Table, columns: readonly string[], rows: readonly TableRow[]): Promise<void> {
     const values = columns
       .filter((name) => !table.key.includes(name))
@@ -169,7 +170,7 @@ export class Target {
     );
   }
 
-  /** Ids that the table hands out go on behind this one. */
+  /** Makes the table's next id follow this one. */
   async numberFrom({ name }: Table, last: number): Promise<void> {
     await this.#runQuery(
       "SELECT setval(pg_get_serial_sequence($1, 'id'), greatest($2::bigint, 1), $2::bigint > 0)",
@@ -184,17 +185,17 @@ export class Target {
     return row!.events;
   }
 
-  /** Of these projects there are events. */
+  /** The projects that have events. */
   async projectsOfEvents(): Promise<number[]> {
     const rows = await this.#runQuery<{ id: number }>("SELECT DISTINCT project_id AS id FROM channel_counters");
     return rows.map(({ id }) => id);
   }
 
-  /** Makes ready to append behind the last arrival that is there, and gives it. */
+  /** Prepares for appending after the last arrival, and returns that. */
   async resume(): Promise<ArrivalStamp | null> {
-    // Should a batch of a process that was killed be under way still, it is waited for.
+    // Wait for a batch of a killed process that can still be in progress.
     await this.#runQuery("SELECT lock_events()");
-    // One that failed has moved the sequence, and stored nothing.
+    // A failed batch has advanced the sequence without storing anything: set it back.
     const [row] = await this.#runQuery<{ ms: number | null; sequence: number | null }>(
       `SELECT last >> 20 AS ms, (last & 1048575)::integer AS sequence, setval('last_arrival', coalesce(last, 0), last IS NOT NULL)
        FROM (SELECT max(arrival) AS last FROM events) AS arrivals`,
@@ -203,8 +204,8 @@ export class Target {
   }
 
   /**
-   * Stores events that arrived after all that are there, and resolves once they are. The next ones may be given before:
-   * they are made ready meanwhile.
+   * Stores events that arrived after all existing ones. `stored` resolves once they are stored. The next call can come
+   * before that, to prepare its events meanwhile.
    */
   async append(events: readonly AcceptedEvent[]): Promise<{ stored: Promise<void> }> {
     const missing = events.filter(({ createdAtMs }) => !this.#partitions.holds(createdAtMs));
@@ -219,7 +220,7 @@ export class Target {
     return { stored };
   }
 
-  /** Removes events with all that belongs to them. */
+  /** Removes events with everything that belongs to them. */
   async removeEvents(projectId: number, events: readonly Entry[]): Promise<void> {
     await this.#runQuery("SELECT remove_events($1, $2, $3, NULL)", [
       projectId,
@@ -228,7 +229,7 @@ export class Target {
     ]);
   }
 
-  /** Counts what the planner is to know of the tables; it would do so by itself in a while. */
+  /** Updates the planner's statistics, which autovacuum would do later. */
   async analyze(): Promise<void> {
     const all = [
       ...tables.map(({ name }) => name),
