@@ -125,7 +125,7 @@ export function createBlocks(runQuery: Query) {
     if (missing.length > 0) {
       const read = await runQuery<StoredTimestamps>(
         `SELECT block, first, ms, encode(gaps, 'hex') AS gaps FROM block_moments
-         JOIN unnest($1::bigint[], $2::integer[]) AS sought (block, first) USING (block, first)`,
+         JOIN unnest($1::bigint[], $2::integer[]) AS wanted (block, first) USING (block, first)`,
         [bigints(missing.map(({ id }) => id)), integers(missing.map(({ first }) => first))],
       );
       for (const row of read) rows.get(`${row.block} ${row.first}`)!.timestamps = cacheTimestamps(row);
@@ -141,20 +141,20 @@ export function createBlocks(runQuery: Query) {
 
   /** Reads the first ordinal at or after each timestamp, within its block. Null if a block was deleted meanwhile. */
   async function readOrdinals(
-    sought: { block: StoredBlock; ms: number }[],
+    points: { block: StoredBlock; ms: number }[],
   ): Promise<BlockReader<StoredBlock>["ordinalAt"] | null> {
-    if (sought.length === 0) return () => 0;
-    const rows = await runQuery<StoredTimestamps & { sought: number }>(
-      `SELECT sought.ms AS sought, found.block, found.first, found.ms, encode(found.gaps, 'hex') AS gaps
-       FROM unnest($1::bigint[], $2::bigint[]) AS sought (block, ms)
+    if (points.length === 0) return () => 0;
+    const rows = await runQuery<StoredTimestamps & { pointMs: number }>(
+      `SELECT points.ms AS "pointMs", found.block, found.first, found.ms, encode(found.gaps, 'hex') AS gaps
+       FROM unnest($1::bigint[], $2::bigint[]) AS points (block, ms)
        CROSS JOIN LATERAL (
-         SELECT * FROM block_moments WHERE block_moments.block = sought.block AND (first = 0 OR block_moments.ms < sought.ms)
+         SELECT * FROM block_moments WHERE block_moments.block = points.block AND (first = 0 OR block_moments.ms < points.ms)
          ORDER BY first DESC LIMIT 1) AS found`,
-      [bigints(sought.map(({ block }) => block.id)), bigints(sought.map(({ ms }) => ms))],
+      [bigints(points.map(({ block }) => block.id)), bigints(points.map(({ ms }) => ms))],
     );
-    if (rows.length < sought.length) return null;
+    if (rows.length < points.length) return null;
     const found = new Map(
-      rows.map((row) => [`${row.block} ${row.sought}`, ordinalFrom(cacheTimestamps(row), row.sought)]),
+      rows.map((row) => [`${row.block} ${row.pointMs}`, ordinalFrom(cacheTimestamps(row), row.pointMs)]),
     );
     return ({ id }, ms) => found.get(`${id} ${ms}`)!;
   }

@@ -37,9 +37,9 @@ export function createBuildBlocks(runQuery: Query, blockEvents: number) {
     const projects = await runQuery<{ projectId: number; newestMs: number | null }>(
       `SELECT project_id AS "projectId", newest_ms AS "newestMs"
        FROM (SELECT project_id, sum(events) AS events FROM channels GROUP BY 1) AS stored
-       LEFT JOIN (SELECT project_id, sum(events - changed) AS digested, max(to_ms) AS newest_ms FROM blocks GROUP BY 1) AS known
+       LEFT JOIN (SELECT project_id, sum(events - changed) AS covered, max(to_ms) AS newest_ms FROM blocks GROUP BY 1) AS known
          USING (project_id)
-       WHERE events - coalesce(digested, 0) >= CASE WHEN newest_ms IS NULL THEN $1::integer ELSE $2::integer END
+       WHERE events - coalesce(covered, 0) >= CASE WHEN newest_ms IS NULL THEN $1::integer ELSE $2::integer END
        ORDER BY project_id`,
       [blockEvents, partEvents],
     );

@@ -20,7 +20,7 @@ CREATE TABLE sent_ids (
   PRIMARY KEY (project_id, id)
 ) WITHOUT ROWID;
 
--- Events after the first 256 of a millisecond and kind (dated by arrival or not), in the order of listings, so that a
+-- Events after the first 256 of a millisecond and kind (dated or not, row-key.ts), in the order of listings, so that a
 -- page can begin among them without reading all. Few databases have any.
 CREATE INDEX events_busy ON events (project_id, position >> 21, id) WHERE position & 1048575 >= 256;
 
