@@ -8,8 +8,8 @@ import { earliest, type MsRange } from "./scan-cursor.ts";
 /** Events per block; a few more if many are in the last millisecond. Two bitmaps of this size fit on a page of 8 kB. */
 export const blockEventsUsual = 30_720;
 /**
- * The newest events get blocks of this fraction, which are merged later: searching the newest events with the index is
- * slowest.
+ * The newest events first get small blocks, this many to a block, which are merged later: searching the newest events
+ * with the index is slowest.
  */
 const partsOfBlock = 8;
 /** Events that one step reads: a few milliseconds of this process's time. */

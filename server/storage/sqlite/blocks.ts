@@ -77,7 +77,7 @@ export function createBlocks(database: Database) {
       for (let count = listedFirst; ; count = Math.min(count * 4, listedMax)) {
         const blocks = selectBlocks[order].all(low, high, count);
         for (const { events, ...block } of blocks) {
-          // Unusable: not finished, without tokens because it is too large (build-blocks.ts), or changed too much.
+          // Skip blocks that are unfinished, too large to have tokens (build-blocks.ts), or changed too much.
           if (events && block.changed <= changedMax) yield { ...block, events };
         }
         const last = blocks.at(-1);
