@@ -75,7 +75,9 @@ async function proveTables(
       what: table.name.replaceAll("_", " "),
       projectId: null,
       ...sums,
-      examples: agrees(sums) ? [] : await describe(differences(source.rowsOf(table), target.rowsOf(table, columns))),
+      examples: agrees(sums)
+        ? []
+        : await describe(differences(source.rowsOf(table), target.rowsOf(table, columns))),
     });
   }
   return compared;

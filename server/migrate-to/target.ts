@@ -99,7 +99,9 @@ export class Target {
   }
 
   async setting(name: string): Promise<string | null> {
-    const [row] = await this.#runQuery<{ value: string }>("SELECT value FROM settings WHERE name = $1", [name]);
+    const [row] = await this.#runQuery<{ value: string }>("SELECT value FROM settings WHERE name = $1", [
+      name,
+    ]);
     return row?.value ?? null;
   }
 
@@ -187,7 +189,9 @@ export class Target {
 
   /** The projects that have events. */
   async projectsOfEvents(): Promise<number[]> {
-    const rows = await this.#runQuery<{ id: number }>("SELECT DISTINCT project_id AS id FROM channel_counters");
+    const rows = await this.#runQuery<{ id: number }>(
+      "SELECT DISTINCT project_id AS id FROM channel_counters",
+    );
     return rows.map(({ id }) => id);
   }
 

@@ -21,7 +21,13 @@ export class BlockCount<Of extends Block = Block> {
   readonly #found: Bits | null;
   readonly #bucketRanges: BucketRange[];
 
-  constructor(range: Range, block: Of, reader: BlockReader<Of>, found: Bits | null, bucketRanges: BucketRange[]) {
+  constructor(
+    range: Range,
+    block: Of,
+    reader: BlockReader<Of>,
+    found: Bits | null,
+    bucketRanges: BucketRange[],
+  ) {
     this.range = range;
     this.#block = block;
     this.#reader = reader;

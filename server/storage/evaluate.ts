@@ -77,7 +77,14 @@ function concat(a: string[], b: string[]): string[] {
 
 /** For the excluded side: the less is excluded, the more remains. */
 function swapBounds({ ifAbsent, upper, lower, unknown, unknownNegated, hasPrefix }: Evaluation): Evaluation {
-  return { ifAbsent, upper: lower, lower: upper, unknown: unknownNegated, unknownNegated: unknown, hasPrefix };
+  return {
+    ifAbsent,
+    upper: lower,
+    lower: upper,
+    unknown: unknownNegated,
+    unknownNegated: unknown,
+    hasPrefix,
+  };
 }
 
 type Operation = (a: Bits | null, b: Bits | null) => Bits | null;

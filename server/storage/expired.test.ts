@@ -46,9 +46,7 @@ for (const engine of storeEngines) {
       for (const { store, projectId } of [one, other]) {
         expect(projectId).toBe(one.projectId);
         const results = await store.events.appendAll(events);
-        expect(results.filter((result) => result instanceof Error || result.kind !== "created")).toEqual(
-          [],
-        );
+        expect(results.filter((result) => result instanceof Error || result.kind !== "created")).toEqual([]);
         await keep(store, { projects: 30, audit: 3_650 });
         await store.events.indexBlocks(noPause, nowMs);
       }

@@ -18,8 +18,18 @@ const batchEventsMax = 5_000;
 const batchCharactersMax = 8 * 1_024 * 1_024;
 
 type Waiting = (
-  | { event: AcceptedEvent; withCompanion: null; at: number; resolve: (result: AppendResult, at: number) => void }
-  | { event: null; withCompanion: EventsWithCompanion; at: 0; resolve: (results: AppendResult[] | null) => void }
+  | {
+      event: AcceptedEvent;
+      withCompanion: null;
+      at: number;
+      resolve: (result: AppendResult, at: number) => void;
+    }
+  | {
+      event: null;
+      withCompanion: EventsWithCompanion;
+      at: 0;
+      resolve: (results: AppendResult[] | null) => void;
+    }
 ) & { events: number; characters: number; reject: (error: Error, at: number) => void };
 
 /** Events and what is committed together with them. */
@@ -95,7 +105,15 @@ export class WriteQueue {
       for (let at = 0; at < events.length; at++) {
         const event = events[at]!;
         const characters = event.json.length;
-        this.#push({ event, withCompanion: null, at, events: 1, characters, resolve: complete, reject: complete });
+        this.#push({
+          event,
+          withCompanion: null,
+          at,
+          events: 1,
+          characters,
+          resolve: complete,
+          reject: complete,
+        });
       }
     });
   }

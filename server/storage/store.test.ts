@@ -247,9 +247,9 @@ for (const engine of stores) {
           "created",
           ...Array<string>(19).fill("duplicate"),
         ]);
-        expect(
-          new Set(results.map((result) => (result.kind === "duplicate" ? result.json : ""))).size,
-        ).toBe(2);
+        expect(new Set(results.map((result) => (result.kind === "duplicate" ? result.json : ""))).size).toBe(
+          2,
+        );
       });
     });
 

@@ -2,7 +2,7 @@ import { expect } from "bun:test";
 import type { Event } from "../event/event.ts";
 import { token } from "../event/tokens.ts";
 import { databaseFile, openForReading } from "../storage/sqlite/open.ts";
-import { datedBit, busyFrom } from "../storage/sqlite/row-key.ts";
+import { busyFrom, datedBit } from "../storage/sqlite/row-key.ts";
 
 const hourMs = 3_600_000;
 

@@ -168,7 +168,8 @@ function inOrderOfArrival(units: readonly Unit[]): Entry[] {
   let companions = 0;
   units.forEach(({ events, companion }, unit) => {
     const companionNumber = companion ? ++companions : 0;
-    for (let at = 0; at < events.length; at++) entries.push({ event: events[at]!, unit, at, companionNumber });
+    for (let at = 0; at < events.length; at++)
+      entries.push({ event: events[at]!, unit, at, companionNumber });
   });
   return entries.sort((a, b) => compareStamps(a.event.arrival, b.event.arrival));
 }

@@ -1,8 +1,8 @@
 import { LRUCache } from "lru-cache";
 import {
   type Block,
-  changedMax,
   type BlockReader,
+  changedMax,
   ordinalFrom,
   type Timestamps,
   type TimestampsRow,
@@ -130,7 +130,9 @@ export function createBlocks(runQuery: Query) {
       );
       for (const row of read) rows.get(`${row.block} ${row.first}`)!.timestamps = cacheTimestamps(row);
     }
-    return entries.map(({ ordinal }, at) => rows.get(keys[at]!)!.timestamps?.ms[ordinal % timestampsPerRow] ?? null);
+    return entries.map(
+      ({ ordinal }, at) => rows.get(keys[at]!)!.timestamps?.ms[ordinal % timestampsPerRow] ?? null,
+    );
   }
 
   function cacheTimestamps({ block, gaps, ...row }: StoredTimestamps): Timestamps {

@@ -108,13 +108,10 @@ export function createBuildBlocks(runQuery: Query, blockEvents: number) {
     nowMs: number,
     pause: Pause,
   ): Promise<boolean> {
-    const [begun] = await runQuery<{ block: number | null }>("SELECT begin_block($1, $2, $3, $4, $5) AS block", [
-      projectId,
-      fromMs,
-      toMs,
-      maker,
-      nowMs,
-    ]);
+    const [begun] = await runQuery<{ block: number | null }>(
+      "SELECT begin_block($1, $2, $3, $4, $5) AS block",
+      [projectId, fromMs, toMs, maker, nowMs],
+    );
     const block = begun!.block;
     if (block === null) return false;
     const builder = new BlockBuilder();

@@ -168,10 +168,10 @@ export function createCount(runQuery: Query, { readPage }: ReturnType<typeof cre
   /** The values of a split with their tokens; null if there are too many, or a token has only a hash of its value. */
   async function termsOf(projectId: number, split: Split): Promise<Term[] | null> {
     if (split.by === "channel") {
-      const rows = await runQuery<{ name: string }>("SELECT name FROM channels WHERE project_id = $1 LIMIT $2", [
-        projectId,
-        termsMax + 1,
-      ]);
+      const rows = await runQuery<{ name: string }>(
+        "SELECT name FROM channels WHERE project_id = $1 LIMIT $2",
+        [projectId, termsMax + 1],
+      );
       return rows.length > termsMax
         ? null
         : rows.map(({ name }) => ({ token: token.channel(projectId, name), text: name }));
@@ -231,7 +231,11 @@ export function createCount(runQuery: Query, { readPage }: ReturnType<typeof cre
 
   /** Calls `take` for each row that can match. */
   async function forEachRow(state: CountState, range: Range, take: (row: Row) => void): Promise<void> {
-    const query = { projectId: state.projectId, filter: { ...state.filter, ...range }, order: "asc" as const };
+    const query = {
+      projectId: state.projectId,
+      filter: { ...state.filter, ...range },
+      order: "asc" as const,
+    };
     for (let after: { ms: number; id: string } | null | undefined; after !== null; ) {
       const { rows, next } = await readPage({ ...query, ...(after && { after }) }, runRows);
       for (const row of rows) take(row);

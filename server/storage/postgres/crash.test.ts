@@ -94,7 +94,9 @@ async function leave(node: Store): Promise<string> {
   const event = make();
   const append = node.events.append(event).catch(() => {});
   await until(() => isThere(event.event.id));
-  await query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'CALL append_events%'");
+  await query(
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'CALL append_events%'",
+  );
   await append;
   await letGo();
   return event.event.id;

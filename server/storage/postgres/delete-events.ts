@@ -31,12 +31,15 @@ export function createDeleteEvents(runQuery: Query, { readFullPage }: ReturnType
     async remove(removal: Removal | OneEvent, limit: number, jobId?: string): Promise<Removed> {
       const { rows, isLast } = await find(removal, limit);
       if (rows.length === 0) return { ids: [], lastMs: null, isLast };
-      const [removed] = await runQuery<{ ids: string[] }>("SELECT remove_events($1, $2, $3, $4)::text[] AS ids", [
-        removal.projectId,
-        bigints(rows.map(({ ms }) => ms)),
-        uuids(rows.map(({ id }) => id)),
-        jobId ?? null,
-      ]);
+      const [removed] = await runQuery<{ ids: string[] }>(
+        "SELECT remove_events($1, $2, $3, $4)::text[] AS ids",
+        [
+          removal.projectId,
+          bigints(rows.map(({ ms }) => ms)),
+          uuids(rows.map(({ id }) => id)),
+          jobId ?? null,
+        ],
+      );
       const removedIds = new Set(removed!.ids);
       return {
         ids: rows.flatMap(({ id }) => (removedIds.has(id) ? [id] : [])),

@@ -4,7 +4,7 @@ import { type ArrivalStamp, compareStamps } from "../../event/id.ts";
 import { jsonOf } from "../event-row.ts";
 import type { Arrival, Follower } from "../store.ts";
 import type { Commit, NoteStart } from "./append.ts";
-import { arrivalOf, stampOf, shiftStamp } from "./arrival.ts";
+import { arrivalOf, shiftStamp, stampOf } from "./arrival.ts";
 import type { Query } from "./query.ts";
 
 /** How often to check for missed notifications. */

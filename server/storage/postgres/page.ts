@@ -27,7 +27,11 @@ const growthMax = 16;
 /** Rows seen and matched so far, and rows per millisecond, from which the rest is estimated. */
 type Density = { seen: number; found: number; perMs: number };
 
-export function createFindRows(runQuery: Query, pruneBlocks: ReturnType<typeof createPruneBlocks>, scanRowsMin: number) {
+export function createFindRows(
+  runQuery: Query,
+  pruneBlocks: ReturnType<typeof createPruneBlocks>,
+  scanRowsMin: number,
+) {
   /**
    * Finds a query's events in order, some at a time. The database can't do this well by itself: its search index has no
    * order and would return every event of a common token, and a scan might never find a rare one. So the next rows are

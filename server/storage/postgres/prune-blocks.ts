@@ -1,6 +1,6 @@
 import type { Condition } from "../../event/match.ts";
 import { ordinalsOf } from "../bits.ts";
-import { evaluate, type Evaluation } from "../evaluate.ts";
+import { type Evaluation, evaluate } from "../evaluate.ts";
 import type { Blocks, Entry, StoredBlock } from "./blocks.ts";
 import { queryOfTokens } from "./match.ts";
 import type { Query } from "./query.ts";
@@ -101,7 +101,11 @@ export function createPruneBlocks(runQuery: Query, blocks: Blocks) {
     if (pending.isOpen) yield pending.take();
   };
 
-  async function evaluateChunk(pruneQuery: PruneQuery, chunk: StoredBlock[], tokens: string[]): Promise<BlockResult[]> {
+  async function evaluateChunk(
+    pruneQuery: PruneQuery,
+    chunk: StoredBlock[],
+    tokens: string[],
+  ): Promise<BlockResult[]> {
     const { condition, projectId, range } = pruneQuery;
     const [reader, late] = await Promise.all([blocks.read(chunk, tokens), blocks.lateIn(chunk)]);
     const results = chunk.map((block): BlockResult => {
@@ -111,10 +115,13 @@ export function createPruneBlocks(runQuery: Query, blocks: Blocks) {
       return { block, found: isUsable ? found : null, from: 0, to: block.events, late: own };
     });
     await clipToRange(results, range);
-    const incomplete = results.filter(({ found }) => found && found.upper !== null && found.unknown.length > 0);
+    const incomplete = results.filter(
+      ({ found }) => found && found.upper !== null && found.unknown.length > 0,
+    );
     if (incomplete.length === 0) return results;
     const unknown = [...new Set(incomplete.flatMap(({ found }) => found!.unknown))];
-    const entries = unknown.length > unknownTokensMax ? null : await entriesOf(projectId, unknown, incomplete);
+    const entries =
+      unknown.length > unknownTokensMax ? null : await entriesOf(projectId, unknown, incomplete);
     for (const result of incomplete) {
       if (entries === null) result.found = null;
       else {
@@ -142,7 +149,11 @@ export function createPruneBlocks(runQuery: Query, blocks: Blocks) {
   }
 
   /** The timestamps of events with any of the tokens, in the time of the blocks; null if there are too many. */
-  async function entriesOf(projectId: number, tokens: string[], results: BlockResult[]): Promise<number[] | null> {
+  async function entriesOf(
+    projectId: number,
+    tokens: string[],
+    results: BlockResult[],
+  ): Promise<number[] | null> {
     const fromMs = Math.min(...results.map(({ block }) => block.fromMs));
     const toMs = Math.max(...results.map(({ block }) => block.toMs));
     const within = withinOf(projectId, { fromMs, toMs });

@@ -41,7 +41,9 @@ export function createPurge(runQuery: Query) {
   /** Deletes tokens that are no longer on any event from changed blocks. */
   async function forgetTokens(pause: Pause): Promise<void> {
     // A block that is being built can contain removed events. Its node finds that it is gone, and starts again.
-    await runQuery("SELECT empty_block(id), retire_block(id) FROM blocks WHERE events IS NULL AND changed > 0");
+    await runQuery(
+      "SELECT empty_block(id), retire_block(id) FROM blocks WHERE events IS NULL AND changed > 0",
+    );
     const blocks = await runQuery<{ id: number }>("SELECT id FROM blocks WHERE changed > 0 ORDER BY id");
     const known = new Set<string>();
     for (const { id } of blocks) {

@@ -32,14 +32,23 @@ export function createAppendWith(database: Database, append: (events: BatchEvent
   return function appendWith({ batch, companion }: CompanionBatch): AppendResult[] | null {
     const events = decodeBatch(batch);
     const { projectId, receivedMs: now } = events[0]!;
-    if (companion.kind === "replay" && selectRejected.get(companion.rejectedId, projectId) === null) return null;
+    if (companion.kind === "replay" && selectRejected.get(companion.rejectedId, projectId) === null)
+      return null;
     const expiredMs = now - limits.idempotencyMs;
-    if (companion.kind === "idempotency" && selectKey.get(projectId, companion.key, expiredMs) !== null) return null;
+    if (companion.kind === "idempotency" && selectKey.get(projectId, companion.key, expiredMs) !== null)
+      return null;
     const results = append(events);
     if (results.every(({ kind }) => kind === "timestampFull")) return results;
     if (companion.kind === "replay") dropRejected.run(companion.rejectedId);
     else {
-      insertKey.run(projectId, companion.key, companion.bodyHash, companion.draft, JSON.stringify(results), now);
+      insertKey.run(
+        projectId,
+        companion.key,
+        companion.bodyHash,
+        companion.draft,
+        JSON.stringify(results),
+        now,
+      );
       dropExpiredKeys.run(expiredMs, expiredAtATime);
     }
     return results;

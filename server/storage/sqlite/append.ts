@@ -5,7 +5,7 @@ import type { AppendResult } from "../store.ts";
 import type { BatchEvent } from "./batch.ts";
 import type { CounterWriter } from "./counter-writer.ts";
 import type { Merging } from "./merging.ts";
-import { datedBit, lastDatedSequence, busyFrom, rowKeyAt, rowKeySql } from "./row-key.ts";
+import { busyFrom, datedBit, lastDatedSequence, rowKeyAt, rowKeySql } from "./row-key.ts";
 import type { BlockWriter } from "./write-blocks.ts";
 
 const firstBusy = datedBit + busyFrom;

@@ -85,7 +85,11 @@ export function createBuildBlocks(database: Database, blockEvents: number) {
   }
 
   /** The millisecond of the nth event from one end of a range; null if there are fewer. */
-  function* nth({ fromMs, toMs }: BlockRange, direction: "up" | "down", n: number): Generator<null, number | null> {
+  function* nth(
+    { fromMs, toMs }: BlockRange,
+    direction: "up" | "down",
+    n: number,
+  ): Generator<null, number | null> {
     let [low, high] = [rowKeyAt(fromMs), rowKeyAt(toMs)];
     for (let left = n; ; left -= countStepEvents) {
       const step = Math.min(left, countStepEvents);

@@ -66,7 +66,14 @@ export function createCount(database: Database, vocabulary: Vocabulary, texts: I
     const buckets = new Buckets(query.bounds);
     const all = new Array<number>(buckets.length).fill(0);
     const match = matchOf(query.projectId, query.filter, vocabulary);
-    const state: CountState = { ...query, match, buckets, all, histogram: new Histogram(), turns: new Turns() };
+    const state: CountState = {
+      ...query,
+      match,
+      buckets,
+      all,
+      histogram: new Histogram(),
+      turns: new Turns(),
+    };
     try {
       for (const part of counterRangesOf(query, partialHours(query))) {
         const events = await (part.isCounted ? addFromCounters(state, part) : addFromIndex(state, part));
@@ -240,7 +247,11 @@ export function createCount(database: Database, vocabulary: Vocabulary, texts: I
     }
   }
 
-  async function forEachRow(state: CountState, { fromMs, toMs }: Range, take: (row: Row) => void): Promise<void> {
+  async function forEachRow(
+    state: CountState,
+    { fromMs, toMs }: Range,
+    take: (row: Row) => void,
+  ): Promise<void> {
     const match = textOf(state.match.query, { sentinels: true });
     const high = rowKeyAt(toMs) - 1n;
     let low = rowKeyAt(fromMs);

@@ -143,29 +143,40 @@ describe("a start is refused, and nothing is created,", () => {
   });
   afterAll(() => rmSync(place, { recursive: true }));
 
-  const cases: [what: string, end: "stopped" | "killed", change: (file: string) => void, message: RegExp][] = [
+  const cases: [what: string, end: "stopped" | "killed", change: (file: string) => void, message: RegExp][] =
     [
-      "where the database is gone",
-      "killed",
-      (file) => rmSync(file),
-      /is missing, but this directory has been/,
-    ],
-    [
-      "where it is gone after a stop",
-      "stopped",
-      (file) => rmSync(file),
-      /is missing, but this directory has/,
-    ],
-    ["where it was emptied", "killed", (file) => truncateSync(file), /is empty, but this directory has been/],
-    [
-      "where the log is gone after a kill",
-      "killed",
-      (file) => rmSync(`${file}-wal`),
-      /-wal is missing.*put it back.*remove \S+tidings\.db-open/,
-    ],
-    ["where it is another file", "stopped", (file) => writeFileSync(file, "x".repeat(9_000)), /is damaged: /],
-    ["where its end is cut off", "stopped", (file) => truncateSync(file, 3 * pageBytes), /is damaged: /],
-  ];
+      [
+        "where the database is gone",
+        "killed",
+        (file) => rmSync(file),
+        /is missing, but this directory has been/,
+      ],
+      [
+        "where it is gone after a stop",
+        "stopped",
+        (file) => rmSync(file),
+        /is missing, but this directory has/,
+      ],
+      [
+        "where it was emptied",
+        "killed",
+        (file) => truncateSync(file),
+        /is empty, but this directory has been/,
+      ],
+      [
+        "where the log is gone after a kill",
+        "killed",
+        (file) => rmSync(`${file}-wal`),
+        /-wal is missing.*put it back.*remove \S+tidings\.db-open/,
+      ],
+      [
+        "where it is another file",
+        "stopped",
+        (file) => writeFileSync(file, "x".repeat(9_000)),
+        /is damaged: /,
+      ],
+      ["where its end is cut off", "stopped", (file) => truncateSync(file, 3 * pageBytes), /is damaged: /],
+    ];
   test.each(cases)("%s", async (_, end, change, message) => {
     const directory = mkdtempSync(join(place, "case-"));
     cpSync(join(place, end), directory, { recursive: true });

@@ -24,7 +24,7 @@ import { migrateAside } from "./migrate-aside.ts";
 import { databaseFile, openForReading, removeSnapshots } from "./open.ts";
 import type { PurgeStep } from "./purge.ts";
 import { Reader } from "./reader.ts";
-import type { Chunk, BuildStep } from "./reader-thread.ts";
+import type { BuildStep, Chunk } from "./reader-thread.ts";
 import { hasResidue } from "./residue-scan.ts";
 import { SerialQueue } from "./serial-queue.ts";
 import { Writer } from "./writer.ts";
@@ -77,7 +77,8 @@ export async function openSqliteStore(
 
   async function page(query: EventQuery, limit: number, signal?: AbortSignal): Promise<Page> {
     signal?.throwIfAborted();
-    const readTurn = (query: EventQuery, limit: number) => reader.request<Page>({ kind: "page", query, limit });
+    const readTurn = (query: EventQuery, limit: number) =>
+      reader.request<Page>({ kind: "page", query, limit });
     let page = await readTurn(query, limit);
     const events = page.events;
     while (page.next !== null && events.length < limit) {

@@ -5,14 +5,14 @@ import { dashed, eventJson } from "../event-row.ts";
 import type { EventQuery } from "../store.ts";
 import type { Blocks } from "./blocks.ts";
 import { matchOf, textOf } from "./match.ts";
-import { createPruneBlocks, type Candidate, type MsRange, type Part, rowsOfMsMax } from "./prune-blocks.ts";
+import { type Candidate, createPruneBlocks, type MsRange, type Part, rowsOfMsMax } from "./prune-blocks.ts";
 import { rowKeySql } from "./row-key.ts";
 import {
-  rowColumns,
   createRowsInOrder,
   isAfter,
   type Row,
   type RowCursor,
+  rowColumns,
   type Source,
   sortRows,
 } from "./rows-in-order.ts";
@@ -227,9 +227,12 @@ export function createReadPage(database: Database, vocabulary: Vocabulary, block
     const reading = begin(query, limit);
     const { rows } = reading;
     let range = rangeOf(query, timeSpan());
-    if (isWholeProject(query)) return addRange(reading, range, projectSource(query), true) ?? { rows, next: null };
+    if (isWholeProject(query))
+      return addRange(reading, range, projectSource(query), true) ?? { rows, next: null };
     const match = matchOf(projectId, filter, vocabulary);
-    const count = Math.ceil((scanSafetyFactor * (limit + 1)) / pruneBlocks.estimateShare(match.query, range, order));
+    const count = Math.ceil(
+      (scanSafetyFactor * (limit + 1)) / pruneBlocks.estimateShare(match.query, range, order),
+    );
     if (count <= scanRowsMax) {
       const { page, rest } = addScanned(reading, range, count);
       if (page || !rest) return page ?? { rows, next: null };

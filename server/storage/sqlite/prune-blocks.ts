@@ -222,7 +222,11 @@ class Lookahead {
 }
 
 /** Merges index entries into candidates, in order. */
-function* mergeEntries(candidates: Iterable<Candidate>, entries: Entry[], order: "asc" | "desc"): Generator<Candidate> {
+function* mergeEntries(
+  candidates: Iterable<Candidate>,
+  entries: Entry[],
+  order: "asc" | "desc",
+): Generator<Candidate> {
   const sign = order === "asc" ? 1 : -1;
   const ordered = entries.toSorted((a, b) => sign * (a[0] - b[0]));
   let next = 0;

@@ -9,7 +9,7 @@ import type { Blocks } from "./blocks.ts";
 import { matchEvery } from "./match.ts";
 import { createReadPage, jsonOf, readRowsMin } from "./page.ts";
 import { datedBit, earliest, latest, rowKeyAt, rowKeyOf, rowKeySql } from "./row-key.ts";
-import { rowColumns, type Row } from "./rows-in-order.ts";
+import { type Row, rowColumns } from "./rows-in-order.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 
 /** The length at which a chunk ends. */

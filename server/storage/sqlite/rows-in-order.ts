@@ -1,7 +1,7 @@
 import type { Database } from "bun:sqlite";
 import type { EventQuery } from "../store.ts";
 import type { MsRange } from "./prune-blocks.ts";
-import { datedBit, lastDatedSequence, busyFrom, rowKeyAfter, rowKeyAt, rowKeySql } from "./row-key.ts";
+import { busyFrom, datedBit, lastDatedSequence, rowKeyAfter, rowKeyAt, rowKeySql } from "./row-key.ts";
 
 export type Row = { ms: number; sequence: number; id: string; body: string };
 
@@ -138,7 +138,9 @@ export function createRowsInOrder(database: Database) {
     const ascending = order === "asc";
     let afterId = lastId ?? (ascending ? "" : afterAllIds);
     const isPending = (id: string, cursor: string) => (ascending ? id > cursor : id < cursor);
-    let others = sortRows(selectUnindexed.all(projectId, ms), ascending).filter(({ id }) => isPending(id, afterId));
+    let others = sortRows(selectUnindexed.all(projectId, ms), ascending).filter(({ id }) =>
+      isPending(id, afterId),
+    );
     for (let count = byIdFirst; ; count = Math.min(count * 2, byIdMax)) {
       const rows = selectBusy[order].all(projectId, ms, afterId, count);
       const isLast = rows.length < count;

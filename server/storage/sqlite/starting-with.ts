@@ -19,7 +19,8 @@ export function startingWith(
       : beginning[texts.kind](projectId, prefix);
   const head = `${projectId}t`.length;
   // One value of a key is enough: "_{" sorts right after all terms that continue the key with "_z".
-  const afterKey = (term: string) => (vocabulary.isOnAny(term) ? `${partsOfTag(term)[0]}_{` : justAfter(term));
+  const afterKey = (term: string) =>
+    vocabulary.isOnAny(term) ? `${partsOfTag(term)[0]}_{` : justAfter(term);
   const after = texts.kind === "key" ? afterKey : undefined;
   const found: string[] = [];
   let seen = 0;

@@ -98,7 +98,8 @@ export function createBlockWriter(database: Database) {
           begin(step.range, step.nowMs);
           return false;
         case "keep":
-          for (const { first, ms, gaps } of step.timestamps) insertTimestamps.run(step.fromMs, first, ms, gaps);
+          for (const { first, ms, gaps } of step.timestamps)
+            insertTimestamps.run(step.fromMs, first, ms, gaps);
           for (const { token, ordinals } of step.tokens) insertToken.run(step.fromMs, token, ordinals);
           return false;
         case "end":

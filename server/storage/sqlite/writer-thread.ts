@@ -3,7 +3,7 @@
  * control tables, and answers each after its commit's fsync.
  */
 import type { SQLQueryBindings } from "bun:sqlite";
-import type { BatchAnswer, ListedResults, Failed } from "../queue.ts";
+import type { BatchAnswer, Failed, ListedResults } from "../queue.ts";
 import type { AppendResult, OneEvent, RejectedEvent, RejectedRetention, Removal, Removed } from "../store.ts";
 import { createAppend } from "./append.ts";
 import { type CompanionBatch, createAppendWith } from "./append-with.ts";

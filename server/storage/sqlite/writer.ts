@@ -285,7 +285,10 @@ function requestOf({ events, withCompanion, rejected }: Batch): AppendRequest {
     kind: "append",
     batch: encodeBatch(events),
     ...(withCompanion.length > 0 && {
-      withCompanion: withCompanion.map(({ events, companion }) => ({ batch: encodeBatch(events), companion })),
+      withCompanion: withCompanion.map(({ events, companion }) => ({
+        batch: encodeBatch(events),
+        companion,
+      })),
     }),
     ...(rejected && { rejected }),
   };
