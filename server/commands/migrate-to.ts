@@ -52,7 +52,8 @@ async function migrateTo(address: string): Promise<0 | 1> {
       );
       return 0;
     }
-    for (const { what, named } of different) for (const name of named) console.error(`${what}: ${name}`);
+    for (const { what, examples } of different)
+      for (const name of examples) console.error(`${what}: ${name}`);
     console.error(
       "The copies differ, so no server starts on that database. Empty it and run the command again.",
     );

@@ -9,27 +9,28 @@ const batchEvents = 1_000;
 const batchCharacters = 2 * 1_048_576;
 
 /**
- * Stores the source's events in the target, in the order of arrival, from the last that is there on; `onEvents` is told how many
- * were stored.
+ * Copies the source's events in the order of arrival, starting after the last one in the target.
+ *
+ * @param onEvents - called with the number of events stored
  */
 export async function copyEvents(
   source: Source,
   target: Target,
   onEvents: (events: number) => void,
 ): Promise<void> {
-  let underWay: { stored: Promise<void>; events: number } | null = null;
-  const settle = async () => {
-    if (!underWay) return;
-    await underWay.stored;
-    onEvents(underWay.events);
+  let inProgress: { stored: Promise<void>; events: number } | null = null;
+  const finishPrevious = async () => {
+    if (!inProgress) return;
+    await inProgress.stored;
+    onEvents(inProgress.events);
   };
   for (const batch of batchesOf(source.arrivedAfter(await target.resume()))) {
-    // It is made ready while the one before is being stored.
-    const { stored } = await target.append(batch.map(accepted));
-    await settle();
-    underWay = { stored, events: batch.length };
+    // Prepare this batch while the one before is being stored.
+    const { stored } = await target.append(batch.map(acceptedEvent));
+    await finishPrevious();
+    inProgress = { stored, events: batch.length };
   }
-  await settle();
+  await finishPrevious();
 }
 
 function* batchesOf(events: Iterable<StoredEvent>): Generator<StoredEvent[]> {
@@ -37,7 +38,8 @@ function* batchesOf(events: Iterable<StoredEvent>): Generator<StoredEvent[]> {
   let characters = 0;
   for (const event of events) {
     const isFull = batch.length >= batchEvents || characters >= batchCharacters;
-    // Two processes may have given the same arrival to two events; where it is the last that is there, it is all there.
+    // Two processes can have given two events the same arrival. A batch must not end between them, as copying continues
+    // after the target's last arrival.
     if (isFull && compareStamps(event.arrival, batch.at(-1)!.arrival) !== 0) {
       yield batch;
       batch = [];
@@ -49,15 +51,15 @@ function* batchesOf(events: Iterable<StoredEvent>): Generator<StoredEvent[]> {
   if (batch.length > 0) yield batch;
 }
 
-function accepted({ projectId, id, createdAtMs, json, arrival, notified }: StoredEvent): AcceptedEvent {
+function acceptedEvent({ projectId, id, createdAtMs, json, arrival, notified }: StoredEvent): AcceptedEvent {
   return {
     projectId,
     event: JSON.parse(json) as Event,
     json,
-    // No other event has it; it was told when the event was recorded.
+    // Duplicates were detected when the event was recorded.
     hasClientId: false,
     createdAtMs,
-    // Its id does not tell where it stands.
+    // The event is not found through the timestamp in its id.
     hasClientTimestamp: createdAtMs !== arrival.ms || stampOfId(id).ms !== createdAtMs,
     arrival,
     receivedMs: arrival.ms,

@@ -2,17 +2,22 @@ import type { Source } from "./source.ts";
 import { differences, type Table, type TableRow, tables } from "./tables.ts";
 import type { Target } from "./target.ts";
 
-/** Rows that are written at a time at most, and characters after which it is enough. */
+/** Rows and characters that one statement writes. */
 const batchRows = 1_000;
 const batchCharacters = 1_048_576;
 
-/** Makes the control tables of the target say what those of the source say; `onRows` is told how many rows were looked at. */
+/**
+ * Makes the target's control tables equal to the source's.
+ *
+ * @param onRows - called with the number of rows compared
+ */
 export async function copyTables(
   source: Source,
   target: Target,
   onRows: (rows: number) => void,
 ): Promise<void> {
-  // What is gone from the source goes first, and last what was referred to: its names and addresses may be another's now.
+  // First delete what the source does not have: another row can have its unique values now. Referencing tables come
+  // first.
   for (const table of tables.toReversed()) {
     const batch = new Batch((rows) => target.remove(table, rows));
     for await (const difference of differencesOf(table, source, target)) {
@@ -23,8 +28,8 @@ export async function copyTables(
   for (const table of tables) {
     const columns = copiedColumns(table, source).map(({ name }) => name);
     const batch = new Batch((rows) => target.put(table, columns, rows));
-    const counted = counting(source.rowsOf(table, columns), onRows);
-    for await (const difference of differencesOf(table, source, target, counted)) {
+    const reported = reportRows(source.rowsOf(table, columns), onRows);
+    for await (const difference of differencesOf(table, source, target, reported)) {
       if (difference.kind !== "extra") await batch.add(difference.here);
     }
     await batch.flush();
@@ -44,19 +49,19 @@ function differencesOf(table: Table, source: Source, target: Target, rows?: Iter
   );
 }
 
-/** What the events fill is left to them: it would be counted twice. */
+/** The columns to copy, without those that storing the events fills: these would be counted twice. */
 function copiedColumns(table: Table, source: Source) {
   return source.columnsOf(table).filter(({ name }) => !table.fromEvents?.includes(name));
 }
 
-function* counting(rows: Iterable<TableRow>, onRows: (rows: number) => void): Generator<TableRow> {
+function* reportRows(rows: Iterable<TableRow>, onRows: (rows: number) => void): Generator<TableRow> {
   for (const row of rows) {
     yield row;
     onRows(1);
   }
 }
 
-/** Rows that are written together. */
+/** Collects rows that are written together. */
 class Batch {
   readonly #write: (rows: TableRow[]) => Promise<void>;
   #rows: TableRow[] = [];

@@ -17,7 +17,7 @@ import {
 import { runTidings, spawnTidings } from "../testing/server-process.ts";
 import { testConfig } from "../testing/test-app.ts";
 
-/** Enough for a process to be killed on its way. */
+/** Enough events to kill the process in the middle. */
 const many = effort(5_000, 15_000);
 const kills = effort(3, 6);
 
@@ -28,7 +28,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(clearMoves, 60_000);
 
-test("killed at any moment, it is completed by another run", async () => {
+test("after a kill at any time, another run completes the move", async () => {
   const url = await newDatabase();
   const progress = async () => {
     const [{ is_there }] = (await asked<{ is_there: boolean }>(
@@ -54,7 +54,7 @@ test("killed at any moment, it is completed by another run", async () => {
   }
   expect(new Set(seen).size).toBeGreaterThan(kills / 2);
   expect(seen.filter((count) => count > 0 && count < many).length).toBeGreaterThanOrEqual(kills / 3);
-  // No server takes a part for the whole.
+  // No server starts on an unfinished move.
   const early = await runTidings(["serve"], { DATABASE_URL: url, TIDINGS_DATA: newDirectory(), PORT: "0" });
   expect([early.code, early.stderr]).toEqual([
     1,
@@ -64,7 +64,7 @@ test("killed at any moment, it is completed by another run", async () => {
   await expectPostgresConsistent(url);
 }, 60_000);
 
-test("a batch that the database does not take leaves nothing behind that the next run would stumble over", async () => {
+test("a batch that the database rejects leaves nothing that would break the next run", async () => {
   const url = await newDatabase();
   await makeTables(url);
   await asked(
@@ -83,7 +83,7 @@ test("a batch that the database does not take leaves nothing behind that the nex
   await expectPostgresConsistent(url);
 }, 30_000);
 
-test("cut off from its database, and stopped from the keyboard, it says how to go on", async () => {
+test("if the database goes away, or on Ctrl+C, it says how to continue", async () => {
   const url = await newDatabase();
   const child = spawnTidings(["migrate-to", url], { TIDINGS_DATA: directory }, "");
   const stderr = new Response(child.stderr).text();
@@ -115,7 +115,7 @@ test("cut off from its database, and stopped from the keyboard, it says how to g
   await expectPostgresConsistent(url);
 }, 30_000);
 
-test("a second run picks up what came and went since the first", async () => {
+test("a second run applies what was added and removed since the first", async () => {
   const url = await newDatabase();
   await expectMoved(url, directory);
   const running = await serve(await testConfig({ dataDirectory: directory, databaseUrl: null }));

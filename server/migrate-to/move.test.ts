@@ -23,7 +23,7 @@ import type { RejectedEvent } from "../wire/rejected-event.ts";
 import type { User } from "../wire/user.ts";
 import { tables } from "./tables.ts";
 
-/** Enough for all that is different to be there. */
+/** Enough events to include every variation. */
 const events = 1_500;
 
 let filled: Awaited<ReturnType<typeof fill>>;
@@ -37,7 +37,7 @@ function withSource<Result>(directory: string, work: (database: Database) => Res
   return work(database);
 }
 
-/** Everything that a data directory holds. */
+/** The content of a data directory. */
 function contentOf(directory: string): unknown {
   return withSource(directory, (database) =>
     tablesOf(database).map((name) => [name, database.query(`SELECT * FROM ${name}`).values()]),
@@ -53,7 +53,7 @@ function tablesOf(database: Database): string[] {
     .map(({ name }) => name);
 }
 
-/** All events of a project as they arrived. */
+/** All events of a project in the order of arrival. */
 async function arrivalsOf(store: EventStore, projectId: number) {
   const all: Awaited<ReturnType<EventStore["arrivedAfter"]>> = [];
   for (let after = { ms: 0, sequence: 0 }; ; after = all.at(-1)!.arrival) {
@@ -63,7 +63,7 @@ async function arrivalsOf(store: EventStore, projectId: number) {
   }
 }
 
-describe("a data directory with something of everything", () => {
+describe("a data directory with something in every table", () => {
   let url: string;
   let ended: Awaited<ReturnType<typeof migrateTo>>;
   let before: unknown;
@@ -73,7 +73,7 @@ describe("a data directory with something of everything", () => {
     ended = await migrateTo(url, filled.directory);
   }, 60_000);
 
-  test("is moved, with a table that proves it and a last line that says how to go on", () => {
+  test("is moved, with a table that proves it and a last line that says how to continue", () => {
     expect(`${ended.code} ${ended.code === 0 ? "" : ended.stderr}`).toBe("0 ");
     const [head, ...lines] = ended.stdout.trimEnd().split("\n");
     expect(head).toMatch(/^ +rows {2}checksum +in PostgreSQL$/);
@@ -103,12 +103,12 @@ describe("a data directory with something of everything", () => {
     expect(ended.stderr.trimEnd().split("\n").at(-1)).toContain("DATABASE_URL");
   });
 
-  test("is left as it is", () => {
+  test("is left unchanged", () => {
     expect(contentOf(filled.directory)).toEqual(before);
   });
 
-  test("is what the database holds: index, counters, order of arrival, ids", async () => {
-    // As a server does it, which ends the move.
+  test("has the same content as the database: index, counters, order of arrival, ids", async () => {
+    // As a server does, which ends the move.
     const there = await openStore({ dataDirectory: "", databaseUrl: url, databaseConnections: 3 }, testWatch);
     const here = await openStore(
       { dataDirectory: filled.directory, databaseUrl: null, databaseConnections: 1 },
@@ -142,7 +142,7 @@ describe("a data directory with something of everything", () => {
     expect(await expectPostgresConsistent(url)).toBe(rows);
   });
 
-  test("goes on in a server: its keys, sessions, rejected events, answers and numbers", async () => {
+  test("continues in a server: its keys, sessions, rejected events, idempotent responses and ids", async () => {
     const server = await startServer({ DATABASE_URL: url, TIDINGS_DATA: newDirectory() });
     const request = (path: string, init: RequestInit = {}) => fetch(server.address + path, init);
     try {
@@ -187,7 +187,7 @@ describe("a data directory with something of everything", () => {
     );
   }, 20_000);
 
-  test("is not moved once more over what was done since", async () => {
+  test("is not moved again over later changes", async () => {
     const { code, stderr } = await migrateTo(url, filled.directory);
     expect([code, stderr.split("\n").slice(1)]).toEqual([
       1,
@@ -196,13 +196,13 @@ describe("a data directory with something of everything", () => {
   });
 });
 
-test("a database where a server was started and nobody did anything is taken for empty", async () => {
+test("a database in which a server was started but not used counts as empty", async () => {
   const url = await newDatabase();
   await (await startServer({ DATABASE_URL: url, TIDINGS_DATA: newDirectory() })).end("SIGTERM");
   await expectMoved(url, filled.directory);
 }, 30_000);
 
-test("the password may come from the environment", async () => {
+test("the password can come from the environment", async () => {
   const address = new URL(await newDatabase());
   const { password } = address;
   address.password = "";
@@ -211,7 +211,7 @@ test("the password may come from the environment", async () => {
   expect([code, stderr]).toEqual([0, expect.not.stringContaining(password)]);
 }, 30_000);
 
-test("events that two processes gave the same arrival are moved, more of them than a batch has", async () => {
+test("events with the same arrival are moved, even more than fit in a batch", async () => {
   const place = { dataDirectory: newDirectory(), databaseUrl: null };
   await prepare(await testConfig(place));
   const store = await openStore({ ...place, databaseConnections: 1 }, testWatch);
@@ -223,8 +223,8 @@ test("events that two processes gave the same arrival are moved, more of them th
     const event = { id: eventIdOf({ ms: createdAtMs, sequence: n }) };
     return acceptedEvent({ projectId: 1, arrival, event, createdAtMs });
   });
-  for (const verdict of await store.events.appendAll(events))
-    expect(verdict).toMatchObject({ kind: "created" });
+  for (const result of await store.events.appendAll(events))
+    expect(result).toMatchObject({ kind: "created" });
   await store.close();
   const url = await newDatabase();
   await expectMoved(url, place.dataDirectory);

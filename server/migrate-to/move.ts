@@ -7,26 +7,26 @@ import type { StoredEvent } from "./stored-event.ts";
 import { differences, tables } from "./tables.ts";
 import { Target } from "./target.ts";
 
-/** Events that are removed at a time. */
+/** Events removed at a time. */
 const removedEvents = 1_000;
 
-/** What is being done: how much of it there is, and how much of that was done before. */
+/** A stage of the move: its total, and how much of it was done before. */
 export type Stage = { name: "tables" | "events" | "proof"; total: number; before: number };
 
-/** Who is told how far it is. */
+/** Receives the progress. */
 export type MoveWatch = {
   begun: (stage: Stage) => void;
-  /** So much more of the stage is done. */
+  /** `count` more of the stage is done. */
   done: (count: number) => void;
   ended: () => void;
   onError: (error: Error) => void;
 };
 
 /**
- * Moves a data directory into a PostgreSQL database, and gives what both hold. What an earlier call moved is not moved again. The
- * directory stays as it is.
+ * Copies a data directory into a PostgreSQL database, and returns the comparison of both. It continues an earlier call.
+ * The directory keeps its data.
  *
- * Throws `MoveRefused` where the two are not what may be moved.
+ * Throws `MoveRefused` if the directory can't be moved into this database.
  */
 export async function move(dataDirectory: string, url: string, watch: MoveWatch): Promise<Compared[]> {
   const source = new Source(dataDirectory);
@@ -62,13 +62,13 @@ async function moveAll(source: Source, target: Target, watch: MoveWatch): Promis
   const proof = () =>
     during({ name: "proof", total: rows + events, before: 0 }, () => prove(source, target, watch.done));
   let compared = await proof();
-  // Events may have gone from the directory since an earlier call moved them.
+  // Events can have been removed from the directory since an earlier call copied them.
   if (await removeGone(source, target, compared)) compared = await proof();
   if (compared.every(agrees)) await target.finish();
   return compared;
 }
 
-/** Refuses a database to which another installation is being moved: its secret is its own and stays, and so do its accounts. */
+/** Refuses a database into which another installation is being moved. Its secret or its accounts are different. */
 async function refuseOther(source: Source, target: Target): Promise<void> {
   if (!(await target.isBegun())) return;
   const [here, there] = [source.setting("authSecret"), await target.setting("authSecret")];
@@ -78,7 +78,7 @@ async function refuseOther(source: Source, target: Target): Promise<void> {
   }
 }
 
-/** Removes events that the source has no more; gives whether there were any. */
+/** Removes events that the source no longer has. Returns whether there were any. */
 async function removeGone(source: Source, target: Target, compared: Compared[]): Promise<boolean> {
   let isAny = false;
   for (const { projectId, ...sums } of compared) {

@@ -2,12 +2,12 @@ import type { Source } from "./source.ts";
 import { type Difference, differences, type Entry, tables } from "./tables.ts";
 import type { Target } from "./target.ts";
 
-/** Differences that are named of each table and project. */
-const namedMax = 5;
-/** Source events that are read before the target's have their turn. */
-const turnEvents = 500;
+/** Differences listed for each table and project. */
+const examplesMax = 5;
+/** Source events read before the target's reads get a turn. */
+const eventsPerTurn = 500;
 
-/** How many there are, and a sum over all that they hold. */
+/** The number of entries, and a checksum of their content. */
 type Sum = { rows: number; checksum: string };
 
 /** What was compared: the events of a project, or a control table. */
@@ -16,8 +16,8 @@ export type Compared = {
   projectId: number | null;
   here: Sum;
   there: Sum;
-  /** Some of what differs. */
-  named: string[];
+  /** Some of the differences. */
+  examples: string[];
 };
 
 export function agrees({ here, there }: Pick<Compared, "here" | "there">): boolean {
@@ -25,8 +25,9 @@ export function agrees({ here, there }: Pick<Compared, "here" | "there">): boole
 }
 
 /**
- * The first 16 bytes of each entry's SHA-256, as a number, added up modulo 2^128: the same in whatever order they come. Of an event the hash
- * is over its JSON as the API shows it, its arrival, and whether it was notified; of a row over its values.
+ * Adds up the first 16 bytes of each entry's SHA-256 modulo 2^128, so that the order of entries does not matter. The
+ * hash of an event covers its JSON as the API shows it, its arrival, and whether it notified; that of a row covers its
+ * values.
  */
 class Checksum {
   #rows = 0;
@@ -45,7 +46,11 @@ class Checksum {
   }
 }
 
-/** Reads everything in both databases, and compares; `onRead` is told how many entries were read in the target. */
+/**
+ * Reads and compares everything in both databases.
+ *
+ * @param onRead - called with the number of entries read from the target
+ */
 export async function prove(
   source: Source,
   target: Target,
@@ -70,7 +75,9 @@ async function proveTables(
       what: table.name.replaceAll("_", " "),
       projectId: null,
       ...sums,
-      named: agrees(sums) ? [] : await some(differences(source.rowsOf(table), target.rowsOf(table, columns))),
+      examples: agrees(sums)
+        ? []
+        : await describe(differences(source.rowsOf(table), target.rowsOf(table, columns))),
     });
   }
   return compared;
@@ -99,9 +106,9 @@ async function proveEvents(
       what: `events of ${slugs.get(projectId) ?? `project ${projectId}`}`,
       projectId,
       ...sums,
-      named: agrees(sums)
+      examples: agrees(sums)
         ? []
-        : await some(differences(source.eventsOf(projectId), target.eventsOf(projectId))),
+        : await describe(differences(source.eventsOf(projectId), target.eventsOf(projectId))),
     });
   }
   return compared;
@@ -109,7 +116,7 @@ async function proveEvents(
 
 async function sumsByProject(source: Source): Promise<Map<number, Checksum>> {
   const sums = new Map<number, Checksum>();
-  let untilTurn = turnEvents;
+  let eventsLeft = eventsPerTurn;
   for (const event of source.events()) {
     let sum = sums.get(event.projectId);
     if (!sum) {
@@ -117,8 +124,8 @@ async function sumsByProject(source: Source): Promise<Map<number, Checksum>> {
       sums.set(event.projectId, sum);
     }
     sum.add(event);
-    if (--untilTurn === 0) {
-      untilTurn = turnEvents;
+    if (--eventsLeft === 0) {
+      eventsLeft = eventsPerTurn;
       await new Promise(setImmediate);
     }
   }
@@ -134,18 +141,18 @@ async function sumOf(pages: AsyncIterable<Entry[]>, onRead: (entries: number) =>
   return sum.sum;
 }
 
-/** Names the first differences: by their keys alone, as rows hold secrets. */
-async function some(all: AsyncIterable<Difference<Entry, Entry>>): Promise<string[]> {
-  const named: string[] = [];
+/** Describes the first differences. Only by key, because rows contain secrets. */
+async function describe(all: AsyncIterable<Difference<Entry, Entry>>): Promise<string[]> {
+  const examples: string[] = [];
   for await (const difference of all) {
-    if (named.length === namedMax) return [...named, "and more"];
+    if (examples.length === examplesMax) return [...examples, "and more"];
     const { key } = difference.kind === "extra" ? difference.there : difference.here;
-    named.push(`${key.map((part) => JSON.stringify(part)).join(" ")} ${said[difference.kind]}`);
+    examples.push(`${key.map((part) => JSON.stringify(part)).join(" ")} ${descriptions[difference.kind]}`);
   }
-  return named;
+  return examples;
 }
 
-const said = {
+const descriptions = {
   missing: "is missing in PostgreSQL",
   other: "differs in PostgreSQL",
   extra: "is only in PostgreSQL",

@@ -22,7 +22,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(clearMoves, 60_000);
 
-describe("what does not agree is named, and ends with 1", () => {
+describe("a difference is listed, and the exit code is 1", () => {
   const cases: [name: string, change: string, says: RegExp][] = [
     [
       "an event that is another",
@@ -61,7 +61,7 @@ describe("what does not agree is named, and ends with 1", () => {
 });
 
 describe("it refuses, and says why", () => {
-  test("addresses that are none, without what may be a password", async () => {
+  test("invalid addresses, without printing a possible password", async () => {
     for (const address of [
       "nonsense secret",
       "mysql://me:secret@localhost/x",
@@ -76,7 +76,7 @@ describe("it refuses, and says why", () => {
     }
   });
 
-  test("a database that does not answer, or not to this password", async () => {
+  test("a database that does not answer, or rejects the password", async () => {
     const wrong = new URL(await newDatabase());
     wrong.password = "wrong-secret";
     for (const [address, says] of [
@@ -90,7 +90,7 @@ describe("it refuses, and says why", () => {
     }
   });
 
-  test("a directory without a database, and leaves it so", async () => {
+  test("a directory without a database, which it leaves unchanged", async () => {
     const directory = newDirectory();
     const { code, stderr } = await migrateTo(await newDatabase(), directory);
     expect([code, stderr]).toEqual([1, expect.stringContaining("Set TIDINGS_DATA to the directory")]);
@@ -106,7 +106,7 @@ describe("it refuses, and says why", () => {
     expect([code, stderr]).toEqual([1, expect.stringContaining("was written by a newer version of Tidings")]);
   });
 
-  test("a directory with which a server works; and none starts while it is moved", async () => {
+  test("a directory that a server uses; and no server starts during a move", async () => {
     const directory = copyOf(filled.directory);
     const url = await newDatabase();
     const server = await startServer({ TIDINGS_DATA: directory });
@@ -127,7 +127,7 @@ describe("it refuses, and says why", () => {
     expect(await child.exited).toBe(0);
   }, 30_000);
 
-  test("a database in which there is something, or another directory's half", async () => {
+  test("a database with other data, or with an unfinished move of another directory", async () => {
     const occupied = await newDatabase();
     const app = await testApp({ dataDirectory: newDirectory(), databaseUrl: occupied });
     await app.running.stop();

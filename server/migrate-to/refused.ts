@@ -1,2 +1,2 @@
-/** The move can't be begun; the message says what to do. */
+/** The move can't begin; the message says what to do. */
 export class MoveRefused extends Error {}

@@ -9,7 +9,7 @@ import { MoveRefused } from "./refused.ts";
 import { type EventRow, type StoredEvent, storedEvent } from "./stored-event.ts";
 import { type Table, type TableRow, tableRow, tables, type Value } from "./tables.ts";
 
-/** How long is waited for a command that ends in a moment. */
+/** How long to wait for a short command that uses the database. */
 const busyMs = 1_000;
 const cacheKib = 64 * 1_024;
 
@@ -18,15 +18,18 @@ type Column = { name: string; isText: boolean };
 const eventColumns = "project_id AS projectId, lower(hex(id)) AS id, position >> 21 AS ms, body";
 
 /**
- * The data directory that is moved. It is held alone, so that no server takes events for it meanwhile that would be missing, and is only
- * read.
+ * The data directory to move. It is locked exclusively, so that no server stores events that the move would miss. Once
+ * it is open, it is only read.
  */
 export class Source {
   readonly #database: Database;
   readonly #columns = new Map<string, Column[]>();
   readonly #isNotified;
 
-  /** Brings the directory to this program's version. Throws where it holds nothing, is newer than the program, or is in use. */
+  /**
+   * Migrates the directory to this program's version. Throws if it has no database, is newer than the program, or is in
+   * use.
+   */
   constructor(dataDirectory: string) {
     const file = databaseFile(dataDirectory);
     if (!existsSync(file)) {
@@ -69,7 +72,7 @@ export class Source {
     return this.#database.query<{ rows: number }, []>(`SELECT count(*) AS rows FROM ${name}`).get()!.rows;
   }
 
-  /** The last id that was handed out in a table, also where its row is gone. */
+  /** The last id assigned in a table, even if its row is gone. */
   lastNumberOf({ name }: Table): number {
     const row = this.#database
       .query<{ seq: number }, [string]>("SELECT seq FROM sqlite_sequence WHERE name = ?1")
@@ -103,10 +106,10 @@ export class Source {
       .get()!.events;
   }
 
-  /** All events behind a moment, in the order of arrival. */
-  *arrivedAfter(moment: ArrivalStamp | null): Generator<StoredEvent> {
-    const after = moment ? rowKeyOf(moment) : -1n;
-    // What came undated arrived at its position; what came dated says so in its own column.
+  /** All events that arrived after a stamp, in the order of arrival. */
+  *arrivedAfter(stamp: ArrivalStamp | null): Generator<StoredEvent> {
+    const after = stamp ? rowKeyOf(stamp) : -1n;
+    // The arrival of a dated event is in its own column; that of any other event is its row key.
     const undated = this.#events(
       `position >> 21 AS arrivalMs, position & 2097151 AS sequence`,
       "WHERE position > ?1 AND arrival IS NULL ORDER BY position",
@@ -129,7 +132,7 @@ export class Source {
     }
   }
 
-  /** All events, as they lie. */
+  /** All events, in the table's own order. */
   events(): Generator<StoredEvent> {
     return this.#events(arrivalColumns, "WHERE position > ?1 ORDER BY position", -1n);
   }
@@ -149,9 +152,9 @@ export class Source {
       .iterate(parameter);
     for (const row of rows) {
       row.id = dashed(row.id);
-      // No text within holds these characters: its quotes would have backslashes.
-      const mayBe = row.body.includes('"notify":true');
-      yield storedEvent(row, mayBe && this.#isNotified.get(row.id, row.projectId) !== null);
+      // No string inside the JSON contains these characters: its quotes would have backslashes.
+      const canNotify = row.body.includes('"notify":true');
+      yield storedEvent(row, canNotify && this.#isNotified.get(row.id, row.projectId) !== null);
     }
   }
 }
@@ -159,7 +162,7 @@ export class Source {
 const arrivalColumns =
   "coalesce(arrival, position) >> 21 AS arrivalMs, coalesce(arrival, position) & 2097151 AS sequence";
 
-/** Brings the database to this program's version, and opens it so that nobody else can. */
+/** Migrates the database, and opens it with an exclusive lock. */
 function openAlone(file: string, dataDirectory: string): Database {
   try {
     migrate(dataDirectory);
@@ -168,10 +171,10 @@ function openAlone(file: string, dataDirectory: string): Database {
       database.run(`PRAGMA busy_timeout = ${busyMs}`);
       database.run("PRAGMA locking_mode = EXCLUSIVE");
       database.run(`PRAGMA cache_size = -${cacheKib}`);
-      // The lock is taken by the first statement that reads.
+      // The first read takes the lock.
       database.query("SELECT count(*) FROM settings").get();
-      // A server that was killed has left counts that are to be added up: nothing else is written here.
-      database.transaction(createCounterWriter(database).settle)();
+      // A killed server leaves counter deltas that are not added up yet. Nothing else is written here.
+      database.transaction(createCounterWriter(database).flush)();
       database.run("PRAGMA query_only = ON");
       return database;
     } catch (error) {
@@ -187,7 +190,7 @@ function openAlone(file: string, dataDirectory: string): Database {
   }
 }
 
-/** As the control tables have it on PostgreSQL (../dialect.ts), whose texts hold no NUL. */
+/** Replaces NUL as on PostgreSQL (storage/postgres/dialect.ts), whose texts can't contain it. */
 function withoutNul(value: Value): Value {
   return typeof value === "string" && value.includes("\0") ? value.replaceAll("\0", "\uFFFD") : value;
 }

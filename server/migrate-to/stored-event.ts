@@ -2,14 +2,14 @@ import { type ArrivalStamp, stampToken } from "../event/id.ts";
 import { jsonOf } from "../storage/event-row.ts";
 import type { Entry } from "./tables.ts";
 
-/** An event as it is kept, in a form that is the same for both databases. */
+/** A stored event, in a form that is the same for both databases. */
 export type StoredEvent = Entry & {
   projectId: number;
   id: string;
   createdAtMs: number;
   json: string;
   arrival: ArrivalStamp;
-  /** Deliveries were made for it. */
+  /** It has, or had, deliveries. */
   notified: boolean;
 };
 

@@ -1,17 +1,17 @@
-/** A control table that is moved. Columns are those that both engines' tables have. */
+/** A control table to move. Both engines' tables have the same columns. */
 export type Table = {
   name: string;
-  /** Its primary key: rows are read in its order, and told apart by it. */
+  /** Its primary key, which orders and identifies rows. */
   key: readonly string[];
-  /** Texts that may hold NUL, which PostgreSQL keeps as bytes. */
+  /** Texts that can contain NUL, which PostgreSQL stores as bytes. */
   bytes?: readonly string[];
-  /** Columns that the events themselves fill as they are stored. */
+  /** Columns that storing the events fills. */
   fromEvents?: readonly string[];
-  /** Ids are handed out by the database. */
+  /** The database assigns the ids. */
   numbered?: true;
 };
 
-/** The control tables, each behind those that it refers to. Leases are not among them: who held one has ended. */
+/** The control tables, each after those that it references. Leases are not moved: their holders have ended. */
 export const tables: readonly Table[] = [
   { name: "settings", key: ["name"] },
   { name: "accounts", key: ["id"] },
@@ -32,11 +32,11 @@ export const tables: readonly Table[] = [
 
 export type Value = number | string | null;
 
-/** Something of either database, in a form that is the same for both. */
+/** A row or event, in a form that is the same for both databases. */
 export type Entry = {
-  /** Where it stands in the order of reading. */
+  /** Its position in the order of reading. */
   key: readonly (number | string)[];
-  /** All of it. */
+  /** Its complete content. */
   text: string;
 };
 
@@ -45,7 +45,7 @@ export type TableRow = Entry & {
   values: Record<string, Value>;
 };
 
-/** @param columns - those whose values count, in an order */
+/** @param columns - the columns to compare, in order */
 export function tableRow(table: Table, columns: readonly string[], values: Record<string, Value>): TableRow {
   return {
     key: table.key.map((column) => values[column] as number | string),
@@ -54,7 +54,7 @@ export function tableRow(table: Table, columns: readonly string[], values: Recor
   };
 }
 
-/** The order of keys in both databases: numbers by size, texts by their bytes in UTF-8. */
+/** The order of keys in both databases: numbers by value, texts by their bytes in UTF-8. */
 function compareKeys(a: Entry["key"], b: Entry["key"]): number {
   for (const [index, part] of a.entries()) {
     const other = b[index]!;
@@ -67,13 +67,13 @@ function compareKeys(a: Entry["key"], b: Entry["key"]): number {
   return 0;
 }
 
-/** What one side has and the other has not, or has otherwise. */
+/** An entry that only one side has, or that differs. */
 export type Difference<Here extends Entry, There extends Entry> =
   | { kind: "missing"; here: Here }
   | { kind: "other"; here: Here; there: There }
   | { kind: "extra"; there: There };
 
-/** Reads both sides once, in the order of their keys, and gives what differs. */
+/** Reads both sides once, in the order of keys, and returns the differences. */
 export async function* differences<Here extends Entry, There extends Entry>(
   source: Iterable<Here>,
   target: AsyncIterable<There[]>,

@@ -15,31 +15,32 @@ import { type EventRow, type StoredEvent, storedEvent } from "./stored-event.ts"
 import { type Entry, type Table, type TableRow, tableRow, tables, type Value } from "./tables.ts";
 
 const connections = 3;
-/** Nothing that is asked of it takes so long, but for statistics of very large tables. */
+/** Only statistics of very large tables take that long. */
 const statementMs = 10 * 60_000;
 
-/** The database into which is moved. Nobody else works on it meanwhile. */
+/** The database to move into. No server uses it during the move. */
 export class Target {
   readonly #pool: Pool;
   readonly #partitions: Partitions;
   readonly #append: ReturnType<typeof createAppend>;
-  /** The batch that was sent last. */
+  /** The batch sent last. */
   #appended: Promise<unknown> = Promise.resolve();
 
   private constructor(pool: Pool) {
     this.#pool = pool;
-    this.#partitions = new Partitions(this.#ask);
-    // One batch after another, and none after one that failed: what is there is all up to the last arrival.
-    const askInOrder: Query = (sql, parameters) => {
-      const rows = this.#appended.then(() => this.#ask(sql, parameters));
+    this.#partitions = new Partitions(this.#runQuery);
+    // Batches run one after another, and none after one that failed. So the target always has everything up to its last
+    // arrival.
+    const runInOrder: Query = (sql, parameters) => {
+      const rows = this.#appended.then(() => this.#runQuery(sql, parameters));
       this.#appended = rows;
       rows.catch(() => {});
       return rows as never;
     };
-    this.#append = createAppend(askInOrder, crypto.randomUUID(), this.#partitions, new NewTexts());
+    this.#append = createAppend(runInOrder, crypto.randomUUID(), this.#partitions, new NewTexts());
   }
 
-  /** Brings the database to this program's version. Throws where it can't be reached, or is none to work on. */
+  /** Migrates the database to this program's version. Throws if it can't be reached or used. */
   static async open(url: string, onError: (error: Error) => void): Promise<Target> {
     const pool = openPool({ url, connections }, onError);
     try {
@@ -48,38 +49,38 @@ export class Target {
     } catch (error) {
       await pool.end();
       const { message, code } = error as Error & { code?: string };
-      // Where several addresses were tried, the error of all has a code and no message.
+      // If several addresses were tried, the error has a code and no message.
       throw new MoveRefused(`That database can't be used: ${message || code}`);
     }
   }
 
-  readonly #ask: Query = async <Row extends QueryResultRow>(
+  readonly #runQuery: Query = async <Row extends QueryResultRow>(
     sql: string,
     parameters: readonly unknown[] = [],
   ) => {
-    const asked: QueryConfig & { query_timeout: number } = {
+    const config: QueryConfig & { query_timeout: number } = {
       text: sql,
       values: parameters as unknown[],
       query_timeout: statementMs,
     };
-    return (await this.#pool.query<Row>(asked)).rows;
+    return (await this.#pool.query<Row>(config)).rows;
   };
 
-  /** It is marked as one that is being moved to, or was, and that nobody works on yet. */
+  /** Whether a move into it has begun, and no server has taken it over. */
   async isBegun(): Promise<boolean> {
     return (await this.setting(movingSetting)) !== null;
   }
 
-  /** Marks the database as one that is being moved to. Throws where it holds something else. */
+  /** Marks the database as the target of a move. Throws if it contains other data. */
   async begin(): Promise<void> {
-    const known = await this.#ask("UPDATE settings SET value = $2 WHERE name = $1 RETURNING name", [
+    const known = await this.#runQuery("UPDATE settings SET value = $2 WHERE name = $1 RETURNING name", [
       movingSetting,
       moving.underWay,
     ]);
     if (known.length > 0) return;
-    // What a server makes of itself at its first start, in the settings, is no loss.
+    // The settings of a server's first start don't count: they can be overwritten.
     const holders = [...tables.map(({ name }) => name).filter((name) => name !== "settings"), "events"];
-    const begun = await this.#ask(
+    const begun = await this.#runQuery(
       `INSERT INTO settings (name, value)
        SELECT $1, $2 WHERE NOT (${holders.map((name) => `EXISTS (SELECT FROM ${name})`).join(" OR ")})
        RETURNING name`,
@@ -92,19 +93,21 @@ export class Target {
     }
   }
 
-  /** All is there, and agrees: a server may take it over. */
+  /** Marks the move as done: a server can take the database over. */
   async finish(): Promise<void> {
-    await this.#ask("UPDATE settings SET value = $2 WHERE name = $1", [movingSetting, moving.done]);
+    await this.#runQuery("UPDATE settings SET value = $2 WHERE name = $1", [movingSetting, moving.done]);
   }
 
   async setting(name: string): Promise<string | null> {
-    const [row] = await this.#ask<{ value: string }>("SELECT value FROM settings WHERE name = $1", [name]);
+    const [row] = await this.#runQuery<{ value: string }>("SELECT value FROM settings WHERE name = $1", [
+      name,
+    ]);
     return row?.value ?? null;
   }
 
-  /** There are accounts, and none of these is among them. */
+  /** Whether there are accounts, but none of these. */
   async hasOtherAccounts(ids: readonly string[]): Promise<boolean> {
-    const [row] = await this.#ask<{ isOther: boolean }>(
+    const [row] = await this.#runQuery<{ isOther: boolean }>(
       `SELECT EXISTS (SELECT FROM accounts) AND NOT EXISTS (SELECT FROM accounts WHERE id = ANY ($1::text[])) AS "isOther"`,
       [ids],
     );
@@ -125,7 +128,7 @@ export class Target {
       .map(({ name }) => `coalesce(octet_length(${name}), 0)`);
     const isOwn = table.name === "settings" ? `name <> '${movingSetting}'` : "true";
     const pages = pagesOf<Record<string, Value>>(
-      this.#ask,
+      this.#runQuery,
       `SELECT ${selected.join(", ")}, ${bytes.join(" + ") || "0"} AS page_bytes FROM ${table.name}`,
       isOwn,
       table.key,
@@ -137,7 +140,7 @@ export class Target {
   /** A project's events in the order of `createdAt`, then id, in pages. */
   async *eventsOf(projectId: number): AsyncGenerator<StoredEvent[]> {
     const pages = pagesOf<EventRow & { notified: boolean }>(
-      this.#ask,
+      this.#runQuery,
       `SELECT project_id AS "projectId", id, created_at, created_at AS ms, body, arrival >> 20 AS "arrivalMs",
          (arrival & 1048575)::integer AS sequence, notified, octet_length(body) AS page_bytes
        FROM events`,
@@ -148,12 +151,12 @@ export class Target {
     for await (const page of pages) yield page.map((row) => storedEvent(row, row.notified));
   }
 
-  /** Stores rows as they are, whether or not there are some of these keys. */
+  /** Inserts rows, or updates those whose keys exist. */
   async put(table: Table, columns: readonly string[], rows: readonly TableRow[]): Promise<void> {
     const values = columns
       .filter((name) => !table.key.includes(name))
       .map((name) => `${name} = excluded.${name}`);
-    await this.#ask(
+    await this.#runQuery(
       `INSERT INTO ${table.name} (${columns.join(", ")})
        SELECT ${columns.join(", ")} FROM json_populate_recordset(NULL::${table.name}, $1::json)
        ON CONFLICT (${table.key.join(", ")}) DO UPDATE SET ${values.join(", ")}`,
@@ -163,39 +166,41 @@ export class Target {
 
   async remove(table: Table, rows: readonly TableRow[]): Promise<void> {
     const key = table.key.join(", ");
-    await this.#ask(
+    await this.#runQuery(
       `DELETE FROM ${table.name} WHERE (${key}) IN (SELECT ${key} FROM json_populate_recordset(NULL::${table.name}, $1::json))`,
       [recordset(table, rows)],
     );
   }
 
-  /** Ids that the table hands out go on behind this one. */
+  /** Makes the table's next id follow this one. */
   async numberFrom({ name }: Table, last: number): Promise<void> {
-    await this.#ask(
+    await this.#runQuery(
       "SELECT setval(pg_get_serial_sequence($1, 'id'), greatest($2::bigint, 1), $2::bigint > 0)",
       [name, last],
     );
   }
 
   async countEvents(): Promise<number> {
-    const [row] = await this.#ask<{ events: number }>(
+    const [row] = await this.#runQuery<{ events: number }>(
       "SELECT coalesce(sum(events), 0) AS events FROM channel_counters",
     );
     return row!.events;
   }
 
-  /** Of these projects there are events. */
+  /** The projects that have events. */
   async projectsOfEvents(): Promise<number[]> {
-    const rows = await this.#ask<{ id: number }>("SELECT DISTINCT project_id AS id FROM channel_counters");
+    const rows = await this.#runQuery<{ id: number }>(
+      "SELECT DISTINCT project_id AS id FROM channel_counters",
+    );
     return rows.map(({ id }) => id);
   }
 
-  /** Makes ready to append behind the last arrival that is there, and gives it. */
+  /** Prepares for appending after the last arrival, and returns that. */
   async resume(): Promise<ArrivalStamp | null> {
-    // Should a batch of a process that was killed be under way still, it is waited for.
-    await this.#ask("SELECT lock_events()");
-    // One that failed has moved the sequence, and stored nothing.
-    const [row] = await this.#ask<{ ms: number | null; sequence: number | null }>(
+    // Wait for a batch of a killed process that can still be in progress.
+    await this.#runQuery("SELECT lock_events()");
+    // A failed batch has advanced the sequence without storing anything: set it back.
+    const [row] = await this.#runQuery<{ ms: number | null; sequence: number | null }>(
       `SELECT last >> 20 AS ms, (last & 1048575)::integer AS sequence, setval('last_arrival', coalesce(last, 0), last IS NOT NULL)
        FROM (SELECT max(arrival) AS last FROM events) AS arrivals`,
     );
@@ -203,13 +208,13 @@ export class Target {
   }
 
   /**
-   * Stores events that arrived after all that are there, and resolves once they are. The next ones may be given before: they are made
-   * ready meanwhile.
+   * Stores events that arrived after all existing ones. `stored` resolves once they are stored. The next call can come
+   * before that, to prepare its events meanwhile.
    */
   async append(events: readonly AcceptedEvent[]): Promise<{ stored: Promise<void> }> {
     const missing = events.filter(({ createdAtMs }) => !this.#partitions.holds(createdAtMs));
     if (missing.length > 0) await this.#partitions.make(missing.map(({ createdAtMs }) => createdAtMs));
-    const units = events.map((event) => ({ events: [event], tied: null }));
+    const units = events.map((event) => ({ events: [event], companion: null }));
     const stored = this.#append(units).then(({ commit }) => {
       if (commit.shift > 0 || commit.created.length < events.length) {
         throw new Error("Another process stores events in that database");
@@ -219,16 +224,16 @@ export class Target {
     return { stored };
   }
 
-  /** Removes events with all that belongs to them. */
+  /** Removes events with everything that belongs to them. */
   async removeEvents(projectId: number, events: readonly Entry[]): Promise<void> {
-    await this.#ask("SELECT remove_events($1, $2, $3, NULL)", [
+    await this.#runQuery("SELECT remove_events($1, $2, $3, NULL)", [
       projectId,
       bigints(events.map(({ key }) => key[0] as number)),
       uuids(events.map(({ key }) => key[1] as string)),
     ]);
   }
 
-  /** Counts what the planner is to know of the tables; it would do so by itself in a while. */
+  /** Updates the planner's statistics, which autovacuum would do later. */
   async analyze(): Promise<void> {
     const all = [
       ...tables.map(({ name }) => name),
@@ -238,7 +243,7 @@ export class Target {
       "channel_counters",
       "vocabulary",
     ];
-    await this.#ask(`ANALYZE ${all.join(", ")}`);
+    await this.#runQuery(`ANALYZE ${all.join(", ")}`);
   }
 
   async close(): Promise<void> {

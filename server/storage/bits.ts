@@ -1,6 +1,7 @@
 /**
- * Sets of ordinals, as they are computed with: a bit for each. They are not changed once they are made, as they may be kept elsewhere.
- * As they are stored, they are either just these bits or, where that is shorter, the gaps from one to the next; their length tells which.
+ * A set of ordinals with one bit for each. It is immutable, because caches share it. In the database a set is either
+ * this bitmap or, if that is shorter, the gaps between its ordinals. The length tells which: only a bitmap has the full
+ * length.
  */
 export type Bits = Uint32Array<ArrayBuffer>;
 
@@ -12,43 +13,43 @@ function emptyBits(size: number): Bits {
   return new Uint32Array(wordsFor(size));
 }
 
-/** All ordinals below a size. */
+/** All ordinals below `size`. */
 export function fullBits(size: number): Bits {
   const bits = emptyBits(size).fill(0xffffffff);
   if (size & 31) bits[bits.length - 1] = 2 ** (size & 31) - 1;
   return bits;
 }
 
-/** @param ordinals - rising, none twice */
-export function packed(ordinals: readonly number[], size: number): Uint8Array {
-  const gaps = new Gaps(wordsFor(size) * 4);
+/** The stored form of a set. @param ordinals - ascending, without duplicates */
+export function packOrdinals(ordinals: readonly number[], size: number): Uint8Array {
+  const gaps = new GapWriter(wordsFor(size) * 4);
   let last = -1;
   for (const ordinal of ordinals) {
-    if (!gaps.add(ordinal - last - 1)) return whole(ordinals, size);
+    if (!gaps.add(ordinal - last - 1)) return packAsBitmap(ordinals, size);
     last = ordinal;
   }
-  return gaps.taken();
+  return gaps.toBytes();
 }
 
-function whole(ordinals: readonly number[], size: number): Uint8Array {
+function packAsBitmap(ordinals: readonly number[], size: number): Uint8Array {
   const bits = emptyBits(size);
   for (const ordinal of ordinals) bits[ordinal >> 5]! |= 1 << (ordinal & 31);
   return new Uint8Array(bits.buffer);
 }
 
-/** What is in any of some stored sets, to be computed with; null where there are none. It may share a stored one's memory. */
-export function united(sets: readonly Uint8Array[], size: number): Bits | null {
+/** The union of stored sets; null if there are none. It can share the memory of a stored set. */
+export function unionOf(sets: readonly Uint8Array[], size: number): Bits | null {
   const [first] = sets;
   if (first === undefined) return null;
-  if (sets.length === 1 && isWhole(first, size)) return bitsIn(first);
+  if (sets.length === 1 && isBitmap(first, size)) return bitmapOf(first);
   const bits = emptyBits(size);
   for (const stored of sets) addPacked(bits, stored, size);
   return bits;
 }
 
 function addPacked(bits: Bits, stored: Uint8Array, size: number): void {
-  if (isWhole(stored, size)) {
-    const other = bitsIn(stored);
+  if (isBitmap(stored, size)) {
+    const other = bitmapOf(stored);
     for (let index = 0; index < bits.length; index++) bits[index]! |= other[index]!;
     return;
   }
@@ -68,11 +69,11 @@ function addPacked(bits: Bits, stored: Uint8Array, size: number): void {
   }
 }
 
-function isWhole(stored: Uint8Array, size: number): boolean {
+function isBitmap(stored: Uint8Array, size: number): boolean {
   return stored.length === wordsFor(size) * 4;
 }
 
-function bitsIn(stored: Uint8Array): Bits {
+function bitmapOf(stored: Uint8Array): Bits {
   const { buffer, byteOffset, length } = stored.byteOffset % 4 === 0 ? stored : stored.slice();
   return new Uint32Array(buffer as ArrayBuffer, byteOffset, length >> 2);
 }
@@ -95,21 +96,20 @@ function ones(word: number): number {
   return Math.imul((count + (count >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
 }
 
-/** The ordinals of a set, in either order. */
-export function* ordinalsOf(bits: Bits, isRising: boolean): Generator<number> {
+export function* ordinalsOf(bits: Bits, ascending: boolean): Generator<number> {
   for (let step = 0; step < bits.length; step++) {
-    const index = isRising ? step : bits.length - 1 - step;
+    const index = ascending ? step : bits.length - 1 - step;
     let word = bits[index]!;
     while (word !== 0) {
-      const bit = isRising ? 31 - Math.clz32(word & -word) : 31 - Math.clz32(word);
+      const bit = ascending ? 31 - Math.clz32(word & -word) : 31 - Math.clz32(word);
       yield index * 32 + bit;
       word &= ~(1 << bit);
     }
   }
 }
 
-/** Numbers of few bits each, most of them small, in few bytes. */
-export class Gaps {
+/** Writes numbers, most of them small, as varints of 7 bits per byte. */
+export class GapWriter {
   #bytes: Uint8Array;
   #length = 0;
   readonly #bytesMax: number;
@@ -119,7 +119,7 @@ export class Gaps {
     this.#bytes = new Uint8Array(Math.min(bytesMax, 64));
   }
 
-  /** False where so many bytes would be reached. */
+  /** Returns false if that would take `bytesMax` bytes. */
   add(gap: number): boolean {
     let rest = gap;
     for (let isMore = true; isMore; rest = Math.floor(rest / 0x80)) {
@@ -131,7 +131,7 @@ export class Gaps {
     return true;
   }
 
-  taken(): Uint8Array {
+  toBytes(): Uint8Array {
     return this.#bytes.slice(0, this.#length);
   }
 

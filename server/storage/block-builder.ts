@@ -1,49 +1,50 @@
 import type { Event } from "../event/event.ts";
 import { token } from "../event/tokens.ts";
 import { wordsOf } from "../event/words.ts";
-import { Gaps, packed } from "./bits.ts";
+import { GapWriter, packOrdinals } from "./bits.ts";
 import type { TimestampsRow } from "./block.ts";
 
-/** A token is rare in a block on fewer events than this, and not in its digest. */
+/** A token of fewer events than this is rare: the block does not store it. */
 const rareBelow = 8;
-export const momentsInRow = 2_048;
-/** Texts of events that a step takes apart, and bytes that are handed over at a time. */
+export const timestampsPerRow = 2_048;
+/** Texts tokenized in one step. */
 const stepTexts = 1_000;
-const handedBytes = 128 * 1_024;
+/** Bytes of tokens in one part. */
+const partBytes = 128 * 1_024;
 
-/** An event's millisecond and the rest of its position, its project, and its body. */
+/** An event: its row key as milliseconds and counter, its project, and its body. */
 export type BlockRow = [ms: number, sequence: number, projectId: number, body: string];
 
 type TokenRow = { token: string; ordinals: Uint8Array };
-export type BlockPart = { moments: TimestampsRow[]; tokens: TokenRow[] };
+export type BlockPart = { timestamps: TimestampsRow[]; tokens: TokenRow[] };
 
-/** Rising ordinals; a single one without an array, since most texts of a block are on one event. */
+/** Ascending ordinals. A single one has no array: most texts of a block are on one event. */
 type Ordinals = number | number[];
 
-/** The events of a project by what they say: a text comes again and again, and is taken apart once. */
-type Texts = {
+/** A project's ordinals by text. A text that repeats is tokenized once, at the end. */
+type ProjectTexts = {
   every: number[];
   notify: number[];
   channels: Map<string, Ordinals>;
   names: Map<string, Ordinals>;
   users: Map<string, Ordinals>;
   tags: Map<string, Map<string, Ordinals>>;
-  /** Words of descriptions, and in the end of all. */
+  /** Words of descriptions, which are tokenized as they come. */
   words: Map<string, Ordinals>;
 };
 
-/** A digest that is being made. */
+/** Builds the index of a block from its events. */
 export class BlockBuilder {
   events = 0;
-  readonly #projects = new Map<number, Texts>();
-  readonly #moments: TimestampsRow[] = [];
-  #gaps = new Gaps(Number.POSITIVE_INFINITY);
+  readonly #projects = new Map<number, ProjectTexts>();
+  readonly #timestamps: TimestampsRow[] = [];
+  #gaps = new GapWriter(Number.POSITIVE_INFINITY);
   #lastMs = 0;
 
-  /** Takes the next event, in the order of positions. */
+  /** Adds the next event, in the order of the block's ordinals. */
   add([ms, , projectId, body]: BlockRow): void {
     const ordinal = this.events++;
-    this.#addMoment(ordinal, ms);
+    this.#addTimestamp(ordinal, ms);
     let texts = this.#projects.get(projectId);
     if (!texts) {
       texts = {
@@ -74,11 +75,11 @@ export class BlockBuilder {
     if (event.description) for (const word of wordsOf(event.description)) put(texts.words, word, ordinal);
   }
 
-  /** What is to be stored, some at a time; null stands for a rest. */
+  /** What to store, in parts. Null is a pause, for other work to run. */
   *parts(): Generator<BlockPart | null> {
-    this.#closeMoments();
-    for (let from = 0; from < this.#moments.length; from += momentsInRow / 64) {
-      yield { moments: this.#moments.slice(from, from + momentsInRow / 64), tokens: [] };
+    this.#closeRow();
+    for (let from = 0; from < this.#timestamps.length; from += timestampsPerRow / 64) {
+      yield { timestamps: this.#timestamps.slice(from, from + timestampsPerRow / 64), tokens: [] };
     }
     const tokens: [token: string, ordinals: number[]][] = [];
     for (const [projectId, texts] of this.#projects) {
@@ -92,29 +93,29 @@ export class BlockBuilder {
     let rows: TokenRow[] = [];
     let bytes = 0;
     for (const [token, ordinals] of tokens) {
-      const stored = packed(ordinals, this.events);
+      const stored = packOrdinals(ordinals, this.events);
       rows.push({ token, ordinals: stored });
       bytes += token.length + stored.length;
-      if (bytes < handedBytes) continue;
-      yield { moments: [], tokens: rows };
+      if (bytes < partBytes) continue;
+      yield { timestamps: [], tokens: rows };
       rows = [];
       bytes = 0;
     }
-    if (rows.length > 0) yield { moments: [], tokens: rows };
+    if (rows.length > 0) yield { timestamps: [], tokens: rows };
   }
 
-  #addMoment(ordinal: number, ms: number): void {
-    if (ordinal % momentsInRow === 0) {
-      this.#closeMoments();
-      this.#moments.push({ first: ordinal, ms, gaps: noGaps });
+  #addTimestamp(ordinal: number, ms: number): void {
+    if (ordinal % timestampsPerRow === 0) {
+      this.#closeRow();
+      this.#timestamps.push({ first: ordinal, ms, gaps: noGaps });
     } else this.#gaps.add(ms - this.#lastMs);
     this.#lastMs = ms;
   }
 
-  #closeMoments(): void {
-    const last = this.#moments.at(-1);
-    if (last) last.gaps = this.#gaps.taken();
-    this.#gaps = new Gaps(Number.POSITIVE_INFINITY);
+  #closeRow(): void {
+    const last = this.#timestamps.at(-1);
+    if (last) last.gaps = this.#gaps.toBytes();
+    this.#gaps = new GapWriter(Number.POSITIVE_INFINITY);
   }
 }
 
@@ -128,11 +129,11 @@ function put(texts: Map<string, Ordinals>, text: string, ordinal: number): void 
   } else if (known[known.length - 1] !== ordinal) known.push(ordinal);
 }
 
-/** The tokens of a project's texts that are not rare (tokens.ts); nothing now and then, for a rest. */
-function* tokensIn(project: number, texts: Texts): Generator<[string, number[]] | null> {
-  let taken = 0;
+/** A project's tokens (tokens.ts) that are not rare. Null is a pause, as in `parts`. */
+function* tokensIn(project: number, texts: ProjectTexts): Generator<[string, number[]] | null> {
+  let processed = 0;
   const { words } = texts;
-  /** Texts that are on the same event stand in the same order, so that ordinals have to be sorted only for what comes in several. */
+  /** For each word, the ordinals of its texts. Only a word of several texts has to have them sorted. */
   const parts = new Map<string, Ordinals[]>();
   const addWords = (text: string, ordinals: Ordinals) => {
     for (const word of wordsOf(text)) {
@@ -151,7 +152,7 @@ function* tokensIn(project: number, texts: Texts): Generator<[string, number[]] 
   for (const [name, ordinals] of texts.names) {
     if (isCommon(ordinals)) yield [token.name(project, name), ordinals];
     addWords(name, ordinals);
-    if (++taken % stepTexts === 0) yield null;
+    if (++processed % stepTexts === 0) yield null;
   }
   for (const [user, ordinals] of texts.users) {
     if (isCommon(ordinals)) yield [token.user(project, user), ordinals];
@@ -160,24 +161,24 @@ function* tokensIn(project: number, texts: Texts): Generator<[string, number[]] 
     for (const [value, ordinals] of values) {
       if (isCommon(ordinals)) yield [token.tag(project, key, value), ordinals];
       addWords(value, ordinals);
-      if (++taken % stepTexts === 0) yield null;
+      if (++processed % stepTexts === 0) yield null;
     }
   }
   yield null;
-  // Long words share a token where their beginnings are the same.
+  // Long words with the same beginning share a token.
   const byToken = new Map<string, Ordinals[]>();
-  for (const [word, some] of parts) {
+  for (const [word, lists] of parts) {
     const text = token.word(project, word);
     const known = byToken.get(text);
-    if (known) known.push(...some);
-    else byToken.set(text, some);
-    if (++taken % stepTexts === 0) yield null;
+    if (known) known.push(...lists);
+    else byToken.set(text, lists);
+    if (++processed % stepTexts === 0) yield null;
   }
   parts.clear();
-  for (const [text, some] of byToken) {
-    const ordinals = united(some);
+  for (const [text, lists] of byToken) {
+    const ordinals = mergeOrdinals(lists);
     if (ordinals.length >= rareBelow) yield [text, ordinals];
-    if (++taken % stepTexts === 0) yield null;
+    if (++processed % stepTexts === 0) yield null;
   }
 }
 
@@ -185,10 +186,10 @@ function isCommon(ordinals: Ordinals): ordinals is number[] {
   return typeof ordinals !== "number" && ordinals.length >= rareBelow;
 }
 
-function united(some: Ordinals[]): number[] {
-  const [first] = some;
-  if (some.length === 1) return typeof first === "number" ? [first] : first!;
-  const all = Uint32Array.from(some.flat()).sort();
+function mergeOrdinals(lists: Ordinals[]): number[] {
+  const [first] = lists;
+  if (lists.length === 1) return typeof first === "number" ? [first] : first!;
+  const all = Uint32Array.from(lists.flat()).sort();
   const ordinals: number[] = [];
   for (const ordinal of all) if (ordinal !== ordinals[ordinals.length - 1]) ordinals.push(ordinal);
   return ordinals;

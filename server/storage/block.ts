@@ -1,32 +1,33 @@
-import { type Bits, united } from "./bits.ts";
+import { type Bits, unionOf } from "./bits.ts";
 
-/** A digest is of no use after so many events of its block came or went, and made anew then; after this time where any did. */
+/** A block with more changed events than this is not used, and is rebuilt. */
 export const changedMax = 256;
+/** A block with any changed event is rebuilt after this time. */
 export const changedMsMax = 3_600_000;
-/** What happened so lately may still be joined by what was sent meanwhile, dated by its client. */
+/** Blocks end this long before now: events with a client's `createdAt` can still arrive for the time since. */
 export const unsettledMs = 10_000;
 
-/** A range of time whose digest can be asked. */
+/** A range of time whose events are indexed by token. */
 export type Block = {
   fromMs: number;
   toMs: number;
-  /** Ordinals go from 0 up to this. */
+  /** Their number; ordinals are below it. */
   events: number;
-  /** Events that came or went since it was digested. */
+  /** Events added or removed since it was built. */
   changed: number;
 };
 
-/** What a digest tells of a block's events. */
-export type Digests<Of extends Block> = {
-  /** The ordinals of events with one of some tokens, and those of the tokens that the digest does not know. */
+/** Reads what a block stores. */
+export type BlockReader<Of extends Block> = {
+  /** The ordinals of events that have any of the tokens, and the tokens that the block does not know. */
   withAny: (block: Of, tokens: string[]) => WithAny;
-  /** The ordinal of the first event of a block that happened at a moment or later. */
+  /** The ordinal of the block's first event at `ms` or later. */
   ordinalAt: (block: Of, ms: number) => number;
 };
 
 export type WithAny = { bits: Bits | null; unknown: string[] };
 
-/** @param storedOf - the ordinals of a token as the digest has them */
+/** @param storedOf - a token's ordinals in their stored form */
 export function withAny(
   tokens: string[],
   events: number,
@@ -39,13 +40,13 @@ export function withAny(
     if (stored === undefined) unknown.push(token);
     else sets.push(stored);
   }
-  return { bits: united(sets, events), unknown };
+  return { bits: unionOf(sets, events), unknown };
 }
 
-/** As they are stored: the ordinal of the first and its millisecond, and the gaps to the others'. */
+/** Timestamps in their stored form: the first event's ordinal and millisecond, and the gaps to the next ones. */
 export type TimestampsRow = { first: number; ms: number; gaps: Uint8Array };
 
-/** Milliseconds of events whose ordinals follow one another. */
+/** The milliseconds of consecutive events, and the ordinal of the first. */
 export type Timestamps = { first: number; ms: Float64Array };
 
 export function timestampsIn({ first, ms, gaps }: TimestampsRow): Timestamps {
@@ -64,7 +65,7 @@ export function timestampsIn({ first, ms, gaps }: TimestampsRow): Timestamps {
   return { first, ms: Float64Array.from(all) };
 }
 
-/** The first ordinal from a moment on; the one behind the last where there is none. */
+/** The first ordinal at `ms` or later; if there is none, the one after the last. */
 export function ordinalFrom({ first, ms: all }: Timestamps, ms: number): number {
   let [low, high] = [0, all.length];
   while (low < high) {

@@ -23,12 +23,12 @@ const blockEvents = 60;
 const startMs = Date.UTC(2026, 0, 31);
 const minuteMs = 60_000;
 const hours = 30;
-/** When all of the first events are settled. */
+/** A time at which the first events are old enough for blocks. */
 const settledMs = startMs + hours * 60 * minuteMs + 60_000;
 const hourMs = 3_600_000;
 const rest = async () => {};
 
-/** How an engine is opened with small blocks, and what it is asked beside the store. */
+/** How to open an engine with small blocks, and to query its tables. */
 const engines = {
   sqlite: {
     open: ({ dataDirectory }: Place) => openSqliteStore(dataDirectory, testWatch, blockEvents),
@@ -52,7 +52,7 @@ const engines = {
   },
 };
 
-describe.each([...storeEngines])("digests on %s", (engine) => {
+describe.each([...storeEngines])("blocks on %s", (engine) => {
   let place: Place;
   let store: Store;
   let clock: ArrivalClock;
@@ -95,7 +95,7 @@ describe.each([...storeEngines])("digests on %s", (engine) => {
     minute,
     ...body
   }: typeof made extends fc.Arbitrary<infer Made> ? Made : never) {
-    // Two tags that are common and never meet.
+    // Two common tags that are never on the same event.
     const tags = { ...body.tags, side: body.tags.plan === "pro" ? "left" : "right" };
     const event = acceptedEvent({
       projectId: projects[project]!,
@@ -108,10 +108,10 @@ describe.each([...storeEngines])("digests on %s", (engine) => {
   }
 
   const append = async (count: number, seed: number, change: { minute?: number } = {}) => {
-    const verdicts = await store.events.appendAll(
+    const results = await store.events.appendAll(
       fc.sample(made, { numRuns: count, seed }).map((one) => accepted({ ...one, ...change })),
     );
-    expect(verdicts.every((verdict) => "kind" in verdict && verdict.kind === "created")).toBe(true);
+    expect(results.every((result) => "kind" in result && result.kind === "created")).toBe(true);
   };
 
   const tag = (key: string, ...values: string[]): Search => ({ kind: "tag", key, values });
@@ -157,7 +157,7 @@ describe.each([...storeEngines])("digests on %s", (engine) => {
     { requiredKeys: ["search"] },
   );
 
-  /** What a plain scan finds, newest first. */
+  /** The matches of a plain scan, newest first. */
   function scanned(projectId: number, filter: EventFilter): Event[] {
     return all
       .filter((one) => one.projectId === projectId && matches(filter, one.event))
@@ -200,7 +200,7 @@ describe.each([...storeEngines])("digests on %s", (engine) => {
       {
         numRuns: runs,
         seed,
-        // The words of both are on every event, and only the events tell whether they are side by side.
+        // The words of both phrases are on every event. Only the event shows whether they are adjacent.
         examples: [
           [{ search: phrase("by seen") }, 0, "desc", limits.max],
           [{ search: { kind: "not", of: phrase("seen by") } }, 0, "asc", limits.max],
@@ -272,15 +272,15 @@ describe.each([...storeEngines])("digests on %s", (engine) => {
     };
   }
 
-  /** All events are in blocks, unless some at the end are not enough for one. */
-  async function expectDigested(): Promise<void> {
+  /** Expects all events to be in blocks, except newest ones that are too few for one. */
+  async function expectBlocksBuilt(): Promise<void> {
     const { events, ...rest } = await blocks();
     expect(rest).toMatchObject({ changed: 0, late: 0 });
     expect(events).toBeGreaterThan(all.length - projects.length * blockEvents);
   }
 
-  describe("what is searched in digests is what a plain scan finds", () => {
-    test("once they are made", async () => {
+  describe("searches with blocks find the same as a plain scan", () => {
+    test("once they are built", async () => {
       await append(1_000, 1);
       expect(await blocks()).toMatchObject({ blocks: 0 });
       await store.events.indexBlocks(rest, settledMs);
@@ -290,7 +290,7 @@ describe.each([...storeEngines])("digests on %s", (engine) => {
       await expectCounted(1);
     }, 60_000);
 
-    test("where others came later, and some went", async () => {
+    test("after late events and removals", async () => {
       await append(150, 2);
       const { ids } = await store.events.remove({ projectId: projects[0], userId: "u3" }, 1_000);
       const more = await store.events.remove({ projectId: projects[0], channels: ["c"] }, 40);
@@ -299,32 +299,32 @@ describe.each([...storeEngines])("digests on %s", (engine) => {
       all = all.filter(({ event }) => !gone.has(event.id));
       const { late, ...rest } = await blocks();
       expect(rest).toMatchObject({ events: 1_000, changed: 150 + gone.size });
-      // Some happened at the same time.
+      // Some have the same timestamp.
       expect(late).toBeGreaterThan(100);
       await expectFound(2);
       await expectCounted(2);
       await expectConsistent(place);
     }, 60_000);
 
-    test("where so many came that a digest is of no use, and when it was made anew", async () => {
-      const verdicts = await store.events.appendAll(
+    test("with so many late events that a block is not used, and once it was rebuilt", async () => {
+      const results = await store.events.appendAll(
         fc
           .sample(made, { numRuns: 400, seed: 3 })
           .map((one, n) => accepted({ ...one, minute: 10 * 60 + (n % 3) })),
       );
-      expect(verdicts).toHaveLength(400);
+      expect(results).toHaveLength(400);
       await expectFound(3);
       await expectCounted(3);
       await store.events.indexBlocks(rest, settledMs);
       await expectFound(4);
       await expectCounted(4);
       await store.events.indexBlocks(rest, settledMs + 2 * hourMs);
-      await expectDigested();
+      await expectBlocksBuilt();
       await expectFound(5);
       await expectCounted(5);
     }, 60_000);
 
-    test("where thousands share one millisecond", async () => {
+    test("if thousands share one millisecond", async () => {
       const before = all;
       await append(8_000, 10, { minute: 20 * 60 });
       await expectFound(10, { runs: 12, limits: { min: 300, max: 1_000 } });
@@ -340,7 +340,7 @@ describe.each([...storeEngines])("digests on %s", (engine) => {
       expect(all.length).toBeLessThanOrEqual(before.length);
     }, 60_000);
 
-    test("where the making was interrupted", async () => {
+    test("if a build was interrupted", async () => {
       await append(200, 4);
       let rests = 0;
       const interrupted = async () => {
@@ -353,12 +353,12 @@ describe.each([...storeEngines])("digests on %s", (engine) => {
       await expectFound(6);
       await expectCounted(6);
       await store.events.indexBlocks(rest, settledMs + 4 * hourMs);
-      await expectDigested();
+      await expectBlocksBuilt();
       await expectFound(7);
       await expectCounted(7);
     }, 60_000);
 
-    test("events of the newest time are digested once there are enough of them", async () => {
+    test("the newest events get blocks once there are enough of them", async () => {
       const before = (await blocks()).blocks;
       const later = (count: number, seed: number) =>
         store.events.appendAll(
@@ -378,7 +378,7 @@ describe.each([...storeEngines])("digests on %s", (engine) => {
     }, 60_000);
   });
 
-  test("a token that is on no event leaves the digests with the scrub", async () => {
+  test("a purge deletes tokens that are on no event from the blocks", async () => {
     const tokens = () =>
       engines[engine].number(
         place,

@@ -2,7 +2,7 @@ import type { Generated } from "kysely";
 import type { Job } from "../wire/job.ts";
 import type { DestinationKind, deliveryStates } from "../wire/notification.ts";
 
-/** The control tables as Kysely sees them: columns in camel case, moments in milliseconds since 1970. */
+/** The control tables as Kysely sees them: columns in camel case, times in milliseconds since 1970. */
 export type ControlTables = {
   settings: { name: string; value: string };
   accounts: {
@@ -37,9 +37,9 @@ export type ControlTables = {
     slug: string;
     name: string;
     knownChannelsOnly: Generated<number>;
-    /** Null keeps events for good. */
+    /** Null keeps events forever. */
     retentionDays: number | null;
-    /** Its events are being removed; nobody sees it any more. */
+    /** Its events are being removed, and it is no longer visible. */
     deletedAt: number | null;
     createdAt: number;
   };
@@ -49,7 +49,7 @@ export type ControlTables = {
     name: string;
     icon: string | null;
     description: string | null;
-    /** Null leaves it to the project's. */
+    /** Null uses the project's. */
     retentionDays: number | null;
     archivedAt: number | null;
     events: Generated<number>;
@@ -73,9 +73,9 @@ export type ControlTables = {
     projectId: number;
     keyId: string | null;
     body: string;
-    /** 1 where the body was longer, and this is its beginning. */
+    /** 1 if the body was longer and was truncated. */
     cut: number;
-    /** The problem that the sender was told, as JSON. */
+    /** The problem in the sender's response, as JSON. */
     problem: string;
     rejectedAt: number;
   };
@@ -83,9 +83,9 @@ export type ControlTables = {
     projectId: number;
     key: string;
     bodyHash: string;
-    /** An event, or an array of verdicts, as it was before it was stored. */
+    /** The response before the events were stored, as JSON: an event, or the results of a batch. */
     draft: string;
-    /** What became of each event, as JSON. */
+    /** The `AppendResult` of each event, as JSON. */
     verdicts: string;
     createdAt: number;
   };
@@ -93,7 +93,7 @@ export type ControlTables = {
   jobs: {
     id: string;
     projectId: number;
-    /** Who started it; null for a key. */
+    /** Who started it; null for an API key. */
     accountId: string | null;
     kind: Job["kind"];
     state: Job["state"];
@@ -103,7 +103,7 @@ export type ControlTables = {
     createdAt: number;
     endedAt: number | null;
   };
-  /** What one process alone does at a time, and until when the others leave it to it. */
+  /** Work that one process does at a time, and how long it may keep it. */
   leases: { name: string; holder: string; until: number };
   destinations: {
     id: string;

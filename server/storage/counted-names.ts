@@ -1,25 +1,25 @@
 import { limits } from "../limits.ts";
 
-/** Stands in the counters for all names that are not counted one by one. No event has an empty name. */
+/** The counters' name for all names without a counter of their own. No event has an empty name. */
 const otherNames = "";
 
-/** Hours of channels whose names are remembered; for one that is forgotten, names are counted anew. */
+/** Hours of channels whose names are remembered. A forgotten one starts again from zero names. */
 const hoursMax = 1_000;
 const hourMs = 3_600_000;
 
 /**
- * Chooses the names that are counted: the first `limits.countedNames` of each channel in each hour. A name with a number in it, such as "Order
- * 1234 paid", would make a counter for each event.
+ * Chooses the names with a counter of their own: the first `limits.countedNames` of each channel and hour. Names that
+ * contain a number, such as "Order 1234 paid", would otherwise make a counter for each event.
  */
 export class CountedNames {
   readonly #hours = new Map<string, Set<string>>();
 
-  /** The name to count an event under: its own, or `otherNames`. */
+  /** The name to count an event under: its own or `otherNames`. */
   of(projectId: number, channel: string, name: string, createdAtMs: number): string {
     const key = `${projectId} ${Math.floor(createdAtMs / hourMs)} ${channel}`;
     let names = this.#hours.get(key);
     if (names === undefined) {
-      // The one that was added first; events come in the order of time, mostly.
+      // Drop the hour added first: events mostly arrive in the order of time.
       if (this.#hours.size >= hoursMax) this.#hours.delete(this.#hours.keys().next().value!);
       names = new Set();
       this.#hours.set(key, names);

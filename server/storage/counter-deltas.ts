@@ -9,7 +9,9 @@ type Count = {
   lastMs: number;
 };
 
-/** Events summed up by project, channel, name and hour: a statement for each sum, not for each event. */
+/**
+ * Counts events by project, channel, name and hour, so that a commit runs a statement for each sum, not for each event.
+ */
 export class CounterDeltas {
   readonly #byHour = new Map<string, Count>();
 
@@ -21,8 +23,7 @@ export class CounterDeltas {
     this.#add(projectId, channel, name, Math.floor(ms / hourMs), 1, ms);
   }
 
-  /** As JSON. */
-  write(): string {
+  toJson(): string {
     const counts: unknown[] = [];
     for (const { projectId, channel, name, hour, events, lastMs } of this.#byHour.values()) {
       counts.push([projectId, channel, name, hour, events, lastMs]);
@@ -30,8 +31,8 @@ export class CounterDeltas {
     return JSON.stringify(counts);
   }
 
-  /** Adds what `write` gave. */
-  read(json: string): void {
+  /** Adds what `toJson` returned. */
+  addJson(json: string): void {
     const counts = JSON.parse(json) as [number, string, string, number, number, number][];
     for (const count of counts) this.#add(...count);
   }

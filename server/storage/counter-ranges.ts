@@ -8,9 +8,9 @@ export type Range = { fromMs: number; toMs: number };
 type Part = Range & { isCounted: boolean };
 
 /**
- * A count's range in parts: whole hours of buckets, where the counters hold what is asked for, and what lies between.
+ * Divides a count's range into whole hours that the counters can answer, and the rest.
  *
- * @param partialHours - hours since 1970, rising, whose counters do not hold it
+ * @param partialHours - hours since 1970, ascending, whose counters can't answer it
  */
 export function counterRangesOf(query: CountQuery, partialHours: readonly number[] = []): Part[] {
   const parts = partsByHour(query);
@@ -21,7 +21,7 @@ export function counterRangesOf(query: CountQuery, partialHours: readonly number
     const part = parts[at];
     if (!part) continue;
     const before = parts[at - 1];
-    // Hours in a row are one part.
+    // Consecutive partial hours become one part.
     const start = before && !before.isCounted && before.toMs === fromMs ? before.fromMs : fromMs;
     const pieces = [
       { ...part, toMs: fromMs },
@@ -35,9 +35,9 @@ export function counterRangesOf(query: CountQuery, partialHours: readonly number
 
 function partsByHour({ filter, bounds }: CountQuery): Part[] {
   const parts: Part[] = [];
-  const areCounted = Object.keys(filter).every((name) => name === "channel" || name === "name");
+  const canUseCounters = Object.keys(filter).every((name) => name === "channel" || name === "name");
   let doneMs = bounds[0]!;
-  for (let bucket = 0; areCounted && bucket < bounds.length - 1; bucket++) {
+  for (let bucket = 0; canUseCounters && bucket < bounds.length - 1; bucket++) {
     const fromMs = Math.ceil(bounds[bucket]! / hourMs) * hourMs;
     const toMs = Math.floor(bounds[bucket + 1]! / hourMs) * hourMs;
     if (fromMs >= toMs) continue;
@@ -54,7 +54,7 @@ function partsByHour({ filter, bounds }: CountQuery): Part[] {
   return parts;
 }
 
-/** What a split tells an event apart by; nothing where the event does not have the tag. */
+/** An event's value for a split; undefined if it does not have the tag. */
 export function valueIn(event: Event, split: Split): string | undefined {
   switch (split.by) {
     case "channel":

@@ -1,103 +1,110 @@
 import type { Condition } from "../event/match.ts";
 import { type Bits, fullBits } from "./bits.ts";
-import type { Block, Digests } from "./block.ts";
+import type { Block, BlockReader } from "./block.ts";
 
 /**
- * What a query finds in a block, as far as its digest tells. A token that the digest does not know may be on some events, never
- * on many: as if it were on none, the query finds `without` it; were it on all or on none, as either suits, it could find `most`, and
- * at `least`. Where every token is known, the three are the same.
+ * What a query matches in a block, as far as the block can tell. A token that the block does not know is on no event or
+ * on a few. `ifAbsent` is the match if it is on none; `upper` and `lower` are bounds, whichever events it is on. If
+ * every token is known, the three are equal. Null is the empty set.
  */
-export type Found = {
-  without: Bits | null;
-  most: Bits | null;
-  least: Bits | null;
-  /** The unknown tokens with which an event may be found, and those without which it may be. */
+export type Evaluation = {
+  ifAbsent: Bits | null;
+  upper: Bits | null;
+  lower: Bits | null;
+  /** Unknown tokens that can make an event match. */
   unknown: string[];
-  unknownLeft: string[];
-  /** It asks for what no digest tells: all words with a prefix. */
-  isVague: boolean;
+  /** Unknown tokens that can exclude an event. */
+  unknownNegated: string[];
+  /** The query has a prefix, which no block can evaluate. */
+  hasPrefix: boolean;
 };
 
-/** Evaluates a query on the digest of a block; null stands for no events. */
 export function evaluate<Of extends Block>(
   query: Condition,
   block: Of,
-  blocks: Pick<Digests<Of>, "withAny">,
-): Found {
+  reader: Pick<BlockReader<Of>, "withAny">,
+): Evaluation {
   switch (query.kind) {
     case "prefix":
       return {
-        without: null,
-        most: fullBits(block.events),
-        least: null,
+        ifAbsent: null,
+        upper: fullBits(block.events),
+        lower: null,
         unknown: [],
-        unknownLeft: [],
-        isVague: true,
+        unknownNegated: [],
+        hasPrefix: true,
       };
     case "tokens": {
-      const { bits, unknown } = blocks.withAny(block, query.tokens);
-      const most = unknown.length > 0 ? fullBits(block.events) : bits;
-      return { without: bits, most, least: bits, unknown, unknownLeft: [], isVague: false };
+      const { bits, unknown } = reader.withAny(block, query.tokens);
+      const upper = unknown.length > 0 ? fullBits(block.events) : bits;
+      return { ifAbsent: bits, upper, lower: bits, unknown, unknownNegated: [], hasPrefix: false };
     }
     case "all": {
-      let found: Found | null = null;
+      let result: Evaluation | null = null;
       for (const part of query.of) {
-        const other = evaluate(part, block, blocks);
-        found = found ? combined(found, other, and) : other;
-        // Whatever the others are, nothing is left.
-        if (found.most === null) return nothing;
+        const other = evaluate(part, block, reader);
+        result = result ? combine(result, other, and) : other;
+        // The other parts can't add a match.
+        if (result.upper === null) return noMatch;
       }
-      return found!;
+      return result!;
     }
     case "any": {
-      let found = evaluate(query.of[0]!, block, blocks);
-      for (const part of query.of.slice(1)) found = combined(found, evaluate(part, block, blocks), or);
-      return found;
+      let result = evaluate(query.of[0]!, block, reader);
+      for (const part of query.of.slice(1)) result = combine(result, evaluate(part, block, reader), or);
+      return result;
     }
     case "andNot": {
-      const from = evaluate(query.of, block, blocks);
-      if (from.most === null) return nothing;
-      return combined(from, mirrored(evaluate(query.not, block, blocks)), andNot);
+      const from = evaluate(query.of, block, reader);
+      if (from.upper === null) return noMatch;
+      return combine(from, swapBounds(evaluate(query.not, block, reader)), andNot);
     }
   }
 }
 
-const nothing: Found = {
-  without: null,
-  most: null,
-  least: null,
+const noMatch: Evaluation = {
+  ifAbsent: null,
+  upper: null,
+  lower: null,
   unknown: [],
-  unknownLeft: [],
-  isVague: false,
+  unknownNegated: [],
+  hasPrefix: false,
 };
 
-function joined(a: string[], b: string[]): string[] {
+function concat(a: string[], b: string[]): string[] {
   return b.length === 0 ? a : [...a, ...b];
 }
 
-/** What is left out: most is left of a set where least is taken from it. */
-function mirrored({ without, most, least, unknown, unknownLeft, isVague }: Found): Found {
-  return { without, most: least, least: most, unknown: unknownLeft, unknownLeft: unknown, isVague };
+/** For the excluded side: the less is excluded, the more remains. */
+function swapBounds({ ifAbsent, upper, lower, unknown, unknownNegated, hasPrefix }: Evaluation): Evaluation {
+  return {
+    ifAbsent,
+    upper: lower,
+    lower: upper,
+    unknown: unknownNegated,
+    unknownNegated: unknown,
+    hasPrefix,
+  };
 }
 
 type Operation = (a: Bits | null, b: Bits | null) => Bits | null;
 
-function combined(a: Found, b: Found, operation: Operation): Found {
-  const isKnown = [a, b].every(({ without, most, least }) => without === most && without === least);
-  const without = operation(a.without, b.without);
+function combine(a: Evaluation, b: Evaluation, operation: Operation): Evaluation {
+  const isKnown = [a, b].every(({ ifAbsent, upper, lower }) => ifAbsent === upper && ifAbsent === lower);
+  const ifAbsent = operation(a.ifAbsent, b.ifAbsent);
   return {
-    without,
-    most: isKnown ? without : operation(a.most, b.most),
-    least: isKnown ? without : operation(a.least, b.least),
-    unknown: joined(a.unknown, b.unknown),
-    unknownLeft: joined(a.unknownLeft, b.unknownLeft),
-    isVague: a.isVague || b.isVague,
+    ifAbsent,
+    upper: isKnown ? ifAbsent : operation(a.upper, b.upper),
+    lower: isKnown ? ifAbsent : operation(a.lower, b.lower),
+    unknown: concat(a.unknown, b.unknown),
+    unknownNegated: concat(a.unknownNegated, b.unknownNegated),
+    hasPrefix: a.hasPrefix || b.hasPrefix,
   };
 }
 
-export const and: Operation = (a, b) => (a === null || b === null ? null : leftOf(a, b, 0));
+export const and: Operation = (a, b) => (a === null || b === null ? null : intersect(a, b, 0));
 
-const andNot: Operation = (a, b) => (a === null || b === null ? a : leftOf(a, b, -1));
+const andNot: Operation = (a, b) => (a === null || b === null ? a : intersect(a, b, -1));
 
 const or: Operation = (a, b) => {
   if (a === null || b === null) return a ?? b;
@@ -106,8 +113,11 @@ const or: Operation = (a, b) => {
   return all;
 };
 
-/** What is in one set and in another, of which each bit is turned by `flip`. In most blocks that is nothing, which takes no memory. */
-function leftOf(a: Bits, b: Bits, flip: 0 | -1): Bits | null {
+/**
+ * The intersection of a set with another, or with its complement if `flip` is -1. An empty result, the usual one,
+ * allocates nothing.
+ */
+function intersect(a: Bits, b: Bits, flip: 0 | -1): Bits | null {
   let index = 0;
   while (index < a.length && (a[index]! & (b[index]! ^ flip)) === 0) index++;
   if (index === a.length) return null;

@@ -1,6 +1,6 @@
 /**
- * An event's row keeps its JSON without the ends that are always the same: `{"id":"…",` before and `,"createdAt":"…"}`
- * after, which are made from the row's id and position. That spares 70 bytes an event.
+ * An event's row stores its JSON without the beginning `{"id":"…",` and the end `,"createdAt":"…"}`. Both are made from
+ * the row's other columns. That saves 70 bytes an event.
  */
 const idLength = 36;
 const headLength = '{"id":"",'.length + idLength;
@@ -16,7 +16,10 @@ export function idOf(json: string): string {
 
 const beforeUserId = ',"userId":"';
 
-/** The user in an event's body, without the rest of it being parsed. In a text of JSON no quote stands without a backslash. */
+/**
+ * The user in an event's body, without parsing all of it. Inside JSON strings every quote has a backslash, so the
+ * search can't be misled.
+ */
 export function userIdIn(body: string): string {
   const start = body.indexOf(beforeUserId) + beforeUserId.length;
   let end = body.indexOf('"', start);

@@ -20,14 +20,14 @@ import type { AcceptedEvent, EventQuery, Store } from "./store.ts";
 const nowMs = Date.now();
 const dayMs = 86_400_000;
 const now = new Date(nowMs);
-/** The beginning of the month (UTC) so many months ago. */
+/** The start of the month (UTC), a number of months ago. */
 const monthsAgo = (months: number) => Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - months);
 const noPause = async () => {};
 
 type Opened = { store: Store; place: Place; projectId: number };
 
 for (const engine of storeEngines) {
-  describe(`what is too old on ${engine}`, () => {
+  describe(`expired events on ${engine}`, () => {
     const opened: Opened[] = [];
     const open = async () => {
       opened.push(await openPlace(engine));
@@ -40,15 +40,13 @@ for (const engine of storeEngines) {
       }
     });
 
-    test("is gone afterwards in whatever way it went, with all that belonged to it", async () => {
+    test("are removed with everything that belonged to them, whichever way they are removed", async () => {
       const [one, other] = [await open(), await open()];
       const events = history(one.projectId);
       for (const { store, projectId } of [one, other]) {
         expect(projectId).toBe(one.projectId);
-        const verdicts = await store.events.appendAll(events);
-        expect(verdicts.filter((verdict) => verdict instanceof Error || verdict.kind !== "created")).toEqual(
-          [],
-        );
+        const results = await store.events.appendAll(events);
+        expect(results.filter((result) => result instanceof Error || result.kind !== "created")).toEqual([]);
         await keep(store, { projects: 30, audit: 3_650 });
         await store.events.indexBlocks(noPause, nowMs);
       }
@@ -81,7 +79,7 @@ for (const engine of storeEngines) {
       expect(snapshots[0]).toEqual(snapshots[1]!);
       expect(snapshots[0]!.deliveries.length).toBeGreaterThan(0);
       expect(snapshots[0]!.texts).not.toContain("old 0");
-      // Its id is free again, and what belongs to the new event stays.
+      // The id is free again, and what belongs to the new event stays.
       const again = old.find(({ hasClientId, notifies }) => hasClientId && notifies)!;
       const { store } = one;
       expect(await store.events.append(again)).toEqual({ kind: "created", notified: true });
@@ -110,7 +108,7 @@ async function keep(store: Store, days: { projects: number; audit: number }): Pr
     .execute();
 }
 
-/** Months that are wholly too old, one that is but for a channel's last event, and what is new. */
+/** Months that have fully expired, one that has except for a channel's last event, and new events. */
 function history(projectId: number): AcceptedEvent[] {
   const clock = new ArrivalClock(null);
   const events: AcceptedEvent[] = [];
@@ -144,7 +142,7 @@ function history(projectId: number): AcceptedEvent[] {
   return events;
 }
 
-/** All that can be asked about a project's events. */
+/** The results of all queries about a project's events. */
 async function snapshot({ events, control }: Store, projectId: number, sought: AcceptedEvent[]) {
   const query: EventQuery = { projectId, filter: {}, order: "asc" };
   const listed: string[] = [];

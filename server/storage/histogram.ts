@@ -1,12 +1,12 @@
 import { limits } from "../limits.ts";
 
-/** Finds the bucket of a moment. */
+/** Finds the bucket of a timestamp. */
 export class Buckets {
   readonly length: number;
   readonly #bounds: number[];
   #last = 0;
 
-  /** @param bounds - where each begins, and where the last one ends */
+  /** @param bounds - the start of each bucket, and the end of the last */
   constructor(bounds: number[]) {
     this.length = bounds.length - 1;
     this.#bounds = bounds;
@@ -15,7 +15,7 @@ export class Buckets {
   /** @param ms - within the bounds */
   of(ms: number): number {
     const bounds = this.#bounds;
-    // Moments come in order, mostly: the bucket is the one before's.
+    // Timestamps mostly come in order: try the last bucket first.
     if (ms >= bounds[this.#last]! && ms < bounds[this.#last + 1]!) return this.#last;
     let low = 0;
     let high = this.length - 1;
@@ -28,13 +28,13 @@ export class Buckets {
     return low;
   }
 
-  /** Where the bucket of a moment ends. */
+  /** The end of the timestamp's bucket. */
   endOf(ms: number): number {
     return this.#bounds[this.of(ms) + 1]!;
   }
 }
 
-/** Thrown where more values come than a split may have. */
+/** A split has more values than `limits.statsSplitValues`. */
 export class TooManyValuesError extends Error {}
 
 /** Counts by value and bucket; buckets without events take no memory. */
@@ -52,7 +52,7 @@ export class Histogram {
     counts.set(bucket, (counts.get(bucket) ?? 0) + events);
   }
 
-  /** The values with the most events, those of as many in the order of their code units. */
+  /** The values with the most events; equal ones in the order of their code units. */
   largest(count: number, buckets: number): { value: string; counts: number[] }[] {
     return [...this.#counts]
       .map(([value, counts]) => ({ value, counts, total: sum(counts.values()) }))

@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** A step from one version of the schema to the next; its file's name begins with its number. */
+/** A step from one schema version to the next. Its file name begins with its number. */
 export type Migration = { number: number; name: string; sql: string };
 
-/** The migrations in a directory, in their order. */
+/** The migrations of a directory, in order. */
 export function readMigrations(directory: string): Migration[] {
   return readdirSync(directory)
     .filter((name) => name.endsWith(".sql"))

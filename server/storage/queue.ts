@@ -7,27 +7,37 @@ import type {
   RejectedRetention,
 } from "./store.ts";
 
-/** Most events that wait for the writer; more are rejected with 503, so that memory stays bounded. */
+/** Events that wait for the writer. Beyond this, events are rejected with 503, so that memory stays bounded. */
 const eventsMax = 50_000;
 const charactersMax = 24 * 1_024 * 1_024;
-/** Most rejected events that wait to be kept; what comes beyond is not. */
+/** Rejected events that wait to be kept. Beyond this, they are dropped. */
 const rejectedMax = 2_000;
 const rejectedCharactersMax = 16 * 1_024 * 1_024;
-/** Most events in one commit, and most of their JSON: a batch is copied on its way to the database. */
+/** Events in one commit, and their JSON: a batch is copied on its way to the database. */
 const batchEventsMax = 5_000;
 const batchCharactersMax = 8 * 1_024 * 1_024;
 
 type Waiting = (
-  | { event: AcceptedEvent; tied: null; at: number; resolve: (verdict: AppendResult, at: number) => void }
-  | { event: null; tied: EventsWithCompanion; at: 0; resolve: (verdicts: AppendResult[] | null) => void }
+  | {
+      event: AcceptedEvent;
+      withCompanion: null;
+      at: number;
+      resolve: (result: AppendResult, at: number) => void;
+    }
+  | {
+      event: null;
+      withCompanion: EventsWithCompanion;
+      at: 0;
+      resolve: (results: AppendResult[] | null) => void;
+    }
 ) & { events: number; characters: number; reject: (error: Error, at: number) => void };
 
-/** Events that are stored together, and what is stored with them. */
-export type EventsWithCompanion = { events: readonly AcceptedEvent[]; tie: AppendCompanion };
+/** Events and what is committed together with them. */
+export type EventsWithCompanion = { events: readonly AcceptedEvent[]; companion: AppendCompanion };
 
 type WaitingRejected = {
   rejected: readonly RejectedEvent[];
-  keeping: RejectedRetention;
+  retention: RejectedRetention;
   resolve: () => void;
   reject: (error: Error) => void;
 };
@@ -35,18 +45,18 @@ type WaitingRejected = {
 /** Why something was not stored; `code` is the database's own. */
 export type Failed = { kind: "failed"; code: string; message: string };
 
-/** Verdicts of events that hold news, by the events' places; the others are plain `created`. */
-export type BatchResults = [index: number, verdict: AppendResult | Failed][];
+/** Results by the events' index. Events that are not listed were created and did not notify. */
+export type ListedResults = [index: number, result: AppendResult | Failed][];
 
-/** What became of a batch: of the events, and of each that are tied. */
-export type BatchAnswer = { news: BatchResults; tied: (AppendResult[] | null | Failed)[] };
+/** The results of a batch: of the single events, and of each group with a companion. */
+export type BatchAnswer = { results: ListedResults; withCompanion: (AppendResult[] | null | Failed)[] };
 
-/** What shares a commit, and how those who wait for it are told. */
+/** What shares a commit; `complete` and `fail` resolve and reject the waiting promises. */
 export type Batch = {
   events: AcceptedEvent[];
-  tied: EventsWithCompanion[];
-  rejected: { events: RejectedEvent[]; keeping: RejectedRetention } | null;
-  settle: (answer: BatchAnswer, errorOf: (failed: Failed) => Error) => void;
+  withCompanion: EventsWithCompanion[];
+  rejected: { events: RejectedEvent[]; retention: RejectedRetention } | null;
+  complete: (answer: BatchAnswer, errorOf: (failed: Failed) => Error) => void;
   fail: (error: Error) => void;
 };
 
@@ -54,7 +64,7 @@ export type OnCreated = (event: AcceptedEvent, notified: boolean) => void;
 
 const created: AppendResult = { kind: "created", notified: false };
 
-/** What waits for the next commit. */
+/** Collects what the next commits store. */
 export class WriteQueue {
   readonly #onCreated: OnCreated;
   #waiting: Waiting[] = [];
@@ -64,7 +74,7 @@ export class WriteQueue {
   #rejectedEvents = 0;
   #rejectedCharacters = 0;
 
-  /** @param onCreated - told of each event that was stored, before the one who waits for it */
+  /** @param onCreated - called for each stored event, before its promise resolves */
   constructor(onCreated: OnCreated) {
     this.#onCreated = onCreated;
   }
@@ -73,55 +83,63 @@ export class WriteQueue {
     return this.#waiting.length === 0 && this.#rejected.length === 0;
   }
 
-  /** Throws `overloaded`, as the two below do. */
+  /** Throws `overloaded`, as `addAll` and `addWith` do. */
   add(event: AcceptedEvent): Promise<AppendResult> {
     this.#rejectWhenFull();
     return new Promise((resolve, reject) => {
       const characters = event.json.length;
-      this.#push({ event, tied: null, at: 0, events: 1, characters, resolve, reject });
+      this.#push({ event, withCompanion: null, at: 0, events: 1, characters, resolve, reject });
     });
   }
 
-  /** Resolves once each of them is settled; those of a commit that failed have its error for a verdict. */
+  /** Resolves once each event has a result. Events of a failed commit have its error as their result. */
   addAll(events: readonly AcceptedEvent[]): Promise<(AppendResult | Error)[]> {
     this.#rejectWhenFull();
-    return new Promise((allSettled) => {
-      const verdicts = new Array<AppendResult | Error>(events.length);
-      let settled = 0;
-      const settle = (verdict: AppendResult | Error, at: number) => {
-        verdicts[at] = verdict;
-        if (++settled === events.length) allSettled(verdicts);
+    return new Promise((allFinished) => {
+      const results = new Array<AppendResult | Error>(events.length);
+      let finished = 0;
+      const complete = (result: AppendResult | Error, at: number) => {
+        results[at] = result;
+        if (++finished === events.length) allFinished(results);
       };
       for (let at = 0; at < events.length; at++) {
         const event = events[at]!;
         const characters = event.json.length;
-        this.#push({ event, tied: null, at, events: 1, characters, resolve: settle, reject: settle });
+        this.#push({
+          event,
+          withCompanion: null,
+          at,
+          events: 1,
+          characters,
+          resolve: complete,
+          reject: complete,
+        });
       }
     });
   }
 
-  /** Events that go into one commit, with what is tied to them. */
-  addWith(events: readonly AcceptedEvent[], tie: AppendCompanion): Promise<AppendResult[] | null> {
+  /** Adds events that go into one commit together with their companion. */
+  addWith(events: readonly AcceptedEvent[], companion: AppendCompanion): Promise<AppendResult[] | null> {
     this.#rejectWhenFull();
     return new Promise((resolve, reject) => {
       const characters = events.reduce((sum, { json }) => sum + json.length, 0);
-      const tied = { events, tie };
-      this.#push({ event: null, tied, at: 0, events: events.length, characters, resolve, reject });
+      const withCompanion = { events, companion };
+      this.#push({ event: null, withCompanion, at: 0, events: events.length, characters, resolve, reject });
     });
   }
 
-  /** Resolves once they are durable, or at once where too many wait. */
-  addRejected(rejected: readonly RejectedEvent[], keeping: RejectedRetention): Promise<void> {
+  /** Resolves once they are durable, or at once if too many are waiting. */
+  addRejected(rejected: readonly RejectedEvent[], retention: RejectedRetention): Promise<void> {
     if (this.#rejectedEvents >= rejectedMax || this.#rejectedCharacters >= rejectedCharactersMax)
       return Promise.resolve();
     return new Promise((resolve, reject) => {
-      this.#rejected.push({ rejected, keeping, resolve, reject });
+      this.#rejected.push({ rejected, retention, resolve, reject });
       this.#rejectedEvents += rejected.length;
       for (const { body } of rejected) this.#rejectedCharacters += body.length;
     });
   }
 
-  /** Takes what the next commit is to hold. */
+  /** Takes the next commit's batch. */
   take(): Batch {
     const waiting = this.#takeWaiting();
     const rejected = this.#rejected;
@@ -129,23 +147,23 @@ export class WriteQueue {
     this.#rejectedEvents = 0;
     this.#rejectedCharacters = 0;
     const events: AcceptedEvent[] = [];
-    const tied: EventsWithCompanion[] = [];
+    const withCompanion: EventsWithCompanion[] = [];
     for (const each of waiting) {
-      if (each.tied === null) events.push(each.event);
-      else tied.push(each.tied);
+      if (each.withCompanion === null) events.push(each.event);
+      else withCompanion.push(each.withCompanion);
     }
-    const settle = (answer: BatchAnswer, errorOf: (failed: Failed) => Error) => {
-      settleAll(waiting, answer, errorOf, this.#onCreated);
+    const complete = (answer: BatchAnswer, errorOf: (failed: Failed) => Error) => {
+      completeAll(waiting, answer, errorOf, this.#onCreated);
       for (const { resolve } of rejected) resolve();
     };
     return {
       events,
-      tied,
+      withCompanion,
       rejected:
         rejected.length === 0
           ? null
-          : { events: rejected.flatMap((each) => each.rejected), keeping: rejected[0]!.keeping },
-      settle,
+          : { events: rejected.flatMap((each) => each.rejected), retention: rejected[0]!.retention },
+      complete,
       fail(error) {
         for (const { reject, at } of waiting) reject(error, at);
         for (const { reject } of rejected) reject(error);
@@ -153,7 +171,7 @@ export class WriteQueue {
     };
   }
 
-  /** Turns away all that waits. */
+  /** Rejects everything that waits. */
   rejectAll(error: Error): void {
     while (!this.isEmpty) this.take().fail(error);
   }
@@ -173,7 +191,7 @@ export class WriteQueue {
       for (size = 0; size < all.length; size++) {
         events += all[size]!.events;
         characters += all[size]!.characters;
-        // What is alone too much is a batch of its own.
+        // A single item above the limit is a batch of its own.
         if (size > 0 && (events > batchEventsMax || characters > batchCharactersMax)) break;
       }
     }
@@ -195,34 +213,34 @@ export class WriteQueue {
   }
 }
 
-function settleAll(
+function completeAll(
   batch: Waiting[],
-  { news, tied }: BatchAnswer,
+  { results, withCompanion }: BatchAnswer,
   errorOf: (failed: Failed) => Error,
   onCreated: OnCreated,
 ): void {
   let index = 0;
-  let nextNews = 0;
-  let nextTied = 0;
+  let nextListed = 0;
+  let nextWithCompanion = 0;
   for (const waiting of batch) {
-    if (waiting.tied !== null) {
-      const verdicts = tied[nextTied++]!;
-      if (verdicts !== null && "kind" in verdicts) {
-        waiting.reject(errorOf(verdicts), 0);
+    if (waiting.withCompanion !== null) {
+      const group = withCompanion[nextWithCompanion++]!;
+      if (group !== null && "kind" in group) {
+        waiting.reject(errorOf(group), 0);
         continue;
       }
-      verdicts?.forEach((verdict, at) => {
-        if (verdict.kind === "created") onCreated(waiting.tied.events[at]!, verdict.notified);
+      group?.forEach((result, at) => {
+        if (result.kind === "created") onCreated(waiting.withCompanion.events[at]!, result.notified);
       });
-      waiting.resolve(verdicts);
+      waiting.resolve(group);
       continue;
     }
-    const isNews = nextNews < news.length && news[nextNews]![0] === index;
-    const verdict = isNews ? news[nextNews++]![1] : created;
-    if (verdict.kind === "failed") waiting.reject(errorOf(verdict), waiting.at);
+    const isListed = nextListed < results.length && results[nextListed]![0] === index;
+    const result = isListed ? results[nextListed++]![1] : created;
+    if (result.kind === "failed") waiting.reject(errorOf(result), waiting.at);
     else {
-      if (verdict.kind === "created") onCreated(waiting.event, verdict.notified);
-      waiting.resolve(verdict, waiting.at);
+      if (result.kind === "created") onCreated(waiting.event, result.notified);
+      waiting.resolve(result, waiting.at);
     }
     index++;
   }

@@ -12,22 +12,22 @@ import { openPostgresStore } from "./postgres/index.ts";
 import { openSqliteStore } from "./sqlite/index.ts";
 import type { AcceptedEvent, EventQuery, Store } from "./store.ts";
 
-/** A history that was imported with dates alone: all of a day's events share their `createdAt`. */
+/** An import with dates only: all events of a day have the same `createdAt`. */
 const midnight = Date.UTC(2026, 0, 31);
 const dayMs = 86_400_000;
 const none = () => false;
-/** Ids that the server made are in the order of arrival; clients' own are not. */
+/** The server's ids are in the order of arrival; clients' ids are not. */
 const history: { days: number; events: number; ownIds: (number: number) => boolean }[] = [
   { days: -2, events: 20, ownIds: none },
   { days: -1, events: 1_200, ownIds: none },
   { days: 0, events: 6_000, ownIds: (number) => number % 3 === 0 },
   { days: 1, events: 1_200, ownIds: (number) => number === 1_100 },
-  // The server dates some of that millisecond as well.
+  // Some events of that millisecond are dated by their arrival.
   { days: 2, events: 1_200, ownIds: none },
 ];
 const hex = (value: number, width: number) => value.toString(16).padStart(width, "0");
 const blockEvents = 1_000;
-/** A search that never ends is told from one that does. */
+/** Stops a search that never ends. */
 const soon = () => AbortSignal.timeout(10_000);
 
 const open = {
@@ -82,8 +82,8 @@ describe.each([...storeEngines])("events of one millisecond on %s", (engine) => 
       }
     }
     for (let number = 0; number < 30; number++) add(projectId, undefined, number, none);
-    const verdicts = await store.events.appendAll(accepted);
-    expect(verdicts.every((verdict) => "kind" in verdict && verdict.kind === "created")).toBe(true);
+    const results = await store.events.appendAll(accepted);
+    expect(results.every((result) => "kind" in result && result.kind === "created")).toBe(true);
     all.sort((a, b) => (a.createdAt + a.id < b.createdAt + b.id ? 1 : -1));
   });
   afterAll(async () => {
@@ -140,9 +140,9 @@ describe.each([...storeEngines])("events of one millisecond on %s", (engine) => 
     expect(oldestFirst.map(({ id }) => id)).toEqual(ids.toReversed());
   };
 
-  test.each(filters)("are paged and streamed like any others: %s", (q, filter) => expectFound([q, filter]));
+  test.each(filters)("are paged and streamed like other events: %s", (q, filter) => expectFound([q, filter]));
 
-  test("are searched in turns with others", async () => {
+  test("are searched in turns with other requests", async () => {
     const rare: EventQuery = { projectId, filter: { search: parseSearch('"a a"')! }, order: "desc" };
     const ended: string[] = [];
     const read = (what: string, query: EventQuery) =>
@@ -152,7 +152,7 @@ describe.each([...storeEngines])("events of one millisecond on %s", (engine) => 
     expect(ended).toEqual(["page: 50", ...searches.map(() => "search: 0")]);
   });
 
-  test("are found in a digest as well", async () => {
+  test("are found in a block, too", async () => {
     await store.events.indexBlocks(async () => {}, midnight + 3 * dayMs);
     for (const filter of filters) await expectFound(filter);
     await expectConsistent(place);

@@ -1,7 +1,10 @@
 import type { Kysely, Transaction } from "kysely";
 import type { ControlTables } from "./control-tables.ts";
 
-/** A value that is made once for an installation and kept, such as its secret; the first one made stays. */
+/**
+ * A value that is created once for an installation, such as its secret. If several processes create it, the first one
+ * wins.
+ */
 export async function getOrCreateSetting(
   control: Kysely<ControlTables>,
   name: string,
@@ -20,8 +23,8 @@ export async function getOrCreateSetting(
 }
 
 /**
- * Waits until no other transaction is alone under this name, also on another node, and keeps others out until this one ends: for what
- * is decided by what is there.
+ * Takes a lock of this name, on all nodes, until the transaction ends. A row of `settings` is the lock. It protects
+ * decisions that depend on what is in the database.
  */
 export async function withLock(transaction: Transaction<ControlTables>, name: string): Promise<void> {
   await transaction

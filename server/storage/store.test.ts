@@ -76,7 +76,7 @@ for (const engine of stores) {
       ...more,
     });
 
-    test("an event that was appended is found, listed and streamed, byte for byte", async () => {
+    test("an appended event is found, listed and streamed, byte for byte", async () => {
       const projectId = await newProject();
       const event = await append(projectId, {
         name: 'quotes " and 💰 and \u2028',
@@ -87,7 +87,7 @@ for (const engine of stores) {
       expect(await streamed(all(projectId))).toEqual(parse([event.json]));
     });
 
-    test("a page that nobody waits for any longer is not read", async () => {
+    test("an aborted page is not read", async () => {
       const projectId = await newProject();
       await append(projectId);
       const outcome = await store.events
@@ -96,7 +96,7 @@ for (const engine of stores) {
       expect(outcome).toBe("AbortError");
     });
 
-    test("events are found by a search, and written as lines and rows", async () => {
+    test("events are found by a search, and returned as NDJSON and CSV", async () => {
       const projectId = await newProject();
       const [paid] = [await append(projectId, { name: "Payment received" }), await append(projectId)];
       const search = parseSearch("pay* -refund")!;
@@ -114,7 +114,7 @@ for (const engine of stores) {
       }
     });
 
-    test("the texts that events have are found by how they begin", async () => {
+    test("texts of events are found by prefix", async () => {
       const [projectId, other] = [await newProject(), await newProject()];
       await append(other, { name: "ab", userId: "ab", tags: { ab: "ab" } });
       for (const text of ["a", "ab", "aB c", "b", "ä"])
@@ -169,7 +169,7 @@ for (const engine of stores) {
       expect(await store.events.countRemovable({ projectId: other })).toBe(5);
     });
 
-    test("one event is removed by its id, from its own project alone", async () => {
+    test("one event is removed by its id, only from its own project", async () => {
       const [projectId, other] = [await newProject(), await newProject()];
       const made: Made[] = [
         {},
@@ -183,12 +183,12 @@ for (const engine of stores) {
         expect((await store.events.remove({ projectId, id: event.id }, 1)).ids).toEqual([event.id]);
         expect((await store.events.remove({ projectId, id: event.id }, 1)).ids).toEqual([]);
         expect(await store.events.find(projectId, event.id)).toBeNull();
-        // Its id is free again.
+        // The id is free again.
         if (each.id) await append(projectId, each);
       }
     });
 
-    test("scrubbing and shrinking leave what is there as it is", async () => {
+    test("a purge and shrink leave stored events unchanged", async () => {
       const projectId = await newProject();
       for (let n = 0; n < 20; n++) await append(projectId, { userId: n % 2 ? "gone" : "kept" });
       await store.events.remove({ projectId, userId: "gone" }, 100);
@@ -200,7 +200,7 @@ for (const engine of stores) {
       expect(await store.events.countRemovable({ projectId, userId: "kept" })).toBe(10);
     });
 
-    test("a store without events answers everything", async () => {
+    test("an empty store answers everything", async () => {
       const projectId = await newProject();
       expect(await store.events.page(all(projectId), 10)).toEqual({ events: [], next: null });
       expect(await streamed(all(projectId))).toEqual([]);
@@ -217,7 +217,7 @@ for (const engine of stores) {
       expect(await store.events.arrivedAfter(theirs, { ms: 0, sequence: 0 }, 10)).toEqual([]);
     });
 
-    describe("a duplicate is told with the event that is there", () => {
+    describe("a duplicate returns the stored event", () => {
       const ways: [string, Made][] = [
         ["of an id that a client made", { id: Bun.randomUUIDv7() }],
         ["of an id that a client made, on a dated event", { id: Bun.randomUUIDv7(), createdAtMs: day }],
@@ -229,8 +229,8 @@ for (const engine of stores) {
           const projectId = await newProject();
           const event = await append(projectId, made);
           for (const again of [{}, { createdAtMs: day + 1 }, { name: "another" }]) {
-            const verdict = await store.events.append(make(projectId, { id: event.event.id, ...again }));
-            expect(verdict).toEqual({ kind: "duplicate", json: event.json });
+            const result = await store.events.append(make(projectId, { id: event.event.id, ...again }));
+            expect(result).toEqual({ kind: "duplicate", json: event.json });
           }
           expect(await store.events.find(projectId, event.event.id)).toBe(event.json);
           expect((await store.events.page(all(projectId), 10)).events).toHaveLength(1);
@@ -240,30 +240,30 @@ for (const engine of stores) {
       test("within one commit", async () => {
         const projectId = await newProject();
         const id = Bun.randomUUIDv7();
-        const verdicts = await Promise.all(
+        const results = await Promise.all(
           Array.from({ length: 20 }, (_, n) => store.events.append(make(projectId, { id, name: `${n}` }))),
         );
-        expect(verdicts.map(({ kind }): string => kind).sort()).toEqual([
+        expect(results.map(({ kind }): string => kind).sort()).toEqual([
           "created",
           ...Array<string>(19).fill("duplicate"),
         ]);
-        expect(
-          new Set(verdicts.map((verdict) => (verdict.kind === "duplicate" ? verdict.json : ""))).size,
-        ).toBe(2);
+        expect(new Set(results.map((result) => (result.kind === "duplicate" ? result.json : ""))).size).toBe(
+          2,
+        );
       });
     });
 
-    test("events that came together get their verdicts in order", async () => {
+    test("events of one batch get their results in order", async () => {
       const projectId = await newProject();
       const known = await append(projectId, { id: Bun.randomUUIDv7() });
       const events = Array.from({ length: 6_000 }, (_, n) =>
         make(projectId, n % 100 === 7 ? { id: known.event.id } : { name: `${n}` }),
       );
-      const [verdicts, single] = await Promise.all([
+      const [results, single] = await Promise.all([
         store.events.appendAll(events),
         store.events.append(make(projectId)),
       ]);
-      expect(verdicts).toEqual(
+      expect(results).toEqual(
         events.map((_, n) =>
           n % 100 === 7 ? { kind: "duplicate", json: known.json } : { kind: "created", notified: false },
         ),
@@ -272,7 +272,7 @@ for (const engine of stores) {
       expect(await streamed(all(projectId))).toHaveLength(6_000 - 60 + 2);
     });
 
-    describe("events with what is tied to them", () => {
+    describe("events with a companion", () => {
       const keep = { events: 10, ms: 60_000 };
       const idempotency = (draft: string) =>
         ({ kind: "idempotency", key: "k", bodyHash: "h", draft }) as const;
@@ -289,21 +289,21 @@ for (const engine of stores) {
         rejectedAt,
       });
 
-      test("an Idempotency-Key is stored with its draft and the verdicts", async () => {
+      test("an Idempotency-Key is stored with its draft and the results", async () => {
         const projectId = await newProject();
         const known = await append(projectId, { id: Bun.randomUUIDv7() });
         const events = [make(projectId), make(projectId, { id: known.event.id })];
-        const verdicts = await store.events.appendWith(events, idempotency("[]"));
-        expect(verdicts).toEqual([
+        const results = await store.events.appendWith(events, idempotency("[]"));
+        expect(results).toEqual([
           { kind: "created", notified: false },
           { kind: "duplicate", json: known.json },
         ]);
         const [row] = await keysOf(projectId);
         expect(row).toMatchObject({ key: "k", bodyHash: "h", draft: "[]" });
-        expect(JSON.parse(row!.verdicts)).toEqual(verdicts!);
+        expect(JSON.parse(row!.verdicts)).toEqual(results!);
       });
 
-      test("an Idempotency-Key that is past its time is replaced, and others of its age go", async () => {
+      test("an expired Idempotency-Key is replaced, and other expired ones are deleted", async () => {
         const projectId = await newProject();
         await store.events.appendWith([make(projectId)], idempotency("old"));
         await store.control.updateTable("idempotencyKeys").set({ createdAt: 0 }).execute();
@@ -314,31 +314,31 @@ for (const engine of stores) {
         expect(await keysOf(projectId)).toMatchObject([{ key: "l", draft: "newer" }]);
       });
 
-      test("an Idempotency-Key that is there already is left alone, and nothing is stored with it", async () => {
+      test("an existing Idempotency-Key is left unchanged, and nothing is stored with it", async () => {
         const projectId = await newProject();
-        const verdicts = await Promise.all(
+        const results = await Promise.all(
           ["a", "b", "c"].map((draft) =>
             store.events.appendWith([make(projectId), make(projectId)], idempotency(draft)),
           ),
         );
-        expect(verdicts.filter((verdict) => verdict !== null)).toHaveLength(1);
+        expect(results.filter((result) => result !== null)).toHaveLength(1);
         expect(await store.events.appendWith([make(projectId)], idempotency("d"))).toBeNull();
-        const draft = ["a", "b", "c"][verdicts.findIndex((verdict) => verdict !== null)];
+        const draft = ["a", "b", "c"][results.findIndex((result) => result !== null)];
         expect(await keysOf(projectId)).toMatchObject([{ draft }]);
         expect(await streamed(all(projectId))).toHaveLength(2);
       });
 
-      test("a rejected event goes as it is replayed, once, and in its own project alone", async () => {
+      test("a rejected event is deleted when it is resent, once, and only in its own project", async () => {
         const [projectId, another] = [await newProject(), await newProject()];
         await store.events.keepRejected([rejection(projectId)], keep);
         const [rejected] = await rejectedOf(projectId);
         expect(rejected!.body).toBe("{\0}");
-        const tie = { kind: "replay", rejectedId: rejected!.id } as const;
-        expect(await store.events.appendWith([make(another)], tie)).toBeNull();
-        const verdicts = await Promise.all(
-          Array.from({ length: 5 }, () => store.events.appendWith([make(projectId)], tie)),
+        const companion = { kind: "replay", rejectedId: rejected!.id } as const;
+        expect(await store.events.appendWith([make(another)], companion)).toBeNull();
+        const results = await Promise.all(
+          Array.from({ length: 5 }, () => store.events.appendWith([make(projectId)], companion)),
         );
-        expect(verdicts.filter((verdict) => verdict !== null)).toHaveLength(1);
+        expect(results.filter((result) => result !== null)).toHaveLength(1);
         expect(await rejectedOf(projectId)).toEqual([]);
         expect(await streamed(all(projectId))).toHaveLength(1);
         expect(await streamed(all(another))).toEqual([]);
@@ -358,7 +358,7 @@ for (const engine of stores) {
       });
     });
 
-    test("the order is by createdAt, then id, whatever the order of arrival", async () => {
+    test("the order is by createdAt, then id, not by arrival", async () => {
       await fc.assert(
         fc.asyncProperty(
           fc.array(
@@ -401,7 +401,7 @@ for (const engine of stores) {
       );
     });
 
-    test("a stream goes on over many chunks, and over one millisecond that fills several", async () => {
+    test("a stream continues over many chunks, and over one millisecond that fills several", async () => {
       const projectId = await newProject();
       const count = 5_500;
       for (let n = 0; n < count; n += 500) {
@@ -417,15 +417,15 @@ for (const engine of stores) {
       expect(await streamed(all(projectId, { filter: { toMs: day + 1 } }))).toHaveLength(count / 2);
     });
 
-    test("a stream that is given up in the middle holds nothing up", async () => {
+    test("a stream that is abandoned in the middle blocks nothing", async () => {
       const projectId = await newProject();
       await Promise.all(Array.from({ length: 100 }, () => store.events.append(make(projectId))));
       for await (const _ of store.events.stream(all(projectId))) break;
       await append(projectId);
     });
 
-    describe("what arrived after a moment", () => {
-      test("comes in the order of arrival, dated or not, in pages without gap or double", async () => {
+    describe("what arrived after a stamp", () => {
+      test("is in the order of arrival, dated or not, in pages without gaps or duplicates", async () => {
         const projectId = await newProject();
         const start: ArrivalStamp = clock.next();
         const events = Array.from({ length: 230 }, (_, n) =>
@@ -445,7 +445,7 @@ for (const engine of stores) {
         expect(seen).toEqual(events.map(({ json }) => json));
       });
 
-      test("comes in shorter pages where it is long", async () => {
+      test("is in shorter pages if the events are long", async () => {
         const projectId = await newProject();
         let after: ArrivalStamp = clock.next();
         const events: AcceptedEvent[] = [];
@@ -462,7 +462,7 @@ for (const engine of stores) {
         expect(lengths).toEqual([2, 1, 1, 2, 1]);
       });
 
-      test("is nothing for a moment that lies far ahead", async () => {
+      test("is nothing after a stamp far in the future", async () => {
         const projectId = await newProject();
         await append(projectId);
         for (const ms of [Date.now() + 1e9, 2 ** 42, 999_999_999_999_999]) {
@@ -471,14 +471,14 @@ for (const engine of stores) {
       });
     });
 
-    test("what arrives is told once it is durable, in the order of arrival, and nothing else is", async () => {
+    test("what arrives is reported once it is durable, in the order of arrival, and nothing else is", async () => {
       const projectId = await newProject();
       const known = await append(projectId, { id: Bun.randomUUIDv7() });
-      const told: (Arrival & { notified: boolean })[] = [];
+      const reported: (Arrival & { notified: boolean })[] = [];
       await store.events.follow({
         projects: () => [projectId],
         arrived: ({ projectId, event, json, arrival }, notified) =>
-          told.push({ projectId, event, json, arrival, notified }),
+          reported.push({ projectId, event, json, arrival, notified }),
         reached() {},
         skipped() {},
         deleted() {},
@@ -494,9 +494,9 @@ for (const engine of stores) {
       await store.events.appendWith(tied, { kind: "idempotency", key: "f", bodyHash: "", draft: "[]" });
       await store.events.appendAll([make(999_999)]);
       const expected = [...events.filter(({ event }) => event.id !== known.event.id), ...tied];
-      for (const until = Date.now() + 5_000; told.length < expected.length && Date.now() < until; )
+      for (const until = Date.now() + 5_000; reported.length < expected.length && Date.now() < until; )
         await Bun.sleep(5);
-      expect(told).toEqual(
+      expect(reported).toEqual(
         expected.map(({ projectId, event, json, arrival }) => ({
           projectId,
           event,
@@ -507,7 +507,7 @@ for (const engine of stores) {
       );
     });
 
-    test("channels are made with their first event and count their events", async () => {
+    test("channels are created with their first event and count their events", async () => {
       const projectId = await newProject();
       await append(projectId, { channel: "b", createdAtMs: day });
       await Promise.all([
@@ -529,7 +529,7 @@ for (const engine of stores) {
       for (const { lastEventAt } of rows) expect(lastEventAt!).toBeGreaterThan(day);
     });
 
-    test("an event that cannot be stored is rejected, and what came with it is stored", async () => {
+    test("an event that cannot be stored is rejected, and the rest of its batch is stored", async () => {
       const projectId = await newProject();
       const [first, bad, last] = await Promise.allSettled([
         store.events.append(make(projectId)),
@@ -541,7 +541,7 @@ for (const engine of stores) {
       await append(projectId);
     });
 
-    test("a transaction on the control tables holds events up, and both are stored", async () => {
+    test("a transaction on the control tables delays events, and both are stored", async () => {
       const projectId = await newProject();
       let appended: Promise<AcceptedEvent> | null = null;
       await store.control.transaction().execute(async (transaction) => {
@@ -563,7 +563,7 @@ for (const engine of stores) {
       expect((await store.events.page(all(projectId), 10)).events).toHaveLength(1);
     });
 
-    test("however many control statements wait, events are stored between them", async () => {
+    test("events are stored between control statements, however many wait", async () => {
       const projectId = await newProject();
       const rename = () =>
         store.control.updateTable("projects").set({ name: "Again" }).where("id", "=", projectId).execute();
@@ -574,7 +574,7 @@ for (const engine of stores) {
       await renaming;
     });
 
-    test("what a transaction keeps waiting is bounded: more is rejected, and all that was taken is stored", async () => {
+    test("events that wait for a transaction are limited: more are rejected, and all accepted ones are stored", async () => {
       const projectId = await newProject();
       const taken: Promise<unknown>[] = [];
       let rejection: unknown = null;
@@ -594,7 +594,7 @@ for (const engine of stores) {
       await append(projectId);
     });
 
-    test("a transaction that fails leaves nothing, and the next statement works", async () => {
+    test("a failed transaction leaves nothing, and the next statement works", async () => {
       const projectId = await newProject();
       const failing = store.control.transaction().execute(async (transaction) => {
         await transaction.updateTable("projects").set({ name: "Half" }).where("id", "=", projectId).execute();
@@ -610,7 +610,7 @@ for (const engine of stores) {
       await append(projectId);
     });
 
-    test("everything survives closing and opening, and arrivals go on after the last one", async () => {
+    test("everything survives closing and opening, and arrivals continue after the last one", async () => {
       const projectId = await newProject();
       const events = [
         await append(projectId),
@@ -623,12 +623,12 @@ for (const engine of stores) {
       expect(await store.events.lastArrival()).toEqual(last);
       expect(compareStamps(clock.next(), last)).toBeGreaterThan(0);
       for (const event of events) expect(await store.events.find(projectId, event.event.id)).toBe(event.json);
-      // Also where the machine's clock was set back meanwhile.
+      // Even if the clock was set back meanwhile.
       const late = new ArrivalClock(await store.events.lastArrival(), { now: () => day });
       expect(compareStamps(late.next(), last)).toBeGreaterThan(0);
     });
 
-    test("the last arrival is found among events that clients dated, whichever came last", async () => {
+    test("the last arrival is found, whether or not its event was dated by a client", async () => {
       const projectId = await newProject();
       const ahead = Date.now() + 3_600_000;
       for (const createdAtMs of [day, undefined, ahead, undefined, day, ahead]) {
@@ -646,7 +646,7 @@ for (const engine of stores) {
       ...more,
     });
 
-    test("events are counted in buckets of any length, and told apart by what they hold", async () => {
+    test("events are counted in buckets of any length, and split by channel, name or tag", async () => {
       const projectId = await newProject();
       for (const [ms, plan, userId] of [
         [0, "pro", "u1"],
@@ -679,7 +679,7 @@ for (const engine of stores) {
       });
     });
 
-    test("users are listed with their events, from a prefix or after another on", async () => {
+    test("users are listed with their number of events, by prefix or after another user", async () => {
       const projectId = await newProject();
       for (const userId of ["", "u1", "u2", "u2", "v"]) await append(projectId, { userId });
       const users = await store.events.users({ projectId, prefix: "u" }, 10);
@@ -699,7 +699,7 @@ for (const engine of stores) {
           store.events.append(make(projectId, { createdAtMs: day + n, userId: `u${n}` })),
         ),
       );
-      // PostgreSQL's connections answer side by side: of several counts, one at least takes longer than a page.
+      // PostgreSQL's connections answer in parallel. At least one of several counts takes longer than a page.
       const counts = engine.name === "sqlite" ? 1 : 4;
       const done: string[] = [];
       const counted = Array.from({ length: counts }, async () => {

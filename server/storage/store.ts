@@ -5,27 +5,27 @@ import type { Cursor, EventFilter } from "../event/filter.ts";
 import type { ArrivalStamp } from "../event/id.ts";
 import type { ControlTables } from "./control-tables.ts";
 
-/** An event that was checked and is ready to be stored. */
+/** A valid event that is ready to be stored. */
 export type AcceptedEvent = {
   projectId: number;
   /** The event as the API shows it, and the same as JSON, from `{"id":…` to `…,"createdAt":"…"}`. */
   event: Event;
   json: string;
-  /** Its tokens in the index, where they are made already (`tokensFor`). */
+  /** Its index tokens, if they were made already (`tokensFor`). */
   tokens?: string;
-  /** The client made the id: it may be here already. */
+  /** The client made the id: the event can be a duplicate. */
   hasClientId: boolean;
   /** Milliseconds since 1970. */
   createdAtMs: number;
-  /** `createdAtMs` is not the arrival's: the client said when it happened, or the clock was ahead once and arrivals still are. */
+  /** `createdAtMs` differs from the arrival: the client sent it, or arrivals are ahead of a clock that was set back. */
   hasClientTimestamp: boolean;
-  /** Its place in the order in which events came. */
+  /** Its place in the order of arrival. */
   arrival: ArrivalStamp;
-  /** When it came, as the clock showed it; milliseconds since 1970, never later than the arrival. */
+  /** The clock when it arrived; milliseconds since 1970, never later than the arrival stamp. */
   receivedMs: number;
-  /** Deliveries are to be made for it. */
+  /** Storing it creates deliveries. */
   notifies: boolean;
-  /** Its deliveries were made elsewhere, and are moved together with it. */
+  /** Its deliveries exist already: both are being moved from another database. */
   wasNotified?: true;
 };
 
@@ -38,25 +38,25 @@ export type AppendResult =
 
 /** What is committed in the same transaction as events. */
 export type AppendCompanion =
-  /** A request's `Idempotency-Key`, with what its answer is made from beside the verdicts. */
+  /** A request's `Idempotency-Key`; `draft` and the results make up its response. */
   | { kind: "idempotency"; key: string; bodyHash: string; draft: string }
-  /** A rejected event that is recorded after all, and leaves the list of those. */
+  /** A rejected event that is resent and leaves the list of rejected events. */
   | { kind: "replay"; rejectedId: number };
 
-/** An event that was rejected, and its problem as JSON. */
+/** A rejected event, and its problem as JSON. */
 export type RejectedEvent = {
   projectId: number;
-  /** Null where a signed-in member sent it. */
+  /** Null if a signed-in member sent it. */
   keyId: string | null;
   body: string;
-  /** The body was longer; this is its beginning. */
+  /** The body was longer and was truncated. */
   cut: boolean;
   problem: string;
   /** Milliseconds since 1970. */
   rejectedAt: number;
 };
 
-/** How many rejected events are kept in each project, the newest, and how old they get. */
+/** How many rejected events each project keeps, and for how long. */
 export type RejectedRetention = { events: number; ms: number };
 
 export type EventQuery = {
@@ -68,37 +68,37 @@ export type EventQuery = {
   form?: EventForm;
 };
 
-/** What a count tells events apart by. */
+/** What a count groups events by. */
 export type Split = { by: "channel" } | { by: "name" } | { by: "tag"; key: string };
 
 export type CountQuery = {
   projectId: number;
-  /** Without `fromMs` and `toMs`: the bounds say them. */
+  /** Without `fromMs` and `toMs`: `bounds` has them. */
   filter: EventFilter;
-  /** Where each bucket begins, and at last where the last one ends; milliseconds since 1970, rising. */
+  /** The start of each bucket, and the end of the last; milliseconds since 1970, ascending. */
   bounds: number[];
   split?: Split;
-  /** Most series that a split gives: the largest. */
+  /** How many series a split returns, the largest ones. */
   series: number;
-  /** Whether users are to be counted. */
+  /** Also counts users. */
   users: boolean;
 };
 
-/** Users whose id begins with a prefix; those after one of them, in the engine's order. */
+/** Users whose id begins with a prefix, after one of them, in the engine's order. */
 export type UserQuery = { projectId: number; prefix: string; after?: string };
 
 /** Counts for each bucket: of all events, and of the largest series. */
 export type Counts = {
   all: number[];
   series: { value: string; counts: number[] }[];
-  /** How many users had an event; null where nobody asked. */
+  /** How many users had an event; null if the query did not ask. */
   users: number | null;
 };
 
-/** Events that are to be removed: all that what is given holds for. */
+/** Which events to remove: all that match every given field. */
 export type Removal = {
   projectId: number;
-  /** Those of any of them. */
+  /** Events of any of these channels. */
   channels?: string[];
   userId?: string;
   /** Milliseconds since 1970, inclusive. */
@@ -109,22 +109,22 @@ export type Removal = {
 
 export type OneEvent = { projectId: number; id: string };
 
-/** What one step of a removal took away. */
+/** What one step of a removal removed. */
 export type Removed = {
   ids: string[];
-  /** `createdAt` of the last of them, where the next step goes on; null where there were none. */
+  /** `createdAt` of the last one, where the next step continues; null if there were none. */
   lastMs: number | null;
-  /** Nothing is left that the removal held for. */
+  /** No more events match. */
   isLast: boolean;
 };
 
-/** Awaited between small steps of long work, so that what waits meanwhile goes first; throws to end the work. */
+/** Awaited between the small steps of long work, so that waiting requests run first. Throws to end the work. */
 export type Pause = () => Promise<void>;
 
-/** Events in the form that was asked for, and where to go on, or null at the end. */
+/** Events in the query's form, and where the next page begins; null at the end. */
 export type Page = { events: string[]; next: Cursor | null };
 
-/** Texts that a project's events have: names, users, keys of tags, or the values of one key. */
+/** Which texts of a project's events: names, users, tag keys, or the values of one key. */
 export type KnownTexts = { kind: "name" | "user" | "key" } | { kind: "value"; key: string };
 
 export type ArrivedEvent = { arrival: ArrivalStamp; json: string };
@@ -132,41 +132,45 @@ export type ArrivedEvent = { arrival: ArrivalStamp; json: string };
 /** An event that arrived, on this node or on another. */
 export type Arrival = Pick<AcceptedEvent, "projectId" | "event" | "json" | "arrival">;
 
-/** Who is told of what arrives. */
+/** Receives what arrives. */
 export type Follower = {
-  /** The projects whose events are to be told; of others, those alone that were notified. */
+  /** The projects whose events to report. Of other projects, only events that notified are reported. */
   projects: () => Iterable<number>;
-  /** An event is durable; they come in the order of arrival, on whichever node. */
+  /** An event is durable. Events of all nodes come in the order of arrival. */
   arrived: (event: Arrival, notified: boolean) => void;
-  /** All that arrived up to here was told. */
-  reached: (moment: ArrivalStamp) => void;
-  /** So much arrived up to here that it is not told. */
-  skipped: (moment: ArrivalStamp) => void;
-  /** Events of a project were deleted, on whichever node. */
+  /** Everything up to this arrival was reported. */
+  reached: (stamp: ArrivalStamp) => void;
+  /** Too many events arrived up to here; they are not reported. */
+  skipped: (stamp: ArrivalStamp) => void;
+  /** Events of a project were deleted, on any node. */
   deleted: (projectId: number, deleted: DeletedEvents) => void;
 };
 
 /** Stores events. */
 export interface EventAppender {
   /**
-   * Stores an event with its channel, counters, index entries and deliveries. Resolves once it is durable: after the commit's fsync, never
-   * before. Events that wait at the same time share a commit.
+   * Stores an event with its channel, counters, index entries and deliveries. Resolves once it is durable: after the
+   * commit's fsync, never before. Events that wait at the same time share a commit.
    *
    * Throws the problems `overloaded`, `storage-full` and `storage-unavailable`.
    */
   append(event: AcceptedEvent): Promise<AppendResult>;
   /**
-   * Stores several events, perhaps in several commits. The results are in the events' order; events of a failed commit have its error as
-   * their result. Throws `overloaded`.
+   * Stores several events, perhaps in several commits. The results are in the events' order; events of a failed commit
+   * have its error as their result. Throws `overloaded`.
    */
   appendAll(events: readonly AcceptedEvent[]): Promise<(AppendResult | Error)[]>;
   /**
-   * Stores events of one project and their companion in one transaction. If every event is rejected, the companion is not recorded. Returns
-   * null and stores nothing if the rejected event to resend is gone, or the key is already in use.
+   * Stores events of one project and their companion in one transaction. If every event is rejected, the companion is
+   * not recorded. Returns null and stores nothing if the rejected event to resend is gone, or the key is already in
+   * use.
    */
   appendWith(events: readonly AcceptedEvent[], companion: AppendCompanion): Promise<AppendResult[] | null>;
-  /** Keeps rejected events and trims them by count and age. Under a flood some are not kept; their senders still get the rejection. */
-  keepRejected(rejected: readonly RejectedEvent[], keeping: RejectedRetention): Promise<void>;
+  /**
+   * Keeps rejected events and trims them by count and age. Under a flood some are not kept; their senders still get the
+   * rejection.
+   */
+  keepRejected(rejected: readonly RejectedEvent[], retention: RejectedRetention): Promise<void>;
 }
 
 /** Finds events. */
@@ -174,21 +178,23 @@ export interface EventReader {
   /** Up to `limit` events in the order of `createdAt`, then id. An aborted signal ends a long search. */
   page(query: EventQuery, limit: number, signal?: AbortSignal): Promise<Page>;
   /**
-   * The complete listing in UTF-8, in constant memory, in chunks, some of which can be empty. JSON texts of one chunk are separated by commas;
-   * lines and rows end themselves.
+   * The complete listing in UTF-8, in constant memory, in chunks, some of which can be empty. JSON texts of one chunk
+   * are separated by commas; lines and rows end themselves.
    */
   stream(query: EventQuery): AsyncIterable<Uint8Array<ArrayBuffer>>;
   /** The JSON of one event, or null. */
   find(projectId: number, id: string): Promise<string | null>;
-  /** Up to `limit` events that arrived after a stamp, in the order of arrival; fewer if they are long, none at the end. */
+  /**
+   * Up to `limit` events that arrived after a stamp, in the order of arrival; fewer if they are long, none at the end.
+   */
   arrivedAfter(projectId: number, stamp: ArrivalStamp, limit: number): Promise<ArrivedEvent[]>;
   /** The newest arrival, or null in an empty store. */
   lastArrival(): Promise<ArrivalStamp | null>;
   /** Reports what arrives from now on, until the store is closed. There is one follower. */
   follow(follower: Follower): Promise<void>;
   /**
-   * Up to `limit` different texts with a prefix, in the order of their characters' codes. Fast at any number of events; in return, very long
-   * texts can be missing, and values of a key that has tens of thousands.
+   * Up to `limit` different texts with a prefix, in the order of their characters' codes. Fast at any number of events;
+   * in return, very long texts can be missing, and values of a key that has tens of thousands.
    */
   startingWith(projectId: number, texts: KnownTexts, prefix: string, limit: number): Promise<string[]>;
 }
@@ -208,25 +214,28 @@ export interface EventRemover {
   /** How many events a removal applies to. */
   countRemovable(removal: Removal): Promise<number>;
   /**
-   * Removes up to `limit` events, oldest first, or the one with an id, with their index entries, counters, channel counts and deliveries.
-   * Resolves once that is durable.
+   * Removes up to `limit` events, oldest first, or the one with an id, with their index entries, counters, channel
+   * counts and deliveries. Resolves once that is durable.
    *
    * @param jobId - the job whose `done` counts them, in the same commit
    */
   remove(removal: Removal | OneEvent, limit: number, jobId?: string): Promise<Removed>;
   /**
-   * Removes the expired events that the engine can remove in bulk, and returns how many these were; the others are for `remove`.
+   * Removes the expired events that the engine can remove in bulk, and returns how many these were; the others are for
+   * `remove`.
    *
    * @param onRemoved - given their ids, some at a time
    */
   removeExpired(nowMs: number, pause: Pause, onRemoved: (ids: string[]) => void): Promise<number>;
   /** Removes the row of a channel without events. */
   removeEmptyChannel(projectId: number, name: string): Promise<void>;
-  /** Tells the followers of all nodes about deleted events. It never fails: a node that can't be reached is not told. */
+  /**
+   * Tells the followers of all nodes about deleted events. It never fails: a node that can't be reached is not told.
+   */
   announceDeleted(projectId: number, deleted: DeletedEvents): Promise<void>;
   /**
-   * Deletes all traces of removed events from every file, in small steps: index, free space, logs, and copies made before a migration.
-   * Returns how many copies were deleted.
+   * Deletes all traces of removed events from every file, in small steps: index, free space, logs, and copies made
+   * before a migration. Returns how many copies were deleted.
    *
    * @param userIds - whose events were removed; leftovers of these ids are searched for
    */
@@ -239,7 +248,10 @@ export interface EventMaintenance {
   indexBlocks(pause: Pause, nowMs: number): Promise<void>;
   /** Returns the space of removed events to the disk. */
   shrink(pause: Pause): Promise<void>;
-  /** Resolves if events can be read and stored; throws the engine's error if not, and `storage-damaged` once damage was found. */
+  /**
+   * Resolves if events can be read and stored; throws the engine's error if not, and `storage-damaged` once damage was
+   * found.
+   */
   ping(): Promise<void>;
 }
 
@@ -252,8 +264,8 @@ export interface EventStore
     EventMaintenance {}
 
 /**
- * Claims up to `limit` due deliveries for one process. No other process gets them until `untilMs`, when they are due again. `attempts` counts
- * each claim.
+ * Claims up to `limit` due deliveries for one process. No other process gets them until `untilMs`, when they are due
+ * again. `attempts` counts each claim.
  */
 export type ClaimDeliveries = (
   nowMs: number,

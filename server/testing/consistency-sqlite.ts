@@ -2,7 +2,7 @@ import { expect } from "bun:test";
 import type { Event } from "../event/event.ts";
 import { token } from "../event/tokens.ts";
 import { databaseFile, openForReading } from "../storage/sqlite/open.ts";
-import { datedBit, notBusy } from "../storage/sqlite/row-key.ts";
+import { busyFrom, datedBit } from "../storage/sqlite/row-key.ts";
 
 const hourMs = 3_600_000;
 
@@ -93,7 +93,7 @@ export function expectSqliteConsistent(dataDirectory: string): number {
   expect(
     all(`SELECT ms FROM (
            SELECT position >> 21 AS ms, position, id, lag(id) OVER (PARTITION BY position >> 21 ORDER BY position) AS before
-           FROM events WHERE arrival IS NOT NULL AND position >> 21 IN (SELECT position >> 21 FROM events WHERE position & 2097151 >= ${datedBit + notBusy}))
+           FROM events WHERE arrival IS NOT NULL AND position >> 21 IN (SELECT position >> 21 FROM events WHERE position & 2097151 >= ${datedBit + busyFrom}))
          WHERE before > id AND ms NOT IN (SELECT ms FROM unsorted_ms)`),
   ).toEqual([]);
   expect(all("PRAGMA integrity_check")).toEqual([{ integrity_check: "ok" }]);

@@ -4,22 +4,27 @@ import { limits } from "../../limits.ts";
 import { CountedNames } from "../counted-names.ts";
 import { CounterDeltas } from "../counter-deltas.ts";
 import { bodyOf, jsonOf } from "../event-row.ts";
-import type { EventsWithCompanion } from "../queue.ts";
-import type { AcceptedEvent, AppendResult } from "../store.ts";
+import type { AcceptedEvent, AppendCompanion, AppendResult } from "../store.ts";
 import { arrivals, bigints, integers, texts, uuids } from "./arrays.ts";
-import { movedOn } from "./arrival.ts";
+import { shiftStamp } from "./arrival.ts";
 import type { Partitions } from "./partitions.ts";
 import type { Query } from "./query.ts";
 import { timedTokens } from "./tokens.ts";
 import type { NewTexts } from "./vocabulary.ts";
 
-/** Longest that a batch may take, with its wait for those of other nodes; whether it was stored is not known then. */
+/**
+ * Time-out of a batch, including its wait for other nodes' batches. After it, nobody knows whether the batch was
+ * stored.
+ */
 const appendMs = 5_000;
 
-/** Events that are stored in one transaction: of some, all or none. */
-export type Unit = { events: readonly AcceptedEvent[]; tied: EventsWithCompanion | null };
+/** Events that are stored all or none. */
+export type Unit = { events: readonly AcceptedEvent[]; companion: AppendCompanion | null };
 
-/** What was committed, between the arrival before it and its own last one, and by how many places its arrivals were moved on. */
+/**
+ * A commit: the arrival before it, its own last arrival, and by how much the database shifted its arrivals to put them
+ * after those of other nodes.
+ */
 export type Commit = {
   before: ArrivalStamp;
   last: ArrivalStamp;
@@ -27,17 +32,20 @@ export type Commit = {
   created: { event: AcceptedEvent; notified: boolean }[];
 };
 
-/** What other nodes are told of a commit, with what the database adds: where it is, and whether anybody was notified. */
+/**
+ * The part of a commit's notification that the node writes. The database adds its arrivals and whether anyone was
+ * notified.
+ */
 export type NoteStart = {
   node: string;
-  /** When its events happened, both inclusive. */
+  /** The range of its events' `createdAt`, both inclusive. */
   fromMs: number;
   toMs: number;
-  /** Null stands for any. */
+  /** The projects of its events; null if they are too many to list. */
   projects: number[] | null;
 };
 
-/** As many projects' numbers as a notification has room for (8,000 bytes). */
+/** Project numbers that fit in a notification (8,000 bytes). */
 const noteProjectsMax = 500;
 
 type Row = {
@@ -57,24 +65,24 @@ const created: AppendResult = { kind: "created", notified: false };
 const createdAndNotified: AppendResult = { kind: "created", notified: true };
 
 /**
- * Makes the function that stores units in one transaction, and waits until that is durable. It gives the verdicts of each, or null for
- * one whose tie could not be made, and what was committed.
+ * Stores units in one transaction and waits until it is durable. Returns the results of each unit, or null for a unit
+ * whose companion could not be recorded, and the commit.
  *
- * @param node - who this is, among those that are told of the commit
+ * @param node - this node's id in notifications
  */
-export function createAppend(ask: Query, node: string, partitions: Partitions, newTexts: NewTexts) {
+export function createAppend(runQuery: Query, node: string, partitions: Partitions, newTexts: NewTexts) {
   const names = new CountedNames();
 
   return async function append(
     units: readonly Unit[],
-  ): Promise<{ verdicts: (AppendResult[] | null)[]; commit: Commit }> {
+  ): Promise<{ results: (AppendResult[] | null)[]; commit: Commit }> {
     const entries = inOrderOfArrival(units);
     const missing = entries.filter(({ event }) => !partitions.holds(event.createdAtMs));
     if (missing.length > 0) await partitions.make(missing.map(({ event }) => event.createdAtMs));
 
     const events = entries.map(({ event }) => event);
     const tokens = events.map((event) => timedTokens(event.projectId, tokensFor(event), event.createdAtMs));
-    const fresh = newTexts.among(events);
+    const newTokens = newTexts.among(events);
     const counts = new CounterDeltas();
     let allFlags = 0;
     const projects = new Set<number>();
@@ -105,29 +113,29 @@ export function createAppend(ask: Query, node: string, partitions: Partitions, n
       in_flags: integers(events.map(flagsOf)),
       in_id_ms: bigints(events.map(({ hasClientId, event }) => (hasClientId ? stampOfId(event.id).ms : 0))),
       in_all_flags: allFlags,
-      in_tie_of: integers(entries.map(({ tieOf }) => tieOf)),
-      in_ties: tiesOf(units),
+      in_tie_of: integers(entries.map(({ companionNumber }) => companionNumber)),
+      in_ties: companionsOf(units),
       sum_projects: integers(sums.map(({ projectId }) => projectId)),
       sum_channels: texts(sums.map(({ channel }) => channel)),
       sum_names: texts(sums.map(({ name }) => name)),
       sum_hours: integers(sums.map(({ hour }) => hour)),
       sum_events: integers(sums.map(({ events }) => events)),
       sum_last: bigints(sums.map(({ lastMs }) => lastMs)),
-      in_new_tokens: texts(fresh.tokens),
-      in_cuts: fresh.cuts,
+      in_new_tokens: texts(newTokens.tokens),
+      in_cuts: newTokens.cuts,
       in_note: JSON.stringify(note).slice(1, -1),
       now_ms: events.at(-1)!.receivedMs,
     };
     const named = Object.keys(parameters).map((name, index) => `${name} => $${index + 1}`);
-    const [row] = await ask<Row>(
+    const [row] = await runQuery<Row>(
       `CALL append_events(${named}, before_ms => NULL, before_sequence => NULL, shift => NULL, cuts => NULL, news => NULL)`,
       Object.values(parameters),
       appendMs,
     );
     const { before_ms, before_sequence, shift, cuts, news } = row!;
-    newTexts.stored(fresh, cuts);
+    newTexts.stored(newTokens, cuts);
 
-    const verdicts = units.map(({ events }): AppendResult[] | null =>
+    const results = units.map(({ events }): AppendResult[] | null =>
       new Array<AppendResult>(events.length).fill(created),
     );
     const isCreated = new Array<boolean>(entries.length).fill(true);
@@ -135,32 +143,33 @@ export function createAppend(ask: Query, node: string, partitions: Partitions, n
       const index = item[0] - 1;
       const { unit, at } = entries[index]!;
       isCreated[index] = item[1] === "notified";
-      if (item[1] === "untied") verdicts[unit] = null;
-      else if (item[1] === "notified") verdicts[unit]![at] = createdAndNotified;
-      else verdicts[unit]![at] = { kind: "duplicate", json: jsonOf(item[2]!, item[3]!, item[4]!) };
+      if (item[1] === "untied") results[unit] = null;
+      else if (item[1] === "notified") results[unit]![at] = createdAndNotified;
+      else results[unit]![at] = { kind: "duplicate", json: jsonOf(item[2]!, item[3]!, item[4]!) };
     }
     return {
-      verdicts,
+      results,
       commit: {
         before: { ms: before_ms, sequence: before_sequence },
-        last: movedOn(events.at(-1)!.arrival, shift),
+        last: shiftStamp(events.at(-1)!.arrival, shift),
         shift,
         created: entries.flatMap(({ event, unit, at }, index) =>
-          isCreated[index] ? [{ event, notified: verdicts[unit]![at] === createdAndNotified }] : [],
+          isCreated[index] ? [{ event, notified: results[unit]![at] === createdAndNotified }] : [],
         ),
       },
     };
   };
 }
 
-type Entry = { event: AcceptedEvent; unit: number; at: number; tieOf: number };
+type Entry = { event: AcceptedEvent; unit: number; at: number; companionNumber: number };
 
 function inOrderOfArrival(units: readonly Unit[]): Entry[] {
   const entries: Entry[] = [];
-  let ties = 0;
-  units.forEach(({ events, tied }, unit) => {
-    const tieOf = tied ? ++ties : 0;
-    for (let at = 0; at < events.length; at++) entries.push({ event: events[at]!, unit, at, tieOf });
+  let companions = 0;
+  units.forEach(({ events, companion }, unit) => {
+    const companionNumber = companion ? ++companions : 0;
+    for (let at = 0; at < events.length; at++)
+      entries.push({ event: events[at]!, unit, at, companionNumber });
   });
   return entries.sort((a, b) => compareStamps(a.event.arrival, b.event.arrival));
 }
@@ -169,12 +178,12 @@ function flagsOf({ hasClientId, hasClientTimestamp, notifies, wasNotified }: Acc
   return (hasClientId ? 1 : 0) | (hasClientTimestamp ? 2 : 0) | (notifies ? 4 : 0) | (wasNotified ? 8 : 0);
 }
 
-/** What is tied to the units, as JSON. */
-function tiesOf(units: readonly Unit[]): string | null {
-  const ties = units.flatMap(({ tied }) => {
-    if (!tied) return [];
-    const { projectId, receivedMs } = tied.events[0]!;
-    return [{ ...tied.tie, projectId, expiredMs: receivedMs - limits.idempotencyMs }];
+/** The units' companions as JSON. */
+function companionsOf(units: readonly Unit[]): string | null {
+  const companions = units.flatMap(({ events, companion }) => {
+    if (!companion) return [];
+    const { projectId, receivedMs } = events[0]!;
+    return [{ ...companion, projectId, expiredMs: receivedMs - limits.idempotencyMs }];
   });
-  return ties.length === 0 ? null : JSON.stringify(ties);
+  return companions.length === 0 ? null : JSON.stringify(companions);
 }

@@ -1,6 +1,7 @@
 /**
- * Arrays as PostgreSQL sends them itself (https://www.postgresql.org/docs/current/protocol-message-formats.html, `array_send` in its source):
- * as texts, each quote and backslash in thousands of events would be escaped here and unescaped there.
+ * Arrays in PostgreSQL's binary format (https://www.postgresql.org/docs/current/protocol-message-formats.html,
+ * `array_send` in its source). In the text format, each quote and backslash of thousands of events would be escaped
+ * here and unescaped there.
  */
 import type { ArrivalStamp } from "../../event/id.ts";
 
@@ -9,7 +10,7 @@ const headBytes = 20;
 
 function arrayOf(type: keyof typeof oids, count: number, bytes: number): Buffer {
   const array = Buffer.allocUnsafe(headBytes + bytes);
-  // One dimension, without nulls; the elements' type, how many there are, and the number of the first.
+  // Dimensions, has nulls, element type, number of elements, lower bound.
   for (const [index, value] of [1, 0, oids[type], count, 1].entries()) array.writeInt32BE(value, index * 4);
   return array;
 }
@@ -31,9 +32,9 @@ export function bigints(values: readonly number[]): Buffer {
   return longs(values, (value) => [Math.floor(value / 2 ** 32), value % 2 ** 32]);
 }
 
-/** `bigint[]` of moments, as columns of arrivals have them */
-export function arrivals(moments: readonly ArrivalStamp[]): Buffer {
-  return longs(moments, ({ ms, sequence }) => [Math.floor(ms / 4_096), (ms % 4_096) * 2 ** 20 + sequence]);
+/** `bigint[]` of arrival stamps, as in the column `arrival` */
+export function arrivals(stamps: readonly ArrivalStamp[]): Buffer {
+  return longs(stamps, ({ ms, sequence }) => [Math.floor(ms / 4_096), (ms % 4_096) * 2 ** 20 + sequence]);
 }
 
 function longs<Value>(values: readonly Value[], halves: (value: Value) => [number, number]): Buffer {
@@ -77,7 +78,7 @@ export function bytes(values: readonly Uint8Array[]): Buffer {
   return array;
 }
 
-/** `text[]`, or `bytea[]` of the texts in UTF-8; null stands for null */
+/** `text[]` with nulls, or `bytea[]` of the texts in UTF-8 */
 export function texts(values: readonly (string | null)[], type: "text" | "bytea" = "text"): Buffer {
   let bytes = 0;
   for (const value of values) bytes += 4 + (value === null ? 0 : Buffer.byteLength(value));

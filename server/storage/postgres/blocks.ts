@@ -1,15 +1,15 @@
 import { LRUCache } from "lru-cache";
 import {
   type Block,
+  type BlockReader,
   changedMax,
-  type Digests,
   ordinalFrom,
   type Timestamps,
   type TimestampsRow,
   timestampsIn,
   withAny,
 } from "../block.ts";
-import { momentsInRow } from "../block-builder.ts";
+import { timestampsPerRow } from "../block-builder.ts";
 import { bigints, integers, texts } from "./arrays.ts";
 import type { Query } from "./query.ts";
 import type { MsRange } from "./scan-cursor.ts";
@@ -18,33 +18,33 @@ export type StoredBlock = Block & { id: number };
 
 type BlockFields = [id: number, fromMs: number, toMs: number, events: number, changed: number];
 
-/** An event of a block, by its place in the order of listings. */
+/** An event of a block, by its ordinal in the order of listings. */
 export type Entry = { block: StoredBlock; ordinal: number };
 
-/** Blocks that are listed at a time. */
+/** Blocks per query. */
 const listedMax = 512;
-/** What is kept of digests in memory: ten million events have a megabyte for each common token. */
-const keptBytes = 32 * 1_024 * 1_024;
-/** What an entry takes beside its bytes. */
+/** Memory for blocks. Those of ten million events have a megabyte for each common token. */
+const cacheBytesMax = 32 * 1_024 * 1_024;
+/** Overhead of a cache entry. */
 const entryBytes = 100;
-/** What a block has of a token that it does not know. */
+/** In the cache, stands for a token that the block does not know. */
 const noOrdinals = new Uint8Array();
 
-/** What a reader asks of digests. Where one was deleted meanwhile, it is as if it knew no token. */
+/** Reads blocks. A block that was deleted meanwhile counts as one that knows no token. */
 export type Blocks = ReturnType<typeof createBlocks>;
 
-export function createBlocks(ask: Query) {
-  // A block's id stands for no other, and its digest does not change: what was read once holds for as long as the block is there.
-  const keptTokens = new LRUCache<string, Uint8Array>({
-    maxSize: keptBytes,
+export function createBlocks(runQuery: Query) {
+  // A block's id is never reused and its content does not change, so entries stay valid.
+  const tokenCache = new LRUCache<string, Uint8Array>({
+    maxSize: cacheBytesMax,
     sizeCalculation: ({ length }) => length + entryBytes,
   });
-  const keptMoments = new LRUCache<string, Timestamps>({
-    maxSize: keptBytes / 4,
+  const timestampCache = new LRUCache<string, Timestamps>({
+    maxSize: cacheBytesMax / 4,
     sizeCalculation: ({ ms }) => ms.byteLength + entryBytes,
   });
 
-  /** The blocks that overlap a range of time, whose digests are of use, in order, some at a time. */
+  /** The usable blocks that overlap a range, in order, some at a time. */
   async function* between(
     projectId: number,
     range: MsRange,
@@ -52,8 +52,8 @@ export function createBlocks(ask: Query) {
   ): AsyncGenerator<StoredBlock[]> {
     let { fromMs, toMs } = range;
     for (;;) {
-      // As one value: a row for each would take longer to be read here than to be found there.
-      const [row] = await ask<{ blocks: BlockFields[] }>(
+      // As one JSON value: parsing a row for each would take longer than finding them.
+      const [row] = await runQuery<{ blocks: BlockFields[] }>(
         `SELECT coalesce(json_agg(json_build_array(id, from_ms, to_ms, events, changed)), '[]') AS blocks FROM (
            SELECT id, from_ms, to_ms, events, changed FROM blocks
            WHERE project_id = $1 AND from_ms < $3 AND to_ms > $2 AND events IS NOT NULL AND changed <= $4
@@ -75,24 +75,24 @@ export function createBlocks(ask: Query) {
     }
   }
 
-  /** Reads what the digests of some blocks tell of some tokens. */
+  /** Reads the ordinals of some tokens in some blocks. */
   async function read(
     blocks: StoredBlock[],
     tokens: string[],
-  ): Promise<Pick<Digests<StoredBlock>, "withAny">> {
+  ): Promise<Pick<BlockReader<StoredBlock>, "withAny">> {
     const keyOf = (id: number, token: string) => `${id} ${token}`;
     const known = new Map<string, Uint8Array>();
     const missing = blocks.filter(({ id }) => {
       let isKnown = true;
       for (const token of tokens) {
-        const ordinals = keptTokens.get(keyOf(id, token));
+        const ordinals = tokenCache.get(keyOf(id, token));
         if (ordinals) known.set(keyOf(id, token), ordinals);
         else isKnown = false;
       }
       return !isKnown;
     });
     if (missing.length > 0) {
-      const rows = await ask<{ block: number; token: string; ordinals: string }>(
+      const rows = await runQuery<{ block: number; token: string; ordinals: string }>(
         `SELECT block, token, encode(ordinals, 'hex') AS ordinals FROM block_tokens
          WHERE block = ANY ($1) AND token = ANY ($2)`,
         [bigints(missing.map(({ id }) => id)), texts(tokens)],
@@ -100,7 +100,7 @@ export function createBlocks(ask: Query) {
       for (const { id } of missing) for (const token of tokens) known.set(keyOf(id, token), noOrdinals);
       for (const { block, token, ordinals } of rows) known.set(keyOf(block, token), bytesOf(ordinals));
       for (const { id } of missing) {
-        for (const token of tokens) keptTokens.set(keyOf(id, token), known.get(keyOf(id, token))!);
+        for (const token of tokens) tokenCache.set(keyOf(id, token), known.get(keyOf(id, token))!);
       }
     }
     return {
@@ -112,49 +112,51 @@ export function createBlocks(ask: Query) {
     };
   }
 
-  /** When some events happened; null for those of a block that was deleted meanwhile. */
-  async function momentsOf(entries: Entry[]): Promise<(number | null)[]> {
-    const rows = new Map<string, { id: number; first: number; moments: Timestamps | undefined }>();
+  /** The timestamps of events; null for those of a block that was deleted meanwhile. */
+  async function timestampsOf(entries: Entry[]): Promise<(number | null)[]> {
+    const rows = new Map<string, { id: number; first: number; timestamps: Timestamps | undefined }>();
     const keys = entries.map(({ block: { id }, ordinal }) => {
-      const first = ordinal - (ordinal % momentsInRow);
+      const first = ordinal - (ordinal % timestampsPerRow);
       const key = `${id} ${first}`;
-      if (!rows.has(key)) rows.set(key, { id, first, moments: keptMoments.get(key) });
+      if (!rows.has(key)) rows.set(key, { id, first, timestamps: timestampCache.get(key) });
       return key;
     });
-    const missing = [...rows.values()].filter(({ moments }) => !moments);
+    const missing = [...rows.values()].filter(({ timestamps }) => !timestamps);
     if (missing.length > 0) {
-      const read = await ask<StoredMoments>(
+      const read = await runQuery<StoredTimestamps>(
         `SELECT block, first, ms, encode(gaps, 'hex') AS gaps FROM block_moments
-         JOIN unnest($1::bigint[], $2::integer[]) AS sought (block, first) USING (block, first)`,
+         JOIN unnest($1::bigint[], $2::integer[]) AS wanted (block, first) USING (block, first)`,
         [bigints(missing.map(({ id }) => id)), integers(missing.map(({ first }) => first))],
       );
-      for (const row of read) rows.get(`${row.block} ${row.first}`)!.moments = keep(row);
+      for (const row of read) rows.get(`${row.block} ${row.first}`)!.timestamps = cacheTimestamps(row);
     }
-    return entries.map(({ ordinal }, at) => rows.get(keys[at]!)!.moments?.ms[ordinal % momentsInRow] ?? null);
-  }
-
-  function keep({ block, gaps, ...row }: StoredMoments): Timestamps {
-    const moments = timestampsIn({ ...row, gaps: bytesOf(gaps) });
-    keptMoments.set(`${block} ${row.first}`, moments);
-    return moments;
-  }
-
-  /** Makes the function that tells the first ordinals from moments on, each within its block; null where one was deleted meanwhile. */
-  async function readOrdinals(
-    sought: { block: StoredBlock; ms: number }[],
-  ): Promise<Digests<StoredBlock>["ordinalAt"] | null> {
-    if (sought.length === 0) return () => 0;
-    const rows = await ask<StoredMoments & { sought: number }>(
-      `SELECT sought.ms AS sought, found.block, found.first, found.ms, encode(found.gaps, 'hex') AS gaps
-       FROM unnest($1::bigint[], $2::bigint[]) AS sought (block, ms)
-       CROSS JOIN LATERAL (
-         SELECT * FROM block_moments WHERE block_moments.block = sought.block AND (first = 0 OR block_moments.ms < sought.ms)
-         ORDER BY first DESC LIMIT 1) AS found`,
-      [bigints(sought.map(({ block }) => block.id)), bigints(sought.map(({ ms }) => ms))],
+    return entries.map(
+      ({ ordinal }, at) => rows.get(keys[at]!)!.timestamps?.ms[ordinal % timestampsPerRow] ?? null,
     );
-    if (rows.length < sought.length) return null;
+  }
+
+  function cacheTimestamps({ block, gaps, ...row }: StoredTimestamps): Timestamps {
+    const timestamps = timestampsIn({ ...row, gaps: bytesOf(gaps) });
+    timestampCache.set(`${block} ${row.first}`, timestamps);
+    return timestamps;
+  }
+
+  /** Reads the first ordinal at or after each timestamp, within its block. Null if a block was deleted meanwhile. */
+  async function readOrdinals(
+    points: { block: StoredBlock; ms: number }[],
+  ): Promise<BlockReader<StoredBlock>["ordinalAt"] | null> {
+    if (points.length === 0) return () => 0;
+    const rows = await runQuery<StoredTimestamps & { pointMs: number }>(
+      `SELECT points.ms AS "pointMs", found.block, found.first, found.ms, encode(found.gaps, 'hex') AS gaps
+       FROM unnest($1::bigint[], $2::bigint[]) AS points (block, ms)
+       CROSS JOIN LATERAL (
+         SELECT * FROM block_moments WHERE block_moments.block = points.block AND (first = 0 OR block_moments.ms < points.ms)
+         ORDER BY first DESC LIMIT 1) AS found`,
+      [bigints(points.map(({ block }) => block.id)), bigints(points.map(({ ms }) => ms))],
+    );
+    if (rows.length < points.length) return null;
     const found = new Map(
-      rows.map((row) => [`${row.block} ${row.sought}`, ordinalFrom(keep(row), row.sought)]),
+      rows.map((row) => [`${row.block} ${row.pointMs}`, ordinalFrom(cacheTimestamps(row), row.pointMs)]),
     );
     return ({ id }, ms) => found.get(`${id} ${ms}`)!;
   }
@@ -162,30 +164,30 @@ export function createBlocks(ask: Query) {
   return {
     between,
     read,
-    momentsOf,
+    timestampsOf,
     readOrdinals,
 
-    /** Those of some blocks whose digests know one of some tokens. */
-    async knowing(blocks: StoredBlock[], tokens: string[]): Promise<Set<number>> {
-      const rows = await ask<{ block: number }>(
+    /** The ids of the blocks that know any of the tokens. */
+    async withAnyToken(blocks: StoredBlock[], tokens: string[]): Promise<Set<number>> {
+      const rows = await runQuery<{ block: number }>(
         "SELECT DISTINCT block FROM block_tokens WHERE block = ANY ($1) AND token = ANY ($2)",
         [bigints(blocks.map(({ id }) => id)), texts(tokens)],
       );
       return new Set(rows.map(({ block }) => block));
     },
 
-    /** When events happened that were stored after their blocks were digested. */
+    /** The timestamps of events that were stored after their blocks were begun. */
     async lateIn(blocks: StoredBlock[]): Promise<{ block: number; ms: number }[]> {
       const changed = blocks.filter(({ changed }) => changed > 0);
       if (changed.length === 0) return [];
-      return ask("SELECT block, created_at AS ms FROM late_events WHERE block = ANY ($1)", [
+      return runQuery("SELECT block, created_at AS ms FROM late_events WHERE block = ANY ($1)", [
         bigints(changed.map(({ id }) => id)),
       ]);
     },
   };
 }
 
-type StoredMoments = Omit<TimestampsRow, "gaps"> & { block: number; gaps: string };
+type StoredTimestamps = Omit<TimestampsRow, "gaps"> & { block: number; gaps: string };
 
 function bytesOf(hex: string): Uint8Array {
   return new Uint8Array(Buffer.from(hex, "hex"));

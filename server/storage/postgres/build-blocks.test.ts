@@ -14,7 +14,7 @@ const startMs = Date.UTC(2026, 0, 31);
 const laterMs = startMs + 7_200_000;
 const rest = async () => {};
 
-describe("digests of several nodes", () => {
+describe("blocks with several nodes", () => {
   let place: Place;
   let nodes: Store[];
   let clock: ArrivalClock;
@@ -67,7 +67,7 @@ describe("digests of several nodes", () => {
     return events.length;
   }
 
-  /** Does something at the nth pause. */
+  /** Runs a function at the nth pause. */
   function atPause(nth: number, act: () => Promise<void>): Pause {
     let pauses = 0;
     return async () => {
@@ -86,7 +86,7 @@ describe("digests of several nodes", () => {
     );
   }
 
-  test("where one digests, another leaves off, and takes over once the first is gone", async () => {
+  test("while one node builds, another does nothing, and takes over once the first is gone", async () => {
     const [one, other] = nodes as [Store, Store];
     await append(300);
     await interrupted(one);
@@ -101,7 +101,7 @@ describe("digests of several nodes", () => {
     expect(await finished()).toBe(5);
   });
 
-  test("one that was thought to be gone adds nothing more", async () => {
+  test("a node that seemed gone adds nothing more", async () => {
     const [one, other] = nodes as [Store, Store];
     await append(300);
     const takenOver = async () => {
@@ -117,7 +117,7 @@ describe("digests of several nodes", () => {
     ).toBe(0);
   });
 
-  test("what one keeps in memory of digests is not taken for what another made anew", async () => {
+  test("a node's cache is not used for blocks that another node rebuilt", async () => {
     const [one, other] = nodes as [Store, Store];
     await append(300);
     await one.events.indexBlocks(rest, laterMs);
@@ -142,7 +142,7 @@ describe("digests of several nodes", () => {
     expect(await counts()).toEqual([224, 50, 0]);
   });
 
-  test("a user who is erased while one digests does not come back with the digest", async () => {
+  test("a user who is erased during a build does not come back with the block", async () => {
     const [one, other] = nodes as [Store, Store];
     await append(300);
     const erase = async () => {
@@ -156,7 +156,7 @@ describe("digests of several nodes", () => {
     expect(await found(one, { userId: "goes" })).toBe(0);
   });
 
-  test("the newest events are digested in parts, which become one block", async () => {
+  test("the newest events get small blocks, which are merged into one", async () => {
     const [one] = nodes as [Store, Store];
     const later = async (minute: number) => {
       await append(20, 1, minute);
@@ -174,7 +174,7 @@ describe("digests of several nodes", () => {
     expect(await found(one, { userId: "goes" })).toBe(41);
   });
 
-  test("a month that has no statistics gets them", async () => {
+  test("a month without statistics gets them", async () => {
     await append(4_000, 0);
     const without = () =>
       number(

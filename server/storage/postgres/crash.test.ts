@@ -1,5 +1,8 @@
 // @engines postgres
-/** A database that is killed between a commit that did not wait for the log and the wait for it: nothing is acknowledged or told that it lost. */
+/**
+ * The database is killed after an asynchronous commit, before the wait for the log: no lost event was acknowledged or
+ * reported.
+ */
 
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import pg from "pg";
@@ -19,7 +22,7 @@ let projectId: number;
 const clock = new ArrivalClock(null);
 
 beforeAll(async () => {
-  // By itself, the log gets to the disk after longer than a test takes.
+  // The log is not flushed by itself within the time of a test.
   postgres = await startPostgres({ durable: true, settings: { wal_writer_delay: "10s" } });
 }, 60_000);
 afterAll(() => postgres?.remove());
@@ -31,7 +34,7 @@ beforeEach(async () => {
   await store.close();
 });
 
-/** As a power cut has it; then it comes back. */
+/** Kills the database as a power cut would, then starts it again. */
 async function crash(): Promise<void> {
   await postgres.stop("immediate");
   await postgres.start();
@@ -45,21 +48,21 @@ function openNode(): Promise<Store> {
   return openStore({ databaseUrl: url, dataDirectory: "", databaseConnections: 3 }, testWatch);
 }
 
-/** What a node tells of from now on. */
+/** Collects what a node reports from now on. */
 async function follow({ events }: Store): Promise<string[]> {
-  const told: string[] = [];
+  const reported: string[] = [];
   await events.follow({
     projects: () => [projectId],
-    arrived: ({ event }) => told.push(event.id),
+    arrived: ({ event }) => reported.push(event.id),
     reached() {},
     skipped() {},
     deleted() {},
   });
-  return told;
+  return reported;
 }
 
-/** Asks on a connection of its own. */
-async function ask(sql: string, values: unknown[] = []): Promise<number> {
+/** Queries on a connection of its own. */
+async function query(sql: string, values: unknown[] = []): Promise<number> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
@@ -69,15 +72,15 @@ async function ask(sql: string, values: unknown[] = []): Promise<number> {
   }
 }
 
-const isThere = async (id: string) => (await ask("SELECT FROM events WHERE id = $1", [id])) === 1;
+const isThere = async (id: string) => (await query("SELECT FROM events WHERE id = $1", [id])) === 1;
 
-/** Holds up whoever waits for the log, until it is told to let them go or the database crashes. */
+/** Blocks whoever waits for the log, until released or until the database crashes. */
 async function holdWaits(): Promise<() => Promise<void>> {
   const client = new pg.Client({ connectionString: url });
   client.on("error", () => {});
   await client.connect();
   await client.query("BEGIN");
-  // Conflicts with what writes to it.
+  // This lock conflicts with writes to it.
   await client.query("ALTER SEQUENCE waits_for_log NO CYCLE");
   return async () => {
     await client.query("ROLLBACK");
@@ -85,19 +88,21 @@ async function holdWaits(): Promise<() => Promise<void>> {
   };
 }
 
-/** Leaves an event that is committed, and whose node died before it waited for the log. */
+/** Leaves a committed event whose node died before it waited for the log. */
 async function leave(node: Store): Promise<string> {
   const letGo = await holdWaits();
   const event = make();
   const append = node.events.append(event).catch(() => {});
   await until(() => isThere(event.event.id));
-  await ask("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'CALL append_events%'");
+  await query(
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'CALL append_events%'",
+  );
   await append;
   await letGo();
   return event.event.id;
 }
 
-test("what was acknowledged is there after a crash at once", async () => {
+test("acknowledged events survive a crash right after the acknowledgement", async () => {
   const node = await openNode();
   const acknowledged: string[] = [];
   await Promise.all(
@@ -110,27 +115,27 @@ test("what was acknowledged is there after a crash at once", async () => {
     }),
   );
   await crash();
-  expect(await ask("SELECT FROM events WHERE id = ANY ($1::uuid[])", [acknowledged])).toBe(320);
+  expect(await query("SELECT FROM events WHERE id = ANY ($1::uuid[])", [acknowledged])).toBe(320);
   await node.close();
 }, 30_000);
 
-test("what a crash took before the log was durable is neither acknowledged nor told, and may be sent again", async () => {
+test("an event lost before the log was durable is neither acknowledged nor reported, and can be sent again", async () => {
   const nodes = [await openNode(), await openNode()];
-  const told = await Promise.all(nodes.map(follow));
+  const reported = await Promise.all(nodes.map(follow));
   const first = make();
   await nodes[0]!.events.append(first);
-  await until(() => told.every(({ length }) => length === 1));
+  await until(() => reported.every(({ length }) => length === 1));
 
   await holdWaits();
   const events = [make(), make()];
   const codes: unknown[] = [];
   const answers = events.map(async (event, at) => {
-    // Of two, none holds up the other.
+    // Neither of two blocks the other.
     if (at > 0) await until(() => isThere(events[0]!.event.id));
     await nodes[at]!.events.append(event).catch((error: ProblemError) => codes.push(error.code));
   });
   await until(async () => (await isThere(events[0]!.event.id)) && isThere(events[1]!.event.id));
-  // Longer than between two looks for what others stored.
+  // Longer than the interval between two checks of the feed.
   await Bun.sleep(1_500);
   await crash();
   await Promise.all(answers);
@@ -141,21 +146,21 @@ test("what a crash took before the log was durable is neither acknowledged nor t
     expect(await nodes[at]!.events.append(event)).toEqual({ kind: "created", notified: false });
   }
   const ids = [first, ...events].map(({ event }) => event.id);
-  await until(() => told.every(({ length }) => length === 3));
-  expect(told).toEqual([ids, ids]);
+  await until(() => reported.every(({ length }) => length === 3));
+  expect(reported).toEqual([ids, ids]);
   for (const node of nodes) await node.close();
 }, 30_000);
 
-test("what a node left others tell of once it is durable, and give to streams that come again", async () => {
+test("other nodes report a dead node's event once it is durable, also to streams that resume", async () => {
   const [dying, other] = [await openNode(), await openNode()];
-  // Or else this test would show nothing.
+  // Otherwise this test would prove nothing.
   const lost = await leave(dying);
   await crash();
   expect(await isThere(lost)).toBe(false);
 
-  const told = await follow(other);
+  const reported = await follow(other);
   const left = await leave(dying);
-  await until(() => told.includes(left));
+  await until(() => reported.includes(left));
   await crash();
   expect(await isThere(left)).toBe(true);
   await other.close();
@@ -168,15 +173,15 @@ test("what a node left others tell of once it is durable, and give to streams th
   await dying.close();
 }, 40_000);
 
-test("an answer that is kept under a key is durable as soon as it can be read", async () => {
+test("a result stored under an Idempotency-Key is durable as soon as it can be read", async () => {
   const node = await openNode();
   await node.events.append(make());
   const letGo = await holdWaits();
-  const tie = { kind: "idempotency", key: "k", bodyHash: "", draft: "[]" } as const;
-  await node.events.appendWith([make()], tie);
-  expect(await ask("SELECT FROM idempotency_keys WHERE key = 'k'")).toBe(1);
+  const companion = { kind: "idempotency", key: "k", bodyHash: "", draft: "[]" } as const;
+  await node.events.appendWith([make()], companion);
+  expect(await query("SELECT FROM idempotency_keys WHERE key = 'k'")).toBe(1);
   await crash();
-  expect(await ask("SELECT FROM idempotency_keys WHERE key = 'k'")).toBe(1);
+  expect(await query("SELECT FROM idempotency_keys WHERE key = 'k'")).toBe(1);
   await letGo().catch(() => {});
   await node.close();
 }, 30_000);

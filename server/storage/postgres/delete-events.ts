@@ -7,15 +7,15 @@ import type { Row } from "./page.ts";
 import type { Query } from "./query.ts";
 import type { createRead } from "./read.ts";
 
-/** A count of millions takes a while. */
+/** Counting millions of events takes long. */
 const countMs = 60_000;
 
-/** Makes the functions that remove events. What is to go is looked for before the lock is taken. */
-export function createDeleteEvents(ask: Query, { readFullPage }: ReturnType<typeof createRead>) {
+/** Removes events. They are searched for before the lock is taken. */
+export function createDeleteEvents(runQuery: Query, { readFullPage }: ReturnType<typeof createRead>) {
   async function find(removal: Removal | OneEvent, limit: number): Promise<{ rows: Row[]; isLast: boolean }> {
     const { projectId } = removal;
     if ("id" in removal) {
-      const rows = await ask<Row>(
+      const rows = await runQuery<Row>(
         `SELECT created_at AS ms, id, '' AS body FROM events
          WHERE project_id = $1 AND id = $2 AND created_at = coalesce(
            (SELECT created_at FROM sent_ids WHERE project_id = $1 AND id = $2), $3)`,
@@ -31,22 +31,25 @@ export function createDeleteEvents(ask: Query, { readFullPage }: ReturnType<type
     async remove(removal: Removal | OneEvent, limit: number, jobId?: string): Promise<Removed> {
       const { rows, isLast } = await find(removal, limit);
       if (rows.length === 0) return { ids: [], lastMs: null, isLast };
-      const [removed] = await ask<{ ids: string[] }>("SELECT remove_events($1, $2, $3, $4)::text[] AS ids", [
-        removal.projectId,
-        bigints(rows.map(({ ms }) => ms)),
-        uuids(rows.map(({ id }) => id)),
-        jobId ?? null,
-      ]);
-      const gone = new Set(removed!.ids);
+      const [removed] = await runQuery<{ ids: string[] }>(
+        "SELECT remove_events($1, $2, $3, $4)::text[] AS ids",
+        [
+          removal.projectId,
+          bigints(rows.map(({ ms }) => ms)),
+          uuids(rows.map(({ id }) => id)),
+          jobId ?? null,
+        ],
+      );
+      const removedIds = new Set(removed!.ids);
       return {
-        ids: rows.flatMap(({ id }) => (gone.has(id) ? [id] : [])),
+        ids: rows.flatMap(({ id }) => (removedIds.has(id) ? [id] : [])),
         lastMs: rows.at(-1)!.ms,
         isLast,
       };
     },
 
     async removeEmptyChannel(projectId: number, name: string): Promise<void> {
-      await ask("DELETE FROM channels WHERE project_id = $1 AND name = $2 AND events <= 0", [
+      await runQuery("DELETE FROM channels WHERE project_id = $1 AND name = $2 AND events <= 0", [
         projectId,
         name,
       ]);
@@ -54,7 +57,7 @@ export function createDeleteEvents(ask: Query, { readFullPage }: ReturnType<type
 
     async countRemovable(removal: Removal): Promise<number> {
       const { projectId, fromMs, toMs } = removal;
-      const [row] = await ask<{ events: number }>(
+      const [row] = await runQuery<{ events: number }>(
         `SELECT count(*) AS events FROM events WHERE project_id = $1
            AND ($2::bigint IS NULL OR created_at >= $2) AND ($3::bigint IS NULL OR created_at < $3)
            AND ($4::tsquery IS NULL OR tokens @@ $4::tsquery)`,

@@ -2,11 +2,11 @@ import type { Kysely } from "kysely";
 import type { ControlTables } from "../control-tables.ts";
 import type { ClaimDeliveries } from "../store.ts";
 
-/** Claims what is due, and passes over what another node is claiming: each is claimed by one, and none waits for the other. */
+/** Claims due deliveries. Skips those that another node is claiming, so that no node waits for another. */
 export function createClaimDeliveries(control: Kysely<ControlTables>): ClaimDeliveries {
   return (nowMs, untilMs, limit) =>
     control
-      // Apart from the update, as a query within it may be run more than once, and claim more than the limit.
+      // A CTE, because a subquery of the UPDATE can run more than once and claim more than the limit.
       .with("due", (query) =>
         query
           .selectFrom("deliveries")

@@ -3,12 +3,12 @@ import type { Pool, PoolClient, QueryConfig } from "pg";
 import { isLost, storageProblem } from "./failure.ts";
 
 /**
- * How long a statement on a control table may take, each of which is small. With the wait for a connection it stays below the
- * time that a request has, so that its caller hears of a server that does not answer.
+ * How long a statement on the small control tables can take. Together with the wait for a connection it is less than a
+ * request's time limit, so that callers learn that the server does not answer.
  */
 const statementMs = 3_000;
 
-/** Kysely over the shared pool: failures are problems, and no statement is waited for without end. */
+/** Kysely over the shared pool. Failures become problems, and every statement has a time-out. */
 export function createDialect(pool: Pool): Dialect {
   return new PostgresDialect({ pool: controlPool(pool) });
 }
@@ -22,7 +22,7 @@ function controlPool(pool: Pool): PostgresPool {
         throw storageProblem(error);
       }
     },
-    // The store ends it, after the last that uses it.
+    // The store ends the pool, after its last use.
     end: async () => {},
   };
 }
@@ -30,28 +30,28 @@ function controlPool(pool: Pool): PostgresPool {
 function controlClient(client: PoolClient): PostgresPoolClient {
   let failure: unknown;
   async function query(sql: string, parameters: readonly unknown[]) {
-    // What comes after a lost connection, such as a ROLLBACK, would only wait for it as well.
+    // After a lost connection, the next statement, such as a ROLLBACK, would only wait for it, too.
     if (failure !== undefined) throw failure;
-    // The server may not be there to keep a time-out of its own, and a pooler may not pass one on to it.
-    const asked: QueryConfig & { query_timeout: number } = {
+    // A client-side time-out: the server can be gone, and a pooler may not pass on the server's own setting.
+    const config: QueryConfig & { query_timeout: number } = {
       text: sql,
       values: parameters.map(withoutNul),
       query_timeout: statementMs,
     };
     try {
-      return await client.query(asked);
+      return await client.query(config);
     } catch (error) {
-      const told = storageProblem(error);
-      if (isLost(error)) failure = told;
-      throw told;
+      const problem = storageProblem(error);
+      if (isLost(error)) failure = problem;
+      throw problem;
     }
   }
-  // Kysely's type is also that of cursors, which nothing here asks for.
-  const asked = query as unknown as PostgresPoolClient["query"];
-  return { query: asked, release: () => client.release(failure !== undefined) };
+  // Kysely's type also has cursors, which are not used here.
+  const clientQuery = query as unknown as PostgresPoolClient["query"];
+  return { query: clientQuery, release: () => client.release(failure !== undefined) };
 }
 
-/** PostgreSQL's texts hold no NUL: one that is sought finds nothing, rather than failing. */
+/** PostgreSQL's texts can't contain NUL. Replacing it makes a search find nothing instead of failing. */
 function withoutNul(value: unknown): unknown {
   return typeof value === "string" && value.includes("\0") ? value.replaceAll("\0", "\uFFFD") : value;
 }

@@ -8,7 +8,7 @@ import { createDeleteEvents } from "./delete-events.ts";
 import { createExpirePartitions } from "./expire-partitions.ts";
 import { Feed } from "./feed.ts";
 import { createKnownTexts } from "./known-texts.ts";
-import { scannedRowsUsual } from "./page.ts";
+import { scanRowsUsual } from "./page.ts";
 import { Partitions } from "./partitions.ts";
 import { connectionSettings, type DatabaseAddress, openPool } from "./pool.ts";
 import { createPurge } from "./purge.ts";
@@ -16,19 +16,19 @@ import { createQuery } from "./query.ts";
 import { createRead } from "./read.ts";
 import { batchesMax, Writer } from "./writer.ts";
 
-/** Longest that a read may take by default. */
+/** How long a read can take, by default. */
 const readMs = 10_000;
 
 type Options = {
-  /** For reading; what stores events has connections of its own, so that no reading holds it up. */
+  /** For reading. Storing events has its own connections, so that it never waits for reads. */
   pool: pg.Pool;
   address: DatabaseAddress;
   onError: (error: unknown) => void;
-  /** Events of a block that is digested. */
+  /** Events per block. */
   blockEvents: number;
 };
 
-/** The events' half of the store, in a database that is up to date. */
+/** The events of the store, in a migrated database. */
 export async function createPostgresEvents({
   pool,
   address,
@@ -36,28 +36,28 @@ export async function createPostgresEvents({
   blockEvents,
 }: Options): Promise<EventStore & { close: () => Promise<void> }> {
   const node = crypto.randomUUID();
-  const writing = openPool({ ...address, connections: batchesMax + 1 }, onError);
-  const ask = createQuery(pool, readMs);
-  const askWriting = createQuery(writing, readMs);
-  const blocks = createBlocks(ask);
-  const read = createRead(ask, blocks, Math.min(scannedRowsUsual, blockEvents));
-  const texts = createKnownTexts(ask);
-  const analyze = createAnalyze(ask);
-  const digest = createBuildBlocks(ask, blockEvents);
-  const forget = createDeleteEvents(ask, read);
-  const months = createExpirePartitions(ask);
-  const scrub = createPurge(ask);
+  const writePool = openPool({ ...address, connections: batchesMax + 1 }, onError);
+  const runQuery = createQuery(pool, readMs);
+  const runWriteQuery = createQuery(writePool, readMs);
+  const blocks = createBlocks(runQuery);
+  const read = createRead(runQuery, blocks, Math.min(scanRowsUsual, blockEvents));
+  const texts = createKnownTexts(runQuery);
+  const analyze = createAnalyze(runQuery);
+  const buildBlocks = createBuildBlocks(runQuery, blockEvents);
+  const removal = createDeleteEvents(runQuery, read);
+  const expiry = createExpirePartitions(runQuery);
+  const purge = createPurge(runQuery);
   const feed = new Feed({
-    ask,
+    runQuery,
     connect: () => new pg.Client(connectionSettings(address)),
     node,
     durableArrival: read.durableArrival,
     onError,
   });
   const writer = new Writer(
-    askWriting,
+    runWriteQuery,
     node,
-    new Partitions(askWriting),
+    new Partitions(runWriteQuery),
     (commit) => feed.committed(commit),
     onError,
   );
@@ -65,36 +65,36 @@ export async function createPostgresEvents({
   return {
     append: (event) => writer.append(event),
     appendAll: (events) => writer.appendAll(events),
-    appendWith: (events, tie) => writer.appendTied(events, tie),
-    keepRejected: (rejected, keeping) => writer.keepRejected(rejected, keeping),
+    appendWith: (events, companion) => writer.appendWith(events, companion),
+    keepRejected: (rejected, retention) => writer.keepRejected(rejected, retention),
     page: read.page,
     stream: read.stream,
     find: read.find,
     arrivedAfter: read.arrivedAfter,
     follow: (follower) => feed.follow(follower),
     announceDeleted: (projectId, deleted) => feed.announceDeleted(projectId, deleted),
-    // Each commit brings them up to date.
+    // Each commit updates them.
     flushCounters: async () => {},
-    count: createCount(ask, read, blocks),
+    count: createCount(runQuery, read, blocks),
     users: texts.users,
     startingWith: texts.startingWith,
-    countRemovable: forget.countRemovable,
-    remove: forget.remove,
-    removeEmptyChannel: forget.removeEmptyChannel,
-    removeExpired: months.removeExpired,
-    shrink: scrub.shrink,
+    countRemovable: removal.countRemovable,
+    remove: removal.remove,
+    removeEmptyChannel: removal.removeEmptyChannel,
+    removeExpired: expiry.removeExpired,
+    shrink: purge.shrink,
     async indexBlocks(pause, nowMs) {
       await analyze();
-      await digest(pause, nowMs);
+      await buildBlocks(pause, nowMs);
     },
     async purge(pause, userIds = []) {
-      // What was taken out and is not cleared yet still holds what is to vanish.
-      await months.clear(pause);
-      await scrub.scrub(pause, userIds.length > 0);
+      // Detached partitions still contain events until they are cleared.
+      await expiry.clearDetached(pause);
+      await purge.purge(pause, userIds.length > 0);
       return { copies: 0 };
     },
     async ping() {
-      await askWriting(
+      await runWriteQuery(
         "SELECT (SELECT 1 FROM events LIMIT 1) AS read, setval('waits_for_log', 1) AS written",
       );
     },
@@ -102,7 +102,7 @@ export async function createPostgresEvents({
     async close() {
       await writer.close();
       await feed.close();
-      await writing.end();
+      await writePool.end();
     },
   };
 }

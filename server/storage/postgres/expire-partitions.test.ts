@@ -12,12 +12,12 @@ import { openPostgresStore } from "./index.ts";
 
 const nowMs = Date.now();
 const now = new Date(nowMs);
-/** The beginning of a month that is wholly too old after 30 days. */
+/** The start of a month in which all events are older than 30 days. */
 const oldMs = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 4);
 const rest = async () => {};
 const count = 1_200;
 
-describe("whole months of several nodes", () => {
+describe("expired months with several nodes", () => {
   let place: Place;
   let nodes: [Store, Store];
   let clock: ArrivalClock;
@@ -87,7 +87,7 @@ describe("whole months of several nodes", () => {
     return node.events.removeExpired(nowMs, pause, (ids) => removed.push(...ids)).then(() => removed);
   }
 
-  /** Ends as a node does that dies right after it has taken the month out. */
+  /** Stops like a node that dies right after it has detached the month. */
   async function stopOnceTaken(node: Store): Promise<void> {
     const stopped = removeExpired(node, async () => {
       if ((await tables("^gone_events")) > 0) throw new Error("stopped");
@@ -102,7 +102,7 @@ describe("whole months of several nodes", () => {
   const oldMonths = async () => (await tables("^events_[0-9]")) - 1;
   const left = () => expectConsistent(place);
 
-  /** Holds what stores events up, until the function that this gives is called. */
+  /** Blocks the storing of events until the returned function is called. */
   async function holdEvents(): Promise<() => Promise<void>> {
     await client.query("BEGIN");
     await client.query("SELECT lock_events()");
@@ -122,20 +122,20 @@ describe("whole months of several nodes", () => {
     await other.end();
   }
 
-  test("a month whose events are all too old goes at once, and nothing is left of it", async () => {
+  test("a month whose events have all expired is removed at once, without leftovers", async () => {
     expect(await removeExpired(nodes[0])).toHaveLength(count);
     expect([await oldMonths(), await tables("^gone_events")]).toEqual([0, 0]);
     expect(await left()).toBe(2);
     expect(await removeExpired(nodes[0])).toEqual([]);
   });
 
-  test("of a month with few events they are left to go one by one, and channels know their last one", async () => {
+  test("a month with few events is left for removal one by one, and channels know their last event", async () => {
     for (const createdAtMs of [oldMs, oldMs - 1]) await append(nodes[0], { createdAtMs, channel: "closed" });
     expect(await removeExpired(nodes[0])).toHaveLength(count + 1);
     expect([await oldMonths(), await left()]).toEqual([1, 3]);
   });
 
-  test("what is older than the first month goes at once as well", async () => {
+  test("the partition before the first month is removed at once, too", async () => {
     const events = Array.from({ length: count }, (_, n) => make({ createdAtMs: n * 60_000 }));
     await nodes[0].events.appendAll(events);
     expect(await removeExpired(nodes[0])).toHaveLength(2 * count);
@@ -161,7 +161,7 @@ describe("whole months of several nodes", () => {
         ),
     ],
   ] as [string, () => Promise<unknown>][]) {
-    test(`a month stays that has ${who}`, async () => {
+    test(`a month stays if it has ${who}`, async () => {
       await keeps();
       expect(await removeExpired(nodes[0])).toEqual([]);
       expect([await oldMonths(), await left()]).toEqual([1, count + 3]);
@@ -173,7 +173,7 @@ describe("whole months of several nodes", () => {
     ["an hour of its own", { createdAtMs: monthAfter(oldMs) - 1 }],
     ["a new name", { name: "new" }],
   ] as [string, Partial<Made>][]) {
-    test(`an event that comes meanwhile, in ${where}, is stored, and goes or stays as all others`, async () => {
+    test(`an event that arrives meanwhile, in ${where}, is stored, and removed or kept like the others`, async () => {
       const release = await holdEvents();
       const appended = append(nodes[0], { createdAtMs: oldMs, ...made });
       await untilWaiting(1);
@@ -188,7 +188,7 @@ describe("whole months of several nodes", () => {
     });
   }
 
-  test("an event that comes meanwhile, of a channel that keeps it, has the month stay", async () => {
+  test("an event that arrives meanwhile, in a channel that keeps it, keeps the month", async () => {
     await append(nodes[0], { createdAtMs: nowMs, channel: "kept" });
     await keepChannel("kept", 3_650);
     const release = await holdEvents();
@@ -202,7 +202,7 @@ describe("whole months of several nodes", () => {
     expect(await left()).toBe(count + 4);
   });
 
-  test("events that keep coming are each there or told as removed", async () => {
+  test("each event that arrives is either stored or reported as removed", async () => {
     let isOver = false;
     const stored: string[] = [];
     const storing = (async () => {
@@ -224,7 +224,7 @@ describe("whole months of several nodes", () => {
     expect(await left()).toBe(count + 2 + stored.length - removed.size);
   });
 
-  test("a month stays whose project has just been told to keep for good", async () => {
+  test("a month stays if its project was just set to keep events forever", async () => {
     const release = await holdEvents();
     const removing = removeExpired(nodes[0]);
     await untilWaiting(1);
@@ -234,13 +234,13 @@ describe("whole months of several nodes", () => {
     expect(await left()).toBe(count + 2);
   });
 
-  test("two nodes that are at it at once remove it once", async () => {
+  test("two nodes at the same time remove it once", async () => {
     const removed = await Promise.all(nodes.map((node) => removeExpired(node)));
     expect(new Set(removed.flat()).size).toBe(count);
     expect([await oldMonths(), await tables("^gone_events"), await left()]).toEqual([0, 0, 2]);
   });
 
-  test("a reader is waited for, but not for long, and holds nobody up for longer", async () => {
+  test("it waits for a reader only shortly, and others wait no longer", async () => {
     await client.query("BEGIN");
     await client.query("SELECT FROM events LIMIT 1");
     let longestMs = 0;
@@ -262,7 +262,7 @@ describe("whole months of several nodes", () => {
     expect(await removeExpired(nodes[0])).toHaveLength(count);
   });
 
-  test("what a node that ended has left is cleared by another, but for what an id that was sent again has by now", async () => {
+  test("another node clears what a dead node left, except what belongs to an id that was sent again", async () => {
     const { control } = nodes[0];
     await control
       .transaction()
@@ -276,7 +276,7 @@ describe("whole months of several nodes", () => {
     expect(await oldMonths()).toBe(0);
     expect(await left().catch(() => "ids of events that are gone")).toBe("ids of events that are gone");
     expect(await nodes[1].events.find(projectId, again)).toBeNull();
-    // This node still believes that the month is there.
+    // This node still has the month in its list of partitions.
     clock = new ArrivalClock(null, { now: () => Date.now() + 1_000 });
     const { json } = await append(nodes[0], { createdAtMs: oldMs, name: "sent", id: again, notifies: true });
     expect(await removeExpired(nodes[1])).toHaveLength(count + 2);
@@ -288,7 +288,7 @@ describe("whole months of several nodes", () => {
     expect(await nodes[1].events.startingWith(projectId, { kind: "name" }, "", 9)).toEqual(["n", "sent"]);
   });
 
-  test("work that is interrupted again and again comes to its end", async () => {
+  test("work that is interrupted repeatedly finishes", async () => {
     let removed = 0;
     for (let rounds = 0; rounds < 100 && (rounds === 0 || (await tables("^gone_events")) > 0); rounds++) {
       let pauses = 0;
@@ -307,13 +307,13 @@ describe("whole months of several nodes", () => {
     expect([removed, await tables("^gone_events"), await left()]).toEqual([count, 0, 2]);
   });
 
-  test("cleaning the files after an erasure leaves nothing of a month that was taken out", async () => {
+  test("a purge after an erasure leaves nothing of a detached month", async () => {
     await stopOnceTaken(nodes[0]);
     await nodes[1].events.purge(rest, ["u"]);
     expect([await tables("^gone_events"), await left()]).toEqual([0, 2]);
   });
 
-  test("digests of the month are of no use from then on", async () => {
+  test("blocks of the month are no longer used", async () => {
     await append(nodes[0], { createdAtMs: monthAfter(oldMs), channel: "kept" });
     await keepChannel("kept", 3_650);
     for (const node of nodes) await node.events.indexBlocks(rest, nowMs);

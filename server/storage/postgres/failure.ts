@@ -2,21 +2,22 @@ import pg from "pg";
 import { problem } from "../../problems.ts";
 
 /**
- * SQLSTATEs (https://www.postgresql.org/docs/current/errcodes-appendix.html) of what passes by itself, or when somebody mends the
- * database: lost connections, a server that starts or ends, a standby, nothing left to give, deadlocks, locks and time-outs.
+ * SQLSTATEs (https://www.postgresql.org/docs/current/errcodes-appendix.html) of failures that pass by themselves or
+ * once the database is fixed: lost connections, a server that starts or stops, a standby, exhausted resources,
+ * deadlocks, locks and time-outs.
  */
 const unavailable = /^(?:08|28|3D000|53|55P03|57|58|25006|40001|40P01)/;
-/** After these the connection is of no use: another one may lead to the server that has taken over. */
+/** After these the connection is useless. A new one can lead to the server that has taken over. */
 const lost = /^(?:08|57P|58|25006)/;
 const diskFull = "53100";
 const readOnly = "25006";
-/** Nobody needs to wait for these to pass: the settings are to be mended first. */
+/** Waiting does not help against these: the settings must be fixed first. */
 const refused = /^(?:28|3D000)/;
 
-/** The database answers, and is not one that this program can work on. */
+/** The database answers, but this program can't use it. */
 export class UnfitDatabase extends Error {}
 
-/** PostgreSQL's failure as the caller is told of it; what no circumstance explains is given back as it is. */
+/** The error to throw for PostgreSQL's failure. An error that is not the storage's is returned unchanged. */
 export function storageProblem(error: unknown): unknown {
   if (!isCircumstance(error)) return error;
   const { code, message } = error as { code?: string; message: string };
@@ -38,12 +39,12 @@ export function storageProblem(error: unknown): unknown {
   });
 }
 
-/** Whether a connection that met this failure is to be closed rather than used again. */
+/** Whether a connection with this failure must be closed. */
 export function isLost(error: unknown): boolean {
   return error instanceof pg.DatabaseError ? lost.test(error.code ?? "") : isOfConnection(error);
 }
 
-/** Whether a start can wait until this has passed. */
+/** Whether a start should wait and try again. */
 export function isPassing(error: unknown): boolean {
   if (!isCircumstance(error)) return false;
   return !(error instanceof pg.DatabaseError) || !refused.test(error.code ?? "");
@@ -53,7 +54,7 @@ function isCircumstance(error: unknown): boolean {
   return error instanceof pg.DatabaseError ? unavailable.test(error.code ?? "") : isOfConnection(error);
 }
 
-/** What the server did not say itself comes from the way to it, unless the program is at fault. */
+/** An error that is not the server's comes from the connection, unless it is a bug. */
 function isOfConnection(error: unknown): boolean {
   return (
     error instanceof Error &&

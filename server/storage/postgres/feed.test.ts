@@ -1,5 +1,5 @@
 // @engines postgres
-/** Two nodes on one database: each is told of what either stores, in one order. */
+/** Two nodes on one database: both report what either stores, in one order. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import pg from "pg";
 import type { DeletedEvents } from "../../event/event.ts";
@@ -14,7 +14,7 @@ import { Feed } from "./feed.ts";
 import { connectionSettings, openPool } from "./pool.ts";
 import { createQuery } from "./query.ts";
 
-type Told = { id: string; arrival: ArrivalStamp; atMs: number };
+type Report = { id: string; arrival: ArrivalStamp; atMs: number };
 type Node = Awaited<ReturnType<typeof openNode>>;
 
 let place: Place;
@@ -32,18 +32,18 @@ afterEach(async () => {
   await removePlace(place);
 });
 
-/** @param skewMs - by how much its clock is wrong */
+/** @param skewMs - the error of its clock */
 async function openNode(skewMs: number) {
   const store: Store = await openStore({ ...place, databaseConnections: 5 }, testWatch);
   const clock = new ArrivalClock(null, { now: () => Date.now() + skewMs });
-  const told: Told[] = [];
+  const reports: Report[] = [];
   const skipped: ArrivalStamp[] = [];
   const deleted: [number, DeletedEvents][] = [];
   let reached: ArrivalStamp = { ms: 0, sequence: 0 };
   let heard: () => number[] = () => [projectId];
   return {
     store,
-    told,
+    reports,
     skipped,
     deleted,
     reached: () => reached,
@@ -54,12 +54,12 @@ async function openNode(skewMs: number) {
       store.events.follow({
         projects: () => heard(),
         arrived: ({ event, arrival }: Arrival) =>
-          told.push({ id: event.id, arrival, atMs: performance.now() }),
+          reports.push({ id: event.id, arrival, atMs: performance.now() }),
         reached: (moment) => {
           reached = moment;
         },
         skipped: (moment) => skipped.push(moment),
-        deleted: (...told) => deleted.push(told),
+        deleted: (...reports) => deleted.push(reports),
       }),
     make(more: { id?: string; createdAtMs?: number; projectId?: number } = {}): AcceptedEvent {
       const { id, createdAtMs } = more;
@@ -74,9 +74,9 @@ async function openNode(skewMs: number) {
   };
 }
 
-const idsOf = (told: Told[]) => told.map(({ id }) => id);
+const idsOf = (reports: Report[]) => reports.map(({ id }) => id);
 
-/** Stores events from two nodes at once, one after another in each of some clients. */
+/** Stores events from two nodes at the same time. Each of several clients sends one after another. */
 async function storeMany(clients: number, each: number): Promise<string[]> {
   const ids: string[] = [];
   await Promise.all(
@@ -91,16 +91,16 @@ async function storeMany(clients: number, each: number): Promise<string[]> {
   return ids;
 }
 
-test("every node is told of all that any stores, once, in the order of arrival", async () => {
+test("every node reports all events of all nodes once, in the order of arrival", async () => {
   const stored = await storeMany(16, 30);
-  await until(() => nodes.every(({ told }) => told.length >= stored.length));
-  for (const { told } of nodes) {
-    expect(idsOf(told)).toEqual(idsOf(nodes[0]!.told));
-    for (let n = 1; n < told.length; n++)
-      expect(compareStamps(told[n - 1]!.arrival, told[n]!.arrival)).toBeLessThan(0);
+  await until(() => nodes.every(({ reports }) => reports.length >= stored.length));
+  for (const { reports } of nodes) {
+    expect(idsOf(reports)).toEqual(idsOf(nodes[0]!.reports));
+    for (let n = 1; n < reports.length; n++)
+      expect(compareStamps(reports[n - 1]!.arrival, reports[n]!.arrival)).toBeLessThan(0);
   }
-  expect(idsOf(nodes[0]!.told).toSorted()).toEqual(stored.toSorted());
-  // What a stream that comes again is sent is the same, in the same order.
+  expect(idsOf(nodes[0]!.reports).toSorted()).toEqual(stored.toSorted());
+  // A stream that resumes gets the same events in the same order.
   const arrived: string[] = [];
   for (let after: ArrivalStamp = { ms: 0, sequence: 0 }; ; ) {
     const page = await nodes[2]!.store.events.arrivedAfter(projectId, after, 50);
@@ -108,26 +108,26 @@ test("every node is told of all that any stores, once, in the order of arrival",
     arrived.push(...page.map(({ json }) => (JSON.parse(json) as { id: string }).id));
     after = page.at(-1)!.arrival;
   }
-  expect(arrived).toEqual(idsOf(nodes[0]!.told));
+  expect(arrived).toEqual(idsOf(nodes[0]!.reports));
 });
 
-test("a node is told of what another stores within 100 ms", async () => {
+test("a node reports another node's event within 100 ms", async () => {
   const latencies: number[] = [];
   for (let n = 0; n < 20; n++) {
     const event = nodes[0]!.make();
     await nodes[0]!.store.events.append(event);
     const startMs = performance.now();
-    await until(() => nodes[2]!.told.length > n);
-    latencies.push(nodes[2]!.told[n]!.atMs - startMs);
+    await until(() => nodes[2]!.reports.length > n);
+    latencies.push(nodes[2]!.reports[n]!.atMs - startMs);
     await Bun.sleep(20);
   }
-  // One may meet a busy machine.
+  // Tolerates one slow run on a busy machine.
   expect(latencies.toSorted((a, b) => a - b)[17]!).toBeLessThan(100);
 });
 
-test("every node is told of what any deletes, once", async () => {
+test("every node reports each deletion once", async () => {
   const ids = Array.from({ length: 50 }, () => Bun.randomUUIDv7());
-  // As long as an announcement gets: the notification still has room.
+  // The longest announcement still fits in a notification.
   const channels = Array.from({ length: 20 }, (_, n) => `${n}${"\u{1f4b0}".repeat(62)}`);
   const announced: DeletedEvents[] = [{ ids }, { channels, before: new Date().toISOString() }];
   for (const deleted of announced) await nodes[0]!.store.events.announceDeleted(projectId, deleted);
@@ -137,7 +137,7 @@ test("every node is told of what any deletes, once", async () => {
   for (const { deleted } of [nodes[0]!, nodes[2]!]) expect(deleted).toEqual(expected as typeof deleted);
 });
 
-test("connections that are lost leave no gap", async () => {
+test("lost connections leave no gap", async () => {
   const admin = new pg.Client({ connectionString: place.databaseUrl! });
   await admin.connect();
   let isStoring = true;
@@ -154,18 +154,18 @@ test("connections that are lost leave no gap", async () => {
   isStoring = false;
   await killing;
   await admin.end();
-  await until(() => nodes.every(({ told }) => told.length >= stored.length));
-  for (const { told } of nodes) expect(idsOf(told)).toEqual(idsOf(nodes[0]!.told));
-  expect(idsOf(nodes[0]!.told).toSorted()).toEqual(stored.toSorted());
+  await until(() => nodes.every(({ reports }) => reports.length >= stored.length));
+  for (const { reports } of nodes) expect(idsOf(reports)).toEqual(idsOf(nodes[0]!.reports));
+  expect(idsOf(nodes[0]!.reports).toSorted()).toEqual(stored.toSorted());
 });
 
-test("of its own commit a node tells once, also where it was read in part before the commit's answer came", async () => {
+test("a node reports its own commit once, even if part of it was read before the commit's answer came", async () => {
   const address = { url: place.databaseUrl!, connections: 2 };
   const pool = openPool(address, () => {});
-  const told: string[] = [];
+  const reports: string[] = [];
   let reached: ArrivalStamp = { ms: 0, sequence: 0 };
   const feed = new Feed({
-    ask: createQuery(pool, 5_000),
+    runQuery: createQuery(pool, 5_000),
     connect: () => new pg.Client(connectionSettings(address)),
     node: "alone",
     durableArrival: () => nodes[0]!.store.events.lastArrival(),
@@ -175,14 +175,14 @@ test("of its own commit a node tells once, also where it was read in part before
   await nodes[0]!.store.events.append(first);
   await feed.follow({
     projects: () => [projectId],
-    arrived: ({ event }) => told.push(event.id),
+    arrived: ({ event }) => reports.push(event.id),
     reached: (moment) => {
       reached = moment;
     },
     skipped() {},
     deleted() {},
   });
-  // The commit ends behind its last event that was stored, as where one behind that was a duplicate.
+  // The commit's last arrival is after its last stored event, as if a duplicate followed that.
   const last = { ms: first.arrival.ms, sequence: first.arrival.sequence + 1 };
   feed.committed({
     before: { ms: 1, sequence: 0 },
@@ -194,28 +194,28 @@ test("of its own commit a node tells once, also where it was read in part before
   await Bun.sleep(5);
   const second = nodes[0]!.make();
   await nodes[0]!.store.events.append(second);
-  await until(() => told.length > 0);
-  expect(told).toEqual([second.event.id]);
+  await until(() => reports.length > 0);
+  expect(reports).toEqual([second.event.id]);
   await feed.close();
   await pool.end();
 });
 
-test("a node is told of a project's events from the moment on that somebody listens to it", async () => {
+test("a node reports a project's events as soon as a stream listens to it", async () => {
   const follower = nodes[2]!;
   follower.hear(() => []);
   await storeMany(4, 10);
-  await until(() => nodes[0]!.told.length === 40);
-  const { arrival } = nodes[0]!.told.at(-1)!;
+  await until(() => nodes[0]!.reports.length === 40);
+  const { arrival } = nodes[0]!.reports.at(-1)!;
   await until(() => compareStamps(follower.reached(), arrival) >= 0);
-  expect(follower.told).toEqual([]);
+  expect(follower.reports).toEqual([]);
   follower.hear(() => [projectId]);
   const event = nodes[0]!.make();
   await nodes[0]!.store.events.append(event);
-  await until(() => follower.told.length > 0);
-  expect(idsOf(follower.told)).toEqual([event.event.id]);
+  await until(() => follower.reports.length > 0);
+  expect(idsOf(follower.reports)).toEqual([event.event.id]);
 });
 
-test("so much that nobody could take it is skipped", async () => {
+test("too many events for streams to catch up are skipped", async () => {
   const { store, make } = nodes[0]!;
   const follower = nodes[2]!;
   follower.hear(() => {
@@ -224,26 +224,26 @@ test("so much that nobody could take it is skipped", async () => {
   await store.events.appendAll(Array.from({ length: 25_000 }, () => make()));
   follower.hear(() => [projectId]);
   await until(() => follower.skipped.length > 0);
-  expect(follower.told.length).toBeLessThan(25_000);
+  expect(follower.reports.length).toBeLessThan(25_000);
   const event = make();
   await store.events.append(event);
-  await until(() => follower.told.at(-1)?.id === event.event.id);
+  await until(() => follower.reports.at(-1)?.id === event.event.id);
 });
 
-test("of an id that two nodes are sent at once, one stores the event, and both tell of the same", async () => {
+test("if two nodes get the same id at once, one stores the event and both report the same", async () => {
   for (let n = 0; n < 20; n++) {
     const id = Bun.randomUUIDv7();
     const events = nodes.map(({ make }) => make({ id }));
-    const verdicts = await Promise.all(nodes.map(({ store }, at) => store.events.append(events[at]!)));
-    const winner = verdicts.findIndex(({ kind }) => kind === "created");
-    expect(verdicts.toSpliced(winner, 1)).toEqual([
+    const results = await Promise.all(nodes.map(({ store }, at) => store.events.append(events[at]!)));
+    const winner = results.findIndex(({ kind }) => kind === "created");
+    expect(results.toSpliced(winner, 1)).toEqual([
       { kind: "duplicate", json: events[winner]!.json },
       { kind: "duplicate", json: events[winner]!.json },
     ]);
   }
 });
 
-test("of a key and of a rejected event that two nodes have at once, one stores what is tied to it", async () => {
+test("if two nodes use the same key or resend the same rejected event at once, one succeeds", async () => {
   for (let n = 0; n < 10; n++) {
     const { events, control } = { ...nodes[0]!.store, events: nodes[0]!.store.events };
     await events.keepRejected(
@@ -251,14 +251,14 @@ test("of a key and of a rejected event that two nodes have at once, one stores w
       { events: 10, ms: 60_000 },
     );
     const { id } = await control.selectFrom("rejectedEvents").select("id").executeTakeFirstOrThrow();
-    for (const tie of [
+    for (const companion of [
       { kind: "replay", rejectedId: id } as const,
       { kind: "idempotency", key: `${n}`, bodyHash: "", draft: "[]" } as const,
     ]) {
-      const verdicts = await Promise.all(
-        nodes.map(({ store, make }) => store.events.appendWith([make()], tie)),
+      const results = await Promise.all(
+        nodes.map(({ store, make }) => store.events.appendWith([make()], companion)),
       );
-      expect(verdicts.filter((verdict) => verdict !== null)).toHaveLength(1);
+      expect(results.filter((result) => result !== null)).toHaveLength(1);
     }
   }
 });

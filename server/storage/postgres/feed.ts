@@ -4,29 +4,31 @@ import { type ArrivalStamp, compareStamps } from "../../event/id.ts";
 import { jsonOf } from "../event-row.ts";
 import type { Arrival, Follower } from "../store.ts";
 import type { Commit, NoteStart } from "./append.ts";
-import { arrivalOf, momentOf, movedOn } from "./arrival.ts";
+import { arrivalOf, shiftStamp, stampOf } from "./arrival.ts";
 import type { Query } from "./query.ts";
 
-/** How often it is looked whether a notification was missed. */
-const lookMs = 1_000;
+/** How often to check for missed notifications. */
+const checkMs = 1_000;
 /** Between two attempts to connect. */
 const firstWaitMs = 100;
 const longestWaitMs = 5_000;
-/** A connection that does not answer so long is dead, though nobody said so. */
-const silenceMs = 10_000;
-/** Events that are read at a time. */
+/** A connection that does not answer for this long is dead. */
+const silenceMaxMs = 10_000;
+/** Events per query. */
 const pageEvents = 500;
-/** Most that are told after a gap; streams are to begin anew where there are more. */
+/** Events reported after a gap. If there are more, they are skipped and streams have to start again. */
 const gapEventsMax = 10_000;
-/** Own commits that wait for those before them; the others are read again. */
-const ownMax = 100;
-/** Notes of others that wait to be read of; beyond that it is looked what is there. */
+/**
+ * Own commits kept in memory until those before them are reported. Beyond this, the oldest are read from the database.
+ */
+const ownCommitsMax = 100;
+/** Other nodes' notes that wait. Beyond this they are dropped, and the feed checks the database. */
 const notesMax = 10_000;
 
-/** What a node tells of its commit. */
+/** A node's notification about its commit. */
 type Note = NoteStart & { before: ArrivalStamp; last: ArrivalStamp; notified: boolean };
 
-/** What a node tells of events that it deleted. */
+/** A node's notification about events that it deleted. */
 type DeletionNote = { node: string; projectId: number; deleted: DeletedEvents };
 
 type Row = {
@@ -39,65 +41,66 @@ type Row = {
   notified: boolean;
 };
 
-type Rooms = {
-  ask: Query;
-  /** Makes a connection of its own that listens; a pooler between would not do. */
+type Deps = {
+  runQuery: Query;
+  /** Makes a connection that listens. It is not from the pool, and must not go through a pooler. */
   connect: () => pg.Client;
   node: string;
-  /** Gives the newest arrival behind a moment, once it is durable. */
+  /** The newest arrival after a stamp, once it is durable. */
   durableArrival: (after: ArrivalStamp) => Promise<ArrivalStamp | null>;
   onError: (error: unknown) => void;
 };
 
 /**
- * Tells of what is committed, by this node or another, in the order of arrival. Commits come one after another (append_events), so who has
- * told of an arrival has told of all before it: what is missing is what comes behind it, in whatever way this is heard of.
+ * Reports what this and other nodes commit, in the order of arrival. Commits follow one another (`append_events`). So
+ * once an arrival is reported, everything before it was, too, and only what comes after it is missing, however the feed
+ * learns of it.
  */
 export class Feed {
-  readonly #rooms: Rooms;
+  readonly #deps: Deps;
   #follower: Follower | null = null;
-  /** All that arrived up to here was told. */
+  /** Everything up to this arrival was reported. */
   #reached: ArrivalStamp = { ms: 0, sequence: 0 };
-  #own: Commit[] = [];
+  #ownCommits: Commit[] = [];
   #notes: Note[] = [];
-  #mustLook = false;
-  #working: Promise<void> | null = null;
+  #mustCheck = false;
+  #catchingUp: Promise<void> | null = null;
   #client: pg.Client | null = null;
   #timer: Timer | null = null;
   #reconnecting: Timer | null = null;
-  #heardAtMs = 0;
+  #lastResponseMs = 0;
   #waitMs = firstWaitMs;
   #isClosed = false;
 
-  constructor(rooms: Rooms) {
-    this.#rooms = rooms;
+  constructor(deps: Deps) {
+    this.#deps = deps;
   }
 
-  /** Tells of what arrives from now on. */
+  /** Reports what arrives from now on. */
   async follow(follower: Follower): Promise<void> {
-    // Tried a second time, it may listen already.
+    // After a failed first call, it can be listening already.
     if (this.#client === null && this.#reconnecting === null) await this.#listen();
-    this.#reached = (await this.#rooms.durableArrival(this.#reached)) ?? this.#reached;
+    this.#reached = (await this.#deps.durableArrival(this.#reached)) ?? this.#reached;
     this.#follower = follower;
     follower.reached(this.#reached);
-    this.#timer ??= setInterval(() => this.#look(), lookMs);
+    this.#timer ??= setInterval(() => this.#check(), checkMs);
     this.#timer.unref();
   }
 
-  /** What this node has committed. */
+  /** Call it for each commit of this node. */
   committed(commit: Commit): void {
     if (!this.#follower) return;
-    if (this.#own.push(commit) > ownMax) this.#own.shift();
+    if (this.#ownCommits.push(commit) > ownCommitsMax) this.#ownCommits.shift();
     this.#wake();
   }
 
-  /** Tells this node and the others that events were deleted. */
+  /** Tells this and the other nodes that events were deleted. */
   async announceDeleted(projectId: number, deleted: DeletedEvents): Promise<void> {
     this.#follower?.deleted(projectId, deleted);
-    const note: DeletionNote = { node: this.#rooms.node, projectId, deleted };
-    await this.#rooms
-      .ask("SELECT pg_notify(arrivals_channel(), $1)", [JSON.stringify(note)])
-      .catch(this.#rooms.onError);
+    const note: DeletionNote = { node: this.#deps.node, projectId, deleted };
+    await this.#deps
+      .runQuery("SELECT pg_notify(arrivals_channel(), $1)", [JSON.stringify(note)])
+      .catch(this.#deps.onError);
   }
 
   async close(): Promise<void> {
@@ -105,35 +108,35 @@ export class Feed {
     this.#follower = null;
     if (this.#timer) clearInterval(this.#timer);
     if (this.#reconnecting) clearTimeout(this.#reconnecting);
-    await this.#working;
+    await this.#catchingUp;
     const client = this.#client;
     this.#client = null;
     await client?.end().catch(() => {});
   }
 
-  #look(): void {
+  #check(): void {
     const client = this.#client;
-    if (client && performance.now() - this.#heardAtMs > silenceMs) {
+    if (client && performance.now() - this.#lastResponseMs > silenceMaxMs) {
       this.#lost(client, new Error("The connection that listens does not answer."));
     } else if (client) {
       client.query("SELECT").then(
-        () => this.#heard(client),
+        () => this.#noteResponse(client),
         (error) => this.#lost(client, error),
       );
     }
-    this.#mustLook = true;
+    this.#mustCheck = true;
     this.#wake();
   }
 
   #wake(): void {
-    this.#working ??= this.#work()
+    this.#catchingUp ??= this.#catchUp()
       .catch((error) => {
-        // It is looked again in a second.
-        if (!this.#isClosed) this.#rooms.onError(error);
+        // The next check is within a second.
+        if (!this.#isClosed) this.#deps.onError(error);
       })
       .finally(() => {
-        this.#working = null;
-        if (this.#follower && this.#isNext(this.#own[0])) this.#wake();
+        this.#catchingUp = null;
+        if (this.#follower && this.#isNext(this.#ownCommits[0])) this.#wake();
       });
   }
 
@@ -141,63 +144,63 @@ export class Feed {
     return commit !== undefined && compareStamps(commit.before, this.#reached) === 0;
   }
 
-  async #work(): Promise<void> {
+  async #catchUp(): Promise<void> {
     while (this.#follower) {
-      const isNews = ({ last }: { last: ArrivalStamp }) => compareStamps(last, this.#reached) > 0;
-      this.#own = this.#own.filter(isNews).sort((a, b) => compareStamps(a.last, b.last));
-      this.#notes = this.#notes.filter(isNews);
-      const own = this.#own[0];
+      const isUnreported = ({ last }: { last: ArrivalStamp }) => compareStamps(last, this.#reached) > 0;
+      this.#ownCommits = this.#ownCommits.filter(isUnreported).sort((a, b) => compareStamps(a.last, b.last));
+      this.#notes = this.#notes.filter(isUnreported);
+      const own = this.#ownCommits[0];
       if (own && this.#isNext(own)) {
-        this.#tellOwn(own);
+        this.#reportOwn(own);
         continue;
       }
       const first = this.#notes[0];
-      if (first && compareStamps(first.before, this.#reached) === 0 && !this.#concerns(first)) {
-        this.#reach(first.last);
+      if (first && compareStamps(first.before, this.#reached) === 0 && !this.#isRelevant(first)) {
+        this.#advanceTo(first.last);
         continue;
       }
-      const note = first && this.#notes.reduce(joined);
-      // A look has read of it before its answer came: up to the last event that was stored, or as far as the connection held.
+      const note = first && this.#notes.reduce(mergeNotes);
+      // Some of the own commit was read from the database before its answer came: read the rest there, too.
       if (own && compareStamps(own.before, this.#reached) < 0) await this.#readUpTo(own.last);
       else if (own && (!note || compareStamps(own.before, note.last) <= 0)) await this.#readUpTo(own.before);
       else if (note) await this.#readUpTo(note.last, note);
-      else if (this.#mustLook) {
-        this.#mustLook = false;
-        const last = await this.#rooms.durableArrival(this.#reached);
+      else if (this.#mustCheck) {
+        this.#mustCheck = false;
+        const last = await this.#deps.durableArrival(this.#reached);
         if (last && compareStamps(last, this.#reached) > 0) await this.#readUpTo(last);
       } else return;
     }
   }
 
-  #concerns({ projects, notified }: Note): boolean {
+  #isRelevant({ projects, notified }: Note): boolean {
     if (notified || projects === null) return true;
     const followed = new Set(this.#follower!.projects());
     return projects.some((project) => followed.has(project));
   }
 
-  #reach(moment: ArrivalStamp): void {
-    this.#reached = moment;
-    this.#follower?.reached(moment);
+  #advanceTo(stamp: ArrivalStamp): void {
+    this.#reached = stamp;
+    this.#follower?.reached(stamp);
   }
 
-  #tellOwn({ created, shift, last }: Commit): void {
+  #reportOwn({ created, shift, last }: Commit): void {
     for (const { event, notified } of created) {
       const { projectId, json, arrival } = event;
       this.#follower?.arrived(
-        shift === 0 ? event : { projectId, event: event.event, json, arrival: movedOn(arrival, shift) },
+        shift === 0 ? event : { projectId, event: event.event, json, arrival: shiftStamp(arrival, shift) },
         notified,
       );
     }
-    this.#reach(last);
+    this.#advanceTo(last);
   }
 
-  /** Reads what was committed up to an arrival, and tells of it. */
+  /** Reads and reports what was committed up to an arrival. */
   async #readUpTo(goal: ArrivalStamp, note?: Note): Promise<void> {
-    // Where it is all of one note, the note says in which partitions it is.
+    // If the range is that of the note, the note's times select the partitions.
     const isWhole = note && compareStamps(note.before, this.#reached) === 0;
-    for (let told = 0; this.#follower && compareStamps(this.#reached, goal) < 0; ) {
+    for (let reported = 0; this.#follower && compareStamps(this.#reached, goal) < 0; ) {
       const projects = [...this.#follower.projects()];
-      const rows = await this.#rooms.ask<Row>(
+      const rows = await this.#deps.runQuery<Row>(
         `SELECT created_at AS ms, id, body, project_id AS "projectId", arrival >> 20 AS "arrivalMs",
            (arrival & 1048575)::integer AS sequence, notified
          FROM events WHERE arrival > $1 AND arrival <= $2 AND (project_id = ANY ($3::integer[]) OR notified)
@@ -212,14 +215,14 @@ export class Feed {
         ],
       );
       if (!this.#follower) return;
-      const asked = new Set(projects);
-      // Somebody began to listen to another project meanwhile, and knows of nothing behind what was reached.
-      if ([...this.#follower.projects()].some((project) => !asked.has(project))) continue;
+      const queried = new Set(projects);
+      // A stream of another project has started since, and needs events from `#reached` on: read again.
+      if ([...this.#follower.projects()].some((project) => !queried.has(project))) continue;
       for (const row of rows) this.#follower?.arrived(new StoredArrival(row), row.notified);
       const last = rows.at(-1);
-      this.#reach(rows.length < pageEvents ? goal : { ms: last!.arrivalMs, sequence: last!.sequence });
-      told += rows.length;
-      if (told >= gapEventsMax && compareStamps(this.#reached, goal) < 0) {
+      this.#advanceTo(rows.length < pageEvents ? goal : { ms: last!.arrivalMs, sequence: last!.sequence });
+      reported += rows.length;
+      if (reported >= gapEventsMax && compareStamps(this.#reached, goal) < 0) {
         this.#reached = goal;
         this.#follower?.skipped(goal);
       }
@@ -227,24 +230,24 @@ export class Feed {
   }
 
   async #listen(): Promise<void> {
-    const client = this.#rooms.connect();
+    const client = this.#deps.connect();
     client.on("error", (error) => this.#lost(client, error));
     client.on("end", () => this.#lost(client, new Error("The connection that listens was closed.")));
     client.on("notification", ({ payload }) => {
       if (this.#client !== client || !payload) return;
-      this.#heard(client);
+      this.#noteResponse(client);
       const note = noteOf(payload);
-      // Of its own commits this node hears sooner in another way.
-      if (note?.node === this.#rooms.node) return;
+      // `committed` reports the node's own commits sooner.
+      if (note?.node === this.#deps.node) return;
       if (note && "deleted" in note) {
         this.#follower?.deleted(note.projectId, note.deleted);
         return;
       }
-      if (note) this.#heardOf(note);
-      else this.#mustLook = true;
+      if (note) this.#addNote(note);
+      else this.#mustCheck = true;
       if (this.#notes.length > notesMax) {
         this.#notes = [];
-        this.#mustLook = true;
+        this.#mustCheck = true;
       }
       this.#wake();
     });
@@ -257,50 +260,50 @@ export class Feed {
       this.#lost(client, error);
       return;
     }
-    this.#heard(client);
-    // What was committed before it listened is looked for.
-    this.#mustLook = true;
+    this.#noteResponse(client);
+    // Check for what was committed before it listened.
+    this.#mustCheck = true;
     this.#wake();
   }
 
-  /** Batches that wait for the log at the same time tell of themselves in any order. */
-  #heardOf(note: Note): void {
+  /** Inserts a note in order: batches that wait for the log at the same time can notify in any order. */
+  #addNote(note: Note): void {
     const at = this.#notes.findLastIndex(({ last }) => compareStamps(last, note.last) < 0);
     this.#notes.splice(at + 1, 0, note);
   }
 
-  #heard(client: pg.Client): void {
+  #noteResponse(client: pg.Client): void {
     if (this.#client !== client) return;
-    this.#heardAtMs = performance.now();
+    this.#lastResponseMs = performance.now();
     this.#waitMs = firstWaitMs;
   }
 
   #lost(client: pg.Client, error: unknown): void {
     if (this.#client !== client || this.#isClosed) return;
     this.#client = null;
-    this.#rooms.onError(error);
+    this.#deps.onError(error);
     client.end().catch(() => {});
     this.#reconnecting = setTimeout(() => void this.#listen(), this.#waitMs);
     this.#waitMs = Math.min(this.#waitMs * 2, longestWaitMs);
   }
 }
 
-/** Null for a text that no node of this version sends: whoever may connect to the database may send one. */
+/** Null for any other text: everyone who can connect to the database can send one. */
 function noteOf(payload: string): Note | DeletionNote | null {
   try {
     const note = JSON.parse(payload) as
       | DeletionNote
       | (Omit<Note, "before" | "last"> & { before: string; last: string });
     if ("deleted" in note) return note;
-    return { ...note, before: momentOf(note.before), last: momentOf(note.last) };
+    return { ...note, before: stampOf(note.before), last: stampOf(note.last) };
   } catch {
     return null;
   }
 }
 
-/** What two notes say, of which the second is the later one. */
-function joined(first: Note, second: Note): Note {
-  // Where something is between them, nobody knows when it happened.
+/** Combines two notes; the second is the later one. */
+function mergeNotes(first: Note, second: Note): Note {
+  // If there is a gap between them, the times of its events are unknown.
   const isGap = compareStamps(first.last, second.before) !== 0;
   return {
     ...second,
@@ -310,7 +313,7 @@ function joined(first: Note, second: Note): Note {
   };
 }
 
-/** An event that was read; it is parsed where somebody asks for what it holds. */
+/** An event from the database. Its JSON is parsed on first use. */
 class StoredArrival implements Arrival {
   readonly projectId: number;
   readonly json: string;

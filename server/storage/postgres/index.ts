@@ -12,15 +12,15 @@ import { takeOver } from "./migration-guard.ts";
 import { type DatabaseAddress, openPool } from "./pool.ts";
 import { checkServer } from "./server-settings.ts";
 
-/** Between two looks for a server that does not answer yet. */
+/** Between two attempts to reach a server that does not answer yet. */
 const firstWaitMs = 250;
 const longestWaitMs = 5_000;
 
 /**
- * Opens the store in a database, and brings that to this program's version. A server that does not answer is waited for, as it may
- * be starting too.
+ * Opens the store of a database and migrates it to this program's version. Waits for a server that does not answer, as
+ * it can be starting, too.
  *
- * @param blockEvents - events of a block that is digested
+ * @param blockEvents - events per block
  */
 export async function openPostgresStore(
   address: DatabaseAddress,
@@ -30,7 +30,7 @@ export async function openPostgresStore(
   const onError = (error: unknown) => watch.onError(storageProblem(error));
   const pool = openPool(address, onError);
   try {
-    await comeUp(pool, watch);
+    await prepareDatabase(pool, watch);
     const events = await createPostgresEvents({ pool, address, onError, blockEvents });
     const control = new Kysely<ControlTables>({
       dialect: createDialect(pool),
@@ -52,7 +52,7 @@ export async function openPostgresStore(
   }
 }
 
-async function comeUp(
+async function prepareDatabase(
   pool: Pool,
   { onWaiting, onWarning, onInfo, connectTimeoutMs }: StoreWatch,
 ): Promise<void> {

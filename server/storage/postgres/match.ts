@@ -4,13 +4,16 @@ import { isWhole } from "../../event/tokens.ts";
 
 export type Match = {
   condition: Condition;
-  /** A `tsquery` (https://www.postgresql.org/docs/current/datatype-textsearch.html); null finds every event. */
+  /** A `tsquery` (https://www.postgresql.org/docs/current/datatype-textsearch.html); null matches every event. */
   query: string | null;
-  /** It finds what the filter asks for and nothing else; otherwise it finds more, and the events are to be looked at. */
+  /**
+   * The query matches what the filter matches. Otherwise it matches more, and the events must be checked with the
+   * filter.
+   */
   isExact: boolean;
 };
 
-/** The query that finds a filter's events in a project. The filter's times are not in it: they are a range of rows. */
+/** The query for a filter. It leaves out the filter's times, which are a range of rows. */
 export function matchOf(projectId: number, filter: EventFilter): Match {
   const match = findMatch(projectId, filter, (start, word) => ({
     needed: [{ kind: "prefix", prefix: start }],
@@ -19,15 +22,15 @@ export function matchOf(projectId: number, filter: EventFilter): Match {
   }));
   const findsAll = match.needed.length === 0 && match.excluded.length === 0;
   const condition = conditionOf(projectId, match);
-  return { condition, query: findsAll ? null : written(condition), isExact: match.isExact };
+  return { condition, query: findsAll ? null : textOf(condition), isExact: match.isExact };
 }
 
-/** The query for what has one of some tokens. */
+/** The query for events with any of the tokens. */
 export function queryOfTokens(tokens: readonly string[]): string {
   return joined(tokens.map(quoted), "|");
 }
 
-function written(condition: Condition): string {
+function textOf(condition: Condition): string {
   switch (condition.kind) {
     case "tokens":
       return queryOfTokens(condition.tokens);
@@ -35,9 +38,9 @@ function written(condition: Condition): string {
       return `${quoted(condition.prefix)}:*`;
     case "all":
     case "any":
-      return joined(condition.of.map(written), condition.kind === "all" ? "&" : "|");
+      return joined(condition.of.map(textOf), condition.kind === "all" ? "&" : "|");
     case "andNot":
-      return `(${written(condition.of)} & !${written(condition.not)})`;
+      return `(${textOf(condition.of)} & !${textOf(condition.not)})`;
   }
 }
 
@@ -45,7 +48,7 @@ function joined(texts: string[], operator: "&" | "|"): string {
   return texts.length === 1 ? texts[0]! : `(${texts.join(` ${operator} `)})`;
 }
 
-/** Tokens of ASCII have letters, digits and "_" alone; what else a word may have means itself within quotes. */
+/** A quoted lexeme. ASCII tokens have only letters, digits and "_", but other characters of words need the quotes. */
 function quoted(token: string): string {
   return `'${token.replaceAll("\\", "\\\\").replaceAll("'", "''")}'`;
 }

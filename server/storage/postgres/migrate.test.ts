@@ -39,7 +39,7 @@ const messageOf = (opening: Promise<{ close: () => Promise<void> }>) =>
     (error: Error) => error.message,
   );
 
-test("ten nodes that start at once make the tables once", async () => {
+test("ten nodes that start at once create the tables once", async () => {
   const url = await emptyDatabase();
   const opened = await Promise.all(Array.from({ length: 10 }, () => open(url)));
   for (const { control } of opened)
@@ -50,7 +50,7 @@ test("ten nodes that start at once make the tables once", async () => {
   expect(run).toEqual(files.map((name) => ({ number: Number.parseInt(name, 10), name })));
 });
 
-test("a role that owns its schema and nothing else is enough", async () => {
+test("a role that only owns its schema is enough", async () => {
   const url = await emptyDatabase();
   await (await open(url)).close();
   const [role] = await ask(
@@ -72,7 +72,7 @@ test("a PostgreSQL that is too old is refused", () => {
   );
 });
 
-test("settings that make an acknowledged event lose its promise are warned of", async () => {
+test("settings with which acknowledged events can be lost cause a warning", async () => {
   const url = await emptyDatabase();
   const warnings: string[] = [];
   const store = await openPostgresStore(
@@ -83,16 +83,16 @@ test("settings that make an acknowledged event lose its promise are warned of", 
   expect(warnings).toContainEqual(expect.stringContaining("PostgreSQL has synchronous_commit = off"));
 });
 
-test("a role without a place for tables is told how to get one", async () => {
+test("a role that can't create tables gets instructions", async () => {
   const url = new URL(await emptyDatabase());
-  // As if the role had no schema of its own.
+  // As if the role had no schema.
   url.searchParams.set("options", "-c search_path=public");
   expect(await messageOf(open(url.href))).toMatch(/can.t create its tables.*CREATE SCHEMA tidings/);
   url.searchParams.set("options", "-c search_path=nowhere");
   expect(await messageOf(open(url.href))).toMatch(/can.t create its tables.*CREATE SCHEMA tidings/);
 });
 
-test("a database of a newer program is refused, and left as it is", async () => {
+test("a database of a newer program is refused and left unchanged", async () => {
   const url = await emptyDatabase();
   await (await open(url)).close();
   await ask(url, "INSERT INTO tidings_migrations (number, name) VALUES (9999, '9999-later.sql')");
@@ -101,7 +101,7 @@ test("a database of a newer program is refused, and left as it is", async () => 
   );
 });
 
-test("what waiting does not mend is told at once", async () => {
+test("errors that waiting does not fix are reported at once", async () => {
   const url = new URL(await emptyDatabase());
   const startMs = performance.now();
   const wrong = (change: Partial<URL>) => messageOf(open(Object.assign(new URL(url), change).href));

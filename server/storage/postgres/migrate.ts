@@ -5,16 +5,16 @@ import type { StoreWatch } from "../store.ts";
 import { UnfitDatabase } from "./failure.ts";
 
 const directory = join(import.meta.dir, "migrations");
-/** Any number does, as long as it stays: "tidings" on a telephone's keys. */
+/** Any constant works. This one is "tidings" on a phone's keypad. */
 const lockNumber = 8_434_647;
 
 /**
- * Brings the database to this program's version: runs the migrations that it lacks, in one transaction. Of processes that start
- * at the same time one does it, and the others wait for it; the lock is the transaction's, so a pooler may stand between.
+ * Runs the missing migrations in one transaction. If several processes start at the same time, one does it and the
+ * others wait. The lock belongs to the transaction, so a pooler can be in between.
  *
- * Throws where the database is newer than the program, and where the role may not make tables.
+ * Throws if the database is newer than the program, or the role can't create tables.
  *
- * @param onInfo - told when migrations begin and when they are done
+ * @param onInfo - called when migrations begin and when they are done
  */
 export async function migrate(pool: Pool, onInfo: StoreWatch["onInfo"] = () => {}): Promise<void> {
   const migrations = readMigrations(directory);
@@ -43,7 +43,7 @@ export async function migrate(pool: Pool, onInfo: StoreWatch["onInfo"] = () => {
   } catch (error) {
     throw explained(error as Error & { code?: string });
   } finally {
-    // A connection whose transaction is not over goes, and the transaction with it.
+    // After a failure, close the connection, and its transaction with it.
     client.release(failed);
   }
 }
@@ -51,7 +51,7 @@ export async function migrate(pool: Pool, onInfo: StoreWatch["onInfo"] = () => {
 const firstTable = `CREATE TABLE IF NOT EXISTS tidings_migrations (
   number integer PRIMARY KEY, name text NOT NULL, run_at timestamptz NOT NULL DEFAULT now())`;
 
-/** The number of the last migration that was run, or 0. */
+/** The number of the last migration that ran, or 0. */
 async function versionOf(client: ClientBase, newest: number): Promise<number> {
   const { rows } = await client.query("SELECT coalesce(max(number), 0) AS number FROM tidings_migrations");
   const version = rows[0].number as number;
@@ -63,7 +63,7 @@ async function versionOf(client: ClientBase, newest: number): Promise<number> {
   return version;
 }
 
-/** The two ways in which a role has no place for its tables, with what to do about it. */
+/** Explains the two errors of a role that can't create tables. */
 function explained(error: Error & { code?: string }): Error {
   if (error.code !== "42501" && error.code !== "3F000") return error;
   return new UnfitDatabase(

@@ -1,13 +1,13 @@
 import type { Pool } from "pg";
 import { UnfitDatabase } from "./failure.ts";
 
-/** The setting of a database into which a data directory is moved (move.ts), until somebody works on it. */
+/** The setting that marks a database into which a data directory is moved (move.ts), until a server takes it over. */
 export const movingSetting = "move";
 export const moving = { underWay: "under way", done: "done" } as const;
 
 /**
- * Takes over what was moved here: from now on nothing may be moved here any more, as that would undo what is done meanwhile. Throws
- * where the move is not over.
+ * Takes over a database that a data directory was moved into. From now on nothing can be moved into it, as that would
+ * undo changes. Throws if the move is not finished.
  */
 export async function takeOver(pool: Pool): Promise<void> {
   for (;;) {

@@ -1,5 +1,8 @@
 // @engines postgres
-/** A database that is away, slow, full of others or read-only: what its callers are told, and that it passes by itself. */
+/**
+ * A database that is down, slow, out of connections or read-only: what clients get, and that the server recovers by
+ * itself.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -62,13 +65,13 @@ async function asAdmin<Result>(work: (client: pg.Client) => Promise<Result>): Pr
   }
 }
 
-/** Ends every connection of the server's, as a database that starts anew does. */
+/** Ends all of the server's connections, as a restart of the database does. */
 const disconnect = (client: pg.Client) =>
   client.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'tidings'");
 
-/** /readyz says in time that the server is not ready, and why. */
+/** Expects /readyz to say in time that the server is not ready, and why. */
 async function expectNotReady(why: string): Promise<void> {
-  // What it found a moment ago stands for a quarter of a second.
+  // Its last result is cached for a quarter of a second.
   await until(async () => (await get("/readyz")).status !== 200);
   const startMs = performance.now();
   const response = await get("/readyz");
@@ -79,7 +82,7 @@ async function expectNotReady(why: string): Promise<void> {
   ]);
 }
 
-/** Everything that needs the database is answered with 503 and when to come again, in time. */
+/** Expects everything that needs the database to return 503 with Retry-After, in time. */
 async function expectUnavailable(paths = ["/api/me", "/api/keys", "/api/projects", "/api/auth/get-session"]) {
   const startMs = performance.now();
   const answers = await Promise.all([
@@ -109,7 +112,7 @@ async function untilWell(withinMs = 8_000): Promise<void> {
   }
 }
 
-/** The path of each route that only reads, with something in the place of its parameters. */
+/** The path of each route that only reads, with its parameters filled in. */
 async function readPaths(): Promise<string[]> {
   const { paths } = (await (await get("/openapi.json")).json()) as { paths: Record<string, object> };
   const read = Object.keys(paths).filter((path) => "get" in paths[path]!);
@@ -126,7 +129,10 @@ async function readPaths(): Promise<string[]> {
   ];
 }
 
-/** Sends requests of every read route while something is done, and gives those that had no answer, or none that tells what is wrong. */
+/**
+ * Sends requests to every read route while `work` runs. Returns those without a response, or with one that does not say
+ * what is wrong.
+ */
 async function failuresWhile(work: () => Promise<void>): Promise<string[]> {
   const failures = new Set<string>();
   const paths = await readPaths();
@@ -140,7 +146,7 @@ async function failuresWhile(work: () => Promise<void>): Promise<string[]> {
         const signal = AbortSignal.timeout(path.endsWith("/stream") ? 50 : answerMs);
         const response = await fetch(server.address + path, { headers, signal });
         if (response.status >= 500 && response.status !== 503) failures.add(`${path} ${response.status}`);
-        // A listing that has begun is cut off.
+        // A listing that has begun is disconnected.
         await response.text().catch(() => "");
       } catch (error) {
         if (!path.endsWith("/stream")) failures.add(`${path} ${(error as Error).message}`);
@@ -154,10 +160,10 @@ async function failuresWhile(work: () => Promise<void>): Promise<string[]> {
 }
 
 describe("the server stays up and recovers by itself", () => {
-  test("where the database is killed and started again", async () => {
+  test("if the database is killed and started again", async () => {
     await untilWell();
     await postgres.stop("immediate");
-    // The key is no longer trusted then.
+    // The cached API key has expired by then.
     await Bun.sleep(1_100);
     await expectUnavailable();
     await expectNotReady("does not respond");
@@ -165,12 +171,12 @@ describe("the server stays up and recovers by itself", () => {
     await untilWell();
   }, 60_000);
 
-  test("where every connection is ended", async () => {
+  test("if every connection is ended", async () => {
     await asAdmin(disconnect);
     await untilWell();
   }, 20_000);
 
-  test("where no connection is left", async () => {
+  test("if no connection is left", async () => {
     await asAdmin(async (client) => {
       await client.query("ALTER ROLE tidings CONNECTION LIMIT 0");
       await disconnect(client);
@@ -181,7 +187,7 @@ describe("the server stays up and recovers by itself", () => {
     await untilWell();
   }, 30_000);
 
-  test("where statements do not end", async () => {
+  test("if statements do not end", async () => {
     await asAdmin(async (client) => {
       await client.query("BEGIN");
       await client.query(
@@ -195,7 +201,7 @@ describe("the server stays up and recovers by itself", () => {
     await untilWell();
   }, 40_000);
 
-  test("where it is a standby for a while", async () => {
+  test("if it is a standby for a while", async () => {
     const set = (value: "on" | "off") =>
       asAdmin(async (client) => {
         await client.query(`ALTER ROLE tidings SET default_transaction_read_only = ${value}`);
@@ -210,7 +216,7 @@ describe("the server stays up and recovers by itself", () => {
         body: JSON.stringify({ name: "n" }),
       });
     let answer = await make();
-    // The first ones may meet connections that are just being ended.
+    // The first requests can get connections that are being closed.
     for (let n = 0; n < 5; n++) answer = await make();
     expect(answer.status).toBe(503);
     await expect(signIn()).rejects.toThrow("Signing in answered 503");
@@ -220,7 +226,7 @@ describe("the server stays up and recovers by itself", () => {
     expect((await make()).status).toBe(201);
   }, 30_000);
 
-  test("where requests of every read route meet a database that is killed, and one that does not answer", async () => {
+  test("if every read route meets a killed database, and one that does not answer", async () => {
     const failures = await failuresWhile(async () => {
       await Bun.sleep(300);
       await postgres.stop("immediate");
@@ -242,7 +248,7 @@ describe("the server stays up and recovers by itself", () => {
   }, 60_000);
 });
 
-test("an outage is two lines of the log, however many requests fail", async () => {
+test("an outage logs two lines, however many requests fail", async () => {
   const own = await startServer({ TIDINGS_DATA: directory, DATABASE_URL: url, TIDINGS_LOG: "warn" });
   const lines = () =>
     own.stdout
@@ -268,8 +274,8 @@ test("an outage is two lines of the log, however many requests fail", async () =
   await untilWell();
 }, 60_000);
 
-test("a server whose database goes away at any step of its start waits, and says so", async () => {
-  // What is asked for while a server starts, once its tables are there.
+test("a server whose database goes down at any step of its start waits and says so", async () => {
+  // The statements of a start, once the tables exist.
   const steps = ["tidings_migrations", "ORDER BY arrival DESC", '"settings"', "LISTEN", '"accounts"'];
   for (const step of steps) {
     using proxy = await postgresProxy(url);
@@ -288,7 +294,7 @@ test("a server whose database goes away at any step of its start waits, and says
   }
 }, 60_000);
 
-test("a server that starts before its database waits for it, and says so", async () => {
+test("a server that starts before its database waits for it and says so", async () => {
   await postgres.stop("fast");
   const { promise: isWaiting, resolve } = Promise.withResolvers<void>();
   const starting = startServer(

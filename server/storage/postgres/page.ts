@@ -8,78 +8,85 @@ import { ScanCursor, withinOf } from "./scan-cursor.ts";
 export type Row = { ms: number; id: string; body: string };
 
 const rowColumns = "created_at AS ms, id, body";
-/** Rows that a look asks for at least, for the case that some do not hold; and at most. */
+/** Rows per query, at least and at most: some can fail the filter. */
 export const rowsMin = 50;
 export const chunkEvents = 2_000;
-/** Rows that are looked at one after another before anything else is asked: of many filters, a page is among them. */
-export const scannedRowsUsual = 500;
-/** Most that are looked at so, compared with the first look; digests and the index have more to do for a page that is among fewer. */
-const scannedGrowth = 8;
-/** The same in time that is in no digest, before the index is asked. */
-const undigestedGrowth = 8;
-/** By how much a window in time grows over the one before it, at least and at most. */
+/** Rows scanned before anything else: a page of many filters is among them. */
+export const scanRowsUsual = 500;
+/**
+ * How much larger than the first a later scan can be. For a page within fewer rows, blocks and the index would cost
+ * more.
+ */
+const scanGrowthMax = 8;
+/** The same for time without blocks, before the index is asked. */
+const unbuiltScanFactor = 8;
+/** How much larger than the last one a window of time is, at least and at most. */
 const growthMin = 2;
 const growthMax = 16;
 
-/** What the rows that were looked at so far tell of those to come. */
+/** Rows seen and matched so far, and rows per millisecond, from which the rest is estimated. */
 type Density = { seen: number; found: number; perMs: number };
 
-/** Makes the function that finds the events of a query. */
-export function createRuns(ask: Query, narrow: ReturnType<typeof createPruneBlocks>, scannedRows: number) {
+export function createFindRows(
+  runQuery: Query,
+  pruneBlocks: ReturnType<typeof createPruneBlocks>,
+  scanRowsMin: number,
+) {
   /**
-   * Finds the events that a query asks for, in its order, some at a time. The database can't do that well by itself: its search index has no
-   * order, and would give all that it has of a common token; and a look at one row after another may find a rare one never. So first the
-   * next rows are looked at, which tells how many match. As long as a page is among few rows, more are looked at. Else digests tell when
-   * there is something to be found. In time that is in no digest, the index is asked for windows, each larger than the one before; that it
-   * knows of time at all is through a token for each hour and day.
+   * Finds a query's events in order, some at a time. The database can't do this well by itself: its search index has no
+   * order and would return every event of a common token, and a scan might never find a rare one. So the next rows are
+   * scanned first, which shows how many match. As long as a page should be within few rows, scanning goes on. Otherwise
+   * blocks tell where matches can be. For time without blocks, the index is asked for windows of time, each larger than
+   * the one before, through tokens for hours and days.
    *
-   * @param wanted - how many are still needed
+   * @param wanted - how many more are needed
    */
-  return async function* runs(
+  return async function* findRows(
     query: EventQuery,
     { condition, query: text, isExact }: Match,
     wanted: () => number,
   ): AsyncGenerator<Row[]> {
     const { projectId, order } = query;
-    const place = new ScanCursor(query);
+    const cursor = new ScanCursor(query);
     let limitMin = rowsMin;
     const nextLimit = () => {
-      // Where rows are held against the filter here, many may be in vain.
+      // Rows that are checked with the filter can fail it.
       if (!isExact) limitMin = Math.min(limitMin * 2, chunkEvents);
       return Math.max(wanted(), limitMin);
     };
-    if (text === null) return yield* all(place, nextLimit);
+    if (text === null) return yield* all(cursor, nextLimit);
 
-    const density = yield* scanned(place, text, wanted);
+    const density = yield* scanNext(cursor, text, wanted);
     if (density === null) return;
     const indexed = (within: string | null) =>
-      untilLast(nextLimit, place, (limit) =>
-        // Apart from its order and end, so that the database does not go through the rows in their order in the hope of coming to the end.
-        ask<Row>(
-          `SELECT * FROM (${place.sql(rowColumns, "AND tokens @@ $7::tsquery", "ALL OFFSET 0")}) AS found
-           ORDER BY ${place.order} LIMIT $6`,
-          [...place.parameters, limit, within === null ? text : `${text} & ${within}`],
+      untilLast(nextLimit, cursor, (limit) =>
+        // The order and limit are outside of OFFSET 0. Otherwise the planner may scan rows in order, hoping to reach
+        // the limit soon.
+        runQuery<Row>(
+          `SELECT * FROM (${cursor.sql(rowColumns, "AND tokens @@ $7::tsquery", "ALL OFFSET 0")}) AS found
+           ORDER BY ${cursor.order} LIMIT $6`,
+          [...cursor.parameters, limit, within === null ? text : `${text} & ${within}`],
         ),
       );
-    for await (const part of narrow({ projectId, condition, range: place.range, order, wanted })) {
-      const { range, moments, isRare } = part;
-      place.enter(range);
-      if (moments) yield* atMoments(place, text, moments, nextLimit);
+    for await (const part of pruneBlocks({ projectId, condition, range: cursor.range, order, wanted })) {
+      const { range, timestamps, isRare } = part;
+      cursor.enter(range);
+      if (timestamps) yield* atTimestamps(cursor, text, timestamps, nextLimit);
       else if (isRare) yield* indexed(withinOf(projectId, range));
       else {
-        // What is in no digest yet is mostly no more than this, and its hours may hold a million others.
-        const { hits, last } = await look(place, text, scannedRows * undigestedGrowth);
+        // The time without blocks mostly has fewer rows than this, while its hours can have a million others.
+        const { hits, last } = await scanRows(cursor, text, scanRowsMin * unbuiltScanFactor);
         yield hits;
         if (!last) continue;
-        place.moveTo(last);
-        yield* windows(place, density, wanted, indexed);
+        cursor.moveTo(last);
+        yield* windows(cursor, density, wanted, indexed);
       }
     }
   };
 
   async function* untilLast(
     nextLimit: () => number,
-    place: ScanCursor,
+    cursor: ScanCursor,
     read: (limit: number) => Promise<Row[]>,
   ): AsyncGenerator<Row[]> {
     for (;;) {
@@ -87,41 +94,41 @@ export function createRuns(ask: Query, narrow: ReturnType<typeof createPruneBloc
       const rows = await read(limit);
       yield rows;
       if (rows.length < limit) return;
-      place.moveTo(rows.at(-1)!);
+      cursor.moveTo(rows.at(-1)!);
     }
   }
 
-  function all(place: ScanCursor, nextLimit: () => number): AsyncGenerator<Row[]> {
-    return untilLast(nextLimit, place, (limit) =>
-      ask<Row>(place.sql(rowColumns, "", "$6"), [...place.parameters, limit]),
+  function all(cursor: ScanCursor, nextLimit: () => number): AsyncGenerator<Row[]> {
+    return untilLast(nextLimit, cursor, (limit) =>
+      runQuery<Row>(cursor.sql(rowColumns, "", "$6"), [...cursor.parameters, limit]),
     );
   }
 
-  /** Looks at the next rows, so many; gives those that match, and the last of all where there may be more. */
-  async function look(
-    place: ScanCursor,
+  /** Scans the next `count` rows. Returns the matches, and the last row scanned if there can be more. */
+  async function scanRows(
+    cursor: ScanCursor,
     text: string,
     count: number,
   ): Promise<{ hits: Row[]; first: Row | undefined; last: Row | null }> {
-    // The last is sought in the primary key alone: to number the rows would take as long as to look at them.
-    const looked = await ask<Row & { isHit: boolean }>(
-      `SELECT ms, id, body, true AS "isHit" FROM (${place.sql(`${rowColumns}, tokens`, "", "$6")}) AS scanned
+    // The last row is found in the primary key alone. Numbering the rows would take as long as scanning them.
+    const rows = await runQuery<Row & { isHit: boolean }>(
+      `SELECT ms, id, body, true AS "isHit" FROM (${cursor.sql(`${rowColumns}, tokens`, "", "$6")}) AS scanned
        WHERE tokens @@ $7::tsquery
        UNION ALL
-       SELECT ms, id, NULL, false FROM (${place.sql("created_at AS ms, id", "", "1 OFFSET $6::bigint - 1")}) AS last
-       ORDER BY "isHit" DESC, ${place.order}`,
-      [...place.parameters, count, text],
+       SELECT ms, id, NULL, false FROM (${cursor.sql("created_at AS ms, id", "", "1 OFFSET $6::bigint - 1")}) AS last
+       ORDER BY "isHit" DESC, ${cursor.order}`,
+      [...cursor.parameters, count, text],
     );
     return {
-      hits: looked.filter(({ isHit }) => isHit),
-      first: looked[0],
-      last: looked.find(({ isHit }) => !isHit) ?? null,
+      hits: rows.filter(({ isHit }) => isHit),
+      first: rows[0],
+      last: rows.find(({ isHit }) => !isHit) ?? null,
     };
   }
 
-  /** Looks at the next rows; gives null where these were all. */
-  async function* scanned(
-    place: ScanCursor,
+  /** Scans the next rows in growing steps. Returns null if these were all. */
+  async function* scanNext(
+    cursor: ScanCursor,
     text: string,
     wanted: () => number,
   ): AsyncGenerator<Row[], Density | null> {
@@ -129,62 +136,62 @@ export function createRuns(ask: Query, narrow: ReturnType<typeof createPruneBloc
     let found = 0;
     let perMs = 0;
     for (
-      let next = Math.max(scannedRows, wanted() * 2);
-      seen === 0 || next <= scannedRows * scannedGrowth;
+      let next = Math.max(scanRowsMin, wanted() * 2);
+      seen === 0 || next <= scanRowsMin * scanGrowthMax;
     ) {
-      const { hits, first, last } = await look(place, text, next);
+      const { hits, first, last } = await scanRows(cursor, text, next);
       yield hits;
       if (!first || !last) return null;
-      perMs = next / Math.max(Math.abs(last.ms - place.startMs(first.ms)), 1);
-      place.moveTo(last);
+      perMs = next / Math.max(Math.abs(last.ms - cursor.startMs(first.ms)), 1);
+      cursor.moveTo(last);
       seen += next;
       found += hits.length;
-      next = Math.ceil(Math.max(scannedRows, (1.5 * wanted() * seen) / (found + 0.5)));
+      next = Math.ceil(Math.max(scanRowsMin, (1.5 * wanted() * seen) / (found + 0.5)));
     }
     return { seen, found, perMs };
   }
 
-  /** Asks the index for one window in time after another. */
+  /** Asks the index for one window of time after another. */
   async function* windows(
-    place: ScanCursor,
+    cursor: ScanCursor,
     density: Density,
     wanted: () => number,
     indexed: (within: string | null) => AsyncGenerator<Row[]>,
   ): AsyncGenerator<Row[]> {
     const { perMs } = density;
     for (let width = density.seen; ; ) {
-      // As many rows as should hold twice of what is needed.
-      const aim = (2 * wanted() * density.seen) / (density.found + 0.5);
-      width = Math.min(Math.max(aim, width * growthMin), width * growthMax);
-      const { isLast, within } = place.openWindow(width / perMs);
+      // As many rows as should contain twice the matches needed.
+      const target = (2 * wanted() * density.seen) / (density.found + 0.5);
+      width = Math.min(Math.max(target, width * growthMin), width * growthMax);
+      const { isLast, within } = cursor.openWindow(width / perMs);
       for await (const rows of indexed(within)) {
         density.found += rows.length;
         yield rows;
       }
       if (isLast) return;
       density.seen += width;
-      place.closeWindow();
+      cursor.closeWindow();
     }
   }
 
-  /** Looks at what happened at these moments. */
-  function atMoments(
-    place: ScanCursor,
+  /** Reads the matches at these timestamps. */
+  function atTimestamps(
+    cursor: ScanCursor,
     text: string,
-    moments: number[],
+    timestamps: number[],
     nextLimit: () => number,
   ): AsyncGenerator<Row[]> {
-    const at = bigints(moments);
+    const at = bigints(timestamps);
     return untilLast(
-      () => Math.max(nextLimit(), moments.length),
-      place,
+      () => Math.max(nextLimit(), timestamps.length),
+      cursor,
       (limit) =>
-        // The rows are found by their moments, whatever the database thinks of its search index.
-        ask<Row>(
+        // OFFSET 0 makes the planner find rows by timestamp, not through the search index.
+        runQuery<Row>(
           `SELECT ms, id, body FROM (
-             ${place.sql(`${rowColumns}, tokens`, "AND created_at = ANY ($8::bigint[])", "ALL")} OFFSET 0) AS found
-           WHERE tokens @@ $7::tsquery ORDER BY ${place.order} LIMIT $6`,
-          [...place.parameters, limit, text, at],
+             ${cursor.sql(`${rowColumns}, tokens`, "AND created_at = ANY ($8::bigint[])", "ALL")} OFFSET 0) AS found
+           WHERE tokens @@ $7::tsquery ORDER BY ${cursor.order} LIMIT $6`,
+          [...cursor.parameters, limit, text, at],
         ),
     );
   }

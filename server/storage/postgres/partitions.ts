@@ -1,11 +1,11 @@
 import type { Query } from "./query.ts";
 
-/** A partition of the events, by the end of its name; the oldest has no beginning. */
+/** A partition of `events`; `suffix` is the end of its name. The oldest has no beginning. */
 export type Partition = { suffix: string; fromMs: number | null; toMs: number };
 
-/** The partitions that there are, the oldest first. */
-export async function readPartitions(ask: Query): Promise<Partition[]> {
-  const rows = await ask<{ suffix: string; bound: string }>(
+/** The existing partitions, oldest first. */
+export async function readPartitions(runQuery: Query): Promise<Partition[]> {
+  const rows = await runQuery<{ suffix: string; bound: string }>(
     `SELECT substr(relname, length('events_') + 1) AS suffix, pg_get_expr(relpartbound, oid) AS bound
      FROM pg_inherits JOIN pg_class ON oid = inhrelid WHERE inhparent = 'events'::regclass AND NOT inhdetachpending`,
   );
@@ -17,21 +17,23 @@ export async function readPartitions(ask: Query): Promise<Partition[]> {
 }
 
 /**
- * The partitions of the events: one for each month (in UTC), and one for all before the first month. A month's is made before its
- * first event is stored.
+ * Creates the partitions of `events`: one for each month (in UTC), before its first event is stored. One partition has
+ * everything before the first month.
  */
 export class Partitions {
-  readonly #ask: Query;
+  readonly #runQuery: Query;
   #names: Set<string> | null = null;
   #firstMs = 0;
-  /** The month that was needed last, as a rule the one that is needed next. */
+  /** The month used last, which is mostly the next one used. */
   #month = { fromMs: 0, toMs: 0 };
 
-  constructor(ask: Query) {
-    this.#ask = ask;
+  constructor(runQuery: Query) {
+    this.#runQuery = runQuery;
   }
 
-  /** Whether there is surely a partition for a moment; quick, as it is asked for each event. */
+  /**
+   * Whether there is a partition for a timestamp, as far as this process knows. Fast, as it is called for each event.
+   */
   holds(ms: number): boolean {
     if (ms >= this.#month.fromMs && ms < this.#month.toMs) return true;
     if (this.#names === null || !(ms < this.#firstMs || this.#names.has(suffixOf(ms)))) return false;
@@ -39,32 +41,32 @@ export class Partitions {
     return true;
   }
 
-  /** Makes what is missing for events of these moments. */
-  async make(moments: Iterable<number>): Promise<void> {
+  /** Creates the missing partitions for these timestamps. */
+  async make(timestamps: Iterable<number>): Promise<void> {
     if (this.#names === null) await this.#read();
     const missing = new Map<string, number>();
-    for (const ms of moments) if (!this.holds(ms)) missing.set(suffixOf(ms), ms);
+    for (const ms of timestamps) if (!this.holds(ms)) missing.set(suffixOf(ms), ms);
     for (const [suffix, ms] of missing) {
       const { fromMs, toMs } = monthOf(ms);
-      await this.#ask("SELECT make_partition($1, $2, $3)", [suffix, fromMs, toMs]);
+      await this.#runQuery("SELECT make_partition($1, $2, $3)", [suffix, fromMs, toMs]);
       this.#names!.add(suffix);
     }
   }
 
-  /** What is there is looked up anew: another node may have dropped some. */
+  /** Forgets the known partitions: another node can have dropped some. */
   forget(): void {
     this.#names = null;
     this.#month = { fromMs: 0, toMs: 0 };
   }
 
   async #read(): Promise<void> {
-    const partitions = await readPartitions(this.#ask);
+    const partitions = await readPartitions(this.#runQuery);
     this.#firstMs = partitions[0]!.toMs;
     this.#names = new Set(partitions.map(({ suffix }) => suffix));
   }
 }
 
-/** Such as `2026_01`. */
+/** Like `2026_01`. */
 function suffixOf(ms: number): string {
   return new Date(ms).toISOString().slice(0, 7).replace("-", "_");
 }

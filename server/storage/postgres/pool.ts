@@ -4,26 +4,26 @@ import pg from "pg";
 export type DatabaseAddress = {
   /** `postgres://user:password@host/database`, with libpq's parameters. */
   url: string;
-  /** Connections of a pool at most. */
+  /** Maximum of connections in the pool. */
   connections: number;
 };
 
-/** Tells whose connection it is, in `pg_stat_activity`: PostgreSQL keeps 63 bytes of it. */
+/** Identifies the process in `pg_stat_activity`. PostgreSQL keeps 63 bytes. */
 const applicationName = `tidings ${hostname()} ${process.pid}`.slice(0, 63);
-/** How long a query waits for a connection: for one that is free, or for the server to take a new one. */
+/** How long a query waits for a connection, free or new. */
 const connectTimeoutMs = 3_000;
 const idleMs = 30_000;
-/** A server that is gone without a word is noticed by the system's own probes, which begin after so long a silence. */
+/** The silence after which TCP keep-alive probes begin, which detect a server that vanished. */
 const keepAliveMs = 10_000;
 
 const { INT8, NUMERIC, BYTEA } = pg.types.builtins;
 const bytesOf = pg.types.getTypeParser(BYTEA) as unknown as (text: string) => Buffer;
 
 const parsers = new Map<number, (text: string) => unknown>([
-  // All our whole numbers are below 2^53; sums of them come as NUMERIC.
+  // All our integers are below 2^53. Sums of them are NUMERIC.
   [INT8, Number],
   [NUMERIC, Number],
-  // What we keep as bytes is UTF-8 that may hold NUL.
+  // Our `bytea` columns are UTF-8 that can contain NUL.
   [BYTEA, (text) => bytesOf(text).toString()],
 ]);
 const types: pg.CustomTypesConfig = {
@@ -32,8 +32,9 @@ const types: pg.CustomTypesConfig = {
 };
 
 /**
- * The address as `pg` is to read it: it takes every `sslmode` for `verify-full` unless it is told to go by libpq's words
- * (https://www.postgresql.org/docs/current/libpq-ssl.html). It does not try a second time in another way, as libpq does for `allow` and `prefer`.
+ * The address for `pg`, which treats every `sslmode` as `verify-full` unless it is told to use libpq's meanings
+ * (https://www.postgresql.org/docs/current/libpq-ssl.html). Unlike libpq, it does not try a second time for `allow` and
+ * `prefer`.
  */
 function withLibpqModes(url: string): string {
   const changed = new URL(url);
@@ -46,7 +47,6 @@ function withLibpqModes(url: string): string {
   return changed.href;
 }
 
-/** What every connection is opened with. */
 export function connectionSettings({ url }: DatabaseAddress) {
   return {
     connectionString: withLibpqModes(url),
@@ -58,11 +58,7 @@ export function connectionSettings({ url }: DatabaseAddress) {
   } satisfies pg.ClientConfig;
 }
 
-/**
- * The connections that all of a process share.
- *
- * @param onLost - told of a connection that broke while nobody used it; another takes its place when it is needed
- */
+/** @param onLost - called when an idle connection breaks. It is replaced when one is needed. */
 export function openPool(address: DatabaseAddress, onLost: (error: Error) => void): pg.Pool {
   const pool = new pg.Pool({
     ...connectionSettings(address),
@@ -70,7 +66,7 @@ export function openPool(address: DatabaseAddress, onLost: (error: Error) => voi
     idleTimeoutMillis: idleMs,
   });
   pool.on("error", onLost);
-  // Of one that breaks between two statements, the next statement tells; without a listener the process would end.
+  // If a connection breaks between two statements, the next one fails. Without a listener the process would end.
   pool.on("connect", (client) => client.on("error", () => {}));
   return pool;
 }

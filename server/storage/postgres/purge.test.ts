@@ -11,13 +11,15 @@ import { openPostgresStore } from "./index.ts";
 
 const rest = async () => {};
 
-describe("what removed events left", () => {
+describe("what removed events leave", () => {
   let place: Place;
   let store: Store;
   let clock: ArrivalClock;
   let projectId: number;
   let client: pg.Client;
-  /** Within a transaction, PostgreSQL always tells the same of who waits. */
+  /**
+   * Watches waiting sessions. It is a second connection, as PostgreSQL's statistics don't change within a transaction.
+   */
   let observer: pg.Client;
 
   beforeEach(async () => {
@@ -57,7 +59,7 @@ describe("what removed events left", () => {
     return rowCount === 1;
   };
 
-  test("is forgotten in steps of a thousand texts, but for what other events have", async () => {
+  test("is deleted in steps of a thousand texts, except texts of other events", async () => {
     await append(700, "gone");
     await append(3, "kept");
     await store.events.remove({ projectId, channels: ["gone"] }, 700);
@@ -65,14 +67,14 @@ describe("what removed events left", () => {
     await store.events.shrink(async () => {
       steps++;
     });
-    // 2,101 texts, and the tables of two months at most.
+    // 2,101 texts, and at most the tables of two months.
     expect(steps).toBeLessThanOrEqual(5);
     expect(await users()).toEqual(["u0", "u1", "u2"]);
     const plans = { kind: "value", key: "plan" } as const;
     expect(await store.events.startingWith(projectId, plans, "", 10)).toEqual(["pro"]);
   });
 
-  test("is looked at once more where another event is removed, or stored, in the meantime", async () => {
+  test("is checked again if another event is removed or stored meanwhile", async () => {
     const [removed] = await append(1, "gone");
     const [last] = await append(1, "kept");
     await store.events.remove({ projectId, id: removed!.event.id }, 1);
@@ -80,7 +82,7 @@ describe("what removed events left", () => {
     await client.query("SELECT lock_events()");
     const shrunk = store.events.shrink(rest);
     await until(() => waiting("SELECT settle_doubts"));
-    // It was found that another event has them, which goes now.
+    // The check found them on another event, which is removed now.
     await client.query("SELECT remove_events($1, $2, $3, NULL)", [
       projectId,
       [last!.createdAtMs],
@@ -96,7 +98,7 @@ describe("what removed events left", () => {
     await client.query("SELECT lock_events()");
     const shrunkAgain = store.events.shrink(rest);
     await until(() => waiting("SELECT settle_doubts"));
-    // It was found that no event has them, and one is about to.
+    // The check found them on no event, and one is about to be stored.
     const stored = append(1, "kept");
     await until(() => waiting("CALL append_events"));
     await client.query("COMMIT");
@@ -104,7 +106,7 @@ describe("what removed events left", () => {
     expect(await users()).toEqual(["u0"]);
   });
 
-  test("goes from every table, also from one that somebody else is at", async () => {
+  test("is deleted from every table, even one that is in use", async () => {
     await append(1, "gone");
     await store.events.remove({ projectId, userId: "u0" }, 1);
     await client.query("BEGIN");

@@ -2,14 +2,14 @@ import type { Pause } from "../store.ts";
 import { texts } from "./arrays.ts";
 import type { Query } from "./query.ts";
 
-/** Tokens that a step settles: some ten milliseconds. */
+/** Tokens that one step checks: some ten milliseconds. */
 const stepTokens = 1_000;
-/** Of each project, which have most of the tokens that are doubted wrongly. */
+/** Events of each project that are read first. They have most of the tokens that are still in use. */
 const newestEvents = 1_000;
-/** Cleaning a large table or building its index anew takes as long as it takes; both hold nobody up. */
-const cleaningMs = 3_600_000;
+/** Vacuuming a large table or rebuilding its index can take long, and blocks nobody. */
+const vacuumMs = 3_600_000;
 
-/** Tables that may have held what was removed. */
+/** Tables that can have contained removed data. */
 const tables = [
   "sent_ids",
   "vocabulary",
@@ -28,33 +28,34 @@ const tables = [
   "late_events",
 ];
 
-/** Makes the functions that clear away what removed events left. */
-export function createPurge(ask: Query) {
-  /** Those of some tokens that are on no event. */
-  async function goneAmong(words: string[]): Promise<string[]> {
-    const [row] = await ask<{ gone: string[] }>("SELECT tokens_gone($1, $2) AS gone", [
+export function createPurge(runQuery: Query) {
+  /** The words that are on no event. */
+  async function unusedAmong(words: string[]): Promise<string[]> {
+    const [row] = await runQuery<{ unused: string[] }>("SELECT tokens_gone($1, $2) AS unused", [
       texts(words),
       newestEvents,
     ]);
-    return row!.gone;
+    return row!.unused;
   }
 
-  /** Takes tokens that are on no event out of digests whose events went. */
+  /** Deletes tokens that are no longer on any event from changed blocks. */
   async function forgetTokens(pause: Pause): Promise<void> {
-    // What is being digested was read before: its node finds that the block is gone, and begins anew.
-    await ask("SELECT empty_block(id), retire_block(id) FROM blocks WHERE events IS NULL AND changed > 0");
-    const blocks = await ask<{ id: number }>("SELECT id FROM blocks WHERE changed > 0 ORDER BY id");
+    // A block that is being built can contain removed events. Its node finds that it is gone, and starts again.
+    await runQuery(
+      "SELECT empty_block(id), retire_block(id) FROM blocks WHERE events IS NULL AND changed > 0",
+    );
+    const blocks = await runQuery<{ id: number }>("SELECT id FROM blocks WHERE changed > 0 ORDER BY id");
     const known = new Set<string>();
     for (const { id } of blocks) {
-      const rows = await ask<{ token: string }>("SELECT token FROM block_tokens WHERE block = $1", [id]);
+      const rows = await runQuery<{ token: string }>("SELECT token FROM block_tokens WHERE block = $1", [id]);
       const words = rows.flatMap(({ token }) => (known.has(token) ? [] : [token]));
       for (let at = 0; at < words.length; at += stepTokens) {
         const step = words.slice(at, at + stepTokens);
-        const gone = await goneAmong(step);
-        if (gone.length > 0) {
-          await ask(
+        const unused = await unusedAmong(step);
+        if (unused.length > 0) {
+          await runQuery(
             "DELETE FROM block_tokens WHERE block IN (SELECT id FROM blocks WHERE changed > 0) AND token = ANY ($1)",
-            [texts(gone)],
+            [texts(unused)],
           );
         }
         for (const word of step) known.add(word);
@@ -63,10 +64,10 @@ export function createPurge(ask: Query) {
     }
   }
 
-  /** Takes tokens that are on no event out of the vocabulary. */
+  /** Deletes tokens that are no longer on any event from the vocabulary. */
   async function settleDoubts(pause: Pause): Promise<void> {
     for (;;) {
-      const [row] = await ask<{ settled: number }>("SELECT settle_doubts($1, $2) AS settled", [
+      const [row] = await runQuery<{ settled: number }>("SELECT settle_doubts($1, $2) AS settled", [
         stepTokens,
         newestEvents,
       ]);
@@ -76,7 +77,7 @@ export function createPurge(ask: Query) {
   }
 
   async function partitions(): Promise<string[]> {
-    const rows = await ask<{ name: string }>(
+    const rows = await runQuery<{ name: string }>(
       `SELECT quote_ident(relname) AS name FROM pg_inherits JOIN pg_class ON oid = inhrelid
        WHERE inhparent = 'events'::regclass AND NOT inhdetachpending ORDER BY relname`,
     );
@@ -84,40 +85,40 @@ export function createPurge(ask: Query) {
   }
 
   return {
-    /** Autovacuum has the space of removed events used again; a month that has none left is dropped as a whole. */
+    /** Drops months that have no events left. Autovacuum makes the space of other removed events reusable. */
     async shrink(pause: Pause): Promise<void> {
       await settleDoubts(pause);
       for (const name of await partitions()) {
         const month = /^events_(\d{4}_\d{2})$/.exec(name)?.[1];
         if (month === undefined) continue;
-        await ask("SELECT drop_empty_partition($1)", [month]);
+        await runQuery("SELECT drop_empty_partition($1)", [month]);
         await pause();
       }
     },
 
     /**
-     * Removes dead rows from the tables, and what they left from the indexes. What PostgreSQL can't promise: bytes stay in its log, in its standbys'
-     * and in backups until those are gone, and in the free space of pages until it is written over.
+     * Removes dead rows from tables and indexes. PostgreSQL can't do more: bytes stay in its log, in that of standbys
+     * and in backups until these are gone, and in the free space of pages until it is overwritten.
      *
-     * @param rebuilds - builds the search index anew: it keeps the tokens of removed events
+     * @param rebuilds - also rebuilds the search index, which keeps the tokens of removed events
      */
-    async scrub(pause: Pause, rebuilds: boolean): Promise<void> {
+    async purge(pause: Pause, rebuilds: boolean): Promise<void> {
       await settleDoubts(pause);
       await forgetTokens(pause);
       for (const name of [...(await partitions()), ...tables]) {
-        // Who vacuums it already, or changes it, is waited for: what is skipped would keep what was erased.
-        await ask(`VACUUM ${name}`, [], cleaningMs);
+        // This waits for locks on the table: a skipped table would keep what was erased.
+        await runQuery(`VACUUM ${name}`, [], vacuumMs);
         await pause();
       }
       if (!rebuilds) return;
-      const indexes = await ask<{ name: string }>(
+      const indexes = await runQuery<{ name: string }>(
         `SELECT quote_ident(index.relname) AS name FROM pg_inherits
          JOIN pg_index ON indrelid = inhrelid JOIN pg_class AS index ON index.oid = indexrelid
          JOIN pg_am ON pg_am.oid = index.relam
          WHERE inhparent = 'events'::regclass AND amname = 'gin' AND indisvalid AND pg_relation_size(inhrelid) > 0`,
       );
       for (const { name } of indexes) {
-        await ask(`REINDEX INDEX CONCURRENTLY ${name}`, [], cleaningMs);
+        await runQuery(`REINDEX INDEX CONCURRENTLY ${name}`, [], vacuumMs);
         await pause();
       }
     },

@@ -1,7 +1,7 @@
 import type { Pool, QueryConfig, QueryResultRow } from "pg";
 import { storageProblem } from "./failure.ts";
 
-/** Runs one statement and gives its rows. A statement that takes too long is given up; its connection goes with it. */
+/** Runs one statement and returns its rows. A statement that takes too long is abandoned, with its connection. */
 export type Query = <Row extends QueryResultRow>(
   sql: string,
   parameters?: readonly unknown[],
@@ -9,10 +9,10 @@ export type Query = <Row extends QueryResultRow>(
 ) => Promise<Row[]>;
 
 /**
- * Makes the function that asks the database: each statement for itself, so that a pooler may give each another connection, and without a
- * name, so that it is planned for the very values that it is asked with.
+ * Each statement is on its own, so that a pooler can give each another connection. It is unnamed, so that it is planned
+ * for its own values.
  *
- * @param timeoutMs - by default
+ * @param timeoutMs - the default
  */
 export function createQuery(pool: Pool, timeoutMs: number): Query {
   return async <Row extends QueryResultRow>(
@@ -20,13 +20,13 @@ export function createQuery(pool: Pool, timeoutMs: number): Query {
     parameters: readonly unknown[] = [],
     ms = timeoutMs,
   ) => {
-    const asked: QueryConfig & { query_timeout: number } = {
+    const config: QueryConfig & { query_timeout: number } = {
       text: sql,
       values: parameters as unknown[],
       query_timeout: ms,
     };
     try {
-      return (await pool.query<Row>(asked)).rows;
+      return (await pool.query<Row>(config)).rows;
     } catch (error) {
       throw storageProblem(error);
     }

@@ -8,30 +8,26 @@ import type { ArrivedEvent, EventQuery, Page } from "../store.ts";
 import { arrivalOf } from "./arrival.ts";
 import type { Blocks } from "./blocks.ts";
 import { matchOf } from "./match.ts";
-import { chunkEvents, createRuns, type Row, rowsMin, scannedRowsUsual } from "./page.ts";
+import { chunkEvents, createFindRows, type Row, rowsMin, scanRowsUsual } from "./page.ts";
 import { createPruneBlocks } from "./prune-blocks.ts";
 import type { Query } from "./query.ts";
 
-/** Rows that are held against the filter here before a page ends without being full; the next one goes on from there. */
-const comparedRowsMax = 5_000;
-/** A chunk is long enough with so many characters. */
+/** Rows checked with the filter before a page ends early. The next one continues there. */
+const filteredRowsMax = 5_000;
+/** The length at which a chunk ends. */
 const chunkCharacters = 1_048_576;
 
 /**
- * A column of a query whose events somebody is told of: they may be committed and not durable yet, and its own commit waits until they are. What
- * a standby has is in its log.
+ * A column for queries whose events are reported. They can be committed but not durable yet. This writes to the log, so
+ * that the query's own commit waits until they are. What a standby has is in its log already.
  */
-const untilDurable = "CASE WHEN NOT pg_is_in_recovery() THEN setval('waits_for_log', 1) END AS waited";
+const waitForLog = "CASE WHEN NOT pg_is_in_recovery() THEN setval('waits_for_log', 1) END AS waited";
 
-/**
- * The queries on events.
- *
- * @param scannedRows - that are looked at before anything else is asked
- */
-export function createRead(ask: Query, blocks: Blocks, scannedRows = scannedRowsUsual) {
-  const runs = createRuns(ask, createPruneBlocks(ask, blocks), scannedRows);
+/** @param scanRowsMin - rows that are scanned before blocks and the index are asked */
+export function createRead(runQuery: Query, blocks: Blocks, scanRowsMin = scanRowsUsual) {
+  const findRows = createFindRows(runQuery, createPruneBlocks(runQuery, blocks), scanRowsMin);
 
-  /** Up to `limit` events that are asked for, fewer also where many were looked at in vain, and where to go on. */
+  /** Up to `limit` events, fewer if many rows failed the filter, and where to continue. */
   async function readPage(
     query: EventQuery,
     limit: number,
@@ -40,21 +36,21 @@ export function createRead(ask: Query, blocks: Blocks, scannedRows = scannedRows
     const { filter } = query;
     const isWanted = (row: Row) => match.isExact || matches(filter, JSON.parse(jsonOfRow(row)) as Event);
     const rows: Row[] = [];
-    let compared = 0;
-    for await (const found of runs(query, match, () => limit + 1 - rows.length)) {
+    let filteredRows = 0;
+    for await (const found of findRows(query, match, () => limit + 1 - rows.length)) {
       for (const row of found) if (isWanted(row)) rows.push(row);
       if (rows.length > limit) {
         rows.length = limit;
         return { rows, next: cursorOf(rows.at(-1)!) };
       }
       const last = found.at(-1);
-      compared += found.length;
-      if (!match.isExact && last && compared >= comparedRowsMax) return { rows, next: cursorOf(last) };
+      filteredRows += found.length;
+      if (!match.isExact && last && filteredRows >= filteredRowsMax) return { rows, next: cursorOf(last) };
     }
     return { rows, next: null };
   }
 
-  /** The same, however many are looked at in vain; where nobody waits for it any longer, it ends between two looks. */
+  /** Like `readPage`, however many rows fail the filter. An aborted signal ends it between two queries. */
   async function readFullPage(
     query: EventQuery,
     limit: number,
@@ -76,19 +72,19 @@ export function createRead(ask: Query, blocks: Blocks, scannedRows = scannedRows
 
     async page(query: EventQuery, limit: number, signal?: AbortSignal): Promise<Page> {
       const { rows, next } = await readFullPage(query, limit, signal);
-      return { events: rows.map(written[query.form ?? "json"]), next };
+      return { events: rows.map(formats[query.form ?? "json"]), next };
     },
 
     /** The whole listing, a chunk at a time. */
     async *stream(query: EventQuery): AsyncGenerator<Uint8Array<ArrayBuffer>> {
       const { form = "json" } = query;
       const between = form === "json" ? "," : "";
-      // Mean length of the last chunk's events, so that a chunk of long ones does not fill the memory.
+      // Mean length of the last chunk's events, to keep chunks of long events small.
       let eventCharacters = chunkCharacters / rowsMin;
       for (let after: Cursor | null | undefined = query.after; after !== null; ) {
         const limit = Math.min(chunkEvents, Math.ceil(chunkCharacters / eventCharacters));
         const { rows, next } = await readPage({ ...query, ...(after && { after }) }, limit);
-        const text = rows.map(written[form]).join(between);
+        const text = rows.map(formats[form]).join(between);
         if (rows.length > 0) eventCharacters = text.length / rows.length;
         yield new TextEncoder().encode(text);
         after = next;
@@ -96,7 +92,7 @@ export function createRead(ask: Query, blocks: Blocks, scannedRows = scannedRows
     },
 
     async find(projectId: number, id: string): Promise<string | null> {
-      const [row] = await ask<Row>(
+      const [row] = await runQuery<Row>(
         `SELECT created_at AS ms, id, body FROM events
          WHERE project_id = $1 AND id = $2 AND created_at = coalesce(
            (SELECT created_at FROM sent_ids WHERE project_id = $1 AND id = $2), $3)`,
@@ -105,11 +101,11 @@ export function createRead(ask: Query, blocks: Blocks, scannedRows = scannedRows
       return row ? jsonOfRow(row) : null;
     },
 
-    async arrivedAfter(projectId: number, moment: ArrivalStamp, limit: number): Promise<ArrivedEvent[]> {
-      // No clock goes beyond this one.
-      const after = moment.ms > 2 ** 42 ? { ms: 2 ** 42, sequence: 0 } : moment;
-      const rows = await ask<Row & { arrivalMs: number; sequence: number }>(
-        `SELECT created_at AS ms, id, body, "arrivalMs", sequence, ${untilDurable} FROM (
+    async arrivedAfter(projectId: number, stamp: ArrivalStamp, limit: number): Promise<ArrivedEvent[]> {
+      // Later stamps would overflow the column; no clock reaches this one.
+      const after = stamp.ms > 2 ** 42 ? { ms: 2 ** 42, sequence: 0 } : stamp;
+      const rows = await runQuery<Row & { arrivalMs: number; sequence: number }>(
+        `SELECT created_at AS ms, id, body, "arrivalMs", sequence, ${waitForLog} FROM (
            SELECT *, arrival >> 20 AS "arrivalMs", (arrival & 1048575)::integer AS sequence,
              sum(length(body)) OVER (ORDER BY arrival) AS characters, row_number() OVER (ORDER BY arrival) AS number
            FROM (
@@ -125,16 +121,16 @@ export function createRead(ask: Query, blocks: Blocks, scannedRows = scannedRows
     },
 
     async lastArrival(): Promise<ArrivalStamp | null> {
-      const [row] = await ask<ArrivalStamp>(
+      const [row] = await runQuery<ArrivalStamp>(
         `SELECT arrival >> 20 AS ms, (arrival & 1048575)::integer AS sequence FROM events ORDER BY arrival DESC LIMIT 1`,
       );
       return row ?? null;
     },
 
-    /** The newest arrival behind a moment, durable as all before it. */
+    /** The newest arrival after a stamp, once it and everything before it are durable. */
     async durableArrival(after: ArrivalStamp): Promise<ArrivalStamp | null> {
-      const [row] = await ask<ArrivalStamp>(
-        `SELECT arrival >> 20 AS ms, (arrival & 1048575)::integer AS sequence, ${untilDurable}
+      const [row] = await runQuery<ArrivalStamp>(
+        `SELECT arrival >> 20 AS ms, (arrival & 1048575)::integer AS sequence, ${waitForLog}
          FROM events WHERE arrival > $1 ORDER BY arrival DESC LIMIT 1`,
         [arrivalOf(after)],
       );
@@ -147,7 +143,7 @@ function jsonOfRow(row: Row): string {
   return jsonOf(row.id, row.body, row.ms);
 }
 
-const written: Record<EventForm, (row: Row) => string> = {
+const formats: Record<EventForm, (row: Row) => string> = {
   json: jsonOfRow,
   ndjson: (row) => `${jsonOfRow(row)}\n`,
   csv: (row) => csvRow(JSON.parse(jsonOfRow(row)) as Event),

@@ -4,20 +4,20 @@ import type { EventQuery } from "../store.ts";
 import { queryOfTokens } from "./match.ts";
 import { dayMs, hourMs } from "./tokens.ts";
 
-/** Milliseconds since 1970, the first inclusive and the second not. */
+/** Milliseconds since 1970; `toMs` is exclusive. */
 export type MsRange = { fromMs: number; toMs: number };
 
-/** Hours or days that a window names. */
-const spansMax = 48;
-/** Further ahead than any event's createdAt may be. */
+/** Hours or days whose tokens a window's query contains. */
+const unitsMax = 48;
+/** No event's `createdAt` is further in the future. */
 const futureMs = 7 * dayMs;
-/** No event lies outside: what is asked for without an end. */
+/** The bounds of a query without bounds. */
 export const earliest = -(2 ** 53);
 const latest = 2 ** 53;
 
-/** Where a query has got to, and where the window ends that it looks into. */
+/** How far a query has got, and the window of time that it reads. */
 export class ScanCursor {
-  readonly #isRising: boolean;
+  readonly #ascending: boolean;
   readonly #projectId: number;
   #lowest: number;
   #highest: number;
@@ -26,7 +26,7 @@ export class ScanCursor {
   #after: Cursor | null;
 
   constructor({ projectId, filter, order, after }: EventQuery) {
-    this.#isRising = order === "asc";
+    this.#ascending = order === "asc";
     this.#projectId = projectId;
     this.#lowest = this.#fromMs = filter.fromMs ?? earliest;
     this.#highest = this.#toMs = filter.toMs ?? latest;
@@ -35,20 +35,20 @@ export class ScanCursor {
   }
 
   get order(): string {
-    const direction = this.#isRising ? "ASC" : "DESC";
+    const direction = this.#ascending ? "ASC" : "DESC";
     return `ms ${direction}, id ${direction}`;
   }
 
-  /** What is left. */
+  /** The range left to search. */
   get range(): MsRange {
     return { fromMs: this.#fromMs, toMs: this.#toMs };
   }
 
-  /** The rows of the window, in order where no condition is added to it. */
+  /** SQL for the rows of the window; they are only in order if `condition` is empty. */
   sql(columns: string, condition: string, limit: string): string {
-    const direction = this.#isRising ? "ASC" : "DESC";
+    const direction = this.#ascending ? "ASC" : "DESC";
     const after = this.#after
-      ? `(created_at, id) ${this.#isRising ? ">" : "<"} ($4::bigint, $5::uuid)`
+      ? `(created_at, id) ${this.#ascending ? ">" : "<"} ($4::bigint, $5::uuid)`
       : "$4::bigint IS NULL AND $5::uuid IS NULL";
     const order = condition === "" ? `ORDER BY created_at ${direction}, id ${direction}` : "";
     return `SELECT ${columns} FROM events
@@ -65,41 +65,41 @@ export class ScanCursor {
     return this.#after?.ms ?? firstRowMs;
   }
 
-  /** Goes on behind an event. */
+  /** Continues after an event. */
   moveTo(row: { ms: number; id: string }): void {
     this.#after = { ms: row.ms, id: row.id };
-    // Said once more, as partitions are chosen by it.
-    if (this.#isRising) this.#fromMs = Math.max(this.#fromMs, row.ms);
+    // Implied by `#after`, but the planner needs it to choose partitions.
+    if (this.#ascending) this.#fromMs = Math.max(this.#fromMs, row.ms);
     else this.#toMs = Math.min(this.#toMs, row.ms + 1);
   }
 
-  /** Goes on in a range, and not beyond it; what lies before an event that was seen is still left out. */
+  /** Limits the search to a range. Events up to the last one seen are still left out. */
   enter({ fromMs, toMs }: MsRange): void {
     this.#lowest = this.#fromMs = fromMs;
     this.#highest = this.#toMs = toMs;
   }
 
   /**
-   * Looks no further than so many milliseconds, and on to the end of an hour or a day. Gives whether that is all there is, and the query for
-   * the tokens of its hours or days; null where they are too many.
+   * Limits the window to `ms` milliseconds, extended to the end of an hour or day. Returns whether it is the last
+   * window, and the query for the tokens of its hours or days; null if there are too many.
    */
   openWindow(ms: number): { isLast: boolean; within: string | null } {
-    const unitMs = ms <= spansMax * hourMs ? hourMs : dayMs;
+    const unitMs = ms <= unitsMax * hourMs ? hourMs : dayMs;
     const length = Math.ceil(ms);
-    if (this.#isRising) {
+    if (this.#ascending) {
       const end = Math.ceil((this.#fromMs + length) / unitMs) * unitMs;
       this.#toMs = end > Date.now() + futureMs ? this.#highest : Math.min(this.#highest, end);
     } else {
       const start = Math.floor((this.#toMs - length) / unitMs) * unitMs;
       this.#fromMs = start < 0 ? this.#lowest : Math.max(this.#lowest, start);
     }
-    const isLast = this.#isRising ? this.#toMs === this.#highest : this.#fromMs === this.#lowest;
+    const isLast = this.#ascending ? this.#toMs === this.#highest : this.#fromMs === this.#lowest;
     return { isLast, within: withinOf(this.#projectId, this.range) };
   }
 
-  /** Goes on where the window ended. */
+  /** Continues where the window ended. */
   closeWindow(): void {
-    if (this.#isRising) {
+    if (this.#ascending) {
       this.#fromMs = this.#toMs;
       this.#toMs = this.#highest;
     } else {
@@ -109,7 +109,7 @@ export class ScanCursor {
   }
 }
 
-/** The query for the tokens of the hours or days of a range; null where they are too many. */
+/** The query for the tokens of a range's hours or days; null if there are too many. */
 export function withinOf(projectId: number, { fromMs, toMs }: MsRange): string | null {
   for (const [unitMs, tokenOf] of [
     [hourMs, token.hour],
@@ -117,7 +117,7 @@ export function withinOf(projectId: number, { fromMs, toMs }: MsRange): string |
   ] as const) {
     const first = Math.floor(fromMs / unitMs);
     const last = Math.floor((toMs - 1) / unitMs);
-    if (last - first > spansMax + 1) continue;
+    if (last - first > unitsMax + 1) continue;
     return queryOfTokens(Array.from({ length: last - first + 1 }, (_, at) => tokenOf(projectId, first + at)));
   }
   return null;

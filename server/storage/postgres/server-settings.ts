@@ -1,12 +1,12 @@
 import type { Pool } from "pg";
 import { UnfitDatabase } from "./failure.ts";
 
-/** PostgreSQL's `server_version_num`: the oldest that the tests passed on. */
+/** The oldest `server_version_num` that passes the tests. */
 const oldestVersion = 150_000;
-/** Where one of these is off, an event that was acknowledged may be lost when the database's machine fails. */
+/** If one of these is off, acknowledged events can be lost when the database's machine crashes. */
 const durable = ["fsync", "full_page_writes", "synchronous_commit"];
 
-/** Throws for a server that is too old, and warns of settings that make a 2xx mean less. */
+/** Throws if the server is too old. Warns of settings with which a 2xx does not mean that an event is durable. */
 export async function checkServer(pool: Pool, onWarning: (text: string) => void): Promise<void> {
   const { rows } = await pool.query<{ name: string; setting: string }>(
     "SELECT name, setting FROM pg_settings WHERE name = ANY ($1)",
@@ -20,7 +20,7 @@ export async function checkServer(pool: Pool, onWarning: (text: string) => void)
   }
 }
 
-/** Throws an UnfitDatabase for a version that is too old. */
+/** Throws `UnfitDatabase` if the version is too old. */
 export function checkVersion(number: number, version: string): void {
   if (number >= oldestVersion) return;
   throw new UnfitDatabase(

@@ -1,11 +1,11 @@
 // @engines postgres
-/** How many statements a request takes: of each, the database may be some milliseconds away. */
+/** How many statements a request takes: each can cost a round trip of some milliseconds. */
 import { describe, expect, test } from "bun:test";
 import { makePlace, removePlace } from "../../testing/engine.ts";
 import { postgresProxy } from "../../testing/postgres-proxy.ts";
 import { testApp } from "../../testing/test-app.ts";
 
-describe("however much is listed, a few statements are enough", () => {
+describe("long lists take few statements", () => {
   test("for a thousand users, with long ids among them", async () => {
     const place = await makePlace("postgres");
     using proxy = await postgresProxy(place.databaseUrl!);

@@ -1,5 +1,8 @@
 // @engines postgres
-/** Two nodes on one database, under load, and what they stand on taken away: nothing acknowledged is lost, nothing is there twice. */
+/**
+ * Two nodes on one database, under load, while the database, a node or the pooler goes down: no acknowledged event is
+ * lost or duplicated.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -20,7 +23,7 @@ const rounds = effort(1, 6);
 const clients = { id: 12, anonymous: 4, batch: 2, idempotent: 6 };
 /** A caller hears of it within this time, which is less than a request may take. */
 const answerMs = 9_500;
-/** From the database's return, until a node says that it is ready. */
+/** How long a node can take to be ready once the database is back. */
 const recoveryMs = 6_000;
 
 describe("two nodes under load, with live streams on both", () => {
@@ -38,7 +41,7 @@ describe("two nodes under load, with live streams on both", () => {
           const node = nodes[n % nodes.length]!;
           await load.untilMore(200);
           await node.end("SIGKILL");
-          // The other one takes over.
+          // The other node takes over.
           await load.untilMore(100);
           await node.start();
         }
@@ -64,7 +67,7 @@ describe("two nodes under load, with live streams on both", () => {
     60_000 + rounds * 20_000,
   );
 
-  // The machine brings it or not.
+  // Runs only if it is installed.
   test.if(hasPgbouncer)(
     "through pgbouncer in transaction mode, which is killed and started again",
     async () => {
@@ -83,7 +86,7 @@ describe("two nodes under load, with live streams on both", () => {
     60_000,
   );
 
-  test("the primary is lost without a word, and its standby promoted", async () => {
+  test("the primary vanishes and its standby is promoted", async () => {
     const address = await startAddress(Number(new URL(postgres.adminUrl("postgres")).port));
     const database = await postgres.database(makeTables);
     const standby = await startStandby(postgres);
@@ -93,7 +96,7 @@ describe("two nodes under load, with live streams on both", () => {
       address.goSilent();
       await postgres.stop("immediate");
       await load.during(3_000);
-      // Where it leads now nothing can be written yet.
+      // The new address is still read-only.
       address.leadTo(standby.port);
       await load.during(1_000);
       await standby.promote();
@@ -111,7 +114,7 @@ function at(url: string, port: number): string {
 
 type Scene = { nodes: Node[]; load: ReturnType<typeof startLoad> };
 
-/** Runs a load and live streams on two nodes, and looks afterwards at what everybody was told. */
+/** Runs a load and live streams on two nodes, and then checks what the clients and streams received. */
 async function survive(
   databaseUrl: string,
   disaster: (scene: Scene) => Promise<{ mayReject: boolean }>,
@@ -124,13 +127,13 @@ async function survive(
     const load = startLoad(nodes, clients, { isAwayAllowed: true });
     const { mayReject } = await disaster({ nodes, load });
     await load.untilMore(100);
-    const told = await load.stop();
+    const loadResult = await load.stop();
 
-    const events = await expectToldEvents(nodes[0]!, told);
+    const events = await expectToldEvents(nodes[0]!, loadResult);
     for (const stream of streams) await stream.expectTold(events);
-    expect(told.repeated).toBeGreaterThan(5);
-    expect(told.slowestMs).toBeLessThan(answerMs);
-    expect(told.rejected > 0).toBe(mayReject);
+    expect(loadResult.repeated).toBeGreaterThan(5);
+    expect(loadResult.slowestMs).toBeLessThan(answerMs);
+    expect(loadResult.rejected > 0).toBe(mayReject);
     for (const node of nodes) expect((await node.end("SIGTERM")).code).toBe(0);
     expect(await expectConsistent(config)).toBe(events.length);
   } finally {

@@ -1,5 +1,7 @@
 // @engines postgres
-/** `sslmode`, as libpq has it (https://www.postgresql.org/docs/current/libpq-ssl.html), against a server with a certificate. */
+/**
+ * `sslmode` as in libpq (https://www.postgresql.org/docs/current/libpq-ssl.html), with a server that has a certificate.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import pg from "pg";
@@ -24,7 +26,7 @@ beforeAll(async () => {
       ...["-keyout", at(`${name}.key`), "-out", at(`${name}.crt`)],
     );
   }
-  // For "localhost", and not for 127.0.0.1.
+  // The certificate is for "localhost", not for 127.0.0.1.
   await encrypted.run(
     ...["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"],
     ...["-addext", "subjectAltName=DNS:localhost", "-addext", "basicConstraints=CA:FALSE"],
@@ -42,7 +44,7 @@ afterAll(async () => {
   await plain?.remove();
 });
 
-/** Whether the connection is encrypted, or why there is none. */
+/** Whether the connection is encrypted, or why it failed. */
 async function connected(server: TestPostgres, query: string, host: string): Promise<boolean | string> {
   const url = new URL(`${server.adminUrl("postgres")}${query}`);
   url.hostname = host;
@@ -78,7 +80,7 @@ describe.if(openssl !== null)("sslmode", () => {
     ["?sslmode=verify-full", refused, refused, expect.any(String)],
     ["?sslmode=verify-full&sslrootcert=system", refused, refused, expect.any(String)],
   ] as const) {
-    test(query === "" ? "left out" : query.slice(1), async () => {
+    test(query === "" ? "without sslmode" : query.slice(1), async () => {
       const given = query.replace("AUTHORITY", authority).replace("STRANGER", stranger);
       expect([
         await connected(encrypted, given, "localhost"),

@@ -3,21 +3,24 @@ import { token } from "../../event/tokens.ts";
 import type { AcceptedEvent } from "../store.ts";
 import type { Query } from "./query.ts";
 
-/** Texts that a node remembers to have stored, at least those that it saw last; a kilobyte each at most. */
-const rememberedMax = 200_000;
+/** Texts that a node remembers to have stored: at least the latest half of these, each up to a kilobyte. */
+const knownTextsMax = 200_000;
 /**
- * Values of one key that a node puts into the vocabulary. A key with more has values that are different on every event, and looking for each in
- * the vocabulary would cost more than storing the event.
+ * Values of one key that a node adds to the vocabulary. A key with more has a different value on every event, and
+ * adding each would cost more than storing the event.
  */
 const valuesMax = 20_000;
 const keysMax = 10_000;
 
-/** What may be missing from the vocabulary, which was cut so often when it was looked for. */
-export type Fresh = { texts: string[]; tokens: string[]; cuts: number };
+/**
+ * Tokens that can be missing from the vocabulary, and the number of cuts (removals of tokens) when that was decided.
+ */
+export type NewTokens = { texts: string[]; tokens: string[]; cuts: number };
 
 /**
- * Knows which names, users and tags need not be put into the vocabulary, as this node has done so and none were taken out of it since. It knows
- * them as they are: making their tokens only to find them known would cost as much as all the rest of storing an event.
+ * Finds the names, users and tags that have to be added to the vocabulary. It remembers what this node has added, until
+ * tokens are removed from the vocabulary. It remembers texts, not tokens: making tokens only to find them known would
+ * cost as much as the rest of storing an event.
  */
 export class NewTexts {
   #known = new Set<string>();
@@ -25,29 +28,29 @@ export class NewTexts {
   readonly #valuesOf = new LRUCache<string, number>({ max: keysMax });
   #cuts = -1;
 
-  /** Finds those of some events that are not known. */
-  among(events: readonly Pick<AcceptedEvent, "projectId" | "event">[]): Fresh {
-    const fresh = new Map<string, string>();
+  /** The tokens of these events that are not known to be in the vocabulary. */
+  among(events: readonly Pick<AcceptedEvent, "projectId" | "event">[]): NewTokens {
+    const found = new Map<string, string>();
     for (const { projectId, event } of events) {
       const { name, userId, tags } = event;
       const ofName = `${projectId}e${name}`;
-      if (!this.#known.has(ofName) && this.#isNew(ofName)) fresh.set(ofName, token.name(projectId, name));
+      if (!this.#known.has(ofName) && this.#isNew(ofName)) found.set(ofName, token.name(projectId, name));
       if (userId !== "") {
         const ofUser = `${projectId}u${userId}`;
-        if (!this.#known.has(ofUser) && this.#isNew(ofUser)) fresh.set(ofUser, token.user(projectId, userId));
+        if (!this.#known.has(ofUser) && this.#isNew(ofUser)) found.set(ofUser, token.user(projectId, userId));
       }
       for (const key in tags) {
         const value = tags[key]!;
         const ofTag = `${projectId}t${key}\0${value}`;
-        if (this.#known.has(ofTag) || fresh.has(ofTag) || !this.#isNew(ofTag)) continue;
-        if (this.#takesValue(`${projectId}${key}`)) fresh.set(ofTag, token.tag(projectId, key, value));
+        if (this.#known.has(ofTag) || found.has(ofTag) || !this.#isNew(ofTag)) continue;
+        if (this.#takesValue(`${projectId}${key}`)) found.set(ofTag, token.tag(projectId, key, value));
       }
     }
-    return { texts: [...fresh.keys()], tokens: [...fresh.values()], cuts: this.#cuts };
+    return { texts: [...found.keys()], tokens: [...found.values()], cuts: this.#cuts };
   }
 
-  /** They are in the vocabulary, and so are all others of their events where it was cut meanwhile. */
-  stored({ texts }: Fresh, cuts: number): void {
+  /** Remembers texts that are now in the vocabulary. If `cuts` has changed, it forgets all others. */
+  stored({ texts }: NewTokens, cuts: number): void {
     if (cuts !== this.#cuts) {
       if (cuts < this.#cuts) return;
       this.#known.clear();
@@ -72,7 +75,7 @@ export class NewTexts {
   }
 
   #remember(text: string): void {
-    if (this.#known.size >= rememberedMax / 2) {
+    if (this.#known.size >= knownTextsMax / 2) {
       this.#knownBefore = this.#known;
       this.#known = new Set();
     }
@@ -80,40 +83,40 @@ export class NewTexts {
   }
 }
 
-/** Tokens that one look gives. */
-const lookTokens = 200;
+/** Tokens per query. */
+const pageTokens = 200;
 
-type From = {
-  /** Where to go on behind a token; by default at the next one. */
+type TokenRange = {
+  /** Where to continue after a token; by default at the next one. */
   after?: (token: string) => string;
-  /** Where to begin, if not at the first token with the prefix. */
+  /** Where to begin; by default at the first token with the prefix. */
   from?: string;
 };
 
 /** The tokens with a prefix, in order. */
 export async function* tokensFrom(
-  ask: Query,
+  runQuery: Query,
   prefix: string,
-  { after = behind, from = prefix }: From = {},
+  { after = justAfter, from = prefix }: TokenRange = {},
 ): AsyncGenerator<string> {
-  for await (const page of pagesOfTokens(ask, prefix, {
+  for await (const page of pagesOfTokens(runQuery, prefix, {
     after,
     from,
-    limit: after === behind ? lookTokens : 1,
+    limit: after === justAfter ? pageTokens : 1,
   })) {
     yield* page;
   }
 }
 
-/** The same, so many at a time. */
+/** Like `tokensFrom`, in pages of `limit`. */
 export async function* pagesOfTokens(
-  ask: Query,
+  runQuery: Query,
   prefix: string,
-  { after = behind, from = prefix, limit }: From & { limit: number },
+  { after = justAfter, from = prefix, limit }: TokenRange & { limit: number },
 ): AsyncGenerator<string[]> {
   let next = from > prefix ? from : prefix;
   for (;;) {
-    const rows = await ask<{ token: string }>(
+    const rows = await runQuery<{ token: string }>(
       "SELECT token FROM vocabulary WHERE token >= $1 AND token < $2 ORDER BY token LIMIT $3",
       [next, endOf(prefix), limit],
     );
@@ -124,17 +127,17 @@ export async function* pagesOfTokens(
   }
 }
 
-/** The first text behind all that begin with a prefix, in the order of code points. */
+/** The first text after all with a prefix, in the order of code points. */
 function endOf(prefix: string): string {
   const points = [...prefix].map((character) => character.codePointAt(0)!);
   while (points.at(-1) === 0x10ffff) points.pop();
   const last = points.pop()!;
-  // Between these two are the surrogates, which are no characters.
+  // Skip the surrogates, which are not characters.
   points.push(last === 0xd7ff ? 0xe000 : last + 1);
   return String.fromCodePoint(...points);
 }
 
-/** The place right behind a token: none has control characters. */
-export function behind(token: string): string {
+/** A text that sorts right after a token. Tokens have no control characters. */
+export function justAfter(token: string): string {
   return `${token}\u0001`;
 }

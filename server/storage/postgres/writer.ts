@@ -13,80 +13,83 @@ import type { Partitions } from "./partitions.ts";
 import type { Query } from "./query.ts";
 import { NewTexts } from "./vocabulary.ts";
 
-/** Batches that are under way at a time: one waits for the disk, or has its answer under way, while the database stores the other. */
+/** Batches in progress at a time: while one waits for the disk or its answer, the database stores the other. */
 export const batchesMax = 2;
-/** Rejected events that go for their age whenever some are kept: more than came, and few enough to hold nobody up. */
+/** Expired events deleted beyond the number that is added: enough that none accumulate, few enough to delay nothing. */
 const expiredAtATime = 20;
 
 type Append = ReturnType<typeof createAppend>;
-/** What became of a unit: its verdicts, null where its tie could not be made, or why it was not stored. */
+/** A unit's results; null if its companion could not be recorded, or the error if it was not stored. */
 type Outcome = AppendResult[] | null | Error;
 
-/** Stores what comes, in batches: events that come while two are under way wait and share the next one (group commit). */
+/**
+ * Stores events in batches. Events that arrive while two batches are in progress wait and share the next one (group
+ * commit).
+ */
 export class Writer {
-  readonly #ask: Query;
+  readonly #runQuery: Query;
   readonly #partitions: Partitions;
   readonly #append: Append;
   readonly #onCommit: (commit: Commit) => void;
   readonly #onError: (error: unknown) => void;
-  // What was stored is told in the order of arrival, by the feed.
+  // The feed reports what was stored, in the order of arrival.
   readonly #queue = new WriteQueue(() => {});
-  #underWay = 0;
+  #inProgress = 0;
   #flushScheduled = false;
   #idle: (() => void)[] = [];
 
   constructor(
-    ask: Query,
+    runQuery: Query,
     node: string,
     partitions: Partitions,
     onCommit: (commit: Commit) => void,
     onError: (error: unknown) => void,
   ) {
-    this.#ask = ask;
+    this.#runQuery = runQuery;
     this.#onError = onError;
     this.#partitions = partitions;
-    this.#append = createAppend(ask, node, partitions, new NewTexts());
+    this.#append = createAppend(runQuery, node, partitions, new NewTexts());
     this.#onCommit = onCommit;
   }
 
   append(event: AcceptedEvent): Promise<AppendResult> {
-    const verdict = this.#queue.add(event);
+    const result = this.#queue.add(event);
     this.#scheduleFlush();
-    return verdict;
+    return result;
   }
 
   appendAll(events: readonly AcceptedEvent[]): Promise<(AppendResult | Error)[]> {
-    const verdicts = this.#queue.addAll(events);
+    const results = this.#queue.addAll(events);
     this.#scheduleFlush();
-    return verdicts;
+    return results;
   }
 
-  appendTied(events: readonly AcceptedEvent[], tie: AppendCompanion): Promise<AppendResult[] | null> {
-    const verdicts = this.#queue.addWith(events, tie);
+  appendWith(events: readonly AcceptedEvent[], companion: AppendCompanion): Promise<AppendResult[] | null> {
+    const results = this.#queue.addWith(events, companion);
     this.#scheduleFlush();
-    return verdicts;
+    return results;
   }
 
-  keepRejected(rejected: readonly RejectedEvent[], keeping: RejectedRetention): Promise<void> {
-    const kept = this.#queue.addRejected(rejected, keeping);
+  keepRejected(rejected: readonly RejectedEvent[], retention: RejectedRetention): Promise<void> {
+    const kept = this.#queue.addRejected(rejected, retention);
     this.#scheduleFlush();
     return kept;
   }
 
-  /** Stores what waits. */
+  /** Resolves once everything that waits is stored. */
   async close(): Promise<void> {
-    while (this.#underWay > 0 || !this.#queue.isEmpty) {
+    while (this.#inProgress > 0 || !this.#queue.isEmpty) {
       await new Promise<void>((resolve) => this.#idle.push(resolve));
     }
   }
 
-  get #isHeld(): boolean {
-    return this.#underWay >= batchesMax || this.#queue.isEmpty;
+  get #mustWait(): boolean {
+    return this.#inProgress >= batchesMax || this.#queue.isEmpty;
   }
 
-  // Requests that were read in one turn of the event loop are to share a commit: it starts after them.
+  // Requests that were read in one turn of the event loop share a commit, so it starts after them.
   #scheduleFlush(): void {
-    if (this.#flushScheduled || this.#isHeld) return;
+    if (this.#flushScheduled || this.#mustWait) return;
     this.#flushScheduled = true;
     setImmediate(() => {
       this.#flushScheduled = false;
@@ -95,38 +98,39 @@ export class Writer {
   }
 
   #flush(): void {
-    if (this.#isHeld) return;
+    if (this.#mustWait) return;
     const batch = this.#queue.take();
-    this.#underWay++;
+    this.#inProgress++;
     this.#store(batch)
       .catch((error: Error) => {
         batch.fail(error);
-        // What waits would meet the same, each batch after a wait of its own; told now, its client can come again.
+        // Waiting events would fail the same way, each batch after its own wait. Reject them now, so that clients can
+        // retry.
         if (error instanceof ProblemError) this.#queue.rejectAll(error);
       })
       .finally(() => {
-        this.#underWay--;
+        this.#inProgress--;
         this.#flush();
-        if (this.#underWay === 0) for (const resolve of this.#idle.splice(0)) resolve();
+        if (this.#inProgress === 0) for (const resolve of this.#idle.splice(0)) resolve();
       });
   }
 
   async #store(batch: Batch): Promise<void> {
-    const { events, tied, rejected } = batch;
-    const units: Unit[] = events.map((event) => ({ events: [event], tied: null }));
-    for (const each of tied) units.push({ events: each.events, tied: each });
+    const { events, withCompanion, rejected } = batch;
+    const units: Unit[] = events.map((event) => ({ events: [event], companion: null }));
+    for (const each of withCompanion) units.push(each);
     const [outcomes] = await Promise.all([
       units.length === 0 ? [] : this.#storeUnits(units),
-      // Who sent them is told of the rejection all the same.
-      rejected && this.#keepRejected(rejected.events, rejected.keeping).catch(this.#onError),
+      // Their senders get the rejection, even if this fails.
+      rejected && this.#keepRejected(rejected.events, rejected.retention).catch(this.#onError),
     ]);
     const errors: Error[] = [];
-    batch.settle(answerOf(outcomes, events.length, errors), ({ code }) => errors[Number(code)]!);
+    batch.complete(resultsOf(outcomes, events.length, errors), ({ code }) => errors[Number(code)]!);
   }
 
   /**
-   * Stores units in one transaction. Where one can't be stored, such as an event of a project that is gone, it is not to reject those that
-   * share its transaction: then in two, and so on.
+   * Stores units in one transaction. A unit that can't be stored, such as an event of a deleted project, must not fail
+   * the others. So if the transaction fails, each half is stored in one of its own, and so on.
    */
   async #storeUnits(units: Unit[]): Promise<Outcome[]> {
     try {
@@ -147,17 +151,17 @@ export class Writer {
     try {
       stored = await this.#append(units);
     } catch (error) {
-      // No partition holds an event: another node has dropped it meanwhile.
+      // An event's partition is missing: another node has dropped it.
       if ((error as { code?: string }).code !== "23514") throw error;
       this.#partitions.forget();
       stored = await this.#append(units);
     }
     this.#onCommit(stored.commit);
-    return stored.verdicts;
+    return stored.results;
   }
 
-  async #keepRejected(rejected: readonly RejectedEvent[], keeping: RejectedRetention): Promise<void> {
-    await this.#ask("SELECT keep_rejected($1, $2, $3, $4, $5, $6, $7, $8, $9)", [
+  async #keepRejected(rejected: readonly RejectedEvent[], retention: RejectedRetention): Promise<void> {
+    await this.#runQuery("SELECT keep_rejected($1, $2, $3, $4, $5, $6, $7, $8, $9)", [
       integers(rejected.map(({ projectId }) => projectId)),
       texts(rejected.map(({ keyId }) => keyId)),
       texts(
@@ -167,28 +171,28 @@ export class Writer {
       integers(rejected.map(({ cut }) => (cut ? 1 : 0))),
       texts(rejected.map(({ problem }) => problem)),
       bigints(rejected.map(({ rejectedAt }) => rejectedAt)),
-      keeping.events,
-      rejected.at(-1)!.rejectedAt - keeping.ms,
+      retention.events,
+      rejected.at(-1)!.rejectedAt - retention.ms,
       rejected.length + expiredAtATime,
     ]);
   }
 }
 
-/** The outcomes as the queue takes them; a failure's code is its place among `errors`. */
-function answerOf(outcomes: Outcome[], events: number, errors: Error[]): BatchAnswer {
+/** The outcomes in the queue's form. The code of a failure is its index in `errors`. */
+function resultsOf(outcomes: Outcome[], events: number, errors: Error[]): BatchAnswer {
   const failed = (error: Error): Failed => ({
     kind: "failed",
     code: String(errors.push(error) - 1),
     message: error.message,
   });
-  const news: BatchAnswer["news"] = [];
+  const listed: BatchAnswer["results"] = [];
   for (let index = 0; index < events; index++) {
     const outcome = outcomes[index]!;
-    const verdict = outcome instanceof Error ? failed(outcome) : outcome![0]!;
-    if (verdict.kind !== "created" || verdict.notified) news.push([index, verdict]);
+    const result = outcome instanceof Error ? failed(outcome) : outcome![0]!;
+    if (result.kind !== "created" || result.notified) listed.push([index, result]);
   }
-  const tied = outcomes
+  const withCompanion = outcomes
     .slice(events)
     .map((outcome) => (outcome instanceof Error ? failed(outcome) : outcome));
-  return { news, tied };
+  return { results: listed, withCompanion };
 }

@@ -3,13 +3,13 @@ import { limits } from "../../limits.ts";
 import type { AppendCompanion, AppendResult } from "../store.ts";
 import { type BatchEvent, decodeBatch } from "./batch.ts";
 
-/** Keys that are past their time go a few at a time, whenever one is added: more go than come. */
+/** Expired keys that are deleted whenever a key is added: more than come, so that none accumulate. */
 const expiredAtATime = 10;
 
-/** Events that are stored together with what is tied to them. */
-export type CompanionBatch = { batch: string; tie: AppendCompanion };
+/** Events, as `encodeBatch` made them, and their companion. */
+export type CompanionBatch = { batch: string; companion: AppendCompanion };
 
-/** Makes the function that stores events and what is tied to them, within a transaction. */
+/** Stores events and their companion. Call it within a transaction. */
 export function createAppendWith(database: Database, append: (events: BatchEvent[]) => AppendResult[]) {
   const insertKey = database.prepare(
     `INSERT INTO idempotency_keys (project_id, key, body_hash, draft, verdicts, created_at)
@@ -29,19 +29,28 @@ export function createAppendWith(database: Database, append: (events: BatchEvent
   );
   const dropRejected = database.prepare("DELETE FROM rejected_events WHERE id = ?1");
 
-  return function appendTied({ batch, tie }: CompanionBatch): AppendResult[] | null {
+  return function appendWith({ batch, companion }: CompanionBatch): AppendResult[] | null {
     const events = decodeBatch(batch);
     const { projectId, receivedMs: now } = events[0]!;
-    if (tie.kind === "replay" && selectRejected.get(tie.rejectedId, projectId) === null) return null;
+    if (companion.kind === "replay" && selectRejected.get(companion.rejectedId, projectId) === null)
+      return null;
     const expiredMs = now - limits.idempotencyMs;
-    if (tie.kind === "idempotency" && selectKey.get(projectId, tie.key, expiredMs) !== null) return null;
-    const verdicts = append(events);
-    if (verdicts.every(({ kind }) => kind === "timestampFull")) return verdicts;
-    if (tie.kind === "replay") dropRejected.run(tie.rejectedId);
+    if (companion.kind === "idempotency" && selectKey.get(projectId, companion.key, expiredMs) !== null)
+      return null;
+    const results = append(events);
+    if (results.every(({ kind }) => kind === "timestampFull")) return results;
+    if (companion.kind === "replay") dropRejected.run(companion.rejectedId);
     else {
-      insertKey.run(projectId, tie.key, tie.bodyHash, tie.draft, JSON.stringify(verdicts), now);
+      insertKey.run(
+        projectId,
+        companion.key,
+        companion.bodyHash,
+        companion.draft,
+        JSON.stringify(results),
+        now,
+      );
       dropExpiredKeys.run(expiredMs, expiredAtATime);
     }
-    return verdicts;
+    return results;
   };
 }

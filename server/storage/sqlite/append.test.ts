@@ -4,7 +4,7 @@ import { testApp } from "../../testing/test-app.ts";
 import { databaseFile, openForReading, openForWriting } from "./open.ts";
 import { lastDatedSequence, rowKeyAt } from "./row-key.ts";
 
-test("counters, channels and index say the same as the rows, whatever came at once", async () => {
+test("counters, channels and index agree with the rows, whatever arrives at once", async () => {
   await using app = await testApp();
   const other = await app.another("Other", "other@example.com");
   const hour = 3_600_000;
@@ -24,13 +24,13 @@ test("counters, channels and index say the same as the rows, whatever came at on
   );
   expect(await expectConsistent(app.config)).toBe(600 - 60 + 1);
   using database = openForReading(databaseFile(app.config.dataDirectory));
-  // One entry for the one id that a client made; ids of the server need none.
+  // One entry, for the client's id; ids of the server need none.
   expect(database.query("SELECT project_id, lower(hex(id)) AS id FROM sent_ids").all()).toEqual([
     { project_id: 1, id: id.replaceAll("-", "") },
   ]);
 });
 
-test("a millisecond that a million events carry takes no other, and those beside it are stored", async () => {
+test("a millisecond with a million events accepts no more, and other events of the batch are stored", async () => {
   await using app = await testApp();
   const createdAt = Date.UTC(2026, 0, 1);
   const database = openForWriting(databaseFile(app.config.dataDirectory));
@@ -38,11 +38,11 @@ test("a millisecond that a million events carry takes no other, and those beside
     .query("INSERT INTO events (position, project_id, id, body) VALUES (?, 1, zeroblob(16), '')")
     .run(rowKeyAt(createdAt, lastDatedSequence));
   database.close();
-  const [crowded, beside] = await Promise.all([
+  const [full, other] = await Promise.all([
     app.post({ channel: "imports", name: "Too many", createdAt }),
-    app.post({ channel: "imports", name: "Beside it", createdAt: createdAt + 1 }),
+    app.post({ channel: "imports", name: "Other", createdAt: createdAt + 1 }),
   ]);
-  expect(crowded.status).toBe(422);
-  expect(((await crowded.json()) as { errors: { pointer: string }[] }).errors[0]!.pointer).toBe("/createdAt");
-  expect(beside.status).toBe(201);
+  expect(full.status).toBe(422);
+  expect(((await full.json()) as { errors: { pointer: string }[] }).errors[0]!.pointer).toBe("/createdAt");
+  expect(other.status).toBe(201);
 });

@@ -5,20 +5,20 @@ import type { AppendResult } from "../store.ts";
 import type { BatchEvent } from "./batch.ts";
 import type { CounterWriter } from "./counter-writer.ts";
 import type { Merging } from "./merging.ts";
-import { datedBit, lastDatedSequence, notBusy, rowKeyAt, rowKeySql } from "./row-key.ts";
+import { busyFrom, datedBit, lastDatedSequence, rowKeyAt, rowKeySql } from "./row-key.ts";
 import type { BlockWriter } from "./write-blocks.ts";
 
-const firstBusy = datedBit + notBusy;
+const firstBusy = datedBit + busyFrom;
 
 /**
- * Makes the function that stores a batch of events with all that belongs to them: index, channels and deliveries; it tells
- * `counting` and `merging` of each. It is to be called within a transaction, and gives a verdict for each event, in order.
+ * Stores a batch of events with their index entries, channels and deliveries, and reports each to the counter writer,
+ * merging and the block writer. Returns the results in the order of the events. Call it within a transaction.
  */
 export function createAppend(
   database: Database,
-  counting: CounterWriter,
+  counterWriter: CounterWriter,
   merging: Merging,
-  digests: BlockWriter,
+  blockWriter: BlockWriter,
 ) {
   const insertSentId = database.prepare(
     `INSERT INTO sent_ids (project_id, id, position)
@@ -64,55 +64,58 @@ export function createAppend(
      FROM members JOIN destinations USING (account_id) WHERE members.project_id = ?1 AND enabled = 1`,
   );
 
-  /** Claims an id that a client made, for an event at this place; gives the event that has it already, or null. */
+  /**
+   * Claims a client's id for the event with this row key. Returns the JSON of the event that already has the id, or
+   * null.
+   */
   function claimId(projectId: number, id: string, ms: number, sequence: number): string | null {
     const isNew = insertSentId.run(projectId, id, ms, sequence).changes === 1;
-    const moment = stampOfId(id);
+    const stamp = stampOfId(id);
     const found = isNew
-      ? selectMade.get(projectId, moment.ms, moment.sequence, id)
+      ? selectMade.get(projectId, stamp.ms, stamp.sequence, id)
       : selectSent.get(projectId, id);
     if (!found) return null;
-    // An id that the server made is found through its moment, and needs no entry.
+    // An id that the server made is found through its timestamp and needs no entry.
     if (isNew) removeSentId.run(projectId, id);
     return eventJson(id.replaceAll("-", ""), found.body, found.ms);
   }
 
-  /** The next free sequence of a millisecond among the events whose arrival is another, or null where there is none. */
+  /** The next free sequence of a millisecond for a dated event (row-key.ts), or null if it is full. */
   function nextDatedSequence(ms: number, id: string): number | null {
     const last = selectLastDated.get(rowKeyAt(ms, datedBit), rowKeyAt(ms, lastDatedSequence));
     if (!last) return datedBit;
     if (last.sequence === lastDatedSequence) return null;
     const sequence = last.sequence + 1;
-    // Readers find their place in a busy millisecond by its ids where these rise; of a few events they sort them.
-    const isUnsorted =
+    // Readers bisect a busy millisecond by id as long as ids rise. The rows of other milliseconds are sorted.
+    const breaksOrder =
       sequence >= firstBusy &&
       (last.id > id.replaceAll("-", "") ||
         (sequence === firstBusy && selectUnsorted.get(rowKeyAt(ms, datedBit), rowKeyAt(ms, sequence))));
-    if (isUnsorted) insertUnsorted.run(ms);
+    if (breaksOrder) insertUnsorted.run(ms);
     return sequence;
   }
 
   return function append(events: BatchEvent[]): AppendResult[] {
-    const verdicts = new Array<AppendResult>(events.length);
-    const digestedMs = digests.endMs();
+    const results = new Array<AppendResult>(events.length);
+    const blocksEndMs = blockWriter.endMs();
     for (const index of inOrderOfTime(events)) {
       const event = events[index]!;
       const id = idOf(event.json);
       const { projectId, createdAtMs } = event;
-      const sequence = event.dated ? nextDatedSequence(createdAtMs, id) : event.arrivalSequence;
+      const sequence = event.hasClientTimestamp ? nextDatedSequence(createdAtMs, id) : event.arrivalSequence;
       if (sequence === null) {
-        verdicts[index] = { kind: "timestampFull" };
+        results[index] = { kind: "timestampFull" };
         continue;
       }
       if (event.hasClientId) {
         const duplicate = claimId(projectId, id, createdAtMs, sequence);
         if (duplicate !== null) {
-          verdicts[index] = { kind: "duplicate", json: duplicate };
+          results[index] = { kind: "duplicate", json: duplicate };
           continue;
         }
       }
       const body = bodyOf(event.json);
-      if (event.dated) {
+      if (event.hasClientTimestamp) {
         insertDatedEvent.run(
           createdAtMs,
           sequence,
@@ -127,22 +130,22 @@ export function createAppend(
       }
       insertTokens.run(createdAtMs, sequence, event.tokens);
       merging.added(event.tokens);
-      if (createdAtMs < digestedMs) digests.came(createdAtMs, sequence);
-      counting.add(projectId, event.channel, event.name, createdAtMs, event.receivedMs);
+      if (createdAtMs < blocksEndMs) blockWriter.added(createdAtMs, sequence);
+      counterWriter.add(projectId, event.channel, event.name, createdAtMs, event.receivedMs);
       const notified = event.notifies && insertDeliveries.run(projectId, id, event.receivedMs).changes > 0;
-      verdicts[index] = notified ? createdAndNotified : created;
+      results[index] = notified ? createdAndNotified : created;
     }
-    return verdicts;
+    return results;
   };
 }
 
 const created: AppendResult = { kind: "created", notified: false };
 const createdAndNotified: AppendResult = { kind: "created", notified: true };
 
-/** The events' indices, oldest first: rows of falling ids cost the full-text index ten times as much. */
+/** The events' indexes, oldest first: descending row ids cost the full-text index ten times as much. */
 function inOrderOfTime(events: BatchEvent[]): number[] {
   const order = events.map((_, index) => index);
-  if (events.some((event) => event.dated)) {
+  if (events.some((event) => event.hasClientTimestamp)) {
     order.sort((a, b) => events[a]!.createdAtMs - events[b]!.createdAtMs || a - b);
   }
   return order;

@@ -2,9 +2,9 @@ import { tokensFor } from "../../event/tokens.ts";
 import type { AcceptedEvent } from "../store.ts";
 
 /**
- * Events on their way from the HTTP thread to the writer, as one text: copying a text between threads costs a fraction
- * of copying objects. A line for each event, with tabs between: its numbers, channel, name, tokens and JSON, none of which
- * holds a control character. The tokens are made here rather than by the writer, which has more to do than this thread.
+ * Encodes events for the writer thread as one text: copying a text between threads costs a fraction of copying objects.
+ * Each event is a line of fields, separated by tabs: numbers, channel, name, tokens and JSON, none of which contains a
+ * control character. The tokens are made here, because the writer has more to do than the HTTP thread.
  */
 export function encodeBatch(events: readonly AcceptedEvent[]): string {
   let text = "";
@@ -33,7 +33,7 @@ export type BatchEvent = {
   arrivalSequence: number;
   receivedMs: number;
   hasClientId: boolean;
-  dated: boolean;
+  hasClientTimestamp: boolean;
   notifies: boolean;
   channel: string;
   name: string;
@@ -64,7 +64,7 @@ export function decodeBatch(text: string): BatchEvent[] {
       arrivalSequence,
       receivedMs,
       hasClientId: (flags & 1) !== 0,
-      dated: (flags & 2) !== 0,
+      hasClientTimestamp: (flags & 2) !== 0,
       notifies: (flags & 4) !== 0,
       channel: next("\t"),
       name: next("\t"),

@@ -4,19 +4,22 @@ import { BlockBuilder, type BlockRow } from "../block-builder.ts";
 import { rowKeyAt } from "./row-key.ts";
 import type { BlockRange, BlockStep } from "./write-blocks.ts";
 
-/** Events of a block; a few more where many happened in the same millisecond. */
+/** Events per block; a few more if many are in the last millisecond. */
 export const blockEventsUsual = 65_536;
-/** A block of more than so many times as many, which happened in one millisecond, has no digest: to make it would take too much memory. */
-const largerMax = 4;
-/** Events that a step reads, and that a step only counts: a few milliseconds of the reader's time. */
-const readEvents = 500;
-const countedEvents = 4_000;
+/**
+ * A block this many times too large, because of one millisecond, stores no tokens: building it would take too much
+ * memory.
+ */
+const oversizeFactor = 4;
+/** Events that one step reads, and that one step only counts: a few milliseconds of the reader's time. */
+const stepEvents = 500;
+const countStepEvents = 4_000;
 
 type KnownBlock = BlockRange & { events: number | null; changed: number; begunAt: number };
-/** Steps that are to be taken on the writer; null stands for a rest. */
+/** Steps for the writer. Null is a pause. */
 type Steps = Generator<BlockStep | null>;
 
-/** Makes the steps by which blocks are digested: the newest first, until all is done that there is to do. */
+/** The steps to build all missing blocks, newest first, and to rebuild changed ones. */
 export function createBuildBlocks(database: Database, blockEvents: number) {
   const selectBlocks = database.prepare<KnownBlock, []>(
     `SELECT from_ms AS fromMs, to_ms AS toMs, events, changed, begun_at AS begunAt FROM blocks ORDER BY from_ms DESC`,
@@ -39,14 +42,14 @@ export function createBuildBlocks(database: Database, blockEvents: number) {
   return function* steps(nowMs: number): Steps {
     for (;;) {
       const blocks = selectBlocks.all();
-      const useless = blocks.find(({ events, changed }) => events === null || changed > changedMax);
-      if (useless) {
-        yield { kind: "retire", fromMs: useless.fromMs };
+      const unusable = blocks.find(({ events, changed }) => events === null || changed > changedMax);
+      if (unusable) {
+        yield { kind: "retire", fromMs: unusable.fromMs };
         continue;
       }
       const range = yield* nextRange(blocks, nowMs - unsettledMs);
       if (range) {
-        yield* digest(range, nowMs);
+        yield* buildBlock(range, nowMs);
         continue;
       }
       const changed = blocks.find(({ changed, begunAt }) => changed > 0 && begunAt < nowMs - changedMsMax);
@@ -55,9 +58,9 @@ export function createBuildBlocks(database: Database, blockEvents: number) {
     }
   };
 
-  /** The newest range that waits to be digested, or null. */
+  /** The newest range without a block that is ready for one, or null. */
   function* nextRange(blocks: KnownBlock[], settledMs: number): Generator<null, BlockRange | null> {
-    // An estimate: what came late is in a block, and what went is not; rather too many are looked for than too few.
+    // An estimate that errs on the high side: it treats every change to a block as a removal.
     const inBlocks = blocks.reduce((sum, { events, changed }) => sum + events! - changed, 0);
     const uncovered = selectTotal.get()!.events - inBlocks;
     const newest = blocks[0];
@@ -74,44 +77,48 @@ export function createBuildBlocks(database: Database, blockEvents: number) {
     return null;
   }
 
-  /** The last events of a range, or all of it where there are not many more than a block's; null where there are none. */
+  /** The range's last events, enough for a block, or all of it if that is not much more; null if it has none. */
   function* downward(range: BlockRange): Generator<null, BlockRange | null> {
     if ((yield* nth(range, "down", 1)) === null) return null;
     if ((yield* nth(range, "down", Math.ceil(blockEvents * 1.5))) === null) return range;
     return { ...range, fromMs: (yield* nth(range, "down", blockEvents))! };
   }
 
-  /** When the nth event from an end of a range happened; null where there are not so many. */
-  function* nth({ fromMs, toMs }: BlockRange, way: "up" | "down", n: number): Generator<null, number | null> {
+  /** The millisecond of the nth event from one end of a range; null if there are fewer. */
+  function* nth(
+    { fromMs, toMs }: BlockRange,
+    direction: "up" | "down",
+    n: number,
+  ): Generator<null, number | null> {
     let [low, high] = [rowKeyAt(fromMs), rowKeyAt(toMs)];
-    for (let left = n; ; left -= countedEvents) {
-      const step = Math.min(left, countedEvents);
-      const row = (way === "up" ? selectUp : selectDown).get(low, high, step - 1);
+    for (let left = n; ; left -= countStepEvents) {
+      const step = Math.min(left, countStepEvents);
+      const row = (direction === "up" ? selectUp : selectDown).get(low, high, step - 1);
       if (!row) return null;
       if (left === step) return Number(row.position >> 21n);
-      if (way === "up") low = row.position + 1n;
+      if (direction === "up") low = row.position + 1n;
       else high = row.position;
       yield null;
     }
   }
 
-  function* digest(range: BlockRange, nowMs: number): Steps {
+  function* buildBlock(range: BlockRange, nowMs: number): Steps {
     const { fromMs, toMs } = range;
     yield { kind: "begin", range, nowMs };
-    if ((yield* nth(range, "up", blockEvents * largerMax)) !== null) {
+    if ((yield* nth(range, "up", blockEvents * oversizeFactor)) !== null) {
       yield { kind: "end", fromMs, events: 0 };
       return;
     }
-    const draft = new BlockBuilder();
+    const builder = new BlockBuilder();
     for (let low = rowKeyAt(fromMs); ; ) {
-      const rows = selectRows.values(low, rowKeyAt(toMs), readEvents) as BlockRow[];
-      for (const row of rows) draft.add(row);
+      const rows = selectRows.values(low, rowKeyAt(toMs), stepEvents) as BlockRow[];
+      for (const row of rows) builder.add(row);
       const last = rows.at(-1);
-      if (!last || rows.length < readEvents) break;
+      if (!last || rows.length < stepEvents) break;
       low = rowKeyAt(last[0], last[1]) + 1n;
       yield null;
     }
-    for (const part of draft.parts()) yield part && { kind: "keep", fromMs, ...part };
-    yield { kind: "end", fromMs, events: draft.events };
+    for (const part of builder.parts()) yield part && { kind: "keep", fromMs, ...part };
+    yield { kind: "end", fromMs, events: builder.events };
   }
 }

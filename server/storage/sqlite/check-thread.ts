@@ -1,6 +1,7 @@
 /**
- * Looks for damage to the database that nobody would meet for long: every table's pages and the order of its rows, one table at a time, so
- * that the log is not kept from being checkpointed for longer than that takes. What SQLite can't tell is a row with other bytes in it.
+ * Finds damage that no request would meet for a long time. It checks the pages and row order of each table, one table
+ * at a time, so that it delays checkpoints no longer than one table takes. SQLite can't detect changed bytes inside a
+ * row.
  */
 import { setPriority } from "node:os";
 import { isDamage } from "./failure.ts";
@@ -8,18 +9,18 @@ import { databaseFile, openForReading } from "./open.ts";
 
 declare const self: Worker;
 
-/** What was found to be damaged, or null; and how long the look took. */
+/** The damage found, or null, and how long the check took. */
 export type CheckAnswer = { damage: string | null; ms: number };
 
-/** It gives way to everything else (setpriority(2)). */
+/** The lowest priority (setpriority(2)). */
 const niceness = 19;
 
-// On Linux a thread has a priority of its own; elsewhere this would be the whole process's.
+// On Linux each thread has its own priority. Elsewhere this would change the whole process.
 if (process.platform === "linux") {
   try {
     setPriority(niceness);
   } catch {
-    // Where a sandbox forbids it, all threads are equal.
+    // A sandbox can forbid it. Then all threads have the same priority.
   }
 }
 
@@ -27,7 +28,7 @@ function findDamage(): string | null {
   const database = openForReading(databaseFile(process.argv.at(-1)!));
   let table = "sqlite_schema";
   try {
-    // The full-text index has no pages of its own: it is kept in other tables.
+    // The full-text index has no pages of its own: its data is in other tables.
     const tables = database
       .query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0")
       .all();
@@ -38,7 +39,7 @@ function findDamage(): string | null {
     return null;
   } catch (error) {
     const { code, message } = error as { code?: string; message: string };
-    // A look that fails for another reason, such as a database that is just being closed, found nothing.
+    // A check that fails for another reason, such as a database that is being closed, has found no damage.
     return isDamage(code) ? `table ${table}: ${message}` : null;
   } finally {
     database.close();

@@ -2,12 +2,12 @@ import type { CheckAnswer } from "./check-thread.ts";
 import type { Damage } from "./damage.ts";
 import type { OnStep } from "./open.ts";
 
-/** What is used for less than that, such as by most commands, is not looked through. */
+/** A database that is open for less than this, as for most commands, is not checked. */
 const afterMs = 1_000;
 
 /**
- * Looks once through the whole database for damage, on a thread of its own, a moment after it was opened. Measured, a gigabyte takes one to three
- * seconds of a processor.
+ * Checks the whole database for damage once, on a thread of its own, shortly after it was opened. A gigabyte takes one
+ * to three seconds of CPU time.
  */
 export class Check {
   #timer: Timer | null;
@@ -23,9 +23,9 @@ export class Check {
       thread.onmessage = ({ data }: MessageEvent<CheckAnswer>) => {
         this.close();
         if (data.damage === null) onInfo("checked the database: no damage found", { ms: data.ms });
-        else damage.found(data.damage);
+        else damage.report(data.damage);
       };
-      // It could not open the database, which everybody else will tell of.
+      // The thread could not open the database. Other threads will report that.
       thread.onerror = () => this.close();
     }, afterMs);
     this.#timer.unref();

@@ -1,17 +1,17 @@
 /**
- * The checkpointer: a thread that moves what was committed from the write-ahead log into the database
- * (https://www.sqlite.org/wal.html#ckpt). The writer would do so by itself, and hold up events meanwhile.
+ * The checkpointer: a thread that moves committed pages from the write-ahead log into the database
+ * (https://www.sqlite.org/wal.html#ckpt). Otherwise the writer would do it, and events would wait.
  */
 import { databaseFile, openForCheckpoints } from "./open.ts";
 
 declare const self: Worker & { onmessage: (message: MessageEvent<CheckpointRequest>) => void };
 
 export type CheckpointRequest = "checkpoint" | "close";
-/** Null where it went well. */
+/** Null for success. */
 export type CheckpointAnswer = { code: string; message: string } | null;
 
 const database = openForCheckpoints(databaseFile(process.argv.at(-1)!));
-// It waits for nobody: what a reader still needs stays in the log until the next time.
+// PASSIVE never waits: pages that a reader still needs stay in the log until the next checkpoint.
 const checkpoint = database.prepare("PRAGMA wal_checkpoint(PASSIVE)");
 
 self.onmessage = ({ data: request }) => {

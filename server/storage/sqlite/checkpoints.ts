@@ -3,17 +3,17 @@ import type { ErrorOf } from "./damage.ts";
 import { endThread } from "./end-thread.ts";
 import { isFatal } from "./failure.ts";
 
-/** A checkpoint follows after so many commits, which write some 20 pages each, and after a pause. */
+/** Commits before a checkpoint, which write some 20 pages each, and the pause after it. */
 const commitsMin = 100;
 const pauseMs = 250;
 
-/** The HTTP thread's end of the checkpointer. */
+/** The HTTP thread's side of the checkpointer. */
 export class Checkpoints {
   readonly #thread: Worker;
   readonly #errorOf: ErrorOf;
   readonly #onFatal: (error: Error) => void;
   #commits = 0;
-  /** One is under way, or was just now. */
+  /** A checkpoint is running, or the pause after it. */
   #isBusy = false;
 
   private constructor(thread: Worker, errorOf: ErrorOf, onFatal: (error: Error) => void) {
@@ -22,7 +22,7 @@ export class Checkpoints {
     this.#onFatal = onFatal;
   }
 
-  /** @param onFatal - called when the disk can't be trusted any more */
+  /** @param onFatal - called when the disk can't be trusted */
   static async start(
     dataDirectory: string,
     errorOf: ErrorOf,
@@ -40,13 +40,13 @@ export class Checkpoints {
     return new Checkpoints(thread, errorOf, onFatal);
   }
 
-  /** To be told of each commit. */
+  /** Call it after each commit. */
   committed(): void {
     this.#commits++;
     if (this.#isBusy || this.#commits < commitsMin) return;
     this.#commits = 0;
     this.#isBusy = true;
-    void this.#ask("checkpoint").then(() => {
+    void this.#send("checkpoint").then(() => {
       setTimeout(() => {
         this.#isBusy = false;
       }, pauseMs).unref();
@@ -54,16 +54,17 @@ export class Checkpoints {
   }
 
   async close(): Promise<void> {
-    await this.#ask("close");
+    await this.#send("close");
     await endThread(this.#thread);
   }
 
-  #ask(request: CheckpointRequest): Promise<void> {
+  #send(request: CheckpointRequest): Promise<void> {
     return new Promise((resolve) => {
       this.#thread.addEventListener(
         "message",
         ({ data }: MessageEvent<CheckpointAnswer>) => {
-          // Any other failure, such as a full disk, leaves what was committed in the log; the writer meets it as well.
+          // After any other failure, such as a full disk, the commits are still in the log, and the writer meets the
+          // same failure.
           if (data) {
             const error = this.#errorOf(data.code, data.message);
             if (isFatal(data.code)) this.#onFatal(error);

@@ -5,11 +5,11 @@ import type { Buckets } from "../histogram.ts";
 import type { Blocks, StoredBlock } from "./blocks.ts";
 import type { MsRange } from "./prune-blocks.ts";
 
-/** Makes the function that counts in digests. */
 export function createCountNext(database: Database, blocks: Blocks) {
   /**
-   * Counts the next block of a range whose digest tells exactly what a query finds; gives where to go on, and the time before that
-   * about which the index is to be asked. In one transaction: digests are made anew meanwhile.
+   * Counts the next block of a range that can tell the exact number of matches. Returns where to continue, and the time
+   * before the block, for which the index must be asked. It is one transaction, because blocks are rebuilt at the same
+   * time.
    */
   return database.transaction(
     (

@@ -2,10 +2,10 @@ import type { Database } from "bun:sqlite";
 import { Turns } from "../../turns.ts";
 import { rowKeyAt } from "./row-key.ts";
 
-/** Entries of the index that one statement counts. */
-const entriesOfRun = 20_000;
+/** Index entries that one statement counts. */
+const runEntries = 20_000;
 
-/** Makes the function that counts what a query of the index finds between two positions, both inclusive, in turns with others. */
+/** Counts an index query's matches between two row keys, both inclusive, and yields to other work. */
 export function createCountEntries(database: Database) {
   const countNext = database.prepare<
     { events: number; ms: number; sequence: number },
@@ -24,9 +24,9 @@ export function createCountEntries(database: Database) {
   ): Promise<number> {
     let all = 0;
     for (let from = low; ; ) {
-      const { events, ms, sequence } = countNext.get(match, from, high, entriesOfRun)!;
+      const { events, ms, sequence } = countNext.get(match, from, high, runEntries)!;
       all += events;
-      if (events < entriesOfRun) return all;
+      if (events < runEntries) return all;
       from = rowKeyAt(ms, sequence) + 1n;
       await turns.next();
     }

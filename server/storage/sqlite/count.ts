@@ -19,34 +19,34 @@ import { rowKeyAfter, rowKeyAt } from "./row-key.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 
 const hourMs = 3_600_000;
-/** Counters, index entries or rows that one statement reads. */
-const hoursOfRun = 100;
-const entriesOfRun = 20_000;
-const rowsOfRun = 2_000;
-/** A value's own look into the index costs as much as reading so many rows. */
-const rowsOfLook = 100;
-/** Most values that are looked for one by one; with a filter, each look goes through all that it leaves. */
-const looksMax = 1_000;
-const looksMaxFiltered = 100;
+/** Counters, index entries and rows that one statement reads. */
+const runHours = 100;
+const runEntries = 20_000;
+const runRows = 2_000;
+/** An index lookup for one value costs as much as reading this many rows. */
+const lookupCostRows = 100;
+/** Values that are looked up one by one. With a filter, each lookup goes through all of the filter's matches. */
+const lookupsMax = 1_000;
+const filteredLookupsMax = 100;
 
-/** Milestones are no events. */
+/** Excludes sentinel rows. */
 const isEvent = "rowid & 2097151 <> 2097151";
 
 type Row = { ms: number; sequence: number; id: string; body: string };
-/** A count under way: what was asked, and what was found. */
-type Work = CountQuery & {
+/** A running count: the query and its results so far. */
+type CountState = CountQuery & {
   match: Match;
   buckets: Buckets;
   all: number[];
-  tally: Histogram;
+  histogram: Histogram;
   turns: Turns;
-  /** What the project's events are split into, once it was looked up. */
+  /** The values of the split, once they were looked up. */
   terms?: Term[];
 };
 
 /**
- * Makes the function that counts events. What the counters hold is not counted again: they serve for whole hours of channels
- * and names. Else the index does, whose row ids hold the time, and no event is read, unless what is asked for is not in it.
+ * Counts events. Counters answer for whole hours of channels and names. Otherwise blocks do, and then the index, whose
+ * row ids contain the time. Rows are read only if the index can't decide the query.
  */
 export function createCount(database: Database, vocabulary: Vocabulary, texts: IndexedTexts, blocks: Blocks) {
   const counters = createCounters(database);
@@ -66,13 +66,20 @@ export function createCount(database: Database, vocabulary: Vocabulary, texts: I
     const buckets = new Buckets(query.bounds);
     const all = new Array<number>(buckets.length).fill(0);
     const match = matchOf(query.projectId, query.filter, vocabulary);
-    const work: Work = { ...query, match, buckets, all, tally: new Histogram(), turns: new Turns() };
+    const state: CountState = {
+      ...query,
+      match,
+      buckets,
+      all,
+      histogram: new Histogram(),
+      turns: new Turns(),
+    };
     try {
       for (const part of counterRangesOf(query, partialHours(query))) {
-        const events = await (part.isCounted ? addCounted(work, part) : addIndexed(work, part));
+        const events = await (part.isCounted ? addFromCounters(state, part) : addFromIndex(state, part));
         const isSplit = part.isCounted && query.split?.by !== "tag";
-        if (query.split && events > 0 && !isSplit) await addSplit(work, part, query.split, events);
-        await work.turns.next();
+        if (query.split && events > 0 && !isSplit) await addSplit(state, part, query.split, events);
+        await state.turns.next();
       }
     } catch (error) {
       if (error instanceof TooManyValuesError) return null;
@@ -80,12 +87,12 @@ export function createCount(database: Database, vocabulary: Vocabulary, texts: I
     }
     return {
       all,
-      series: work.tally.largest(query.series, buckets.length),
-      users: query.users ? await countUsers(work) : null,
+      series: state.histogram.largest(query.series, buckets.length),
+      users: query.users ? await countUsers(state) : null,
     };
   };
 
-  /** The hours whose counters can't tell how many events had the name that is asked for. */
+  /** The hours whose counters don't have all names, if the query is for a name. */
   function partialHours({ projectId, filter: { name, channel }, bounds }: CountQuery): number[] {
     if (name === undefined) return [];
     return counters.partialHours(projectId, channel, [
@@ -94,26 +101,26 @@ export function createCount(database: Database, vocabulary: Vocabulary, texts: I
     ]);
   }
 
-  /** Adds what the counters say of whole hours, told apart by channel or name; gives how many events it was. */
-  async function addCounted(work: Work, hours: Range): Promise<number> {
-    const { buckets, bounds, all, tally, split, turns } = work;
+  /** Adds the counters of whole hours, split by channel or name. Returns the number of events. */
+  async function addFromCounters(state: CountState, hours: Range): Promise<number> {
+    const { buckets, bounds, all, histogram, split, turns } = state;
     let events = 0;
-    // Names that are not counted one by one are in the sum alone.
-    const isByName = split?.by === "name" && work.filter.name === undefined;
-    const { split: _, ...whole } = work;
+    // Names without a counter of their own are only in the total.
+    const isByName = split?.by === "name" && state.filter.name === undefined;
+    const { split: _, ...whole } = state;
     const isByHour = (bounds.at(-1)! - bounds[0]!) / buckets.length < 2 * hourMs;
     for (let fromMs = hours.fromMs; fromMs < hours.toMs; ) {
       const endMs = isByHour ? hours.toMs : Math.min(buckets.endOf(fromMs), hours.toMs);
-      const toMs = Math.min(fromMs + hoursOfRun * hourMs, endMs);
+      const toMs = Math.min(fromMs + runHours * hourMs, endMs);
       const run: [number, number] = [fromMs / hourMs, toMs / hourMs];
-      for (const count of counters.read(isByName ? whole : work, run, !isByHour)) {
+      for (const count of counters.read(isByName ? whole : state, run, !isByHour)) {
         const bucket = buckets.of(count.hour * hourMs);
         all[bucket]! += count.events;
         events += count.events;
-        if (split && split.by !== "tag" && !isByName) tally.add(count.value, bucket, count.events);
+        if (split && split.by !== "tag" && !isByName) histogram.add(count.value, bucket, count.events);
       }
-      for (const count of isByName ? counters.read(work, run, !isByHour) : []) {
-        tally.add(count.value, buckets.of(count.hour * hourMs), count.events);
+      for (const count of isByName ? counters.read(state, run, !isByHour) : []) {
+        histogram.add(count.value, buckets.of(count.hour * hourMs), count.events);
       }
       fromMs = toMs;
       await turns.next();
@@ -121,66 +128,66 @@ export function createCount(database: Database, vocabulary: Vocabulary, texts: I
     return events;
   }
 
-  /** Adds the events of a range; gives how many it was. */
-  async function addIndexed(work: Work, range: Range): Promise<number> {
-    const { match, all, buckets } = work;
+  /** Adds the events of a range. Returns their number. */
+  async function addFromIndex(state: CountState, range: Range): Promise<number> {
+    const { match, all, buckets } = state;
     let found = 0;
     const add = (bucket: number, events: number) => {
       all[bucket]! += events;
       found += events;
     };
     if (!match.isExact) {
-      await forEachRow(work, range, (row) => isKept(work, row) && add(buckets.of(row.ms), 1));
+      await forEachRow(state, range, (row) => isMatch(state, row) && add(buckets.of(row.ms), 1));
       return found;
     }
     await forEachPart(
-      work,
+      state,
       range,
       (count) => count.count(add),
-      (part) => forEachEntry(work, match.query, part, add),
+      (part) => forEachEntry(state, match.query, part, add),
     );
     return found;
   }
 
-  /** Tells the events of a range apart, by whichever way is cheaper for so many. */
-  async function addSplit(work: Work, range: Range, split: Split, events: number): Promise<void> {
-    const { filter, match, tally, buckets, turns } = work;
+  /** Splits the events of a range: by lookups of each value, or by reading the rows if these are fewer. */
+  async function addSplit(state: CountState, range: Range, split: Split, events: number): Promise<void> {
+    const { filter, match, histogram, buckets, turns } = state;
     const isFiltered = Object.keys(filter).length > 0;
-    const max = Math.min(isFiltered ? looksMaxFiltered : looksMax, events / rowsOfLook);
-    const terms = match.isExact && max > 1 ? await termsOf(work, split) : null;
+    const max = Math.min(isFiltered ? filteredLookupsMax : lookupsMax, events / lookupCostRows);
+    const terms = match.isExact && max > 1 ? await termsOf(state, split) : null;
     if (!terms || terms.length > max) {
-      return forEachRow(work, range, (row) => {
-        const value = isKept(work, row) ? valueIn(eventOf(row), split) : undefined;
-        if (value !== undefined) tally.add(value, buckets.of(row.ms), 1);
+      return forEachRow(state, range, (row) => {
+        const value = isMatch(state, row) ? valueIn(eventOf(row), split) : undefined;
+        if (value !== undefined) histogram.add(value, buckets.of(row.ms), 1);
       });
     }
-    // Where each is to be looked for in the index, because no digest tells.
-    const left = terms.map((): Range[] => []);
+    // The ranges in which the index must be asked for each term.
+    const pending = terms.map((): Range[] => []);
     await forEachPart(
-      work,
+      state,
       range,
       (count) => {
-        // All of them were counted before.
-        const unknown = count.split(terms, tally, () => {});
-        for (const index of unknown) extend(left[index]!, count.range);
+        // The total was counted before.
+        const unknown = count.split(terms, histogram, () => {});
+        for (const index of unknown) extend(pending[index]!, count.range);
       },
       async (part) => {
-        for (const ranges of left) extend(ranges, part);
+        for (const ranges of pending) extend(ranges, part);
       },
     );
     for (const [index, { token, text }] of terms.entries()) {
       const term: Condition = { kind: "tokens", tokens: [token] };
       const query: Condition = isFiltered ? { kind: "all", of: [match.query, term] } : term;
-      for (const own of left[index]!) {
-        await forEachEntry(work, query, own, (bucket, count) => tally.add(text, bucket, count));
+      for (const own of pending[index]!) {
+        await forEachEntry(state, query, own, (bucket, count) => histogram.add(text, bucket, count));
         await turns.next();
       }
     }
   }
 
-  /** Goes through a range: blocks whose digests tell what matches, and what lies between. */
+  /** Divides a range into blocks that can count the matches, and the time between them. */
   async function forEachPart(
-    { match, buckets, turns }: Work,
+    { match, buckets, turns }: CountState,
     { fromMs, toMs }: Range,
     inBlock: (count: BlockCount<StoredBlock>) => void,
     between: (range: Range) => Promise<void>,
@@ -193,46 +200,46 @@ export function createCount(database: Database, vocabulary: Vocabulary, texts: I
     }
   }
 
-  async function termsOf(work: Work, split: Split): Promise<Term[]> {
-    if (work.terms) return work.terms;
+  async function termsOf(state: CountState, split: Split): Promise<Term[]> {
+    if (state.terms) return state.terms;
     const terms: Term[] = [];
-    for (const term of texts.ofSplit(work.projectId, split)) {
+    for (const term of texts.ofSplit(state.projectId, split)) {
       terms.push(term);
-      if (terms.length > looksMax) break;
-      await work.turns.next();
+      if (terms.length > lookupsMax) break;
+      await state.turns.next();
     }
-    work.terms = terms;
+    state.terms = terms;
     return terms;
   }
 
-  /** How many users had an event. A token for each user is there, but to look for each is dearer than to read the events. */
-  async function countUsers(work: Work): Promise<number> {
-    const { bounds } = work;
+  /** How many users had an event. Looking up each user's token would cost more than reading the events. */
+  async function countUsers(state: CountState): Promise<number> {
+    const { bounds } = state;
     const seen = new Set<string>();
-    await forEachRow(work, { fromMs: bounds[0]!, toMs: bounds.at(-1)! }, (row) => {
-      if (isKept(work, row)) seen.add(userIdIn(row.body));
+    await forEachRow(state, { fromMs: bounds[0]!, toMs: bounds.at(-1)! }, (row) => {
+      if (isMatch(state, row)) seen.add(userIdIn(row.body));
     });
     seen.delete("");
     return seen.size;
   }
 
-  /** Gives what matches by bucket, from the index alone. */
+  /** Counts matches by bucket, from the index alone. */
   async function forEachEntry(
-    { buckets, turns }: Work,
+    { buckets, turns }: CountState,
     query: Condition,
     { fromMs, toMs }: Range,
     add: (bucket: number, events: number) => void,
   ): Promise<void> {
-    const match = textOf(query, { milestones: true });
+    const match = textOf(query, { sentinels: true });
     const high = rowKeyAt(toMs) - 1n;
     let low = rowKeyAt(fromMs);
     for (;;) {
-      const run = selectMs.values(match, low, high, entriesOfRun) as [number][];
-      const isLast = run.length < entriesOfRun;
+      const run = selectMs.values(match, low, high, runEntries) as [number][];
+      const isLast = run.length < runEntries;
       const lastMs = run.at(-1)?.[0];
       for (const [ms] of run) if (isLast || ms !== lastMs) add(buckets.of(ms), 1);
       if (isLast || lastMs === undefined) return;
-      // The run may have ended within a millisecond: that one is counted as a whole.
+      // The run can end within a millisecond, so that one is counted separately.
       const next = rowKeyAfter(lastMs);
       add(buckets.of(lastMs), await countEntries(match, rowKeyAt(lastMs), next - 1n, turns));
       low = next;
@@ -240,17 +247,21 @@ export function createCount(database: Database, vocabulary: Vocabulary, texts: I
     }
   }
 
-  async function forEachRow(work: Work, { fromMs, toMs }: Range, take: (row: Row) => void): Promise<void> {
-    const match = textOf(work.match.query, { milestones: true });
+  async function forEachRow(
+    state: CountState,
+    { fromMs, toMs }: Range,
+    take: (row: Row) => void,
+  ): Promise<void> {
+    const match = textOf(state.match.query, { sentinels: true });
     const high = rowKeyAt(toMs) - 1n;
     let low = rowKeyAt(fromMs);
     for (;;) {
-      const rows = selectRows.all(match, low, high, rowsOfRun);
+      const rows = selectRows.all(match, low, high, runRows);
       for (const row of rows) take(row);
       const last = rows.at(-1);
-      if (!last || rows.length < rowsOfRun) return;
+      if (!last || rows.length < runRows) return;
       low = rowKeyAt(last.ms, last.sequence) + 1n;
-      await work.turns.next();
+      await state.turns.next();
     }
   }
 }
@@ -259,13 +270,13 @@ function eventOf({ id, body, ms }: Row): Event {
   return JSON.parse(eventJson(id, body, ms)) as Event;
 }
 
-/** A range that goes on where the last one ended becomes one with it. */
+/** Appends a range, and joins it with the last one if they touch. */
 function extend(ranges: Range[], { fromMs, toMs }: Range): void {
   const last = ranges.at(-1);
   if (last?.toMs === fromMs) last.toMs = toMs;
   else ranges.push({ fromMs, toMs });
 }
 
-function isKept({ match, filter }: Work, row: Row): boolean {
+function isMatch({ match, filter }: CountState, row: Row): boolean {
   return match.isExact || matches(filter, eventOf(row));
 }

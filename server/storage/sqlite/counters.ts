@@ -2,10 +2,9 @@ import type { Database } from "bun:sqlite";
 import type { EventFilter } from "../../event/filter.ts";
 import type { Split } from "../store.ts";
 
-/** The channel or the name that was asked for, and where the hours begin that were added up; hours since 1970. */
+/** A channel or name, and its events from an hour on; hours since 1970. */
 export type HourCount = { value: string; hour: number; events: number };
 
-/** Makes the functions that read the counters. */
 export function createCounters(database: Database) {
   type Parameters = [
     projectId: number,
@@ -21,7 +20,7 @@ export function createCounters(database: Database) {
        ON counted.project_id = channels.project_id AND counted.channel = channels.name
      WHERE channels.project_id = ?1 AND counted.hour >= ?2 AND counted.hour < ?3
        AND (?4 IS NULL OR channels.name = ?4) AND ${condition}`;
-  // A sum by channel is each channel's own, in three fifths of the time that grouping takes.
+  // By channel, a subquery for each one takes three fifths of the time that grouping takes.
   const sum = ({ value, table, condition }: Source) =>
     value === "channels.name"
       ? `SELECT name AS value, ?2 AS hour,
@@ -57,7 +56,7 @@ export function createCounters(database: Database) {
 
   return { read, partialHours };
 
-  /** The hours in which not all names were counted one by one. */
+  /** The hours in which some names have no counter of their own. */
   function partialHours(
     projectId: number,
     channel: string | undefined,
@@ -67,8 +66,7 @@ export function createCounters(database: Database) {
   }
 
   /**
-   * The counts of hours, each on its own or added up, for each channel its own range of hours. A filter on anything but channel and
-   * name is not known here.
+   * The counts of a range of hours, for each hour or as one sum. Of the filter, only channel and name count.
    */
   function read(
     { projectId, filter, split }: { projectId: number; filter: EventFilter; split?: Split },
@@ -78,7 +76,7 @@ export function createCounters(database: Database) {
     const source = split?.by === "name" ? byName : filter.name === undefined ? byChannel : byChannelOfName;
     const select = addUp ? source.sum : source.hours;
     const counts = select.all(projectId, fromHour, toHour, filter.channel ?? null, filter.name ?? null);
-    // A channel without events has no sum.
+    // The sum of a channel without events is null.
     return addUp ? counts.filter(({ events }) => events !== null) : counts;
   }
 }

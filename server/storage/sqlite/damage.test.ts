@@ -1,4 +1,4 @@
-/** A database that is damaged or was taken away: told at the start and where it is met, and never served as if it were whole. */
+/** A damaged or missing database is reported at the start and when it is met, and never served as if it were intact. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import {
   closeSync,
@@ -35,7 +35,7 @@ async function recordMany(app: App, count: number): Promise<void> {
   expect(response.status).toBe(201);
 }
 
-/** The pages of the events' rows, in order; from the table's root alone, so for two levels. */
+/** The pages of the events' rows, in order. Reads only the table's root, so it works for two levels. */
 function leavesOf(file: string): number[] {
   const database = openForReading(file);
   const { rootpage } = database
@@ -79,13 +79,13 @@ const fatalLines = (log: string) =>
     .flatMap((line) => (line.includes('"level":60') ? [JSON.parse(line) as { msg: string }] : []));
 
 describe("a damaged page of events", () => {
-  test("cuts a listing off, is a problem of the requests that meet it, and is told in the log once", async () => {
+  test("cuts a listing off, fails the requests that meet it, and is logged once", async () => {
     await using app = await testProcess();
     await damage(app, (leaves) => leaves[leaves.length >> 1]!);
     const response = await app.request("/api/events");
     expect(response.status).toBe(200);
     expect(await response.text().catch((error) => (error as { code: string }).code)).toBe("ECONNRESET");
-    // The oldest are behind it.
+    // The oldest events are after the damaged page.
     const page = await app.request("/api/events?limit=1000");
     expect(page.status).toBe(200);
     let cursor = ((await page.json()) as { nextCursor: string }).nextCursor;
@@ -102,16 +102,16 @@ describe("a damaged page of events", () => {
       status: 503,
       detail: expect.stringContaining("database is damaged"),
     });
-    // What does not meet it goes on.
+    // Requests that don't need the page still work.
     expect((await app.post({ channel: "c", name: "new" })).status).toBe(201);
     const { code, stdout, stderr } = await app.end("SIGTERM");
     expect([code, stderr]).toEqual([0, ""]);
-    const [told, ...others] = fatalLines(stdout);
-    expect(told!.msg).toContain(`database ${databaseFile(app.config.dataDirectory)} is damaged: `);
+    const [message, ...others] = fatalLines(stdout);
+    expect(message!.msg).toContain(`database ${databaseFile(app.config.dataDirectory)} is damaged: `);
     expect(others).toEqual([]);
   });
 
-  test("at the beginning of a listing is the answer", async () => {
+  test("at the beginning of a listing is its response", async () => {
     await using app = await testProcess();
     await damage(app, (leaves) => leaves[0]!);
     const response = await app.request("/api/events?order=asc");
@@ -122,7 +122,7 @@ describe("a damaged page of events", () => {
   });
 });
 
-test("damage that nobody meets is found a moment after the start", async () => {
+test("damage that no request meets is found shortly after the start", async () => {
   await using app = await testProcess();
   await damage(app, (leaves) => leaves[leaves.length >> 1]!);
   await until(async () => (await readiness(app)).status === 503);
@@ -132,51 +132,62 @@ test("damage that nobody meets is found a moment after the start", async () => {
   ]);
 }, 20_000);
 
-describe("a start is refused, and nothing is made anew,", () => {
+describe("a start is refused, and nothing is created,", () => {
   const place = mkdtempSync(join(tmpdir(), "tidings-damage-"));
   beforeAll(async () => {
     const store = await openSqliteStore(join(place, "stopped"), testWatch);
     await createProject(store.control, "p", null);
-    // What is there while the database is open is what a kill leaves.
+    // A copy of the open database is what a kill leaves.
     cpSync(join(place, "stopped"), join(place, "killed"), { recursive: true });
     await store.close();
   });
   afterAll(() => rmSync(place, { recursive: true }));
 
-  const cases: [what: string, end: "stopped" | "killed", change: (file: string) => void, told: RegExp][] = [
+  const cases: [what: string, end: "stopped" | "killed", change: (file: string) => void, message: RegExp][] =
     [
-      "where the database is gone",
-      "killed",
-      (file) => rmSync(file),
-      /is missing, but this directory has been/,
-    ],
-    [
-      "where it is gone after a stop",
-      "stopped",
-      (file) => rmSync(file),
-      /is missing, but this directory has/,
-    ],
-    ["where it was emptied", "killed", (file) => truncateSync(file), /is empty, but this directory has been/],
-    [
-      "where the log is gone after a kill",
-      "killed",
-      (file) => rmSync(`${file}-wal`),
-      /-wal is missing.*put it back.*remove \S+tidings\.db-open/,
-    ],
-    ["where it is another file", "stopped", (file) => writeFileSync(file, "x".repeat(9_000)), /is damaged: /],
-    ["where its end is cut off", "stopped", (file) => truncateSync(file, 3 * pageBytes), /is damaged: /],
-  ];
-  test.each(cases)("%s", async (_, end, change, told) => {
+      [
+        "where the database is gone",
+        "killed",
+        (file) => rmSync(file),
+        /is missing, but this directory has been/,
+      ],
+      [
+        "where it is gone after a stop",
+        "stopped",
+        (file) => rmSync(file),
+        /is missing, but this directory has/,
+      ],
+      [
+        "where it was emptied",
+        "killed",
+        (file) => truncateSync(file),
+        /is empty, but this directory has been/,
+      ],
+      [
+        "where the log is gone after a kill",
+        "killed",
+        (file) => rmSync(`${file}-wal`),
+        /-wal is missing.*put it back.*remove \S+tidings\.db-open/,
+      ],
+      [
+        "where it is another file",
+        "stopped",
+        (file) => writeFileSync(file, "x".repeat(9_000)),
+        /is damaged: /,
+      ],
+      ["where its end is cut off", "stopped", (file) => truncateSync(file, 3 * pageBytes), /is damaged: /],
+    ];
+  test.each(cases)("%s", async (_, end, change, message) => {
     const directory = mkdtempSync(join(place, "case-"));
     cpSync(join(place, end), directory, { recursive: true });
     change(databaseFile(directory));
     const before = readdirSync(directory).toSorted();
-    expect(() => migrate(directory)).toThrow(told);
+    expect(() => migrate(directory)).toThrow(message);
     expect(readdirSync(directory).toSorted()).toEqual(before);
-    await expect(openSqliteStore(directory, testWatch)).rejects.toThrow(told);
+    await expect(openSqliteStore(directory, testWatch)).rejects.toThrow(message);
   });
 
-  test("by the server and by commands, with a sentence", async () => {
+  test("by the server and by commands, with a message", async () => {
     const directory = join(place, "served");
     cpSync(join(place, "killed"), directory, { recursive: true });
     rmSync(databaseFile(directory));
@@ -188,7 +199,7 @@ describe("a start is refused, and nothing is made anew,", () => {
   });
 });
 
-test("a start after a kill, with commands between, goes on", async () => {
+test("a start after a kill, with commands in between, works", async () => {
   await using app = await testProcess();
   const marker = join(app.config.dataDirectory, "tidings.db-open");
   await recordMany(app, 100);
@@ -199,7 +210,7 @@ test("a start after a kill, with commands between, goes on", async () => {
   expect(existsSync(marker)).toBe(false);
   await app.start();
   expect((await readiness(app)).status).toBe(200);
-  // A command beside the server leaves it its mark.
+  // A command does not remove the marker of a running server.
   await recordMany(app, 100);
   expect((await runTidings(["project", "create", "q"], app.environment)).code).toBe(0);
   expect(existsSync(marker)).toBe(true);

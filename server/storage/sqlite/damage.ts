@@ -1,10 +1,10 @@
 import type { ProblemError } from "../../problems.ts";
 import { isDamage, type StatementError, storageProblem } from "./failure.ts";
 
-/** SQLite's failure as the caller is told of it. */
+/** Makes the error to throw for SQLite's failure. */
 export type ErrorOf = (code: string, message: string) => ProblemError | StatementError;
 
-/** Tells of damage to the database when it is met first, and remembers it. */
+/** Reports damage to the database the first time it is met, and remembers it. */
 export class Damage {
   readonly #file: string;
   readonly #onDamage: (error: Error) => void;
@@ -15,21 +15,21 @@ export class Damage {
     this.#onDamage = onDamage;
   }
 
-  /** The error of a failure; damage is told of. */
+  /** The error to throw for a failure. Reports damage. */
   readonly errorOf: ErrorOf = (code, message) => {
     const error = storageProblem(code, message);
-    if (isDamage(code)) this.found(message);
+    if (isDamage(code)) this.report(message);
     return error;
   };
 
-  /** @param what - as SQLite says it */
-  found(what: string): void {
+  /** @param what - SQLite's message */
+  report(what: string): void {
     if (this.#found) return;
     this.#found = damagedDatabase(this.#file, what);
     this.#onDamage(this.#found);
   }
 
-  /** Throws `storage-damaged` where damage was met since the start. */
+  /** Throws `storage-damaged` if damage was found since the start. */
   check(): void {
     if (this.#found) throw storageProblem("SQLITE_CORRUPT", "");
   }

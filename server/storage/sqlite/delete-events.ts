@@ -15,12 +15,12 @@ type Row = { ms: number; sequence: number; id: string; body: string };
 const columns =
   "events.position >> 21 AS ms, events.position & 2097151 AS sequence, lower(hex(events.id)) AS id, events.body";
 
-/** Makes the function that removes events with all that belongs to them. It is to be called within a transaction. */
+/** Removes events with everything that belongs to them. Call it within a transaction. */
 export function createRemove(
   database: Database,
-  counting: CounterWriter,
+  counterWriter: CounterWriter,
   merging: Merging,
-  digests: BlockWriter,
+  blockWriter: BlockWriter,
 ) {
   const selectFound = database.prepare<Row, [string, bigint, bigint, number]>(
     `SELECT ${columns} FROM events_index JOIN events ON events.position = events_index.rowid
@@ -32,7 +32,7 @@ export function createRemove(
        UNION ALL SELECT ${rowKeySql("?3", "?4")}
        UNION ALL SELECT position FROM events WHERE arrival = ${rowKeySql("?3", "?4")})`,
   );
-  const blankEvent = database.prepare(
+  const overwriteEvent = database.prepare(
     `UPDATE events SET body = replace(hex(zeroblob(octet_length(body))), '00', ' ')
      WHERE position = ${rowKeySql("?1", "?2")}`,
   );
@@ -56,7 +56,8 @@ export function createRemove(
     `UPDATE channels SET events = events - ?3 WHERE project_id = ?1 AND name = ?2
      RETURNING coalesce(last_event_at, 0) AS lastMs`,
   );
-  // From the last hour on in which the channel has events: the index goes through the entries of removed ones, too, however many.
+  // Starts at the channel's last hour with events: the index also goes through the entries of removed events, however
+  // many.
   const selectNewest = database.prepare<{ ms: number }, [string, number, string]>(
     `SELECT rowid >> 21 AS ms FROM events_index
      WHERE events_index MATCH ?1 AND rowid >= ${rowKeySql(
@@ -79,17 +80,17 @@ export function createRemove(
     const { projectId } = removal;
     const rows = find(removal, limit);
     const counts = new CounterDeltas();
-    // What is to be subtracted may not have been added yet.
-    counting.settle();
-    const digestedMs = digests.endMs();
-    // Written over in place first: deleting rows makes SQLite move others, and leave a copy of them where they were.
-    for (const { ms, sequence } of rows) blankEvent.run(ms, sequence);
+    // The counts to subtract may not have been added yet.
+    counterWriter.flush();
+    const blocksEndMs = blockWriter.endMs();
+    // Overwrite the rows in place first: when SQLite deletes rows it moves others, and leaves copies of these.
+    for (const { ms, sequence } of rows) overwriteEvent.run(ms, sequence);
     for (const { ms, sequence, id, body } of rows) {
       deleteEvent.run(ms, sequence);
       deleteTokens.run(ms, sequence);
       merging.removed();
       deleteSentId.run(projectId, id);
-      if (ms < digestedMs) digests.went(ms);
+      if (ms < blocksEndMs) blockWriter.removed(ms);
       deleteDeliveries.run(dashed(id), projectId);
       const { channelId, name } = JSON.parse(`{${body}}`) as { channelId: string; name: string };
       counts.add(projectId, channelId, name, ms);
@@ -117,7 +118,7 @@ export function createRemove(
   };
 }
 
-/** Makes the function that counts the events which a removal holds for. */
+/** Counts the events that a removal applies to. */
 export function createCountRemovable(database: Database) {
   const countEntries = createCountEntries(database);
   return (removal: Removal): Promise<number> => countEntries(matchOf(removal), ...boundsOf(removal));

@@ -2,7 +2,7 @@ import type { Kysely } from "kysely";
 import type { ControlTables } from "../control-tables.ts";
 import type { ClaimDeliveries } from "../store.ts";
 
-/** Claims what is due. One statement has the writer for itself, so no two claims meet. */
+/** Claims due deliveries. The writer runs one statement at a time, so claims can't overlap. */
 export function createClaimDeliveries(control: Kysely<ControlTables>): ClaimDeliveries {
   return (nowMs, untilMs, limit) => {
     const due = control

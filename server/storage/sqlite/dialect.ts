@@ -17,8 +17,8 @@ import type { ExecuteResult } from "./writer-thread.ts";
 type Run = (sql: string, parameters: readonly unknown[]) => Promise<ExecuteResult>;
 
 /**
- * Kysely over the writer thread: what writes goes to the writer, and a transaction holds it until the end. A `SELECT`
- * outside a transaction reads here and at once, from a read-only connection: the control tables are small.
+ * Kysely over the writer thread. Statements that write go to the writer; a transaction holds it until its end. A
+ * `SELECT` outside a transaction runs at once on this thread, on a read-only connection: the control tables are small.
  */
 export function createDialect(writer: Writer, reading: Database, errorOf: ErrorOf): Dialect {
   return {
@@ -91,7 +91,7 @@ class WriterConnection implements DatabaseConnection {
 
   async end(statement: "COMMIT" | "ROLLBACK"): Promise<void> {
     const { run, release } = this.#transaction!;
-    // Kysely rolls back what could not be committed, and holds the writer until then.
+    // If the commit fails, Kysely rolls back; the writer stays held until then.
     let isOver = statement === "ROLLBACK";
     try {
       await run(statement, []);

@@ -1,6 +1,6 @@
 import { type ProblemError, problem } from "../../problems.ts";
 
-/** An SQLite failure of a statement that no circumstance explains, with SQLite's own code (`SQLITE_CONSTRAINT_UNIQUE`). */
+/** A statement's own failure, not the storage's, with SQLite's code (`SQLITE_CONSTRAINT_UNIQUE`). */
 export class StatementError extends Error {
   readonly code: string;
 
@@ -11,15 +11,15 @@ export class StatementError extends Error {
   }
 }
 
-/** Whether the database's file itself is damaged: what is there can't be read, now or later. */
+/** Whether the database file itself is damaged: its data can't be read, now or later. */
 export function isDamage(code: string | undefined): boolean {
   return /^SQLITE_(?:CORRUPT|NOTADB)/.test(code ?? "");
 }
 
 /**
- * Whether the disk can't be trusted any more. After a failed fsync the kernel may have dropped what it could not write, and
- * the next fsync succeeds all the same (https://wiki.postgresql.org/wiki/Fsync_Errors). A write that fails is told at once,
- * before its commit: nothing of it is in doubt.
+ * Whether the disk can't be trusted any more. After a failed fsync the kernel can have dropped what it could not write,
+ * and the next fsync still succeeds (https://wiki.postgresql.org/wiki/Fsync_Errors). A failed write is different: it is
+ * reported before the commit, so nothing is in doubt.
  */
 export function isFatal(code: string): boolean {
   return /^SQLITE_(?:IOERR_(?:DIR_)?FSYNC|IOERR_CORRUPTFS)/.test(code);
@@ -27,7 +27,7 @@ export function isFatal(code: string): boolean {
 
 const unavailable = /^SQLITE_(?:BUSY|LOCKED|READONLY|IOERR|CANTOPEN|PROTOCOL|NOMEM)(?:_|$)/;
 
-/** SQLite's failure (https://www.sqlite.org/rescode.html) as the caller is told of it. */
+/** The error to throw for SQLite's failure (https://www.sqlite.org/rescode.html). */
 export function storageProblem(code: string, message: string): ProblemError | StatementError {
   const log = { code, message };
   if (code === "SQLITE_FULL" || code === "SQLITE_IOERR_SHMSIZE") {
@@ -37,7 +37,7 @@ export function storageProblem(code: string, message: string): ProblemError | St
       log,
     });
   }
-  // The log says it once (damage.ts), however many requests meet it.
+  // No `log`: it is logged once (damage.ts), however many requests meet it.
   if (isDamage(code)) {
     return problem("storage-damaged", {
       detail:

@@ -24,18 +24,18 @@ import { migrateAside } from "./migrate-aside.ts";
 import { databaseFile, openForReading, removeSnapshots } from "./open.ts";
 import type { PurgeStep } from "./purge.ts";
 import { Reader } from "./reader.ts";
-import type { Chunk, DigestOn } from "./reader-thread.ts";
+import type { BuildStep, Chunk } from "./reader-thread.ts";
 import { hasResidue } from "./residue-scan.ts";
 import { SerialQueue } from "./serial-queue.ts";
 import { Writer } from "./writer.ts";
 
-/** Events that a streamed listing reads at a time: large enough to be quick, small enough for pages to slip between. */
+/** Events per chunk of a streamed listing: enough to be fast, few enough that pages don't wait long. */
 const chunkEvents = 2_000;
 
 /**
- * Opens the store in a directory, which is made where it is missing, and brings it to this program's version.
+ * Opens the store of a data directory, creates it if it is missing, and migrates it to this program's version.
  *
- * @param blockEvents - events of a block that is digested
+ * @param blockEvents - events per block
  */
 export async function openSqliteStore(
   dataDirectory: string,
@@ -59,10 +59,11 @@ export async function openSqliteStore(
     plugins: [new CamelCasePlugin()],
   });
 
-  // Of all searches and listings that take several turns, one turn waits for the reader at a time, and a page waits for that one alone.
-  const furtherTurns = new SerialQueue();
+  // Only one further turn of all long searches and listings waits for the reader at a time. So a new page waits for one
+  // turn at most.
+  const laterTurns = new SerialQueue();
   const readChunk = (query: EventQuery) =>
-    furtherTurns.run(() => reader.ask<Chunk>({ kind: "chunk", query, limit: chunkEvents }));
+    laterTurns.run(() => reader.request<Chunk>({ kind: "chunk", query, limit: chunkEvents }));
   const check = new Check(dataDirectory, damage, onInfo);
 
   async function* stream(query: EventQuery): AsyncGenerator<Uint8Array<ArrayBuffer>> {
@@ -76,12 +77,13 @@ export async function openSqliteStore(
 
   async function page(query: EventQuery, limit: number, signal?: AbortSignal): Promise<Page> {
     signal?.throwIfAborted();
-    const readTurn = (query: EventQuery, limit: number) => reader.ask<Page>({ kind: "page", query, limit });
+    const readTurn = (query: EventQuery, limit: number) =>
+      reader.request<Page>({ kind: "page", query, limit });
     let page = await readTurn(query, limit);
     const events = page.events;
     while (page.next !== null && events.length < limit) {
       const after = page.next;
-      page = await furtherTurns.run(() => {
+      page = await laterTurns.run(() => {
         signal?.throwIfAborted();
         return readTurn({ ...query, after }, limit - events.length);
       });
@@ -90,68 +92,68 @@ export async function openSqliteStore(
     return { events, next: page.next };
   }
 
-  async function scrubAll(step: PurgeStep, pause: Pause): Promise<void> {
-    while (await writer.scrub(step)) await pause();
+  async function runPurgeStep(step: PurgeStep, pause: Pause): Promise<void> {
+    while (await writer.purge(step)) await pause();
   }
 
   const events: EventStore = {
     append: (event) => writer.append(event),
     page,
     appendAll: (events) => writer.appendAll(events),
-    appendWith: (events, tie) => writer.appendTied(events, tie),
-    keepRejected: (rejected, keeping) => writer.keepRejected(rejected, keeping),
+    appendWith: (events, companion) => writer.appendWith(events, companion),
+    keepRejected: (rejected, retention) => writer.keepRejected(rejected, retention),
     stream,
-    find: (projectId, id) => reader.ask<string | null>({ kind: "find", projectId, id }),
-    arrivedAfter: (projectId, moment, limit) =>
-      reader.ask<ArrivedEvent[]>({ kind: "arrivedAfter", projectId, moment, limit }),
+    find: (projectId, id) => reader.request<string | null>({ kind: "find", projectId, id }),
+    arrivedAfter: (projectId, stamp, limit) =>
+      reader.request<ArrivedEvent[]>({ kind: "arrivedAfter", projectId, stamp, limit }),
     startingWith: (projectId, texts, prefix, limit) =>
-      reader.ask<string[]>({ kind: "startingWith", projectId, texts, prefix, limit }),
+      reader.request<string[]>({ kind: "startingWith", projectId, texts, prefix, limit }),
     flushCounters: () => writer.flushCounters(),
     removeEmptyChannel: (projectId, name) => writer.removeEmptyChannel(projectId, name),
     async count(query) {
       await writer.flushCounters();
-      return reader.ask<Counts | null>({ kind: "count", query });
+      return reader.request<Counts | null>({ kind: "count", query });
     },
-    users: (query, limit) => reader.ask({ kind: "users", query, limit }),
-    countRemovable: (removal) => reader.ask<number>({ kind: "countRemovable", removal }),
+    users: (query, limit) => reader.request({ kind: "users", query, limit }),
+    countRemovable: (removal) => reader.request<number>({ kind: "countRemovable", removal }),
     remove: (removal, limit, jobId) => writer.remove(removal, limit, jobId),
-    // The events of a file lie side by side, and go one after another.
+    // SQLite has no partitions to drop: expired events are removed one by one.
     removeExpired: async () => 0,
-    shrink: (pause) => scrubAll("shrink", pause),
+    shrink: (pause) => runPurgeStep("shrink", pause),
     async indexBlocks(pause, nowMs) {
       await writer.flushCounters();
-      for (let from: "the start" | "there" = "the start"; ; from = "there") {
-        const next: DigestOn = await reader.ask({ kind: "digest", from, nowMs });
+      for (let isNew = true; ; isNew = false) {
+        const next: BuildStep = await reader.request({ kind: "nextBuildStep", isNew, nowMs });
         if (!next) return;
-        if (next.step) while (await writer.digest(next.step)) await pause();
+        if (next.step) while (await writer.buildBlock(next.step)) await pause();
         await pause();
       }
     },
     async purge(pause, userIds = []) {
-      await writer.scrub("beginMerge");
+      await writer.purge("beginMerge");
       for (const step of ["merge", "forgetTokens", "shrink", "truncateLog"] as const)
-        await scrubAll(step, pause);
+        await runPurgeStep(step, pause);
       const forms = userIds.flatMap(formsOf);
       if (forms.length > 0 && (await hasResidue(databaseFile(dataDirectory), forms))) {
-        for (const step of ["rewrite", "truncateLog"] as const) await scrubAll(step, pause);
+        for (const step of ["rewrite", "truncateLog"] as const) await runPurgeStep(step, pause);
       }
       return { copies: removeSnapshots(dataDirectory) };
     },
-    async follow(who) {
-      follower = who;
+    async follow(newFollower) {
+      follower = newFollower;
     },
     async announceDeleted(projectId, deleted) {
       follower?.deleted(projectId, deleted);
     },
     async ping() {
       damage.check();
-      await reader.ask<void>({ kind: "ping" });
+      await reader.request<void>({ kind: "ping" });
       await writer.execute(
         "INSERT INTO settings (name, value) VALUES ('ping', '') ON CONFLICT (name) DO UPDATE SET value = ''",
         [],
       );
     },
-    lastArrival: () => reader.ask<ArrivalStamp | null>({ kind: "lastArrival" }),
+    lastArrival: () => reader.request<ArrivalStamp | null>({ kind: "lastArrival" }),
   };
 
   return {
@@ -169,7 +171,7 @@ export async function openSqliteStore(
   };
 }
 
-/** How a user's id stands in the file: as it is, within JSON, and in the index. */
+/** The forms in which the file can contain a user's id: as it is, within JSON, and as an index token. */
 function formsOf(userId: string): string[] {
   return [userId, JSON.stringify(userId).slice(1, -1), exact(userId)];
 }

@@ -4,9 +4,12 @@ import { prefixesOf, type Term, textOf, token, tokenPrefix } from "../../event/t
 import { valueIn } from "../counter-ranges.ts";
 import { eventJson } from "../event-row.ts";
 import type { Split } from "../store.ts";
-import { behind, type Vocabulary } from "./vocabulary.ts";
+import { justAfter, type Vocabulary } from "./vocabulary.ts";
 
-/** The texts that stand in the full-text index, each with its token; of one that holds a hash it is read from an event. */
+/**
+ * The texts in the full-text index, with their tokens. If a token has only a hash of the text, the text is read from an
+ * event.
+ */
 export type IndexedTexts = ReturnType<typeof createIndexedTexts>;
 
 export function createIndexedTexts(database: Database, vocabulary: Vocabulary) {
@@ -31,10 +34,10 @@ export function createIndexedTexts(database: Database, vocabulary: Vocabulary) {
   }
 
   return {
-    /** The values that the events of a project are split into, in no order that means anything. */
+    /** The values of a split in a project, in no particular order. */
     *ofSplit(project: number, split: Split): Generator<Term> {
       if (split.by === "channel") {
-        // They have a table; in the index, the next token is found only behind all that one points to.
+        // Channels have a table, which is faster than their tokens in the index.
         for (const { name } of selectChannels.all(project)) {
           yield { token: token.channel(project, name), text: name };
         }
@@ -47,10 +50,10 @@ export function createIndexedTexts(database: Database, vocabulary: Vocabulary) {
       }
     },
 
-    /** The users whose id begins with a text; those after one of them, in the order of tokens. */
+    /** The users whose id begins with a text, after one of them, in the order of tokens. */
     *users(project: number, start: string, after?: string): Generator<Term> {
       const prefix = tokenPrefix.user(project, "");
-      const from = after === undefined ? undefined : behind(token.user(project, after));
+      const from = after === undefined ? undefined : justAfter(token.user(project, after));
       for (const part of prefixesOf(start)) {
         for (const word of vocabulary.termsFrom(prefix + part, undefined, from)) {
           const text = textOfToken(word, prefix, ({ userId }) => userId);

@@ -20,7 +20,7 @@ const dayMs = 86_400_000;
 
 beforeAll(() => {
   const insert = database.prepare("INSERT INTO events_index (rowid, tokens) VALUES (?, ?)");
-  // Two tags that meet on the first event and on the last one, ten days apart, and never between.
+  // Two tags that are both on the first and the last event, ten days apart, and never on one in between.
   database.transaction(() => {
     for (let hour = 0; hour <= 240; hour++) {
       const isEnd = hour === 0 || hour === 240;
@@ -47,19 +47,19 @@ afterAll(() => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** Hours since the first event of what is found first from the middle of the ten days on. */
-function nextAfterMiddle(q: string, milestones: boolean, order: "ASC" | "DESC"): number {
+/** The first match from the middle of the ten days on, in hours since the first event. */
+function nextAfterMiddle(q: string, sentinels: boolean, order: "ASC" | "DESC"): number {
   const { query } = matchOf(1, { search: parseSearch(q)! }, vocabulary);
   const row = database
     .query<{ ms: number }, [string, bigint]>(
       `SELECT rowid >> 21 AS ms FROM events_index WHERE events_index MATCH ?1
          AND rowid ${order === "ASC" ? ">" : "<"} ?2 ORDER BY rowid ${order} LIMIT 1`,
     )
-    .get(textOf(query, { milestones }), rowKeyAt(day + 5 * dayMs + 3_600_000 * 12));
+    .get(textOf(query, { sentinels }), rowKeyAt(day + 5 * dayMs + 3_600_000 * 12));
   return Math.floor((row!.ms - day) / 3_600_000);
 }
 
-describe("a query that finds nothing near comes to the next milestone", () => {
+describe("a query without a match nearby ends at the next sentinel row", () => {
   for (const q of [
     "odd=y even=y",
     "even=y -(odd=y -even=y) odd=y",
@@ -77,7 +77,7 @@ describe("a query that finds nothing near comes to the next milestone", () => {
   }
 });
 
-test("however many prefixes a search has, few words stand for them", () => {
+test("a search with many prefixes is expanded to few words", () => {
   const plenty = {
     ...vocabulary,
     *termsFrom(prefix: string) {
@@ -87,7 +87,7 @@ test("however many prefixes a search has, few words stand for them", () => {
   const wordsFor = (count: number) => {
     const prefixes = Array.from({ length: count }, (_, n) => `w${n}*`);
     const { query } = matchOf(1, { search: parseSearch(prefixes.join(" "))! }, plenty);
-    return textOf(query, { milestones: false }).split(" OR ").length;
+    return textOf(query, { sentinels: false }).split(" OR ").length;
   };
   expect(wordsFor(2)).toBeGreaterThan(1_700);
   expect(wordsFor(100)).toBeLessThan(5_000);

@@ -3,34 +3,40 @@ import { anyToken, type Condition, conditionOf, matchOf as findMatch, matchAll }
 import { isWhole, token } from "../../event/tokens.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 
-/** Words that stand for a prefix in a query. */
+/** Words that replace one prefix of a query. */
 const prefixWordsMax = 1_000;
-/** Words that stand for all of a query's prefixes: the index reads the list of each, however few events it finds. */
+/** Words that replace all prefixes of a query. The index reads the list of each word, however few events match. */
 const queryWordsMax = 4 * prefixWordsMax;
-/** Events up to which the index merges all that it has of a prefix, before it finds the first. */
+/**
+ * With a prefix, the index merges all its entries before it returns the first match. Up to this many events, that is
+ * acceptable.
+ */
 const prefixEventsMax = 20_000;
 
 export type Match = {
   query: Condition;
-  /** It finds what the filter asks for and nothing else; otherwise it finds more, and the events are to be looked at. */
+  /**
+   * The query matches what the filter matches. Otherwise it matches more, and the events must be checked with the
+   * filter.
+   */
   isExact: boolean;
 };
 
 /** The query for every event of a project. */
 export function matchEvery(projectId: number): string {
-  return textOf(conditionOf(projectId, matchAll), { milestones: false });
+  return textOf(conditionOf(projectId, matchAll), { sentinels: false });
 }
 
-/** The query that finds a filter's events. The filter's times are not in it: they are a range of row ids. */
+/** The query for a filter. It leaves out the filter's times, which are a range of row ids. */
 export function matchOf(projectId: number, filter: EventFilter, vocabulary: Vocabulary): Match {
   let wordsLeft = queryWordsMax;
   const match = findMatch(projectId, filter, (start, word) => {
     const words: string[] = [];
     for (const term of vocabulary.termsFrom(start)) {
-      // For what is beyond that, events are looked at one after another, between which others have their turn.
+      // Too many words: events are checked one by one, which can yield to other work.
       if (wordsLeft-- <= 0) return matchAll;
       if (words.length === prefixWordsMax) {
-        // On so many events, some are soon found by looking at them one after another.
+        // Of so many events, checking one by one soon finds some.
         if (vocabulary.isOnMany(start, prefixEventsMax)) return matchAll;
         return { needed: [{ kind: "prefix", prefix: start }], excluded: [], isExact: isWhole(word) };
       }
@@ -42,12 +48,12 @@ export function matchOf(projectId: number, filter: EventFilter, vocabulary: Voca
 }
 
 /**
- * A condition in the language of FTS5 (https://www.sqlite.org/fts5.html#full_text_query_syntax). With milestones, it finds those as
- * well: what is asked for in a range of time then comes to the range's end, and does not look for the next event in all that lies
- * beyond it.
+ * A condition as an FTS5 query (https://www.sqlite.org/fts5.html#full_text_query_syntax). With `sentinels`, it also
+ * matches sentinel rows. A query for a range then ends at the first one after the range, instead of searching on for
+ * the next match.
  */
-export function textOf(condition: Condition, { milestones }: { milestones: boolean }): string {
-  const leaf = (terms: string[]) => joined(milestones ? [...terms, quoted(token.sentinel)] : terms, "OR");
+export function textOf(condition: Condition, { sentinels }: { sentinels: boolean }): string {
+  const leaf = (terms: string[]) => joined(sentinels ? [...terms, quoted(token.sentinel)] : terms, "OR");
   switch (condition.kind) {
     case "tokens":
       return leaf(condition.tokens.map(quoted));
@@ -55,11 +61,11 @@ export function textOf(condition: Condition, { milestones }: { milestones: boole
       return leaf([`${quoted(condition.prefix)} *`]);
     case "all":
     case "any": {
-      const parts = condition.of.map((part) => textOf(part, { milestones }));
+      const parts = condition.of.map((part) => textOf(part, { sentinels }));
       return joined(parts, condition.kind === "all" ? "AND" : "OR");
     }
     case "andNot":
-      return `(${textOf(condition.of, { milestones })} NOT ${textOf(condition.not, { milestones: false })})`;
+      return `(${textOf(condition.of, { sentinels })} NOT ${textOf(condition.not, { sentinels: false })})`;
   }
 }
 

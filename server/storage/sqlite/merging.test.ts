@@ -10,7 +10,7 @@ import { levelsIn, segmentsIn } from "./segments.ts";
 const commits = 3_000;
 const commitEvents = 10;
 
-test("the index is merged all along, in small steps, and as far as it has to be", () => {
+test("the index is merged continuously, in small steps, and far enough", () => {
   const directory = mkdtempSync(join(tmpdir(), "tidings-merging-"));
   migrate(directory);
   const database = openForWriting(databaseFile(directory));
@@ -21,7 +21,7 @@ test("the index is merged all along, in small steps, and as far as it has to be"
   const structure = () =>
     database.query<{ block: Uint8Array }, []>("SELECT block FROM events_index_data WHERE id = 10").get()!
       .block;
-  /** Pages that were ever written to the log. */
+  /** All pages ever written to the log. */
   const pagesWritten = () => (database.query("PRAGMA wal_checkpoint(PASSIVE)").get() as { log: number }).log;
   let before = pagesWritten();
   let mostPages = 0;
@@ -36,7 +36,7 @@ test("the index is merged all along, in small steps, and as far as it has to be"
       merging.step();
     })();
     const pages = pagesWritten();
-    // The log begins anew behind what was moved into the database.
+    // A checkpoint restarts the log.
     mostPages = Math.max(mostPages, pages < before ? pages : pages - before);
     before = pages;
     mostSegments = Math.max(mostSegments, segmentsIn(structure()).length);

@@ -1,7 +1,7 @@
 import { readMigrations } from "../migrations.ts";
 import { databaseFile, prepareDirectory } from "./directory.ts";
 import { endThread } from "./end-thread.ts";
-import type { MigrateNews } from "./migrate-thread.ts";
+import type { MigrateMessage } from "./migrate-thread.ts";
 import {
   explaining,
   migrate,
@@ -12,13 +12,16 @@ import {
   versionOf,
 } from "./open.ts";
 
-/** Migrates a database as `migrate` does, on a thread of its own where that may take long: a server that starts answers meanwhile. */
+/**
+ * Migrates like `migrate`. If that can take long, it runs on a thread of its own, so that a starting server still
+ * answers.
+ */
 export async function migrateAside(
   dataDirectory: string,
   onStep: OnStep,
   directory = migrationsDirectory,
 ): Promise<void> {
-  if (!isBehind(dataDirectory, directory)) {
+  if (!needsMigration(dataDirectory, directory)) {
     migrate(dataDirectory, onStep, directory);
     return;
   }
@@ -28,7 +31,7 @@ export async function migrateAside(
   try {
     await new Promise<void>((resolve, reject) => {
       thread.onerror = (event) => reject(new Error(event.message));
-      thread.onmessage = ({ data }: MessageEvent<MigrateNews>) => {
+      thread.onmessage = ({ data }: MessageEvent<MigrateMessage>) => {
         if (data.kind === "step") onStep(data.message, data.fields);
         else if (data.kind === "failed") reject(new Error(data.message));
         else resolve();
@@ -39,8 +42,8 @@ export async function migrateAside(
   }
 }
 
-/** Whether there is a database of an older version. */
-function isBehind(dataDirectory: string, directory: string): boolean {
+/** Whether there is a database, of an older version. */
+function needsMigration(dataDirectory: string, directory: string): boolean {
   prepareDirectory(dataDirectory);
   const file = databaseFile(dataDirectory);
   return explaining(file, () => {

@@ -1,14 +1,14 @@
-/** Migrates a database, which may take minutes: a snapshot copies all of it. */
+/** Migrates a database. That can take minutes, because the snapshot copies all of it. */
 import { migrate } from "./open.ts";
 
 declare const self: Worker;
 
-export type MigrateNews =
+export type MigrateMessage =
   | { kind: "step"; message: string; fields: Record<string, unknown> }
   | { kind: "done" }
   | { kind: "failed"; message: string };
 
-const post = (news: MigrateNews) => self.postMessage(news);
+const post = (message: MigrateMessage) => self.postMessage(message);
 
 try {
   const [dataDirectory, directory] = process.argv.slice(-2);

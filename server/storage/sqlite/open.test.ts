@@ -31,7 +31,7 @@ function change(sql: string): void {
 const migrationsDirectory = join(import.meta.dir, "migrations");
 const newest = readMigrations(migrationsDirectory).at(-1)!.number;
 
-test("a database is made with its directory, for its owner's eyes only", () => {
+test("a database is created with its directory, readable only by the owner", () => {
   migrate(directory);
   expect(statSync(directory).mode & 0o777).toBe(0o700);
   const database = openForReading(databaseFile(directory));
@@ -41,7 +41,7 @@ test("a database is made with its directory, for its owner's eyes only", () => {
   database.close();
 });
 
-test("a database that is current is left as it is", () => {
+test("a current database is left unchanged", () => {
   migrate(directory);
   change("INSERT INTO settings VALUES ('a', 'b')");
   migrate(directory);
@@ -51,7 +51,7 @@ test("a database that is current is left as it is", () => {
   expect(existsSync(`${databaseFile(directory)}.before-1`)).toBe(false);
 });
 
-test("a database of a newer program is refused with a sentence that says what to do, and left alone", async () => {
+test("a database of a newer program is refused with a message that says what to do, and left unchanged", async () => {
   migrate(directory);
   change("PRAGMA user_version = 99");
   expect(() => migrate(directory)).toThrow(
@@ -69,8 +69,8 @@ test("a database of a newer program is refused with a sentence that says what to
   database.close();
 });
 
-test("a process that waited while another one migrated finds it done", async () => {
-  // Both have seen an empty database, and wait for the lock that is held here.
+test("a process that waited for another one's migration finds it done", async () => {
+  // Both have seen an empty database and wait for the lock that is held here.
   mkdirSync(directory, { recursive: true });
   const holder = openForWriting(databaseFile(directory));
   holder.run("BEGIN IMMEDIATE");
@@ -86,7 +86,7 @@ test("a process that waited while another one migrated finds it done", async () 
   ]);
 }, 30_000);
 
-test("several processes that start on an empty directory at once make one database", async () => {
+test("several processes that start on an empty directory at once create one database", async () => {
   const account = (n: number) =>
     runTidings(
       ["account", "create", "--email", `a${n}@example.com`, "--password-stdin"],
@@ -97,7 +97,7 @@ test("several processes that start on an empty directory at once make one databa
   expect(ended.map(({ stderr, code }) => (code === 0 ? "made" : stderr))).toEqual(Array(6).fill("made"));
   const database = openForReading(databaseFile(directory));
   expect(database.query("SELECT count(*) AS n FROM accounts").get()).toEqual({ n: 6 });
-  // One of them was first, and owns the one project.
+  // One was first and owns the only project.
   expect(database.query("SELECT role, count(*) AS n FROM members GROUP BY role ORDER BY role").all()).toEqual(
     [
       { role: "member", n: 5 },
@@ -107,7 +107,7 @@ test("several processes that start on an empty directory at once make one databa
   database.close();
 }, 30_000);
 
-/** The migrations of a later version than this one, whose newest is this SQL. */
+/** The migrations of a later version; `sql` is the newest one. */
 function laterMigrations(sql: string): string {
   const later = join(place, "migrations");
   cpSync(migrationsDirectory, later, { recursive: true });
@@ -115,7 +115,7 @@ function laterMigrations(sql: string): string {
   return later;
 }
 
-test("a database of the version before is migrated beside other work, with a snapshot for its owner's eyes only", async () => {
+test("a database of the previous version is migrated on another thread, with a snapshot readable only by the owner", async () => {
   migrate(directory);
   change("INSERT INTO projects (slug, name, created_at) VALUES ('old', 'Old', 1)");
   const later = laterMigrations("UPDATE projects SET name = 'New'");
@@ -124,7 +124,7 @@ test("a database of the version before is migrated beside other work, with a sna
   const holder = openForWriting(file);
   holder.run("BEGIN IMMEDIATE");
   const steps: [string, Record<string, unknown>][] = [];
-  // On this thread it would wait for the lock in vain.
+  // On this thread it would wait for the lock forever.
   setTimeout(() => {
     holder.run("ROLLBACK");
     holder.close();
@@ -144,7 +144,7 @@ test("a database of the version before is migrated beside other work, with a sna
   expect(names).toEqual([["New"], ["Old"]]);
 });
 
-test("a migration that fails leaves the database as it was", async () => {
+test("a failed migration leaves the database unchanged", async () => {
   migrate(directory);
   const later = laterMigrations("DELETE FROM settings; INSERT INTO nowhere VALUES (1)");
   change("INSERT INTO settings VALUES ('a', 'b')");
@@ -154,7 +154,7 @@ test("a migration that fails leaves the database as it was", async () => {
   expect(database.query("SELECT value FROM settings").all()).toEqual([{ value: "b" }]);
 });
 
-test("whatever the directory, its files are for their owner's eyes only, also those that were there before", async () => {
+test("all files of a directory become readable only by the owner, even existing ones", async () => {
   mkdirSync(directory, { recursive: true, mode: 0o755 });
   const modes = () =>
     Object.fromEntries(

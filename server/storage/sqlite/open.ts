@@ -9,18 +9,19 @@ import { isDamage } from "./failure.ts";
 export { databaseFile };
 
 /**
- * How long a connection waits for another process's write, such as a command's. An event may wait for two commits, and is to
- * be answered within the time that a request may take.
+ * How long a connection waits for another process's write, such as a command's. An event can wait for two commits, and
+ * must be answered within the time limit of a request.
  */
 export const busyTimeoutMs = 4_000;
 /**
- * Small, as the system keeps the file's pages anyway: SQLite goes through this cache at nearly every commit that splits a page
- * (it moves pages by way of number 262,145, and then looks for all that are beyond the file's end).
+ * The cache is small, as the system caches the file's pages anyway. SQLite scans all of it at nearly every commit that
+ * splits a page: it moves pages by way of page 262,145, and then searches the cache for pages beyond the end of the
+ * file.
  */
 const writerCacheKib = 8 * 1_024;
 const readerCacheKib = 16 * 1_024;
 /**
- * Pages in the WAL before the writer itself moves what is left of them into the database, and begins the WAL anew (64 MB). The
+ * Pages in the WAL (64 MB) at which the writer itself moves them into the database and restarts the WAL. The
  * checkpointer has moved nearly all of them by then.
  */
 const checkpointPages = 16_384;
@@ -28,11 +29,11 @@ const checkpointPages = 16_384;
 export function openForWriting(file: string): Database {
   const database = new Database(file, { create: true, readwrite: true, strict: true });
   database.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
-  // Before the first table, or it has no effect: free pages can then be given back in small steps.
+  // Lets free pages be returned in small steps. It must be set before the first table is created.
   database.run("PRAGMA auto_vacuum = INCREMENTAL");
   database.run("PRAGMA journal_mode = WAL");
   database.run("PRAGMA synchronous = FULL");
-  // What is deleted is zeroed with the delete; measured, it costs ingest a twentieth more bytes and no time.
+  // Zeroes deleted data at once. Measured, ingest writes a twentieth more bytes and takes no longer.
   database.run("PRAGMA secure_delete = ON");
   database.run("PRAGMA foreign_keys = ON");
   database.run(`PRAGMA cache_size = -${writerCacheKib}`);
@@ -54,19 +55,19 @@ export function openForReading(file: string): Database {
   return database;
 }
 
-/** Between the database's name and the version that a snapshot was made before. */
+/** In a snapshot's name, between the database's name and the version of the migration it precedes. */
 const snapshotMark = ".before-";
 
 export const migrationsDirectory = join(import.meta.dir, "migrations");
 
-/** Told of what takes a while, when it begins and when it is done. */
+/** Called when a slow step begins and when it is done. */
 export type OnStep = (message: string, fields: Record<string, unknown>) => void;
 
 /**
- * Brings the database to this program's version: makes it where there is none, and runs the migrations that it lacks in
- * one transaction, after a snapshot of the file beside it (`tidings.db.before-N`).
+ * Brings the database to this program's version. Creates it if there is none, and runs the missing migrations in one
+ * transaction, after a snapshot to `tidings.db.before-N`.
  *
- * Throws where the database is newer than the program, damaged, or was taken away.
+ * Throws if the database is newer than the program, damaged, or was removed.
  *
  * @param directory - of the migrations
  */
@@ -110,7 +111,7 @@ function migrateIn(database: Database, file: string, onStep: OnStep, migrations:
   }
   database.run("BEGIN IMMEDIATE");
   try {
-    // Another process may have migrated while this one waited for the lock.
+    // Another process can have migrated while this one waited for the lock.
     const version = versionOf(database);
     if (!isCurrent(version)) {
       for (const migration of migrations) {
@@ -127,7 +128,7 @@ function migrateIn(database: Database, file: string, onStep: OnStep, migrations:
   else onStep("created a new database", { file });
 }
 
-/** Says of a database that can't even be opened what to do about it. */
+/** Turns SQLite's error for a damaged database into one that says what to do. */
 export function explaining<Result>(file: string, work: () => Result): Result {
   try {
     return work();
@@ -141,7 +142,7 @@ export function newestOf(migrations: Migration[]): number {
   return migrations.at(-1)!.number;
 }
 
-/** Deletes the snapshots that migrations left beside the database, and gives how many there were. */
+/** Deletes the snapshots that migrations made, and returns how many there were. */
 export function removeSnapshots(dataDirectory: string): number {
   const start = `${basename(databaseFile(dataDirectory))}${snapshotMark}`;
   const snapshots = readdirSync(dataDirectory).filter((name) => name.startsWith(start));

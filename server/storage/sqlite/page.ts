@@ -5,85 +5,87 @@ import { dashed, eventJson } from "../event-row.ts";
 import type { EventQuery } from "../store.ts";
 import type { Blocks } from "./blocks.ts";
 import { matchOf, textOf } from "./match.ts";
-import { createPruneBlocks, type Moment, type MsRange, type Part, rowsOfMsMax } from "./prune-blocks.ts";
+import { type Candidate, createPruneBlocks, type MsRange, type Part, rowsOfMsMax } from "./prune-blocks.ts";
 import { rowKeySql } from "./row-key.ts";
 import {
-  columns,
   createRowsInOrder,
-  isBehind,
+  isAfter,
   type Row,
-  type RowPlace,
+  type RowCursor,
+  rowColumns,
   type Source,
-  sorted,
+  sortRows,
 } from "./rows-in-order.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 
 type OwnedRow = Row & { projectId: number };
 
-/** Rows that a page reads at least at a time, for the case that some do not hold; the more did not, the more it reads, up to a bound. */
-export const runRowsMin = 50;
-const runRowsMax = 500;
-/** Rows that are looked at in vain, and characters of all, before others have their turn; a page goes on from there. */
-const vainRowsOfTurn = 1_000;
-const charactersOfTurn = 2_097_152;
-/** A block whose digest is asked takes as long as so many rows. */
-const rowsOfBlock = 10;
-/** Rows that are looked at as they lie, where a page should be among so many: that is done before the index has found the first. */
-const scannedRowsMax = 300;
-/** How many times as many are looked at as it should take. */
-const scannedSpare = 1.5;
-/** How long it is taken for known which projects have at least half of all events. */
+/** Rows per read of a page, at least and at most: the more rows did not match, the more it reads. */
+export const readRowsMin = 50;
+const readRowsMax = 500;
+/** Rows without a match, and characters of all rows, after which a turn ends. The next turn continues there. */
+const turnMissesMax = 1_000;
+const turnCharactersMax = 2_097_152;
+/** Evaluating a block costs as much as reading this many rows. */
+const blockCostRows = 10;
+/**
+ * If a page is expected within this many rows, they are scanned in their own order, before the index would have found
+ * the first match.
+ */
+const scanRowsMax = 300;
+/** Safety factor on the row estimate. */
+const scanSafetyFactor = 1.5;
+/** How long the list of projects with at least half of all events is cached. */
 const largeProjectsMs = 1_000;
-/** Moments in vain, for what happened then is gone, after which the index is asked about the rest of a block. */
-const vainMax = 32;
+/** Candidates whose events are gone, after which the index is asked for the rest of the block. */
+const staleCandidatesMax = 32;
 
 /** A page being read. */
 type Reading = {
   query: EventQuery;
   limit: number;
   rows: Row[];
-  /** The last row that was looked at: those up to it are not looked at again. */
-  last: RowPlace | null;
-  /** What was done in this turn. */
+  /** The last row read; rows up to it are skipped. */
+  last: RowCursor | null;
+  /** The rows read in this turn, those without a match, and the characters of all. */
   seen: number;
-  vain: number;
+  misses: number;
   characters: number;
 };
 
 export type Page = { rows: Row[]; next: Cursor | null };
 
-/** Makes the function that reads a page. */
 export function createReadPage(database: Database, vocabulary: Vocabulary, blocks: Blocks) {
-  const narrow = createPruneBlocks(database, blocks);
+  const pruneBlocks = createPruneBlocks(database, blocks);
   const { inRange, inMs } = createRowsInOrder(database);
   const found = (order: "ASC" | "DESC") =>
     database.prepare<Row, [string, bigint, bigint, number]>(
-      `SELECT ${columns} FROM events_index JOIN events ON events.position = events_index.rowid
+      `SELECT ${rowColumns} FROM events_index JOIN events ON events.position = events_index.rowid
        WHERE events_index MATCH ?1 AND events_index.rowid BETWEEN ?2 AND ?3
        ORDER BY events_index.rowid ${order} LIMIT ?4`,
     );
   const selectFound = { asc: found("ASC"), desc: found("DESC") };
-  const selectFoundBehind = database.prepare<{ isThere: 1 }, [string, bigint, bigint, number]>(
+  const selectFoundAt = database.prepare<{ isThere: 1 }, [string, bigint, bigint, number]>(
     `SELECT 1 AS isThere FROM events_index
      WHERE events_index MATCH ?1 AND rowid BETWEEN ?2 AND ?3 LIMIT 1 OFFSET ?4`,
   );
-  // Where most rows are of the project that is asked for, reading them in their own order is four times as quick as the index.
-  const lying = (order: "ASC" | "DESC") =>
+  // If most rows belong to the query's project, reading them in their own order is four times as fast as the index.
+  const scan = (order: "ASC" | "DESC") =>
     database.prepare<Row, [number, bigint, bigint, number]>(
-      `SELECT ${columns} FROM events WHERE project_id = ?1 AND position BETWEEN ?2 AND ?3
+      `SELECT ${rowColumns} FROM events WHERE project_id = ?1 AND position BETWEEN ?2 AND ?3
        ORDER BY position ${order} LIMIT ?4`,
     );
-  const selectLying = { asc: lying("ASC"), desc: lying("DESC") };
-  const selectLyingBehind = database.prepare<{ isThere: 1 }, [number, bigint, bigint, number]>(
+  const selectScanned = { asc: scan("ASC"), desc: scan("DESC") };
+  const selectScannedAt = database.prepare<{ isThere: 1 }, [number, bigint, bigint, number]>(
     "SELECT 1 AS isThere FROM events WHERE project_id = ?1 AND position BETWEEN ?2 AND ?3 LIMIT 1 OFFSET ?4",
   );
   const selectOfMs = database.prepare<OwnedRow, [number, number, number]>(
-    `SELECT project_id AS projectId, ${columns} FROM events
+    `SELECT project_id AS projectId, ${rowColumns} FROM events
      WHERE position BETWEEN ${rowKeySql("?1", "0")} AND ${rowKeySql("?1", "2097151")}
      ORDER BY position LIMIT ?2 OFFSET ?3`,
   );
   const selectOne = database.prepare<OwnedRow, [number, number]>(
-    `SELECT project_id AS projectId, ${columns} FROM events WHERE position = ${rowKeySql("?1", "?2")}`,
+    `SELECT project_id AS projectId, ${rowColumns} FROM events WHERE position = ${rowKeySql("?1", "?2")}`,
   );
   const selectSpan = database.prepare<{ fromMs: number | null; toMs: number | null }, []>(
     "SELECT (SELECT min(position) FROM events) >> 21 AS fromMs, (SELECT max(position) FROM events) >> 21 AS toMs",
@@ -94,16 +96,21 @@ export function createReadPage(database: Database, vocabulary: Vocabulary, block
   );
   let large = { projects: new Set<number>(), untilMs: 0 };
 
-  /** The time of all events: milestones lie before and after it, and would be gone through. */
-  function spanOf(): MsRange {
+  /**
+   * The time from the first to the last event. Outside of it are only sentinel rows, which would be read one by one.
+   */
+  function timeSpan(): MsRange {
     const { fromMs, toMs } = selectSpan.get()!;
     return fromMs === null || toMs === null ? { fromMs: 0, toMs: 0 } : { fromMs, toMs: toMs + 1 };
   }
 
-  /** Whether a query asks for so much that rows are read as they lie: all of a project that has at least half of them. */
-  function isScanned({ projectId, filter }: EventQuery): boolean {
+  /**
+   * Whether a query is for all events of a project that has at least half of all rows, so that scanning them is
+   * fastest.
+   */
+  function isWholeProject({ projectId, filter }: EventQuery): boolean {
     if (!Object.keys(filter).every((name) => name === "fromMs" || name === "toMs")) return false;
-    // Either way is right: which projects are so large is not asked for each page, as it means a look at all channels.
+    // Both ways are correct, so the list can be stale: querying it for each page would read all channels.
     const nowMs = performance.now();
     if (nowMs >= large.untilMs) {
       const projects = new Set(selectLargeProjects.all().map((project) => project.projectId));
@@ -112,40 +119,43 @@ export function createReadPage(database: Database, vocabulary: Vocabulary, block
     return large.projects.has(projectId);
   }
 
-  /** What a query of the index finds. */
-  const foundBy = (query: EventQuery, text: string): Source => ({
+  /** The rows that an index query finds. */
+  const indexSource = (query: EventQuery, text: string): Source => ({
     query,
     read: (low, high, count) => selectFound[query.order].all(text, low, high, count),
-    hasMore: (low, high, count) => selectFoundBehind.get(text, low, high, count) !== null,
+    hasMore: (low, high, count) => selectFoundAt.get(text, low, high, count) !== null,
   });
 
-  /** All that a project has. */
-  const allOf = (query: EventQuery): Source => ({
+  /** All rows of a project. */
+  const projectSource = (query: EventQuery): Source => ({
     query,
-    read: (low, high, count) => selectLying[query.order].all(query.projectId, low, high, count),
-    hasMore: (low, high, count) => selectLyingBehind.get(query.projectId, low, high, count) !== null,
+    read: (low, high, count) => selectScanned[query.order].all(query.projectId, low, high, count),
+    hasMore: (low, high, count) => selectScannedAt.get(query.projectId, low, high, count) !== null,
   });
 
   /**
-   * Adds what holds of a range's rows, until the page is full or the turn is over.
+   * Adds the matching rows of a range. Returns the page once it is full or the turn is over.
    *
-   * @param isExact - the source finds what is asked for and nothing else
+   * @param isExact - every row of the source matches
    */
   function addRange(reading: Reading, range: MsRange, source: Source, isExact: boolean): Page | null {
-    for (const { rows, isWalked } of inRange(
+    for (const { rows, isUnfiltered } of inRange(
       source,
       range,
       () => countNext(reading),
       () => reading.last,
     )) {
-      const page = add(reading, rows, isExact && !isWalked);
+      const page = add(reading, rows, isExact && !isUnfiltered);
       if (page) return page;
     }
     return null;
   }
 
-  /** Adds what holds of the next rows as they lie, so many; gives the rest of the range, where there is one. */
-  function addLying(
+  /**
+   * Scans the next `count` rows in their own order and adds those that match. Returns the rest of the range, if there
+   * is one.
+   */
+  function addScanned(
     reading: Reading,
     range: MsRange,
     count: number,
@@ -153,7 +163,7 @@ export function createReadPage(database: Database, vocabulary: Vocabulary, block
     const { query } = reading;
     const end = reading.seen + count;
     for (const { rows } of inRange(
-      allOf(query),
+      projectSource(query),
       range,
       () => count,
       () => reading.last,
@@ -167,8 +177,8 @@ export function createReadPage(database: Database, vocabulary: Vocabulary, block
     return { page: null, rest: null };
   }
 
-  /** The project's rows that a moment means; null where it has many. */
-  function rowsAt({ ms, sequences, indexes, isWhole }: Moment, projectId: number): Row[] | null {
+  /** The project's rows of a candidate; null if they are too many to read one by one. */
+  function rowsAt({ ms, sequences, indexes, isWhole }: Candidate, projectId: number): Row[] | null {
     const all = isWhole ? selectOfMs.all(ms, rowsOfMsMax, 0) : [];
     if (all.length === rowsOfMsMax) return null;
     const rows = new Map<number, OwnedRow>();
@@ -181,57 +191,60 @@ export function createReadPage(database: Database, vocabulary: Vocabulary, block
     return [...rows.values()];
   }
 
-  /** The same for a block of which the moments are known when what is asked for may have happened. */
-  function addMoments(
+  /** Like `addRange`, for a part with candidates. */
+  function addCandidates(
     reading: Reading,
-    { range, moments }: Part,
+    { range, candidates }: Part,
     source: Source,
     isExact: boolean,
   ): Page | null {
     const { projectId, order } = reading.query;
     const ascending = order === "asc";
-    let vain = 0;
-    for (const moment of moments!) {
-      const { ms } = moment;
+    let misses = 0;
+    for (const candidate of candidates!) {
+      const { ms } = candidate;
       if (ms < range.fromMs || ms >= range.toMs) continue;
-      if (vain > vainMax) {
+      if (misses > staleCandidatesMax) {
         const rest = ascending ? { ...range, fromMs: ms } : { ...range, toMs: ms + 1 };
         return addRange(reading, rest, source, isExact);
       }
-      const some = rowsAt(moment, projectId);
-      if (some?.length === 0) vain++;
-      const batches = some
-        ? [{ rows: sorted(some, ascending), isWalked: true }]
+      const found = rowsAt(candidate, projectId);
+      if (found?.length === 0) misses++;
+      const batches = found
+        ? [{ rows: sortRows(found, ascending), isUnfiltered: true }]
         : inMs(source, ms, () => countNext(reading), reading.last);
-      for (const { rows, isWalked } of batches) {
-        const page = add(reading, rows, isExact && !isWalked);
+      for (const { rows, isUnfiltered } of batches) {
+        const page = add(reading, rows, isExact && !isUnfiltered);
         if (page) return page;
       }
     }
     return null;
   }
 
-  /** Up to `limit` events, fewer also where the turn was over, and where to go on. */
+  /** Up to `limit` events, fewer if the turn was over, and where to continue. */
   return database.transaction((query: EventQuery, limit: number): Page => {
     const { projectId, filter, order } = query;
     const reading = begin(query, limit);
     const { rows } = reading;
-    let range = rangeOf(query, spanOf());
-    if (isScanned(query)) return addRange(reading, range, allOf(query), true) ?? { rows, next: null };
+    let range = rangeOf(query, timeSpan());
+    if (isWholeProject(query))
+      return addRange(reading, range, projectSource(query), true) ?? { rows, next: null };
     const match = matchOf(projectId, filter, vocabulary);
-    const count = Math.ceil((scannedSpare * (limit + 1)) / narrow.shareNear(match.query, range, order));
-    if (count <= scannedRowsMax) {
-      const { page, rest } = addLying(reading, range, count);
+    const count = Math.ceil(
+      (scanSafetyFactor * (limit + 1)) / pruneBlocks.estimateShare(match.query, range, order),
+    );
+    if (count <= scanRowsMax) {
+      const { page, rest } = addScanned(reading, range, count);
       if (page || !rest) return page ?? { rows, next: null };
       range = rest;
     }
-    const source = foundBy(query, textOf(match.query, { milestones: true }));
-    for (const part of narrow.parts(match.query, range, order)) {
-      const page = part.moments
-        ? addMoments(reading, part, source, match.isExact)
+    const source = indexSource(query, textOf(match.query, { sentinels: true }));
+    for (const part of pruneBlocks.parts(match.query, range, order)) {
+      const page = part.candidates
+        ? addCandidates(reading, part, source, match.isExact)
         : addRange(reading, part.range, source, match.isExact);
       if (page) return page;
-      reading.vain += rowsOfBlock;
+      reading.misses += blockCostRows;
       if (isOver(reading)) return { rows, next: endOf(part.range, order) };
     }
     return { rows, next: null };
@@ -241,20 +254,20 @@ export function createReadPage(database: Database, vocabulary: Vocabulary, block
 function begin(query: EventQuery, limit: number): Reading {
   const { after } = query;
   const last = after ? { ms: after.ms, id: after.id.replaceAll("-", "") } : null;
-  return { query, limit, rows: [], last, seen: 0, vain: 0, characters: 0 };
+  return { query, limit, rows: [], last, seen: 0, misses: 0, characters: 0 };
 }
 
-/** Adds the rows behind the last one that was looked at; gives the page once it is full or the turn is over. */
-function add(reading: Reading, found: Row[], areWanted: boolean): Page | null {
+/** Adds the matching rows after `reading.last`. Returns the page once it is full or the turn is over. */
+function add(reading: Reading, found: Row[], allMatch: boolean): Page | null {
   const { query, limit, rows } = reading;
   const ascending = query.order === "asc";
   for (const row of found) {
-    if (reading.last && !isBehind(row, reading.last, ascending)) continue;
+    if (reading.last && !isAfter(row, reading.last, ascending)) continue;
     reading.last = row;
     reading.seen++;
     reading.characters += row.body.length;
-    if (areWanted || matches(query.filter, JSON.parse(jsonOf(row)) as Event)) rows.push(row);
-    else reading.vain++;
+    if (allMatch || matches(query.filter, JSON.parse(jsonOf(row)) as Event)) rows.push(row);
+    else reading.misses++;
     if (rows.length > limit) {
       rows.length = limit;
       return { rows, next: cursorOf(rows.at(-1)!) };
@@ -264,13 +277,12 @@ function add(reading: Reading, found: Row[], areWanted: boolean): Page | null {
   return null;
 }
 
-/** How many rows to read next. */
-function countNext({ limit, rows, vain }: Reading): number {
-  return Math.max(limit - rows.length + 1, runRowsMin, Math.min(vain, runRowsMax));
+function countNext({ limit, rows, misses }: Reading): number {
+  return Math.max(limit - rows.length + 1, readRowsMin, Math.min(misses, readRowsMax));
 }
 
-function isOver({ vain, characters }: Reading): boolean {
-  return vain >= vainRowsOfTurn || characters >= charactersOfTurn;
+function isOver({ misses, characters }: Reading): boolean {
+  return misses >= turnMissesMax || characters >= turnCharactersMax;
 }
 
 export function jsonOf(row: Row): string {
@@ -281,19 +293,19 @@ function cursorOf({ ms, id }: Row): Cursor {
   return { ms, id: dashed(id) };
 }
 
-/** The cursor behind all of a range. */
+/** A cursor after all events of a range. */
 function endOf({ fromMs, toMs }: MsRange, order: EventQuery["order"]): Cursor {
   return order === "asc"
     ? { ms: toMs - 1, id: "ffffffff-ffff-7fff-bfff-ffffffffffff" }
     : { ms: fromMs, id: "00000000-0000-7000-8000-000000000000" };
 }
 
-/** When a query's events happened, within the time of all. */
+/** A query's range of time, limited to the time of all events. */
 function rangeOf({ filter, order, after }: EventQuery, span: MsRange): MsRange {
   const fromMs = Math.max(filter.fromMs ?? 0, span.fromMs);
   const toMs = Math.min(filter.toMs ?? span.toMs, span.toMs);
   if (!after) return { fromMs, toMs };
-  // The cursor's own millisecond is read again: others of it may follow.
+  // Include the cursor's own millisecond, which can have more events.
   return order === "desc"
     ? { fromMs, toMs: Math.min(toMs, after.ms + 1) }
     : { fromMs: Math.max(fromMs, after.ms), toMs };

@@ -10,9 +10,9 @@ if (!canMount)
   console.log("The tests of failing disks are left out: they need root on Linux, to mount some.");
 
 type App = Awaited<ReturnType<typeof testProcess>>;
-type Told = { status: number; retryAfter: string | null; type: string | undefined; id: string | undefined };
+type Reply = { status: number; retryAfter: string | null; type: string | undefined; id: string | undefined };
 
-async function post(app: App, event: object): Promise<Told> {
+async function post(app: App, event: object): Promise<Reply> {
   const response = await app.post(event);
   const answer = (await response.json()) as { type?: string; event?: Event };
   return {
@@ -31,16 +31,16 @@ async function listed(app: App): Promise<string[]> {
 
 const long = { channel: "a", name: "long", description: "word ".repeat(1_000) };
 
-/** Posts from eight clients until one is not told 201, and gives what all were told. */
-async function postUntilRejected(app: App): Promise<{ stored: string[]; rejections: Told[] }> {
+/** Posts from eight clients until one does not get 201. Returns what all got. */
+async function postUntilRejected(app: App): Promise<{ stored: string[]; rejections: Reply[] }> {
   const stored: string[] = [];
-  const rejections: Told[] = [];
+  const rejections: Reply[] = [];
   await Promise.all(
     Array.from({ length: 8 }, async () => {
       while (rejections.length === 0) {
-        const told = await post(app, long);
-        if (told.status === 201) stored.push(told.id!);
-        else rejections.push(told);
+        const reply = await post(app, long);
+        if (reply.status === 201) stored.push(reply.id!);
+        else rejections.push(reply);
       }
     }),
   );
@@ -48,17 +48,17 @@ async function postUntilRejected(app: App): Promise<{ stored: string[]; rejectio
 }
 
 describe.skipIf(!canMount)("a disk", () => {
-  test("that is full rejects with 507, is read from, and takes events again once there is space", async () => {
+  test("that is full rejects with 507, can be read, and accepts events again once there is space", async () => {
     using disk = smallDisk(16);
     await using app = await testProcess({ dataDirectory: disk.directory });
     disk.fill(8);
     const { stored, rejections } = await postUntilRejected(app);
-    for (const told of rejections) {
-      expect(told).toMatchObject({ status: 507, type: "/problems/storage-full", retryAfter: "30" });
+    for (const reply of rejections) {
+      expect(reply).toMatchObject({ status: 507, type: "/problems/storage-full", retryAfter: "30" });
     }
     expect(stored.length).toBeGreaterThan(100);
     expect(await listed(app)).toEqual(stored.toSorted());
-    // Small ones may still find a place; what is rejected is rejected, and never half there.
+    // Small events can still fit. A rejected event is never partly stored.
     disk.fill();
     const small = await Promise.all(
       Array.from({ length: 200 }, () => post(app, { channel: "b", name: "s" })),
@@ -72,13 +72,13 @@ describe.skipIf(!canMount)("a disk", () => {
     const after = await post(app, long);
     expect(after.status).toBe(201);
     expect(await listed(app)).toEqual([...stored, after.id!].toSorted());
-    // What had no place the first time is not there by surprise after a restart either.
+    // After a restart, no rejected event appears.
     await app.end("SIGKILL");
     await app.start();
     expect(await listed(app)).toEqual([...stored, after.id!].toSorted());
   }, 60_000);
 
-  test("that became read-only rejects with 503 and is read from", async () => {
+  test("that became read-only rejects with 503 and can be read", async () => {
     using disk = thinDisk(24);
     await using app = await testProcess({ dataDirectory: disk.directory });
     const before = await post(app, long);
@@ -96,7 +96,7 @@ describe.skipIf(!canMount)("a disk", () => {
       { type: "/problems/storage-unavailable" },
     ]);
     expect(await listed(app)).toEqual([before.id!]);
-    // Counts as well, though they can't be brought up to date.
+    // Counts, too, though they can't be brought up to date.
     for (const path of ["/api/channels", "/api/stats"]) expect((await app.request(path)).status).toBe(200);
     await app.end("SIGTERM");
     disk.repair();
@@ -105,7 +105,7 @@ describe.skipIf(!canMount)("a disk", () => {
     expect(await listed(app)).toEqual([before.id!, after.id!].toSorted());
   }, 60_000);
 
-  test("whose fsync fails ends the process, and nothing that was acknowledged is lost", async () => {
+  test("whose fsync fails ends the process, and no acknowledged event is lost", async () => {
     using disk = thinDisk(16);
     await using app = await testProcess({ dataDirectory: disk.directory });
     const stored: string[] = [];
@@ -116,10 +116,10 @@ describe.skipIf(!canMount)("a disk", () => {
     await Promise.all(
       Array.from({ length: 8 }, async () => {
         for (;;) {
-          const told = await post(app, long).catch(() => null);
-          if (told === null) return;
-          statuses.add(told.status);
-          if (told.status === 201) stored.push(told.id!);
+          const reply = await post(app, long).catch(() => null);
+          if (reply === null) return;
+          statuses.add(reply.status);
+          if (reply.status === 201) stored.push(reply.id!);
         }
       }),
     );
@@ -134,16 +134,16 @@ describe.skipIf(!canMount)("a disk", () => {
   }, 60_000);
 });
 
-test("a write that fails is rejected with 503, and the next one is stored where it can be", async () => {
+test("a write that fails is rejected with 503, and the next one is stored if possible", async () => {
   await using app = await testProcess();
   const limitFile = (bytes: string) =>
     Bun.spawnSync(["prlimit", "--pid", `${app.pid}`, `--fsize=${bytes}:unlimited`]);
   const before = await post(app, long);
-  // The kernel refuses to make a file longer (EFBIG), which SQLite knows as an I/O error and not as a full disk.
+  // The kernel refuses to extend a file (EFBIG). To SQLite, that is an I/O error, not a full disk.
   if (!limitFile("20000").success) return console.log("Left out: there is no prlimit here.");
   const rejected = await Promise.all(Array.from({ length: 20 }, () => post(app, long)));
-  for (const told of rejected) {
-    expect(told).toMatchObject({ status: 503, type: "/problems/storage-unavailable", retryAfter: "5" });
+  for (const reply of rejected) {
+    expect(reply).toMatchObject({ status: 503, type: "/problems/storage-unavailable", retryAfter: "5" });
   }
   expect(await listed(app)).toEqual([before.id!]);
   limitFile("unlimited");
@@ -151,18 +151,18 @@ test("a write that fails is rejected with 503, and the next one is stored where 
   expect(await listed(app)).toEqual([before.id!, after.id!].toSorted());
 });
 
-test("a database that another process holds for long rejects with 503, and each event is stored or rejected", async () => {
+test("a database that another process locks for long rejects with 503, and each event is stored or rejected", async () => {
   await using app = await testProcess();
   const other = openForWriting(databaseFile(app.config.dataDirectory));
   other.run("BEGIN IMMEDIATE");
-  const told = await Promise.all(
+  const replies = await Promise.all(
     Array.from({ length: 200 }, (_, n) => post(app, { channel: "a", name: `${n}` })),
   );
   expect(await listed(app)).toEqual([]);
-  for (const one of told) {
-    expect(one).toMatchObject({ status: 503, type: "/problems/storage-unavailable", retryAfter: "5" });
+  for (const reply of replies) {
+    expect(reply).toMatchObject({ status: 503, type: "/problems/storage-unavailable", retryAfter: "5" });
   }
-  // Shorter than the writer waits: stored late.
+  // Shorter than the writer's time-out: stored late.
   const late = post(app, { channel: "a", name: "late" });
   await Bun.sleep(100);
   other.run("COMMIT");
@@ -170,13 +170,12 @@ test("a database that another process holds for long rejects with 503, and each 
   const stored = await late;
   expect(stored.status).toBe(201);
   expect(await listed(app)).toEqual([stored.id!]);
-  // Only the two batches that the writer had waited in vain: the others were rejected with the first, without a wait of
-  // their own.
+  // Only the writer's two batches waited. The others were rejected with the first one, without a wait of their own.
   const { stdout } = await app.end("SIGTERM");
   expect(stdout.match(/SQLITE_BUSY/g)!.length).toBeLessThanOrEqual(2);
 }, 30_000);
 
-test("more than may wait is rejected with 503 in bounded memory, and what was accepted is stored", async () => {
+test("events beyond the queue's limit are rejected with 503 in bounded memory, and accepted ones are stored", async () => {
   await using app = await testProcess();
   const other = openForWriting(databaseFile(app.config.dataDirectory));
   await post(app, { channel: "a", name: "first" });
@@ -195,11 +194,11 @@ test("more than may wait is rejected with 503 in bounded memory, and what was ac
       ...(await Promise.all(Array.from({ length: 50 }, () => rawRequest(app.address, head, body)))),
     );
   }
-  // The last ones are answered while the database is held: there is no place for them.
+  // The last ones get a response while the database is locked: the queue is full.
   expect(await requests.at(-1)!.status()).toBe(503);
   expect(requests.at(-1)!.text).toContain("/problems/overloaded");
   expect(requests.at(-1)!.text.toLowerCase()).toContain("retry-after: 1");
-  // Without a bound it would be 480 MB more, and with it, 200. The writer waits for the database no longer than it may be busy.
+  // Without a limit it would take 480 MB more; with it, 200. The wait for the database ends with the busy time-out.
   await app.memoryDownTo(startMb + 350, busyTimeoutMs / 2);
   expect(await listed(app)).toHaveLength(1);
   other.run("COMMIT");

@@ -5,27 +5,27 @@ import { evaluate } from "../evaluate.ts";
 import type { Blocks, StoredBlock } from "./blocks.ts";
 import { rowKeyAt } from "./row-key.ts";
 
-/** Milliseconds since 1970, the first inclusive and the second not. */
+/** Milliseconds since 1970; `toMs` is exclusive. */
 export type MsRange = { fromMs: number; toMs: number };
-/** A range of time that is to be looked through: with the index, or at the moments of what may be found, in order. */
-export type Part = { range: MsRange; moments: Iterable<Moment> | null };
+/** A range to search: at its candidates, in order, or with the index if `candidates` is null. */
+export type Part = { range: MsRange; candidates: Iterable<Candidate> | null };
 /**
- * A millisecond when what is asked for may have happened, with the events that are meant: those whose positions end with these
- * sequences, and those in these places among the others; or all.
+ * A millisecond that can have matching events. They are the ones with these sequences of the row key and those at these
+ * indexes among the millisecond's rows, or any of its rows if `isWhole`.
  */
-export type Moment = { ms: number; sequences: number[]; indexes: number[]; isWhole: boolean };
+export type Candidate = { ms: number; sequences: number[]; indexes: number[]; isWhole: boolean };
 
-/** Rows of one millisecond that are looked at one by one; where there are more, the index tells them apart. */
+/** Rows of one millisecond that are read one by one. If there are more, the index is asked. */
 export const rowsOfMsMax = 200;
-/** Of a block, one event in so many is found by the index sooner than one by one. */
+/** If one event in this many matches, the index is faster than reading candidates. */
 const denseShare = 64;
-/** Unknown tokens that are sought beside a digest, and events that they may have in a block. */
-const unknownMax = 64;
+/** Tokens unknown to a block that are looked up in the index, and their entries in a block. */
+const unknownTokensMax = 64;
 const unknownEventsMax = 1_000;
-/** Entries of the index that are read ahead at a time. */
-const entriesAhead = 128;
+/** Index entries in the first read of a lookahead. */
+const lookaheadEntries = 128;
 
-/** Makes what says where to look for what a query asks for: blocks where nothing can be found are left out. */
+/** Decides where to search for a query, and leaves out the blocks that can't have a match. */
 export function createPruneBlocks(database: Database, blocks: Blocks) {
   const entries = (order: "ASC" | "DESC") =>
     database.prepare(
@@ -35,162 +35,162 @@ export function createPruneBlocks(database: Database, blocks: Blocks) {
   const selectEntries = { asc: entries("ASC"), desc: entries("DESC") };
   type Order = keyof typeof selectEntries;
 
-  return { parts, shareNear };
+  return { parts, estimateShare };
 
-  /** What share of the events a query finds, from 0 to 1, as the nearest digest tells; 0 where there is none. */
-  function shareNear(query: Condition, range: MsRange, order: Order): number {
+  /** The share of events that match, from 0 to 1, in the nearest block; 0 if there is none. */
+  function estimateShare(query: Condition, range: MsRange, order: Order): number {
     for (const block of blocks.between(range.fromMs, range.toMs, order)) {
-      const { without } = evaluate(query, block, blocks);
-      return without ? countBits(without) / block.events : 0;
+      const { ifAbsent } = evaluate(query, block, blocks);
+      return ifAbsent ? countBits(ifAbsent) / block.events : 0;
     }
     return 0;
   }
 
-  /** Gives the parts in order, each only when the one before did not suffice. */
+  /** The parts to search, in order. Each is computed only when it is needed. */
   function* parts(query: Condition, range: MsRange, order: Order): Generator<Part> {
     const ascending = order === "asc";
-    // What the index is to be asked about, from where the parts before ended.
-    const open = ascending
+    // The range that no part covers yet and the index will be asked for. It starts where the last part ended.
+    const pending = ascending
       ? { fromMs: range.fromMs, toMs: range.fromMs }
       : { fromMs: range.toMs, toMs: range.toMs };
     const extend = (ms: number) => {
-      if (ascending) open.toMs = Math.min(ms, range.toMs);
-      else open.fromMs = Math.max(ms, range.fromMs);
+      if (ascending) pending.toMs = Math.min(ms, range.toMs);
+      else pending.fromMs = Math.max(ms, range.fromMs);
     };
-    const isOpen = () => open.fromMs < open.toMs;
-    const taken = (): Part => {
-      const part = { range: { ...open }, moments: null };
-      if (ascending) open.fromMs = open.toMs;
-      else open.toMs = open.fromMs;
+    const isPending = () => pending.fromMs < pending.toMs;
+    const takePending = (): Part => {
+      const part = { range: { ...pending }, candidates: null };
+      if (ascending) pending.fromMs = pending.toMs;
+      else pending.toMs = pending.fromMs;
       return part;
     };
-    const rare = new Map<string, Ahead>();
+    const lookaheads = new Map<string, Lookahead>();
     let isFirst = true;
-    let blocksOpen = 0;
-    let blocksOpenMax = 1;
+    let unprunedBlocks = 0;
+    let unprunedBlocksMax = 1;
     for (const block of blocks.between(range.fromMs, range.toMs, order)) {
-      const [near, far] = ascending ? [block.fromMs, block.toMs] : [block.toMs, block.fromMs];
-      extend(near);
-      if (blocksOpen === 0 && isOpen()) yield taken();
+      const [start, end] = ascending ? [block.fromMs, block.toMs] : [block.toMs, block.fromMs];
+      extend(start);
+      if (unprunedBlocks === 0 && isPending()) yield takePending();
       if (isFirst) {
         isFirst = false;
-        const few = fewIn(block, query, order, rare, range);
-        if (few) {
+        const entries = rareEntriesFrom(block, query, order, lookaheads, range);
+        if (entries) {
           extend(ascending ? range.toMs : range.fromMs);
-          return yield { ...taken(), moments: merged([], few, order) };
+          return yield { ...takePending(), candidates: mergeEntries([], entries, order) };
         }
       }
-      const moments = momentsIn(block, query, order, rare, range);
-      if (moments === null) {
-        extend(far);
-        // Asked about several at once where it is asked about all of them.
-        if (++blocksOpen < blocksOpenMax) continue;
-        yield taken();
-        blocksOpen = 0;
-        blocksOpenMax *= 2;
+      const candidates = candidatesIn(block, query, order, lookaheads, range);
+      if (candidates === null) {
+        extend(end);
+        // One index query covers several of these blocks, twice as many each time.
+        if (++unprunedBlocks < unprunedBlocksMax) continue;
+        yield takePending();
+        unprunedBlocks = 0;
+        unprunedBlocksMax *= 2;
         continue;
       }
-      if (isOpen()) yield taken();
-      blocksOpen = 0;
-      extend(far);
-      yield { ...taken(), moments };
+      if (isPending()) yield takePending();
+      unprunedBlocks = 0;
+      extend(end);
+      yield { ...takePending(), candidates };
     }
     extend(ascending ? range.toMs : range.fromMs);
-    if (isOpen()) yield taken();
+    if (isPending()) yield takePending();
   }
 
-  /** All entries from a block on of a rare token that what is asked for must have; null where none is so rare. */
-  function fewIn(
+  /** If matches need a token that is rare: its index entries from this block on. Otherwise null. */
+  function rareEntriesFrom(
     block: StoredBlock,
     query: Condition,
     order: Order,
-    rare: Map<string, Ahead>,
+    lookaheads: Map<string, Lookahead>,
     range: MsRange,
   ): Entry[] | null {
     for (const part of query.kind === "all" ? query.of : [query.kind === "andNot" ? query.of : query]) {
-      if (part.kind === "all") return fewIn(block, part, order, rare, range);
-      if (part.kind !== "tokens" || part.tokens.length > unknownMax) continue;
+      if (part.kind === "all") return rareEntriesFrom(block, part, order, lookaheads, range);
+      if (part.kind !== "tokens" || part.tokens.length > unknownTokensMax) continue;
       if (blocks.withAny(block, part.tokens).bits !== null) continue;
-      const few = aheadOf(part.tokens, order, rare).all(block, order, range);
-      if (few) return few;
+      const entries = lookaheadOf(part.tokens, order, lookaheads).all(block, order, range);
+      if (entries) return entries;
     }
     return null;
   }
 
-  /** When what is asked for may have happened in a block; null where the index tells it better. */
-  function momentsIn(
+  /** The candidates of a block; null if the index is better there. */
+  function candidatesIn(
     block: StoredBlock,
     query: Condition,
     order: Order,
-    rare: Map<string, Ahead>,
+    lookaheads: Map<string, Lookahead>,
     range: MsRange,
-  ): Iterable<Moment> | null {
-    const { without, most, unknown, isVague } = evaluate(query, block, blocks);
-    const beside: Entry[] = blocks.lateIn(block);
-    if (most === null) return merged([], beside, order);
-    if (isVague || unknown.length > unknownMax) return null;
-    if (without && countBits(without) * denseShare >= block.events) return null;
+  ): Iterable<Candidate> | null {
+    const { ifAbsent, upper, unknown, hasPrefix } = evaluate(query, block, blocks);
+    const extra: Entry[] = blocks.lateIn(block);
+    if (upper === null) return mergeEntries([], extra, order);
+    if (hasPrefix || unknown.length > unknownTokensMax) return null;
+    if (ifAbsent && countBits(ifAbsent) * denseShare >= block.events) return null;
     if (unknown.length > 0) {
-      const entries = aheadOf(unknown, order, rare).in(block, order, range);
+      const entries = lookaheadOf(unknown, order, lookaheads).in(block, order, range);
       if (entries === null) return null;
-      for (const entry of entries) beside.push(entry);
+      for (const entry of entries) extra.push(entry);
     }
-    return merged(without ? momentsOf(block, without, order) : [], beside, order);
+    return mergeEntries(ifAbsent ? candidatesOf(block, ifAbsent, order) : [], extra, order);
   }
 
-  function aheadOf(tokens: string[], order: Order, rare: Map<string, Ahead>): Ahead {
+  function lookaheadOf(tokens: string[], order: Order, lookaheads: Map<string, Lookahead>): Lookahead {
     const match = tokens.map((token) => `"${token}"`).join(" OR ");
-    let ahead = rare.get(match);
-    if (!ahead) {
-      ahead = new Ahead(
+    let lookahead = lookaheads.get(match);
+    if (!lookahead) {
+      lookahead = new Lookahead(
         (fromMs, toMs, limit) =>
           selectEntries[order].values(match, rowKeyAt(fromMs), rowKeyAt(toMs) - 1n, limit) as Entry[],
       );
-      rare.set(match, ahead);
+      lookaheads.set(match, lookahead);
     }
-    return ahead;
+    return lookahead;
   }
 
-  function* momentsOf(block: StoredBlock, bits: Bits, order: Order): Generator<Moment> {
-    const placeOf = blocks.placesOf(block);
-    let moment: Moment | null = null;
-    let told = { from: 0, to: 0 };
+  function* candidatesOf(block: StoredBlock, bits: Bits, order: Order): Generator<Candidate> {
+    const positionOf = blocks.positionsOf(block);
+    let candidate: Candidate | null = null;
+    let done = { from: 0, to: 0 };
     for (const ordinal of ordinalsOf(bits, order === "asc")) {
-      if (ordinal >= told.from && ordinal < told.to) continue;
-      const { ms, index } = placeOf(ordinal);
-      if (moment && moment.ms !== ms) {
-        yield moment;
-        moment = null;
+      if (ordinal >= done.from && ordinal < done.to) continue;
+      const { ms, index } = positionOf(ordinal);
+      if (candidate && candidate.ms !== ms) {
+        yield candidate;
+        candidate = null;
       }
-      moment ??= { ms, sequences: [], indexes: [], isWhole: block.changed > 0 };
-      if (index !== null && index < rowsOfMsMax) moment.indexes.push(index);
+      candidate ??= { ms, sequences: [], indexes: [], isWhole: block.changed > 0 };
+      if (index !== null && index < rowsOfMsMax) candidate.indexes.push(index);
       else {
-        // What else it has is of no interest.
-        moment.isWhole = true;
-        told = { from: blocks.ordinalAt(block, ms), to: blocks.ordinalAt(block, ms + 1) };
+        // The whole millisecond is a candidate: skip its other ordinals.
+        candidate.isWhole = true;
+        done = { from: blocks.ordinalAt(block, ms), to: blocks.ordinalAt(block, ms + 1) };
       }
     }
-    if (moment) yield moment;
+    if (candidate) yield candidate;
   }
 }
 
-/** An entry of the index: an event's millisecond, and the rest of its position. */
+/** An index entry: an event's row key as milliseconds and sequence. */
 type Entry = [ms: number, sequence: number];
 
-/** The entries of rare tokens, read ahead from one block into those that follow. */
-class Ahead {
+/** Index entries of rare tokens. Reads ahead, so that the blocks that follow need no query of their own. */
+class Lookahead {
   readonly #read: (fromMs: number, toMs: number, limit: number) => Entry[];
   #entries: Entry[] = [];
-  /** How far it was read: to this millisecond, which may have more. */
+  /** Entries were read up to this millisecond, which can have more. */
   #reachedMs: number | null = null;
   #isAtEnd = false;
-  #limit = entriesAhead;
+  #limit = lookaheadEntries;
 
   constructor(read: (fromMs: number, toMs: number, limit: number) => Entry[]) {
     this.#read = read;
   }
 
-  /** The entries in a block; null where there are too many. Blocks are to be asked about in order. */
+  /** The entries in a block; null if there are too many. Call it for blocks in order. */
   in({ fromMs, toMs }: MsRange, order: "asc" | "desc", range: MsRange): Entry[] | null {
     const ascending = order === "asc";
     this.#entries = this.#entries.filter(([ms]) => (ascending ? ms >= fromMs : ms < toMs));
@@ -199,18 +199,18 @@ class Ahead {
       (this.#reachedMs !== null && (ascending ? this.#reachedMs >= toMs : this.#reachedMs < fromMs));
     while (!isRead()) {
       if (this.#entries.length > unknownEventsMax) return null;
-      this.#readOn(fromMs, toMs, ascending, range);
+      this.#readMore(fromMs, toMs, ascending, range);
     }
     return this.#entries.filter(([ms]) => ms >= fromMs && ms < toMs);
   }
 
-  /** All entries from a block on; null where they are more than are read ahead. */
+  /** All entries from a block on; null if one read does not reach the end. */
   all({ fromMs, toMs }: MsRange, order: "asc" | "desc", range: MsRange): Entry[] | null {
-    this.#readOn(fromMs, toMs, order === "asc", range);
+    this.#readMore(fromMs, toMs, order === "asc", range);
     return this.#isAtEnd ? this.#entries : null;
   }
 
-  #readOn(fromMs: number, toMs: number, ascending: boolean, range: MsRange): void {
+  #readMore(fromMs: number, toMs: number, ascending: boolean, range: MsRange): void {
     const from = ascending ? Math.max(this.#reachedMs ?? 0, fromMs, range.fromMs) : range.fromMs;
     const to = ascending ? range.toMs : Math.min(this.#reachedMs ?? toMs, toMs - 1, range.toMs - 1) + 1;
     const entries = this.#read(from, to, this.#limit);
@@ -221,20 +221,24 @@ class Ahead {
   }
 }
 
-/** Moments in order, and entries as moments in their places. */
-function* merged(moments: Iterable<Moment>, entries: Entry[], order: "asc" | "desc"): Generator<Moment> {
+/** Merges index entries into candidates, in order. */
+function* mergeEntries(
+  candidates: Iterable<Candidate>,
+  entries: Entry[],
+  order: "asc" | "desc",
+): Generator<Candidate> {
   const sign = order === "asc" ? 1 : -1;
-  const others = entries.toSorted((a, b) => sign * (a[0] - b[0]));
+  const ordered = entries.toSorted((a, b) => sign * (a[0] - b[0]));
   let next = 0;
-  const other = (): Moment => {
-    const moment: Moment = { ms: others[next]![0], sequences: [], indexes: [], isWhole: false };
-    for (; others[next]?.[0] === moment.ms; next++) moment.sequences.push(others[next]![1]);
-    return moment;
+  const nextEntry = (): Candidate => {
+    const candidate: Candidate = { ms: ordered[next]![0], sequences: [], indexes: [], isWhole: false };
+    for (; ordered[next]?.[0] === candidate.ms; next++) candidate.sequences.push(ordered[next]![1]);
+    return candidate;
   };
-  for (const moment of moments) {
-    while (next < others.length && sign * (others[next]![0] - moment.ms) < 0) yield other();
-    if (others[next]?.[0] === moment.ms) moment.sequences.push(...other().sequences);
-    yield moment;
+  for (const candidate of candidates) {
+    while (next < ordered.length && sign * (ordered[next]![0] - candidate.ms) < 0) yield nextEntry();
+    if (ordered[next]?.[0] === candidate.ms) candidate.sequences.push(...nextEntry().sequences);
+    yield candidate;
   }
-  while (next < others.length) yield other();
+  while (next < ordered.length) yield nextEntry();
 }

@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { createMerge, hasTombstones } from "./purge.ts";
 
-/** A number as FTS5 writes it: seven bits a byte, the highest first; a ninth byte has all its eight. */
+/** A number as FTS5 writes it: seven bits per byte, the highest first; a ninth byte has eight bits. */
 function varint(value: number): number[] {
   const bits = BigInt(value);
   if (bits >= 1n << 56n) {
@@ -18,7 +18,7 @@ function varint(value: number): number[] {
 type Segment = { numbers: number[]; tombstonePages: number; entries: [removed: number, all: number] };
 type Level = { merging: number; segments: Segment[] };
 
-/** The structure record as fts5_index.c describes it, in the form for tables that remember what was deleted. */
+/** The structure record as in fts5_index.c, in the format with tombstones. */
 function recordOf(levels: Level[], writes: number): Uint8Array {
   const segments = levels.reduce((sum, level) => sum + level.segments.length, 0);
   const fields = [
@@ -34,7 +34,7 @@ function recordOf(levels: Level[], writes: number): Uint8Array {
   return Uint8Array.from([0, 0, 0, 7, 0xff, 0, 0, 1, ...fields.flatMap(varint)]);
 }
 
-// Of every length that a varint has, and more than a double holds exactly: such are read over, not used.
+// Varints of every length. Some are larger than a double can hold exactly; these are skipped, not used.
 const number = fc
   .tuple(fc.integer({ min: -1, max: 63 }), fc.double({ min: 1, max: 1.999, noNaN: true }))
   .map(([power, factor]) => Math.floor(factor * 2 ** power));
@@ -45,7 +45,7 @@ const segment = fc.record({
 });
 const level = fc.record({ merging: fc.nat(3), segments: fc.array(segment, { maxLength: 4 }) });
 
-test("a record says whether a segment has pages of tombstones, whatever the numbers beside them", () => {
+test("a record shows whether a segment has pages of tombstones, whatever the other numbers", () => {
   fc.assert(
     fc.property(fc.array(level, { maxLength: 5 }), number, (levels, writes) => {
       const pages = levels.flatMap(({ segments }) => segments.map(({ tombstonePages }) => tombstonePages));
@@ -55,7 +55,7 @@ test("a record says whether a segment has pages of tombstones, whatever the numb
   );
 });
 
-describe("of the SQLite that runs", () => {
+describe("with the SQLite in use", () => {
   const deed = fc.oneof(
     {
       weight: 5,
@@ -71,10 +71,10 @@ describe("of the SQLite that runs", () => {
     },
   );
 
-  /** FTS5 keeps tombstones on pages of their own, whose numbers have this bit (`FTS5_TOMBSTONE_ROWID`). */
+  /** The numbers of FTS5's tombstone pages have this bit (`FTS5_TOMBSTONE_ROWID`). */
   const tombstonePage = 2n ** 53n;
 
-  test("the record agrees with the pages that are there", () => {
+  test("the record agrees with the existing pages", () => {
     let found = 0;
     fc.assert(
       fc.property(fc.array(deed, { minLength: 2, maxLength: 25 }), (deeds) => {
@@ -106,7 +106,7 @@ describe("of the SQLite that runs", () => {
     expect(found).toBeGreaterThan(60);
   });
 
-  test("what is removed while a merge is under way is merged away as well", () => {
+  test("what is removed during a merge is merged away, too", () => {
     using database = new Database(":memory:");
     database.run(
       "CREATE VIRTUAL TABLE events_index USING fts5 (tokens, content = '', contentless_delete = 1, detail = none)",

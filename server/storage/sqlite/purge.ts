@@ -3,26 +3,26 @@ import { busyTimeoutMs } from "./open.ts";
 import { segmentsIn } from "./segments.ts";
 import type { BlockWriter } from "./write-blocks.ts";
 
-/** Leaf pages of the full-text index that a step of merging writes. */
+/** Leaf pages of the full-text index that one merge step writes. */
 const mergePages = 32;
-/** Free pages that a step gives back. */
+/** Free pages that one step returns to the disk. */
 const vacuumPages = 128;
 
 /**
- * Makes the steps by which what was removed leaves the file. Each is short and a commit of its own; those that have more to do
- * say so with true.
+ * The steps that erase the traces of removed events from the file. Each is short and a commit of its own, except
+ * `rewrite`. A step that has more to do returns true.
  */
-export function createPurge(database: Database, digests: BlockWriter) {
+export function createPurge(database: Database, blockWriter: BlockWriter) {
   const freePages = (): number =>
     (database.query("PRAGMA freelist_count").get() as { freelist_count: number }).freelist_count;
 
   return {
     ...createMerge(database),
 
-    /** Goes on with taking tokens that are on no event out of the digests. */
-    forgetTokens: database.transaction(digests.forgetTokens),
+    /** Deletes tokens that are no longer on any event from the blocks. */
+    forgetTokens: database.transaction(blockWriter.forgetTokens),
 
-    /** Moves pages from the end of the file into free ones, and cuts the file off. */
+    /** Moves pages from the end of the file into free ones, and truncates the file. */
     shrink(): boolean {
       const before = freePages();
       if (before === 0) return false;
@@ -30,13 +30,13 @@ export function createPurge(database: Database, digests: BlockWriter) {
       return freePages() < before;
     },
 
-    /** Writes the whole file anew: the only step that is not short. */
+    /** Rewrites the whole file: the only step that is not short. */
     rewrite(): boolean {
       database.run("VACUUM");
       return false;
     },
 
-    /** Empties the write-ahead log; a reader that is at work puts it off. */
+    /** Empties the write-ahead log. A running reader delays it. */
     truncateLog(): boolean {
       database.run("PRAGMA busy_timeout = 0");
       try {
@@ -50,7 +50,7 @@ export function createPurge(database: Database, digests: BlockWriter) {
 
 export type PurgeStep = keyof ReturnType<typeof createPurge>;
 
-/** Makes the steps that merge all segments of the full-text index, until none holds anything of a removed event. */
+/** Merges all segments of the full-text index, until none contains anything of a removed event. */
 export function createMerge(database: Database) {
   const selectStructure = database.prepare<{ block: Uint8Array }, []>(
     "SELECT block FROM events_index_data WHERE id = 10",
@@ -58,26 +58,28 @@ export function createMerge(database: Database) {
   const merge = database.prepare("INSERT INTO events_index (events_index, rank) VALUES ('merge', ?1)");
 
   return {
-    /** Puts all segments up for one merge. */
+    /** Starts one merge of all segments. */
     beginMerge(): boolean {
       if (!hasTombstones(selectStructure.get()!.block)) return false;
       merge.run(-mergePages);
       return true;
     },
 
-    /** Goes on with the merge. Of a removed event FTS5 keeps the tokens, beside a tombstone, until their segment is merged. */
+    /**
+     * Continues the merge. FTS5 keeps the tokens of a removed event, with a tombstone, until their segment is merged.
+     */
     merge(): boolean {
       const before = selectStructure.get()!.block;
       if (!hasTombstones(before)) return false;
       merge.run(mergePages);
-      // It ends with a merge that was under way when all were put up; what was removed meanwhile needs one more.
+      // A merge that was already running can end first, or more events were removed since: start another merge.
       if (Buffer.compare(before, selectStructure.get()!.block) === 0) merge.run(-mergePages);
       return true;
     },
   };
 }
 
-/** Whether a segment of the index holds removed events. */
+/** Whether a segment of the index contains removed events. */
 export function hasTombstones(structure: Uint8Array): boolean {
   return segmentsIn(structure).some(({ tombstonePages }) => tombstonePages > 0);
 }

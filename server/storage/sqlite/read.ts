@@ -7,29 +7,29 @@ import { type ArrivalStamp, stampOfId } from "../../event/id.ts";
 import type { ArrivedEvent, EventQuery, Page } from "../store.ts";
 import type { Blocks } from "./blocks.ts";
 import { matchEvery } from "./match.ts";
-import { createReadPage, jsonOf, runRowsMin } from "./page.ts";
+import { createReadPage, jsonOf, readRowsMin } from "./page.ts";
 import { datedBit, earliest, latest, rowKeyAt, rowKeyOf, rowKeySql } from "./row-key.ts";
-import { columns, type Row } from "./rows-in-order.ts";
+import { type Row, rowColumns } from "./rows-in-order.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 
-/** A chunk is long enough with so many characters. */
+/** The length at which a chunk ends. */
 const chunkCharacters = 1_048_576;
 
-/** The queries on events. All are read-only and hold no transaction open between calls. */
+/** Queries on events. They hold no transaction open between calls. */
 export function createRead(database: Database, vocabulary: Vocabulary, blocks: Blocks) {
   const readPage = createReadPage(database, vocabulary, blocks);
   const selectSent = database.prepare<Row, [number, string]>(
-    `SELECT ${columns} FROM sent_ids JOIN events USING (position)
+    `SELECT ${rowColumns} FROM sent_ids JOIN events USING (position)
      WHERE sent_ids.project_id = ?1 AND sent_ids.id = unhex(?2, '-')`,
   );
   const selectMade = database.prepare<Row, [number, number, number, string]>(
-    `SELECT ${columns} FROM events
+    `SELECT ${rowColumns} FROM events
      WHERE (position = ${rowKeySql("?2", "?3")} OR arrival = ${rowKeySql("?2", "?3")})
        AND project_id = ?1 AND id = unhex(?4, '-')`,
   );
-  // What came undated arrived at its position; what came dated says so in its own column.
+  // The arrival of a dated event is in its own column; that of any other event is its row key.
   const selectUndatedAfter = database.prepare<Row, [string, bigint, bigint, number]>(
-    `SELECT ${columns} FROM events_index JOIN events ON events.position = events_index.rowid
+    `SELECT ${rowColumns} FROM events_index JOIN events ON events.position = events_index.rowid
      WHERE events_index MATCH ?1 AND events_index.rowid BETWEEN ?2 AND ?3
        AND events_index.rowid & ${datedBit} = 0
      ORDER BY events_index.rowid LIMIT ?4`,
@@ -38,7 +38,7 @@ export function createRead(database: Database, vocabulary: Vocabulary, blocks: B
     Row & { arrivalMs: number; arrivalSequence: number },
     [number, bigint, number]
   >(
-    `SELECT ${columns}, arrival >> 21 AS arrivalMs, arrival & 2097151 AS arrivalSequence FROM events
+    `SELECT ${rowColumns}, arrival >> 21 AS arrivalMs, arrival & 2097151 AS arrivalSequence FROM events
      WHERE arrival > ?2 AND project_id = ?1 ORDER BY arrival LIMIT ?3`,
   );
   const selectAny = database.prepare("SELECT 1 FROM events LIMIT 1");
@@ -49,13 +49,13 @@ export function createRead(database: Database, vocabulary: Vocabulary, blocks: B
     "SELECT arrival >> 21 AS ms, arrival & 2097151 AS sequence FROM events WHERE arrival IS NOT NULL ORDER BY arrival DESC LIMIT 1",
   );
 
-  // Mean length of the last chunk's events, so that a chunk of long ones does not fill the memory.
-  let eventCharacters = chunkCharacters / runRowsMin;
+  // Mean length of the last chunk's events, to keep chunks of long events small.
+  let eventCharacters = chunkCharacters / readRowsMin;
 
-  // One transaction: a commit between the two would show a later arrival and hide an earlier one, which was then missed.
+  // One transaction: with a commit between the two reads, a later arrival could be returned and an earlier one missed.
   const readArrived = database.transaction((projectId: number, after: bigint, limit: number) => {
     const dated = selectDatedAfter.all(projectId, after, limit);
-    // Undated ones behind them are not among the first: what clients dated later is not gone through in search of them.
+    // Undated events after the last dated one are not among the first `limit`: don't search for them.
     const last = dated.length === limit ? dated.at(-1) : undefined;
     const high = last ? rowKeyAt(last.arrivalMs, last.arrivalSequence) : latest;
     return [selectUndatedAfter.all(matchEvery(projectId), after + 1n, high, limit), dated] as const;
@@ -64,14 +64,14 @@ export function createRead(database: Database, vocabulary: Vocabulary, blocks: B
   return {
     page(query: EventQuery, limit: number): Page {
       const { rows, next } = readPage(query, limit);
-      return { events: rows.map(written[query.form ?? "json"]), next };
+      return { events: rows.map(formats[query.form ?? "json"]), next };
     },
 
-    /** Up to `limit` events as one text; fewer where the last ones were long. */
+    /** Up to `limit` events as one text; fewer if the last chunk's events were long. */
     chunk(query: EventQuery, limit: number): { text: string; next: Cursor | null } {
       const { rows, next } = readPage(query, Math.min(limit, Math.ceil(chunkCharacters / eventCharacters)));
       const { form = "json" } = query;
-      const write = written[form];
+      const write = formats[form];
       const between = form === "json" ? "," : "";
       let text = "";
       for (const row of rows) text += text === "" ? write(row) : between + write(row);
@@ -80,13 +80,13 @@ export function createRead(database: Database, vocabulary: Vocabulary, blocks: B
     },
 
     find(projectId: number, id: string): string | null {
-      const moment = stampOfId(id);
-      const row = selectMade.get(projectId, moment.ms, moment.sequence, id) ?? selectSent.get(projectId, id);
+      const stamp = stampOfId(id);
+      const row = selectMade.get(projectId, stamp.ms, stamp.sequence, id) ?? selectSent.get(projectId, id);
       return row ? jsonOf(row) : null;
     },
 
-    arrivedAfter(projectId: number, moment: ArrivalStamp, limit: number): ArrivedEvent[] {
-      const [undatedRows, datedRows] = readArrived(projectId, rowKeyOf(moment), limit);
+    arrivedAfter(projectId: number, stamp: ArrivalStamp, limit: number): ArrivedEvent[] {
+      const [undatedRows, datedRows] = readArrived(projectId, rowKeyOf(stamp), limit);
       const undated = undatedRows.map((row) => ({
         arrival: { ms: row.ms, sequence: row.sequence },
         json: jsonOf(row),
@@ -112,13 +112,13 @@ export function createRead(database: Database, vocabulary: Vocabulary, blocks: B
 
     lastArrival(): ArrivalStamp | null {
       const dated = selectLastDated.get();
-      // Only what came after it can be later still: events that clients dated are not read through for one that they did not.
+      // Search for an undated event only after the last dated one, so that dated events are not read through.
       return selectLastUndated.get(dated ? rowKeyOf(dated) : earliest) ?? dated;
     },
   };
 }
 
-const written: Record<EventForm, (row: Row) => string> = {
+const formats: Record<EventForm, (row: Row) => string> = {
   json: jsonOf,
   ndjson: (row) => `${jsonOf(row)}\n`,
   csv: (row) => csvRow(JSON.parse(jsonOf(row)) as Event),

@@ -1,4 +1,4 @@
-/** A reader: a thread with a read-only connection, so that no query holds up the HTTP loop. */
+/** The reader: a thread with a read-only connection, so that no query blocks the HTTP thread. */
 import { setPriority } from "node:os";
 import type { Cursor } from "../../event/filter.ts";
 import type { ArrivalStamp } from "../../event/id.ts";
@@ -23,27 +23,27 @@ export type ReaderRequest =
   | { kind: "page"; query: EventQuery; limit: number }
   | { kind: "chunk"; query: EventQuery; limit: number }
   | { kind: "find"; projectId: number; id: string }
-  | { kind: "arrivedAfter"; projectId: number; moment: ArrivalStamp; limit: number }
+  | { kind: "arrivedAfter"; projectId: number; stamp: ArrivalStamp; limit: number }
   | { kind: "startingWith"; projectId: number; texts: KnownTexts; prefix: string; limit: number }
   | { kind: "count"; query: CountQuery }
   | { kind: "users"; query: UserQuery; limit: number }
   | { kind: "countRemovable"; removal: Removal }
-  | { kind: "digest"; from: "the start" | "there"; nowMs: number }
+  | { kind: "nextBuildStep"; isNew: boolean; nowMs: number }
   | { kind: "ping" }
   | { kind: "lastArrival" }
   | { kind: "close" };
 
-/** What is next for digests to be made: a step on the writer, or a rest; null at the end. */
-export type DigestOn = { step: BlockStep | null } | null;
+/** The next step of building blocks, for the writer; a null step is a pause. Null at the end. */
+export type BuildStep = { step: BlockStep | null } | null;
 
 export type ReaderAnswer = { id: number } & ({ result: unknown } | { code: string; message: string });
 
-/** The result of `chunk`: events as UTF-8 in the query's form. */
+/** The result of `chunk`: events in the query's form, as UTF-8. */
 export type Chunk = { bytes: Uint8Array<ArrayBuffer>; next: Cursor | null };
 
 /**
- * How far this thread stands back (setpriority(2)) where it and those that record want the processor at once: complete listings then
- * cost events that arrive half the wait, and pages under the heaviest load a fifth more.
+ * The reader runs at lower priority than the threads that record (setpriority(2)). Complete listings then delay
+ * arriving events half as much, and under the heaviest load a page takes a fifth longer.
  */
 const niceness = 5;
 
@@ -56,26 +56,27 @@ const read = createRead(database, vocabulary, blocks);
 const count = createCount(database, vocabulary, texts, blocks);
 const users = createUsers(database, texts);
 const countRemovable = createCountRemovable(database);
-const digest = createBuildBlocks(database, Number(blockEvents));
+const buildBlocks = createBuildBlocks(database, Number(blockEvents));
 const encoder = new TextEncoder();
 
-// On Linux a thread has a priority of its own; elsewhere this would be the whole process's.
+// On Linux each thread has its own priority. Elsewhere this would change the whole process.
 if (process.platform === "linux") {
   try {
     setPriority(niceness);
   } catch {
-    // Where a sandbox forbids it, all threads are equal.
+    // A sandbox can forbid it. Then all threads have the same priority.
   }
 }
 
-let digesting: ReturnType<typeof digest> | null = null;
+let building: ReturnType<typeof buildBlocks> | null = null;
 
-function digestOn(from: "the start" | "there", nowMs: number): DigestOn {
-  if (from === "the start") digesting = null;
-  digesting ??= digest(nowMs);
-  const next = digesting.next();
+/** @param isNew - drops the steps left of an earlier build */
+function nextBuildStep(isNew: boolean, nowMs: number): BuildStep {
+  if (isNew) building = null;
+  building ??= buildBlocks(nowMs);
+  const next = building.next();
   if (!next.done) return { step: next.value };
-  digesting = null;
+  building = null;
   return null;
 }
 
@@ -90,7 +91,7 @@ function answer(request: ReaderRequest): unknown {
     case "find":
       return read.find(request.projectId, request.id);
     case "arrivedAfter":
-      return read.arrivedAfter(request.projectId, request.moment, request.limit);
+      return read.arrivedAfter(request.projectId, request.stamp, request.limit);
     case "startingWith":
       return startingWith(vocabulary, request.projectId, request.texts, request.prefix, request.limit);
     case "count":
@@ -99,8 +100,8 @@ function answer(request: ReaderRequest): unknown {
       return users(request.query, request.limit);
     case "countRemovable":
       return countRemovable(request.removal);
-    case "digest":
-      return digestOn(request.from, request.nowMs);
+    case "nextBuildStep":
+      return nextBuildStep(request.isNew, request.nowMs);
     case "ping":
       return read.ping();
     case "lastArrival":

@@ -1,23 +1,22 @@
 import type { ErrorOf } from "./damage.ts";
 import { endThread } from "./end-thread.ts";
-
 import type { ReaderAnswer, ReaderRequest } from "./reader-thread.ts";
 
-type Asked = { resolve: (result: unknown) => void; reject: (error: Error) => void };
+type Pending = { resolve: (result: unknown) => void; reject: (error: Error) => void };
 
-/** The HTTP thread's end of a reader. */
+/** The HTTP thread's side of the reader. */
 export class Reader {
   readonly #thread: Worker;
-  readonly #asked = new Map<number, Asked>();
+  readonly #pending = new Map<number, Pending>();
   #lastId = 0;
 
   private constructor(thread: Worker, errorOf: ErrorOf) {
     this.#thread = thread;
     thread.onmessage = ({ data }: MessageEvent<ReaderAnswer>) => {
-      const asked = this.#asked.get(data.id);
-      this.#asked.delete(data.id);
-      if ("result" in data) asked?.resolve(data.result);
-      else asked?.reject(errorOf(data.code, data.message));
+      const pending = this.#pending.get(data.id);
+      this.#pending.delete(data.id);
+      if ("result" in data) pending?.resolve(data.result);
+      else pending?.reject(errorOf(data.code, data.message));
     };
   }
 
@@ -38,17 +37,17 @@ export class Reader {
     return new Reader(thread, errorOf);
   }
 
-  /** What the thread answers to a request; its type is the request's in `reader-thread.ts`. */
-  ask<Result>(request: ReaderRequest): Promise<Result> {
+  /** Sends a request to the thread. `reader-thread.ts` defines the result of each kind. */
+  request<Result>(request: ReaderRequest): Promise<Result> {
     const id = ++this.#lastId;
     return new Promise<Result>((resolve, reject) => {
-      this.#asked.set(id, { resolve: resolve as Asked["resolve"], reject });
+      this.#pending.set(id, { resolve: resolve as Pending["resolve"], reject });
       this.#thread.postMessage({ id, request });
     });
   }
 
   async close(): Promise<void> {
-    await this.ask({ kind: "close" });
+    await this.request({ kind: "close" });
     await endThread(this.#thread);
   }
 }

@@ -8,14 +8,14 @@ import { databaseFile } from "./open.ts";
 
 const userId = "Zoë.Quux+77@example.com";
 
-test("what SQLite left in unallocated space is gone as well", async () => {
+test("what SQLite left in unallocated space is deleted, too", async () => {
   await using app = await testApp();
   for (let n = 0; n < 40; n++) {
     const sent = await app.post({ channel: "c", name: "n", userId: n % 2 ? userId : "other" });
     expect(sent.status).toBe(201);
   }
   const database = new Database(databaseFile(app.config.dataDirectory));
-  // Deleted without being zeroed, as a row's copy stays where it was when SQLite moves the row to another page.
+  // Deletes without zeroing, which leaves the same as when SQLite moves a row to another page.
   database.run("PRAGMA secure_delete = OFF");
   database.run("INSERT INTO users VALUES (1, 'another', ?, 1)", [userId]);
   database.run("DELETE FROM users");

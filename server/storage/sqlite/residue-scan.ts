@@ -1,17 +1,18 @@
 /**
- * Looks for texts in places of a database file that hold nothing any more. When SQLite moves rows from one page to another, a
- * copy may stay in the first one's unallocated space, which no `secure_delete` zeroes; `VACUUM` leaves no such copy.
+ * Searches the unallocated space of a database file for texts. When SQLite moves rows to another page, a copy can stay
+ * in the first page's unallocated space, which `secure_delete` does not zero. `VACUUM` leaves no such copy.
  *
- * Run as a process of its own: closing the file in the server's would drop the locks that SQLite has on it
- * (https://www.sqlite.org/howtocorrupt.html, section 2.2). The texts come by standard input, so that no list of processes shows them.
+ * It runs as a process of its own: closing the file within the server would drop SQLite's locks on it
+ * (https://www.sqlite.org/howtocorrupt.html, section 2.2). The texts come through standard input, so that they are not
+ * in the process list.
  */
 import { open } from "node:fs/promises";
 
-/** SQLite's default, which the files have. */
+/** SQLite's default, which all our files use. */
 const pageBytes = 4_096;
 const chunkBytes = 256 * pageBytes;
 
-/** Whether one of the texts stands in unallocated space, or the file was made before deletes were zeroed. */
+/** Whether one of the texts is in unallocated space, or the file is so old that deletes were not zeroed. */
 export async function hasResidue(file: string, texts: string[]): Promise<boolean> {
   const child = Bun.spawn([process.execPath, import.meta.path, file], {
     stdin: new Blob([JSON.stringify(texts)]),
@@ -27,13 +28,13 @@ export async function hasResidue(file: string, texts: string[]): Promise<boolean
   return answer === "true";
 }
 
-async function look(file: string, texts: string[]): Promise<boolean> {
+async function scanFile(file: string, texts: string[]): Promise<boolean> {
   const handle = await open(file, "r");
   const chunk = Buffer.alloc(chunkBytes);
   for (let at = 0; ; at += chunkBytes) {
     const { bytesRead } = await handle.read(chunk, 0, chunkBytes, at);
     if (bytesRead === 0) return false;
-    // The header's number of the largest root page is zero where `auto_vacuum` is off, as it was in older files.
+    // Offset 52 of the header, the largest root page, is zero if `auto_vacuum` is off, as in older files.
     if (at === 0 && chunk.readUInt32BE(52) === 0) return true;
     for (const text of texts) {
       for (let hit = chunk.indexOf(text); hit !== -1 && hit < bytesRead; hit = chunk.indexOf(text, hit + 1)) {
@@ -43,19 +44,22 @@ async function look(file: string, texts: string[]): Promise<boolean> {
   }
 }
 
-/** Whether a place lies between a page's cell pointers and its cells (https://www.sqlite.org/fileformat2.html#b_tree_pages). */
-function isUnallocated(chunk: Buffer, place: number, isFirstChunk: boolean): boolean {
-  const page = place - (place % pageBytes);
-  // The first page begins with the file's header.
+/**
+ * Whether an offset is between a page's cell pointers and its cells
+ * (https://www.sqlite.org/fileformat2.html#b_tree_pages).
+ */
+function isUnallocated(chunk: Buffer, offset: number, isFirstChunk: boolean): boolean {
+  const page = offset - (offset % pageBytes);
+  // The first page begins with the file header.
   const header = isFirstChunk && page === 0 ? 100 : page;
   const type = chunk[header]!;
   const isInterior = type === 2 || type === 5;
   if (!isInterior && type !== 10 && type !== 13) return false;
   const pointersEnd = header + (isInterior ? 12 : 8) + 2 * chunk.readUInt16BE(header + 3);
-  return place >= pointersEnd && place < page + chunk.readUInt16BE(header + 5);
+  return offset >= pointersEnd && offset < page + chunk.readUInt16BE(header + 5);
 }
 
 if (import.meta.main) {
   const texts = JSON.parse(await Bun.stdin.text()) as string[];
-  process.stdout.write(String(await look(process.argv.at(-1)!, texts)));
+  process.stdout.write(String(await scanFile(process.argv.at(-1)!, texts)));
 }

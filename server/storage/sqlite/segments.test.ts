@@ -6,7 +6,7 @@ import { databaseFile, migrate, openForWriting } from "./open.ts";
 import { rowKeyAt } from "./row-key.ts";
 import { createReadTerms, segmentsIn } from "./segments.ts";
 
-test("the terms of the index are those that FTS5 tells, of any number of segments", () => {
+test("the terms are the same as FTS5's, with any number of segments", () => {
   const directory = mkdtempSync(join(tmpdir(), "tidings-segments-"));
   migrate(directory);
   const database = openForWriting(databaseFile(directory));
@@ -21,7 +21,7 @@ test("the terms of the index are those that FTS5 tells, of any number of segment
   for (let batch = 0; batch < 60; batch++) {
     database.transaction(() => {
       for (let row = 0; row < 400; row++, n++) {
-        // One that every event has, some that many have, long ones, and one of its own in any script.
+        // A term on every event, terms on many, long terms, and a unique one in any script.
         const tokens = [
           "1a",
           `1c${n % 3}`,
@@ -53,12 +53,12 @@ test("the terms of the index are those that FTS5 tells, of any number of segment
   rmSync(directory, { recursive: true, force: true });
 }, 60_000);
 
-test("however many segments there are, each leaf is read about once", () => {
+test("each leaf is read about once, however many segments there are", () => {
   const directory = mkdtempSync(join(tmpdir(), "tidings-leaves-"));
   migrate(directory);
   const database = openForWriting(databaseFile(directory));
   const insert = database.prepare("INSERT INTO events_index (rowid, tokens) VALUES (?, ?)");
-  // Numbers that grow are each in one segment alone: all others have what lies before and behind.
+  // Growing numbers are in one segment each; the other segments have only terms before and after.
   let n = 0;
   for (let batch = 0; batch < 15; batch++) {
     database.transaction(() => {

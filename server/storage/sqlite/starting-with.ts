@@ -1,11 +1,11 @@
 import { partsOfTag, textOf, tokenPrefix } from "../../event/tokens.ts";
 import type { KnownTexts } from "../store.ts";
-import { behind, type Vocabulary } from "./vocabulary.ts";
+import { justAfter, type Vocabulary } from "./vocabulary.ts";
 
-/** Terms that are looked at, for the case that of many only a hash is left. */
+/** Terms that are read. Long texts are stored as a hash, and don't count as results. */
 const termsMax = 200;
 
-/** Up to `limit` different texts of a project's events that begin with a prefix, from the full-text index's own terms. */
+/** Up to `limit` different texts of a project's events with a prefix, from the terms of the full-text index. */
 export function startingWith(
   vocabulary: Vocabulary,
   projectId: number,
@@ -18,8 +18,9 @@ export function startingWith(
       ? tokenPrefix.value(projectId, texts.key, prefix)
       : tokenPrefix[texts.kind](projectId, prefix);
   const head = `${projectId}t`.length;
-  // Of a key, one value is enough: "_{" comes right after all that begin with its "_z".
-  const afterKey = (term: string) => (vocabulary.isOnAny(term) ? `${partsOfTag(term)[0]}_{` : behind(term));
+  // One value of a key is enough: "_{" sorts right after all terms that continue the key with "_z".
+  const afterKey = (term: string) =>
+    vocabulary.isOnAny(term) ? `${partsOfTag(term)[0]}_{` : justAfter(term);
   const after = texts.kind === "key" ? afterKey : undefined;
   const found: string[] = [];
   let seen = 0;

@@ -5,7 +5,7 @@ import { createCountEntries } from "./count-entries.ts";
 import type { IndexedTexts } from "./indexed-texts.ts";
 import { earliest, latest } from "./row-key.ts";
 
-/** Makes the function that lists users: from the index's tokens, without a look at the events. */
+/** Lists users from the tokens of the index, without reading events. */
 export function createUsers(database: Database, texts: IndexedTexts) {
   const countEntries = createCountEntries(database);
 

@@ -1,23 +1,23 @@
 import type { Database } from "bun:sqlite";
 import { createReadTerms } from "./segments.ts";
 
-/** The terms that stand in the full-text index, in their order. */
+/** The terms of the full-text index, in order. */
 export type Vocabulary = {
   /**
-   * The terms with a prefix. Each is sought in the index by itself, whatever the number of events that have it. Some may be on
-   * no event any more.
+   * The terms with a prefix. The cost of a term does not depend on how many events have it. Some terms can belong to
+   * removed events only.
    *
-   * @param after - where to go on behind a term; by default at the next one
-   * @param from - where to begin, if not at the first term with the prefix
+   * @param after - where to continue after a term; by default at the next one
+   * @param from - where to begin; by default at the first term with the prefix
    */
   termsFrom: (prefix: string, after?: (term: string) => string, from?: string) => Generator<string>;
-  /** Whether a term is on an event. */
+  /** Whether any event has the term. */
   isOnAny: (term: string) => boolean;
-  /** Whether the terms with a prefix stand on so many events; an event counts for each of them. */
+  /** Whether the terms with a prefix are on at least `events` events. An event counts once for each of its terms. */
   isOnMany: (prefix: string, events: number) => boolean;
 };
 
-/** Terms that are read at a time, the first time and at most. */
+/** Terms in the first read, and the most in a later one. */
 const readFirst = 4;
 const readMax = 256;
 
@@ -43,13 +43,13 @@ export function openVocabulary(database: Database): Vocabulary {
         const terms = readTerms(next, prefix, count);
         yield* terms;
         if (terms.length < count) return;
-        next = (after ?? behind)(terms.at(-1)!);
+        next = (after ?? justAfter)(terms.at(-1)!);
       }
     },
   };
 }
 
-/** The place right behind a term: no term has control characters. */
-export function behind(term: string): string {
+/** A text that sorts right after a term. Terms have no control characters. */
+export function justAfter(term: string): string {
   return `${term}\0`;
 }

@@ -4,9 +4,9 @@ import { changedMax } from "../block.ts";
 import type { BlockPart } from "../block-builder.ts";
 import { rowKeyAt, rowKeySql } from "./row-key.ts";
 
-/** Tokens that a step looks for in the index, and those whose ordinals it deletes. */
-const soughtTokens = 200;
-const deletedTokens = 64;
+/** Tokens that one step looks up in the index, and tokens that one step deletes. */
+const stepTokens = 200;
+const deleteTokensMax = 64;
 
 export type BlockRange = { fromMs: number; toMs: number };
 
@@ -16,12 +16,12 @@ export type BlockStep =
   | ({ kind: "keep"; fromMs: number } & BlockPart)
   | { kind: "end"; fromMs: number; events: number };
 
-/** Makes what the writer does for the digests of blocks; each is to be called within a transaction. */
+/** The writer's part of building blocks. Call each function within a transaction. */
 export function createBlockWriter(database: Database) {
   const deleteTokens = database.prepare(
     "DELETE FROM block_tokens WHERE id IN (SELECT id FROM block_tokens WHERE from_ms = ?1 ORDER BY token LIMIT ?2)",
   );
-  const deleteMoments = database.prepare(
+  const deleteTimestamps = database.prepare(
     `DELETE FROM block_moments
      WHERE place BETWEEN ${rowKeySql("?1", "0")} AND ${rowKeySql("?1", "2097151")}`,
   );
@@ -33,7 +33,7 @@ export function createBlockWriter(database: Database) {
   const insertBlock = database.prepare(
     "INSERT INTO blocks (from_ms, to_ms, events, begun_at, digest) VALUES (?1, ?2, NULL, ?3, random() >> 11)",
   );
-  const insertMoments = database.prepare(
+  const insertTimestamps = database.prepare(
     `INSERT INTO block_moments (place, ms, gaps) VALUES (${rowKeySql("?1", "?2")}, ?3, ?4)`,
   );
   const insertToken = database.prepare(
@@ -50,7 +50,7 @@ export function createBlockWriter(database: Database) {
     `INSERT OR IGNORE INTO late_events (position) VALUES (${rowKeySql("?1", "?2")})`,
   );
   const addChanged = database.prepare("UPDATE blocks SET changed = changed + 1 WHERE from_ms = ?1");
-  const insertMilestone = database.prepare(
+  const insertSentinel = database.prepare(
     `INSERT INTO events_index (rowid, tokens)
      SELECT ?1, '${token.sentinel}' WHERE NOT EXISTS (SELECT 1 FROM events_index_docsize WHERE id = ?1)`,
   );
@@ -60,16 +60,16 @@ export function createBlockWriter(database: Database) {
   const selectTokens = database.prepare<{ token: string }, [number, string, number]>(
     "SELECT token FROM block_tokens WHERE from_ms = ?1 AND token > ?2 ORDER BY token LIMIT ?3",
   );
-  const selectIndexed = database.prepare<{ rowid: number }, [string]>(
+  const selectUse = database.prepare<{ rowid: number }, [string]>(
     "SELECT 1 AS found FROM events_index WHERE events_index MATCH ?1 LIMIT 1",
   );
   const deleteToken = database.prepare("DELETE FROM block_tokens WHERE from_ms = ?1 AND token = ?2");
-  let sought = { fromMs: 0, token: "" };
+  let nextToken = { fromMs: 0, token: "" };
 
-  /** Deletes a digest, some of it at a time; whether there is more. */
+  /** Deletes some of a block. Returns whether there is more. */
   function retire(fromMs: number): boolean {
-    if (deleteTokens.run(fromMs, deletedTokens).changes === deletedTokens) return true;
-    deleteMoments.run(fromMs);
+    if (deleteTokens.run(fromMs, deleteTokensMax).changes === deleteTokensMax) return true;
+    deleteTimestamps.run(fromMs);
     deleteLate.run(fromMs);
     deleteBlock.run(fromMs);
     return false;
@@ -77,11 +77,11 @@ export function createBlockWriter(database: Database) {
 
   function begin({ fromMs, toMs }: BlockRange, nowMs: number): void {
     insertBlock.run(fromMs, toMs, nowMs);
-    // A query that finds nothing in the block is to end with it.
-    for (const ms of [fromMs, toMs]) if (ms > 0) insertMilestone.run(rowKeyAt(ms) - 1n);
+    // An index query without a match in the block ends at these rows.
+    for (const ms of [fromMs, toMs]) if (ms > 0) insertSentinel.run(rowKeyAt(ms) - 1n);
   }
 
-  function changedAt(ms: number, sequence?: number): void {
+  function noteChange(ms: number, sequence?: number): void {
     const block = selectBlock.get(ms);
     if (!block || ms >= block.toMs || block.changed > changedMax) return;
     addChanged.run(block.fromMs);
@@ -89,7 +89,7 @@ export function createBlockWriter(database: Database) {
   }
 
   return {
-    /** Does a step; whether it has more to do. */
+    /** Does a step. Returns whether it has more to do. */
     step(step: BlockStep): boolean {
       switch (step.kind) {
         case "retire":
@@ -98,7 +98,8 @@ export function createBlockWriter(database: Database) {
           begin(step.range, step.nowMs);
           return false;
         case "keep":
-          for (const { first, ms, gaps } of step.moments) insertMoments.run(step.fromMs, first, ms, gaps);
+          for (const { first, ms, gaps } of step.timestamps)
+            insertTimestamps.run(step.fromMs, first, ms, gaps);
           for (const { token, ordinals } of step.tokens) insertToken.run(step.fromMs, token, ordinals);
           return false;
         case "end":
@@ -107,28 +108,31 @@ export function createBlockWriter(database: Database) {
       }
     },
 
-    /** The millisecond where the newest block ends: what happened from then on is in none. */
+    /** The end of the newest block: events from then on are in none. */
     endMs: (): number => selectNewest.get()?.toMs ?? 0,
 
-    /** Tells the block of an event, if it is in one, that it came when the digest was begun already. */
-    came: (ms: number, sequence: number): void => changedAt(ms, sequence),
+    /** Notes an event that was stored after its block was begun, if it is within a block. */
+    added: (ms: number, sequence: number): void => noteChange(ms, sequence),
 
-    went: (ms: number): void => changedAt(ms),
+    removed: (ms: number): void => noteChange(ms),
 
-    /** Takes tokens that are on no event out of digests whose events went, some at a time; whether there are more. */
+    /**
+     * Deletes tokens that are no longer on any event from changed blocks, some at a time. Returns whether there are
+     * more.
+     */
     forgetTokens(): boolean {
-      const block = selectChanged.get(sought.fromMs);
+      const block = selectChanged.get(nextToken.fromMs);
       if (!block) {
-        sought = { fromMs: 0, token: "" };
+        nextToken = { fromMs: 0, token: "" };
         return false;
       }
-      const after = block.fromMs === sought.fromMs ? sought.token : "";
-      const tokens = selectTokens.all(block.fromMs, after, soughtTokens);
+      const after = block.fromMs === nextToken.fromMs ? nextToken.token : "";
+      const tokens = selectTokens.all(block.fromMs, after, stepTokens);
       for (const { token } of tokens) {
-        if (!selectIndexed.get(`"${token}"`)) deleteToken.run(block.fromMs, token);
+        if (!selectUse.get(`"${token}"`)) deleteToken.run(block.fromMs, token);
       }
-      sought =
-        tokens.length === soughtTokens
+      nextToken =
+        tokens.length === stepTokens
           ? { fromMs: block.fromMs, token: tokens.at(-1)!.token }
           : { fromMs: block.fromMs + 1, token: "" };
       return true;

@@ -1,9 +1,9 @@
 /**
- * The writer: the only thread with a connection that writes. It is sent batches of events and statements on the control
- * tables, one at a time, and answers each after its commit's fsync.
+ * The writer: the only thread with a connection that writes. It receives batches of events and statements on the
+ * control tables, and answers each after its commit's fsync.
  */
 import type { SQLQueryBindings } from "bun:sqlite";
-import type { BatchAnswer, BatchResults, Failed } from "../queue.ts";
+import type { BatchAnswer, Failed, ListedResults } from "../queue.ts";
 import type { AppendResult, OneEvent, RejectedEvent, RejectedRetention, Removal, Removed } from "../store.ts";
 import { createAppend } from "./append.ts";
 import { type CompanionBatch, createAppendWith } from "./append-with.ts";
@@ -22,8 +22,8 @@ declare const self: Worker & { onmessage: (message: MessageEvent<WriterRequest>)
 export type AppendRequest = {
   kind: "append";
   batch: string;
-  tied?: CompanionBatch[];
-  rejected?: { events: RejectedEvent[]; keeping: RejectedRetention };
+  withCompanion?: CompanionBatch[];
+  rejected?: { events: RejectedEvent[]; retention: RejectedRetention };
 };
 
 export type WriterRequest =
@@ -31,9 +31,9 @@ export type WriterRequest =
   | { kind: "execute"; sql: string; parameters: readonly unknown[] }
   | { kind: "remove"; removal: Removal | OneEvent; limit: number; jobId: string | undefined }
   | { kind: "removeEmptyChannel"; projectId: number; name: string }
-  | { kind: "scrub"; step: PurgeStep }
-  | { kind: "settle" }
-  | { kind: "digest"; step: BlockStep }
+  | { kind: "purge"; step: PurgeStep }
+  | { kind: "flushCounters" }
+  | { kind: "buildBlock"; step: BlockStep }
   | { kind: "close" };
 
 export type ExecuteResult = { rows: unknown[]; changes: number; lastInsertRowid: number | bigint };
@@ -46,19 +46,19 @@ export type WriterAnswer =
   | { kind: "executed"; result: ExecuteResult }
   | { kind: "removed"; removed: Removed }
   | { kind: "stepped"; isMore: boolean }
-  | { kind: "settled" }
+  | { kind: "done" }
   | Failed
   | { kind: "closed" };
 
 const database = openForWriting(databaseFile(process.argv.at(-1)!));
-const counting = createCounterWriter(database);
+const counterWriter = createCounterWriter(database);
 const merging = createMerging(database);
-const digests = createBlockWriter(database);
-const append = createAppend(database, counting, merging, digests);
-const appendTied = createAppendWith(database, append);
+const blockWriter = createBlockWriter(database);
+const append = createAppend(database, counterWriter, merging, blockWriter);
+const appendWith = createAppendWith(database, append);
 const keepRejected = createKeepRejected(database);
-const remove = createRemove(database, counting, merging, digests);
-const scrub = createPurge(database, digests);
+const remove = createRemove(database, counterWriter, merging, blockWriter);
+const purge = createPurge(database, blockWriter);
 const deleteEmptyChannel = database.prepare(
   "DELETE FROM channels WHERE project_id = ?1 AND name = ?2 AND events <= 0",
 );
@@ -66,74 +66,74 @@ const begin = database.prepare("BEGIN IMMEDIATE");
 const commit = database.prepare("COMMIT");
 const rollback = database.prepare("ROLLBACK");
 
-function committed<Result>(work: () => Result): Result {
+function inTransaction<Result>(work: () => Result): Result {
   begin.run();
   try {
     const result = work();
-    counting.write();
+    counterWriter.write();
     merging.step();
     commit.run();
     return result;
   } catch (error) {
-    counting.rolledBack();
+    counterWriter.rolledBack();
     if (database.inTransaction) rollback.run();
     throw error;
   }
 }
 
-function appendBatch({ batch, tied = [], rejected }: AppendRequest): AppendAnswer {
+function appendBatch({ batch, withCompanion = [], rejected }: AppendRequest): AppendAnswer {
   const events = decodeBatch(batch);
   try {
-    return committed(() => {
-      const verdicts = append(events);
-      const tiedVerdicts = tied.map(appendTied);
-      if (rejected) keepRejected(rejected.events, rejected.keeping);
-      return appended(verdicts, tiedVerdicts);
+    return inTransaction(() => {
+      const results = append(events);
+      const companionResults = withCompanion.map(appendWith);
+      if (rejected) keepRejected(rejected.events, rejected.retention);
+      return appendAnswer(results, companionResults);
     });
   } catch (error) {
-    if (!(storageProblem(failed(error).code, "") instanceof StatementError)) throw error;
-    // One event that can't be stored, such as one of a project that is gone, is not to reject those that share its commit.
-    const verdicts = events.map((event) => alone(() => append([event])[0]!));
-    const tiedVerdicts = tied.map((each) => alone(() => appendTied(each)));
-    if (rejected) alone(() => keepRejected(rejected.events, rejected.keeping));
-    return appended(verdicts, tiedVerdicts);
+    if (!(storageProblem(failure(error).code, "") instanceof StatementError)) throw error;
+    // An event that can't be stored, such as one of a deleted project, must not fail the others. Store each on its own.
+    const results = events.map((event) => inOwnTransaction(() => append([event])[0]!));
+    const companionResults = withCompanion.map((each) => inOwnTransaction(() => appendWith(each)));
+    if (rejected) inOwnTransaction(() => keepRejected(rejected.events, rejected.retention));
+    return appendAnswer(results, companionResults);
   }
 }
 
-function alone<Result>(work: () => Result): Result | Failed {
+function inOwnTransaction<Result>(work: () => Result): Result | Failed {
   try {
-    return committed(work);
+    return inTransaction(work);
   } catch (error) {
-    return failed(error);
+    return failure(error);
   }
 }
 
-function appended(
-  verdicts: (AppendResult | Failed)[],
-  tied: (AppendResult[] | null | Failed)[],
+function appendAnswer(
+  results: (AppendResult | Failed)[],
+  withCompanion: (AppendResult[] | null | Failed)[],
 ): AppendAnswer {
-  const news: BatchResults = [];
-  for (let index = 0; index < verdicts.length; index++) {
-    const verdict = verdicts[index]!;
-    if (verdict.kind !== "created" || verdict.notified) news.push([index, verdict]);
+  const listed: ListedResults = [];
+  for (let index = 0; index < results.length; index++) {
+    const result = results[index]!;
+    if (result.kind !== "created" || result.notified) listed.push([index, result]);
   }
-  return { kind: "appended", news, tied };
+  return { kind: "appended", results: listed, withCompanion };
 }
 
-function failed(error: unknown): Failed {
+function failure(error: unknown): Failed {
   const { code, message } = error as { code?: string; message: string };
   return { kind: "failed", code: code ?? "SQLITE_ERROR", message };
 }
 
-/** Brings the counters up to date, in a commit of its own. */
-function settle(): void {
-  if (counting.isBehind && !database.inTransaction) committed(counting.settle);
+function flushCounters(): void {
+  if (counterWriter.isBehind && !database.inTransaction) inTransaction(counterWriter.flush);
 }
 
 function execute(sql: string, parameters: readonly unknown[]): WriterAnswer {
-  // It may remove channels.
-  counting.forgetChannels();
-  // At some failures, such as a full disk, SQLite rolls back by itself; the ROLLBACK that follows finds nothing to do.
+  // The statement can remove channels.
+  counterWriter.forgetChannels();
+  // After some failures, such as a full disk, SQLite has rolled back by itself, and Kysely's ROLLBACK has nothing to
+  // do.
   if (sql === "ROLLBACK" && !database.inTransaction) {
     return { kind: "executed", result: { rows: [], changes: 0, lastInsertRowid: 0 } };
   }
@@ -154,27 +154,27 @@ function answer(request: WriterRequest): WriterAnswer {
       return execute(request.sql, request.parameters);
     case "remove": {
       const { removal, limit, jobId } = request;
-      return { kind: "removed", removed: committed(() => remove(removal, limit, jobId)) };
+      return { kind: "removed", removed: inTransaction(() => remove(removal, limit, jobId)) };
     }
     case "removeEmptyChannel":
-      committed(() => {
-        // What is not counted yet is an event, too.
-        counting.settle();
+      inTransaction(() => {
+        // An event that is not counted yet keeps the channel, too.
+        counterWriter.flush();
         deleteEmptyChannel.run(request.projectId, request.name);
       });
-      counting.forgetChannels();
-      return { kind: "settled" };
-    case "scrub":
-      return { kind: "stepped", isMore: scrub[request.step]() };
-    case "digest": {
+      counterWriter.forgetChannels();
+      return { kind: "done" };
+    case "purge":
+      return { kind: "stepped", isMore: purge[request.step]() };
+    case "buildBlock": {
       const { step } = request;
-      return { kind: "stepped", isMore: committed(() => digests.step(step)) };
+      return { kind: "stepped", isMore: inTransaction(() => blockWriter.step(step)) };
     }
-    case "settle":
-      settle();
-      return { kind: "settled" };
+    case "flushCounters":
+      flushCounters();
+      return { kind: "done" };
     case "close":
-      settle();
+      flushCounters();
       database.run("PRAGMA optimize");
       database.close();
       return { kind: "closed" };
@@ -185,7 +185,7 @@ self.onmessage = ({ data: request }) => {
   try {
     self.postMessage(answer(request));
   } catch (error) {
-    self.postMessage(failed(error) satisfies WriterAnswer);
+    self.postMessage(failure(error) satisfies WriterAnswer);
   }
 };
 self.postMessage({ kind: "ready" } satisfies WriterAnswer);

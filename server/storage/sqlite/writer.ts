@@ -25,18 +25,19 @@ import type {
   WriterRequest,
 } from "./writer-thread.ts";
 
-/** Batches that the writer has at a time: one that it commits, and the next, so that it never waits for this thread. */
+/** Batches that the writer has at a time: the one it commits and the next, so that it never waits for this thread. */
 const batchesMax = 2;
 /**
- * From this many events under way, the HTTP thread does not sleep while it waits for the writer: being woken costs more than
- * the wait, and under load there is always a request to read (a fifth more events a second, measured with 128 clients).
+ * With this many events in progress, the HTTP thread does not sleep while it waits for the writer: waking up costs more
+ * than the wait, and under load there is always a request to read. Measured with 128 clients, this stores a fifth more
+ * events a second.
  */
-const awakeFromEvents = 16;
+const stayAwakeEvents = 16;
 const canStayAwake = navigator.hardwareConcurrency > 1;
 
 /**
- * The HTTP thread's end of the writer. Events that come while a commit is under way wait and share the next one (group
- * commit). A control transaction holds the writer for itself until it ends.
+ * The HTTP thread's side of the writer. Events that arrive during a commit wait and share the next one (group commit).
+ * A control transaction has the writer to itself until it ends.
  */
 export class Writer {
   readonly #thread: Worker;
@@ -46,11 +47,11 @@ export class Writer {
   readonly #queue: WriteQueue;
   #outstanding: ((answer: WriterAnswer) => void)[] = [];
   #flushScheduled = false;
-  #eventsUnderWay = 0;
+  #eventsInProgress = 0;
   #isAwake = false;
-  /** Events were appended since the counters were flushed the last time. */
+  /** Events were appended since the counters were last flushed. */
   #countersAreBehind = true;
-  #settling: Promise<unknown> = Promise.resolve();
+  #counterFlush: Promise<unknown> = Promise.resolve();
   #exclusive = false;
   #idle: (() => void)[] = [];
   #control: Promise<unknown> = Promise.resolve();
@@ -70,9 +71,9 @@ export class Writer {
   }
 
   /**
-   * @param onCreated - told of each event that was stored, before the one who waits for it
-   * @param errorOf - makes the errors of what fails
-   * @param onFatal - called when the disk can't be trusted any more: nothing may be acknowledged after it
+   * @param onCreated - called for each stored event, before its promise resolves
+   * @param errorOf - makes an error of SQLite's code and message
+   * @param onFatal - called when the disk can't be trusted: nothing may be acknowledged after that
    */
   static async start(
     dataDirectory: string,
@@ -88,32 +89,32 @@ export class Writer {
     const checkpoints = await Checkpoints.start(dataDirectory, errorOf, onFatal);
     const writer = new Writer(thread, checkpoints, onCreated, errorOf, onFatal);
     thread.onerror = (event) => onFatal(new Error(`The writer thread failed: ${event.message}`));
-    thread.onmessage = ({ data }: MessageEvent<WriterAnswer>) => writer.#answered(data);
+    thread.onmessage = ({ data }: MessageEvent<WriterAnswer>) => writer.#onAnswer(data);
     return writer;
   }
 
   /** Resolves once the event is durable. */
   append(event: AcceptedEvent): Promise<AppendResult> {
-    const verdict = this.#queue.add(event);
+    const result = this.#queue.add(event);
     this.#scheduleFlush();
-    return verdict;
+    return result;
   }
 
-  /** Resolves once all of them are durable, or were not stored for the error that is then their verdict. */
+  /** Resolves once each event is durable or has failed; its error is then its result. */
   appendAll(events: readonly AcceptedEvent[]): Promise<(AppendResult | Error)[]> {
-    const verdicts = this.#queue.addAll(events);
+    const results = this.#queue.addAll(events);
     this.#scheduleFlush();
-    return verdicts;
+    return results;
   }
 
-  appendTied(events: readonly AcceptedEvent[], tie: AppendCompanion): Promise<AppendResult[] | null> {
-    const verdicts = this.#queue.addWith(events, tie);
+  appendWith(events: readonly AcceptedEvent[], companion: AppendCompanion): Promise<AppendResult[] | null> {
+    const results = this.#queue.addWith(events, companion);
     this.#scheduleFlush();
-    return verdicts;
+    return results;
   }
 
-  keepRejected(rejected: readonly RejectedEvent[], keeping: RejectedRetention): Promise<void> {
-    const kept = this.#queue.addRejected(rejected, keeping);
+  keepRejected(rejected: readonly RejectedEvent[], retention: RejectedRetention): Promise<void> {
+    const kept = this.#queue.addRejected(rejected, retention);
     this.#scheduleFlush();
     return kept;
   }
@@ -123,7 +124,7 @@ export class Writer {
     return this.transaction((run) => run(sql, parameters));
   }
 
-  /** Holds the writer while `work` runs its statements; `BEGIN` and `COMMIT` are among them, if it wants them. */
+  /** Holds the writer while `work` runs its statements, which include `BEGIN` and `COMMIT` if it needs them. */
   transaction<T>(
     work: (run: (sql: string, parameters: readonly unknown[]) => Promise<ExecuteResult>) => Promise<T>,
   ): Promise<T> {
@@ -134,7 +135,7 @@ export class Writer {
         return await work((sql, parameters) => this.#executeNow(sql, parameters));
       } finally {
         this.#exclusive = false;
-        // At once, before the next transaction takes its turn: however many wait, events are not held up by all of them.
+        // Flush now, before the next transaction: events must not wait for all transactions in the queue.
         this.#flush();
       }
     });
@@ -143,59 +144,59 @@ export class Writer {
   }
 
   async removeEmptyChannel(projectId: number, name: string): Promise<void> {
-    await this.#between({ kind: "removeEmptyChannel", projectId, name });
+    await this.#runExclusive({ kind: "removeEmptyChannel", projectId, name });
   }
 
   async remove(removal: Removal | OneEvent, limit: number, jobId: string | undefined): Promise<Removed> {
-    const answer = await this.#between({ kind: "remove", removal, limit, jobId });
+    const answer = await this.#runExclusive({ kind: "remove", removal, limit, jobId });
     return (answer as Extract<WriterAnswer, { kind: "removed" }>).removed;
   }
 
-  /** Whether the step has more to do. */
-  async scrub(step: PurgeStep): Promise<boolean> {
-    return this.#step({ kind: "scrub", step });
+  /** Returns whether the step has more to do. */
+  async purge(step: PurgeStep): Promise<boolean> {
+    return this.#step({ kind: "purge", step });
   }
 
-  /** Whether the step has more to do. */
-  async digest(step: BlockStep): Promise<boolean> {
-    return this.#step({ kind: "digest", step });
+  /** Returns whether the step has more to do. */
+  async buildBlock(step: BlockStep): Promise<boolean> {
+    return this.#step({ kind: "buildBlock", step });
   }
 
   async #step(request: WriterRequest): Promise<boolean> {
-    const answer = await this.#between(request);
+    const answer = await this.#runExclusive(request);
     return (answer as Extract<WriterAnswer, { kind: "stepped" }>).isMore;
   }
 
   /**
-   * Resolves once the counters and channels hold every event that was stored so far. Where the disk takes nothing, they stay
-   * behind by some events: what is read is to be read all the same.
+   * Resolves once the counters and channels include every event stored so far. If the disk is full, they miss some
+   * events, and reads still succeed.
    */
   async flushCounters(): Promise<void> {
     if (this.#countersAreBehind) {
       this.#countersAreBehind = false;
-      this.#settling = this.#between({ kind: "settle" }).catch((error: unknown) => {
+      this.#counterFlush = this.#runExclusive({ kind: "flushCounters" }).catch((error: unknown) => {
         this.#countersAreBehind = true;
         if (!(error instanceof ProblemError)) throw error;
       });
     }
-    await this.#settling;
+    await this.#counterFlush;
   }
 
-  /** Stores what is waiting and closes the database. */
+  /** Stores what is waiting, then closes the database. */
   async close(): Promise<void> {
     await this.#control;
     while (this.#outstanding.length > 0 || !this.#queue.isEmpty) {
       await new Promise<void>((resolve) => this.#idle.push(resolve));
     }
     await this.#checkpoints.close();
-    await this.#ask({ kind: "close" });
+    await this.#send({ kind: "close" });
     await endThread(this.#thread);
   }
 
-  /** Asks for a commit of its own, between batches and control transactions. */
-  #between(request: WriterRequest): Promise<WriterAnswer> {
+  /** Sends a request that is a commit of its own, between batches and control transactions. */
+  #runExclusive(request: WriterRequest): Promise<WriterAnswer> {
     const result = this.#control.then(async () => {
-      const answer = await this.#ask(request);
+      const answer = await this.#send(request);
       if (answer.kind === "failed") throw this.#failure(answer);
       return answer;
     });
@@ -204,19 +205,19 @@ export class Writer {
   }
 
   async #executeNow(sql: string, parameters: readonly unknown[]): Promise<ExecuteResult> {
-    const answer = await this.#ask({ kind: "execute", sql, parameters });
+    const answer = await this.#send({ kind: "execute", sql, parameters });
     if (answer.kind === "executed") return answer.result;
     if (answer.kind === "failed") throw this.#failure(answer);
     throw new Error(`The writer answered "${answer.kind}" to a statement.`);
   }
 
-  get #isHeld(): boolean {
+  get #mustWait(): boolean {
     return this.#outstanding.length >= batchesMax || this.#exclusive || this.#queue.isEmpty;
   }
 
-  // Requests that were read in one turn of the event loop are to share a commit: it starts after them.
+  // Requests that were read in one turn of the event loop share a commit, so it starts after them.
   #scheduleFlush(): void {
-    if (this.#flushScheduled || this.#isHeld) return;
+    if (this.#flushScheduled || this.#mustWait) return;
     this.#flushScheduled = true;
     setImmediate(() => {
       this.#flushScheduled = false;
@@ -225,47 +226,48 @@ export class Writer {
   }
 
   #flush(): void {
-    if (this.#isHeld) return;
+    if (this.#mustWait) return;
     const batch = this.#queue.take();
-    const waiting = batch.events.length + batch.tied.length;
+    const waiting = batch.events.length + batch.withCompanion.length;
     this.#countersAreBehind = true;
-    this.#eventsUnderWay += waiting;
+    this.#eventsInProgress += waiting;
     this.#stayAwake();
-    this.#ask(requestOf(batch), (answer) => {
-      this.#eventsUnderWay -= waiting;
+    this.#send(requestOf(batch), (answer) => {
+      this.#eventsInProgress -= waiting;
       if (answer.kind !== "failed") {
-        batch.settle(answer as AppendAnswer, (failed) => this.#failure(failed));
+        batch.complete(answer as AppendAnswer, (failed) => this.#failure(failed));
         return;
       }
       const error = this.#failure(answer);
       batch.fail(error);
-      // What waits would meet the same, each batch after a wait of its own; told now, its client can come again.
+      // Waiting events would fail the same way, each batch after its own wait. Reject them now, so that clients can
+      // retry.
       if (error instanceof ProblemError) this.#queue.rejectAll(error);
     });
   }
 
   #stayAwake(): void {
-    if (this.#isAwake || this.#eventsUnderWay < awakeFromEvents || !canStayAwake) return;
+    if (this.#isAwake || this.#eventsInProgress < stayAwakeEvents || !canStayAwake) return;
     this.#isAwake = true;
-    // The event loop does not wait for sockets while an immediate is due.
+    // The event loop does not block on sockets while an immediate is due.
     setImmediate(() => {
       this.#isAwake = false;
       this.#stayAwake();
     });
   }
 
-  #ask(request: WriterRequest): Promise<WriterAnswer>;
-  #ask(request: WriterRequest, done: (answer: WriterAnswer) => void): void;
-  #ask(request: WriterRequest, done?: (answer: WriterAnswer) => void): Promise<WriterAnswer> | undefined {
-    if (!done) return new Promise((resolve) => this.#ask(request, resolve));
+  #send(request: WriterRequest): Promise<WriterAnswer>;
+  #send(request: WriterRequest, done: (answer: WriterAnswer) => void): void;
+  #send(request: WriterRequest, done?: (answer: WriterAnswer) => void): Promise<WriterAnswer> | undefined {
+    if (!done) return new Promise((resolve) => this.#send(request, resolve));
     this.#outstanding.push(done);
     this.#thread.postMessage(request);
   }
 
-  #answered(answer: WriterAnswer): void {
+  #onAnswer(answer: WriterAnswer): void {
     const done = this.#outstanding.shift()!;
     this.#checkpoints.committed();
-    // The next batch is under way before this one's answers are written.
+    // Send the next batch before writing this one's responses.
     this.#flush();
     done(answer);
     if (this.#outstanding.length === 0) for (const resolve of this.#idle.splice(0)) resolve();
@@ -278,12 +280,15 @@ export class Writer {
   }
 }
 
-function requestOf({ events, tied, rejected }: Batch): AppendRequest {
+function requestOf({ events, withCompanion, rejected }: Batch): AppendRequest {
   return {
     kind: "append",
     batch: encodeBatch(events),
-    ...(tied.length > 0 && {
-      tied: tied.map(({ events, tie }) => ({ batch: encodeBatch(events), tie })),
+    ...(withCompanion.length > 0 && {
+      withCompanion: withCompanion.map(({ events, companion }) => ({
+        batch: encodeBatch(events),
+        companion,
+      })),
     }),
     ...(rejected && { rejected }),
   };

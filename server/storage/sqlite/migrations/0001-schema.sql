@@ -1,17 +1,18 @@
--- Events: the position is the moment of `createdAt` in milliseconds, shifted left by 21 bits, and a counter.
+-- Events. `position` is the row key: the milliseconds of `createdAt` shifted left by 21 bits, plus a counter
+-- (row-key.ts).
 CREATE TABLE events (
   position INTEGER PRIMARY KEY,
   project_id INTEGER NOT NULL,
   id BLOB NOT NULL,
-  -- When an event came that carries its own createdAt; others arrived at their position.
+  -- The arrival of an event whose `createdAt` is another millisecond; that of any other event is its row key.
   arrival INTEGER,
-  -- The event's JSON between its id and its createdAt, which stand in the columns above.
+  -- The event's JSON between its id and its createdAt, which are in the columns above.
   body TEXT NOT NULL
 );
 
 CREATE INDEX events_dated ON events (arrival) WHERE arrival IS NOT NULL;
 
--- Ids that clients made; ids that the server made are found through the moment that stands in them.
+-- Ids that clients made. Ids that the server made are found through the timestamp in them.
 CREATE TABLE sent_ids (
   project_id INTEGER NOT NULL,
   id BLOB NOT NULL,
@@ -19,22 +20,22 @@ CREATE TABLE sent_ids (
   PRIMARY KEY (project_id, id)
 ) WITHOUT ROWID;
 
--- Events beyond the first 256 of a millisecond (of those that the server dated, and of those that clients dated), in the order of listings:
--- a page begins among them without reading all. In few databases there are any.
+-- Events after the first 256 of a millisecond and kind (dated or not, row-key.ts), in the order of listings, so that a
+-- page can begin among them without reading all. Few databases have any.
 CREATE INDEX events_busy ON events (project_id, position >> 21, id) WHERE position & 1048575 >= 256;
 
--- Milliseconds with more than 256 events that clients dated, whose ids do not rise with their positions (append.ts).
+-- Milliseconds with more than 256 dated events whose ids do not rise with their row keys (append.ts).
 CREATE TABLE unsorted_ms (ms INTEGER PRIMARY KEY);
 
--- The only secondary index of events: one token each for channel, name, user, tags, flag and words (tokens.ts).
+-- The index that searches use. It has a token for the channel, name, user, flag, and each tag and word (tokens.ts).
 CREATE VIRTUAL TABLE events_index USING fts5 (
   tokens, content = '', contentless_delete = 1, detail = none, tokenize = "ascii tokenchars '_'"
 );
--- Segments of the full-text index are merged by merging.ts, in smaller steps.
+-- merging.ts merges segments in smaller steps.
 INSERT INTO events_index (events_index, rank) VALUES ('automerge', 0);
 
--- Milestones: rows of the index that stand for no event, at each midnight from 2020 to 2049. A query that finds nothing in its
--- range of time comes to one of them and ends, rather than at the next event that it would find, however far that is.
+-- Sentinel rows: rows of the index without an event, at each midnight from 2020 to 2049. A query without a match in its
+-- range ends at one of them, instead of running on to the next match, however far away that is.
 INSERT INTO events_index (rowid, tokens)
 WITH RECURSIVE days (day) AS (SELECT 18262 UNION ALL SELECT day + 1 FROM days WHERE day < 29219)
 SELECT ((day * 86400000) << 21) | 2097151, 'm' FROM days;
@@ -49,7 +50,7 @@ CREATE TABLE counters (
   PRIMARY KEY (project_id, channel, hour, name)
 ) WITHOUT ROWID;
 
--- The counters' sums by channel.
+-- Sums of the counters by channel.
 CREATE TABLE channel_counters (
   project_id INTEGER NOT NULL,
   channel TEXT NOT NULL,
@@ -58,45 +59,47 @@ CREATE TABLE channel_counters (
   PRIMARY KEY (project_id, channel, hour)
 ) WITHOUT ROWID;
 
--- A counter without a name counts the events of an hour whose names are not counted one by one (counted-names.ts). Events that are removed are not
--- taken from it: it goes with the last event of its hour.
+-- A counter with an empty name counts the events of an hour whose names have no counter of their own
+-- (counted-names.ts). Removed events are not subtracted from it: it is deleted with the last event of its hour.
 CREATE INDEX counters_partial ON counters (project_id, hour) WHERE name = '';
 CREATE TRIGGER counters_emptied AFTER DELETE ON channel_counters BEGIN
   DELETE FROM counters WHERE project_id = old.project_id AND channel = old.channel AND hour = old.hour AND name = '';
 END;
 
--- What commits added to the counters and is not in them yet: for each commit a JSON array of
--- [project, channel, name, hour, events, moment of the newest] (counter-writer.ts).
+-- Counter deltas that are not in the counters yet: for each commit a JSON array of
+-- [project, channel, name, hour, events, timestamp of the newest] (counter-writer.ts).
 CREATE TABLE uncounted (
   id INTEGER PRIMARY KEY,
   counts TEXT NOT NULL
 );
 
--- Blocks: ranges of time whose events are digested. A digest says of each token that is not rare there which of the block's
--- events have it, so that a query of common tokens needs not go through the index to find that they never meet.
+-- Blocks: ranges of time. For each token that is not rare in it, a block stores which of its events have the token. So
+-- a query for common tokens need not go through the index to find that they never meet.
 CREATE TABLE blocks (
-  -- Milliseconds since 1970: the first, and the one after the last.
+  -- Milliseconds since 1970; to_ms is exclusive.
   from_ms INTEGER PRIMARY KEY,
   to_ms INTEGER NOT NULL,
-  -- How many events were digested; null until all are.
+  -- The number of events; null until the block is complete.
   events INTEGER,
-  -- How many came or went since the digest was begun, and when that was.
+  -- How many events were added or removed since the build began, and when it began.
   changed INTEGER NOT NULL DEFAULT 0,
   begun_at INTEGER NOT NULL,
-  -- Tells a digest from every other: what was read of it is kept in memory. It fits into the 53 bits of a JavaScript integer.
+  -- A random number that identifies this build of the block in the reader's cache. It fits in a JavaScript integer (53
+  -- bits).
   digest INTEGER NOT NULL DEFAULT 0
 );
 
--- When a block's events happened, some hundreds in a row; their ordinals are their places in the order of positions.
+-- The timestamps of a block's events, 2,048 in a row. An event's ordinal is its place in the order of row keys.
 CREATE TABLE block_moments (
-  -- The block's first millisecond, shifted left by 21 bits, and the ordinal of the first.
+  -- The block's from_ms shifted left by 21 bits, plus the ordinal of the first event.
   place INTEGER PRIMARY KEY,
-  -- The first's millisecond, and the gaps to the others' (bits.ts).
+  -- The millisecond of the first event, and the gaps to the next ones (bits.ts).
   ms INTEGER NOT NULL,
   gaps BLOB NOT NULL
 );
 
--- The ordinals of the events that have a token (bits.ts). A key of its own, since SQLite reads all of a long row to compare keys.
+-- The ordinals of the events that have a token (bits.ts). The id is the key because SQLite would read all of a long row
+-- to compare a composite key.
 CREATE TABLE block_tokens (
   id INTEGER PRIMARY KEY,
   from_ms INTEGER NOT NULL,
@@ -105,7 +108,7 @@ CREATE TABLE block_tokens (
 );
 CREATE UNIQUE INDEX block_tokens_token ON block_tokens (from_ms, token);
 
--- Events that were stored within a block after its digest was begun.
+-- Events that were stored within a block after its build began.
 CREATE TABLE late_events (position INTEGER PRIMARY KEY);
 
 CREATE TABLE settings (
@@ -113,7 +116,7 @@ CREATE TABLE settings (
   value TEXT NOT NULL
 ) WITHOUT ROWID;
 
--- People who sign in: these four tables are better-auth's models, under our names.
+-- People who sign in. These four tables are better-auth's models, under our names.
 CREATE TABLE accounts (
   id TEXT PRIMARY KEY,
   name TEXT NOT NULL,
@@ -167,11 +170,11 @@ CREATE TABLE projects (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   slug TEXT NOT NULL UNIQUE,
   name TEXT NOT NULL,
-  -- Events of channels that are not there are rejected.
+  -- Events of unknown channels are rejected.
   known_channels_only INTEGER NOT NULL DEFAULT 0,
-  -- Days that events are kept; null keeps them for good. A channel's own goes before its project's.
+  -- Days that events are kept; null keeps them forever. A channel's own value overrides its project's.
   retention_days INTEGER,
-  -- A deleted project's row stays, without name and members, until no request can be under way for it.
+  -- A deleted project's row stays, without name and members, until no request for it can be in progress.
   deleted_at INTEGER,
   created_at INTEGER NOT NULL
 );
@@ -216,7 +219,7 @@ CREATE TABLE destinations (
   account_id TEXT NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
   kind TEXT NOT NULL,
   label TEXT NOT NULL,
-  -- What a delivery is sent to: an e-mail address, a push endpoint, or the account itself.
+  -- The recipient: an e-mail address, a push endpoint, or the account itself.
   address TEXT NOT NULL,
   -- The keys of a push subscription, as JSON.
   secret TEXT,
@@ -226,8 +229,9 @@ CREATE TABLE destinations (
 );
 CREATE INDEX destinations_account ON destinations (account_id);
 
--- Deliveries refer to nothing: each reference is a look at another table for each of the rows that a notifying event makes, and the one
--- to destinations needs an index that costs more than all the rest of a row. They go with their event, or by their age.
+-- Deliveries have no foreign keys. Each would cost a lookup for each row that a notifying event creates, and the one to
+-- destinations would need an index that costs more than the rest of a row. Deliveries are deleted with their event, or
+-- by age.
 CREATE TABLE deliveries (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   project_id INTEGER NOT NULL,
@@ -240,7 +244,7 @@ CREATE TABLE deliveries (
   attempts INTEGER NOT NULL DEFAULT 0,
   detail TEXT,
   created_at INTEGER NOT NULL,
-  -- Of one that a process has claimed: when it is another's.
+  -- Of a claimed delivery: when another process can claim it.
   next_attempt_at INTEGER,
   delivered_at INTEGER,
   read_at INTEGER
@@ -249,37 +253,37 @@ CREATE INDEX deliveries_event ON deliveries (event_id);
 CREATE INDEX deliveries_due ON deliveries (next_attempt_at) WHERE state = 'waiting';
 CREATE INDEX deliveries_bell ON deliveries (account_id, id, read_at) WHERE kind = 'dashboard';
 
--- Events that were rejected, as they were sent, until somebody fixes them or they are too old.
+-- Rejected events as they were sent, until somebody fixes them or they are too old.
 CREATE TABLE rejected_events (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
-  -- The key that sent it; null where a signed-in member did.
+  -- The API key that sent it; null if a signed-in member did.
   key_id TEXT,
   body TEXT NOT NULL,
-  -- The body was longer; this is its beginning.
+  -- 1 if the body was longer and was truncated.
   cut INTEGER NOT NULL,
-  -- The problem that the sender was told, as JSON.
+  -- The problem in the sender's response, as JSON.
   problem TEXT NOT NULL,
   rejected_at INTEGER NOT NULL
 );
 CREATE INDEX rejected_events_project ON rejected_events (project_id, id);
 
--- Requests that carried an Idempotency-Key, with what their answers are made from, to be given again.
+-- Requests with an Idempotency-Key, and the data to repeat their responses.
 CREATE TABLE idempotency_keys (
   project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
   key TEXT NOT NULL,
   -- SHA-256 of the request's body.
   body_hash TEXT NOT NULL,
-  -- An event, or an array of verdicts, as it was before it was stored.
+  -- The response before the events were stored, as JSON: an event, or the results of a batch.
   draft TEXT NOT NULL,
-  -- What became of each event, as JSON.
+  -- The result of each event, as JSON.
   verdicts TEXT NOT NULL,
   created_at INTEGER NOT NULL,
   PRIMARY KEY (project_id, key)
 ) WITHOUT ROWID;
 CREATE INDEX idempotency_keys_age ON idempotency_keys (created_at);
 
--- What the application told of its users; that they are there is known from their events.
+-- Properties of users that the application sent. Which users exist is known from their events.
 CREATE TABLE users (
   project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
   user_id TEXT NOT NULL,
@@ -289,15 +293,15 @@ CREATE TABLE users (
   PRIMARY KEY (project_id, user_id)
 ) WITHOUT ROWID;
 
--- Work that outlasts a request, such as an erasure: taken up again after a restart.
+-- Work that outlasts a request, such as an erasure. It continues after a restart.
 CREATE TABLE jobs (
   id TEXT PRIMARY KEY,
   project_id INTEGER NOT NULL,
-  -- Who started it; null for a key. Jobs outlive their project, so nothing is referred to.
+  -- Who started it; null for an API key. Jobs outlive their project, so there are no foreign keys.
   account_id TEXT,
   kind TEXT NOT NULL,
   state TEXT NOT NULL,
-  -- What the kind of work needs to go on, and its receipt in the end, as JSON.
+  -- What the work needs to continue, and its receipt at the end, as JSON.
   detail TEXT NOT NULL,
   done INTEGER NOT NULL DEFAULT 0,
   total INTEGER,
@@ -305,11 +309,11 @@ CREATE TABLE jobs (
   ended_at INTEGER
 );
 CREATE INDEX jobs_open ON jobs (created_at) WHERE ended_at IS NULL;
--- Jobs that are done: the oldest of all, and of each project.
+-- Finished jobs: the oldest of all, and of each project.
 CREATE INDEX jobs_ended ON jobs (ended_at) WHERE ended_at IS NOT NULL;
 CREATE INDEX jobs_done ON jobs (project_id, id) WHERE ended_at IS NOT NULL;
 
--- What one process alone does at a time, and until when the others leave it to it.
+-- Work that one process does at a time, and until when it holds it.
 CREATE TABLE leases (
   name TEXT PRIMARY KEY,
   holder TEXT NOT NULL,
