@@ -1,8 +1,8 @@
 /**
- * Makes src/wire.gen.ts, the client's types, from the schemas in server/wire.
+ * Generates src/wire.gen.ts, the client's types, from the schemas in server/event and server/wire.
  *
  *   bun client/generate.ts           writes the file
- *   bun client/generate.ts --check   exits with 1 and a sentence when the file is stale
+ *   bun client/generate.ts --check   exits with 1 and a message if the file is stale
  */
 import { join } from "node:path";
 import { OpenAPIHono } from "@hono/zod-openapi";
@@ -12,7 +12,7 @@ import { Problem } from "../server/wire/problem.ts";
 
 const file = join(import.meta.dir, "src/wire.gen.ts");
 
-/** The part of JSON Schema that the wire's schemas use; `print` rejects anything else. */
+/** The subset of JSON Schema that the schemas use; `print` rejects anything else. */
 type Schema = {
   type?: string | string[];
   enum?: unknown[];
@@ -28,7 +28,7 @@ type Schema = {
   maxProperties?: number;
 };
 
-/** The file's text; the same for the same schemas. */
+/** Returns the file's text. It is deterministic. */
 export function generate(): string {
   const api = new OpenAPIHono();
   for (const [name, schema] of Object.entries({ Event, NewEvent, EventList, BatchAnswer, Problem })) {
@@ -48,7 +48,7 @@ function print(schema: Schema, indent: string): string {
   if (schema.$ref) return schema.$ref.slice(schema.$ref.lastIndexOf("/") + 1);
   if (schema.const !== undefined) return JSON.stringify(schema.const);
   if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(" | ");
-  if (schema.anyOf) return schema.anyOf.map((one) => print(one, indent)).join(" | ");
+  if (schema.anyOf) return schema.anyOf.map((option) => print(option, indent)).join(" | ");
   if (Array.isArray(schema.type)) {
     return schema.type.map((type) => print({ ...schema, type }, indent)).join(" | ");
   }
@@ -100,12 +100,12 @@ function commentOf({ description, maxLength, maxProperties, additionalProperties
 
 if (import.meta.main) {
   const generated = generate();
-  const there = await Bun.file(file)
+  const current = await Bun.file(file)
     .text()
     .catch(() => "");
   if (!process.argv.includes("--check")) {
     await Bun.write(file, generated);
-  } else if (there !== generated) {
+  } else if (current !== generated) {
     console.error(
       "client/src/wire.gen.ts is not what server/wire says: run `bun client/generate.ts` and commit it.",
     );
