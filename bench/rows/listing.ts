@@ -2,7 +2,7 @@ import { runDrain } from "../generators.ts";
 import { peakBytesDuring, residentBytes } from "../memory.ts";
 import { count, type Line, median, megabytes, perSecond, type RowOptions, spread } from "../table.ts";
 
-/** The complete listing, streamed to one reader that forgets it. */
+/** The complete listing, streamed to one reader that discards it. */
 export async function listing({ rounds, events, month, say }: RowOptions): Promise<Line[]> {
   const { server } = await month();
   const before = await residentBytes(server.pids);
@@ -13,9 +13,9 @@ export async function listing({ rounds, events, month, say }: RowOptions): Promi
     const { result, peakBytes } = await peakBytesDuring(server.pids, () =>
       runDrain({ ports: server.ports, apiKey: server.apiKey, readers: 1, durationMs: null }),
     );
-    // Rows that ran before may have recorded more.
+    // Earlier rows may have added events.
     if (result.events < events)
-      throw new Error(`Of ${events} events, ${result.events} stood in the complete listing.`);
+      throw new Error(`Of ${events} events, ${result.events} were in the complete listing.`);
     rates.push(result.events / result.seconds);
     byteRates.push(result.bytes / result.seconds);
     peaks.push(peakBytes);

@@ -5,7 +5,7 @@ import { type Line, megabytes, perSecond, type RowOptions } from "../table.ts";
 
 const listings = 2;
 
-/** Resident memory: after the start, and under all that clients can do at once. */
+/** Resident memory: idle after the start, and under full load. */
 export async function memory({ seconds, warmupMs, quick, tidings, say }: RowOptions): Promise<Line[]> {
   const server = await tidings();
   try {

@@ -2,7 +2,7 @@ import { runReads } from "../generators.ts";
 import { type Month, undatedEvery } from "../month.ts";
 import { count, type Line, milliseconds, perSecond, type RowOptions } from "../table.ts";
 
-/** Counts over a month: what a chart asks for. */
+/** Counts over a month, as for a chart. */
 export async function stats({ seconds, events, quick, month, say }: RowOptions): Promise<Line[]> {
   const loaded = await month();
   const barred = {
@@ -35,13 +35,13 @@ export async function stats({ seconds, events, quick, month, say }: RowOptions):
   return lines;
 }
 
-/** The counts must be those of the month's events that have a `createdAt`. */
+/** Verifies that the counts are those of the month's events with a `createdAt`. */
 async function checkTotal({ server }: Month, path: string, expected: number): Promise<void> {
-  const answer = await fetch(`http://127.0.0.1:${server.ports[0]}${path}`, {
+  const response = await fetch(`http://127.0.0.1:${server.ports[0]}${path}`, {
     headers: { "x-api-key": server.apiKey },
   });
-  if (answer.status !== 200) throw new Error(`GET ${path} answered ${answer.status}: ${await answer.text()}`);
-  const { total } = (await answer.json()) as { total: number };
+  if (response.status !== 200) throw new Error(`GET ${path} answered ${response.status}: ${await response.text()}`);
+  const { total } = (await response.json()) as { total: number };
   if (total !== expected)
-    throw new Error(`GET ${path} counts ${total} events, and ${expected} happened then.`);
+    throw new Error(`GET ${path} counts ${total} eventsinstead of ${expected}.`);
 }
