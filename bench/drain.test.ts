@@ -9,8 +9,8 @@ afterEach(() => {
 const event = '{"id":"1","name":"a","createdAt":"2026-01-01T00:00:00.000Z"}';
 const listingOf = (events: number) => `{"ok":true,"events":[${Array(events).fill(event).join(",")}]}`;
 
-function serve(response: () => Response): number {
-  const server = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: response });
+function serve(respond: () => Response): number {
+  const server = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: respond });
   stops.push(() => server.stop(true));
   return server.port!;
 }

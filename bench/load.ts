@@ -109,7 +109,7 @@ export async function load(job: LoadJob): Promise<LoadResult> {
       }
       // "HTTP/1.1 201": the status is at offset 9.
       if (bytes[9] !== digit0 || bytes[10] !== digit1 || bytes[11] !== digit2) {
-        fail(new Error(`expected ${job.expectedStatus}, but the server onResponse:\n${Buffer.from(bytes)}`));
+        fail(new Error(`expected ${job.expectedStatus}, but the server responded:\n${Buffer.from(bytes)}`));
         return;
       }
       if (!isContentLength(bytes, lengthAt)) lengthAt = findContentLength(bytes);

@@ -127,7 +127,7 @@ async function postBatches({ ports, apiKey }: Tidings, bodies: string[]): Promis
         });
         const text = await response.text();
         if (response.status !== 201)
-          throw new Error(`a batchEvents was answered ${response.status}: ${text.slice(0, 500)}`);
+          throw new Error(`a batch was answered ${response.status}: ${text.slice(0, 500)}`);
       }
     }),
   );

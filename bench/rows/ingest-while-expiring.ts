@@ -25,7 +25,7 @@ export async function ingestWhileExpiring(options: RowOptions): Promise<Line[]> 
     removed.push((removedEvents / (performance.now() - startedAt)) * 1_000);
     meanwhile.push(median(secondsP99Ms));
     say(
-      `round ${round}, ingest: p99 ${milliseconds(meanwhile.at(-1)!)} meanwhile ${perSecond(removed.at(-1)!)} removed`,
+      `round ${round}, ingest: p99 ${milliseconds(meanwhile.at(-1)!)} while ${perSecond(removed.at(-1)!)} are removed`,
     );
   }
   return [

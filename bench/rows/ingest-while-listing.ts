@@ -35,7 +35,7 @@ export async function ingestWhileListing(options: RowOptions): Promise<Line[]> {
     roundMeanwhile.push(answers.p99Ms);
     listed.push(events / drained);
     say(
-      `round ${round}, ingest: p99 ${milliseconds(alone.at(-1)!)} alone, ${milliseconds(meanwhile.at(-1)!)} meanwhile listings`,
+      `round ${round}, ingest: p99 ${milliseconds(alone.at(-1)!)} alone, ${milliseconds(meanwhile.at(-1)!)} during listings`,
     );
   }
   return [

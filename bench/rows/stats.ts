@@ -43,5 +43,5 @@ async function checkTotal({ server }: Month, path: string, expected: number): Pr
   if (response.status !== 200) throw new Error(`GET ${path} answered ${response.status}: ${await response.text()}`);
   const { total } = (await response.json()) as { total: number };
   if (total !== expected)
-    throw new Error(`GET ${path} counts ${total} eventsinstead of ${expected}.`);
+    throw new Error(`GET ${path} counts ${total} events instead of ${expected}.`);
 }
