@@ -6,7 +6,7 @@ import { effort } from "../testing/effort.ts";
 import { makeTables } from "../testing/engine.ts";
 import { finished } from "../testing/jobs.ts";
 import {
-  asked,
+  queryRows,
   clearMoves,
   expectMoved,
   fill,
@@ -31,12 +31,12 @@ afterAll(clearMoves, 60_000);
 test("killed at any moment, it is completed by another run", async () => {
   const url = await newDatabase();
   const progress = async () => {
-    const [{ is_there }] = (await asked<{ is_there: boolean }>(
+    const [{ is_there }] = (await queryRows<{ is_there: boolean }>(
       url,
       "SELECT to_regclass('channel_counters') IS NOT NULL AS is_there",
     )) as [{ is_there: boolean }];
     if (!is_there) return 0;
-    const [row] = await asked<{ events: string }>(
+    const [row] = await queryRows<{ events: string }>(
       url,
       "SELECT coalesce(sum(events), 0) AS events FROM channel_counters",
     );
@@ -67,7 +67,7 @@ test("killed at any moment, it is completed by another run", async () => {
 test("a batch that the database does not take leaves nothing behind that the next run would stumble over", async () => {
   const url = await newDatabase();
   await makeTables(url);
-  await asked(
+  await queryRows(
     url,
     `CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS
        $$ BEGIN IF (SELECT count(*) FROM events) >= 3000 THEN RAISE 'no room'; END IF; RETURN NEW; END $$;
@@ -78,7 +78,7 @@ test("a batch that the database does not take leaves nothing behind that the nex
     1,
     "The move stopped: no room. Run the same command again to continue.",
   ]);
-  await asked(url, "DROP TRIGGER fail ON events");
+  await queryRows(url, "DROP TRIGGER fail ON events");
   await expectMoved(url, directory);
   await expectPostgresConsistent(url);
 }, 30_000);
@@ -89,10 +89,10 @@ test("cut off from its database, and stopped from the keyboard, it says how to g
   const stderr = new Response(child.stderr).text();
   const count = "SELECT count(*)::integer AS events FROM events";
   for (;;) {
-    const rows = await asked<{ events: number }>(url, count).catch(() => []);
+    const rows = await queryRows<{ events: number }>(url, count).catch(() => []);
     if (rows[0] && rows[0].events > 0) break;
   }
-  await asked(
+  await queryRows(
     url,
     `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
      WHERE application_name LIKE 'tidings %' AND datname = current_database()`,

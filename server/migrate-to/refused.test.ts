@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { databaseFile, openForWriting } from "../storage/sqlite/open.ts";
 import {
-  asked,
+  queryRows,
   clearMoves,
   copyOf,
   expectMoved,
@@ -44,11 +44,11 @@ describe("what does not agree is named, and ends with 1", () => {
     test(name, async () => {
       const url = await newDatabase();
       await expectMoved(url, filled.directory);
-      const [event] = await asked<{ id: string }>(
+      const [event] = await queryRows<{ id: string }>(
         url,
         "SELECT id FROM events WHERE body LIKE '%\"Name %' ORDER BY id LIMIT 1",
       );
-      await asked(url, change.replace("$1", `'${event!.id}'`));
+      await queryRows(url, change.replace("$1", `'${event!.id}'`));
       const { code, stdout, stderr } = await migrateTo(url, filled.directory);
       expect(code).toBe(1);
       expect(stdout).toMatch(

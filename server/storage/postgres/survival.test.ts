@@ -4,11 +4,11 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startAddress } from "../../testing/address.ts";
+import { startForwarder } from "../../testing/address.ts";
 import { expectConsistent } from "../../testing/consistency.ts";
 import { effort } from "../../testing/effort.ts";
 import { makeTables } from "../../testing/engine.ts";
-import { expectToldEvents, startLoad } from "../../testing/mixed-load.ts";
+import { expectOutcome, startLoad } from "../../testing/mixed-load.ts";
 import { type Node, startNodes, watchReadiness } from "../../testing/nodes.ts";
 import { hasPgbouncer, startPgbouncer } from "../../testing/pgbouncer.ts";
 import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
@@ -84,7 +84,7 @@ describe("two nodes under load, with live streams on both", () => {
   );
 
   test("the primary is lost without a word, and its standby promoted", async () => {
-    const address = await startAddress(Number(new URL(postgres.adminUrl("postgres")).port));
+    const address = await startForwarder(Number(new URL(postgres.adminUrl("postgres")).port));
     const database = await postgres.database(makeTables);
     const standby = await startStandby(postgres);
     await survive(at(database.url, address.port), async ({ nodes, load }) => {
@@ -94,7 +94,7 @@ describe("two nodes under load, with live streams on both", () => {
       await postgres.stop("immediate");
       await load.during(3_000);
       // Where it leads now nothing can be written yet.
-      address.leadTo(standby.port);
+      address.forwardTo(standby.port);
       await load.during(1_000);
       await standby.promote();
       await readiness.isBack(recoveryMs);
@@ -121,13 +121,13 @@ async function survive(
   const nodes = await startNodes(config, 2);
   try {
     const streams = await Promise.all([0, 0, 1, 1].map((first) => watchStream(nodes, first)));
-    const load = startLoad(nodes, clients, { isAwayAllowed: true });
+    const load = startLoad(nodes, clients, { allowUnavailable: true });
     const { mayReject } = await disaster({ nodes, load });
     await load.untilMore(100);
     const told = await load.stop();
 
-    const events = await expectToldEvents(nodes[0]!, told);
-    for (const stream of streams) await stream.expectTold(events);
+    const events = await expectOutcome(nodes[0]!, told);
+    for (const stream of streams) await stream.expectDelivered(events);
     expect(told.repeated).toBeGreaterThan(5);
     expect(told.slowestMs).toBeLessThan(answerMs);
     expect(told.rejected > 0).toBe(mayReject);
