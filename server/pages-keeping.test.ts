@@ -13,13 +13,13 @@ const dayMs = 86_400_000;
 let app: TestApp;
 let browser: Browser;
 let page: Page;
-let browserErrors: string[];
+let complaints: string[];
 
 beforeAll(async () => {
   app = await testApp();
   browser = await launchChromium();
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
-  ({ page, browserErrors } = await openPage(context));
+  ({ page, complaints } = await openPage(context));
   await page.goto(`${app.address}/sign-in`);
   await page.getByLabel("Email").fill(app.owner);
   await page.getByLabel("Password", { exact: true }).fill(testPassword);
@@ -189,5 +189,5 @@ test("a project is deleted once its short name is typed, and another is made", a
 }, 60_000);
 
 test("the browser found nothing to complain about", () => {
-  expect(browserErrors).toEqual([]);
+  expect(complaints).toEqual([]);
 });

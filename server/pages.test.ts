@@ -20,7 +20,7 @@ let push: PushService;
 let inbox: SmtpInbox;
 let key: string;
 const config = { ...(await testConfig()), rejectedDays: 30 };
-let browserErrors: string[];
+let complaints: string[];
 
 beforeAll(async () => {
   push = pushService();
@@ -47,7 +47,7 @@ beforeAll(async () => {
     Object.defineProperty(Notification, "permission", { get: () => "granted" });
     Notification.requestPermission = async () => "granted";
   `);
-  ({ page, browserErrors } = await openPage(context));
+  ({ page, complaints } = await openPage(context));
 }, 60_000);
 
 afterAll(async () => {
@@ -384,6 +384,6 @@ test("the client library sends events from a page of another site", async () => 
 test("the browser found nothing to complain about", () => {
   // Being offline for a moment is what one test is about.
   expect(
-    browserErrors.filter((text) => !/ERR_INTERNET_DISCONNECTED|Failed to load resource/.test(text)),
+    complaints.filter((text) => !/ERR_INTERNET_DISCONNECTED|Failed to load resource/.test(text)),
   ).toEqual([]);
 });

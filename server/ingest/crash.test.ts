@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { expectConsistent } from "../testing/consistency.ts";
 import { effort } from "../testing/effort.ts";
-import { expectOutcome, startLoad } from "../testing/mixed-load.ts";
+import { expectToldEvents, startLoad } from "../testing/mixed-load.ts";
 import { testProcess } from "../testing/server-process.ts";
 
 const kills = effort(4, 50);
@@ -21,7 +21,7 @@ test(
     }
     await load.untilMore(eventsBeforeKill);
     const told = await load.stop();
-    const { length } = await expectOutcome(app, told);
+    const { length } = await expectToldEvents(app, told);
     expect(told.repeated).toBeGreaterThan(kills / 2);
     expect(told.read).toBeGreaterThan(kills / 2);
     await app.end("SIGTERM");

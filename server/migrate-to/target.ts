@@ -57,12 +57,12 @@ export class Target {
     sql: string,
     parameters: readonly unknown[] = [],
   ) => {
-    const queryRows: QueryConfig & { query_timeout: number } = {
+    const asked: QueryConfig & { query_timeout: number } = {
       text: sql,
       values: parameters as unknown[],
       query_timeout: statementMs,
     };
-    return (await this.#pool.query<Row>(queryRows)).rows;
+    return (await this.#pool.query<Row>(asked)).rows;
   };
 
   /** It is marked as one that is being moved to, or was, and that nobody works on yet. */

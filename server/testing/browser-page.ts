@@ -3,14 +3,14 @@ import axe from "axe-core";
 import type { BrowserContext, Page } from "playwright-core";
 
 /** Opens a page and collects its uncaught errors and console errors. */
-export async function openPage(context: BrowserContext): Promise<{ page: Page; browserErrors: string[] }> {
+export async function openPage(context: BrowserContext): Promise<{ page: Page; complaints: string[] }> {
   const page = await context.newPage();
-  const browserErrors: string[] = [];
-  page.on("pageerror", (error) => browserErrors.push(error.message));
+  const complaints: string[] = [];
+  page.on("pageerror", (error) => complaints.push(error.message));
   page.on("console", (message) => {
-    if (message.type() === "error") browserErrors.push(message.text());
+    if (message.type() === "error") complaints.push(message.text());
   });
-  return { page, browserErrors };
+  return { page, complaints };
 }
 
 /** A page script that waits for all finite animations. */

@@ -224,7 +224,7 @@ export function startLoad(
 }
 
 /** Expects a complete listing to contain all acknowledged events, and otherwise only unknown ones. */
-export async function expectOutcome(target: Target, outcome: Outcome): Promise<Event[]> {
+export async function expectToldEvents(target: Target, outcome: Outcome): Promise<Event[]> {
   const events = eventsIn(await (await target.request("/api/events")).text());
   expect(new Set(events.map(({ userId }) => userId)).size).toBe(events.length);
   const known = events.filter(({ userId }) => outcome.acknowledged.has(userId) || !outcome.unknown.has(userId));

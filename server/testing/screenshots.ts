@@ -11,13 +11,13 @@ import type { Browser, Page } from "playwright-core";
 import { launchChromium } from "./chromium.ts";
 import { runTidings, startServer } from "./server-process.ts";
 
-const elsewhere = process.argv[2];
-const target = elsewhere ?? join(import.meta.dir, "../../docs/screenshots");
+const customTarget = process.argv[2];
+const target = customTarget ?? join(import.meta.dir, "../../docs/screenshots");
 const desktop = { width: 1440, height: 900 };
 const sizes = {
   "": desktop,
   "-phone": { width: 390, height: 844 },
-  ...(elsewhere && { "-laptop": { width: 1024, height: 768 }, "-tablet": { width: 768, height: 1024 } }),
+  ...(customTarget && { "-laptop": { width: 1024, height: 768 }, "-tablet": { width: 768, height: 1024 } }),
 };
 const themes = ["light", "dark"] as const;
 const demo = { email: "demo@example.com", password: "tidings-demo" };

@@ -8,7 +8,7 @@ import { startForwarder } from "../../testing/address.ts";
 import { expectConsistent } from "../../testing/consistency.ts";
 import { effort } from "../../testing/effort.ts";
 import { makeTables } from "../../testing/engine.ts";
-import { expectOutcome, startLoad } from "../../testing/mixed-load.ts";
+import { expectToldEvents, startLoad } from "../../testing/mixed-load.ts";
 import { type Node, startNodes, watchReadiness } from "../../testing/nodes.ts";
 import { hasPgbouncer, startPgbouncer } from "../../testing/pgbouncer.ts";
 import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
@@ -126,7 +126,7 @@ async function survive(
     await load.untilMore(100);
     const told = await load.stop();
 
-    const events = await expectOutcome(nodes[0]!, told);
+    const events = await expectToldEvents(nodes[0]!, told);
     for (const stream of streams) await stream.expectDelivered(events);
     expect(told.repeated).toBeGreaterThan(5);
     expect(told.slowestMs).toBeLessThan(answerMs);
