@@ -32,7 +32,7 @@ longTest("every row runs, and the page is not changed", async () => {
     "ingest p99 while retention removes events",
     "accepted POST to its arrival",
     "resident memory, idle",
-    "one request of 1 MB, of any content",
+    "one request of 1 MB with any content",
     "at 5,000 events: loading",
   ]) {
     expect(output).toContain(`| ${what}`);

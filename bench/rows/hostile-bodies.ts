@@ -27,14 +27,14 @@ export async function hostileBodiesCost(options: RowOptions): Promise<Line[]> {
   const largest = costs.reduce((worst, cost) => (cost.growthBytes > worst.growthBytes ? cost : worst));
   return [
     {
-      what: "one request of 1 MB, of any content: slowest POST of others meanwhile",
+      what: "one request of 1 MB with any content: slowest concurrent POST",
       measured: milliseconds(slowest.delayMs),
       bar: "100 ms",
       aim: "20 ms",
       figures: `${slowest.name}, ${count(slowest.bytes)} bytes; ${milliseconds(slowest.aloneMs)} without it; the worst of ${costs.length} bodies, median of the others ${milliseconds(median(costs.map(({ delayMs }) => delayMs)))}`,
     },
     {
-      what: "… and memory that it takes",
+      what: "… and the memory it takes",
       measured: megabytes(largest.growthBytes),
       bar: "100 MB",
       aim: "30 MB",
