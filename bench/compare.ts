@@ -21,11 +21,11 @@ export function compare(row: Row, bar?: string) {
   return async (options: SetupOptions): Promise<Comparison[]> => {
     const lines: Line[][] = [];
     for (const setup of setups) {
-      const { say } = options[setup];
-      say(`On ${setup}:`);
+      const { log } = options[setup];
+      log(`On ${setup}:`);
       lines.push(
         await row(options[setup]).catch((error: Error) => {
-          say(`it failed: ${error.message}`);
+          log(`it failed: ${error.message}`);
           return [failedLine("", error)];
         }),
       );

@@ -45,12 +45,12 @@ export type LoadOptions = {
   /** Starts the server to measure, on an empty database. */
   tidings(): Promise<Tidings>;
   /** Prints progress for the person at the terminal. */
-  say(message: string): void;
+  log(message: string): void;
 };
 
 /** Loads a month of events through the API, in batches, and verifies that the server holds exactly those. */
 export async function loadMonth(options: LoadOptions): Promise<Month> {
-  const { events, tidings, say } = options;
+  const { events, tidings, log } = options;
   const server = await tidings();
   try {
     const endMs = Math.floor(Date.now() / dayMs) * dayMs;
@@ -75,7 +75,7 @@ export async function loadMonth(options: LoadOptions): Promise<Month> {
         bytesPerEvent: (await server.diskBytes()) / size,
         page: await measurePage(server, options),
       });
-      say(`the month holds exactly the ${size.toLocaleString("en")} events that were sent`);
+      log(`the month holds exactly the ${size.toLocaleString("en")} events that were sent`);
     }
     return { server, startMs, endMs, sharedMs: timeOf(events / 2, { startMs, events }), growth };
   } catch (error) {

@@ -40,7 +40,7 @@ const rounds = positiveNumber("rounds", values.rounds ?? (quick ? "1" : "3"));
 /** Only complete measurements are written to the page, with their duration and number of rounds. */
 const isComplete = !values.rows && !quick && events >= 1_000_000 && seconds >= 5 && rounds >= 2;
 
-const say = (message: string) => console.error(message);
+const log = (message: string) => console.error(message);
 let failures = 0;
 
 cleanUpOnSignals();
@@ -48,8 +48,8 @@ try {
   if (selected.includes("single-posts") && !quick) await installHandWritten();
   const busy = quick ? 0 : await measureBusyShare();
   if (busy > 0.1)
-    say(`Other processes use ${Math.round(busy * 100)}% of the processor: the figures will be inaccurate.`);
-  const options: BaseOptions = { seconds, warmupMs: quick ? 50 : 1_500, rounds, events, quick, say };
+    log(`Other processes use ${Math.round(busy * 100)}% of the processor: the figures will be inaccurate.`);
+  const options: BaseOptions = { seconds, warmupMs: quick ? 50 : 1_500, rounds, events, quick, log };
   const { results, failed, machine } = await table.measure(selected, options);
   failures = failed;
   console.log(`\n${results}\n\n${machine}`);

@@ -5,7 +5,7 @@ import { count, milliseconds, spread } from "../table.ts";
 /** The time from a POST on one node to its event on live streams of the other. */
 export async function acrossNodes(options: SetupOptions): Promise<Comparison[]> {
   const two = setups[2];
-  const { seconds, warmupMs, rounds, quick, tidings, say } = options[two];
+  const { seconds, warmupMs, rounds, quick, tidings, log } = options[two];
   const [streams, perSecond] = quick ? [2, 100] : [20, 1_000];
   const p99s: number[] = [];
   let figures = "";
@@ -25,7 +25,7 @@ export async function acrossNodes(options: SetupOptions): Promise<Comparison[]> 
       });
       p99s.push(arrivals.p99Ms);
       figures = `arrivals p50 ${milliseconds(arrivals.p50Ms)}, slowest ${milliseconds(arrivals.maxMs)}; answers p99 ${milliseconds(answers.p99Ms)}`;
-      say(`round ${round}, across nodes: p99 ${milliseconds(arrivals.p99Ms)}, ${figures}`);
+      log(`round ${round}, across nodes: p99 ${milliseconds(arrivals.p99Ms)}, ${figures}`);
     } finally {
       await server.stop();
     }

@@ -6,7 +6,7 @@ import { barredSize, connections, differentEvents, measureBatches, sizes } from 
 
 /** Batches of events on each setup, against the same rows and indexes inserted directly, a thousand per statement. */
 export async function batchesOnPostgres(options: SetupOptions): Promise<Comparison[]> {
-  const { rounds, quick, say } = options[setups[0]];
+  const { rounds, quick, log } = options[setups[0]];
   const lines: Comparison[] = [];
   for (const size of quick ? sizes.slice(0, 2) : sizes) {
     const isBarred = size === barredSize;
@@ -19,7 +19,7 @@ export async function batchesOnPostgres(options: SetupOptions): Promise<Comparis
         const result = await measureBatches(options[name].tidings, size, options[name]);
         rates[index]!.push(result.perSecond);
         p99s[index]!.push(result.p99Ms);
-        say(`batches of ${count(size)}, ${name}: ${perSecond(result.perSecond)}`);
+        log(`batches of ${count(size)}, ${name}: ${perSecond(result.perSecond)}`);
       }
     }
     const speeds = setups.map(
@@ -42,7 +42,7 @@ export async function batchesOnPostgres(options: SetupOptions): Promise<Comparis
   return lines;
 }
 
-async function measureRaw({ seconds, warmupMs, quick, say }: RowOptions): Promise<number> {
+async function measureRaw({ seconds, warmupMs, quick, log }: RowOptions): Promise<number> {
   const database = await copyDatabase(null);
   try {
     const result = await runRawPostgres({
@@ -52,7 +52,7 @@ async function measureRaw({ seconds, warmupMs, quick, say }: RowOptions): Promis
       warmupMs,
       durationMs: seconds * 1_000,
     });
-    say(`raw unnest: ${perSecond(result.perSecond)}`);
+    log(`raw unnest: ${perSecond(result.perSecond)}`);
     return result.perSecond;
   } finally {
     await database.drop();

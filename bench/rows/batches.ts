@@ -24,7 +24,7 @@ export async function batches(options: RowOptions): Promise<Line[]> {
       const { perSecond: tidings, p99Ms } = await measureBatches(startTidings, size, options);
       const raw = await measureRaw(size, options);
       results.push({ tidings, raw, p99Ms });
-      options.say(
+      options.log(
         `round ${round}, batches of ${count(size)}: ${perSecond(tidings)}, raw SQLite ${perSecond(raw)}`,
       );
     }

@@ -14,12 +14,12 @@ type Cost = { name: string; bytes: number; delayMs: number; aloneMs: number; gro
 
 /** How much one request of a megabyte, whatever it contains, delays others, and how much memory it takes. */
 export async function hostileBodiesCost(options: RowOptions): Promise<Line[]> {
-  const { quick, say } = options;
+  const { quick, log } = options;
   const costs: Cost[] = [];
   for (const body of hostileBodies().slice(0, quick ? 1 : Number.POSITIVE_INFINITY)) {
     const cost = await measureCost(body, options);
     costs.push(cost);
-    say(
+    log(
       `${cost.name} (${count(cost.bytes)} bytes): slowest POST ${milliseconds(cost.delayMs)}, ${milliseconds(cost.aloneMs)} without it; ${megabytes(cost.growthBytes)} more memory`,
     );
   }

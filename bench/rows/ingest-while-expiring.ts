@@ -8,7 +8,7 @@ import { count, type Line, median, milliseconds, perSecond, type RowOptions } fr
  * anything to remove and meanwhile. It deletes most of the month.
  */
 export async function ingestWhileExpiring(options: RowOptions): Promise<Line[]> {
-  const { rounds, quick, month, say } = options;
+  const { rounds, quick, month, log } = options;
   const { server } = await month();
   const post = () => runSteadyPosts(server, options);
   const alone: number[] = [];
@@ -24,7 +24,7 @@ export async function ingestWhileExpiring(options: RowOptions): Promise<Line[]> 
     if (removedEvents === 0) throw new Error("retention removed nothing meanwhile: load more events");
     removed.push((removedEvents / (performance.now() - startedAt)) * 1_000);
     meanwhile.push(median(secondsP99Ms));
-    say(
+    log(
       `round ${round}, ingest: p99 ${milliseconds(meanwhile.at(-1)!)} while ${perSecond(removed.at(-1)!)} are removed`,
     );
   }

@@ -5,7 +5,7 @@ const listings = 2;
 
 /** The cost of ingest while complete listings stream: the same steady load, with and without them. */
 export async function ingestWhileListing(options: RowOptions): Promise<Line[]> {
-  const { seconds, warmupMs, rounds, quick, month, say } = options;
+  const { seconds, warmupMs, rounds, quick, month, log } = options;
   const { server } = await month();
   const { ports, apiKey } = server;
   const durationMs = seconds * 1_000;
@@ -34,7 +34,7 @@ export async function ingestWhileListing(options: RowOptions): Promise<Line[]> {
     meanwhile.push(median(secondsP99Ms));
     roundMeanwhile.push(answers.p99Ms);
     listed.push(events / drained);
-    say(
+    log(
       `round ${round}, ingest: p99 ${milliseconds(alone.at(-1)!)} alone, ${milliseconds(meanwhile.at(-1)!)} during listings`,
     );
   }

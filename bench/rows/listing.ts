@@ -3,7 +3,7 @@ import { peakBytesDuring, residentBytes } from "../memory.ts";
 import { count, type Line, median, megabytes, perSecond, type RowOptions, spread } from "../table.ts";
 
 /** The complete listing, streamed to one reader that discards it. */
-export async function listing({ rounds, events, month, say }: RowOptions): Promise<Line[]> {
+export async function listing({ rounds, events, month, log }: RowOptions): Promise<Line[]> {
   const { server } = await month();
   const before = await residentBytes(server.pids);
   const rates: number[] = [];
@@ -19,7 +19,7 @@ export async function listing({ rounds, events, month, say }: RowOptions): Promi
     rates.push(result.events / result.seconds);
     byteRates.push(result.bytes / result.seconds);
     peaks.push(peakBytes);
-    say(`round ${round}, listing: ${perSecond(rates.at(-1)!)}, ${megabytes(byteRates.at(-1)!)}/s`);
+    log(`round ${round}, listing: ${perSecond(rates.at(-1)!)}, ${megabytes(byteRates.at(-1)!)}/s`);
   }
   return [
     {

@@ -19,7 +19,7 @@ export async function notifying(options: RowOptions): Promise<Line[]> {
   for (let round = 1; round <= options.rounds; round++) {
     silent.push(await measure(options, 0));
     notifying.push(await measure(options, 10));
-    options.say(
+    options.log(
       `round ${round}, notifying: ${perSecond(notifying.at(-1)!.perSecond)}, silent ${perSecond(silent.at(-1)!.perSecond)}`,
     );
   }

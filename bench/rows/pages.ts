@@ -21,7 +21,7 @@ export async function pages(options: RowOptions): Promise<Line[]> {
   const measured: Measured[] = [];
   for (const filter of await filtersOf(month)) {
     measured.push(await measure(month.server, filter, options));
-    options.say(`${filter.what}: ${measured.at(-1)!.line.measured}`);
+    options.log(`${filter.what}: ${measured.at(-1)!.line.measured}`);
   }
   const failures = measured.filter(({ p99Ms }) => p99Ms === null);
   const slowest = measured.reduce((a, b) => ((b.p99Ms ?? 0) > (a.p99Ms ?? 0) ? b : a));

@@ -74,7 +74,7 @@ export async function measurePosts(
   name: string,
   start: () => Promise<Server>,
   connections: number,
-  { seconds, warmupMs, say }: RowOptions,
+  { seconds, warmupMs, log }: RowOptions,
 ): Promise<{ result: LoadResult; stored: number | null }> {
   const server = await start();
   try {
@@ -86,13 +86,13 @@ export async function measurePosts(
       expectedStatus: 201,
       requests: eventBodies.map((body) => post(body, server.apiKey)),
     });
-    say(`${connections} connections, ${name}: ${describe(result)}`);
+    log(`${connections} connections, ${name}: ${describe(result)}`);
     const stored = await server.countEvents();
     if (stored !== null) {
       if (stored !== result.acknowledged) {
         throw new Error(`${name} acknowledged ${result.acknowledged} events and holds ${stored}.`);
       }
-      say(`  ${name} holds exactly the ${count(stored)} acknowledged events`);
+      log(`  ${name} holds exactly the ${count(stored)} acknowledged events`);
     }
     return { result, stored };
   } finally {

@@ -3,7 +3,7 @@ import { type Month, undatedEvery } from "../month.ts";
 import { count, type Line, milliseconds, perSecond, type RowOptions } from "../table.ts";
 
 /** Counts over a month, as for a chart. */
-export async function stats({ seconds, events, quick, month, say }: RowOptions): Promise<Line[]> {
+export async function stats({ seconds, events, quick, month, log }: RowOptions): Promise<Line[]> {
   const loaded = await month();
   const barred = {
     what: `stats: a month by channel at ${count(events)} events, p99`,
@@ -30,7 +30,7 @@ export async function stats({ seconds, events, quick, month, say }: RowOptions):
       ...(isBarred && { bar: "10 ms", aim: "–" }),
       figures: `${isBarred ? `p50 ${milliseconds(p50Ms)}; ` : ""}${count(counted)} requests, ${perSecond(load.perSecond)}, slowest ${milliseconds(load.maxMs)}`,
     });
-    say(`${what}: p99 ${milliseconds(p99Ms)}`);
+    log(`${what}: p99 ${milliseconds(p99Ms)}`);
   }
   return lines;
 }

@@ -97,13 +97,13 @@ export function startLoad(
 
   /** Posts events. Resolves to the response; null if it was lost or temporary. */
   async function send(target: Target, body: unknown, headers: object = {}): Promise<PostResult | null> {
-    const answer = await fetchText(target, "/api/events", {
+    const result = await fetchText(target, "/api/events", {
       method: "POST",
       headers: { "content-type": "application/json", ...headers },
       body: JSON.stringify(body),
     });
-    if (!answer) return null;
-    const { status, text, isReplayed } = answer;
+    if (!result) return null;
+    const { status, text, isReplayed } = result;
     // The storage may have become unavailable in the middle of an array.
     const isPartial = allowUnavailable && status === 207 && text.includes("/problems/storage-unavailable");
     // No crash explains any other status. 409 is the same request, still in progress.
@@ -119,7 +119,7 @@ export function startLoad(
     };
   }
 
-  function note(events: Sent[], { ids }: PostResult): void {
+  function saveOutcome(events: Sent[], { ids }: PostResult): void {
     for (const [index, { userId }] of events.entries()) {
       // Repeated responses must agree.
       expect([userId, outcome.acknowledged.get(userId) ?? ids[index]]).toEqual([userId, ids[index]]);
@@ -131,36 +131,36 @@ export function startLoad(
   const nextTarget = () => targets[next++ % targets.length]!;
 
   /** Retries until there is a response: the server may have stored the events and died before it responded. */
-  async function sendUntilAnswered(
+  async function sendWithRetries(
     events: Sent[],
     attempt: (target: Target) => Promise<PostResult | null>,
   ): Promise<void> {
-    const isDoubled = Math.random() < duplicateShare;
-    const isAtOnce = Math.random() < 0.5;
-    for (let isAnswered = false; !isAnswered; ) {
+    const isDuplicated = Math.random() < duplicateShare;
+    const isConcurrent = Math.random() < 0.5;
+    for (let isDone = false; !isDone; ) {
       const first = attempt(nextTarget());
-      const second = isDoubled && isAtOnce ? attempt(nextTarget()) : null;
-      for (const answer of await Promise.all([first, second])) {
-        if (answer?.ids.length !== events.length) continue;
-        note(events, answer);
-        isAnswered = true;
+      const second = isDuplicated && isConcurrent ? attempt(nextTarget()) : null;
+      for (const result of await Promise.all([first, second])) {
+        if (result?.ids.length !== events.length) continue;
+        saveOutcome(events, result);
+        isDone = true;
       }
-      if (!isAnswered) await Bun.sleep(retryMs);
+      if (!isDone) await Bun.sleep(retryMs);
     }
-    if (!isDoubled || isAtOnce) return;
-    const answer = await attempt(nextTarget());
-    if (answer?.ids.length === events.length) note(events, answer);
+    if (!isDuplicated || isConcurrent) return;
+    const result = await attempt(nextTarget());
+    if (result?.ids.length === events.length) saveOutcome(events, result);
   }
 
   const modes: Record<Mode, (userId: string, n: number) => Promise<void>> = {
     async id(userId, n) {
       const event = eventOf(userId, n, true);
-      await sendUntilAnswered([event], (target) => send(target, event));
+      await sendWithRetries([event], (target) => send(target, event));
     },
     async anonymous(userId, n) {
       const event = eventOf(userId, n, false);
-      const answer = await send(nextTarget(), event);
-      if (answer) return note([event], answer);
+      const result = await send(nextTarget(), event);
+      if (result) return saveOutcome([event], result);
       outcome.unknown.add(userId);
       await Bun.sleep(retryMs);
     },
@@ -168,12 +168,12 @@ export function startLoad(
       const events = Array.from({ length: 1 + (n % 50) }, (_, index) =>
         eventOf(`${userId} ${index}`, index, true),
       );
-      await sendUntilAnswered(events, (target) => send(target, events));
+      await sendWithRetries(events, (target) => send(target, events));
     },
     async idempotent(userId, n) {
       const event = eventOf(userId, n, false);
       const key = Bun.randomUUIDv7();
-      await sendUntilAnswered([event], (target) => send(target, event, { "idempotency-key": key }));
+      await sendWithRetries([event], (target) => send(target, event, { "idempotency-key": key }));
     },
   };
 
