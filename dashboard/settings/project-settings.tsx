@@ -64,7 +64,7 @@ function KnownChannelsSwitch({ project }: { project: Project }) {
   const queries = useQueryClient();
   const change = useMutation({
     mutationFn: (knownChannelsOnly: boolean) => changeProject(project.slug, { knownChannelsOnly }),
-    onSuccess: (answer) => putProject(queries, answer.project),
+    onSuccess: (response) => putProject(queries, response.project),
   });
   const isOwner = project.role === "owner";
   return (
@@ -92,9 +92,9 @@ function RenameForm({ project }: { project: Project }) {
   const [name, setName] = useState(project.name);
   const rename = useMutation({
     mutationFn: () => changeProject(project.slug, { name: name.trim() }),
-    onSuccess(answer) {
-      putProject(queries, answer.project);
-      setName(answer.project.name);
+    onSuccess(response) {
+      putProject(queries, response.project);
+      setName(response.project.name);
     },
   });
   const changed = name.trim() !== "" && name.trim() !== project.name;

@@ -17,9 +17,9 @@ export function RetentionForm({ project }: { project: Project }) {
   const retentionDays = parseDays(text);
   const save = useMutation({
     mutationFn: () => changeProject(project.slug, { retentionDays }),
-    onSuccess(answer) {
-      putProject(queries, answer.project);
-      setText(formatDays(answer.project.retentionDays));
+    onSuccess(response) {
+      putProject(queries, response.project);
+      setText(formatDays(response.project.retentionDays));
     },
     onSettled: () => setConfirming(false),
   });
