@@ -7,7 +7,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import fastify from "fastify";
 import pg from "pg";
-import { response, body } from "./hand-written-schema.mjs";
+import { body, response } from "./hand-written-schema.mjs";
 
 const { PORT, DATABASE_URL, API_KEY } = process.env;
 

@@ -6,7 +6,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import Database from "better-sqlite3";
 import fastify from "fastify";
-import { response, body } from "./hand-written-schema.mjs";
+import { body, response } from "./hand-written-schema.mjs";
 
 const { PORT, DATABASE, API_KEY } = process.env;
 

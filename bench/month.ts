@@ -61,7 +61,10 @@ export async function loadMonth(options: LoadOptions): Promise<Month> {
       const since = loaded;
       let seconds = 0;
       while (loaded < size) {
-        const numbers = Array.from({ length: Math.min(preparedEvents, size - loaded) }, (_, index) => loaded + index);
+        const numbers = Array.from(
+          { length: Math.min(preparedEvents, size - loaded) },
+          (_, index) => loaded + index,
+        );
         seconds += await postBatches(server, batchesOf(numbers, { startMs, events }));
         loaded += numbers.length;
       }

@@ -223,7 +223,8 @@ async function startNode(database: Record<string, string>) {
 
 async function countEvents(port: number, apiKey: string): Promise<number> {
   const response = await fetch(`http://127.0.0.1:${port}/api/channels`, { headers: { "x-api-key": apiKey } });
-  if (!response.ok) throw new Error(`GET /api/channels answered ${response.status}: ${await response.text()}`);
+  if (!response.ok)
+    throw new Error(`GET /api/channels answered ${response.status}: ${await response.text()}`);
   const { channels } = (await response.json()) as { channels: { events: number }[] };
   return channels.reduce((sum, channel) => sum + channel.events, 0);
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { formatResults, formatTable, median, perSecond, insertResults, ratio, spread } from "./table.ts";
+import { formatResults, formatTable, insertResults, median, perSecond, ratio, spread } from "./table.ts";
 
 test("a ratio is the median with its spread", () => {
   expect(ratio([0.7, 0.5, 0.61], "")).toBe("0.61 (0.50–0.70)");

@@ -1,4 +1,4 @@
-import { compare, type Comparison, formatComparisons, type SetupOptions } from "./compare.ts";
+import { type Comparison, compare, formatComparisons, type SetupOptions } from "./compare.ts";
 import { describeMachine } from "./machine.ts";
 import { loadMonth, type Month } from "./month.ts";
 import { type Database, describePostgres } from "./postgres.ts";

@@ -1,6 +1,6 @@
 import { QueryClient, type QueryKey } from "@tanstack/react-query";
 import { isTemporary } from "./api.ts";
-import { onTabMessage, broadcastToTabs } from "./tabs.ts";
+import { broadcastToTabs, onTabMessage } from "./tabs.ts";
 
 export const queries = new QueryClient({
   defaultOptions: {

@@ -12,9 +12,7 @@ const commands = [
   ["bun", ["--watch", "--no-clear-screen", "server/main.ts"], root],
   ["vite", [], `${root}dashboard`],
 ];
-const children = commands.map(([command, args, cwd]) =>
-  spawn(command, args, { cwd, env, stdio: "inherit" }),
-);
+const children = commands.map(([command, args, cwd]) => spawn(command, args, { cwd, env, stdio: "inherit" }));
 
 function stop() {
   for (const child of children) child.kill();

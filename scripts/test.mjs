@@ -74,7 +74,11 @@ function planFor(files) {
     const listed = pragma.exec(readFileSync(root + file, "utf8"))?.[1].split(", ") ?? [engines[0]];
     const unknown = listed.find((engine) => !engines.includes(engine));
     if (unknown) throw new Error(`${file}: "${unknown}" is not an engine; there is ${engines.join(", ")}`);
-    const chosen = requestedEngine ? listed.filter((engine) => engine === requestedEngine) : isFullRun ? listed : [listed[0]];
+    const chosen = requestedEngine
+      ? listed.filter((engine) => engine === requestedEngine)
+      : isFullRun
+        ? listed
+        : [listed[0]];
     for (const engine of chosen) plan[engine].push(file);
   }
   return plan;

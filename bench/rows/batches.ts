@@ -66,7 +66,9 @@ export async function measureBatches(
     });
     const stored = await server.countEvents();
     if (stored !== acknowledged * size) {
-      throw new Error(`${acknowledged} batches of ${size} were acknowledged, and the server holds ${stored} events.`);
+      throw new Error(
+        `${acknowledged} batches of ${size} were acknowledged, and the server holds ${stored} events.`,
+      );
     }
     return { perSecond: load.perSecond * size, p99Ms };
   } finally {

@@ -40,8 +40,8 @@ async function checkTotal({ server }: Month, path: string, expected: number): Pr
   const response = await fetch(`http://127.0.0.1:${server.ports[0]}${path}`, {
     headers: { "x-api-key": server.apiKey },
   });
-  if (response.status !== 200) throw new Error(`GET ${path} answered ${response.status}: ${await response.text()}`);
+  if (response.status !== 200)
+    throw new Error(`GET ${path} answered ${response.status}: ${await response.text()}`);
   const { total } = (await response.json()) as { total: number };
-  if (total !== expected)
-    throw new Error(`GET ${path} counts ${total} events instead of ${expected}.`);
+  if (total !== expected) throw new Error(`GET ${path} counts ${total} events instead of ${expected}.`);
 }

@@ -20,8 +20,10 @@ type Sent = { body: string; events: TrackedEvent[] };
 
 /** A client of the real server, and the requests it sent; `intercept` sees each of them first. */
 function client(
-  intercept: (sent: Sent, forward: (body: string) => Promise<Response>) => Promise<Response> = ({ body }, forward) =>
-    forward(body),
+  intercept: (sent: Sent, forward: (body: string) => Promise<Response>) => Promise<Response> = (
+    { body },
+    forward,
+  ) => forward(body),
 ) {
   const requests: Sent[] = [];
   const intercepting: Fetch = (url, init) => {

@@ -1,5 +1,5 @@
 import { TidingsError, TidingsNetworkError } from "./errors.ts";
-import { isTemporary, type Policy, responseError, request, waitToRetry } from "./request.ts";
+import { isTemporary, type Policy, request, responseError, waitToRetry } from "./request.ts";
 import type { BatchAnswer } from "./wire.gen.ts";
 
 /** The result for one event: it is stored with this id, or the error says why not. */

@@ -2,7 +2,7 @@ import { useSyncExternalStore } from "react";
 import { session } from "../api.ts";
 import { retryNow } from "../live/connection.ts";
 import { queries } from "../queries.ts";
-import { onTabMessage, broadcastToTabs } from "../tabs.ts";
+import { broadcastToTabs, onTabMessage } from "../tabs.ts";
 import { meQuery } from "./me.ts";
 
 // Handles a session that ends while the dashboard is open: asks for the password in place and resumes pending requests.

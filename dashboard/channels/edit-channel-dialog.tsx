@@ -3,7 +3,7 @@ import { type FormEvent, useState } from "react";
 import { limits } from "../../server/limits.ts";
 import type { Channel } from "../../server/wire/channel.ts";
 import { api } from "../api.ts";
-import { DaysField, parseDays, formatDays } from "../components/days-field.tsx";
+import { DaysField, formatDays, parseDays } from "../components/days-field.tsx";
 import { Alert } from "../components/ui/alert.tsx";
 import { Button } from "../components/ui/button.tsx";
 import { Dialog, DialogButtons } from "../components/ui/dialog.tsx";

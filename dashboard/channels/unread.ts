@@ -2,7 +2,7 @@ import { useEffect, useSyncExternalStore } from "react";
 import type { Channel } from "../../server/wire/channel.ts";
 import type { Entry } from "../feed/entries.ts";
 import type { Row } from "../feed/rows.ts";
-import { saveChoice, onChoiceChanged, loadChoice } from "../storage.ts";
+import { loadChoice, onChoiceChanged, saveChoice } from "../storage.ts";
 
 // How many events of each channel this browser has shown; newer ones are unread. The server does not track this.
 

@@ -61,7 +61,8 @@ export function lazyPart<Props extends object>(load: () => Promise<ComponentType
 
 /** Browsers cache failed imports, so nothing is imported while the server is unreachable. */
 async function loadIfReachable<Loaded>(load: () => Promise<Loaded>): Promise<Loaded> {
-  if (currentStatus() === "reconnecting" && (await fetchEntryName()) === null) throw new Error("No connection");
+  if (currentStatus() === "reconnecting" && (await fetchEntryName()) === null)
+    throw new Error("No connection");
   return load();
 }
 

@@ -3,7 +3,7 @@ import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { ArrowLeft, SearchX, Trash2, X } from "lucide-react";
 import { Suspense, useState } from "react";
 import type { Event } from "../../server/event/event.ts";
-import { ApiError, isTemporary, errorMessage } from "../api.ts";
+import { ApiError, errorMessage, isTemporary } from "../api.ts";
 import { formatDate } from "../components/dates.ts";
 import { ErrorBoundary } from "../components/error-boundary.tsx";
 import { EventIcon } from "../components/event-icon.tsx";

@@ -59,7 +59,10 @@ export function createFeed(filters: Filters, fetchPage: FetchPage) {
   /** For each page being fetched, what was deleted meanwhile: the page may still contain it. */
   const pendingFetches = new Set<((event: Event) => boolean)[]>();
 
-  async function fetchWithoutDeleted(query: Record<string, string | undefined>, signal: AbortSignal): Promise<Page> {
+  async function fetchWithoutDeleted(
+    query: Record<string, string | undefined>,
+    signal: AbortSignal,
+  ): Promise<Page> {
     const deletedMeanwhile: ((event: Event) => boolean)[] = [];
     pendingFetches.add(deletedMeanwhile);
     try {

@@ -82,7 +82,8 @@ function openFeed(project: string, filters: Filters): CachedFeed {
     recovered: feed.recover,
   });
   const stopTabs = onTabMessage((message) => {
-    if (message.type === "event-deleted" && message.project === project) feed.removeDeleted([{ ids: [message.id] }]);
+    if (message.type === "event-deleted" && message.project === project)
+      feed.removeDeleted([{ ids: [message.id] }]);
   });
   return {
     project,

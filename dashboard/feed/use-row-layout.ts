@@ -20,7 +20,9 @@ function layoutFor(widthPx: number): RowLayout {
 
 /** From the list's own width, not the window's, because an open event narrows the list. */
 export function useRowLayout(element: RefObject<HTMLElement | null>): RowLayout {
-  const [layout, setLayout] = useState<RowLayout>(() => layoutFor(innerWidth < 768 ? innerWidth : innerWidth - 240));
+  const [layout, setLayout] = useState<RowLayout>(() =>
+    layoutFor(innerWidth < 768 ? innerWidth : innerWidth - 240),
+  );
   useLayoutEffect(() => {
     if (!element.current) return;
     const observer = new ResizeObserver(([entry]) => {

@@ -36,7 +36,11 @@ export function NewKeyDialog({ close }: { close: () => void }) {
       >
         <div className="flex flex-col gap-4">
           <SecretBox secret={secret} />
-          <CodeBlock label="Try it in a terminal" code={curlCommand({ key: secret })} copyLabel="Copy command" />
+          <CodeBlock
+            label="Try it in a terminal"
+            code={curlCommand({ key: secret })}
+            copyLabel="Copy command"
+          />
         </div>
         <DialogButtons>
           <Button variant="solid" onClick={close}>

@@ -4,7 +4,7 @@ import { setUnread } from "../account/me.ts";
 import { api, errorMessage } from "../api.ts";
 import { queries } from "../queries.ts";
 import { toast } from "../shell/toasts.tsx";
-import { onTabMessage, broadcastToTabs } from "../tabs.ts";
+import { broadcastToTabs, onTabMessage } from "../tabs.ts";
 
 type NotificationList = {
   ok: true;
@@ -45,7 +45,8 @@ export function useMarkRead() {
       setUnread(queries, unread);
       broadcastToTabs({ type: "notifications-read", ids: ids ?? null, unread });
     },
-    onError: (error) => toast({ title: "Not marked as read", description: errorMessage(error), failed: true }),
+    onError: (error) =>
+      toast({ title: "Not marked as read", description: errorMessage(error), failed: true }),
     onSettled: () => queries.invalidateQueries({ queryKey: notificationsKey }),
   });
 }

@@ -79,7 +79,10 @@ export default function Palette({ close }: { close: () => void }) {
                 <Item icon={<Plus aria-hidden />} onSelect={() => openOverlay("new-channel")}>
                   New channel
                 </Item>
-                <Item icon={<CheckCheck aria-hidden />} onSelect={closeAnd(() => markSeen(project, channels))}>
+                <Item
+                  icon={<CheckCheck aria-hidden />}
+                  onSelect={closeAnd(() => markSeen(project, channels))}
+                >
                   Mark all channels as read
                 </Item>
               </Group>
@@ -90,7 +93,10 @@ export default function Palette({ close }: { close: () => void }) {
                 >
                   All events
                 </Item>
-                <Item icon={<Bell aria-hidden />} onSelect={closeAnd(() => navigate({ to: "/notifications" }))}>
+                <Item
+                  icon={<Bell aria-hidden />}
+                  onSelect={closeAnd(() => navigate({ to: "/notifications" }))}
+                >
                   Notifications
                 </Item>
                 <Item

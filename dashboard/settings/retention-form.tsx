@@ -4,7 +4,7 @@ import type { Project } from "../../server/wire/project.ts";
 import { putProject } from "../account/me.ts";
 import { errorMessage } from "../api.ts";
 import { countOf } from "../components/counts.ts";
-import { DaysField, parseDays, formatDays } from "../components/days-field.tsx";
+import { DaysField, formatDays, parseDays } from "../components/days-field.tsx";
 import { ConfirmDialog } from "../components/ui/confirm-dialog.tsx";
 import { changeProject } from "./change-project.ts";
 import { SavedField } from "./saved-field.tsx";

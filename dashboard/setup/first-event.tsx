@@ -32,7 +32,11 @@ export function FirstEvent({ project, secret }: SetupResult) {
         <SecretBox secret={secret} />
         <p className="text-muted text-xs">Copy it now. You won't see it again.</p>
       </section>
-      <CodeBlock label="Run this in a terminal" code={curlCommand({ key: secret })} copyLabel="Copy command" />
+      <CodeBlock
+        label="Run this in a terminal"
+        code={curlCommand({ key: secret })}
+        copyLabel="Copy command"
+      />
       <section
         aria-label="First event"
         className="flex min-h-40 flex-col items-center justify-center gap-4 rounded-xl border border-line bg-surface p-6 text-center"

@@ -9,8 +9,8 @@ import { Button, buttonClass } from "../components/ui/button.tsx";
 import { Skeleton } from "../components/ui/states.tsx";
 import { queries } from "../queries.ts";
 import { FirstEvent } from "./first-event.tsx";
-import { saveSetupResult, type SetupResult, loadSetupResult } from "./setup-result.ts";
 import { SetupForm } from "./setup-form.tsx";
+import { loadSetupResult, type SetupResult, saveSetupResult } from "./setup-result.ts";
 import { setupQuery } from "./setup-state.ts";
 
 /** The first-run setup on one page: account, API key and first event. */

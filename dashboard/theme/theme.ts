@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from "react";
-import { saveChoice, onChoiceChanged, loadChoice } from "../storage.ts";
+import { loadChoice, onChoiceChanged, saveChoice } from "../storage.ts";
 
 export const themes = ["light", "dark", "system"] as const;
 export type Theme = (typeof themes)[number];

@@ -6,13 +6,13 @@ import { effort } from "../testing/effort.ts";
 import { makeTables } from "../testing/engine.ts";
 import { finished } from "../testing/jobs.ts";
 import {
-  queryRows,
   clearMoves,
   expectMoved,
   fill,
   migrateTo,
   newDatabase,
   newDirectory,
+  queryRows,
 } from "../testing/moves.ts";
 import { runTidings, spawnTidings } from "../testing/server-process.ts";
 import { testConfig } from "../testing/test-app.ts";

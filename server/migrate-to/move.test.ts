@@ -9,13 +9,13 @@ import { acceptedEvent } from "../testing/accepted-event.ts";
 import { expectPostgresConsistent } from "../testing/consistency-postgres.ts";
 import { testWatch } from "../testing/engine.ts";
 import {
-  queryRows,
   clearMoves,
   expectMoved,
   fill,
   migrateTo,
   newDatabase,
   newDirectory,
+  queryRows,
 } from "../testing/moves.ts";
 import { runTidings, startServer } from "../testing/server-process.ts";
 import { prepare, testConfig } from "../testing/test-app.ts";

@@ -2,7 +2,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { databaseFile, openForWriting } from "../storage/sqlite/open.ts";
 import {
-  queryRows,
   clearMoves,
   copyOf,
   expectMoved,
@@ -10,6 +9,7 @@ import {
   migrateTo,
   newDatabase,
   newDirectory,
+  queryRows,
 } from "../testing/moves.ts";
 import { runTidings, spawnTidings, startServer } from "../testing/server-process.ts";
 import { prepare, testApp, testConfig } from "../testing/test-app.ts";

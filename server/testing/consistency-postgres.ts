@@ -48,7 +48,9 @@ export async function expectPostgresConsistent(url: string): Promise<number> {
         `SELECT project_id, channel, count(*), max(created_at) FROM (${rows}) AS r GROUP BY 1, 2 ORDER BY 1, 2`,
       ),
     );
-    expect(await query("SELECT name FROM channels WHERE events = 0 AND last_event_at IS NOT NULL")).toEqual([]);
+    expect(await query("SELECT name FROM channels WHERE events = 0 AND last_event_at IS NOT NULL")).toEqual(
+      [],
+    );
     expect(
       await query(
         `SELECT id FROM sent_ids WHERE NOT EXISTS (SELECT FROM events WHERE events.project_id = sent_ids.project_id

@@ -19,7 +19,8 @@ function readEngine(): Engine | undefined {
   const requested = process.env.TIDINGS_TEST_ENGINE;
   if (requested === undefined || requested === "") return undefined;
   const known = engines.find((name) => name === requested);
-  if (!known) throw new Error(`TIDINGS_TEST_ENGINE is ${requested}, and must be one of ${engines.join(", ")}`);
+  if (!known)
+    throw new Error(`TIDINGS_TEST_ENGINE is ${requested}, and must be one of ${engines.join(", ")}`);
   return known;
 }
 

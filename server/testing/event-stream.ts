@@ -13,7 +13,11 @@ export async function openStream(
   key?: string,
 ) {
   const abortController = new AbortController();
-  const response = await app.request(`/api/events/stream${query}`, { headers, signal: abortController.signal }, key);
+  const response = await app.request(
+    `/api/events/stream${query}`,
+    { headers, signal: abortController.signal },
+    key,
+  );
   if (response.status !== 200)
     throw new Error(`The stream answered ${response.status}: ${await response.text()}`);
   const messages = read(response.body!);

@@ -227,7 +227,9 @@ export function startLoad(
 export async function expectToldEvents(target: Target, outcome: Outcome): Promise<Event[]> {
   const events = eventsIn(await (await target.request("/api/events")).text());
   expect(new Set(events.map(({ userId }) => userId)).size).toBe(events.length);
-  const known = events.filter(({ userId }) => outcome.acknowledged.has(userId) || !outcome.unknown.has(userId));
+  const known = events.filter(
+    ({ userId }) => outcome.acknowledged.has(userId) || !outcome.unknown.has(userId),
+  );
   expect(known.map(({ id, userId }) => `${userId}: ${id}`).sort()).toEqual(
     [...outcome.acknowledged].map((pair) => pair.join(": ")).sort(),
   );

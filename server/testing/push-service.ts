@@ -74,7 +74,8 @@ export function pushService() {
     if (browser.isGone) throw new Rejection(410, "The subscription has ended.");
     if (request.method !== "POST") throw new Rejection(405, "A message is sent with POST.");
     if (!/^\d+$/.test(headers.get("ttl") ?? "")) throw new Rejection(400, "The TTL header is missing.");
-    if (!/^[\w-]{1,32}$/.test(headers.get("topic") ?? "-")) throw new Rejection(400, "The topic does not fit.");
+    if (!/^[\w-]{1,32}$/.test(headers.get("topic") ?? "-"))
+      throw new Rejection(400, "The topic does not fit.");
     if (!/^(very-low|low|normal|high)$/.test(headers.get("urgency") ?? "normal")) {
       throw new Rejection(400, "There is no such urgency.");
     }

@@ -125,9 +125,7 @@ export async function testProcess(change: Partial<Config> = {}) {
         const usedMb = this.memoryMb();
         if (usedMb <= megabytes) return;
         if (performance.now() > endMs)
-          throw new Error(
-            `The server uses ${usedMb.toFixed()} MB, expected at most ${megabytes.toFixed()}.`,
-          );
+          throw new Error(`The server uses ${usedMb.toFixed()} MB, expected at most ${megabytes.toFixed()}.`);
       }
     },
     async end(signal: "SIGTERM" | "SIGKILL" | "SIGINT"): Promise<Ended> {

@@ -31,7 +31,8 @@ export async function watchStream(targets: readonly Target[], first: number) {
           if (message.type === "ready") open();
           else if (message.type === "event")
             delivered.push({ id: (JSON.parse(message.data) as Event).id, arrival: message.id! });
-          else if (message.type === "reset") problems.push(`The stream was reset after ${delivered.length} events.`);
+          else if (message.type === "reset")
+            problems.push(`The stream was reset after ${delivered.length} events.`);
           lastEventId = message.id ?? lastEventId;
         }
       } catch {
@@ -63,8 +64,15 @@ export async function watchStream(targets: readonly Target[], first: number) {
       const duplicates = ids.length - known.size;
       const unexpected = ids.filter((id) => !expectedIds.has(id)).length;
       const stamps = delivered.map(({ arrival }) => parseStampToken(arrival)!);
-      const outOfOrder = stamps.filter((stamp, n) => n > 0 && compareStamps(stamps[n - 1]!, stamp) >= 0).length;
-      expect({ missing, duplicates, unexpected, outOfOrder }).toEqual({ missing: 0, duplicates: 0, unexpected: 0, outOfOrder: 0 });
+      const outOfOrder = stamps.filter(
+        (stamp, n) => n > 0 && compareStamps(stamps[n - 1]!, stamp) >= 0,
+      ).length;
+      expect({ missing, duplicates, unexpected, outOfOrder }).toEqual({
+        missing: 0,
+        duplicates: 0,
+        unexpected: 0,
+        outOfOrder: 0,
+      });
     },
   };
 }

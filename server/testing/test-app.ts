@@ -49,7 +49,11 @@ export async function testApp(change: Partial<Config> = {}, now: () => number = 
   const serveTest = () => serve(config, { passwords: testPasswords, now });
   let running: Running = await serveTest();
 
-  const request = (path: string, init: RequestInit = {}, requestKey: string | null = key): Promise<Response> => {
+  const request = (
+    path: string,
+    init: RequestInit = {},
+    requestKey: string | null = key,
+  ): Promise<Response> => {
     const headers = new Headers(init.headers);
     if (requestKey !== null && !headers.has("x-api-key") && !headers.has("cookie"))
       headers.set("x-api-key", requestKey);

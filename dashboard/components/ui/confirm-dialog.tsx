@@ -51,7 +51,12 @@ export function ConfirmDialog({ title, children, action, mutation, close, confir
           <Button variant="ghost" onClick={close}>
             Cancel
           </Button>
-          <Button variant="danger" type="submit" busy={mutation.isPending} disabled={text !== confirmationText}>
+          <Button
+            variant="danger"
+            type="submit"
+            busy={mutation.isPending}
+            disabled={text !== confirmationText}
+          >
             {action}
           </Button>
         </DialogButtons>

@@ -57,7 +57,13 @@ export function Field({ label, hint, error, className, ...input }: LabelProps & 
 }
 
 /** A `Field` with several lines. */
-export function TextField({ label, hint, error, className, ...input }: LabelProps & ComponentProps<"textarea">) {
+export function TextField({
+  label,
+  hint,
+  error,
+  className,
+  ...input
+}: LabelProps & ComponentProps<"textarea">) {
   return (
     <LabelledInput label={label} hint={hint} error={error} {...(className && { className })}>
       {(described) => (
