@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from "bun:test";
-import { createCounter, drain } from "./drain.ts";
+import { createEventCounter, drain } from "./drain.ts";
 
 const stops: (() => void)[] = [];
 afterEach(() => {
@@ -9,30 +9,30 @@ afterEach(() => {
 const event = '{"id":"1","name":"a","createdAt":"2026-01-01T00:00:00.000Z"}';
 const listingOf = (events: number) => `{"ok":true,"events":[${Array(events).fill(event).join(",")}]}`;
 
-function serve(answer: () => Response): number {
-  const server = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: answer });
+function serve(respond: () => Response): number {
+  const server = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: respond });
   stops.push(() => server.stop(true));
   return server.port!;
 }
 
-test("events are counted however the listing is cut", () => {
+test("events are counted wherever the listing is split", () => {
   const bytes = Buffer.from(listingOf(20));
   for (let size = 1; size <= 200; size++) {
-    const countEvents = createCounter();
+    const countEvents = createEventCounter();
     let events = 0;
     for (let at = 0; at < bytes.length; at += size) events += countEvents(bytes.subarray(at, at + size));
     expect({ size, events }).toEqual({ size, events: 20 });
   }
 });
 
-test("one listing is read to its end", async () => {
+test("one listing is read to the end", async () => {
   const port = serve(() => new Response(listingOf(1_000)));
   const result = await drain({ ports: [port], apiKey: "k", readers: 1, durationMs: null });
   expect(result.events).toBe(1_000);
   expect(result.bytes).toBe(listingOf(1_000).length);
 });
 
-test("readers begin again until the time is over", async () => {
+test("readers start over until the time is up", async () => {
   let listings = 0;
   const port = serve(() => {
     listings++;
@@ -43,10 +43,10 @@ test("readers begin again until the time is over", async () => {
   expect(events).toBe(listings * 10);
 });
 
-test("a listing that is rejected, or not whole, ends the run", async () => {
+test("a rejected or truncated listing fails the run", async () => {
   const job = { apiKey: "k", readers: 1, durationMs: null };
   const rejected = serve(() => new Response("no such key", { status: 401 }));
   await expect(drain({ ports: [rejected], ...job })).rejects.toThrow("no such key");
-  const cut = serve(() => new Response(listingOf(10).slice(0, -1)));
-  await expect(drain({ ports: [cut], ...job })).rejects.toThrow("before it was whole");
+  const truncated = serve(() => new Response(listingOf(10).slice(0, -1)));
+  await expect(drain({ ports: [truncated], ...job })).rejects.toThrow("before it was whole");
 });

@@ -1,36 +1,36 @@
 /**
- * Reads complete listings and forgets them, in a process of its own. It reads a `DrainJob` as JSON on stdin and prints a
- * `DrainResult` as JSON on stdout.
+ * Reads complete listings and discards them, in a separate process. It reads a `DrainJob` as JSON from stdin and prints
+ * a `DrainResult` as JSON on stdout.
  */
 
 export type DrainJob = {
-  /** Of one server, or of several, among which readers are dealt out in turn. */
+  /** The ports of one or more servers; readers are assigned to them in turn. */
   ports: number[];
   apiKey: string;
-  /** Listings that stream at the same time. */
+  /** Concurrent listings. */
   readers: number;
-  /** Each reader begins again until then, and stops in the middle; null for one listing to its end. */
+  /** Each reader starts over until the time is up, then stops mid-listing; null for one complete listing. */
   durationMs: number | null;
 };
 
 export type DrainResult = { events: number; bytes: number; seconds: number };
 
-// Stands in each event once, and in no text of the events that are loaded here.
-const mark = Buffer.from('"createdAt":"');
-const borderBytes = mark.length - 1;
+// Occurs once in each event, and in none of the benchmark's texts.
+const marker = Buffer.from('"createdAt":"');
+const overlapBytes = marker.length - 1;
 
-/** Runs the job in this process. Rejects when a listing is rejected, or ends before it is whole. */
+/** Runs the job in this process. Rejects if a listing is rejected or truncated. */
 export async function drain({ ports, apiKey, readers, durationMs }: DrainJob): Promise<DrainResult> {
   const result: DrainResult = { events: 0, bytes: 0, seconds: 0 };
   const startedAt = performance.now();
   const isOver = () => durationMs !== null && performance.now() - startedAt >= durationMs;
 
   async function readListing(port: number): Promise<void> {
-    const answer = await fetch(`http://127.0.0.1:${port}/api/events`, { headers: { "x-api-key": apiKey } });
-    if (answer.status !== 200)
-      throw new Error(`the listing answered ${answer.status}: ${await answer.text()}`);
-    const reader = answer.body!.getReader();
-    const countEvents = createCounter();
+    const response = await fetch(`http://127.0.0.1:${port}/api/events`, { headers: { "x-api-key": apiKey } });
+    if (response.status !== 200)
+      throw new Error(`the listing answered ${response.status}: ${await response.text()}`);
+    const reader = response.body!.getReader();
+    const countEvents = createEventCounter();
     let end = Buffer.alloc(0);
     for (let read = await reader.read(); !read.done; read = await reader.read()) {
       const bytes = Buffer.from(read.value.buffer, read.value.byteOffset, read.value.byteLength);
@@ -55,20 +55,23 @@ export async function drain({ ports, apiKey, readers, durationMs }: DrainJob): P
   return result;
 }
 
-/** Makes a function that takes a listing piece by piece, and gives the number of events whose mark ended in the piece. */
-export function createCounter(): (bytes: Buffer) => number {
+/**
+ * Returns a function that takes a listing chunk by chunk and returns the number of events whose marker ends in the
+ * chunk.
+ */
+export function createEventCounter(): (bytes: Buffer) => number {
   let end = Buffer.alloc(0);
   return (bytes) => {
-    // A mark may stand across pieces: what can't be a whole one is looked at once more, with what follows.
-    const across = countMarks(Buffer.concat([end, bytes.subarray(0, borderBytes)]));
-    end = Buffer.concat([end, bytes.subarray(-borderBytes)]).subarray(-borderBytes);
-    return across + countMarks(bytes);
+    // A marker may span chunks, so the end of one chunk is searched again together with the start of the next.
+    const spanning = countMarkers(Buffer.concat([end, bytes.subarray(0, overlapBytes)]));
+    end = Buffer.concat([end, bytes.subarray(-overlapBytes)]).subarray(-overlapBytes);
+    return spanning + countMarkers(bytes);
   };
 }
 
-function countMarks(bytes: Buffer): number {
+function countMarkers(bytes: Buffer): number {
   let count = 0;
-  for (let at = bytes.indexOf(mark); at >= 0; at = bytes.indexOf(mark, at + mark.length)) count++;
+  for (let at = bytes.indexOf(marker); at >= 0; at = bytes.indexOf(marker, at + marker.length)) count++;
   return count;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The ceiling that Tidings is held against: the least that a JSON API on Bun can do. It parses the body and answers it,
- * and neither checks nor keeps anything.
+ * The upper bound that Tidings is compared with: the least that a JSON API on Bun can do. It parses the body and
+ * returns it, without validating or storing anything.
  */
 const server = Bun.serve({
   hostname: "127.0.0.1",

@@ -1,4 +1,4 @@
-/** What the load consists of: 500 different events, like those of a small shop, in 20 channels with three tags each. */
+/** The bodies of the load: 500 different events, like those of a small shop, in 20 channels, with three tags each. */
 export const eventBodies: string[] = Array.from({ length: 500 }, (_, number) =>
   JSON.stringify({
     channel: `channel-${number % 20}`,
@@ -26,15 +26,16 @@ export type SentEvent = {
   createdAt?: string;
 };
 
-/** Of so many events one has no user, in every channel. */
+/** One event in this many has no user. It occurs in every channel. */
 const userlessEvery = 47;
 
 /**
- * The event of a number, where many different ones are needed: 20 channels, 40 names, 100,000 users or none, 99,991 amounts. Plans
- * decide origins, so that `plan=plus` and `origin=web`, a quarter and a half of all events, never meet.
+ * Returns the event of a number, for rows that need many different events: 20 channels, 40 names, 100,000 users or
+ * none, 99,991 amounts. The plan determines the origin, so that `plan=plus` (a quarter of all events) and `origin=web`
+ * (half of them) never occur together.
  */
 export function eventOf(number: number): SentEvent {
-  // Channels and names come again after 40 numbers: each meets every plan.
+  // Channels and names repeat every 40 numbers, so each is combined with every plan.
   const plan = Math.floor(number / 40) % plans.length;
   return {
     channel: `channel-${number % channelCount}`,
@@ -50,7 +51,7 @@ export function eventOf(number: number): SentEvent {
   };
 }
 
-/** A whole HTTP/1.1 request that posts a body to `/api/events`. */
+/** A complete HTTP/1.1 request that posts a body to `/api/events`. */
 export function post(body: string, apiKey: string): string {
   return [
     "POST /api/events HTTP/1.1",
@@ -63,7 +64,7 @@ export function post(body: string, apiKey: string): string {
   ].join("\r\n");
 }
 
-/** A whole HTTP/1.1 request that reads a path. */
+/** A complete HTTP/1.1 request that gets a path. */
 export function get(path: string, apiKey: string): string {
   return [`GET ${path} HTTP/1.1`, "host: 127.0.0.1", `x-api-key: ${apiKey}`, "", ""].join("\r\n");
 }

@@ -10,13 +10,13 @@ import type { SteadyJob, SteadyResult } from "./steady.ts";
 /** A closed loop of requests. */
 export const runLoad = (job: LoadJob) => runScript<LoadResult>("bench/load.ts", job);
 
-/** Complete listings, read and forgotten. */
+/** Complete listings, read and discarded. */
 export const runDrain = (job: DrainJob) => runScript<DrainResult>("bench/drain.ts", job);
 
 /** Events posted at a steady rate, and their arrival at live streams. */
 export const runSteady = (job: SteadyJob) => runScript<SteadyResult>("bench/steady.ts", job);
 
-/** The same at a rate that is far from the most, with nobody who listens. */
+/** The same at a rate far below the maximum, without live streams. */
 export function runSteadyPosts(
   { ports, apiKey }: Pick<Server, "ports" | "apiKey">,
   { seconds, warmupMs, quick }: { seconds: number; warmupMs: number; quick: boolean },
@@ -28,11 +28,11 @@ export function runSteadyPosts(
 
 export const steadyPostsPerSecond = (quick: boolean): number => (quick ? 100 : 1_000);
 
-/** Rows inserted straight into SQLite, or into PostgreSQL. */
+/** Rows inserted directly into SQLite or PostgreSQL. */
 export const runRawSqlite = (job: RawJob) => runScript<RawResult>("bench/raw-sqlite.ts", job);
 export const runRawPostgres = (job: RawPostgresJob) => runScript<RawResult>("bench/raw-postgres.ts", job);
 
-/** A closed loop of reads; the paths are asked for in turn. */
+/** A closed loop of reads, which requests the paths in turn. */
 export function runReads(
   { ports, apiKey }: Server,
   paths: string[],

@@ -1,4 +1,4 @@
-/** What the servers that are written by hand take and answer, as JSON schemas. */
+/** JSON schemas of the hand-written servers' requests and responses. */
 const text = (maxLength, minLength = 0) => ({ type: "string", minLength, maxLength });
 export const body = {
   type: "object",
@@ -26,4 +26,4 @@ const event = {
     createdAt: { type: "string" },
   },
 };
-export const answer = { type: "object", properties: { ok: { type: "boolean" }, event } };
+export const response = { type: "object", properties: { ok: { type: "boolean" }, event } };

@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 
-/** A body of at most a megabyte that is meant to cost the server more than it costs its sender. */
+/** A body of at most a megabyte, designed to cost the server more than its sender. */
 export type HostileBody = {
   name: string;
   headers: Record<string, string>;
@@ -25,7 +25,7 @@ const wrongTags = JSON.stringify({
 });
 const chinese = JSON.stringify({ channel: "c", name: "n", description: "事件记录通知系统".repeat(1_250) });
 
-/** The worst bodies that we know: of a megabyte, or of as much gzip as a megabyte may be and unpack to as much as it may. */
+/** The worst known bodies: a megabyte each, plain, or gzipped to unpack to as much as the server allows. */
 export function hostileBodies(): HostileBody[] {
   const gzippedLines = { ...lines, ...gzipped };
   const gzippedJson = { ...json, ...gzipped };
@@ -88,7 +88,7 @@ export function hostileBodies(): HostileBody[] {
   ];
 }
 
-/** A megabyte: what begins it, as many units as fit, and its end. */
+/** A megabyte: the start, as many units as fit, and the end. */
 function filled(start: string, unit: string | Uint8Array, end: string): Uint8Array<ArrayBuffer> {
   const [head, body, tail] = [Buffer.from(start), Buffer.from(unit), Buffer.from(end)];
   const times = Math.floor((megabyte - head.length - tail.length) / body.length);
@@ -115,12 +115,12 @@ function concat(...parts: Uint8Array[]): Uint8Array<ArrayBuffer> {
   return new Uint8Array(Buffer.concat(parts));
 }
 
-/** 16 MB, the most that an array may have, of one unit. */
+/** A gzipped array of 16 MB, the maximum for arrays, of one repeated unit. */
 function packedArray(unit: string, last: string): Uint8Array<ArrayBuffer> {
   return packedArrayWith(new Uint8Array(), unit, last);
 }
 
-/** The same with white space that hardly packs before it, so that the whole unpacks to some eighty times as much as is sent. */
+/** The same after incompressible white space, so that it unpacks to about 80 times its size. */
 function paddedArray(unit: string, last: string): Uint8Array<ArrayBuffer> {
   return packedArrayWith(noise(640_000), unit, last);
 }
@@ -133,19 +133,19 @@ function packedArrayWith(padding: Uint8Array, unit: string, last: string): Uint8
   return new Uint8Array(gzipSync(Buffer.concat(parts), { level: 9 }));
 }
 
-/** A gigabyte of a unit, in a megabyte: what begins a gzip may stand in it again and again. */
+/** A gigabyte of a unit in a megabyte, as several concatenated gzip members. */
 function packedLines(unit: string): Uint8Array<ArrayBuffer> {
   const part = gzipSync(Buffer.alloc(100 * megabyte, unit), { level: 9 });
   return concat(...Array<Uint8Array>(10).fill(part));
 }
 
-/** Lines that unpack to some ninety times a megabyte. */
+/** Lines that unpack to about 90 MB. */
 function paddedLines(unit: string): Uint8Array<ArrayBuffer> {
   const lines = Buffer.alloc(Math.floor((80 * megabyte) / unit.length) * unit.length, unit);
   return new Uint8Array(gzipSync(Buffer.concat([noise(3_400_000), lines])));
 }
 
-/** White space without a pattern, the same each time. */
+/** Deterministic, incompressible white space. */
 function noise(bytes: number): Uint8Array {
   let state = 1;
   return Uint8Array.from({ length: bytes }, () => {

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { Latencies } from "./latencies.ts";
 
-test("a percentile is the step that the share stayed within", () => {
+test("a percentile is rounded up to the histogram's step", () => {
   const latencies = new Latencies();
   for (let ms = 1; ms <= 100; ms++) latencies.add(ms - 0.001);
   expect(latencies.count).toBe(100);
@@ -11,13 +11,13 @@ test("a percentile is the step that the share stayed within", () => {
   expect(latencies.slowestMs).toBe(99.999);
 });
 
-test("what takes longer than a minute counts as a minute", () => {
+test("latencies above a minute count as a minute", () => {
   const latencies = new Latencies();
   latencies.add(100_000);
   expect(latencies.percentile(0.99)).toBe(60_000);
   expect(latencies.slowestMs).toBe(100_000);
 });
 
-test("there is no percentile of nothing", () => {
+test("without latencies, percentiles are NaN", () => {
   expect(new Latencies().percentile(0.5)).toBeNaN();
 });

@@ -1,7 +1,7 @@
 const bucketUs = 10;
-const bucketsMax = 6_000_000; // a minute; what takes longer is counted as a minute
+const bucketsMax = 6_000_000; // one minute; longer latencies count as one minute
 
-/** Latencies, counted in steps of 10 µs: adding one costs next to nothing, however many there are. */
+/** A histogram of latencies in steps of 10 µs. Adding one is cheap, however many there are. */
 export class Latencies {
   readonly #buckets = new Uint32Array(bucketsMax);
   count = 0;
@@ -13,7 +13,7 @@ export class Latencies {
     if (latencyMs > this.slowestMs) this.slowestMs = latencyMs;
   }
 
-  /** The latency, in milliseconds, within which a share of all stayed; NaN where there is none. */
+  /** The latency that a share of all did not exceed, in milliseconds; NaN if there are none. */
   percentile(share: number): number {
     let left = Math.ceil(this.count * share);
     if (left === 0) return Number.NaN;

@@ -19,14 +19,14 @@ function job(port: number | number[], changes: Partial<LoadJob> = {}): LoadJob {
   };
 }
 
-function serve(answer: (request: Request) => Response | Promise<Response>): number {
-  const server = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: answer });
+function serve(respond: (request: Request) => Response | Promise<Response>): number {
+  const server = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: respond });
   stops.push(() => server.stop(true));
   return server.port!;
 }
 
-/** A server of bare bytes: it writes the answer in the given pieces, with a pause after each. */
-function serveBytes(pieces: string[]): { port: number; answered: () => number } {
+/** A raw TCP server that writes its response in the given chunks, with a pause after each. */
+function serveBytes(chunks: string[]): { port: number; answered: () => number } {
   let answered = 0;
   const server = Bun.listen({
     hostname: "127.0.0.1",
@@ -34,8 +34,8 @@ function serveBytes(pieces: string[]): { port: number; answered: () => number } 
     socket: {
       async data(socket) {
         answered++;
-        for (const piece of pieces) {
-          socket.write(piece);
+        for (const chunk of chunks) {
+          socket.write(chunk);
           await Bun.sleep(1);
         }
       },
@@ -45,7 +45,7 @@ function serveBytes(pieces: string[]): { port: number; answered: () => number } 
   return { port: server.port, answered: () => answered };
 }
 
-test("acknowledges exactly what the server answered", async () => {
+test("counts exactly the server's responses", async () => {
   const seen = new Set<string>();
   let answered = 0;
   const port = serve(async (request) => {
@@ -61,7 +61,7 @@ test("acknowledges exactly what the server answered", async () => {
   expect(result.p50Ms).toBeLessThanOrEqual(result.p99Ms);
 });
 
-test("deals connections out among several servers", async () => {
+test("distributes connections among several servers", async () => {
   const answered = [0, 0, 0];
   const ports = answered.map((_, index) =>
     serve(async (request) => {
@@ -75,7 +75,7 @@ test("deals connections out among several servers", async () => {
   expect(answered.reduce((sum, count) => sum + count)).toBe(result.acknowledged);
 });
 
-test("puts answers together that come in pieces", async () => {
+test("reassembles responses that arrive in chunks", async () => {
   const { port, answered } = serveBytes([
     "HTTP/1",
     ".1 201 Created\r\nX-Content-Len",
@@ -89,7 +89,7 @@ test("puts answers together that come in pieces", async () => {
   expect(result.acknowledged).toBeGreaterThan(8);
 });
 
-test("an answer without a body counts", async () => {
+test("a response without a body counts", async () => {
   const { port, answered } = serveBytes(["HTTP/1.1 201 Created\r\ncontent-length: 0\r\n\r\n"]);
   expect((await load(job(port))).acknowledged).toBe(answered());
 });
@@ -106,7 +106,7 @@ test("sends requests that are larger than the socket's buffer", async () => {
   expect(bytes).toBe(result.acknowledged * body.length);
 }, 20_000);
 
-test("a server that is slower than the run is measured by its first answer", async () => {
+test("a server slower than the run is measured by its first response", async () => {
   const port = serve(async () => {
     await Bun.sleep(100);
     return new Response("ok", { status: 201 });
@@ -116,12 +116,12 @@ test("a server that is slower than the run is measured by its first answer", asy
   expect(result.perSecond).toBeLessThan(20);
 });
 
-test("another status ends the run with the answer", async () => {
+test("another status fails the run with the response", async () => {
   const port = serve(() => new Response("the disk is full", { status: 507 }));
   await expect(load(job(port))).rejects.toThrow("the disk is full");
 });
 
-test("a connection that the server closes ends the run", async () => {
+test("a connection closed by the server fails the run", async () => {
   const server = Bun.listen({
     hostname: "127.0.0.1",
     port: 0,

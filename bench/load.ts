@@ -1,23 +1,22 @@
 /**
- * The load generator: a closed loop over raw TCP, in a process of its own. It reads a `LoadJob` as JSON on stdin and
+ * The load generator: a closed loop over raw TCP, in a separate process. It reads a `LoadJob` as JSON from stdin and
  * prints a `LoadResult` as JSON on stdout. It shares the machine with the server that it measures, so it spends as
- * little on a request as it can: requests are bytes made beforehand, and of an answer only the status and the length
- * are read.
+ * little as possible on a request: requests are prebuilt bytes, and only the status and length of responses are read.
  */
 
 import { Latencies } from "./latencies.ts";
 
 export type LoadJob = {
-  /** Of one server, or of several, among which connections are dealt out in turn. */
+  /** The ports of one or more servers; connections are assigned to them in turn. */
   ports: number[];
   /** Kept-alive connections, each with one request in flight. */
   connections: number;
-  /** Answered but not counted, until the server has compiled its code and filled its caches. */
+  /** Not counted, while the server compiles its code and fills its caches. */
   warmupMs: number;
   durationMs: number;
-  /** Any other status ends the run with an error. */
+  /** Any other status fails the run. */
   expectedStatus: number;
-  /** Whole HTTP/1.1 requests, sent in turn by all connections together. */
+  /** Complete HTTP/1.1 requests, sent in turn over all connections. */
   requests: string[];
 };
 
@@ -26,23 +25,23 @@ export type LoadResult = {
   p50Ms: number;
   p99Ms: number;
   maxMs: number;
-  /** The answers that the figures above are made of. */
+  /** The number of responses behind the figures above. */
   counted: number;
-  /** Every answer with the expected status, those of the warm-up and those in flight at the end as well. */
+  /** Every response with the expected status, including those of the warm-up and those in flight at the end. */
   acknowledged: number;
-  /** Processor time that the generator itself spent on each request, in microseconds. */
+  /** The generator's own processor time per request, in microseconds. */
   generatorCpuUs: number;
 };
 
 type Connection = {
   sentAt: number;
-  /** Bytes of the current answer that have not arrived yet. */
+  /** Bytes of the current response that have not arrived yet. */
   missing: number;
-  /** The beginning of an answer whose head did not arrive whole. */
+  /** The start of a response whose head has not arrived completely. */
   head: Uint8Array | undefined;
 };
 
-/** Runs the job in this process. Rejects when a connection breaks or an answer is not the expected one. */
+/** Runs the job in this process. Rejects if a connection breaks or a response is not as expected. */
 export async function load(job: LoadJob): Promise<LoadResult> {
   const requests = job.requests.map((request) => Buffer.from(request));
   const expected = [...String(job.expectedStatus)].map((digit) => digit.charCodeAt(0));
@@ -58,10 +57,10 @@ export async function load(job: LoadJob): Promise<LoadResult> {
   const countUntil = countFrom + job.durationMs;
   const { promise: finished, resolve: finish, reject: fail } = Promise.withResolvers<void>();
 
-  // The head of an answer is laid out the same way each time: look first where the length was found last.
+  // Response heads all look alike, so look first where the last length was found.
   let lengthAt = 0;
 
-  // Only requests larger than the socket's buffer ever wait here.
+  // Only requests larger than the socket's buffer wait here.
   const unsent = new Map<Bun.Socket<Connection>, Uint8Array>();
   const send = (socket: Bun.Socket<Connection>) => {
     const request = requests[next]!;
@@ -69,10 +68,10 @@ export async function load(job: LoadJob): Promise<LoadResult> {
     const written = socket.write(request);
     if (written !== request.length) unsent.set(socket, request.subarray(Math.max(written, 0)));
   };
-  const answered = (socket: Bun.Socket<Connection>, connection: Connection) => {
+  const onResponse = (socket: Bun.Socket<Connection>, connection: Connection) => {
     acknowledged++;
     const now = performance.now();
-    // A server that gave no answer in time is measured by its first one.
+    // A server that did not respond within the run is measured by its first response.
     if (now >= countUntil && latencies.count > 0) stopping = true;
     else if (now >= countFrom) {
       latencies.add(now - connection.sentAt);
@@ -96,7 +95,7 @@ export async function load(job: LoadJob): Promise<LoadResult> {
       const connection = socket.data;
       if (connection.missing > 0) {
         connection.missing -= chunk.length;
-        if (connection.missing === 0) answered(socket, connection);
+        if (connection.missing === 0) onResponse(socket, connection);
         return;
       }
       let bytes = chunk;
@@ -108,9 +107,9 @@ export async function load(job: LoadJob): Promise<LoadResult> {
         connection.head = bytes.slice();
         return;
       }
-      // "HTTP/1.1 201": the status stands at 9.
+      // "HTTP/1.1 201": the status is at offset 9.
       if (bytes[9] !== digit0 || bytes[10] !== digit1 || bytes[11] !== digit2) {
-        fail(new Error(`expected ${job.expectedStatus}, but the server answered:\n${Buffer.from(bytes)}`));
+        fail(new Error(`expected ${job.expectedStatus}, but the server responded:\n${Buffer.from(bytes)}`));
         return;
       }
       if (!isContentLength(bytes, lengthAt)) lengthAt = findContentLength(bytes);
@@ -121,9 +120,9 @@ export async function load(job: LoadJob): Promise<LoadResult> {
         return;
       }
       const missing = bodyAt + readNumber(bytes, lengthAt) - bytes.length;
-      if (missing === 0) answered(socket, connection);
+      if (missing === 0) onResponse(socket, connection);
       else if (missing > 0) connection.missing = missing;
-      else fail(new Error("the server answered more than was asked for"));
+      else fail(new Error("the server sent more than one response"));
     },
     drain(socket) {
       const rest = unsent.get(socket);
@@ -169,7 +168,7 @@ const contentLength = [...Buffer.from("\ncontent-length:")];
 function isContentLength(bytes: Uint8Array, at: number): boolean {
   const from = at - contentLength.length;
   if (from < 0 || at >= bytes.length) return false;
-  // 0x20 folds ASCII letters to lower case; ":", "-" and a digit's neighbours have the bit already, "\n" is compared as it is.
+  // 0x20 turns ASCII letters to lower case; ":" and "-" have that bit already, and "\n" is compared without it.
   if (bytes[from] !== 10) return false;
   for (let i = 1; i < contentLength.length; i++) {
     if ((bytes[from + i]! | 0x20) !== contentLength[i]) return false;
@@ -177,7 +176,7 @@ function isContentLength(bytes: Uint8Array, at: number): boolean {
   return true;
 }
 
-/** Where the value of the content-length header begins, or 0. */
+/** The offset of the content-length header's value, or 0. */
 function findContentLength(bytes: Uint8Array): number {
   for (let at = contentLength.length; at < bytes.length; at++) {
     if (isContentLength(bytes, at)) return at;
@@ -185,7 +184,7 @@ function findContentLength(bytes: Uint8Array): number {
   return 0;
 }
 
-/** Where the body begins, or 0 while the head has not arrived whole. */
+/** The offset of the body, or 0 while the head is incomplete. */
 function findBody(bytes: Uint8Array, from: number): number {
   for (let at = from + 3; at < bytes.length; at++) {
     if (bytes[at] === 10 && bytes[at - 1] === 13 && bytes[at - 2] === 10 && bytes[at - 3] === 13)

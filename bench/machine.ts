@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { deleteFolder, makeFolder, root, run } from "./processes.ts";
 import { median } from "./table.ts";
 
-/** One line about the machine: what a reader needs to compare the figures with those of another one. */
+/** Describes the machine in one line, so that figures can be compared. */
 export async function describeMachine(): Promise<string> {
   const cores = cpus();
   const [node, handWritten] = await Promise.all([
@@ -23,7 +23,7 @@ export async function describeMachine(): Promise<string> {
   ].join("; ");
 }
 
-/** The share of the processor that something else takes, from 0 to 1, watched for a second. */
+/** The share of the processors in use during one second, from 0 to 1. */
 export async function measureBusyShare(): Promise<number> {
   const before = processorTimes();
   await Bun.sleep(1_000);
@@ -38,7 +38,7 @@ function processorTimes(): { idle: number; total: number } {
   return { idle, total: idle + busy };
 }
 
-/** The median time of a durable write: what a commit costs at least on this disk. */
+/** The median time of a durable write, the minimum cost of a commit on this disk. */
 async function measureSyncMs(): Promise<number> {
   const folder = await makeFolder();
   const file = await open(join(folder, "sync"), "w");

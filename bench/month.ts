@@ -4,22 +4,22 @@ import type { Tidings } from "./servers.ts";
 
 export const dayMs = 86_400_000;
 export const monthDays = 30;
-/** Of so many events one has no `createdAt`, in every channel: the server dates it. */
+/** One event in this many, in every channel, has no `createdAt`: the server dates it. */
 export const undatedEvery = 11;
 
-/** Events that share the millisecond in the middle of the month, as in a history that was imported with dates alone. */
+/** Events in the same millisecond in the middle of the month, as in a history imported with dates only. */
 const sharedShare = 0.03;
 const sharedMax = 30_000;
 
-/** Events in a request, requests in flight, and events that are made beforehand, while no time is taken. */
-const batch = 1_000;
+/** Events per request, requests in flight, and events prepared ahead, outside of the measured time. */
+const batchEvents = 1_000;
 const posters = 4;
-const made = 50_000;
+const preparedEvents = 50_000;
 
-/** How fast the database took events, how fast it read a page and how large it was when it had so many. */
+/** Ingest rate, page latency and size of the database at a number of events. */
 export type Growth = {
   events: number;
-  /** Since the size before. */
+  /** Since the previous size. */
   perSecond: number;
   bytesPerEvent: number;
   page: { p50Ms: number; p99Ms: number };
@@ -30,7 +30,7 @@ export type Month = {
   server: Tidings;
   startMs: number;
   endMs: number;
-  /** When many events happened in one millisecond. */
+  /** The millisecond of many events. */
   sharedMs: number;
   growth: Growth[];
 };
@@ -38,19 +38,19 @@ export type Month = {
 export type LoadOptions = {
   /** How many events the month has. */
   events: number;
-  /** How long a measurement takes; that of a page takes a quarter of it. */
+  /** How long a measurement takes; a page's takes a quarter of it. */
   seconds: number;
-  /** Only whether it works is wanted, and no figure. */
+  /** Only checks that everything works; the figures mean nothing. */
   quick: boolean;
-  /** Starts the Tidings that is measured, on an empty database. */
+  /** Starts the server to measure, on an empty database. */
   tidings(): Promise<Tidings>;
-  /** Tells the person at the terminal how far it is. */
-  say(sentence: string): void;
+  /** Prints progress for the person at the terminal. */
+  log(message: string): void;
 };
 
 /** Loads a month of events through the API, in batches, and verifies that the server holds exactly those. */
 export async function loadMonth(options: LoadOptions): Promise<Month> {
-  const { events, tidings, say } = options;
+  const { events, tidings, log } = options;
   const server = await tidings();
   try {
     const endMs = Math.floor(Date.now() / dayMs) * dayMs;
@@ -61,13 +61,16 @@ export async function loadMonth(options: LoadOptions): Promise<Month> {
       const since = loaded;
       let seconds = 0;
       while (loaded < size) {
-        const numbers = Array.from({ length: Math.min(made, size - loaded) }, (_, index) => loaded + index);
+        const numbers = Array.from(
+          { length: Math.min(preparedEvents, size - loaded) },
+          (_, index) => loaded + index,
+        );
         seconds += await postBatches(server, batchesOf(numbers, { startMs, events }));
         loaded += numbers.length;
       }
-      const held = await server.countEvents();
-      if (held !== size)
-        throw new Error(`${size} events were sent in batches, and the server holds ${held}.`);
+      const stored = await server.countEvents();
+      if (stored !== size)
+        throw new Error(`${size} events were sent in batches, and the server holds ${stored}.`);
       await server.settle();
       growth.push({
         events: size,
@@ -75,23 +78,23 @@ export async function loadMonth(options: LoadOptions): Promise<Month> {
         bytesPerEvent: (await server.diskBytes()) / size,
         page: await measurePage(server, options),
       });
-      say(`the month holds exactly the ${size.toLocaleString("en")} events that were sent`);
+      log(`the month holds exactly the ${size.toLocaleString("en")} events that were sent`);
     }
-    return { server, startMs, endMs, sharedMs: momentOf(events / 2, { startMs, events }), growth };
+    return { server, startMs, endMs, sharedMs: timeOf(events / 2, { startMs, events }), growth };
   } catch (error) {
     await server.stop();
     throw error;
   }
 }
 
-/** Sizes of ten times the one before, at which the growth is looked at. */
+/** The sizes, each ten times the previous one, at which growth is measured. */
 function sizesUpTo(events: number): number[] {
-  const least = Math.min(100_000, events / 10);
-  return [events / 100, events / 10, events].map(Math.floor).filter((size) => size >= least && size > 0);
+  const minSize = Math.min(100_000, events / 10);
+  return [events / 100, events / 10, events].map(Math.floor).filter((size) => size >= minSize && size > 0);
 }
 
-/** When an event happened: from the month's start to its end as numbers grow, and oftener by day than by night; some at the same time. */
-function momentOf(number: number, { startMs, events }: { startMs: number; events: number }): number {
+/** When an event happened: increasing with its number, more often by day than by night, and some at the same time. */
+function timeOf(number: number, { startMs, events }: { startMs: number; events: number }): number {
   const isShared = number >= events / 2 && number < events / 2 + Math.min(events * sharedShare, sharedMax);
   const days = ((isShared ? events / 2 : number) / events) * monthDays;
   const day = Math.floor(days);
@@ -101,10 +104,10 @@ function momentOf(number: number, { startMs, events }: { startMs: number; events
 
 function batchesOf(numbers: number[], month: { startMs: number; events: number }): string[] {
   const bodies: string[] = [];
-  for (let from = 0; from < numbers.length; from += batch) {
-    const sent = numbers.slice(from, from + batch).map((number) => {
+  for (let from = 0; from < numbers.length; from += batchEvents) {
+    const sent = numbers.slice(from, from + batchEvents).map((number) => {
       const event = eventOf(number);
-      if (number % undatedEvery !== 0) event.createdAt = new Date(momentOf(number, month)).toISOString();
+      if (number % undatedEvery !== 0) event.createdAt = new Date(timeOf(number, month)).toISOString();
       return event;
     });
     bodies.push(JSON.stringify(sent));
@@ -112,7 +115,7 @@ function batchesOf(numbers: number[], month: { startMs: number; events: number }
   return bodies;
 }
 
-/** Posts them, a few at a time, and gives the seconds that it took. */
+/** Posts the batches, a few at a time, and returns the seconds it took. */
 async function postBatches({ ports, apiKey }: Tidings, bodies: string[]): Promise<number> {
   const waiting = bodies.values();
   const startedAt = performance.now();
@@ -120,14 +123,14 @@ async function postBatches({ ports, apiKey }: Tidings, bodies: string[]): Promis
     Array.from({ length: posters }, async (_, number) => {
       const port = ports[number % ports.length]!;
       for (const body of waiting) {
-        const answer = await fetch(`http://127.0.0.1:${port}/api/events`, {
+        const response = await fetch(`http://127.0.0.1:${port}/api/events`, {
           method: "POST",
           headers: { "content-type": "application/json", "x-api-key": apiKey },
           body,
         });
-        const text = await answer.text();
-        if (answer.status !== 201)
-          throw new Error(`a batch was answered ${answer.status}: ${text.slice(0, 500)}`);
+        const text = await response.text();
+        if (response.status !== 201)
+          throw new Error(`a batch was answered ${response.status}: ${text.slice(0, 500)}`);
       }
     }),
   );

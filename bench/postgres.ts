@@ -1,25 +1,25 @@
 import pg from "pg";
 import { startPostgres, type TestPostgres } from "../server/testing/postgres.ts";
 
-/** A database that is measured, and what it is asked beside that. */
+/** A database to measure, with helpers to query it. */
 export type Database = {
   url: string;
-  /** The one number that a query gives. */
+  /** Runs a query that returns a single number. */
   number(sql: string): Promise<number>;
   run(sql: string): Promise<void>;
   drop(): Promise<void>;
 };
 
-/** Beside what PostgreSQL sets by itself; above all, fsync is on. They are for a machine with some gigabytes of memory. */
+/** Changed from PostgreSQL's defaults, for a machine with a few gigabytes of memory. fsync stays on. */
 const settings = { shared_buffers: "1GB", max_wal_size: "4GB" };
 
 let server: Promise<TestPostgres> | undefined;
 
-/** An empty database, or a copy of one that `prepare` has filled once, on a server that is started for it. */
+/** Returns an empty database, or a copy of one that `prepare` filled once, on a server that is started on first use. */
 export async function copyDatabase(prepare: ((url: string) => Promise<void>) | null): Promise<Database> {
   server ??= startPostgres({ durable: true, settings });
   const { url, drop } = await (await server).database(prepare ?? undefined);
-  async function ask(sql: string): Promise<unknown[][]> {
+  async function query(sql: string): Promise<unknown[][]> {
     const client = new pg.Client({ connectionString: url });
     await client.connect();
     try {
@@ -31,17 +31,17 @@ export async function copyDatabase(prepare: ((url: string) => Promise<void>) | n
   return {
     url,
     drop,
-    number: async (sql) => Number((await ask(sql))[0]![0]),
-    run: async (sql) => void (await ask(sql)),
+    number: async (sql) => Number((await query(sql))[0]![0]),
+    run: async (sql) => void (await query(sql)),
   };
 }
 
-/** Ends the server, if there is one, and removes its files. */
+/** Stops the server, if there is one, and removes its files. */
 export async function removePostgres(): Promise<void> {
   await (await server)?.remove();
 }
 
-/** What the figures were taken with. */
+/** Describes the PostgreSQL behind the figures. */
 export async function describePostgres(): Promise<string> {
   const database = await copyDatabase(null);
   const version = (await database.number("SHOW server_version_num")) / 10_000;

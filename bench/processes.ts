@@ -2,7 +2,7 @@ import { mkdtemp, rm, statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** The repository, wherever the command was called from. */
+/** The repository's root, wherever the command was called from. */
 export const root = join(import.meta.dir, "..");
 
 const readyTimeoutMs = 30_000;
@@ -13,7 +13,7 @@ const running = new Set<Bun.Subprocess>();
 const folders = new Set<string>();
 let interrupted = false;
 
-/** Leaves nothing behind on Ctrl-C: ends the processes that were started here, by their ids, and deletes their data. */
+/** Leaves nothing behind on Ctrl-C: stops the processes started here and deletes their data. */
 export function cleanUpOnSignals(): void {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.once(signal, async () => {
@@ -24,13 +24,16 @@ export function cleanUpOnSignals(): void {
   }
 }
 
-/** Ends every process and deletes every folder that is left. */
+/** Stops every remaining process and deletes every remaining folder. */
 export async function cleanUp(): Promise<void> {
   await Promise.all([...running].map(stop));
   await Promise.all([...folders].map(deleteFolder));
 }
 
-/** A folder for a database, on a real disk: on a tmpfs an fsync costs nothing, and the figures would say nothing. */
+/**
+ * Creates a folder for a database on a real disk. On a tmpfs an fsync costs nothing, and the figures would be
+ * meaningless.
+ */
 export async function makeFolder(): Promise<string> {
   const onDisk = (await statfs(tmpdir())).type !== tmpfsMagic;
   const folder = await mkdtemp(join(onDisk ? tmpdir() : import.meta.dir, "tidings-bench-"));
@@ -45,7 +48,7 @@ export async function deleteFolder(folder: string): Promise<void> {
 
 export type Command = { command: string[]; cwd?: string; env?: Record<string, string>; stdin?: string };
 
-/** Starts a server and resolves when it answers HTTP on its port; 503 says that it is still putting itself together. */
+/** Starts a server and resolves when it responds on its port. A 503 means that it is still starting. */
 export async function startServer(
   port: number,
   { command, cwd = root, env }: Command,
@@ -55,18 +58,18 @@ export async function startServer(
   const errors = new Response(server.stderr).text();
   const deadline = performance.now() + readyTimeoutMs;
   while (performance.now() < deadline && server.exitCode === null) {
-    const answers = await fetch(`http://127.0.0.1:${port}/readyz`).then(
+    const responds = await fetch(`http://127.0.0.1:${port}/readyz`).then(
       ({ status }) => status !== 503,
       () => false,
     );
-    if (answers) return server;
+    if (responds) return server;
     await Bun.sleep(50);
   }
   await stop(server);
   throw new Error(`${command.join(" ")} did not start:\n${await output}${await errors}`);
 }
 
-/** Runs a command to its end and returns what it printed. */
+/** Runs a command to completion and returns its output. */
 export async function run({ command, cwd = root, env, stdin }: Command): Promise<string> {
   const child = spawn({ command, cwd, ...(env && { env }), ...(stdin !== undefined && { stdin }) });
   const [output, errors, code] = await Promise.all([
@@ -75,13 +78,13 @@ export async function run({ command, cwd = root, env, stdin }: Command): Promise
     child.exited,
   ]);
   running.delete(child);
-  // It was ended by the clean-up, which also ends this process.
+  // The cleanup stopped it and will end this process too.
   if (interrupted) return new Promise(() => {});
   if (code !== 0) throw new Error(`${command.join(" ")} ended with ${code}:\n${errors || output}`);
   return output;
 }
 
-/** Asks a process to end; after ten seconds it has to. */
+/** Stops a process, by force after ten seconds. */
 export async function stop(child: Bun.Subprocess): Promise<void> {
   child.kill("SIGTERM");
   const killer = setTimeout(() => child.kill("SIGKILL"), stopTimeoutMs);
@@ -90,7 +93,7 @@ export async function stop(child: Bun.Subprocess): Promise<void> {
   running.delete(child);
 }
 
-/** A port that nothing listens on at this moment. */
+/** A port that is free at the moment. */
 export function freePort(): number {
   const server = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response() });
   const { port } = server;

@@ -1,7 +1,8 @@
 /**
- * What batches on PostgreSQL are held against: the same rows put into the same table with its indexes, `INSERT … SELECT FROM unnest` and a
- * commit for each batch, on one connection of a process of its own. Rows and tokens are made beforehand by the program's own code; here is
- * no HTTP, no check, no counter and no verdict. It reads a `RawPostgresJob` as JSON on stdin and prints a `RawResult` as JSON on stdout.
+ * The baseline for batches on PostgreSQL: the same rows inserted into the same table with its indexes, with `INSERT …
+ * SELECT FROM unnest` and a commit per batch, on one connection of a separate process. Rows and tokens are prepared by
+ * the program's own code; there is no HTTP, validation, counters or results. It reads a `RawPostgresJob` as JSON from
+ * stdin and prints a `RawResult` as JSON on stdout.
  */
 import pg from "pg";
 import { tokensOf } from "../server/event/tokens.ts";
@@ -38,15 +39,15 @@ async function insertRaw({ url, events, batch, warmupMs, durationMs }: RawPostgr
   const rows = Array.from({ length: events }, (_, number) => rowOf(number));
   const pool = new pg.Pool({ connectionString: url, max: 1 });
   await migrate(pool);
-  const ask = async <Row extends pg.QueryResultRow>(sql: string, parameters: readonly unknown[] = []) =>
+  const query = async <Row extends pg.QueryResultRow>(sql: string, parameters: readonly unknown[] = []) =>
     (await pool.query<Row>(sql, parameters as unknown[])).rows;
-  await new Partitions(ask).make([Date.now(), Date.now() + warmupMs + durationMs]);
+  await new Partitions(query).make([Date.now(), Date.now() + warmupMs + durationMs]);
 
   let inserted = 0;
   let lastMs = 0;
   const insertBatch = async () => {
-    const some = Array.from({ length: batch }, (_, index) => rows[(inserted + index) % rows.length]!);
-    // A batch has a millisecond of its own, as of arrivals.
+    const chunk = Array.from({ length: batch }, (_, index) => rows[(inserted + index) % rows.length]!);
+    // Each batch gets its own millisecond of arrival.
     lastMs = Math.max(Date.now(), lastMs + 1);
     const ms = new Array<number>(batch).fill(lastMs);
     await pool.query({
@@ -59,8 +60,8 @@ async function insertRaw({ url, events, batch, warmupMs, durationMs }: RawPostgr
         bigints(ms),
         arrivals(ms.map((each, sequence) => ({ ms: each, sequence }))),
         uuids(ms.map(() => Bun.randomUUIDv7())),
-        texts(some.map(({ body }) => body)),
-        texts(some.map(({ tokens }) => tokens)),
+        texts(chunk.map(({ body }) => body)),
+        texts(chunk.map(({ tokens }) => tokens)),
       ],
     });
     inserted += batch;
@@ -68,10 +69,10 @@ async function insertRaw({ url, events, batch, warmupMs, durationMs }: RawPostgr
 
   const startedAt = performance.now();
   while (performance.now() < startedAt + warmupMs) await insertBatch();
-  const countedFrom = performance.now();
+  const measuredFrom = performance.now();
   const insertedBefore = inserted;
-  while (performance.now() < countedFrom + durationMs) await insertBatch();
-  const seconds = (performance.now() - countedFrom) / 1_000;
+  while (performance.now() < measuredFrom + durationMs) await insertBatch();
+  const seconds = (performance.now() - measuredFrom) / 1_000;
   await pool.end();
   return { perSecond: (inserted - insertedBefore) / seconds, inserted };
 }

@@ -1,7 +1,7 @@
 /**
- * What batches are held against: the same rows and the same index put straight into SQLite, in transactions of the same size, in a
- * process of its own. Rows and tokens are made beforehand by the program's own code; here is no HTTP, no check, no counter
- * and no second thread. It reads a `RawJob` as JSON on stdin and prints a `RawResult` as JSON on stdout.
+ * The baseline for batches: the same rows and index inserted directly into SQLite, in transactions of the same size, in
+ * a separate process. Rows and tokens are prepared by the program's own code; there is no HTTP, validation, counters or
+ * second thread. It reads a `RawJob` as JSON from stdin and prints a `RawResult` as JSON on stdout.
  */
 
 import { tokensOf } from "../server/event/tokens.ts";
@@ -25,7 +25,7 @@ export type RawResult = { perSecond: number; inserted: number };
 type Row = { id: string; body: string; tokens: string };
 
 const projectId = 1;
-/** Rows that share a millisecond: as many as come in one at 100,000 a second. */
+/** Rows per millisecond, as at 100,000 a second. */
 const rowsPerMs = 100;
 
 function rowOf(number: number): Row {
@@ -43,7 +43,7 @@ function insertRaw({ folder, events, batch, warmupMs, durationMs }: RawJob): Raw
   migrate(folder);
   // The writer's own settings: WAL, synchronous = FULL, the same cache.
   const database = openForWriting(databaseFile(folder));
-  // SQLite merges its index by itself, as it does for everybody.
+  // SQLite merges its index automatically, as by default.
   database.run("INSERT INTO events_index (events_index, rank) VALUES ('automerge', 4)");
   const insertEvent = database.prepare(
     `INSERT INTO events (position, project_id, id, arrival, body)
@@ -70,10 +70,10 @@ function insertRaw({ folder, events, batch, warmupMs, durationMs }: RawJob): Raw
 
   const startedAt = performance.now();
   while (performance.now() < startedAt + warmupMs) insertBatch();
-  const countedFrom = performance.now();
+  const measuredFrom = performance.now();
   const insertedBefore = inserted;
-  while (performance.now() < countedFrom + durationMs) insertBatch();
-  const seconds = (performance.now() - countedFrom) / 1_000;
+  while (performance.now() < measuredFrom + durationMs) insertBatch();
+  const seconds = (performance.now() - measuredFrom) / 1_000;
   database.close();
   return { perSecond: (inserted - insertedBefore) / seconds, inserted };
 }

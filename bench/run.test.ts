@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { effort } from "../server/testing/effort.ts";
 import { root } from "./processes.ts";
 
-/** A smoke run of everything takes a quarter of a minute of both cores. */
+/** A smoke test of everything takes 15 seconds on two cores. */
 const longTest = test.if(effort(false, true));
 
 async function bench(...flags: string[]) {
@@ -18,7 +18,7 @@ async function bench(...flags: string[]) {
   return { code: await child.exited, output, errors };
 }
 
-longTest("every row runs, and the page stays as it is", async () => {
+longTest("every row runs, and the page is not changed", async () => {
   const { code, output } = await bench("--quick");
   expect(output.match(/.*\| failed .*/g)).toBeNull();
   for (const what of [
@@ -32,16 +32,16 @@ longTest("every row runs, and the page stays as it is", async () => {
     "ingest p99 while retention removes events",
     "accepted POST to its arrival",
     "resident memory, idle",
-    "one request of 1 MB, of any content",
+    "one request of 1 MB with any content",
     "at 5,000 events: loading",
   ]) {
     expect(output).toContain(`| ${what}`);
   }
-  expect(output).toContain("docs/benchmarks.md stays as it is");
+  expect(output).toContain("docs/benchmarks.md is unchanged");
   expect(code).toBe(0);
 });
 
-longTest("rows run on PostgreSQL with one node and with two, beside SQLite", async () => {
+longTest("rows run on SQLite and on PostgreSQL with one and two nodes", async () => {
   const { code, output } = await bench(
     "--postgres",
     "--quick",
@@ -63,15 +63,15 @@ longTest("rows run on PostgreSQL with one node and with two, beside SQLite", asy
   expect(code).toBe(0);
 });
 
-test("a row that fails is told, and the others are measured", async () => {
-  // So few events have no second page for a cursor to stand behind.
+test("a failed row is reported, and the others are measured", async () => {
+  // So few events have no second page, so there is no cursor.
   const { code, output } = await bench("--quick", "--events", "20", "--rows", "pages,listing");
   expect(output).toMatch(/\| pages +\| failed/);
   expect(output).toContain("| the complete listing of 20 events");
   expect(code).toBe(1);
 });
 
-test("an unknown row is rejected with the names of those that are there", async () => {
+test("an unknown row is rejected with the list of rows", async () => {
   const { code, errors } = await bench("--rows", "pagse");
   expect(errors).toContain("There is no row pagse; there is single-posts, notifying, batches,");
   expect(code).toBe(1);

@@ -1,19 +1,19 @@
 /**
- * Measures Tidings against what stands beside it, one at a time, on this machine.
+ * Measures Tidings and what it is compared with on this machine, one at a time.
  *
- *   npm run bench                             the whole table, and docs/benchmarks.md anew
- *   npm run bench -- --postgres               the same on PostgreSQL, with one node and with two, beside SQLite
+ *   npm run bench                             the whole table; rewrites docs/benchmarks.md
+ *   npm run bench -- --postgres               the same on SQLite and on PostgreSQL with one and two nodes
  *   npm run bench -- --events 10000000        the same with another number of events to read
- *   npm run bench -- --rows pages,stats       only these rows; docs/benchmarks.md stays as it is
- *   npm run bench -- --seconds 2 --rounds 1   a quick look; docs/benchmarks.md stays as it is
- *   npm run bench -- --quick                  whether everything runs; the figures mean nothing
+ *   npm run bench -- --rows pages,stats       only these rows; docs/benchmarks.md is unchanged
+ *   npm run bench -- --seconds 2 --rounds 1   a quick look; docs/benchmarks.md is unchanged
+ *   npm run bench -- --quick                  a smoke test; the figures mean nothing
  */
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { measureBusyShare } from "./machine.ts";
 import { removePostgres } from "./postgres.ts";
 import { cleanUp, cleanUpOnSignals, root, run } from "./processes.ts";
-import { count, placeResults } from "./table.ts";
+import { count, insertResults } from "./table.ts";
 import { type BaseOptions, postgresTable, sqliteTable } from "./tables.ts";
 
 const { values } = parseArgs({
@@ -27,8 +27,8 @@ const { values } = parseArgs({
   },
 });
 const table = values.postgres ? postgresTable : sqliteTable;
-const wanted = values.rows?.split(",") ?? table.names;
-const unknown = wanted.filter((name) => !table.names.includes(name));
+const selected = values.rows?.split(",") ?? table.names;
+const unknown = selected.filter((name) => !table.names.includes(name));
 if (unknown.length > 0) {
   console.error(`There is no row ${unknown.join(", ")}; there is ${table.names.join(", ")}.`);
   process.exit(1);
@@ -37,32 +37,32 @@ const { quick } = values;
 const events = Math.ceil(positiveNumber("events", values.events ?? (quick ? "5000" : "1000000")));
 const seconds = positiveNumber("seconds", values.seconds ?? (quick ? "0.1" : "8"));
 const rounds = positiveNumber("rounds", values.rounds ?? (quick ? "1" : "3"));
-/** What is written down: how long and how often it was measured stands beside it. */
-const isWhole = !values.rows && !quick && events >= 1_000_000 && seconds >= 5 && rounds >= 2;
+/** Only complete measurements are written to the page, with their duration and number of rounds. */
+const isComplete = !values.rows && !quick && events >= 1_000_000 && seconds >= 5 && rounds >= 2;
 
-const say = (sentence: string) => console.error(sentence);
+const log = (message: string) => console.error(message);
 let failures = 0;
 
 cleanUpOnSignals();
 try {
-  if (wanted.includes("single-posts") && !quick) await installHandWritten();
+  if (selected.includes("single-posts") && !quick) await installHandWritten();
   const busy = quick ? 0 : await measureBusyShare();
   if (busy > 0.1)
-    say(`Something else takes ${Math.round(busy * 100)}% of the processor: the figures will be off.`);
-  const options: BaseOptions = { seconds, warmupMs: quick ? 50 : 1_500, rounds, events, quick, say };
-  const { results, failed, machine } = await table.measure(wanted, options);
+    log(`Other processes use ${Math.round(busy * 100)}% of the processor: the figures will be inaccurate.`);
+  const options: BaseOptions = { seconds, warmupMs: quick ? 50 : 1_500, rounds, events, quick, log };
+  const { results, failed, machine } = await table.measure(selected, options);
   failures = failed;
   console.log(`\n${results}\n\n${machine}`);
-  if (isWhole && failures === 0) {
+  if (isComplete && failures === 0) {
     const method = `Median of ${rounds} rounds of ${seconds} s, lowest and highest in brackets; where there are none, one round. The rows that read do so from ${count(events)} events.`;
     const page = await Bun.file(join(root, "bench/page.md")).text();
     const written = Bun.file(join(root, "docs/benchmarks.md"));
     await written.write(
-      placeResults(page, await written.text(), table.place, `${results}\n\n${method}\n${machine}.`),
+      insertResults(page, await written.text(), table.section, `${results}\n\n${method}\n${machine}.`),
     );
     console.log("\nWritten to docs/benchmarks.md.");
   } else {
-    console.log("\nNot the whole measurement: docs/benchmarks.md stays as it is.");
+    console.log("\nNot a complete measurement: docs/benchmarks.md is unchanged.");
   }
 } finally {
   await cleanUp();
@@ -70,7 +70,7 @@ try {
 }
 process.exit(failures > 0 ? 1 : 0);
 
-/** Installs what Tidings is compared with, on the first run or when it was compiled for another Node. */
+/** Installs what Tidings is compared with, on the first run or if it was compiled for another Node version. */
 async function installHandWritten(): Promise<void> {
   const cwd = join(root, "bench");
   const check =

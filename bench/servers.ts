@@ -6,33 +6,33 @@ import { blockEventsUsual } from "../server/storage/sqlite/build-blocks.ts";
 import { copyDatabase, type Database as PostgresDatabase } from "./postgres.ts";
 import { deleteFolder, freePort, makeFolder, root, run, startServer, stop } from "./processes.ts";
 
-/** A server under load, on loopback, with data of its own that goes with it; or several on the same data. */
+/** A server under load on loopback, or several on the same data. Its data is deleted when it stops. */
 export type Server = {
   ports: number[];
   apiKey: string;
-  /** How many events it holds, or null where it keeps none. */
+  /** How many events it holds, or null if it stores none. */
   countEvents(): Promise<number | null>;
   stop(): Promise<void>;
 };
 
-/** Tidings itself, whose processes and data are measured too. */
+/** Tidings itself, whose memory and disk usage are measured too. */
 export type Tidings = Omit<Server, "countEvents"> & {
   pids: number[];
   diskBytes(): Promise<number>;
-  /** Does at once, or waits for, what is done by itself within a minute or two after many events. */
+  /** Waits for, or runs, the background work that follows many events within a minute or two. */
   settle(): Promise<void>;
   countEvents(): Promise<number>;
-  /** Runs a command of the program on its data. */
+  /** Runs a `tidings` command on its data. */
   command(parameters: string[], stdin: string): Promise<string>;
 };
 
 const bun = process.execPath;
-/** Ten million events take some ten minutes. */
-const digestedMsMax = 1_800_000;
-/** Of a server that is told which key it knows. */
-const madeUpKey = "tdg_sk_0123456789abcdefghijABCDEFGHIJabcdef";
+/** Ten million events take about ten minutes. */
+const blocksTimeoutMs = 1_800_000;
+/** The key of the servers that get theirs from the environment. */
+const fixedKey = "tdg_sk_0123456789abcdefghijABCDEFGHIJabcdef";
 
-/** `Bun.serve` that parses JSON and answers it: the ceiling. */
+/** `Bun.serve` that parses JSON and returns it: the upper bound. */
 export async function startEcho(): Promise<Server> {
   const port = freePort();
   const server = await startServer(port, {
@@ -41,24 +41,24 @@ export async function startEcho(): Promise<Server> {
   });
   return {
     ports: [port],
-    apiKey: madeUpKey,
+    apiKey: fixedKey,
     countEvents: async () => null,
     stop: () => stop(server),
   };
 }
 
-/** Fastify and better-sqlite3 under Node, a commit for each request. */
+/** Fastify and better-sqlite3 on Node, a commit per request. */
 export async function startHandWritten(): Promise<Server> {
   const port = freePort();
   const folder = await makeFolder();
   const file = join(folder, "events.db");
   const server = await startServer(port, {
     command: ["node", "bench/hand-written.mjs"],
-    env: { PORT: String(port), DATABASE: file, API_KEY: madeUpKey, NODE_ENV: "production" },
+    env: { PORT: String(port), DATABASE: file, API_KEY: fixedKey, NODE_ENV: "production" },
   });
   return {
     ports: [port],
-    apiKey: madeUpKey,
+    apiKey: fixedKey,
     countEvents: async () => {
       using database = new Database(file, { readonly: true });
       return database.query<{ count: number }, []>("SELECT count(*) AS count FROM events").get()!.count;
@@ -70,17 +70,17 @@ export async function startHandWritten(): Promise<Server> {
   };
 }
 
-/** Fastify and `pg` under Node, a commit for each request. */
+/** Fastify and `pg` on Node, a commit per request. */
 export async function startHandWrittenPostgres(): Promise<Server> {
   const port = freePort();
   const database = await copyDatabase(null);
   const server = await startServer(port, {
     command: ["node", "bench/hand-written-postgres.mjs"],
-    env: { PORT: String(port), DATABASE_URL: database.url, API_KEY: madeUpKey, NODE_ENV: "production" },
+    env: { PORT: String(port), DATABASE_URL: database.url, API_KEY: fixedKey, NODE_ENV: "production" },
   });
   return {
     ports: [port],
-    apiKey: madeUpKey,
+    apiKey: fixedKey,
     countEvents: () => database.number("SELECT count(*) FROM events"),
     stop: async () => {
       await stop(server);
@@ -89,7 +89,7 @@ export async function startHandWrittenPostgres(): Promise<Server> {
   };
 }
 
-/** Makes an account and a key in an empty place, by the program's own commands, and gives the key. */
+/** Creates an account and a key in an empty database, with the program's own commands, and returns the key. */
 async function install(env: Record<string, string>): Promise<string> {
   const command = commandOn(env);
   await command(
@@ -100,7 +100,7 @@ async function install(env: Record<string, string>): Promise<string> {
   return created.trim();
 }
 
-/** Makes the function that runs a command of the program on the data of a place. */
+/** Returns the function that runs `tidings` commands with these settings. */
 function commandOn(env: Record<string, string>) {
   return (parameters: string[], stdin: string): Promise<string> =>
     run({ command: [bun, "server/commands/tidings.ts", ...parameters], env, stdin });
@@ -113,7 +113,7 @@ async function installOnce(): Promise<{ folder: string; apiKey: string }> {
   return { folder, apiKey: await install({ TIDINGS_DATA: folder }) };
 }
 
-/** The whole program, as a person would start it, on a copy of an installation without events. */
+/** The whole program, as users start it, on a copy of an installation without events. */
 export async function startTidings(): Promise<Tidings> {
   installed ??= installOnce();
   const { folder: template, apiKey } = await installed;
@@ -127,7 +127,7 @@ export async function startTidings(): Promise<Tidings> {
     pids: [node.pid],
     diskBytes: async () => {
       using database = new Database(file, { readonly: true });
-      // Those pages that still stand in the WAL as well.
+      // Includes pages that are still in the WAL.
       return database
         .query<{ bytes: number }, []>(
           "SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size",
@@ -136,8 +136,8 @@ export async function startTidings(): Promise<Tidings> {
     },
     settle: async () => {
       using database = new Database(file, { readonly: true });
-      const left = database.query<{ events: number }, []>(undigested);
-      await untilDigested(blockEventsUsual, async () => left.get()!.events);
+      const statement = database.query<{ events: number }, []>(eventsOutsideBlocks);
+      await waitForBlocks(blockEventsUsual, async () => statement.get()!.events);
     },
     countEvents: () => countEvents(node.port, apiKey),
     command: commandOn({ TIDINGS_DATA: folder }),
@@ -148,18 +148,18 @@ export async function startTidings(): Promise<Tidings> {
   };
 }
 
-/** In no block's digest. */
-const undigested =
+/** Counts the events that are in no block. */
+const eventsOutsideBlocks =
   "SELECT (SELECT coalesce(sum(events), 0) FROM channels) - coalesce(sum(events - changed), 0) AS events FROM blocks";
 
-/** Waits until the upkeep has made digests of all but the newest events, which are fewer than these. */
-async function untilDigested(eventsMax: number, countLeft: () => Promise<number>): Promise<void> {
-  const deadline = performance.now() + digestedMsMax;
+/** Waits until the block builder has left fewer events than this out of blocks. */
+async function waitForBlocks(eventsMax: number, countLeft: () => Promise<number>): Promise<void> {
+  const deadline = performance.now() + blocksTimeoutMs;
   for (;;) {
     const events = await countLeft();
     if (events < eventsMax) return;
     if (performance.now() > deadline)
-      throw new Error(`${events} events are not digested after ${digestedMsMax / 60_000} minutes.`);
+      throw new Error(`${events} events are in no block after ${blocksTimeoutMs / 60_000} minutes.`);
     await Bun.sleep(500);
   }
 }
@@ -168,7 +168,7 @@ type TidingsOnPostgres = Tidings & { database: PostgresDatabase };
 
 let postgresKey = "";
 
-/** The same on PostgreSQL, with several nodes. */
+/** Tidings on PostgreSQL, with several nodes. */
 export async function startTidingsOnPostgres(nodes: number): Promise<TidingsOnPostgres> {
   const database = await copyDatabase(async (url) => {
     postgresKey = await install({ DATABASE_URL: url });
@@ -176,7 +176,7 @@ export async function startTidingsOnPostgres(nodes: number): Promise<TidingsOnPo
   return startNodes(nodes, database, () => database.drop());
 }
 
-/** More nodes, so many, on the database of others. */
+/** Starts further nodes on an existing database. */
 export async function startNodes(
   count: number,
   database: PostgresDatabase,
@@ -192,9 +192,9 @@ export async function startNodes(
     database,
     diskBytes: () => database.number("SELECT pg_database_size(current_database())"),
     settle: async () => {
-      // The newest are digested in eighths of a block, and none where there are fewer than a block has.
+      // The newest blocks hold an eighth of the usual number, and there are none until one usual block can be filled.
       if ((await countEvents(ports[0]!, postgresKey)) >= blockEventsOnPostgres) {
-        await untilDigested(blockEventsOnPostgres / 8, () => database.number(undigested));
+        await waitForBlocks(blockEventsOnPostgres / 8, () => database.number(eventsOutsideBlocks));
       }
       await database.run("VACUUM (ANALYZE)");
     },
@@ -207,14 +207,14 @@ export async function startNodes(
   };
 }
 
-async function startNode(place: Record<string, string>) {
+async function startNode(database: Record<string, string>) {
   const port = freePort();
   const env = {
-    ...place,
+    ...database,
     HOST: "127.0.0.1",
     PORT: String(port),
     NODE_ENV: "production",
-    // Push messages go to a service on this machine.
+    // The push service runs on this machine.
     TIDINGS_ALLOW_PRIVATE_ADDRESSES: "true",
   };
   const server = await startServer(port, { command: [bun, "server/main.ts"], cwd: root, env });
@@ -222,8 +222,9 @@ async function startNode(place: Record<string, string>) {
 }
 
 async function countEvents(port: number, apiKey: string): Promise<number> {
-  const answer = await fetch(`http://127.0.0.1:${port}/api/channels`, { headers: { "x-api-key": apiKey } });
-  if (!answer.ok) throw new Error(`GET /api/channels answered ${answer.status}: ${await answer.text()}`);
-  const { channels } = (await answer.json()) as { channels: { events: number }[] };
+  const response = await fetch(`http://127.0.0.1:${port}/api/channels`, { headers: { "x-api-key": apiKey } });
+  if (!response.ok)
+    throw new Error(`GET /api/channels answered ${response.status}: ${await response.text()}`);
+  const { channels } = (await response.json()) as { channels: { events: number }[] };
   return channels.reduce((sum, channel) => sum + channel.events, 0);
 }

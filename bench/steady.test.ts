@@ -6,7 +6,7 @@ afterEach(() => {
   for (const stop of stops.splice(0)) stop();
 });
 
-/** A server that sends each event that it is posted to its live streams. */
+/** A server that sends each posted event to its live streams. */
 function serveStreams() {
   const streams = new Set<ReadableStreamDefaultController<Uint8Array>>();
   let posted = 0;
@@ -47,7 +47,7 @@ const job: Omit<SteadyJob, "ports"> = {
   watchedStreams: 3,
 };
 
-test("every event that is due is posted, and arrives at the streams that are watched", async () => {
+test("every due event is posted and arrives at the watched streams", async () => {
   const { port, posted, streams } = serveStreams();
   const result = await steady({ ports: [port], ...job });
   expect(result.posted).toBe(50);
@@ -58,7 +58,7 @@ test("every event that is due is posted, and arrives at the streams that are wat
   expect(result.arrivals.p50Ms).toBeLessThanOrEqual(result.arrivals.p99Ms);
 });
 
-test("numbers are read however the stream is cut", () => {
+test("numbers are read wherever the stream is split", () => {
   const numbers = Array.from({ length: 20 }, (_, number) => number * 7);
   const frames = numbers.map(
     (number) => `data: {"tags":{"number":"${String(number).padStart(10, "0")}"}}\n\n`,
@@ -72,14 +72,14 @@ test("numbers are read however the stream is cut", () => {
   }
 });
 
-test("without streams only the answers are measured", async () => {
+test("without streams only responses are measured", async () => {
   const { port } = serveStreams();
   const result = await steady({ ports: [port], ...job, streams: 0, watchedStreams: 0 });
   expect(result.answers.count).toBe(40);
   expect(result.arrivals.count).toBe(0);
 });
 
-test("a post or a stream that is rejected ends the run", async () => {
+test("a rejected POST or stream fails the run", async () => {
   const server = Bun.serve({
     hostname: "127.0.0.1",
     port: 0,

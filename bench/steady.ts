@@ -1,60 +1,60 @@
 /**
- * Posts events at a steady rate, whether or not the answers keep up (an open loop), and watches them arrive at live streams. Both
- * happen in one process of its own, so that one clock tells both moments. It reads a `SteadyJob` as JSON on stdin and
- * prints a `SteadyResult` as JSON on stdout.
+ * Posts events at a steady rate, whether or not the responses keep up (an open loop), and measures their arrival at
+ * live streams. Both happen in one separate process, so that both timestamps come from one clock. It reads a
+ * `SteadyJob` as JSON from stdin and prints a `SteadyResult` as JSON on stdout.
  */
 import { eventOf } from "./events.ts";
 import { Latencies } from "./latencies.ts";
 
 export type SteadyJob = {
-  /** Of one server, or of several, among which posts and streams are dealt out in turn. */
+  /** The ports of one or more servers; posts and streams are assigned to them in turn. */
   ports: number[];
-  /** Where streams are opened, if not at the same. */
+  /** The ports for streams, if they differ. */
   streamPorts?: number[];
   apiKey: string;
   perSecond: number;
   /** Posted but not counted. */
   warmupMs: number;
   durationMs: number;
-  /** Live streams that are open meanwhile. */
+  /** The number of open live streams. */
   streams: number;
-  /** Streams of which each event is read; of the others the bytes are counted. */
+  /** The number of streams whose events are read; of the others only the bytes are counted. */
   watchedStreams: number;
 };
 
 type Summary = { count: number; p50Ms: number; p99Ms: number; maxMs: number };
 
 export type SteadyResult = {
-  /** From the moment that an event was due to its answer. */
+  /** From an event's due time to its response. */
   answers: Summary;
-  /** The p99 of the answers to events that were due in each whole second; of a run that is shorter, of what there is. */
+  /** The p99 of responses for each full second of due times; a run of less than a second has one. */
   secondsP99Ms: number[];
-  /** From the same moment to its arrival at a stream. */
+  /** From an event's due time to its arrival at a stream. */
   arrivals: Summary;
   posted: number;
   bytesPerSecond: number;
-  /** Share of one processor core that this process took. */
+  /** The share of one processor core that this process used. */
   generatorCpuShare: number;
 };
 
-/** Streams that are opened at a time: a server's queue for new connections is short. */
+/** How many streams are opened at a time, because a server's accept queue is short. */
 const openingMax = 100;
-/** How long after the last answer the last arrival is waited for. */
+/** How long to wait for the last arrival after the last response. */
 const arrivalTimeoutMs = 10_000;
 
-// An event's number stands in a tag, always in so many digits; it tells when the event was due.
-const mark = Buffer.from('"number":"');
+// An event's number is in a tag, with a fixed number of digits. It determines when the event was due.
+const marker = Buffer.from('"number":"');
 const digits = 10;
 
 type Stream = {
   isReady: boolean;
   bytes: number;
-  /** Reads the numbers of its events; null where only the bytes are counted. */
+  /** Reads the numbers of its events; null if only bytes are counted. */
   read: ((chunk: Buffer) => number[]) | null;
   events: number;
 };
 
-/** Runs the job in this process. Rejects when a post is rejected, a stream breaks, or an event does not arrive. */
+/** Runs the job in this process. Rejects if a post is rejected, a stream breaks, or an event does not arrive. */
 export async function steady(job: SteadyJob): Promise<SteadyResult> {
   const answers = new Latencies();
   const seconds: number[][] = [];
@@ -100,14 +100,14 @@ export async function steady(job: SteadyJob): Promise<SteadyResult> {
   };
 
   async function openStreams(): Promise<void> {
-    // Those that are watched are spread over all: the server sends to one stream after the other.
+    // The watched streams are spread evenly, because the server sends to one stream after the other.
     const watchedEvery = Math.max(1, Math.floor(job.streams / job.watchedStreams));
     while (streams.length < job.streams) {
       const opening: Promise<Bun.Socket<Stream>>[] = [];
       while (opening.length < openingMax && streams.length < job.streams) {
         const number = streams.length;
         const read = number % watchedEvery === 0 ? createNumberReader() : null;
-        // Each server has its part of those that are watched.
+        // Each server gets its share of the watched streams.
         const port = streamPorts[(number + Math.floor(number / watchedEvery)) % streamPorts.length]!;
         const data: Stream = { isReady: false, bytes: 0, read, events: 0 };
         streams.push(data);
@@ -121,13 +121,13 @@ export async function steady(job: SteadyJob): Promise<SteadyResult> {
   async function postEvent(number: number): Promise<void> {
     const event = eventOf(number);
     const tags = { ...event.tags, number: String(number).padStart(digits, "0") };
-    const answer = await fetch(`http://127.0.0.1:${ports[number % ports.length]}/api/events`, {
+    const response = await fetch(`http://127.0.0.1:${ports[number % ports.length]}/api/events`, {
       method: "POST",
       headers: { "content-type": "application/json", "x-api-key": job.apiKey },
       body: JSON.stringify({ ...event, tags }),
     });
-    const text = await answer.text();
-    if (answer.status !== 201) throw new Error(`a post was answered ${answer.status}: ${text}`);
+    const text = await response.text();
+    if (response.status !== 201) throw new Error(`a post was answered ${response.status}: ${text}`);
     if (!isCounted(number)) return;
     const latencyMs = performance.now() - dueAt(number);
     answers.add(latencyMs);
@@ -156,7 +156,7 @@ export async function steady(job: SteadyJob): Promise<SteadyResult> {
     while (watched.some((stream) => stream.events < total)) {
       if (performance.now() > deadline) {
         const fewest = Math.min(...watched.map((stream) => stream.events));
-        throw new Error(`of ${total} events that were accepted, ${fewest} arrived at a live stream`);
+        throw new Error(`of ${total} accepted events, only ${fewest} arrived at a live stream`);
       }
       await Bun.sleep(5);
     }
@@ -179,21 +179,23 @@ export async function steady(job: SteadyJob): Promise<SteadyResult> {
   };
 }
 
-/** Makes a function that takes a stream piece by piece, and gives the numbers of the events that ended in the piece. */
+/**
+ * Returns a function that takes a stream chunk by chunk and returns the numbers of the events that end in the chunk.
+ */
 export function createNumberReader(): (chunk: Buffer) => number[] {
   let rest = Buffer.alloc(0);
   return (chunk) => {
     const bytes = rest.length > 0 ? Buffer.concat([rest, chunk]) : chunk;
     const numbers: number[] = [];
     let from = 0;
-    let at = bytes.indexOf(mark);
-    while (at >= 0 && at + mark.length + digits <= bytes.length) {
-      from = at + mark.length + digits;
-      numbers.push(Number(bytes.toString("latin1", at + mark.length, from)));
-      at = bytes.indexOf(mark, from);
+    let at = bytes.indexOf(marker);
+    while (at >= 0 && at + marker.length + digits <= bytes.length) {
+      from = at + marker.length + digits;
+      numbers.push(Number(bytes.toString("latin1", at + marker.length, from)));
+      at = bytes.indexOf(marker, from);
     }
-    // What may begin a mark is kept; it is copied, since the chunk's memory is used again.
-    rest = Buffer.from(bytes.subarray(at >= 0 ? at : Math.max(from, bytes.length - mark.length + 1)));
+    // Keep what may be the start of a marker; copied, because the chunk's memory is reused.
+    rest = Buffer.from(bytes.subarray(at >= 0 ? at : Math.max(from, bytes.length - marker.length + 1)));
     return numbers;
   };
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { formatResults, formatTable, median, perSecond, placeResults, ratio, spread } from "./table.ts";
+import { formatResults, formatTable, insertResults, median, perSecond, ratio, spread } from "./table.ts";
 
 test("a ratio is the median with its spread", () => {
   expect(ratio([0.7, 0.5, 0.61], "")).toBe("0.61 (0.50–0.70)");
@@ -9,20 +9,20 @@ test("a ratio is the median with its spread", () => {
   expect(median([3, 1, 2])).toBe(2);
 });
 
-test("the table's columns are of one width", () => {
+test("the table's columns are aligned", () => {
   const line = { what: "posts", measured: "0.61", bar: "0.5", aim: "0.7", figures: "61k/s to 100k/s" };
   const rows = formatTable([line]).split("\n");
   expect(rows.length).toBe(3);
   expect(new Set(rows.map((row) => row.length)).size).toBe(1);
 });
 
-test("a cell holds no line end and no bar of its own", () => {
+test("line breaks and pipes in cells are escaped", () => {
   const rows = formatTable([{ what: "a | b", measured: "failed", figures: "two\nlines" }]).split("\n");
   expect(rows.length).toBe(3);
   expect(rows[2]).toBe("| a \\| b | failed   | two lines |");
 });
 
-test("what has no bar stands in a table of its own", () => {
+test("lines without a bar are in a separate table", () => {
   const results = formatResults([
     { what: "with", measured: "1", bar: "2", aim: "3", figures: "" },
     { what: "without", measured: "1", figures: "" },
@@ -34,14 +34,14 @@ test("what has no bar stands in a table of its own", () => {
   expect(second).not.toContain("bar");
 });
 
-test("results go into their place, those in the other stay, and so does the text around", () => {
+test("results replace only their own section of the page", () => {
   const page =
     "before\n<!-- bench:sqlite -->\n<!-- /bench:sqlite -->\nbetween\n<!-- bench:postgres -->\n<!-- /bench:postgres -->\nafter\n";
-  const first = placeResults(page, "", "sqlite", "a $& new");
+  const first = insertResults(page, "", "sqlite", "a $& new");
   expect(first).toBe(
     "before\n<!-- bench:sqlite -->\na $& new\n<!-- /bench:sqlite -->\nbetween\n<!-- bench:postgres -->\nNot measured yet.\n<!-- /bench:postgres -->\nafter\n",
   );
-  const second = placeResults(page.replace("after", "changed"), first, "postgres", "more");
+  const second = insertResults(page.replace("after", "changed"), first, "postgres", "more");
   expect(second).toBe(first.replace("Not measured yet.", "more").replace("after", "changed"));
-  expect(() => placeResults("no place", "", "sqlite", "new")).toThrow("place");
+  expect(() => insertResults("no section", "", "sqlite", "new")).toThrow("section");
 });

@@ -1,20 +1,20 @@
 import type { LoadOptions, Month } from "./month.ts";
 
-/** `seconds`: how long a server is under load in each round; `warmupMs`: how long before that without being counted. */
+/** `seconds`: how long a server is under load in each round; `warmupMs`: the uncounted load before that. */
 export type RowOptions = LoadOptions & {
   warmupMs: number;
   rounds: number;
-  /** The database that the reading rows share; the first row that asks loads it. */
+  /** The database that the reading rows share; loaded on first use. */
   month(): Promise<Month>;
 };
 
-/** Measures one row of the table, or several that belong together. */
+/** Measures one line of the table, or several related ones. */
 export type Row = (options: RowOptions) => Promise<Line[]>;
 
-/** One line of the table: what was measured, and the figures that it comes from. Some have neither bar nor aim. */
+/** A line of the table: the result, and the figures behind it. Some lines have neither bar nor aim. */
 export type Line = { what: string; measured: string; bar?: string; aim?: string; figures: string };
 
-/** Stands in the table for what could not be measured. */
+/** The line for a row that failed. */
 export function failedLine(what: string, error: unknown): Line {
   const { message } = error as Error;
   return { what, measured: failed, figures: message.length > 300 ? `${message.slice(0, 300)} …` : message };
@@ -22,7 +22,7 @@ export function failedLine(what: string, error: unknown): Line {
 
 export const failed = "failed";
 
-/** The lines as a Markdown table. */
+/** Formats lines as a Markdown table. */
 export function formatTable(lines: Line[]): string {
   const hasBars = lines.some(({ bar }) => bar !== undefined);
   const columns = hasBars
@@ -34,7 +34,7 @@ export function formatTable(lines: Line[]): string {
   );
 }
 
-/** Rows of cells as a Markdown table, which reads well on a terminal too. */
+/** Formats cells as a Markdown table that is readable on a terminal too. */
 export function formatColumns(columns: readonly string[], rows: string[][]): string {
   const cells = rows.map((row) => row.map(cellOf));
   const widths = columns.map((column, index) =>
@@ -46,17 +46,17 @@ export function formatColumns(columns: readonly string[], rows: string[][]): str
   return [format(columns), rule, ...cells.map(format)].join("\n");
 }
 
-/** A cell holds no line end, and no bar of its own. */
+/** Removes line breaks and escapes pipes. */
 function cellOf(text: string): string {
   return text.replace(/\s+/g, " ").replaceAll("|", "\\|").trim();
 }
 
-/** All that was measured: what there is a bar for, and then the rest. */
+/** Formats all lines: those with a bar first, then the rest. */
 export function formatResults(lines: Line[]): string {
   return twoTables(lines, formatTable);
 }
 
-/** What there is a bar for as one table, and the rest as another. */
+/** Lines with a bar as one table, the rest as another. */
 export function twoTables<OneLine extends { bar?: string }>(
   lines: OneLine[],
   format: (lines: OneLine[]) => string,
@@ -75,7 +75,7 @@ export function ratio(rounds: number[], unit: "" | "x"): string {
   return spread(rounds, (value) => `${value.toFixed(unit === "x" ? 1 : 2)}${unit}`);
 }
 
-/** The median over the rounds, and in brackets the lowest and the highest; they are left out where there was one round. */
+/** The median over the rounds, with the lowest and highest in brackets if there were several rounds. */
 export function spread(rounds: number[], format: (value: number) => string): string {
   if (rounds.length === 1) return format(rounds[0]!);
   const withoutUnit = (value: number) => format(value).replace(/\D+$/, "");
@@ -104,27 +104,27 @@ export function median(values: number[]): number {
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 }
 
-const places = { sqlite: "bench:sqlite", postgres: "bench:postgres" };
+const sections = { sqlite: "bench:sqlite", postgres: "bench:postgres" };
 
 /**
- * The page with results in one of its places.
+ * Returns the page with results in one of its sections.
  *
- * @param written - the page as it was written before, whose results stay in the other places
+ * @param written - the previous page, whose results stay in the other sections
  */
-export function placeResults(
+export function insertResults(
   page: string,
   written: string,
-  place: keyof typeof places,
+  section: keyof typeof sections,
   results: string,
 ): string {
-  let placed = page;
-  for (const [name, mark] of Object.entries(places)) {
-    const start = `<!-- ${mark} -->`;
-    const end = `<!-- /${mark} -->`;
-    if (!page.includes(`${start}\n${end}`)) throw new Error(`The page needs the place ${start}.`);
+  let updated = page;
+  for (const [name, marker] of Object.entries(sections)) {
+    const start = `<!-- ${marker} -->`;
+    const end = `<!-- /${marker} -->`;
+    if (!page.includes(`${start}\n${end}`)) throw new Error(`The page has no section ${start}.`);
     const before = written.split(start)[1]?.split(end)[0] ?? "\nNot measured yet.\n";
-    const text = name === place ? `\n${results}\n` : before;
-    placed = placed.replace(`${start}\n${end}`, () => start + text + end);
+    const text = name === section ? `\n${results}\n` : before;
+    updated = updated.replace(`${start}\n${end}`, () => start + text + end);
   }
-  return placed;
+  return updated;
 }

@@ -1,4 +1,4 @@
-import { beside, type Comparison, formatComparisons, type SubjectOptions } from "./beside.ts";
+import { type Comparison, compare, formatComparisons, type SetupOptions } from "./compare.ts";
 import { describeMachine } from "./machine.ts";
 import { loadMonth, type Month } from "./month.ts";
 import { type Database, describePostgres } from "./postgres.ts";
@@ -24,14 +24,16 @@ export type BaseOptions = Omit<RowOptions, "month" | "tidings">;
 
 type Measured = { results: string; failed: number; machine: string };
 
-/** What one run measures, and where its results stand on the page. */
+/** The rows of one run, and the page's section for its results. */
 export type Table = {
-  place: "sqlite" | "postgres";
+  section: "sqlite" | "postgres";
   names: string[];
-  measure: (wanted: string[], options: BaseOptions) => Promise<Measured>;
+  measure: (selected: string[], options: BaseOptions) => Promise<Measured>;
 };
 
-/** In the order of the table; those that read the month come before those that add to it, and the one that removes it is the last. */
+/**
+ * In the order of the table. Rows that read the month come before rows that add to it; the one that deletes it is last.
+ */
 const sqliteRows: Record<string, Row> = {
   "single-posts": singlePosts,
   notifying,
@@ -48,13 +50,13 @@ const sqliteRows: Record<string, Row> = {
 };
 
 export const sqliteTable: Table = {
-  place: "sqlite",
+  section: "sqlite",
   names: Object.keys(sqliteRows),
-  async measure(wanted, base) {
-    const month = once(() => loadMonth({ ...base, tidings: startTidings }));
+  async measure(selected, base) {
+    const month = memoize(() => loadMonth({ ...base, tidings: startTidings }));
     const lines = await measureAll(
       sqliteRows,
-      wanted,
+      selected,
       { ...base, month, tidings: startTidings },
       (name, error) => ({
         ...failedLine(name, error),
@@ -70,25 +72,25 @@ export const sqliteTable: Table = {
   },
 };
 
-const postgresRows: Record<string, (options: SubjectOptions) => Promise<Comparison[]>> = {
+const postgresRows: Record<string, (options: SetupOptions) => Promise<Comparison[]>> = {
   "single-posts": postsOnPostgres,
-  notifying: beside(notifying, "0.8"),
+  notifying: compare(notifying, "0.8"),
   batches: batchesOnPostgres,
-  growth: beside(growth),
-  pages: beside(pages, "20 ms"),
-  stats: beside(stats),
-  listing: beside(listing),
-  "ingest-while-listing": beside(ingestWhileListing),
-  "live-streams": beside(liveStreams),
+  growth: compare(growth),
+  pages: compare(pages, "20 ms"),
+  stats: compare(stats),
+  listing: compare(listing),
+  "ingest-while-listing": compare(ingestWhileListing),
+  "live-streams": compare(liveStreams),
   "across-nodes": acrossNodes,
-  memory: beside(memory),
+  memory: compare(memory),
 };
 
 export const postgresTable: Table = {
-  place: "postgres",
+  section: "postgres",
   names: Object.keys(postgresRows),
-  async measure(wanted, base) {
-    const lines = await measureAll(postgresRows, wanted, subjectOptions(base), (name, error) => ({
+  async measure(selected, base) {
+    const lines = await measureAll(postgresRows, selected, setupOptions(base), (name, error) => ({
       what: name,
       bar: "",
       cells: [failed, failed, failed],
@@ -102,13 +104,13 @@ export const postgresTable: Table = {
   },
 };
 
-function subjectOptions(base: BaseOptions): SubjectOptions {
+function setupOptions(base: BaseOptions): SetupOptions {
   const [oneNode, twoNodes] = [1, 2].map((nodes) => () => startTidingsOnPostgres(nodes)) as [
     () => ReturnType<typeof startTidingsOnPostgres>,
     () => ReturnType<typeof startTidingsOnPostgres>,
   ];
   let database: Database;
-  const monthOfOne = once(() =>
+  const monthOfOne = memoize(() =>
     loadMonth({
       ...base,
       async tidings() {
@@ -118,31 +120,31 @@ function subjectOptions(base: BaseOptions): SubjectOptions {
       },
     }),
   );
-  // The same database, with nodes of their own.
-  const monthOfTwo = once(
+  // The same database, with other nodes.
+  const monthOfTwo = memoize(
     async (): Promise<Month> => ({ ...(await monthOfOne()), server: await startNodes(2, database) }),
   );
   return {
     SQLite: {
       ...base,
       tidings: startTidings,
-      month: once(() => loadMonth({ ...base, tidings: startTidings })),
+      month: memoize(() => loadMonth({ ...base, tidings: startTidings })),
     },
     "PostgreSQL, one node": { ...base, tidings: oneNode, month: monthOfOne },
     "PostgreSQL, two nodes": { ...base, tidings: twoNodes, month: monthOfTwo },
   };
 }
 
-/** Measures one row after the other; one that fails is told, and the others go on. */
+/** Measures one row after the other. A failure is reported, and the others continue. */
 async function measureAll<Options, OneLine extends Line | Comparison>(
   rows: Record<string, (options: Options) => Promise<OneLine[]>>,
-  wanted: string[],
+  selected: string[],
   options: Options,
   failedLineOf: (name: string, error: unknown) => OneLine,
 ): Promise<OneLine[]> {
   const lines: OneLine[] = [];
   for (const [name, measure] of Object.entries(rows)) {
-    if (!wanted.includes(name)) continue;
+    if (!selected.includes(name)) continue;
     try {
       lines.push(...(await measure(options)));
     } catch (error) {
@@ -153,10 +155,10 @@ async function measureAll<Options, OneLine extends Line | Comparison>(
   return lines;
 }
 
-function once<Result>(make: () => Promise<Result>): () => Promise<Result> {
-  let made: Promise<Result> | undefined;
+function memoize<Result>(make: () => Promise<Result>): () => Promise<Result> {
+  let result: Promise<Result> | undefined;
   return () => {
-    made ??= make();
-    return made;
+    result ??= make();
+    return result;
   };
 }

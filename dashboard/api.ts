@@ -1,12 +1,12 @@
 import type { Problem } from "../server/problems.ts";
 
-/** A request that the server rejected, or that did not reach it. `detail` is a sentence fit to show. */
+/** A request that the server rejected or that did not reach it. `detail` is a sentence to show to the user. */
 export class ApiError extends Error {
   readonly status: number;
-  /** The last part of the problem's `type`, such as `setup-closed`; empty where the server did not say. */
+  /** The last part of the problem's `type`, such as `setup-closed`; empty if the server did not send one. */
   readonly code: string;
   readonly detail: string;
-  readonly faults: { pointer: string; detail: string }[];
+  readonly errors: { pointer: string; detail: string }[];
 
   constructor(status: number, problem: Partial<Problem>) {
     const detail = problem.detail || problem.title || `The server answered with status ${status}.`;
@@ -15,13 +15,13 @@ export class ApiError extends Error {
     this.status = status;
     this.code = problem.type?.split("/").at(-1) ?? "";
     this.detail = detail;
-    this.faults = problem.errors ?? [];
+    this.errors = problem.errors ?? [];
   }
 }
 
 /**
- * What to do about a session that has ended: resolves once it is renewed, to whether it was. Set by `main.tsx`; until
- * then, and before anybody was signed in, the caller gets the problem.
+ * `renew` is called when a session has ended, and resolves to whether it was renewed. `account/session.ts` sets it.
+ * Without it, and before anybody has signed in, the caller gets the error.
  */
 export const session: { renew: (() => Promise<boolean>) | null } = { renew: null };
 
@@ -32,13 +32,13 @@ type Options = {
   signal?: AbortSignal;
 };
 
-/** Longer than any answer takes: the server is not there, or its connection is dead. */
-const answerMaxMs = 60_000;
+/** Longer than any response takes: after this, the server is unreachable or the connection is dead. */
+const requestTimeoutMs = 60_000;
 
-/** Calls the server; throws `ApiError` for every problem, and for a connection that failed (status 0). */
-export async function api<Answer>(path: string, options: Options = {}): Promise<Answer> {
-  const response = await respond(path, options);
-  if (response.ok) return (await response.json()) as Answer;
+/** Calls the server. Throws `ApiError` for every error response, and for a failed connection (status 0). */
+export async function api<Result>(path: string, options: Options = {}): Promise<Result> {
+  const response = await send(path, options);
+  if (response.ok) return (await response.json()) as Result;
   const error = new ApiError(response.status, await problemOf(response));
   const hasEnded = error.status === 401 && !path.startsWith("/api/auth/");
   if (!hasEnded || !(await session.renew?.())) throw error;
@@ -46,7 +46,7 @@ export async function api<Answer>(path: string, options: Options = {}): Promise<
   return api(path, options);
 }
 
-async function respond(path: string, options: Options): Promise<Response> {
+async function send(path: string, options: Options): Promise<Response> {
   const { method = "GET", body, query, signal } = options;
   const search = new URLSearchParams();
   for (const [key, value] of Object.entries(query ?? {})) if (value !== undefined) search.set(key, value);
@@ -57,7 +57,7 @@ async function respond(path: string, options: Options): Promise<Response> {
       credentials: "same-origin",
       headers: body === undefined ? {} : { "content-type": "application/json" },
       ...(body !== undefined && { body: JSON.stringify(body) }),
-      signal: AbortSignal.any([AbortSignal.timeout(answerMaxMs), ...(signal ? [signal] : [])]),
+      signal: AbortSignal.any([AbortSignal.timeout(requestTimeoutMs), ...(signal ? [signal] : [])]),
     });
   } catch (error) {
     if (signal?.aborted) throw error;
@@ -69,18 +69,18 @@ async function problemOf(response: Response): Promise<Partial<Problem>> {
   try {
     return (await response.json()) as Partial<Problem>;
   } catch {
-    // Not JSON, as from a proxy in front of the server: the status has to do.
+    // Not JSON, for example from a proxy in front of the server: only the status is known.
     return {};
   }
 }
 
-/** Whether the same request may succeed later: the server could not be reached, or failed. */
+/** Whether the same request may succeed later: the server was unreachable, overloaded or failed. */
 export function isTemporary(error: unknown): boolean {
   return !(error instanceof ApiError) || error.status === 0 || error.status === 429 || error.status >= 500;
 }
 
-/** What to show for anything that was thrown. */
-export function sentence(error: unknown): string {
+/** The text to show for anything that was thrown. */
+export function errorMessage(error: unknown): string {
   if (error instanceof ApiError) return error.detail;
   return error instanceof Error ? error.message : "Something went wrong.";
 }

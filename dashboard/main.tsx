@@ -9,11 +9,11 @@ import { router } from "./router.tsx";
 import "./shell/opener.ts";
 import "./styles.css";
 
-// The stream is asked for together with the page, since the feed waits for it.
+// Open the stream right away, because the feed waits for it.
 const project = /^\/p\/([^/]+)/.exec(location.pathname)?.[1];
 if (project) follow(decodeURIComponent(project));
 
-// A click on a notification, in a tab that is open already.
+// A click on a push notification while this tab is open.
 navigator.serviceWorker?.addEventListener("message", ({ data }) => {
   if (data?.type === "open" && typeof data.path === "string") void router.navigate({ href: data.path });
 });

@@ -1,12 +1,12 @@
 import { QueryClient, type QueryKey } from "@tanstack/react-query";
 import { isTemporary } from "./api.ts";
-import { onTabMessage, tellTabs } from "./tabs.ts";
+import { broadcastToTabs, onTabMessage } from "./tabs.ts";
 
 export const queries = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 10_000,
-      // What the server rejects it will reject again; what did not arrive is worth a second try.
+      // A rejected request would be rejected again; retry only temporary failures.
       retry: (count, error) => count < 2 && isTemporary(error),
       // A server on the same network is reachable without the internet.
       networkMode: "always",
@@ -16,10 +16,10 @@ export const queries = new QueryClient({
   },
 });
 
-/** Asks again for what has changed, in this tab and in the others. Resolves when this tab has the answer. */
+/** Refetches what has changed, in this tab and the others. Resolves when this tab has the response. */
 export async function refresh(...keys: QueryKey[]): Promise<void> {
   const invalidated = keys.map((queryKey) => queries.invalidateQueries({ queryKey }));
-  tellTabs({ type: "changed", keys });
+  broadcastToTabs({ type: "changed", keys });
   await Promise.all(invalidated);
 }
 

@@ -11,7 +11,7 @@ import { NotFoundPage, PageError, Root } from "./shell/root.tsx";
 import { Shell } from "./shell/shell.tsx";
 
 const EventPage = lazyPart(async () => (await import("./event/event-page.tsx")).EventPage);
-// Asked for together with the account, not after it.
+// Load the event page in parallel with the account, not after it.
 if (/\/events\/[^/]+$/.test(location.pathname)) void EventPage.preload();
 
 const root = createRootRoute({
@@ -35,7 +35,7 @@ const setup = createRoute({
   component: lazyPart(async () => (await import("./setup/setup-page.tsx")).SetupPage),
 });
 
-/** Pages that need an account. Without one you are sent to sign in, and back here afterwards. */
+/** Pages that need an account. Redirects to the sign-in page, which leads back here. */
 const signedIn = createRoute({
   getParentRoute: () => root,
   id: "signed-in",
@@ -76,7 +76,7 @@ const project = createRoute({
   },
 });
 
-/** The feed stays, scrolled as it was, while events open beside it and channels change. */
+/** The feed stays mounted and keeps its scroll position while events open next to it. */
 const feed = createRoute({
   getParentRoute: () => project,
   id: "feed",
@@ -107,7 +107,7 @@ const settings = createRoute({
   component: lazyPart(async () => (await import("./settings/settings-page.tsx")).SettingsPage),
 });
 
-/** Short addresses without a project, which lead to the first one. */
+/** Short URLs without a project redirect to the first project. */
 const short = ["/channels/$", "/events/$", "/keys", "/rejected", "/settings"].map((path) =>
   createRoute({
     getParentRoute: () => signedIn,
@@ -133,7 +133,7 @@ export const router = createRouter({
   ]),
   parseSearch,
   stringifySearch,
-  // Each page keeps its own errors: what is around it stays.
+  // An error replaces only its page; the layout around it stays.
   defaultErrorComponent: PageError,
   defaultPreload: "intent",
   defaultPreloadStaleTime: 0,

@@ -1,4 +1,4 @@
-// Addresses as people write them: `?userId=42` is the text "42", not a number in JSON.
+// Query parameters are plain text: `?userId=42` is the text "42". The router's default would parse it as JSON.
 
 export function parseSearch(text: string): Record<string, string> {
   return Object.fromEntries(new URLSearchParams(text));
@@ -9,7 +9,7 @@ export function stringifySearch(search: Record<string, unknown>): string {
   for (const [key, value] of Object.entries(search)) {
     if (typeof value === "string" && value !== "") params.set(key, value);
   }
-  // As few escapes as possible: these are read and shared.
+  // As few escapes as possible, because people read and share these URLs.
   const text = params.toString().replaceAll("%2F", "/").replaceAll("%3A", ":").replaceAll("%40", "@");
   return text && `?${text}`;
 }

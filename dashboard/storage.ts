@@ -1,6 +1,6 @@
-// Choices of this browser, shared by its tabs. A browser that blocks storage only forgets them.
+// Preferences of this browser, shared by its tabs. If storage is blocked, they are lost when the tab closes.
 
-export function recall(key: string): string | null {
+export function loadChoice(key: string): string | null {
   try {
     return localStorage.getItem(`tidings.${key}`);
   } catch {
@@ -8,7 +8,7 @@ export function recall(key: string): string | null {
   }
 }
 
-export function keep(key: string, value: string): void {
+export function saveChoice(key: string, value: string): void {
   try {
     localStorage.setItem(`tidings.${key}`, value);
   } catch {
@@ -16,8 +16,8 @@ export function keep(key: string, value: string): void {
   }
 }
 
-/** Tells of choices made in another tab. */
-export function onChoice(listener: (key: string) => void): void {
+/** Calls the listener when another tab saves a choice. */
+export function onChoiceChanged(listener: (key: string) => void): void {
   addEventListener("storage", ({ key }) => {
     if (key?.startsWith("tidings.")) listener(key.slice("tidings.".length));
   });

@@ -1,16 +1,16 @@
 import type { QueryKey } from "@tanstack/react-query";
 
-// What one tab did, told to the other tabs of this browser.
+// Messages between the tabs of this browser.
 
 export type TabMessage =
   | { type: "event-deleted"; project: string; id: string }
   | { type: "notifications-read"; ids: string[] | null; unread: number }
-  /** What these queries asked for has changed. */
+  /** The results of these queries have changed. */
   | { type: "changed"; keys: QueryKey[] }
   | { type: "signed-in" };
 
 const channel = typeof BroadcastChannel === "undefined" ? undefined : new BroadcastChannel("tidings");
-/** `isOwn`: this tab said it. */
+/** `isOwn`: this tab sent it. */
 type TabListener = (message: TabMessage, isOwn: boolean) => void;
 const listeners = new Set<TabListener>();
 
@@ -20,8 +20,8 @@ function deliver(message: TabMessage, isOwn: boolean) {
   for (const listener of listeners) listener(message, isOwn);
 }
 
-/** Tells the other tabs, and what listens in this one. */
-export function tellTabs(message: TabMessage): void {
+/** Sends a message to the other tabs and to this tab's listeners. */
+export function broadcastToTabs(message: TabMessage): void {
   channel?.postMessage(message);
   deliver(message, true);
 }

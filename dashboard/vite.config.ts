@@ -2,7 +2,7 @@ import tailwindcss from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
 import { defineConfig, type Plugin } from "vite";
 
-/** Asks for the typeface together with the script, so that the first text is already set in it. */
+/** Preloads the font along with the script, so that the first text already uses it. */
 function preloadFont(): Plugin {
   return {
     name: "tidings-preload-font",
@@ -39,14 +39,14 @@ export default defineConfig({
       output: {
         codeSplitting: {
           groups: [
-            // Changes rarely, so that an update of Tidings leaves it in the browser's cache.
+            // Changes rarely, so it stays in the browser's cache when Tidings is updated.
             {
               name: "vendor",
               test: /node_modules\/(?:react|react-dom|scheduler|@tanstack)\//,
               tags: ["$initial"],
               priority: 2,
             },
-            // Without this, each part that a page opened later shares is a file of its own.
+            // Without this, every module shared with a lazily loaded page becomes its own file.
             { name: "app", tags: ["$initial"], priority: 1 },
           ],
         },

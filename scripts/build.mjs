@@ -1,4 +1,4 @@
-/** Builds the dashboard into dashboard/dist, where its sources have changed since the last time. */
+/** Builds the dashboard into dashboard/dist, unless its sources are unchanged since the last build. */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const stamp = `${root}dashboard/dist/.built-from`;
-/** What the build reads: the dashboard, and what it takes from the server. */
+/** The build's sources: the dashboard, and the server modules that it imports. */
 const sources = [
   "dashboard",
   "server/event",
@@ -16,10 +16,10 @@ const sources = [
   "server/wire",
   "package-lock.json",
 ];
-const leftOut = new Set(["node_modules", "dist"]);
+const ignored = new Set(["node_modules", "dist"]);
 
-const wanted = hashOf(sources.flatMap((name) => filesIn(root + name)));
-if (!existsSync(stamp) || readFileSync(stamp, "utf8") !== wanted) {
+const currentHash = hashOf(sources.flatMap((name) => filesIn(root + name)));
+if (!existsSync(stamp) || readFileSync(stamp, "utf8") !== currentHash) {
   console.log("Building the dashboard …");
   const { status } = spawnSync("npm", ["run", "--silent", "build", "-w", "dashboard"], {
     cwd: root,
@@ -27,13 +27,13 @@ if (!existsSync(stamp) || readFileSync(stamp, "utf8") !== wanted) {
     shell: process.platform === "win32",
   });
   if (status !== 0) process.exit(status ?? 1);
-  writeFileSync(stamp, wanted);
+  writeFileSync(stamp, currentHash);
 }
 
 function filesIn(path) {
   if (!statSync(path).isDirectory()) return [path];
   return readdirSync(path, { withFileTypes: true })
-    .filter((entry) => !leftOut.has(entry.name))
+    .filter((entry) => !ignored.has(entry.name))
     .flatMap((entry) => filesIn(`${path}/${entry.name}`));
 }
 

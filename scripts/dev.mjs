@@ -1,4 +1,4 @@
-/** Runs the server and the dashboard, both reloading on a change: the dashboard on http://localhost:5173. */
+/** Runs the server and the dashboard (http://localhost:5173) in watch mode. */
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
@@ -12,9 +12,7 @@ const commands = [
   ["bun", ["--watch", "--no-clear-screen", "server/main.ts"], root],
   ["vite", [], `${root}dashboard`],
 ];
-const children = commands.map(([command, parameters, cwd]) =>
-  spawn(command, parameters, { cwd, env, stdio: "inherit" }),
-);
+const children = commands.map(([command, args, cwd]) => spawn(command, args, { cwd, env, stdio: "inherit" }));
 
 function stop() {
   for (const child of children) child.kill();

@@ -1,11 +1,11 @@
-/** Tells of imports in the server's code that run against the order of its folders, and of circles between files. Types count as well. */
+/** Reports server imports that violate the order of folders, and import cycles. Type imports count too. */
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const server = fileURLToPath(new URL("../server/", import.meta.url));
 
-/** The server's folders and files from the ground up, as ARCHITECTURE.md has them: each imports only what stands before it. */
+/** The server's folders and files from the bottom up (see ARCHITECTURE.md). Each imports only what comes before it. */
 const order = [
   "version.ts",
   "limits.ts",
@@ -47,19 +47,19 @@ const files = readdirSync(server, { recursive: true })
   .map((path) => path.replaceAll("\\", "/"))
   .filter((path) => /^(?!node_modules|testing\/).*(?<!\.test)\.ts$/.test(path));
 const importsOf = new Map(files.map((path) => [path, imports(path)]));
-const faults = [];
+const problems = [];
 const seen = new Set();
 
 for (const [path, imported] of importsOf) {
-  for (const other of imported) {
-    if (placeOf(other) <= placeOf(path)) continue;
-    faults.push(`server/${path} imports ${other}, which stands above it.`);
+  for (const target of imported) {
+    if (rankOf(target) <= rankOf(path)) continue;
+    problems.push(`server/${path} imports ${target}, which comes later in the order.`);
   }
 }
-for (const path of files) findCircles(path, []);
-for (const fault of new Set(faults)) console.log(fault);
-if (faults.length > 0) console.log("The order of folders is in scripts/imports.mjs and ARCHITECTURE.md.");
-process.exit(faults.length > 0 ? 1 : 0);
+for (const path of files) findCycles(path, []);
+for (const problem of new Set(problems)) console.log(problem);
+if (problems.length > 0) console.log("The order of folders is in scripts/imports.mjs and ARCHITECTURE.md.");
+process.exit(problems.length > 0 ? 1 : 0);
 
 function imports(path) {
   const source = readFileSync(server + path, "utf8");
@@ -69,25 +69,25 @@ function imports(path) {
     .filter((target) => !target.startsWith(".."));
 }
 
-function placeOf(path) {
+function rankOf(path) {
   const parts = path.split("/");
   for (let length = parts.length; length > 0; length--) {
-    const place = order.indexOf(parts.slice(0, length).join("/"));
-    if (place >= 0) return place;
+    const rank = order.indexOf(parts.slice(0, length).join("/"));
+    if (rank >= 0) return rank;
   }
-  throw new Error(`server/${path} has no place in the order of scripts/imports.mjs.`);
+  throw new Error(`server/${path} is missing from the order in scripts/imports.mjs.`);
 }
 
-function findCircles(path, way) {
-  const start = way.indexOf(path);
-  if (start >= 0) faults.push(`A circle: ${smallestFirst(way.slice(start)).join(" → ")}`);
+function findCycles(path, trail) {
+  const start = trail.indexOf(path);
+  if (start >= 0) problems.push(`Import cycle: ${smallestFirst(trail.slice(start)).join(" → ")}`);
   else if (!seen.has(path)) {
-    for (const other of importsOf.get(path) ?? []) findCircles(other, [...way, path]);
+    for (const target of importsOf.get(path) ?? []) findCycles(target, [...trail, path]);
     seen.add(path);
   }
 }
 
-function smallestFirst(circle) {
-  const first = circle.indexOf(circle.toSorted()[0]);
-  return [...circle.slice(first), ...circle.slice(0, first)];
+function smallestFirst(cycle) {
+  const first = cycle.indexOf(cycle.toSorted()[0]);
+  return [...cycle.slice(first), ...cycle.slice(0, first)];
 }

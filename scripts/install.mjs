@@ -1,10 +1,10 @@
 /**
- * Installs what package-lock.json names, where it is not installed already: what the server and the dashboard's build need, and with `--all`
- * what the checks and the tests need as well. Plain Node without dependencies: it is what `npm start` and `npm test` run first in a fresh
- * clone.
+ * Installs the packages in package-lock.json, unless they are installed: those that the server and the dashboard's
+ * build need, and with `--all` those of the checks and tests too. Plain Node without dependencies, because `npm start`
+ * and `npm test` run it first in a fresh clone.
  *
- * `npm install --no-save` rather than `npm ci`: it takes the same locked versions and leaves the lock file alone, but does not
- * fail where a registry lacks an optional package of another platform.
+ * `npm install --no-save` instead of `npm ci`: it installs the same locked versions and does not change the lock file,
+ * but does not fail if a registry lacks an optional package of another platform.
  */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -12,7 +12,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-/** Holds what was installed: all of it, or what is needed to run. */
+/** Records what was installed: all packages, or only those needed to run. */
 const stamp = `${root}node_modules/.tidings-installed`;
 const manifests = [
   "package-lock.json",
@@ -22,17 +22,17 @@ const manifests = [
   "client/package.json",
 ];
 
-const wanted = process.argv.includes("--all") ? "all" : "run";
+const requested = process.argv.includes("--all") ? "all" : "run";
 const version = createHash("sha256")
   .update(manifests.map((name) => readFileSync(root + name, "utf8")).join("\0"))
   .update(process.platform + process.arch)
   .digest("hex");
 const installed = existsSync(stamp) ? readFileSync(stamp, "utf8") : "";
-// Whoever has it all has what it takes to run, and keeps it: nobody who goes from one to the other and back installs anything twice.
-const isInstalled = [`all ${version}`, `${wanted} ${version}`].includes(installed);
+// A full installation can also run, and is kept, so that alternating between the two never reinstalls.
+const isInstalled = [`all ${version}`, `${requested} ${version}`].includes(installed);
 
 if (!isInstalled) {
-  const set = installed.startsWith("all ") ? "all" : wanted;
+  const set = installed.startsWith("all ") ? "all" : requested;
   console.log(`Installing packages (once${set === "all" ? ", with those of the tests" : ""}) …`);
   const { status } = spawnSync(
     "npm",

@@ -1,11 +1,10 @@
 /**
- * Runs everything that must hold: the checks, then the tests, on both engines of storage at the same time. Prints "N passed, N failed" on
- * its last line.
+ * Runs the checks, then the tests on both storage engines at the same time. The last line is "N passed, N failed".
  *
  *   node scripts/test.mjs [--long] [PATH …]
  *
- * With paths, it runs only the test files whose paths contain one of them, each on one engine: SQLite where the file allows it, or the
- * one that `TIDINGS_TEST_ENGINE` names. With `--long`, tests do as much as they can instead of as little (`server/testing/effort.ts`).
+ * With paths, only test files whose paths contain one of them run, each on one engine: `TIDINGS_TEST_ENGINE`, or else
+ * the file's first. With `--long`, tests run at full size (`server/testing/effort.ts`).
  */
 import { spawn, spawnSync } from "node:child_process";
 import { closeSync, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -14,13 +13,13 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const parameters = process.argv.slice(2);
-const isLong = parameters.includes("--long");
-const named = parameters.filter((parameter) => parameter !== "--long");
-const isWhole = named.length === 0;
-/** How long one test may take, in milliseconds, unless it says so itself: ten times what it takes alone. */
+const args = process.argv.slice(2);
+const isLong = args.includes("--long");
+const filters = args.filter((arg) => arg !== "--long");
+const isFullRun = filters.length === 0;
+/** The default time limit of a test, in milliseconds: ten times what a slow one takes alone. */
 const timeoutMs = 60_000;
-/** A file without this line runs on the first engine alone: what it tests is the same on any. */
+/** The engines that a file runs on. Without this line, only the first, because the engine makes no difference. */
 const pragma = /^\/\/ @engines (.+)$/m;
 const engines = ["sqlite", "postgres"];
 const postgresServer = "server/testing/shared-postgres.ts";
@@ -33,24 +32,24 @@ const environment = {
 const cache = `${root}node_modules/.cache/tidings-tests`;
 const results = mkdtempSync(join(tmpdir(), "tidings-results-"));
 
-if (isWhole) {
+if (isFullRun) {
   runOrExit("node", ["scripts/check.mjs"]);
   runOrExit("npm", ["run", "--silent", "build", "-w", "client"]);
 }
 runOrExit("node", ["scripts/build.mjs"]);
 mkdirSync(cache, { recursive: true });
 
-const plan = planOf(["server", "client", "dashboard", "bench"].flatMap(testsIn));
+const plan = planFor(["server", "client", "dashboard", "bench"].flatMap(testsIn));
 const postgres =
   plan.postgres.length > 0 && !process.env.TIDINGS_TEST_POSTGRES ? await startPostgres() : null;
-// SQLite's output is shown as it comes, PostgreSQL's after it, so that no failure is mixed with another's.
+// SQLite's output is shown immediately, PostgreSQL's afterwards, so that they don't mix.
 const log = join(results, "postgres.log");
-const later = openSync(log, "w");
+const logFile = openSync(log, "w");
 const runs = await Promise.all([
   runTests("sqlite", "inherit"),
-  runTests("postgres", plan.sqlite.length > 0 ? later : "inherit"),
+  runTests("postgres", plan.sqlite.length > 0 ? logFile : "inherit"),
 ]);
-closeSync(later);
+closeSync(logFile);
 process.stdout.write(readFileSync(log));
 await postgres?.stop();
 rmSync(results, { recursive: true });
@@ -64,40 +63,44 @@ function testsIn(folder) {
   return readdirSync(root + folder, { recursive: true })
     .map((path) => `${folder}/${path}`.replaceAll("\\", "/"))
     .filter((path) => /\.test\.tsx?$/.test(path) && !path.includes("/node_modules/"))
-    .filter((path) => isWhole || named.some((part) => path.includes(part)));
+    .filter((path) => isFullRun || filters.some((part) => path.includes(part)));
 }
 
-/** Which files run on which engine. */
-function planOf(files) {
-  const asked = process.env.TIDINGS_TEST_ENGINE;
+/** Returns the files to run on each engine. */
+function planFor(files) {
+  const requestedEngine = process.env.TIDINGS_TEST_ENGINE;
   const plan = Object.fromEntries(engines.map((engine) => [engine, []]));
   for (const file of files) {
     const listed = pragma.exec(readFileSync(root + file, "utf8"))?.[1].split(", ") ?? [engines[0]];
     const unknown = listed.find((engine) => !engines.includes(engine));
     if (unknown) throw new Error(`${file}: "${unknown}" is not an engine; there is ${engines.join(", ")}`);
-    const wanted = asked ? listed.filter((engine) => engine === asked) : isWhole ? listed : [listed[0]];
-    for (const engine of wanted) plan[engine].push(file);
+    const chosen = requestedEngine
+      ? listed.filter((engine) => engine === requestedEngine)
+      : isFullRun
+        ? listed
+        : [listed[0]];
+    for (const engine of chosen) plan[engine].push(file);
   }
   return plan;
 }
 
-/** Runs an engine's files, a worker for each core, and reads the counts from the report. */
+/** Runs an engine's files with a worker per core, and reads the counts from the report. */
 function runTests(engine, output) {
   const files = plan[engine];
   if (files.length === 0) return { passed: 0, failed: 0 };
   const report = join(results, `${engine}.xml`);
-  // What files took the last time on this machine, or else where these were written down.
+  // The files' last timings on this machine, or else the committed ones.
   const timings = [`--timings=${cache}/${engine}.json`, `--timings=scripts/test-timings/${engine}.json`];
   const tests = spawn(
     "bun",
     [
       "test",
       ...["--timeout", `${timeoutMs}`, `--parallel=${availableParallelism()}`, "--no-isolate"],
-      // The slowest files first; what a file took is written down after a whole run.
+      // The slowest files first. A full run updates the timings.
       ...timings,
-      ...(isWhole ? ["--update-timings", "--only-failures"] : []),
+      ...(isFullRun ? ["--update-timings", "--only-failures"] : []),
       ...["--reporter=junit", `--reporter-outfile=${report}`],
-      // As paths rather than as parts of paths, which a longer path may contain as well.
+      // With "./", because other arguments match any path that contains them.
       ...files.map((path) => `./${path}`),
     ],
     {
@@ -109,7 +112,7 @@ function runTests(engine, output) {
   return new Promise((resolve) => {
     tests.on("close", (code) => {
       const { passed, failed } = countsOf(report);
-      // A file that can't be loaded fails the run without being in the report.
+      // A file that fails to load fails the run, but is not in the report.
       const counts = { passed, failed: Math.max(failed, code === 0 ? 0 : 1) };
       console.log(`Tests on ${engine}: ${counts.passed} passed, ${counts.failed} failed`);
       resolve(counts);
@@ -117,7 +120,7 @@ function runTests(engine, output) {
   });
 }
 
-/** Counts what passed and what failed in a report in JUnit's format. */
+/** Counts passed and failed tests in a JUnit report. */
 function countsOf(report) {
   const suites = readFileSync(report, "utf8").match(/<testsuites .*>/)?.[0] ?? "";
   const count = (name) => Number(new RegExp(` ${name}="(\\d+)"`).exec(suites)?.[1] ?? 0);
@@ -125,7 +128,7 @@ function countsOf(report) {
   return { failed, passed: count("tests") - failed - count("skipped") };
 }
 
-/** Starts the PostgreSQL that the tests share; each has a database of its own there. */
+/** Starts the PostgreSQL server that the tests share; each test has its own database. */
 function startPostgres() {
   const server = spawn("bun", [postgresServer], {
     cwd: root,
@@ -147,8 +150,8 @@ function startPostgres() {
   });
 }
 
-function runOrExit(command, parameters) {
-  const { status } = spawnSync(command, parameters, {
+function runOrExit(command, args) {
+  const { status } = spawnSync(command, args, {
     cwd: root,
     stdio: "inherit",
     shell: process.platform === "win32",

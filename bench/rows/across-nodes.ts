@@ -1,11 +1,11 @@
-import { type Comparison, type SubjectOptions, subjects } from "../beside.ts";
+import { type Comparison, type SetupOptions, setups } from "../compare.ts";
 import { runSteady } from "../generators.ts";
 import { count, milliseconds, spread } from "../table.ts";
 
-/** From a POST that one node accepts to its event at live streams of the other. */
-export async function acrossNodes(options: SubjectOptions): Promise<Comparison[]> {
-  const two = subjects[2];
-  const { seconds, warmupMs, rounds, quick, tidings, say } = options[two];
+/** The time from a POST on one node to its event on live streams of the other. */
+export async function acrossNodes(options: SetupOptions): Promise<Comparison[]> {
+  const two = setups[2];
+  const { seconds, warmupMs, rounds, quick, tidings, log } = options[two];
   const [streams, perSecond] = quick ? [2, 100] : [20, 1_000];
   const p99s: number[] = [];
   let figures = "";
@@ -25,7 +25,7 @@ export async function acrossNodes(options: SubjectOptions): Promise<Comparison[]
       });
       p99s.push(arrivals.p99Ms);
       figures = `arrivals p50 ${milliseconds(arrivals.p50Ms)}, slowest ${milliseconds(arrivals.maxMs)}; answers p99 ${milliseconds(answers.p99Ms)}`;
-      say(`round ${round}, across nodes: p99 ${milliseconds(arrivals.p99Ms)}, ${figures}`);
+      log(`round ${round}, across nodes: p99 ${milliseconds(arrivals.p99Ms)}, ${figures}`);
     } finally {
       await server.stop();
     }
@@ -34,7 +34,7 @@ export async function acrossNodes(options: SubjectOptions): Promise<Comparison[]
     {
       what: `accepted POST on one node to its arrival at ${count(streams)} live streams of the other, p99 at ${count(perSecond)} events/s`,
       bar: "100 ms",
-      cells: subjects.map((subject) => (subject === two ? spread(p99s, milliseconds) : "–")),
+      cells: setups.map((setup) => (setup === two ? spread(p99s, milliseconds) : "–")),
       figures,
     },
   ];

@@ -7,24 +7,24 @@ import { count, type Line, median, milliseconds, perSecond, type RowOptions, rat
 export const connections = 4;
 export const sizes = [1_000, 1, 100, 10_000];
 export const barredSize = 1_000;
-/** Different events on both sides, sent in turn; of small batches there are as many as fit. */
+/** Different events on both sides, sent in turn; with small batches, as many as fit into `requestsMax` requests. */
 export const differentEvents = 50_000;
 const requestsMax = 500;
 
 type Round = { tidings: number; raw: number; p99Ms: number };
 
-/** Batches of events, against the same rows and the same index put straight into SQLite. */
+/** Batches of events, against the same rows and index inserted directly into SQLite. */
 export async function batches(options: RowOptions): Promise<Line[]> {
   const lines: Line[] = [];
   for (const size of options.quick ? sizes.slice(0, 2) : sizes) {
-    // Only what has a bar is worth the rounds.
+    // Only the size with a bar needs several rounds.
     const rounds = size === barredSize ? options.rounds : 1;
     const results: Round[] = [];
     for (let round = 1; round <= rounds; round++) {
       const { perSecond: tidings, p99Ms } = await measureBatches(startTidings, size, options);
       const raw = await measureRaw(size, options);
       results.push({ tidings, raw, p99Ms });
-      options.say(
+      options.log(
         `round ${round}, batches of ${count(size)}: ${perSecond(tidings)}, raw SQLite ${perSecond(raw)}`,
       );
     }
@@ -42,7 +42,7 @@ export async function batches(options: RowOptions): Promise<Line[]> {
   return lines;
 }
 
-/** Events a second in batches of a size, on an empty database that must then hold what was acknowledged. */
+/** Measures events per second in batches of a size, and verifies that the database holds what was acknowledged. */
 export async function measureBatches(
   start: () => Promise<Tidings>,
   size: number,
@@ -64,9 +64,11 @@ export async function measureBatches(
       expectedStatus: 201,
       requests,
     });
-    const held = await server.countEvents();
-    if (held !== acknowledged * size) {
-      throw new Error(`${acknowledged} batches of ${size} were acknowledged, and ${held} events are there.`);
+    const stored = await server.countEvents();
+    if (stored !== acknowledged * size) {
+      throw new Error(
+        `${acknowledged} batches of ${size} were acknowledged, and the server holds ${stored} events.`,
+      );
     }
     return { perSecond: load.perSecond * size, p99Ms };
   } finally {

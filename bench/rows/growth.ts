@@ -1,6 +1,6 @@
 import { count, type Line, milliseconds, perSecond, type RowOptions } from "../table.ts";
 
-/** How cost grows with what is stored: looked at while the month is loaded, at each ten times as many events. */
+/** How costs grow with the number of stored events: measured while the month is loaded, at each tenfold size. */
 export async function growth({ month }: RowOptions): Promise<Line[]> {
   const { growth: sizes } = await month();
   return sizes.map(({ events, perSecond: rate, bytesPerEvent, page }) => ({

@@ -7,44 +7,47 @@ import { count, type Line, median, megabytes, milliseconds, type RowOptions } fr
 
 const postsPerSecond = 100;
 const sendMsMax = 5_000;
-/** Stored before, so that what a server takes under any load is not counted as a body's. */
+/** Stored first, so that memory that any load takes is not attributed to a body. */
 const eventsBefore = 50_000;
 
-type Cost = { name: string; bytes: number; delayMs: number; aloneMs: number; grownBytes: number };
+type Cost = { name: string; bytes: number; delayMs: number; aloneMs: number; growthBytes: number };
 
-/** What one request of a megabyte, whatever is in it, delays and takes from others. */
+/** How much one request of a megabyte, whatever it contains, delays others, and how much memory it takes. */
 export async function hostileBodiesCost(options: RowOptions): Promise<Line[]> {
-  const { quick, say } = options;
+  const { quick, log } = options;
   const costs: Cost[] = [];
   for (const body of hostileBodies().slice(0, quick ? 1 : Number.POSITIVE_INFINITY)) {
-    const cost = await costOf(body, options);
+    const cost = await measureCost(body, options);
     costs.push(cost);
-    say(
-      `${cost.name} (${count(cost.bytes)} bytes): a POST took ${milliseconds(cost.delayMs)} at most, ${milliseconds(cost.aloneMs)} alone; ${megabytes(cost.grownBytes)} more memory`,
+    log(
+      `${cost.name} (${count(cost.bytes)} bytes): slowest POST ${milliseconds(cost.delayMs)}, ${milliseconds(cost.aloneMs)} without it; ${megabytes(cost.growthBytes)} more memory`,
     );
   }
   const slowest = costs.reduce((worst, cost) => (cost.delayMs > worst.delayMs ? cost : worst));
-  const largest = costs.reduce((worst, cost) => (cost.grownBytes > worst.grownBytes ? cost : worst));
+  const largest = costs.reduce((worst, cost) => (cost.growthBytes > worst.growthBytes ? cost : worst));
   return [
     {
-      what: "one request of 1 MB, of any content: slowest POST of others meanwhile",
+      what: "one request of 1 MB with any content: slowest concurrent POST",
       measured: milliseconds(slowest.delayMs),
       bar: "100 ms",
       aim: "20 ms",
       figures: `${slowest.name}, ${count(slowest.bytes)} bytes; ${milliseconds(slowest.aloneMs)} without it; the worst of ${costs.length} bodies, median of the others ${milliseconds(median(costs.map(({ delayMs }) => delayMs)))}`,
     },
     {
-      what: "… and memory that it takes",
-      measured: megabytes(largest.grownBytes),
+      what: "… and the memory it takes",
+      measured: megabytes(largest.growthBytes),
       bar: "100 MB",
       aim: "30 MB",
-      figures: `${largest.name}, ${count(largest.bytes)} bytes; the worst of the same, median of the others ${megabytes(median(costs.map(({ grownBytes }) => grownBytes)))}`,
+      figures: `${largest.name}, ${count(largest.bytes)} bytes; the worst of the same, median of the others ${megabytes(median(costs.map(({ growthBytes }) => growthBytes)))}`,
     },
   ];
 }
 
-/** Sends a body several times to a server of its own, beside POSTs at a steady rate: the median of the slowest of these, and the most memory. */
-async function costOf({ name, headers, make }: HostileBody, options: RowOptions): Promise<Cost> {
+/**
+ * Sends a body several times to a fresh server during POSTs at a steady rate. Returns the median of the slowest POSTs
+ * and the largest growth in memory.
+ */
+async function measureCost({ name, headers, make }: HostileBody, options: RowOptions): Promise<Cost> {
   const { rounds, quick, tidings } = options;
   const bytes = make();
   const server = await tidings();
@@ -61,7 +64,7 @@ async function costOf({ name, headers, make }: HostileBody, options: RowOptions)
     const slowest = async () => (await runSteady({ ...job, durationMs })).answers.maxMs;
     const alone: number[] = [];
     const delays: number[] = [];
-    let grownBytes = 0;
+    let growthBytes = 0;
     for (let round = 0; round < rounds; round++) {
       alone.push(await slowest());
       const before = await residentBytes(server.pids);
@@ -76,15 +79,15 @@ async function costOf({ name, headers, make }: HostileBody, options: RowOptions)
         return posts;
       });
       delays.push(result);
-      grownBytes = Math.max(grownBytes, peakBytes - before);
+      growthBytes = Math.max(growthBytes, peakBytes - before);
     }
-    return { name, bytes: bytes.length, delayMs: median(delays), aloneMs: median(alone), grownBytes };
+    return { name, bytes: bytes.length, delayMs: median(delays), aloneMs: median(alone), growthBytes };
   } finally {
     await server.stop();
   }
 }
 
-/** Whatever comes of it; a body that takes longer than the others are watched is left. */
+/** Ignores the result. A body that takes longer than the measurement is aborted. */
 async function send(
   { ports, apiKey }: Tidings,
   headers: Record<string, string>,

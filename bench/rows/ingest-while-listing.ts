@@ -3,24 +3,24 @@ import { count, type Line, median, milliseconds, type RowOptions, ratio } from "
 
 const listings = 2;
 
-/** What recording costs while complete listings stream: the same steady load, without them and beside them. */
+/** The cost of ingest while complete listings stream: the same steady load, with and without them. */
 export async function ingestWhileListing(options: RowOptions): Promise<Line[]> {
-  const { seconds, warmupMs, rounds, quick, month, say } = options;
+  const { seconds, warmupMs, rounds, quick, month, log } = options;
   const { server } = await month();
   const { ports, apiKey } = server;
   const durationMs = seconds * 1_000;
-  // The listings begin so long before the generator of posts is started, and go on for several times that after the last.
+  // The listings start this long before the POSTs, and run for several times this long after the last one.
   const marginMs = quick ? 100 : 500;
   const post = () => runSteadyPosts(server, options);
   const alone: number[] = [];
-  const beside: number[] = [];
-  const wholeAlone: number[] = [];
-  const wholeBeside: number[] = [];
+  const meanwhile: number[] = [];
+  const roundAlone: number[] = [];
+  const roundMeanwhile: number[] = [];
   const listed: number[] = [];
   for (let round = 1; round <= rounds; round++) {
     const before = await post();
     alone.push(median(before.secondsP99Ms));
-    wholeAlone.push(before.answers.p99Ms);
+    roundAlone.push(before.answers.p99Ms);
     const draining = runDrain({
       ports,
       apiKey,
@@ -31,23 +31,23 @@ export async function ingestWhileListing(options: RowOptions): Promise<Line[]> {
       Bun.sleep(marginMs).then(post),
       draining,
     ]);
-    beside.push(median(secondsP99Ms));
-    wholeBeside.push(answers.p99Ms);
+    meanwhile.push(median(secondsP99Ms));
+    roundMeanwhile.push(answers.p99Ms);
     listed.push(events / drained);
-    say(
-      `round ${round}, ingest: p99 ${milliseconds(alone.at(-1)!)} alone, ${milliseconds(beside.at(-1)!)} beside listings`,
+    log(
+      `round ${round}, ingest: p99 ${milliseconds(alone.at(-1)!)} alone, ${milliseconds(meanwhile.at(-1)!)} during listings`,
     );
   }
   return [
     {
       what: `ingest p99 while ${listings} complete listings stream, against without`,
       measured: ratio(
-        beside.map((p99, round) => p99 / alone[round]!),
+        meanwhile.map((p99, round) => p99 / alone[round]!),
         "x",
       ),
       bar: "2x",
       aim: "1.2x",
-      figures: `${milliseconds(median(beside))} to ${milliseconds(median(alone))} at ${count(steadyPostsPerSecond(quick))} POSTs/s, of whole rounds ${milliseconds(median(wholeBeside))} to ${milliseconds(median(wholeAlone))}; the listings gave ${count(median(listed))} events/s meanwhile`,
+      figures: `${milliseconds(median(meanwhile))} to ${milliseconds(median(alone))} at ${count(steadyPostsPerSecond(quick))} POSTs/s, of whole rounds ${milliseconds(median(roundMeanwhile))} to ${milliseconds(median(roundAlone))}; the listings gave ${count(median(listed))} events/s meanwhile`,
     },
   ];
 }

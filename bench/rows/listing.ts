@@ -2,8 +2,8 @@ import { runDrain } from "../generators.ts";
 import { peakBytesDuring, residentBytes } from "../memory.ts";
 import { count, type Line, median, megabytes, perSecond, type RowOptions, spread } from "../table.ts";
 
-/** The complete listing, streamed to one reader that forgets it. */
-export async function listing({ rounds, events, month, say }: RowOptions): Promise<Line[]> {
+/** The complete listing, streamed to one reader that discards it. */
+export async function listing({ rounds, events, month, log }: RowOptions): Promise<Line[]> {
   const { server } = await month();
   const before = await residentBytes(server.pids);
   const rates: number[] = [];
@@ -13,13 +13,13 @@ export async function listing({ rounds, events, month, say }: RowOptions): Promi
     const { result, peakBytes } = await peakBytesDuring(server.pids, () =>
       runDrain({ ports: server.ports, apiKey: server.apiKey, readers: 1, durationMs: null }),
     );
-    // Rows that ran before may have recorded more.
+    // Earlier rows may have added events.
     if (result.events < events)
-      throw new Error(`Of ${events} events, ${result.events} stood in the complete listing.`);
+      throw new Error(`Of ${events} events, ${result.events} were in the complete listing.`);
     rates.push(result.events / result.seconds);
     byteRates.push(result.bytes / result.seconds);
     peaks.push(peakBytes);
-    say(`round ${round}, listing: ${perSecond(rates.at(-1)!)}, ${megabytes(byteRates.at(-1)!)}/s`);
+    log(`round ${round}, listing: ${perSecond(rates.at(-1)!)}, ${megabytes(byteRates.at(-1)!)}/s`);
   }
   return [
     {

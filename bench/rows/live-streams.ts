@@ -2,9 +2,9 @@ import { runSteady } from "../generators.ts";
 import { peakBytesDuring } from "../memory.ts";
 import { count, type Line, megabytes, milliseconds, type RowOptions, spread } from "../table.ts";
 
-/** From a POST that is accepted to its event at the live streams. */
+/** The time from a POST to its event on live streams. */
 export async function liveStreams(options: RowOptions): Promise<Line[]> {
-  const { seconds, warmupMs, rounds, quick, tidings, say } = options;
+  const { seconds, warmupMs, rounds, quick, tidings, log } = options;
   const [streams, watchedStreams, eventsPerSecond] = quick ? [20, 5, 100] : [1_000, 50, 1_000];
   const p99s: number[] = [];
   const figures: string[] = [];
@@ -27,10 +27,10 @@ export async function liveStreams(options: RowOptions): Promise<Line[]> {
       figures.push(
         `arrivals p50 ${milliseconds(arrivals.p50Ms)}, slowest ${milliseconds(arrivals.maxMs)}; answers p99 ${milliseconds(answers.p99Ms)}; ${megabytes(result.bytesPerSecond)}/s to the streams; the server's memory at most ${megabytes(peakBytes)}; the generator takes ${result.generatorCpuShare.toFixed(2)} of a core`,
       );
-      say(`round ${round}, live streams: p99 ${milliseconds(arrivals.p99Ms)}, ${figures.at(-1)}`);
-      const held = await server.countEvents();
-      if (held !== result.posted)
-        throw new Error(`Of ${result.posted} acknowledged events, the server holds ${held}.`);
+      log(`round ${round}, live streams: p99 ${milliseconds(arrivals.p99Ms)}, ${figures.at(-1)}`);
+      const stored = await server.countEvents();
+      if (stored !== result.posted)
+        throw new Error(`Of ${result.posted} acknowledged events, the server holds ${stored}.`);
     } finally {
       await server.stop();
     }

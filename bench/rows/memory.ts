@@ -5,8 +5,8 @@ import { type Line, megabytes, perSecond, type RowOptions } from "../table.ts";
 
 const listings = 2;
 
-/** Resident memory: after the start, and under all that clients can do at once. */
-export async function memory({ seconds, warmupMs, quick, tidings, say }: RowOptions): Promise<Line[]> {
+/** Resident memory: idle after the start, and under full load. */
+export async function memory({ seconds, warmupMs, quick, tidings, log }: RowOptions): Promise<Line[]> {
   const server = await tidings();
   try {
     const idleSeconds = quick ? 0.1 : 3;
@@ -22,7 +22,7 @@ export async function memory({ seconds, warmupMs, quick, tidings, say }: RowOpti
       const [result] = await Promise.all([runLoad({ ...load, connections: 128, requests }), listing()]);
       return result;
     });
-    say(`single posts and listings: at most ${megabytes(singles.peakBytes)}`);
+    log(`single posts and listings: at most ${megabytes(singles.peakBytes)}`);
     const batches = await peakBytesDuring(server.pids, async () => {
       const requests = Array.from({ length: quick ? 1 : 50 }, (_, number) => {
         const sent = Array.from({ length: 1_000 }, (_, index) => eventOf(number * 1_000 + index));
@@ -31,7 +31,7 @@ export async function memory({ seconds, warmupMs, quick, tidings, say }: RowOpti
       const [result] = await Promise.all([runLoad({ ...load, connections: 4, requests }), listing()]);
       return result;
     });
-    say(`batches and listings: at most ${megabytes(batches.peakBytes)}`);
+    log(`batches and listings: at most ${megabytes(batches.peakBytes)}`);
 
     return [
       {

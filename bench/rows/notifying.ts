@@ -11,15 +11,15 @@ const password = "password-for-bench";
 
 type Round = { perSecond: number; p99Ms: number; sent: number };
 
-/** Single durable POSTs where one event in ten notifies, against the same where none does. */
+/** Single durable POSTs with one event in ten notifying, against the same with none. */
 export async function notifying(options: RowOptions): Promise<Line[]> {
   const silent: Round[] = [];
   const notifying: Round[] = [];
-  // Interleaved, so that a machine that is slower for a minute is slower for both.
+  // Interleaved, so that a minute of slowness affects both.
   for (let round = 1; round <= options.rounds; round++) {
     silent.push(await measure(options, 0));
     notifying.push(await measure(options, 10));
-    options.say(
+    options.log(
       `round ${round}, notifying: ${perSecond(notifying.at(-1)!.perSecond)}, silent ${perSecond(silent.at(-1)!.perSecond)}`,
     );
   }
@@ -39,7 +39,7 @@ export async function notifying(options: RowOptions): Promise<Line[]> {
   ];
 }
 
-/** @param oneIn - how many events there are for each that notifies; 0 where none does */
+/** @param oneIn - one event in this many notifies; 0 for none */
 async function measure({ tidings, seconds, warmupMs, quick }: RowOptions, oneIn: number): Promise<Round> {
   const server = await tidings();
   let received = 0;
@@ -69,9 +69,9 @@ async function measure({ tidings, seconds, warmupMs, quick }: RowOptions, oneIn:
       requests: bodies.map((body) => post(body, server.apiKey)),
     });
     const sent = received / ((performance.now() - startedAt) / 1_000);
-    const held = await server.countEvents();
-    if (held !== acknowledged)
-      throw new Error(`The server acknowledged ${count(acknowledged)} events and holds ${count(held)}.`);
+    const stored = await server.countEvents();
+    if (stored !== acknowledged)
+      throw new Error(`The server acknowledged ${count(acknowledged)} events and holds ${count(stored)}.`);
     if (oneIn > 0 && sent === 0) throw new Error("No push message was sent.");
     return { perSecond, p99Ms, sent };
   } finally {
@@ -81,7 +81,7 @@ async function measure({ tidings, seconds, warmupMs, quick }: RowOptions, oneIn:
   }
 }
 
-/** A member of the project with the dashboard open, and with browsers that push messages are sent to. */
+/** Adds a project member with an open dashboard and several browsers that get push messages. */
 async function addMember(
   server: Tidings,
   number: number,
@@ -92,7 +92,7 @@ async function addMember(
   await server.command(["account", "create", "--email", email, "--password-stdin"], password);
   const [port] = server.ports;
   const address = `http://127.0.0.1:${port}`;
-  // The server's own address is what it expects requests of a browser to come from.
+  // The server requires browsers' requests to come from its own origin.
   const origin = `http://localhost:${port}`;
   const json = (body: object) => ({ method: "POST", body: JSON.stringify(body) });
   const signedIn = await fetch(`${address}/api/auth/sign-in/email`, {
@@ -121,13 +121,13 @@ async function addMember(
   }
   const stream = await fetch(`${address}/api/events/stream?channel=none`, { headers, signal });
   if (stream.status !== 200) throw new Error(`The stream answered ${stream.status}: ${await stream.text()}`);
-  void forget(stream.body!);
+  void discard(stream.body!);
 }
 
-async function forget(body: ReadableStream<Uint8Array>): Promise<void> {
+async function discard(body: ReadableStream<Uint8Array>): Promise<void> {
   try {
     for await (const _ of body);
   } catch {
-    // It ends with the measurement.
+    // The measurement is over.
   }
 }

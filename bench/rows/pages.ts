@@ -6,13 +6,13 @@ import { count, failed, failedLine, type Line, milliseconds, perSecond, type Row
 
 type Filter = {
   what: string;
-  /** The queries that are asked in turn, so that no one page stays in a cache. */
+  /** The queries, sent in turn, so that caches don't hold a single page. */
   queries: string[];
-  /** No event passes it: the whole index is searched in vain. */
+  /** No event matches: the whole index is searched. */
   isEmpty?: true;
 };
 
-/** Null stands for a filter that failed. */
+/** `p99Ms` is null if the filter failed. */
 type Measured = { what: string; p99Ms: number | null; line: Line };
 
 /** A page of 50 with any filter. */
@@ -21,7 +21,7 @@ export async function pages(options: RowOptions): Promise<Line[]> {
   const measured: Measured[] = [];
   for (const filter of await filtersOf(month)) {
     measured.push(await measure(month.server, filter, options));
-    options.say(`${filter.what}: ${measured.at(-1)!.line.measured}`);
+    options.log(`${filter.what}: ${measured.at(-1)!.line.measured}`);
   }
   const failures = measured.filter(({ p99Ms }) => p99Ms === null);
   const slowest = measured.reduce((a, b) => ((b.p99Ms ?? 0) > (a.p99Ms ?? 0) ? b : a));
@@ -115,7 +115,7 @@ function searches(...searches: string[]): string[] {
   return searches.map((search) => `q=${encodeURIComponent(search)}`);
 }
 
-/** One connection, one request after the other; and then eight. A filter that fails is told, and the others go on. */
+/** Measures a filter on one connection, then on eight. A failure is reported, and the other filters continue. */
 async function measure(
   server: Tidings,
   { what, queries, isEmpty }: Filter,
@@ -125,18 +125,18 @@ async function measure(
   try {
     const { events } = await readPage(server, queries[0]!);
     if ((events.length === 0) !== (isEmpty ?? false)) {
-      throw new Error(`${events.length} events pass ${queries[0]}`);
+      throw new Error(`${events.length} events match ${queries[0]}`);
     }
     const paths = queries.map((query) => `/api/events?limit=50${query && `&${query}`}`);
     const times = { warmupMs: quick ? 10 : 300, durationMs: (seconds * 1_000) / 4 };
     const one = await runReads(server, paths, { connections: 1, ...times });
     const eight = quick ? null : await runReads(server, paths, { connections: 8, ...times });
-    const beside =
+    const onEight =
       eight && `; on 8 connections p99 ${milliseconds(eight.p99Ms)} at ${perSecond(eight.perSecond)}`;
     const line = {
       what: title,
       measured: `p50 ${milliseconds(one.p50Ms)}, p99 ${milliseconds(one.p99Ms)}`,
-      figures: `${count(one.counted)} requests, slowest ${milliseconds(one.maxMs)}${beside ?? ""}`,
+      figures: `${count(one.counted)} requests, slowest ${milliseconds(one.maxMs)}${onEight ?? ""}`,
     };
     return { what, p99Ms: one.p99Ms, line };
   } catch (error) {
@@ -149,15 +149,15 @@ async function measure(
 }
 
 async function readPage({ ports, apiKey }: Tidings, query: string) {
-  const answer = await fetch(`http://127.0.0.1:${ports[0]}/api/events?limit=50${query && `&${query}`}`, {
+  const response = await fetch(`http://127.0.0.1:${ports[0]}/api/events?limit=50${query && `&${query}`}`, {
     headers: { "x-api-key": apiKey },
   });
-  if (answer.status !== 200)
-    throw new Error(`GET /api/events?${query} answered ${answer.status}: ${await answer.text()}`);
-  return (await answer.json()) as { events: unknown[]; nextCursor: string | null };
+  if (response.status !== 200)
+    throw new Error(`GET /api/events?${query} answered ${response.status}: ${await response.text()}`);
+  return (await response.json()) as { events: unknown[]; nextCursor: string | null };
 }
 
-/** Where the page after the first of a query begins. */
+/** The cursor of a query's second page. */
 async function cursorAfter(server: Tidings, query: string): Promise<string> {
   const { nextCursor } = await readPage(server, query);
   if (nextCursor === null) throw new Error(`${query} has no second page: load more events`);

@@ -1,24 +1,24 @@
-import { type Comparison, type Subject, type SubjectOptions, subjects } from "../beside.ts";
+import { type Comparison, type Setup, type SetupOptions, setups } from "../compare.ts";
 import type { LoadResult } from "../load.ts";
 import { startHandWrittenPostgres } from "../servers.ts";
 import { median, milliseconds, perSecond, ratio } from "../table.ts";
 import { barredConnections, measurePosts, otherConnections } from "./single-posts.ts";
 
 const handWritten = "hand-written";
-type Name = Subject | typeof handWritten;
+type Name = Setup | typeof handWritten;
 
-/** Single durable POSTs on each, against a server that commits each by itself to the same PostgreSQL. */
-export async function postsOnPostgres(options: SubjectOptions): Promise<Comparison[]> {
-  const { rounds, quick } = options[subjects[0]];
+/** Single durable POSTs on each setup, against a server that commits each separately to the same PostgreSQL. */
+export async function postsOnPostgres(options: SetupOptions): Promise<Comparison[]> {
+  const { rounds, quick } = options[setups[0]];
   const start = (name: Name) =>
-    name === handWritten ? startHandWrittenPostgres : options[name as Subject].tidings;
+    name === handWritten ? startHandWrittenPostgres : options[name as Setup].tidings;
   const measure = async (name: Name, connections: number) =>
-    (await measurePosts(name, start(name), connections, options[subjects[0]])).result;
+    (await measurePosts(name, start(name), connections, options[setups[0]])).result;
 
-  // A quick run needs nothing that would have to be installed.
-  const names: Name[] = quick ? [...subjects] : [handWritten, ...subjects];
+  // A quick run must not need extra packages.
+  const names: Name[] = quick ? [...setups] : [handWritten, ...setups];
   const results = new Map<Name, LoadResult[]>(names.map((name) => [name, []]));
-  // Interleaved, so that a machine that is slower for a minute is slower for all.
+  // Interleaved, so that a minute of slowness affects all.
   for (let round = 1; round <= rounds; round++) {
     for (const name of names) results.get(name)!.push(await measure(name, barredConnections));
   }
@@ -33,18 +33,18 @@ export async function postsOnPostgres(options: SubjectOptions): Promise<Comparis
     lines.push({
       what: `single durable POSTs, ${barredConnections} connections, against Fastify + \`pg\`, a commit for each request`,
       bar: "5x",
-      cells: subjects.map((name) =>
+      cells: setups.map((name) =>
         ratio(
           rates(name).map((rate, round) => rate / rates(handWritten)[round]!),
           "x",
         ),
       ),
-      figures: `${subjects.map(speed).join("; ")}; to ${speed(handWritten)}`,
+      figures: `${setups.map(speed).join("; ")}; to ${speed(handWritten)}`,
     });
   }
   for (const connections of quick ? [1] : otherConnections) {
     const cells: string[] = [];
-    for (const name of subjects) {
+    for (const name of setups) {
       const { perSecond: rate, p50Ms, p99Ms } = await measure(name, connections);
       cells.push(`${perSecond(rate)} (p50 ${milliseconds(p50Ms)}, p99 ${milliseconds(p99Ms)})`);
     }

@@ -9,7 +9,7 @@ export const otherConnections = [1, 32, 512];
 const servers = { echo: startEcho, tidings: startTidings, "hand-written": startHandWritten };
 type Name = keyof typeof servers;
 
-/** Single durable POSTs: one event, one request, one answer after its fsync. */
+/** Single durable POSTs: one event per request, with a response after its fsync. */
 export async function singlePosts(options: RowOptions): Promise<Line[]> {
   const lines = await againstBoth(options);
   for (const connections of options.quick ? [1] : otherConnections) {
@@ -19,16 +19,16 @@ export async function singlePosts(options: RowOptions): Promise<Line[]> {
 }
 
 async function againstBoth(options: RowOptions): Promise<Line[]> {
-  // A quick run needs nothing that would have to be installed.
+  // A quick run must not need extra packages.
   const names = (Object.keys(servers) as Name[]).filter((name) => !options.quick || name !== "hand-written");
   const results: Record<Name, LoadResult[]> = { echo: [], tidings: [], "hand-written": [] };
   let verified = 0;
-  // Interleaved, so that a machine that is slower for a minute is slower for all three.
+  // Interleaved, so that a minute of slowness affects all three.
   for (let round = 1; round <= options.rounds; round++) {
     for (const name of names) {
-      const { result, held } = await measurePosts(name, servers[name], barredConnections, options);
+      const { result, stored } = await measurePosts(name, servers[name], barredConnections, options);
       results[name].push(result);
-      if (name === "tidings") verified += held ?? 0;
+      if (name === "tidings") verified += stored ?? 0;
     }
   }
 
@@ -58,7 +58,7 @@ async function againstBoth(options: RowOptions): Promise<Line[]> {
   return lines;
 }
 
-/** With more clients or fewer, in one round. */
+/** One round with another number of connections. */
 async function againstEcho(connections: number, options: RowOptions): Promise<Line> {
   const { result: echo } = await measurePosts("echo", startEcho, connections, options);
   const { result: tidings } = await measurePosts("tidings", startTidings, connections, options);
@@ -69,13 +69,13 @@ async function againstEcho(connections: number, options: RowOptions): Promise<Li
   };
 }
 
-/** Loads a server of its own, and verifies that it holds exactly what it acknowledged. */
+/** Loads a fresh server and verifies that it holds exactly the events that it acknowledged. */
 export async function measurePosts(
   name: string,
   start: () => Promise<Server>,
   connections: number,
-  { seconds, warmupMs, say }: RowOptions,
-): Promise<{ result: LoadResult; held: number | null }> {
+  { seconds, warmupMs, log }: RowOptions,
+): Promise<{ result: LoadResult; stored: number | null }> {
   const server = await start();
   try {
     const result = await runLoad({
@@ -86,15 +86,15 @@ export async function measurePosts(
       expectedStatus: 201,
       requests: eventBodies.map((body) => post(body, server.apiKey)),
     });
-    say(`${connections} connections, ${name}: ${describe(result)}`);
-    const held = await server.countEvents();
-    if (held !== null) {
-      if (held !== result.acknowledged) {
-        throw new Error(`${name} acknowledged ${result.acknowledged} events and holds ${held}.`);
+    log(`${connections} connections, ${name}: ${describe(result)}`);
+    const stored = await server.countEvents();
+    if (stored !== null) {
+      if (stored !== result.acknowledged) {
+        throw new Error(`${name} acknowledged ${result.acknowledged} events and holds ${stored}.`);
       }
-      say(`  ${name} holds exactly the ${count(held)} events that it acknowledged`);
+      log(`  ${name} holds exactly the ${count(stored)} acknowledged events`);
     }
-    return { result, held };
+    return { result, stored };
   } finally {
     await server.stop();
   }

@@ -2,8 +2,8 @@ import { runReads } from "../generators.ts";
 import { type Month, undatedEvery } from "../month.ts";
 import { count, type Line, milliseconds, perSecond, type RowOptions } from "../table.ts";
 
-/** Counts over a month: what a chart asks for. */
-export async function stats({ seconds, events, quick, month, say }: RowOptions): Promise<Line[]> {
+/** Counts over a month, as for a chart. */
+export async function stats({ seconds, events, quick, month, log }: RowOptions): Promise<Line[]> {
   const loaded = await month();
   const barred = {
     what: `stats: a month by channel at ${count(events)} events, p99`,
@@ -30,18 +30,18 @@ export async function stats({ seconds, events, quick, month, say }: RowOptions):
       ...(isBarred && { bar: "10 ms", aim: "–" }),
       figures: `${isBarred ? `p50 ${milliseconds(p50Ms)}; ` : ""}${count(counted)} requests, ${perSecond(load.perSecond)}, slowest ${milliseconds(load.maxMs)}`,
     });
-    say(`${what}: p99 ${milliseconds(p99Ms)}`);
+    log(`${what}: p99 ${milliseconds(p99Ms)}`);
   }
   return lines;
 }
 
-/** The counts must be those of the month's events that have a `createdAt`. */
+/** Verifies that the counts are those of the month's events with a `createdAt`. */
 async function checkTotal({ server }: Month, path: string, expected: number): Promise<void> {
-  const answer = await fetch(`http://127.0.0.1:${server.ports[0]}${path}`, {
+  const response = await fetch(`http://127.0.0.1:${server.ports[0]}${path}`, {
     headers: { "x-api-key": server.apiKey },
   });
-  if (answer.status !== 200) throw new Error(`GET ${path} answered ${answer.status}: ${await answer.text()}`);
-  const { total } = (await answer.json()) as { total: number };
-  if (total !== expected)
-    throw new Error(`GET ${path} counts ${total} events, and ${expected} happened then.`);
+  if (response.status !== 200)
+    throw new Error(`GET ${path} answered ${response.status}: ${await response.text()}`);
+  const { total } = (await response.json()) as { total: number };
+  if (total !== expected) throw new Error(`GET ${path} counts ${total} events instead of ${expected}.`);
 }

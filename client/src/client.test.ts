@@ -8,7 +8,7 @@ let server: ContractServer;
 let random: ReturnType<typeof spyOn<Math, "random">>;
 beforeEach(() => {
   server = contractServer();
-  // Full jitter can be no wait at all: the tests take that draw.
+  // With full jitter the wait may be zero; the tests always draw that.
   random = spyOn(Math, "random").mockReturnValue(0);
 });
 afterEach(async () => {
@@ -21,7 +21,7 @@ function client(options: Partial<Parameters<typeof createClient>[0]> = {}) {
 }
 
 function unavailable(headers: Record<string, string> = {}, status = 503) {
-  return { answer: new Response("no", { status, headers }) };
+  return { response: new Response("no", { status, headers }) };
 }
 
 async function failure(promise: Promise<unknown>): Promise<Error> {
@@ -53,7 +53,7 @@ describe("track", () => {
     });
   });
 
-  test("makes ids that rise in the order of the calls", async () => {
+  test("ids increase in the order of the calls", async () => {
     const { track } = client();
     await Promise.all(Array.from({ length: 50 }, () => track(event)));
     const tracked = await Promise.all([track(event), track(event), track(event)]);
@@ -62,19 +62,19 @@ describe("track", () => {
     expect(server.events.size).toBe(53);
   });
 
-  test("keeps an id of the caller's own", async () => {
+  test("keeps the caller's id", async () => {
     const id = "0192f0c1-9c4a-7d3e-8b1f-2a6b7c8d9e0f";
     await client().track({ ...event, id });
     await client().track({ ...event, id });
     expect([...server.events.keys()]).toEqual([id]);
   });
 
-  test("works under a path and with a slash at the end", async () => {
+  test("works under a path and with trailing slashes", async () => {
     await client({ baseUrl: `${server.url}/tidings//` }).track(event);
     expect(server.requests[0]!.url.pathname).toBe("/tidings/api/events");
   });
 
-  test("sends numbers, booleans, bigints and dates in tags as text, and leaves out null and undefined", async () => {
+  test("sends numbers, booleans, bigints and dates in tags as strings, and omits null and undefined", async () => {
     const paidAt = new Date("2026-01-31T09:30:00Z");
     const tags = {
       plan: "pro",
@@ -101,7 +101,7 @@ describe("track", () => {
     expect(JSON.stringify(server.requests[0]!.body)).toContain('"tags":{"__proto__":"x"}');
   });
 
-  test("a tag without an obvious text is a TypeError, and nothing is sent", async () => {
+  test("a tag value that can't be converted to a string is a TypeError, and nothing is sent", async () => {
     const tags = { plan: { name: "pro" } } as never;
     const error = await failure(client().track({ ...event, tags }));
     expect(error).toBeInstanceOf(TypeError);
@@ -112,7 +112,7 @@ describe("track", () => {
     expect(server.requests).toEqual([]);
   });
 
-  test("takes createdAt as a date, text or milliseconds", async () => {
+  test("accepts createdAt as a Date, a string or milliseconds", async () => {
     const at = new Date("2026-01-31T09:30:00.250Z");
     for (const createdAt of [at, at.toISOString(), at.getTime()]) {
       const tracked = await client().track({ ...event, createdAt });
@@ -122,29 +122,29 @@ describe("track", () => {
 });
 
 describe("retries", () => {
-  test("an answer that breaks off: the event is stored once and answered", async () => {
-    server.mishaps.push("broken-answer", "broken-answer");
+  test("a response that breaks off: the event is stored once and returned", async () => {
+    server.mishaps.push("broken-response", "broken-response");
     const tracked = await client().track(event);
     expect([...server.events.values()]).toEqual([tracked]);
     expect(server.requests.length).toBe(3);
     expect(new Set(server.requests.map(({ body }) => JSON.stringify(body))).size).toBe(1);
   });
 
-  test("silence longer than the time limit: the event is stored once and answered", async () => {
+  test("no response within the time limit: the event is stored once and returned", async () => {
     server.mishaps.push("silence");
     const tracked = await client({ timeoutMs: 100 }).track(event);
     expect([...server.events.values()]).toEqual([tracked]);
     expect(server.requests.length).toBe(2);
   });
 
-  test("a proxy that answers 502 although the event was stored: stored once", async () => {
-    server.mishaps.push({ ...unavailable({}, 502), storing: true });
+  test("a proxy that responds with 502 although the event was stored: stored once", async () => {
+    server.mishaps.push({ ...unavailable({}, 502), stored: true });
     const tracked = await client().track(event);
     expect([...server.events.values()]).toEqual([tracked]);
   });
 
   for (const status of [408, 429, 500, 502, 503, 504, 507]) {
-    test(`${status} is tried again`, async () => {
+    test(`${status} is retried`, async () => {
       server.mishaps.push(unavailable({}, status));
       await client().track(event);
       expect(server.requests.length).toBe(2);
@@ -163,7 +163,7 @@ describe("retries", () => {
     });
   }
 
-  test("ends after five attempts with the last rejection", async () => {
+  test("fails after five attempts with the last error", async () => {
     for (let count = 0; count < 9; count++) server.mishaps.push(unavailable());
     const error = await failure(client().track(event));
     expect(error).toBeInstanceOf(TidingsError);
@@ -177,7 +177,7 @@ describe("retries", () => {
     expect(server.requests.length).toBe(1);
   });
 
-  test("waits as long as Retry-After says, and longer by the jitter", async () => {
+  test("waits as long as Retry-After says, plus jitter", async () => {
     server.mishaps.push(unavailable({ "retry-after": "1" }, 429));
     await client().track(event);
     expect(server.requests[1]!.atMs - server.requests[0]!.atMs).toBeGreaterThanOrEqual(990);
@@ -189,7 +189,7 @@ describe("retries", () => {
     expect(server.requests.length).toBe(1);
   });
 
-  test("nothing listens: a network error with its cause after the last attempt", async () => {
+  test("nothing listens: a network error with its cause, after the last attempt", async () => {
     const baseUrl = server.url;
     await server[Symbol.asyncDispose]();
     const error = await failure(client({ baseUrl, retries: 2 }).track(event));
@@ -199,7 +199,7 @@ describe("retries", () => {
     expect(error.cause).toBeInstanceOf(Error);
   });
 
-  test("only silence: a network error that says the time was up", async () => {
+  test("no response: a network error that says the time limit passed", async () => {
     server.mishaps.push("silence", "silence");
     const error = await failure(client({ retries: 1, timeoutMs: 50 }).track(event));
     expect(error).toBeInstanceOf(TidingsNetworkError);
@@ -209,7 +209,7 @@ describe("retries", () => {
 });
 
 describe("rejections", () => {
-  test("a body that does not fit is a TidingsError with the places", async () => {
+  test("an invalid body is a TidingsError with pointers", async () => {
     const wrong = { ...event, name: "", icn: "💰" } as TrackedEvent;
     const error = await failure(client().track(wrong));
     expect(error).toBeInstanceOf(TidingsError);
@@ -224,7 +224,7 @@ describe("rejections", () => {
     expect(error).toMatchObject({ status: 401, code: "key-invalid", detail: "This API key is not known." });
   });
 
-  test("a redirect is rejected with its address, and never followed", async () => {
+  test("a redirect is an error with its location, and never followed", async () => {
     const location = "https://tidings.example.com/api/events";
     server.mishaps.push(unavailable({ location }, 301));
     const error = await failure(client().track(event));
@@ -233,9 +233,9 @@ describe("rejections", () => {
     expect(server.requests.length).toBe(1);
   });
 
-  test("a 2xx that does not come from Tidings is no success", async () => {
-    for (const answer of [new Response("<html>"), Response.json({}), new Response(null, { status: 204 })]) {
-      server.mishaps.push({ answer });
+  test("a 2xx that does not come from Tidings is an error", async () => {
+    for (const response of [new Response("<html>"), Response.json({}), new Response(null, { status: 204 })]) {
+      server.mishaps.push({ response });
       expect(await failure(client().track(event))).toMatchObject({ code: "answer-invalid" });
     }
   });
@@ -275,7 +275,7 @@ describe("list", () => {
     expect(await list()).toEqual({ events: [second, first], nextCursor: null });
   });
 
-  test("sends the filters as the wire names them", async () => {
+  test("sends the filters as query parameters", async () => {
     await client().list({
       limit: 50,
       cursor: "abc",
@@ -305,12 +305,12 @@ describe("list", () => {
     });
   });
 
-  test("passes text moments on, leaves out what is undefined and a cursor that is null", async () => {
+  test("passes on timestamps as strings, omits undefined filters and a null cursor", async () => {
     await client().list({ from: "2026-01-31T10:30:00+01:00", to: undefined as never, cursor: null });
     expect([...server.requests[0]!.url.searchParams]).toEqual([["from", "2026-01-31T10:30:00+01:00"]]);
   });
 
-  test("is tried again as track is", async () => {
+  test("retries like track", async () => {
     server.mishaps.push(unavailable());
     expect(await client().list()).toEqual({ events: [], nextCursor: null });
     expect(server.requests.length).toBe(2);
@@ -332,7 +332,7 @@ describe("createClient", () => {
     test(`${what} is a TypeError`, () => expect(() => client(options)).toThrow(TypeError));
   }
 
-  test("takes a fetch of the caller's own", async () => {
+  test("uses the caller's fetch", async () => {
     const called: string[] = [];
     const own = (url: string, init: RequestInit) => {
       called.push(url);

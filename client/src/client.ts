@@ -1,6 +1,6 @@
 import { createEventIds } from "./event-id.ts";
 import { type Fetch, type Policy, request } from "./request.ts";
-import { type ReadyEvent, sendMany, type TrackResult } from "./track-many.ts";
+import { type PreparedEvent, sendMany, type TrackResult } from "./track-many.ts";
 import type { Event, EventList, NewEvent } from "./wire.gen.ts";
 
 export type ClientOptions = {
@@ -66,26 +66,27 @@ export type EventPage = {
 
 export type TidingsClient = {
   /**
-   * Sends an event and resolves to the stored event once it is on the server's disk. The client creates the event's `id`, so a
-   * retry never stores it twice.
+   * Sends an event and resolves to the stored event once it is on the server's disk. The client creates the event's
+   * `id`, so a retry never stores it twice.
    *
-   * Rejects with `TidingsError` if the server rejects the event, `TidingsNetworkError` if no attempt gets a response, or the
-   * reason of an aborted signal.
+   * Rejects with `TidingsError` if the server rejects the event, `TidingsNetworkError` if no attempt gets a response,
+   * or the reason of an aborted signal.
    *
    * @example
-   * const event = await tidings.track({ channel: "payments", name: "Payment received", userId: "u1", tags: { amount: 42 } });
+   * const event = await tidings.track({ channel: "payments", name: "Payment received", tags: { amount: 42 } });
    */
   track(event: TrackedEvent, options?: CallOptions): Promise<Event>;
 
   /**
-   * Sends many events in as few requests as possible (10,000 events or 16 MB each) and resolves to a result for each, in order:
-   * on the server's disk, or the error that says why not. Events that the server can't take yet are retried a few times; with
+   * Sends many events in as few requests as possible (10,000 events or 16 MB each). Resolves to a result for each, in
+   * order: stored on the server's disk, or the error that says why not. Events that fail temporarily are retried. With
    * the `id` of its result, an event can safely be sent again later.
    *
    * Rejects only with a `TypeError`, before anything is sent, or the reason of an aborted signal.
    *
    * @example
-   * const results = await tidings.trackMany(orders.map(({ id }) => ({ channel: "orders", name: "Imported", tags: { id } })));
+   * const events = orders.map(({ id }) => ({ channel: "orders", name: "Imported", tags: { id } }));
+   * const results = await tidings.trackMany(events);
    * for (const result of results) if (!result.ok) console.error(result.id, result.error.message);
    */
   trackMany(events: Iterable<TrackedEvent>, options?: CallOptions): Promise<TrackResult[]>;
@@ -117,14 +118,14 @@ const nextEventId = createEventIds();
 export function createClient(options: ClientOptions): TidingsClient {
   const { apiKey, retries = 4, timeoutMs = 10_000, signal } = options;
   const address = `${checkedBaseUrl(options.baseUrl)}/api/events`;
-  // `fetch` would reject such a header at each attempt, which would look like a network error.
+  // Checked here, because `fetch` would reject such a header at each attempt and it would look like a network error.
   if (typeof apiKey !== "string" || !/^[\x21-\x7e]+$/.test(apiKey)) {
     throw new TypeError("`apiKey` must be a Tidings API key, such as tdg_sk_…, without spaces.");
   }
   if (!(retries >= 0)) throw new TypeError("`retries` must be a number, 0 or more.");
   if (!(timeoutMs > 0)) throw new TypeError("`timeoutMs` must be a number greater than 0.");
 
-  const sendingHeaders = { "content-type": "application/json", "x-api-key": apiKey };
+  const postHeaders = { "content-type": "application/json", "x-api-key": apiKey };
   const policyOf = (call: CallOptions): Policy => ({
     fetch: options.fetch ?? ((url, init) => fetch(url, init)),
     retries,
@@ -134,12 +135,12 @@ export function createClient(options: ClientOptions): TidingsClient {
 
   return {
     async track(event, call = {}) {
-      const init = { method: "POST", headers: sendingHeaders, body: readyOf(event).json };
+      const init = { method: "POST", headers: postHeaders, body: prepare(event).json };
       return (await request<{ event: Event }>(address, init, policyOf(call))).event;
     },
 
     async trackMany(events, call = {}) {
-      return sendMany(address, sendingHeaders, Array.from(events, readyOf), policyOf(call));
+      return sendMany(address, postHeaders, Array.from(events, prepare), policyOf(call));
     },
 
     async list(filters = {}, call = {}) {
@@ -152,14 +153,14 @@ export function createClient(options: ClientOptions): TidingsClient {
   };
 }
 
-/** An event as the wire wants it. Throws a `TypeError` for what has no obvious text. */
-function readyOf(event: TrackedEvent): ReadyEvent {
+/** An event ready to send. Throws a `TypeError` for tags and dates that can't be converted. */
+function prepare(event: TrackedEvent): PreparedEvent {
   const id = event.id ?? nextEventId();
   const body: NewEvent = {
     ...event,
     id,
-    tags: event.tags && Object.fromEntries(tagTexts(event.tags)),
-    createdAt: event.createdAt instanceof Date ? isoOf(event.createdAt, "createdAt") : event.createdAt,
+    tags: event.tags && Object.fromEntries(tagStrings(event.tags)),
+    createdAt: event.createdAt instanceof Date ? toIsoString(event.createdAt, "createdAt") : event.createdAt,
   };
   return { id, json: JSON.stringify(body) };
 }
@@ -169,28 +170,28 @@ function queryOf({ from, to, tags = {}, ...filters }: ListFilters): URLSearchPar
   for (const [name, value] of Object.entries(filters)) {
     if (value !== undefined && value !== null) query.set(name, String(value));
   }
-  if (from !== undefined) query.set("from", typeof from === "string" ? from : isoOf(from, "from"));
-  if (to !== undefined) query.set("to", typeof to === "string" ? to : isoOf(to, "to"));
-  for (const [key, text] of tagTexts(tags)) query.set(`tag.${key}`, text);
+  if (from !== undefined) query.set("from", typeof from === "string" ? from : toIsoString(from, "from"));
+  if (to !== undefined) query.set("to", typeof to === "string" ? to : toIsoString(to, "to"));
+  for (const [key, value] of tagStrings(tags)) query.set(`tag.${key}`, value);
   return query;
 }
 
-/** The tags as the wire wants them. Throws a `TypeError` for a value that has no obvious text. */
-function tagTexts(tags: Record<string, TagValue>): [string, string][] {
-  const texts: [string, string][] = [];
+/** The tags as strings. Throws a `TypeError` for a value that can't be converted. */
+function tagStrings(tags: Record<string, TagValue>): [string, string][] {
+  const strings: [string, string][] = [];
   for (const [key, value] of Object.entries(tags)) {
     if (value === null || value === undefined) continue;
-    if (value instanceof Date) texts.push([key, isoOf(value, `tags.${key}`)]);
+    if (value instanceof Date) strings.push([key, toIsoString(value, `tags.${key}`)]);
     else if (["string", "number", "boolean", "bigint"].includes(typeof value))
-      texts.push([key, String(value)]);
+      strings.push([key, String(value)]);
     else throw new TypeError(`The tag "${key}" is ${typeof value}. Send a string, number, boolean or Date.`);
   }
-  return texts;
+  return strings;
 }
 
-function isoOf(moment: Date | number, place: string): string {
-  const date = new Date(moment);
-  if (Number.isNaN(date.getTime())) throw new TypeError(`\`${place}\` is not a valid date.`);
+function toIsoString(time: Date | number, field: string): string {
+  const date = new Date(time);
+  if (Number.isNaN(date.getTime())) throw new TypeError(`\`${field}\` is not a valid date.`);
   return date.toISOString();
 }
 

@@ -23,8 +23,8 @@ export class TidingsError extends Error {
   /** The HTTP status. */
   readonly status: number;
   /**
-   * The last part of the problem's `type` (RFC 9457), such as `body-invalid` or `key-invalid`. If the response is not a problem
-   * from Tidings, for example because a proxy sent it: `http-` and the status, `redirected` or `answer-invalid`.
+   * The last part of the problem's `type` (RFC 9457), such as `body-invalid` or `key-invalid`. If the response is not a
+   * problem from Tidings, for example from a proxy: `http-` and the status, `redirected` or `answer-invalid`.
    */
   readonly code: string;
   /** What is wrong, as a sentence. */
@@ -46,8 +46,9 @@ export class TidingsError extends Error {
 }
 
 /**
- * No response arrived: the address doesn't resolve, nothing listens there, the connection broke, or the time limit passed.
- * `cause` is the error of the last attempt. The event may or may not be stored; sent again with the same `id`, it is stored once.
+ * No response arrived: the address doesn't resolve, nothing listens there, the connection broke, or the time limit
+ * passed. `cause` is the error of the last attempt. The event may or may not be stored; if sent again with the same
+ * `id`, it is stored once.
  *
  * @example
  * try {

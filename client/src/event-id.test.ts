@@ -5,19 +5,19 @@ import { createEventIds } from "./event-id.ts";
 
 const latestMs = 2 ** 48 - 100_000;
 
-test("ids are UUIDv7 of the moment they were made", () => {
+test("ids are UUIDv7 with the current time", () => {
   const ids = createEventIds(() => Date.parse("2026-01-31T09:30:00.123Z"));
   const id = ids();
   expect(isEventId(id)).toBe(true);
   expect(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)).toBe(Date.parse("2026-01-31T09:30:00.123Z"));
 });
 
-test("ids rise strictly, whatever the clock and the random bytes do", () => {
+test("ids strictly increase, whatever the clock and the random bytes do", () => {
   const clock = fc.array(fc.integer({ min: 0, max: latestMs }), { minLength: 1, maxLength: 300 });
   fc.assert(
-    fc.property(clock, fc.integer({ min: 0, max: 255 }), fc.boolean(), (times, byte, stands) => {
+    fc.property(clock, fc.integer({ min: 0, max: 255 }), fc.boolean(), (times, byte, isFrozen) => {
       let call = 0;
-      const now = () => (stands ? times[0]! : times[call++ % times.length]!);
+      const now = () => (isFrozen ? times[0]! : times[call++ % times.length]!);
       const ids = createEventIds(now, (bytes) => bytes.fill(byte));
       let last = "";
       for (let count = 0; count < times.length; count++) {
@@ -30,7 +30,7 @@ test("ids rise strictly, whatever the clock and the random bytes do", () => {
   );
 });
 
-test("ids rise strictly when a millisecond's counter is used up", () => {
+test("ids strictly increase when a millisecond's counter is used up", () => {
   const ids = createEventIds(() => 1_770_000_000_000);
   let last = "";
   for (let count = 0; count < 20_000; count++) {
@@ -40,7 +40,7 @@ test("ids rise strictly when a millisecond's counter is used up", () => {
   }
 });
 
-test("two sources never make the same id in the same millisecond", () => {
+test("two generators never create the same id in the same millisecond", () => {
   const made = new Set<string>();
   for (let source = 0; source < 200; source++) {
     const ids = createEventIds(() => 1_770_000_000_000);

@@ -2,11 +2,11 @@ const counterMax = 0xfff;
 const counterSeedMax = 0x7ff;
 
 /**
- * Makes a source of event ids: UUIDv7 (RFC 9562, section 5.7), each greater than the one before.
+ * Returns a generator of event ids: UUIDv7 (RFC 9562, section 5.7), each greater than the one before.
  *
- * Within a millisecond, and when the clock is set back, the 12 bits of `rand_a` count up from a random seed (section 6.2,
- * method 1); should they be used up, the ids run a millisecond ahead. 62 random bits follow, so that two clients never
- * make the same id.
+ * Within a millisecond, and when the clock is set back, the 12 bits of `rand_a` count up from a random seed (section
+ * 6.2, method 1). If they are used up, the timestamp runs a millisecond ahead. 62 random bits follow, so that two
+ * clients never create the same id.
  *
  * @param now - milliseconds since 1970
  */

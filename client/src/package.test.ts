@@ -7,7 +7,7 @@ import { apiKey, type ContractServer, contractServer } from "./testing/contract-
 const client = join(import.meta.dir, "..");
 const tsc = join(client, "../node_modules/typescript/bin/tsc");
 
-/** A folder of somebody who installed the package, with nothing else in it. */
+/** A directory with nothing but the installed package. */
 let customer: string;
 let server: ContractServer;
 
@@ -55,12 +55,12 @@ console.log(JSON.stringify({
 }));
 `;
 
-test("the built package works under Node, also after an answer that broke off", async () => {
+test("the built package works under Node, even after a response that breaks off", async () => {
   const file = join(customer, "track.mjs");
   const gone = contractServer();
   await gone[Symbol.asyncDispose]();
   await writeFile(file, script.replace("BASE_URL", server.url).replace("GONE_URL", gone.url));
-  server.mishaps.push("broken-answer", "silence", { answer: new Response("no", { status: 503 }) });
+  server.mishaps.push("broken-response", "silence", { response: new Response("no", { status: 503 }) });
   const printed = JSON.parse(await run(["node", file]));
   expect(server.events.size).toBe(1);
   expect(printed).toEqual({
@@ -72,7 +72,7 @@ test("the built package works under Node, also after an answer that broke off", 
   });
 }, 30_000);
 
-test("the built package's types work for a strict TypeScript customer", async () => {
+test("the built package's types work in strict TypeScript", async () => {
   await writeFile(
     join(customer, "track.ts"),
     `import { createClient, TidingsError, type Event } from "@tidings/client";

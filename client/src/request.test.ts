@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { backoffMs, retryAfterMs } from "./request.ts";
 
 describe("backoffMs", () => {
-  test("lies between nothing and a bound that doubles from 200 ms to 10 s", () => {
+  test("is between zero and a bound that doubles from 200 ms to 10 s", () => {
     const bounds = [200, 400, 800, 1_600, 3_200, 6_400, 10_000, 10_000];
     expect(bounds.map((_, index) => backoffMs(index + 1, () => 1))).toEqual(bounds);
     fc.assert(

@@ -1,58 +1,57 @@
 import { TidingsError, TidingsNetworkError } from "./errors.ts";
 import type { Problem } from "./wire.gen.ts";
 
-/** As much of `fetch` as the client uses. */
+/** The part of `fetch` that the client uses. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 export type Policy = {
   fetch: Fetch;
   /** Further attempts after the first. */
   retries: number;
-  /** Of each attempt. */
+  /** The time limit of each attempt. */
   timeoutMs: number;
   signals: AbortSignal[];
 };
 
-type Outcome = { answer: object } | { failure: TidingsError | TidingsNetworkError; mayRetry: boolean };
+type Outcome = { body: object } | { failure: TidingsError | TidingsNetworkError; mayRetry: boolean };
 
 const backoffBaseMs = 200;
 const backoffMaxMs = 10_000;
-/** Nobody waits longer than this on a promise: what asks for more is rejected with `retryAfterMs`. */
+/** The longest `Retry-After` to wait for. If the server asks for more, the call rejects with `retryAfterMs`. */
 const retryAfterMaxMs = 60_000;
 
 /**
- * Sends a request until it is answered: network errors, 408, 429 and 5xx are retried. Resolves to the JSON that `isAnswer`
- * takes for an answer.
+ * Sends a request, and retries network errors, 408, 429 and 5xx. Resolves to the first JSON that `isExpected` accepts.
  *
- * Rejects with `TidingsError`, `TidingsNetworkError`, or the reason of a signal that was aborted.
+ * Rejects with `TidingsError`, `TidingsNetworkError`, or the reason of an aborted signal.
  */
-export async function request<Answer extends object>(
+export async function request<Body extends object>(
   url: string,
   init: RequestInit,
   policy: Policy,
-  isAnswer: (json: Record<string, unknown>) => boolean = ({ ok }) => ok === true,
-): Promise<Answer> {
+  isExpected: (json: Record<string, unknown>) => boolean = ({ ok }) => ok === true,
+): Promise<Body> {
   for (let attempt = 1; ; attempt++) {
-    const outcome = await attemptOnce(url, init, policy, attempt, isAnswer);
-    if ("answer" in outcome) return outcome.answer as Answer;
+    const outcome = await attemptOnce(url, init, policy, attempt, isExpected);
+    if ("body" in outcome) return outcome.body as Body;
     const { failure, mayRetry } = outcome;
-    const askedMs = failure instanceof TidingsError ? (failure.retryAfterMs ?? 0) : 0;
-    if (!mayRetry || attempt > policy.retries || askedMs > retryAfterMaxMs) throw failure;
-    await waitToRetry(attempt, policy, askedMs);
+    const requestedWaitMs = failure instanceof TidingsError ? (failure.retryAfterMs ?? 0) : 0;
+    if (!mayRetry || attempt > policy.retries || requestedWaitMs > retryAfterMaxMs) throw failure;
+    await waitToRetry(attempt, policy, requestedWaitMs);
   }
 }
 
-/** Rejects with the reason of a signal that was aborted. */
-export function waitToRetry(attempt: number, { signals }: Policy, askedMs = 0): Promise<void> {
-  return sleep(askedMs + backoffMs(attempt), signals);
+/** Waits before the next attempt. Rejects with the reason of an aborted signal. */
+export function waitToRetry(attempt: number, { signals }: Policy, requestedWaitMs = 0): Promise<void> {
+  return sleep(requestedWaitMs + backoffMs(attempt), signals);
 }
 
-/** Whether the same may well succeed a moment later. */
-export function isPassing(status: number): boolean {
+/** Whether a retry may succeed. */
+export function isTemporary(status: number): boolean {
   return status === 408 || status === 429 || status >= 500;
 }
 
-/** Exponential, with full jitter: clients that failed together do not come back together. */
+/** Exponential with full jitter, so that clients that failed together don't retry together. */
 export function backoffMs(attempt: number, random: () => number = Math.random): number {
   return random() * Math.min(backoffMaxMs, backoffBaseMs * 2 ** (attempt - 1));
 }
@@ -62,62 +61,62 @@ async function attemptOnce(
   init: RequestInit,
   policy: Policy,
   attempt: number,
-  isAnswer: (json: Record<string, unknown>) => boolean,
+  isExpected: (json: Record<string, unknown>) => boolean,
 ): Promise<Outcome> {
-  // Not AbortSignal.any and AbortSignal.timeout: Node 18 began without the first, and a timer that is over is cleared here.
+  // Not AbortSignal.any, which early Node 18 lacks, nor AbortSignal.timeout, whose timer can't be cleared.
   const controller = new AbortController();
-  const stopFollowing = follow(policy.signals, (reason) => controller.abort(reason));
+  const stopListening = onAbortOf(policy.signals, (reason) => controller.abort(reason));
   const timer = setTimeout(
     () => controller.abort(new DOMException(`no response within ${policy.timeoutMs} ms`, "TimeoutError")),
     policy.timeoutMs,
   );
   try {
-    // A redirected POST would arrive as a GET, and the API key at another address.
+    // Following a redirect would turn the POST into a GET and send the API key to another address.
     const response = await policy.fetch(url, { ...init, redirect: "manual", signal: controller.signal });
-    return read(response, await response.text(), isAnswer);
+    return read(response, await response.text(), isExpected);
   } catch (cause) {
     for (const signal of policy.signals) signal.throwIfAborted();
     const message = `No response from ${url.split("?")[0]} (attempt ${attempt}): ${reasonOf(cause)}`;
     return { failure: new TidingsNetworkError(message, { cause, attempts: attempt }), mayRetry: true };
   } finally {
     clearTimeout(timer);
-    stopFollowing();
+    stopListening();
   }
 }
 
 function read(
   response: Response,
   text: string,
-  isAnswer: (json: Record<string, unknown>) => boolean,
+  isExpected: (json: Record<string, unknown>) => boolean,
 ): Outcome {
   const { status } = response;
   const json = parse(text);
-  if (isObject(json) && isAnswer(json)) return { answer: json };
+  if (isObject(json) && isExpected(json)) return { body: json };
   if (response.ok) {
     const detail = "The response did not come from Tidings. Check `baseUrl`.";
     return { failure: new TidingsError({ status, code: "answer-invalid", detail }), mayRetry: false };
   }
-  // In a browser a redirect that is not followed shows neither its status nor its address.
+  // In browsers, a redirect that is not followed hides its status and location.
   if (response.type === "opaqueredirect" || (status >= 300 && status < 400)) {
     const location = response.headers.get("location");
     const detail = `The server redirects${location ? ` to ${location}` : ""}. Use its final address as \`baseUrl\`.`;
     return { failure: new TidingsError({ status, code: "redirected", detail }), mayRetry: false };
   }
   return {
-    failure: rejectionOf(status, json, retryAfterMs(response.headers.get("retry-after"))),
-    mayRetry: isPassing(status),
+    failure: responseError(status, json, retryAfterMs(response.headers.get("retry-after"))),
+    mayRetry: isTemporary(status),
   };
 }
 
-/** A problem of Tidings as an error; also where it is none, as from a proxy. */
-export function rejectionOf(status: number, json: unknown, retryAfter?: number): TidingsError {
+/** The error for a failed response: a problem from Tidings, or anything else, for example from a proxy. */
+export function responseError(status: number, json: unknown, requestedWaitMs?: number): TidingsError {
   const { type, detail, errors } = (isObject(json) ? json : {}) as Partial<Problem>;
   if (typeof type !== "string" || typeof detail !== "string") {
     return new TidingsError({
       status,
       code: `http-${status}`,
       detail: `The server responded with status ${status}, without a reason.`,
-      retryAfterMs: retryAfter,
+      retryAfterMs: requestedWaitMs,
     });
   }
   return new TidingsError({
@@ -125,7 +124,7 @@ export function rejectionOf(status: number, json: unknown, retryAfter?: number):
     code: type.slice(type.lastIndexOf("/") + 1),
     detail,
     errors: Array.isArray(errors) ? errors : [],
-    retryAfterMs: retryAfter,
+    retryAfterMs: requestedWaitMs,
   });
 }
 
@@ -139,18 +138,18 @@ export function retryAfterMs(header: string | null, now: () => number = Date.now
 function sleep(ms: number, signals: AbortSignal[]): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
-      stopFollowing();
+      stopListening();
       resolve();
     }, ms);
-    const stopFollowing = follow(signals, (reason) => {
+    const stopListening = onAbortOf(signals, (reason) => {
       clearTimeout(timer);
       reject(reason);
     });
   });
 }
 
-/** Calls back when one of the signals is aborted, at once if it is already; returns the way to stop. */
-function follow(signals: AbortSignal[], onAbort: (reason: unknown) => void): () => void {
+/** Calls back when one of the signals is aborted, immediately if one already is. Returns the function that stops it. */
+function onAbortOf(signals: AbortSignal[], onAbort: (reason: unknown) => void): () => void {
   const listeners = signals.map((signal) => {
     const listener = () => onAbort(signal.reason);
     if (signal.aborted) listener();
@@ -162,7 +161,7 @@ function follow(signals: AbortSignal[], onAbort: (reason: unknown) => void): () 
   };
 }
 
-/** Node says only "fetch failed"; the reason lies in the cause. */
+/** Node's message is only "fetch failed"; the cause has the reason. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error && error.cause.message ? error.cause.message : error.message;
@@ -172,7 +171,7 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Not Tidings' answer, then; the caller says so.
+    // Not from Tidings; the caller reports that.
     return undefined;
   }
 }

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { type TestApp, testApp } from "../../server/testing/test-app.ts";
 import { createClient, type Fetch, TidingsError } from "./index.ts";
 
-// The client against the real server; `client.test.ts` has what needs a server that fails on demand.
+// The client against the real server. Tests that need a server that fails on demand are in `client.test.ts`.
 
 let app: TestApp;
 beforeAll(async () => {
@@ -14,7 +14,7 @@ afterAll(() => app[Symbol.asyncDispose]());
 const client = (fetch?: Fetch) =>
   createClient({ baseUrl: app.address, apiKey: app.key, ...(fetch && { fetch }) });
 
-test("what track resolves to is what the listing shows", async () => {
+test("track resolves to the event that list returns", async () => {
   const { track, list } = client();
   const tracked = await track({
     channel: "payments",
@@ -34,13 +34,13 @@ test("what track resolves to is what the listing shows", async () => {
   expect((await list({ ...around, tags: { amount: 43 } })).events).toEqual([]);
 });
 
-test("events are stored once each although the first two answers of each are lost", async () => {
+test("each event is stored once although its first two responses are lost", async () => {
   const statuses = new Map<unknown, number[]>();
   const lossy: Fetch = async (url, init) => {
     const response = await fetch(url, init);
     const before = statuses.get(init.body) ?? [];
     statuses.set(init.body, [...before, response.status]);
-    if (before.length < 2) throw new TypeError("the answer was lost");
+    if (before.length < 2) throw new TypeError("the response was lost");
     return response;
   };
   const { track } = client(lossy);
@@ -54,7 +54,7 @@ test("events are stored once each although the first two answers of each are los
   expect(new Set(listed.map(({ id }) => id))).toEqual(new Set(tracked.map(({ id }) => id)));
 }, 30_000);
 
-test("pages go through everything once, in either order", async () => {
+test("pages contain every event once, in either order", async () => {
   const { track, list } = client();
   const channel = "pages";
   for (let number = 0; number < 25; number++) await track({ channel, name: `n ${number}` });
@@ -71,7 +71,7 @@ test("pages go through everything once, in either order", async () => {
   }
 });
 
-test("rejections come as TidingsError with the service's own sentence", async () => {
+test("rejections are TidingsErrors with the server's detail", async () => {
   const rejected = await client()
     .track({ channel: "payments", name: "x".repeat(201) })
     .catch((error) => error);

@@ -18,19 +18,21 @@ afterAll(() => app[Symbol.asyncDispose]());
 
 type Sent = { body: string; events: TrackedEvent[] };
 
-/** A client of the real server, and what it sent; `meddle` stands between the two. */
+/** A client of the real server, and the requests it sent; `intercept` sees each of them first. */
 function client(
-  meddle: (sent: Sent, pass: (body: string) => Promise<Response>) => Promise<Response> = ({ body }, pass) =>
-    pass(body),
+  intercept: (sent: Sent, forward: (body: string) => Promise<Response>) => Promise<Response> = (
+    { body },
+    forward,
+  ) => forward(body),
 ) {
   const requests: Sent[] = [];
-  const between: Fetch = (url, init) => {
+  const intercepting: Fetch = (url, init) => {
     const body = init.body as string;
     const sent = { body, events: JSON.parse(body) as TrackedEvent[] };
     requests.push(sent);
-    return meddle(sent, (changed) => fetch(url, { ...init, body: changed }));
+    return intercept(sent, (changed) => fetch(url, { ...init, body: changed }));
   };
-  return { requests, ...createClient({ baseUrl: app.address, apiKey: app.key, fetch: between }) };
+  return { requests, ...createClient({ baseUrl: app.address, apiKey: app.key, fetch: intercepting }) };
 }
 
 const named = (channel: string, count: number, more: Partial<TrackedEvent> = {}): TrackedEvent[] =>
@@ -40,15 +42,15 @@ const list = (filters: ListFilters) => createClient({ baseUrl: app.address, apiK
 const namesIn = async (channel: string) =>
   (await list({ channel, order: "asc" })).events.map(({ name }) => name);
 
-test("many events go in few requests, each with its id, in order", async () => {
+test("many events are sent in few requests, each with its id, in order", async () => {
   const { trackMany, requests } = client();
   const paidAt = new Date("2026-01-31T09:30:00Z");
   const tags = { amount: 42.5, trial: false, paidAt, coupon: null };
   const events = named("many", 25_000, { tags });
-  const verdicts = await trackMany(events.values());
+  const results = await trackMany(events.values());
   expect(requests.map(({ events }) => events.length)).toEqual([10_000, 10_000, 5_000]);
-  expect(verdicts.every(({ ok }) => ok)).toBe(true);
-  const ids = verdicts.map(({ id }) => id);
+  expect(results.every(({ ok }) => ok)).toBe(true);
+  const ids = results.map(({ id }) => id);
   expect(ids).toEqual(requests.flatMap(({ events }) => events.map(({ id }) => id!)));
   expect(ids).toEqual(ids.toSorted());
   expect(await namesIn("many")).toEqual(events.map(({ name }) => name));
@@ -56,21 +58,21 @@ test("many events go in few requests, each with its id, in order", async () => {
   expect(found.events[0]!.tags).toEqual({ amount: "42.5", trial: "false", paidAt: paidAt.toISOString() });
 }, 30_000);
 
-test("no request is larger than the service takes, counted in bytes", async () => {
+test("no request is larger than the server accepts, in bytes", async () => {
   const { trackMany, requests } = client();
-  const verdicts = await trackMany(named("large", 1_500, { description: "é".repeat(10_000) }));
-  expect(verdicts.every(({ ok }) => ok)).toBe(true);
+  const results = await trackMany(named("large", 1_500, { description: "é".repeat(10_000) }));
+  expect(results.every(({ ok }) => ok)).toBe(true);
   const sizes = requests.map(({ body }) => Buffer.byteLength(body));
   expect(sizes).toHaveLength(2);
   expect(sizes[0]).toBeLessThanOrEqual(16 * 1_048_576);
   expect(sizes[0]).toBeGreaterThan(16 * 1_048_576 - 25_000);
 }, 30_000);
 
-test("one that is rejected has its error, and the others are stored", async () => {
+test("a rejected event has its error, and the others are stored", async () => {
   const wrong = { channel: "some", name: "" };
-  const verdicts = await client().trackMany([...named("some", 2), wrong, ...named("some", 1)]);
-  expect(verdicts.map(({ ok }) => ok)).toEqual([true, true, false, true]);
-  const [, , rejected] = verdicts;
+  const results = await client().trackMany([...named("some", 2), wrong, ...named("some", 1)]);
+  expect(results.map(({ ok }) => ok)).toEqual([true, true, false, true]);
+  const [, , rejected] = results;
   expect(rejected).toMatchObject({ ok: false, id: expect.any(String) });
   const { error } = rejected as { error: TidingsError };
   expect(error).toBeInstanceOf(TidingsError);
@@ -83,76 +85,76 @@ test("one that is rejected has its error, and the others are stored", async () =
   ]);
 });
 
-test("events are stored once each although the first two answers are lost", async () => {
-  const { trackMany, requests } = client(async (_, pass) => {
-    const response = await pass(requests[0]!.body);
-    if (requests.length < 3) throw new TypeError("the answer was lost");
+test("each event is stored once although the first two responses are lost", async () => {
+  const { trackMany, requests } = client(async (_, forward) => {
+    const response = await forward(requests[0]!.body);
+    if (requests.length < 3) throw new TypeError("the response was lost");
     return response;
   });
   const events = named("lossy", 100);
-  const verdicts = await trackMany(events);
+  const results = await trackMany(events);
   expect(new Set(requests.map(({ body }) => body)).size).toBe(1);
-  expect(verdicts.every(({ ok }) => ok)).toBe(true);
+  expect(results.every(({ ok }) => ok)).toBe(true);
   expect(await namesIn("lossy")).toEqual(events.map(({ name }) => name));
 });
 
-test("what the service had no place for is sent again, alone", async () => {
-  const { trackMany, requests } = client(async ({ events }, pass) => {
-    if (requests.length > 1) return pass(requests.at(-1)!.body);
-    const taken = await pass(JSON.stringify(events.filter((_, n) => n !== 1)));
-    const answer = (await taken.json()) as BatchAnswer;
+test("only the events that the server couldn't store are sent again", async () => {
+  const { trackMany, requests } = client(async ({ events }, forward) => {
+    if (requests.length > 1) return forward(requests.at(-1)!.body);
+    const stored = await forward(JSON.stringify(events.filter((_, n) => n !== 1)));
+    const body = (await stored.json()) as BatchAnswer;
     const full = { type: "/problems/storage-full", title: "Disk full", detail: "The disk is full." };
-    answer.results.splice(1, 0, { ok: false, status: 507, ...full });
-    return Response.json({ ...answer, ok: false, rejected: 1 }, { status: 207 });
+    body.results.splice(1, 0, { ok: false, status: 507, ...full });
+    return Response.json({ ...body, ok: false, rejected: 1 }, { status: 207 });
   });
-  const verdicts = await trackMany(named("full", 3));
-  expect(verdicts.map(({ ok }) => ok)).toEqual([true, true, true]);
+  const results = await trackMany(named("full", 3));
+  expect(results.map(({ ok }) => ok)).toEqual([true, true, true]);
   expect(requests[1]!.events).toEqual([requests[0]!.events[1]!]);
   expect(await namesIn("full")).toEqual(["n 0", "n 2", "n 1"]);
 });
 
-test("behind a proxy that takes less, the requests get smaller; what is too large alone is rejected alone", async () => {
-  const { trackMany } = client(({ body }, pass) =>
-    body.length > 20_000 ? Promise.resolve(new Response("no", { status: 413 })) : pass(body),
+test("behind a proxy with a lower limit, requests get smaller; only an event that is too large by itself fails", async () => {
+  const { trackMany } = client(({ body }, forward) =>
+    body.length > 20_000 ? Promise.resolve(new Response("no", { status: 413 })) : forward(body),
   );
   const tooLarge = { channel: "proxied", name: "large", description: "x".repeat(30_000) };
-  const verdicts = await trackMany([...named("proxied", 500), tooLarge, ...named("proxied", 1)]);
-  const rejected = verdicts.flatMap((verdict, index) => (verdict.ok ? [] : [{ index, ...verdict }]));
+  const results = await trackMany([...named("proxied", 500), tooLarge, ...named("proxied", 1)]);
+  const rejected = results.flatMap((result, index) => (result.ok ? [] : [{ index, ...result }]));
   expect(rejected).toMatchObject([{ index: 500, error: { status: 413 } }]);
   expect(await namesIn("proxied")).toHaveLength(501);
 });
 
-test("after a request that failed as a whole the rest is not sent, and can be sent again by its ids", async () => {
-  const { trackMany, requests } = client((_, pass) =>
-    requests.length === 1 ? pass(requests[0]!.body) : Promise.resolve(new Response("no", { status: 403 })),
+test("after a whole request fails, the rest is not sent, and can be sent again with the same ids", async () => {
+  const { trackMany, requests } = client((_, forward) =>
+    requests.length === 1 ? forward(requests[0]!.body) : Promise.resolve(new Response("no", { status: 403 })),
   );
   const events = named("halted", 20_001);
-  const verdicts = await trackMany(events);
+  const results = await trackMany(events);
   expect(requests).toHaveLength(2);
-  expect(verdicts.filter(({ ok }) => ok)).toHaveLength(10_000);
-  expect(verdicts[20_000]).toMatchObject({ ok: false, error: { status: 403, code: "http-403" } });
-  const again = events.map((event, index) => ({ ...event, id: verdicts[index]!.id }));
+  expect(results.filter(({ ok }) => ok)).toHaveLength(10_000);
+  expect(results[20_000]).toMatchObject({ ok: false, error: { status: 403, code: "http-403" } });
+  const again = events.map((event, index) => ({ ...event, id: results[index]!.id }));
   expect((await client().trackMany(again)).every(({ ok }) => ok)).toBe(true);
   expect(await namesIn("halted")).toEqual(events.map(({ name }) => name));
 }, 30_000);
 
-test("where nothing answers, each verdict says so", async () => {
+test("if nothing responds, each result says so", async () => {
   const { trackMany } = createClient({
     baseUrl: app.address,
     apiKey: app.key,
     retries: 1,
     fetch: () => Promise.reject(new TypeError("no route")),
   });
-  const verdicts = await trackMany(named("nowhere", 2));
-  expect(verdicts).toHaveLength(2);
-  for (const verdict of verdicts) {
-    const { error } = verdict as { error: TidingsNetworkError };
+  const results = await trackMany(named("nowhere", 2));
+  expect(results).toHaveLength(2);
+  for (const result of results) {
+    const { error } = result as { error: TidingsNetworkError };
     expect(error).toBeInstanceOf(TidingsNetworkError);
     expect(error).toMatchObject({ attempts: 2 });
   }
 });
 
-test("a tag that can't be sent is a TypeError, and nothing is sent; nothing at all is no request", async () => {
+test("an invalid tag is a TypeError, and nothing is sent; an empty list sends no request", async () => {
   const { trackMany, requests } = client();
   const events = [...named("never", 1), { channel: "never", name: "n", tags: { plan: {} as never } }];
   const error = await trackMany(events).catch((reason) => reason);
@@ -161,12 +163,12 @@ test("a tag that can't be sent is a TypeError, and nothing is sent; nothing at a
   expect(requests).toEqual([]);
 });
 
-test("an aborted signal ends it", async () => {
+test("an aborted signal rejects", async () => {
   const reason = new Error("shutting down");
   const controller = new AbortController();
-  const { trackMany } = client(async (_, pass) => {
+  const { trackMany } = client(async (_, forward) => {
     controller.abort(reason);
-    return pass("[]");
+    return forward("[]");
   });
   const error = await trackMany(named("aborted", 1), { signal: controller.signal }).catch((each) => each);
   expect(error).toBe(reason);

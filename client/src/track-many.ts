@@ -1,5 +1,5 @@
 import { TidingsError, TidingsNetworkError } from "./errors.ts";
-import { isPassing, type Policy, rejectionOf, request, waitToRetry } from "./request.ts";
+import { isTemporary, type Policy, request, responseError, waitToRetry } from "./request.ts";
 import type { BatchAnswer } from "./wire.gen.ts";
 
 /** The result for one event: it is stored with this id, or the error says why not. */
@@ -7,63 +7,63 @@ export type TrackResult =
   | { ok: true; id: string }
   | { ok: false; id: string; error: TidingsError | TidingsNetworkError };
 
-/** An event with its id, and its JSON, which has the id too. */
-export type ReadyEvent = { id: string; json: string };
+/** An event's id and its JSON, which includes the id. */
+export type PreparedEvent = { id: string; json: string };
 
-/** What the service takes in one request. */
+/** The server's limits of one request. */
 const chunkEventsMax = 10_000;
 const chunkBytesMax = 16 * 1_048_576;
 const megabyte = 1_048_576;
 
 /**
- * Sends events in as few requests as they fit into, one after the other, and gives a verdict for each, in order. After a
- * request that failed as a whole the rest is not sent, and has the same error.
+ * Sends events in as few requests as possible, one after the other, and returns a result for each, in order. After a
+ * whole request fails, the rest is not sent and gets the same error.
  *
- * Rejects only with the reason of a signal that was aborted.
+ * Rejects only with the reason of an aborted signal.
  *
- * @param policy - `timeoutMs` is for each megabyte of a request that has begun
+ * @param policy - `timeoutMs` is per started megabyte of a request
  */
 export async function sendMany(
   url: string,
   headers: Record<string, string>,
-  events: readonly ReadyEvent[],
+  events: readonly PreparedEvent[],
   policy: Policy,
 ): Promise<TrackResult[]> {
-  const verdicts: TrackResult[] = [];
-  const waiting = [...chunksOf(events)];
-  for (let chunk = waiting.shift(); chunk; chunk = waiting.shift()) {
-    const { found, failure } = await sendChunk(url, headers, chunk, policy);
+  const results: TrackResult[] = [];
+  const chunks = [...chunksOf(events)];
+  for (let chunk = chunks.shift(); chunk; chunk = chunks.shift()) {
+    const { results: chunkResults, failure } = await sendChunk(url, headers, chunk, policy);
     const isTooLarge = failure instanceof TidingsError && failure.status === 413;
-    // A proxy may take less than the service does.
+    // A proxy may accept less than the server does.
     if (isTooLarge && chunk.length > 1) {
       const half = Math.ceil(chunk.length / 2);
-      waiting.unshift(chunk.slice(0, half), chunk.slice(half));
+      chunks.unshift(chunk.slice(0, half), chunk.slice(half));
       continue;
     }
-    verdicts.push(...found);
+    results.push(...chunkResults);
     if (failure && !isTooLarge) {
-      return [...verdicts, ...events.slice(verdicts.length).map(({ id }) => rejected(id, failure))];
+      return [...results, ...events.slice(results.length).map(({ id }) => rejected(id, failure))];
     }
   }
-  return verdicts;
+  return results;
 }
 
-/** Sends one request, and again what it had no place for at the moment. */
+/** Sends one request, and retries the events in it that failed temporarily. */
 async function sendChunk(
   url: string,
   headers: Record<string, string>,
-  events: readonly ReadyEvent[],
+  events: readonly PreparedEvent[],
   policy: Policy,
-): Promise<{ found: TrackResult[]; failure?: TidingsError | TidingsNetworkError }> {
-  const found: TrackResult[] = [];
+): Promise<{ results: TrackResult[]; failure?: TidingsError | TidingsNetworkError }> {
+  const results: TrackResult[] = [];
   let pending = events.map((event, index) => ({ event, index }));
   for (let attempt = 1; ; attempt++) {
     const body = `[${pending.map(({ event }) => event.json).join(",")}]`;
     const timeoutMs = policy.timeoutMs * Math.ceil(body.length / megabyte);
     const sent = pending.length;
-    let answer: BatchAnswer;
+    let response: BatchAnswer;
     try {
-      answer = await request<BatchAnswer>(
+      response = await request<BatchAnswer>(
         url,
         { method: "POST", headers, body },
         { ...policy, timeoutMs },
@@ -71,17 +71,17 @@ async function sendChunk(
       );
     } catch (error) {
       if (!(error instanceof TidingsError || error instanceof TidingsNetworkError)) throw error;
-      for (const { event, index } of pending) found[index] = rejected(event.id, error);
-      return { found, failure: error };
+      for (const { event, index } of pending) results[index] = rejected(event.id, error);
+      return { results, failure: error };
     }
-    const again: typeof pending = [];
-    for (const [place, result] of answer.results.entries()) {
-      const { event, index } = pending[place]!;
-      found[index] = result.ok ? result : rejected(event.id, rejectionOf(result.status, result));
-      if (!result.ok && isPassing(result.status)) again.push(pending[place]!);
+    const retry: typeof pending = [];
+    for (const [position, result] of response.results.entries()) {
+      const { event, index } = pending[position]!;
+      results[index] = result.ok ? result : rejected(event.id, responseError(result.status, result));
+      if (!result.ok && isTemporary(result.status)) retry.push(pending[position]!);
     }
-    if (again.length === 0 || attempt > policy.retries) return { found };
-    pending = again;
+    if (retry.length === 0 || attempt > policy.retries) return { results };
+    pending = retry;
     await waitToRetry(attempt, policy);
   }
 }
@@ -90,10 +90,10 @@ function rejected(id: string, error: TidingsError | TidingsNetworkError): TrackR
   return { ok: false, id, error };
 }
 
-function* chunksOf(events: readonly ReadyEvent[]): Generator<ReadyEvent[]> {
+function* chunksOf(events: readonly PreparedEvent[]): Generator<PreparedEvent[]> {
   const encoder = new TextEncoder();
-  let chunk: ReadyEvent[] = [];
-  // The brackets; then each event with its comma.
+  let chunk: PreparedEvent[] = [];
+  // The brackets; each event adds its JSON and a comma.
   let bytes = 2;
   for (const event of events) {
     const eventBytes = encoder.encode(event.json).length + 1;

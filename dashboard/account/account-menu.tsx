@@ -1,7 +1,7 @@
 import { useNavigate } from "@tanstack/react-router";
 import { Check, CircleHelp, LogOut, type LucideIcon, Monitor, Moon, Settings2, Sun } from "lucide-react";
 import type { MenuContentProps } from "../components/ui/lazy-menu.tsx";
-import { Menu, MenuItem, MenuLabel, MenuLine } from "../components/ui/menu.tsx";
+import { Menu, MenuItem, MenuLabel, MenuSeparator } from "../components/ui/menu.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { openOverlay } from "../shell/overlays.tsx";
 import { chooseTheme, type Theme, themes, useTheme } from "../theme/theme.ts";
@@ -29,7 +29,7 @@ export default function AccountMenu(props: MenuContentProps) {
         <CircleHelp aria-hidden />
         Keyboard shortcuts
       </MenuItem>
-      <MenuLine />
+      <MenuSeparator />
       <MenuLabel>Theme</MenuLabel>
       {themes.map((theme) => {
         const Icon = themeIcons[theme];
@@ -41,7 +41,7 @@ export default function AccountMenu(props: MenuContentProps) {
           </MenuItem>
         );
       })}
-      <MenuLine />
+      <MenuSeparator />
       <MenuItem onSelect={() => void signOut()}>
         <LogOut aria-hidden />
         Sign out

@@ -1,6 +1,6 @@
 import { useMutation } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
-import { api, sentence } from "../api.ts";
+import { api, errorMessage } from "../api.ts";
 import { Alert } from "../components/ui/alert.tsx";
 import { Button } from "../components/ui/button.tsx";
 import { Dialog, DialogButtons } from "../components/ui/dialog.tsx";
@@ -8,7 +8,7 @@ import { Field } from "../components/ui/field.tsx";
 import { useMe } from "./me.ts";
 import { sessionRenewed } from "./session.ts";
 
-/** Asks for the password again, above whatever was open. */
+/** Asks for the password again, on top of whatever is open. */
 export default function SessionDialog() {
   const { account } = useMe();
   const [password, setPassword] = useState("");
@@ -20,7 +20,7 @@ export default function SessionDialog() {
 
   function submit(event: FormEvent) {
     event.preventDefault();
-    // It may stand inside of a form's component: that form is not meant.
+    // React may nest this dialog in another form; that form must not be submitted.
     event.stopPropagation();
     signIn.mutate();
   }
@@ -34,7 +34,7 @@ export default function SessionDialog() {
       description="Sign in again to continue where you were."
     >
       <form onSubmit={submit} className="flex flex-col gap-4">
-        {signIn.error && <Alert>{sentence(signIn.error)}</Alert>}
+        {signIn.error && <Alert>{errorMessage(signIn.error)}</Alert>}
         <p className="hostile text-sm">{account.email}</p>
         <input type="hidden" autoComplete="username" value={account.email} readOnly />
         <Field
@@ -46,10 +46,10 @@ export default function SessionDialog() {
           onChange={(event) => setPassword(event.target.value)}
         />
         <DialogButtons>
-          <Button look="ghost" className="mr-auto" onClick={() => location.assign("/sign-in")}>
+          <Button variant="ghost" className="mr-auto" onClick={() => location.assign("/sign-in")}>
             Use another account
           </Button>
-          <Button look="solid" type="submit" busy={signIn.isPending}>
+          <Button variant="solid" type="submit" busy={signIn.isPending}>
             Sign in
           </Button>
         </DialogButtons>

@@ -2,52 +2,52 @@ import { useSyncExternalStore } from "react";
 import { session } from "../api.ts";
 import { retryNow } from "../live/connection.ts";
 import { queries } from "../queries.ts";
-import { onTabMessage, tellTabs } from "../tabs.ts";
+import { broadcastToTabs, onTabMessage } from "../tabs.ts";
 import { meQuery } from "./me.ts";
 
-// A session that ends while the dashboard is open: the password is asked for in place, and what was under way goes on.
+// Handles a session that ends while the dashboard is open: asks for the password in place and resumes pending requests.
 
-type Asking = { isRenewed: Promise<boolean>; answer: (isRenewed: boolean) => void };
+type RenewalPrompt = { outcome: Promise<boolean>; resolve: (renewed: boolean) => void };
 
-let asking: Asking | null = null;
+let prompt: RenewalPrompt | null = null;
 let isSigningOut = false;
 const listeners = new Set<() => void>();
 
 session.renew = async () => {
-  // Before the first page is loaded, its route sends to the sign-in page.
+  // Before the first page has loaded, its route redirects to the sign-in page instead.
   if (isSigningOut || !queries.getQueryData(meQuery.queryKey)) return false;
-  if (!asking) {
+  if (!prompt) {
     const { promise, resolve } = Promise.withResolvers<boolean>();
-    asking = { isRenewed: promise, answer: resolve };
+    prompt = { outcome: promise, resolve };
     for (const listener of listeners) listener();
   }
-  return asking.isRenewed;
+  return prompt.outcome;
 };
 
-function settle(isRenewed: boolean) {
-  asking?.answer(isRenewed);
-  asking = null;
+function finishPrompt(renewed: boolean) {
+  prompt?.resolve(renewed);
+  prompt = null;
   for (const listener of listeners) listener();
-  if (isRenewed) retryNow();
+  if (renewed) retryNow();
 }
 
 export function sessionRenewed(): void {
-  settle(true);
-  tellTabs({ type: "signed-in" });
+  finishPrompt(true);
+  broadcastToTabs({ type: "signed-in" });
 }
 
 onTabMessage((message, isOwn) => {
-  if (message.type !== "signed-in" || isOwn || !asking) return;
+  if (message.type !== "signed-in" || isOwn || !prompt) return;
   const before = queries.getQueryData(meQuery.queryKey);
-  settle(true);
+  finishPrompt(true);
   void queries.fetchQuery({ ...meQuery, staleTime: 0 }).then((me) => {
     if (me.account.id !== before?.account.id) location.reload();
   });
 });
 
-/** The page that is left asks for nothing more. */
-export function beginSigningOut(isBegun: boolean): void {
-  isSigningOut = isBegun;
+/** While signing out, requests of the page being left must not ask for the password. */
+export function beginSigningOut(signingOut: boolean): void {
+  isSigningOut = signingOut;
 }
 
 export function useSessionEnded(): boolean {
@@ -56,6 +56,6 @@ export function useSessionEnded(): boolean {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    () => asking !== null,
+    () => prompt !== null,
   );
 }

@@ -1,13 +1,13 @@
 import { useMutation } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { type FormEvent, useEffect, useState } from "react";
-import { api, sentence } from "../api.ts";
+import { api, errorMessage } from "../api.ts";
 import { Alert } from "../components/ui/alert.tsx";
 import { Button } from "../components/ui/button.tsx";
 import { Field } from "../components/ui/field.tsx";
 import { queries } from "../queries.ts";
-import { tellTabs } from "../tabs.ts";
-import { Entrance } from "./entrance.tsx";
+import { broadcastToTabs } from "../tabs.ts";
+import { AuthLayout } from "./auth-layout.tsx";
 
 export function SignInPage() {
   const { next }: { next?: string } = useSearch({ strict: false });
@@ -18,8 +18,8 @@ export function SignInPage() {
     mutationFn: () => api("/api/auth/sign-in/email", { method: "POST", body: { email, password } }),
     onSuccess() {
       queries.clear();
-      tellTabs({ type: "signed-in" });
-      return navigate({ href: pathOf(next), replace: true });
+      broadcastToTabs({ type: "signed-in" });
+      return navigate({ href: safePath(next), replace: true });
     },
   });
   useEffect(() => {
@@ -32,9 +32,9 @@ export function SignInPage() {
   }
 
   return (
-    <Entrance title="Sign in">
+    <AuthLayout title="Sign in">
       <form onSubmit={submit} className="flex flex-col gap-4">
-        {signIn.error && <Alert>{sentence(signIn.error)}</Alert>}
+        {signIn.error && <Alert>{errorMessage(signIn.error)}</Alert>}
         <Field
           label="Email"
           type="email"
@@ -54,16 +54,16 @@ export function SignInPage() {
           value={password}
           onChange={(event) => setPassword(event.target.value)}
         />
-        <Button look="solid" size="lg" type="submit" busy={signIn.isPending} className="mt-2">
+        <Button variant="solid" size="lg" type="submit" busy={signIn.isPending} className="mt-2">
           Sign in
         </Button>
       </form>
-    </Entrance>
+    </AuthLayout>
   );
 }
 
-/** Only a path of this dashboard: a link may not lead from here to another site. */
-function pathOf(next: string | undefined): string {
+/** Accepts only a path of this dashboard, to prevent open redirects. */
+function safePath(next: string | undefined): string {
   const url = next ? URL.parse(next, location.origin) : null;
   return url?.origin === location.origin ? url.pathname + url.search : "/";
 }

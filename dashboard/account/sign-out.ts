@@ -1,6 +1,6 @@
 import { useNavigate } from "@tanstack/react-router";
-import { api, sentence } from "../api.ts";
-import { forgetFeeds } from "../feed/use-feed.ts";
+import { api, errorMessage } from "../api.ts";
+import { closeFeeds } from "../feed/use-feed.ts";
 import { queries } from "../queries.ts";
 import { toast } from "../shell/toasts.tsx";
 import { beginSigningOut } from "./session.ts";
@@ -13,10 +13,10 @@ export function useSignOut(): () => Promise<void> {
       await api("/api/auth/sign-out", { method: "POST", body: {} });
     } catch (error) {
       beginSigningOut(false);
-      toast({ title: "You're still signed in", description: sentence(error), failed: true });
+      toast({ title: "You're still signed in", description: errorMessage(error), failed: true });
       return;
     }
-    forgetFeeds();
+    closeFeeds();
     await navigate({ to: "/sign-in", search: {} });
     queries.clear();
     beginSigningOut(false);

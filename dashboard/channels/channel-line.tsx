@@ -3,7 +3,7 @@ import { useState } from "react";
 import type { Channel } from "../../server/wire/channel.ts";
 import { lazyPart } from "../components/lazy-part.tsx";
 import { IconButton } from "../components/ui/icon-button.tsx";
-import { OnTop } from "../shell/overlays.tsx";
+import { OverlayBoundary } from "../shell/overlays.tsx";
 
 type DialogProps = { channel: Channel; close: () => void };
 
@@ -25,15 +25,15 @@ export function EditChannel({ channel }: { channel: Channel }) {
         <Pencil aria-hidden className="size-3.5" />
       </IconButton>
       {open && (
-        <OnTop close={() => setOpen(false)}>
+        <OverlayBoundary close={() => setOpen(false)}>
           <EditChannelDialog channel={channel} close={() => setOpen(false)} />
-        </OnTop>
+        </OverlayBoundary>
       )}
     </>
   );
 }
 
-/** What a channel is for, and whether it is archived, under its title. */
+/** Below a channel's title: its description, and whether it is archived. */
 export function ChannelLine({ channel, className }: { channel: Channel; className?: string }) {
   if (!channel.description && channel.archivedAt === null) return null;
   return (

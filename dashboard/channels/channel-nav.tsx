@@ -13,19 +13,19 @@ import { channelsQuery } from "./channels.ts";
 import { shortCount } from "./short-count.ts";
 import { useUnread } from "./unread.ts";
 
-/** The channel whose feed is open, by the path or, beside an event, by the filter. */
+/** The channel whose feed is open: from the path or, with an event open, from the filter. */
 function useOpenChannel(): string | undefined {
   const { channel } = useParams({ strict: false });
   const search: { channel?: string } = useSearch({ strict: false });
   return channel ?? search.channel;
 }
 
-/** Whether a feed is on the page, be it alone or with an event beside it. */
+/** Whether the page shows a feed, with or without an open event. */
 export function useInFeed(): boolean {
   return useMatches({ select: (matches) => matches.some(({ routeId }) => routeId.endsWith("/feed")) });
 }
 
-export function ChannelNav({ onGo }: { onGo?: () => void }) {
+export function ChannelNav({ onNavigate }: { onNavigate?: () => void }) {
   const project = useProjectSlug();
   const { data: channels, isError, refetch } = useQuery(channelsQuery(project));
   const open = useOpenChannel();
@@ -35,7 +35,7 @@ export function ChannelNav({ onGo }: { onGo?: () => void }) {
   const [showsArchived, setShowsArchived] = useState(false);
   const archived = channels?.filter(({ archivedAt }) => archivedAt !== null) ?? [];
   const listed = channels?.filter(({ archivedAt }) => archivedAt === null);
-  const go = onGo && { onClick: onGo };
+  const go = onNavigate && { onClick: onNavigate };
 
   return (
     <nav aria-label="Channels" className="flex min-h-0 flex-1 flex-col gap-px overflow-y-auto p-2 pt-1">

@@ -8,16 +8,16 @@ type ChannelList = { ok: true; channels: Channel[] };
 export function channelsQuery(project: string) {
   return queryOptions({
     queryKey: ["channels", project],
-    // An account in no project has no channels to ask for.
+    // An account without a project has no channels.
     enabled: project !== "",
     queryFn: async () => (await api<ChannelList>("/api/channels", { query: { project } })).channels,
-    // Counts are kept by the live stream; this mends what it can't know, such as events that expired.
+    // The live stream keeps the counts; polling corrects what it does not report, such as expired events.
     staleTime: 30_000,
     refetchInterval: 60_000,
   });
 }
 
-/** Counts events that just arrived. Asks the server where one is in a channel that is not listed yet. */
+/** Adds events that just arrived to the counts. Refetches if one is in a channel that is not listed yet. */
 export function countArrivals(queries: QueryClient, project: string, events: readonly Event[]): void {
   const { queryKey } = channelsQuery(project);
   const channels = queries.getQueryData(queryKey);

@@ -8,24 +8,24 @@ import { useProjectSlug } from "../projects/current-project.ts";
 import { refresh } from "../queries.ts";
 import { channelsQuery } from "./channels.ts";
 
-type JobAnswer = { ok: true; job: Job };
+type JobResponse = { ok: true; job: Job };
 
-const lookMsMin = 250;
-const lookMsMax = 10_000;
+const pollMsMin = 250;
+const pollMsMax = 10_000;
 
-/** Asks, and starts the job that deletes a channel; then the dialog closes, and the list of channels follows the job. */
+/** Starts the job that deletes a channel and closes; the list of channels is refetched when the job is done. */
 export function DeleteChannelDialog({ channel, close }: { channel: Channel; close: () => void }) {
   const project = useProjectSlug();
   const navigate = useNavigate();
   const remove = useMutation({
     async mutationFn() {
       const path = `/api/channels/${encodeURIComponent(channel.id)}`;
-      let { job } = await api<JobAnswer>(path, { method: "DELETE", query: { project } });
+      let { job } = await api<JobResponse>(path, { method: "DELETE", query: { project } });
       close();
       await navigate({ to: "/p/$project", params: { project }, search: {} });
-      for (let waitMs = lookMsMin; job.state !== "done"; waitMs = Math.min(waitMs * 2, lookMsMax)) {
+      for (let waitMs = pollMsMin; job.state !== "done"; waitMs = Math.min(waitMs * 2, pollMsMax)) {
         await new Promise((resolve) => setTimeout(resolve, waitMs));
-        ({ job } = await api<JobAnswer>(`/api/jobs/${job.id}`));
+        ({ job } = await api<JobResponse>(`/api/jobs/${job.id}`));
       }
     },
     onSettled: () => refresh(channelsQuery(project).queryKey),
@@ -34,9 +34,9 @@ export function DeleteChannelDialog({ channel, close }: { channel: Channel; clos
     <ConfirmDialog
       title="Delete this channel?"
       action="Delete channel"
-      run={remove}
+      mutation={remove}
       close={close}
-      typed={channel.name}
+      confirmationText={channel.name}
     >
       All its events are permanently deleted; this can take a while. A new event recreates the channel.
     </ConfirmDialog>

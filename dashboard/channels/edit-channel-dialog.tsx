@@ -3,12 +3,12 @@ import { type FormEvent, useState } from "react";
 import { limits } from "../../server/limits.ts";
 import type { Channel } from "../../server/wire/channel.ts";
 import { api } from "../api.ts";
-import { DaysField, daysIn, textOfDays } from "../components/days-field.tsx";
+import { DaysField, formatDays, parseDays } from "../components/days-field.tsx";
 import { Alert } from "../components/ui/alert.tsx";
 import { Button } from "../components/ui/button.tsx";
 import { Dialog, DialogButtons } from "../components/ui/dialog.tsx";
 import { TextField } from "../components/ui/field.tsx";
-import { faultOf, faultOfForm } from "../components/ui/form-faults.ts";
+import { fieldError, formError } from "../components/ui/form-errors.ts";
 import { SwitchRow } from "../components/ui/switch.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { refresh } from "../queries.ts";
@@ -20,7 +20,7 @@ export default function EditChannelDialog({ channel, close }: { channel: Channel
   const project = useProjectSlug();
   const [icon, setIcon] = useState(channel.icon ?? "");
   const [description, setDescription] = useState(channel.description ?? "");
-  const [days, setDays] = useState(textOfDays(channel.retentionDays));
+  const [days, setDays] = useState(formatDays(channel.retentionDays));
   const [archived, setArchived] = useState(channel.archivedAt !== null);
   const [deleting, setDeleting] = useState(false);
   const change = useMutation({
@@ -31,7 +31,7 @@ export default function EditChannelDialog({ channel, close }: { channel: Channel
         body: {
           icon: icon.trim() || null,
           description: description.trim() || null,
-          retentionDays: daysIn(days),
+          retentionDays: parseDays(days),
           archived,
         },
       }),
@@ -40,7 +40,7 @@ export default function EditChannelDialog({ channel, close }: { channel: Channel
       close();
     },
   });
-  const fault = faultOfForm(change.error, ["icon", "description", "retentionDays"]);
+  const error = formError(change.error, ["icon", "description", "retentionDays"]);
 
   function submit(event: FormEvent) {
     event.preventDefault();
@@ -51,8 +51,8 @@ export default function EditChannelDialog({ channel, close }: { channel: Channel
   return (
     <Dialog open onOpenChange={close} title="Edit channel" description={channel.name}>
       <form onSubmit={submit} className="flex flex-col gap-4">
-        {fault && <Alert>{fault}</Alert>}
-        <IconField icon={icon} onChange={setIcon} fault={faultOf(change.error, "icon")} />
+        {error && <Alert>{error}</Alert>}
+        <IconField icon={icon} onChange={setIcon} error={fieldError(change.error, "icon")} />
         <TextField
           label="Description"
           value={description}
@@ -60,14 +60,14 @@ export default function EditChannelDialog({ channel, close }: { channel: Channel
           rows={2}
           maxLength={limits.channelDescriptionCharacters}
           placeholder="What this channel is for"
-          fault={faultOf(change.error, "description")}
+          error={fieldError(change.error, "description")}
         />
         <DaysField
           label="Keep events for (days)"
           hint="Leave empty to use the project's setting."
           value={days}
           onChange={setDays}
-          fault={faultOf(change.error, "retentionDays")}
+          error={fieldError(change.error, "retentionDays")}
         />
         <div className="rounded-md border border-line">
           <SwitchRow
@@ -78,13 +78,13 @@ export default function EditChannelDialog({ channel, close }: { channel: Channel
           />
         </div>
         <DialogButtons>
-          <Button look="danger" className="mr-auto" onClick={() => setDeleting(true)}>
+          <Button variant="danger" className="mr-auto" onClick={() => setDeleting(true)}>
             Delete…
           </Button>
-          <Button look="ghost" onClick={close}>
+          <Button variant="ghost" onClick={close}>
             Cancel
           </Button>
-          <Button look="solid" type="submit" busy={change.isPending}>
+          <Button variant="solid" type="submit" busy={change.isPending}>
             Save
           </Button>
         </DialogButtons>

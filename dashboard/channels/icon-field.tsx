@@ -20,10 +20,10 @@ const emoji: [string, string][] = [
   ["⭐", "Star"],
 ];
 
-type IconFieldProps = { icon: string; onChange: (icon: string) => void; fault: string | undefined };
+type IconFieldProps = { icon: string; onChange: (icon: string) => void; error: string | undefined };
 
-/** A channel's icon: typed, or one of a few to choose from. */
-export function IconField({ icon, onChange, fault }: IconFieldProps) {
+/** A channel's icon: typed, or picked from a few emoji. */
+export function IconField({ icon, onChange, error }: IconFieldProps) {
   return (
     <div className="flex flex-col gap-2">
       <Field
@@ -33,7 +33,7 @@ export function IconField({ icon, onChange, fault }: IconFieldProps) {
         maxLength={limits.iconCharacters}
         autoComplete="off"
         placeholder="An emoji"
-        fault={fault}
+        error={error}
       />
       <fieldset className="grid grid-cols-8 gap-1">
         <legend className="sr-only">Choose an emoji</legend>

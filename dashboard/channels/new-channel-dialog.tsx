@@ -4,7 +4,7 @@ import { useState } from "react";
 import { limits } from "../../server/limits.ts";
 import type { Channel } from "../../server/wire/channel.ts";
 import { api } from "../api.ts";
-import { faultOf } from "../components/ui/form-faults.ts";
+import { fieldError } from "../components/ui/form-errors.ts";
 import { NameDialog } from "../components/ui/name-dialog.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { refresh } from "../queries.ts";
@@ -49,7 +49,7 @@ export default function NewChannelDialog({ close }: { close: () => void }) {
       }}
       members={["icon"]}
     >
-      <IconField icon={icon} onChange={setIcon} fault={faultOf(create.error, "icon")} />
+      <IconField icon={icon} onChange={setIcon} error={fieldError(create.error, "icon")} />
     </NameDialog>
   );
 }

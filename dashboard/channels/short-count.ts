@@ -1,6 +1,6 @@
 const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 
-/** 12,345 → "12.3K": for the narrow column of a list. */
+/** 12,345 → "12.3K": for narrow columns. */
 export function shortCount(count: number): string {
   return compact.format(count);
 }

@@ -2,46 +2,46 @@ import { useEffect, useSyncExternalStore } from "react";
 import type { Channel } from "../../server/wire/channel.ts";
 import type { Entry } from "../feed/entries.ts";
 import type { Row } from "../feed/rows.ts";
-import { keep, onChoice, recall } from "../storage.ts";
+import { loadChoice, onChoiceChanged, saveChoice } from "../storage.ts";
 
-// How many events of each channel this browser has shown: what came since is unread. The server does not know.
+// How many events of each channel this browser has shown; newer ones are unread. The server does not track this.
 
 type Seen = Record<string, number>;
 const seenByProject = new Map<string, Seen>();
 const listeners = new Set<() => void>();
 
-onChoice((key) => {
+onChoiceChanged((key) => {
   if (!key.startsWith("seen.")) return;
-  // What another tab has shown is read here as well.
+  // Another tab has marked events as seen.
   seenByProject.delete(key.slice("seen.".length));
   for (const listener of listeners) listener();
 });
 
-function seenIn(project: string): Seen | undefined {
+function loadSeen(project: string): Seen | undefined {
   const known = seenByProject.get(project);
   if (known) return known;
-  const stored = recall(`seen.${project}`);
+  const stored = loadChoice(`seen.${project}`);
   if (stored === null) return undefined;
   try {
     const seen = JSON.parse(stored) as Seen;
     seenByProject.set(project, seen);
     return seen;
   } catch {
-    // Written by hand or by another version: start again.
+    // Edited by hand or written by another version: start over.
     return undefined;
   }
 }
 
-function write(project: string, seen: Seen) {
+function saveSeen(project: string, seen: Seen) {
   seenByProject.set(project, seen);
-  keep(`seen.${project}`, JSON.stringify(seen));
+  saveChoice(`seen.${project}`, JSON.stringify(seen));
   for (const listener of listeners) listener();
 }
 
 export function markSeen(project: string, channels: readonly Channel[]): void {
-  const seen = seenIn(project) ?? {};
+  const seen = loadSeen(project) ?? {};
   if (channels.every((channel) => seen[channel.id] === channel.events)) return;
-  write(project, { ...seen, ...Object.fromEntries(channels.map(({ id, events }) => [id, events])) });
+  saveSeen(project, { ...seen, ...Object.fromEntries(channels.map(({ id, events }) => [id, events])) });
 }
 
 function subscribe(listener: () => void) {
@@ -49,16 +49,16 @@ function subscribe(listener: () => void) {
   return () => listeners.delete(listener);
 }
 
-/** Unread events by channel. The channel that is open counts as read while the page is visible. */
+/** Returns the unread count of a channel. The open channel counts as read while the page is visible. */
 export function useUnread(project: string, channels: Channel[] | undefined, open: string | undefined) {
-  const seen = useSyncExternalStore(subscribe, () => seenIn(project));
+  const seen = useSyncExternalStore(subscribe, () => loadSeen(project));
 
   useEffect(() => {
     if (!channels) return;
-    // On a first visit nothing is unread; from then on a channel that is new is unread as a whole.
+    // On a first visit nothing is unread; later, all events of a new channel are.
     if (!seen) return markSeen(project, channels);
     const current = channels.find((channel) => channel.id === open);
-    // Events that expired make a count fall: what comes after must count again.
+    // Expired events lower a count; the seen count must follow, or new events would not show as unread.
     const fallen = channels.filter((channel) => (seen[channel.id] ?? 0) > channel.events);
     const visible = current && document.visibilityState === "visible" ? [current] : [];
     if (visible.length + fallen.length > 0) markSeen(project, [...visible, ...fallen]);
@@ -69,8 +69,8 @@ export function useUnread(project: string, channels: Channel[] | undefined, open
 }
 
 /**
- * Marks channels as read whose unread events are all on screen, in the feed of all channels. `entries` are those of the
- * feed, `last` is the last row that is drawn.
+ * Marks channels as read if all their unread events are on screen in the feed of all channels. `entries` are the
+ * feed's entries, `last` is the last rendered row.
  */
 export function useMarkShown(
   project: string,
@@ -78,7 +78,7 @@ export function useMarkShown(
   entries: readonly Entry[],
   last: Row | undefined,
 ) {
-  const seen = useSyncExternalStore(subscribe, () => seenIn(project));
+  const seen = useSyncExternalStore(subscribe, () => loadSeen(project));
   const lastIndex = last?.kind === "event" ? last.index : -1;
   useEffect(() => {
     if (!channels || !seen || document.visibilityState !== "visible") return;

@@ -1,4 +1,4 @@
-// Dates are in English, as everything else is, on the browser's clock: 24 hours or AM and PM.
+// Dates are in English like the rest of the dashboard, with the browser's 12- or 24-hour clock.
 
 const hourCycle = new Intl.DateTimeFormat(undefined, { hour: "numeric" }).resolvedOptions().hourCycle;
 

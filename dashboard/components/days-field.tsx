@@ -7,7 +7,7 @@ type Props = Omit<ComponentProps<typeof Field>, "onChange" | "value"> & {
   onChange: (text: string) => void;
 };
 
-/** For how many days something is kept; the hint says what an empty field means. */
+/** A number of days to keep something; the hint says what an empty field means. */
 export function DaysField({ onChange, ...field }: Props) {
   return (
     <Field
@@ -21,11 +21,11 @@ export function DaysField({ onChange, ...field }: Props) {
   );
 }
 
-/** The field's text as the wire has it: null where it is empty. */
-export function daysIn(text: string): number | null {
+/** The value to send: null if the field is empty. */
+export function parseDays(text: string): number | null {
   return text === "" ? null : Number(text);
 }
 
-export function textOfDays(days: number | null): string {
+export function formatDays(days: number | null): string {
   return days === null ? "" : String(days);
 }

@@ -2,22 +2,22 @@ import { Component, type ReactNode } from "react";
 
 type Props = {
   fallback: (error: unknown, retry: () => void) => ReactNode;
-  /** What is shown belongs to this: when it changes, it is tried again. */
-  of?: unknown;
+  /** When this changes, the error is reset and the children are rendered again. */
+  resetKey?: unknown;
   onError?: (error: unknown) => void;
   children: ReactNode;
 };
 
-/** Keeps an error in its box: what is around it goes on. */
-export class ErrorBoundary extends Component<Props, { error: unknown; of: unknown }> {
-  override state = { error: null, of: this.props.of };
+/** Shows the fallback in place of children that fail to render. */
+export class ErrorBoundary extends Component<Props, { error: unknown; resetKey: unknown }> {
+  override state = { error: null, resetKey: this.props.resetKey };
 
   static getDerivedStateFromError(error: unknown) {
     return { error: error ?? new Error("Something went wrong.") };
   }
 
-  static getDerivedStateFromProps(props: Props, state: { of: unknown }) {
-    return props.of === state.of ? null : { error: null, of: props.of };
+  static getDerivedStateFromProps(props: Props, state: { resetKey: unknown }) {
+    return props.resetKey === state.resetKey ? null : { error: null, resetKey: props.resetKey };
   }
 
   override componentDidCatch(error: unknown) {

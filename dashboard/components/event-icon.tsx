@@ -15,8 +15,8 @@ import {
   UserRound,
 } from "lucide-react";
 
-/** For icons that are named like a file, `credit-card.png`: the picture is not ours, its meaning often is plain. */
-const drawings: [RegExp, LucideIcon][] = [
+/** For icons that are file names, such as `credit-card.png`: we don't have the file, but the name suggests an icon. */
+const iconsByName: [RegExp, LucideIcon][] = [
   [/card|pay|money|invoice|billing/, CreditCard],
   [/cart|order|shop|basket/, ShoppingCart],
   [/log-?in|sign-?in|door/, LogIn],
@@ -51,7 +51,7 @@ const sizes = {
 
 type EventIconProps = { icon: string | undefined; name: string; size?: keyof typeof sizes; bare?: boolean };
 
-/** An emoji as it is; a name of a file as a drawing that fits it; else the initials. */
+/** An emoji as it is, an icon that fits a file name, or else the event's initials. */
 export function EventIcon({ icon, name, size = "md", bare = false }: EventIconProps) {
   return (
     <span
@@ -72,8 +72,8 @@ function Picture({ icon, name, small }: { icon: string | undefined; name: string
     const first = segments.segment(icon.trim())[Symbol.iterator]().next().value?.segment;
     return <span>{first}</span>;
   }
-  const Drawing = icon && drawings.find(([pattern]) => pattern.test(icon.toLowerCase()))?.[1];
-  if (Drawing) return <Drawing className={clsx("text-muted", small ? "size-3.5" : "size-[45%]")} />;
+  const Icon = icon && iconsByName.find(([pattern]) => pattern.test(icon.toLowerCase()))?.[1];
+  if (Icon) return <Icon className={clsx("text-muted", small ? "size-3.5" : "size-[45%]")} />;
   return (
     <span className={clsx("font-semibold text-muted", small ? "text-[10px]" : "text-[0.72em]")}>
       {initials(name) || "•"}

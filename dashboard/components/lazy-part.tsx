@@ -4,7 +4,7 @@ import { currentStatus } from "../live/connection.ts";
 /** Why a part of the dashboard could not be loaded. */
 export type MissingReason = "unreachable" | "updated" | "unknown";
 
-const sentences: Record<MissingReason, string> = {
+const messages: Record<MissingReason, string> = {
   unreachable: "Can't reach the server. This opens as soon as it's back.",
   updated: "Tidings was updated while this tab was open. Reload to continue.",
   unknown: "This part couldn't be loaded. Reload to try again.",
@@ -14,18 +14,18 @@ export class PartError extends Error {
   readonly reason: MissingReason;
 
   constructor(reason: MissingReason, cause: unknown) {
-    super(sentences[reason], { cause });
+    super(messages[reason], { cause });
     this.name = "PartError";
     this.reason = reason;
   }
 }
 
-/** A failed load is tried again when the part is next drawn, but not within the same attempt to draw it. */
+/** A failed load is retried on the next render, but not while the same render attempt is still going on. */
 const attemptMs = 300;
 
 /**
- * Like React's `lazy`, for code that is loaded on first use; but what failed to load is tried again, and its error says
- * whether the server is away or has been updated.
+ * Like React's `lazy`, but a failed load is retried, and its error says whether the server is unreachable or has been
+ * updated.
  */
 export function lazyPart<Props extends object>(load: () => Promise<ComponentType<Props>>) {
   let Loaded: ComponentType<Props> | undefined;
@@ -54,27 +54,28 @@ export function lazyPart<Props extends object>(load: () => Promise<ComponentType
     const Component = Loaded!;
     return <Component {...props} />;
   }
-  /** Never rejects: the error shows when the part is drawn. */
+  /** Never rejects; the error is thrown on render. */
   Part.preload = () => start().catch(() => {});
   return Part;
 }
 
-/** A browser remembers a failed import and never tries it again: while the server is away there is none. */
+/** Browsers cache failed imports, so nothing is imported while the server is unreachable. */
 async function loadIfReachable<Loaded>(load: () => Promise<Loaded>): Promise<Loaded> {
-  if (currentStatus() === "reconnecting" && (await servedEntry()) === null) throw new Error("No connection");
+  if (currentStatus() === "reconnecting" && (await fetchEntryName()) === null)
+    throw new Error("No connection");
   return load();
 }
 
-const ownEntry = document.querySelector('script[type="module"][src]')?.getAttribute("src");
+const currentEntry = document.querySelector('script[type="module"][src]')?.getAttribute("src");
 
-/** The files of an older build are gone after an update, which shows in the entry script's name. */
+/** After an update the old build's files are gone; the name of the entry script shows it. */
 async function missingReason(): Promise<MissingReason> {
-  const entry = await servedEntry();
+  const entry = await fetchEntryName();
   if (entry === null) return "unreachable";
-  return entry === ownEntry ? "unknown" : "updated";
+  return entry === currentEntry ? "unknown" : "updated";
 }
 
-async function servedEntry(): Promise<string | null> {
+async function fetchEntryName(): Promise<string | null> {
   try {
     const response = await fetch("/index.html", { cache: "no-store" });
     if (!response.ok) return null;
@@ -87,13 +88,13 @@ async function servedEntry(): Promise<string | null> {
 
 const reloadedKey = "tidings.reloaded-from";
 
-/** Reloads the page for the sake of a newer build; only once, should that build be broken. Whether it does. */
+/** Reloads the page to get a newer build, at most once in case that build is broken. Returns whether it reloads. */
 export function reloadOnce(): boolean {
   try {
-    if (sessionStorage.getItem(reloadedKey) === ownEntry) return false;
-    sessionStorage.setItem(reloadedKey, ownEntry ?? "");
+    if (sessionStorage.getItem(reloadedKey) === currentEntry) return false;
+    sessionStorage.setItem(reloadedKey, currentEntry ?? "");
   } catch {
-    // Without storage nothing would end a loop of reloads.
+    // Without storage, nothing would stop a reload loop.
     return false;
   }
   location.reload();

@@ -1,4 +1,4 @@
-/** The bird, alone: takes the colour of the text around it. */
+/** The logo's bird, in the surrounding text's colour. */
 export function Mark({ className }: { className?: string }) {
   return (
     <svg viewBox="3 6 26 20" className={className} aria-hidden="true" role="presentation">

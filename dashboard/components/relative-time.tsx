@@ -5,7 +5,7 @@ const listeners = new Set<() => void>();
 let now = Date.now();
 let timer: ReturnType<typeof setInterval> | undefined;
 
-/** One clock for every time on the page: a timer for each row would be thousands. */
+/** One timer for all times on the page, because a timer per row would mean thousands. */
 function subscribe(listener: () => void) {
   listeners.add(listener);
   timer ??= setInterval(tick, 5_000);
@@ -24,7 +24,7 @@ function tick() {
 
 const dayMs = 86_400_000;
 
-/** "now", "40s", "12m", "3h": as short as a dense list needs. */
+/** "now", "40s", "12m", "3h": short enough for a dense list. */
 function recentAge(ms: number): string {
   const seconds = Math.floor(ms / 1_000);
   if (seconds < 10) return "now";
@@ -44,11 +44,11 @@ function longAge(ms: number): string {
   return longFormat.format(-Math.floor(seconds / 86_400), "day");
 }
 
-/** `long` is for sentences, `clock` for rows below the heading of their day, `short` for rows without one. */
+/** `long` is for sentences, `clock` for rows under a day heading, `short` for rows without one. */
 type TimeForm = "short" | "clock" | "long";
 
 function ageOf(time: number, form: TimeForm): string {
-  // A clock that runs ahead reads "now".
+  // Times in the future, from a clock that is ahead, read "now".
   const ms = Math.max(0, now - time);
   if (form === "long") return longAge(ms);
   if (ms < dayMs) return recentAge(ms);
@@ -59,7 +59,7 @@ function ageOf(time: number, form: TimeForm): string {
 
 type RelativeTimeProps = { at: number | string; form?: TimeForm; className?: string };
 
-/** How long ago, with the exact time on hover and for machines. */
+/** How long ago something was, with the exact time in `title` and `dateTime`. */
 export function RelativeTime({ at, form = "short", className }: RelativeTimeProps) {
   const time = typeof at === "number" ? at : Date.parse(at);
   const age = useSyncExternalStore(subscribe, () => ageOf(time, form));

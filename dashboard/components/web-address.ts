@@ -1,7 +1,7 @@
-/** Whether a text is as a whole the address of a web page, so that it can be opened. */
+/** Whether the whole text is an HTTP(S) URL that can be opened. */
 export function isWebAddress(text: string): boolean {
   return /^https?:\/\/\S+$/i.test(text) && URL.canParse(text);
 }
 
-/** For a link to a page that an event names: it learns nothing of us. */
-export const foreignLink = { target: "_blank", rel: "noopener noreferrer nofollow" } as const;
+/** For links in events: the linked page gets no referrer and no handle on this window. */
+export const externalLink = { target: "_blank", rel: "noopener noreferrer nofollow" } as const;

@@ -4,7 +4,7 @@ import { channelsQuery } from "../channels/channels.ts";
 import { ConfirmDialog } from "../components/ui/confirm-dialog.tsx";
 import { notificationsKey } from "../notifications/notifications.ts";
 import { refresh } from "../queries.ts";
-import { tellTabs } from "../tabs.ts";
+import { broadcastToTabs } from "../tabs.ts";
 import { eventQuery } from "./event-query.ts";
 
 export type DeleteEventProps = {
@@ -20,15 +20,15 @@ export default function DeleteEventDialog({ project, id, close, onDeleted }: Del
     mutationFn: () => api(`/api/events/${encodeURIComponent(id)}`, { method: "DELETE", query: { project } }),
     async onSuccess() {
       close();
-      // While it is on the page, what is removed would be asked for again.
+      // Wait until the page no longer shows the event; otherwise the removed query would be fetched again.
       await onDeleted();
       queries.removeQueries({ queryKey: eventQuery(project, id).queryKey });
-      tellTabs({ type: "event-deleted", project, id });
+      broadcastToTabs({ type: "event-deleted", project, id });
       void refresh(channelsQuery(project).queryKey, notificationsKey);
     },
   });
   return (
-    <ConfirmDialog title="Delete this event?" action="Delete event" run={remove} close={close}>
+    <ConfirmDialog title="Delete this event?" action="Delete event" mutation={remove} close={close}>
       This permanently deletes the event and its delivery log.
     </ConfirmDialog>
   );

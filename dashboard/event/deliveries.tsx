@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { clsx } from "clsx";
 import { Bell, type LucideIcon, Mail, MonitorSmartphone } from "lucide-react";
 import type { Delivery } from "../../server/wire/notification.ts";
-import { sentence } from "../api.ts";
+import { errorMessage } from "../api.ts";
 import { countOf } from "../components/counts.ts";
 import { formatDate } from "../components/dates.ts";
 import { RelativeTime } from "../components/relative-time.tsx";
@@ -24,14 +24,14 @@ const states: Record<Delivery["state"], { name: string; className: string }> = {
   cancelled: { name: "Canceled", className: "bg-pressed text-muted" },
 };
 
-/** Who was notified of the event, how and when; or why nobody was. */
+/** Who was notified of the event, how and when, or why nobody was. */
 export function Deliveries({ project, id }: { project: string; id: string }) {
   const { data, error, refetch } = useQuery(deliveriesQuery(project, id));
   return (
     <Section title="Notifications">
       {error ? (
         <div role="alert" className="flex items-center justify-between gap-3 text-muted text-sm">
-          <span>{sentence(error)}</span>
+          <span>{errorMessage(error)}</span>
           <Button onClick={() => void refetch()}>Retry</Button>
         </div>
       ) : !data ? (

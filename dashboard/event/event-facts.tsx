@@ -2,12 +2,12 @@ import { Link } from "@tanstack/react-router";
 import { ListFilter } from "lucide-react";
 import type { ReactNode } from "react";
 import type { Event } from "../../server/event/event.ts";
-import { foreignLink, isWebAddress } from "../components/web-address.ts";
+import { externalLink, isWebAddress } from "../components/web-address.ts";
 import { Section } from "./section.tsx";
 
 const linkClass = "hostile hover:text-accent hover:underline";
 
-/** What the event says about itself, one line for each; each leads to the events that say the same. */
+/** The event's fields and tags. Channel, user and tags link to the events that share them. */
 export function EventFacts({ event, project }: { event: Event; project: string }) {
   const tags = Object.entries(event.tags);
   return (
@@ -82,7 +82,7 @@ export function EventFacts({ event, project }: { event: Event; project: string }
   );
 }
 
-/** Leads to the events with the same tag; a web address opens. */
+/** Links to the events with the same tag; a URL opens. */
 function TagValue({ project, tag, value }: { project: string; tag: string; value: string }) {
   const search = { [`tag.${tag}`]: value };
   if (!isWebAddress(value)) {
@@ -96,7 +96,7 @@ function TagValue({ project, tag, value }: { project: string; tag: string; value
     <span className="flex items-start gap-2">
       <a
         href={value}
-        {...foreignLink}
+        {...externalLink}
         className="hostile flex-1 text-accent underline underline-offset-2 hover:no-underline"
       >
         {value}

@@ -3,7 +3,7 @@ import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { ArrowLeft, SearchX, Trash2, X } from "lucide-react";
 import { Suspense, useState } from "react";
 import type { Event } from "../../server/event/event.ts";
-import { ApiError, isTemporary, sentence } from "../api.ts";
+import { ApiError, errorMessage, isTemporary } from "../api.ts";
 import { formatDate } from "../components/dates.ts";
 import { ErrorBoundary } from "../components/error-boundary.tsx";
 import { EventIcon } from "../components/event-icon.tsx";
@@ -15,7 +15,7 @@ import { CopyButton } from "../components/ui/copy-button.tsx";
 import { IconButton } from "../components/ui/icon-button.tsx";
 import { EmptyState, ErrorState, Skeleton } from "../components/ui/states.tsx";
 import { filtersIn } from "../feed/filters.ts";
-import { OnTop } from "../shell/overlays.tsx";
+import { OverlayBoundary } from "../shell/overlays.tsx";
 import { useShortcuts } from "../shell/shortcuts.ts";
 import type { DeleteEventProps } from "./delete-dialog.tsx";
 import { Deliveries } from "./deliveries.tsx";
@@ -29,7 +29,7 @@ const DeleteEventDialog = lazyPart<DeleteEventProps>(
 );
 const Markdown = lazyPart(async () => (await import("./markdown.tsx")).default);
 
-/** One event: a panel at the right of the feed, and the whole page on a phone. */
+/** One event: a panel to the right of the feed, or the whole page on phones. */
 export function EventPage() {
   const { project = "", id = "" } = useParams({ strict: false });
   const { data: event, error, refetch } = useQuery(eventQuery(project, id));
@@ -47,7 +47,7 @@ export function EventPage() {
           <ArrowLeft aria-hidden className="size-5" />
         </IconButton>
         <span className="flex-1 font-medium text-muted text-sm">Event</span>
-        <CopyButton text={location.href} label="Copy link" look="ghost" className="h-7" />
+        <CopyButton text={location.href} label="Copy link" variant="ghost" className="h-7" />
         <IconButton
           label="Delete event"
           title="Delete"
@@ -61,15 +61,15 @@ export function EventPage() {
         </IconButton>
       </div>
       {deleting && (
-        <OnTop close={() => setDeleting(false)}>
+        <OverlayBoundary close={() => setDeleting(false)}>
           <DeleteEventDialog project={project} id={id} close={() => setDeleting(false)} onDeleted={close} />
-        </OnTop>
+        </OverlayBoundary>
       )}
       <div className="min-h-0 flex-1 overflow-y-auto">
         {error ? (
           <EventError error={error} retry={() => void refetch()} close={close} />
         ) : event ? (
-          <ErrorBoundary of={event} fallback={() => <BrokenEvent event={event} />}>
+          <ErrorBoundary resetKey={event} fallback={() => <BrokenEvent event={event} />}>
             <header className="flex items-start gap-3.5 px-4 pt-5 pb-4 md:px-5">
               <EventIcon icon={event.icon} name={event.name} size="lg" />
               <div className="min-w-0 flex-1">
@@ -86,7 +86,7 @@ export function EventPage() {
             <EventFacts event={event} project={project} />
             {event.description && (
               <Section title="Description">
-                <ErrorBoundary of={event} fallback={() => <PlainText text={event.description!} />}>
+                <ErrorBoundary resetKey={event} fallback={() => <PlainText text={event.description!} />}>
                   <Suspense fallback={<Skeleton className="h-16" />}>
                     <Markdown text={event.description} />
                   </Suspense>
@@ -114,12 +114,12 @@ function EventError({ error, retry, close }: { error: unknown; retry: () => void
       title={isGone ? "Event not found" : "The event couldn't be loaded"}
       action={<Button onClick={close}>Back to feed</Button>}
     >
-      {isGone ? "It may have been deleted, or it's in another project." : sentence(error)}
+      {isGone ? "It may have been deleted, or it's in another project." : errorMessage(error)}
     </EmptyState>
   );
 }
 
-/** An event that no part of the page can draw still has its data. */
+/** The fallback for an event that fails to render: its JSON. */
 function BrokenEvent({ event }: { event: Event }) {
   return (
     <div className="flex flex-col gap-4 px-4 py-5 md:px-5">
@@ -135,7 +135,7 @@ function PlainText({ text }: { text: string }) {
   return <p className="hostile whitespace-pre-wrap text-base">{text}</p>;
 }
 
-/** Back to the feed as it was, or to the channel that it was filtered by. Resolves once the feed stands alone. */
+/** Returns to the feed with its filters, or to its channel. Resolves once the event is closed. */
 function useClose(project: string): () => Promise<void> {
   const navigate = useNavigate();
   const { channel, ...search } = filtersIn(useSearch({ strict: false }));

@@ -3,7 +3,7 @@ import type { Event } from "../../server/event/event.ts";
 import type { Delivery } from "../../server/wire/notification.ts";
 import { api } from "../api.ts";
 
-/** What the queries of a project's events begin with. */
+/** The prefix of the query keys of a project's events. */
 export const eventKey = (project: string) => ["event", project] as const;
 
 export function eventQuery(project: string, id: string) {
@@ -12,14 +12,14 @@ export function eventQuery(project: string, id: string) {
     queryFn: async () =>
       (await api<{ ok: true; event: Event }>(`/api/events/${encodeURIComponent(id)}`, { query: { project } }))
         .event,
-    // An event never changes once it is recorded.
+    // Recorded events never change.
     staleTime: Number.POSITIVE_INFINITY,
   });
 }
 
 type DeliveryList = { ok: true; deliveries: Delivery[]; silence: string | null };
 
-/** Asked for again and again while one of them is still on its way. */
+/** Polls while a delivery is waiting. */
 export function deliveriesQuery(project: string, id: string) {
   return queryOptions({
     queryKey: ["deliveries", project, id],

@@ -1,11 +1,11 @@
 import { Square, SquareCheck } from "lucide-react";
 import { lexer, type Token, type Tokens } from "marked";
 import { Fragment, type ReactNode, useMemo } from "react";
-import { foreignLink } from "../components/web-address.ts";
+import { externalLink } from "../components/web-address.ts";
 
 /**
- * Markdown as React elements, made from the parser's tokens: no HTML is ever put together from an event's text, so
- * none can get in. HTML that was written into it is shown as the text that it is.
+ * Renders Markdown as React elements, from the parser's tokens. No HTML is built from an event's text, so none can be
+ * injected; HTML in the text is shown as text.
  */
 export default function Markdown({ text }: { text: string }) {
   const tokens = useMemo(() => parse(text), [text]);
@@ -14,10 +14,10 @@ export default function Markdown({ text }: { text: string }) {
 }
 
 const depthMax = 24;
-/** A line that begins with this many quotes or list items is no text that a person wrote. */
+/** A line that begins with this many quote or list markers was not written by a person. */
 const deepLine = new RegExp(`^(?:[ \\t]*(?:>|[-*+]|\\d{1,9}[.)])){${depthMax},}`, "m");
 
-/** Null for a text that is nested so deeply that it would take the parser, or the browser, all its stack. */
+/** Null for text nested so deeply that it would overflow the stack of the parser or the browser. */
 function parse(text: string): Token[] | null {
   if (deepLine.test(text)) return null;
   try {
@@ -38,12 +38,12 @@ function isDeep(tokens: Token[], levels: number): boolean {
 }
 
 function blocks(tokens: Token[]): ReactNode[] {
-  // biome-ignore lint/suspicious/noArrayIndexKey: the tokens of one text never change places
+  // biome-ignore lint/suspicious/noArrayIndexKey: tokens of a text never reorder
   return tokens.map((token, index) => <Fragment key={index}>{block(token)}</Fragment>);
 }
 
 function inlines(tokens: Token[] | undefined): ReactNode[] {
-  // biome-ignore lint/suspicious/noArrayIndexKey: the tokens of one text never change places
+  // biome-ignore lint/suspicious/noArrayIndexKey: tokens of a text never reorder
   return (tokens ?? []).map((token, index) => <Fragment key={index}>{inline(token)}</Fragment>);
 }
 
@@ -98,10 +98,10 @@ function inline(token: Token): ReactNode {
     case "link":
       return <SafeLink href={token.href}>{inlines(token.tokens)}</SafeLink>;
     case "image":
-      // Loading it would tell a stranger who looks at the event, and the policy forbids it: a link does.
+      // A link instead: loading the image would reveal the viewer to a third party, and the CSP forbids it.
       return <SafeLink href={token.href}>{token.text || token.href}</SafeLink>;
     case "text":
-      return "tokens" in token && token.tokens ? inlines(token.tokens) : plain(token.raw);
+      return "tokens" in token && token.tokens ? inlines(token.tokens) : decodeEntities(token.raw);
     case "escape":
       return token.text;
     case "checkbox":
@@ -131,17 +131,17 @@ const entities: Record<string, string> = {
   nbsp: "\u00a0",
 };
 
-/** The few entities that Markdown writers use; all others stay as they were typed. */
-function plain(text: string): string {
+/** Decodes the few entities that Markdown authors use; others stay as typed. */
+function decodeEntities(text: string): string {
   return text.replace(/&(amp|lt|gt|quot|#39|nbsp);/g, (_, name: string) => entities[name]!);
 }
 
-/** Only addresses that open a page or a mail: `javascript:` and the like stay text. */
+/** Links only to http, https and mailto; `javascript:` and others stay text. */
 function SafeLink({ href, children }: { href: string; children: ReactNode }) {
   const scheme = URL.parse(href, location.origin)?.protocol;
   if (scheme !== "https:" && scheme !== "http:" && scheme !== "mailto:") return <>{children}</>;
   return (
-    <a href={href} {...foreignLink} className="text-accent underline underline-offset-2">
+    <a href={href} {...externalLink} className="text-accent underline underline-offset-2">
       {children}
     </a>
   );
@@ -149,7 +149,7 @@ function SafeLink({ href, children }: { href: string; children: ReactNode }) {
 
 function List({ list }: { list: Tokens.List }) {
   const items = list.items.map((item, index) => (
-    // biome-ignore lint/suspicious/noArrayIndexKey: the tokens of one text never change places
+    // biome-ignore lint/suspicious/noArrayIndexKey: tokens of a text never reorder
     <li key={index} className={item.task ? "-ml-5 list-none" : "pl-0.5"}>
       {item.tokens.map((token, position) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: the same
@@ -167,13 +167,13 @@ function List({ list }: { list: Tokens.List }) {
 
 function Table({ table }: { table: Tokens.Table }) {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable box must be reachable by keyboard
     <section aria-label="Table" tabIndex={0} className="overflow-x-auto">
       <table className="text-sm [&_td]:border [&_td]:border-line [&_td]:px-2 [&_td]:py-1 [&_th]:border [&_th]:border-line [&_th]:px-2 [&_th]:py-1 [&_th]:text-left">
         <thead>
           <tr>
             {table.header.map((cell, index) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: columns never change places
+              // biome-ignore lint/suspicious/noArrayIndexKey: columns never reorder
               <th key={index} scope="col">
                 {inlines(cell.tokens)}
               </th>
@@ -182,7 +182,7 @@ function Table({ table }: { table: Tokens.Table }) {
         </thead>
         <tbody>
           {table.rows.map((row, index) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: rows never change places
+            // biome-ignore lint/suspicious/noArrayIndexKey: rows never reorder
             <tr key={index}>
               {row.map((cell, column) => (
                 // biome-ignore lint/suspicious/noArrayIndexKey: the same

@@ -4,7 +4,7 @@ import { api } from "../api.ts";
 
 export type Suggestion = Completion["suggestions"][number];
 
-/** What may stand where the cursor is, in a search that is being written. */
+/** Suggestions for the text at the cursor of a search. */
 export function completionQuery(project: string, q: string, at: number) {
   return queryOptions({
     queryKey: ["completion", project, q, at],

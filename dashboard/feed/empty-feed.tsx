@@ -5,7 +5,7 @@ import { channelsQuery } from "../channels/channels.ts";
 import { Button, buttonClass } from "../components/ui/button.tsx";
 import { CodeBlock } from "../components/ui/code-block.tsx";
 import { EmptyState } from "../components/ui/states.tsx";
-import { curlLine } from "../setup/curl-line.ts";
+import { curlCommand } from "../setup/curl-command.ts";
 import { WaitingMark } from "../setup/waiting-mark.tsx";
 import type { Filters } from "./filters.ts";
 
@@ -52,7 +52,7 @@ export function EmptyFeed({ project, filters, clear }: EmptyFeedProps) {
         )}
         <CodeBlock
           label="Run this in a terminal"
-          code={curlLine({ key: "YOUR_API_KEY", ...(channel !== undefined && { channel }) })}
+          code={curlCommand({ key: "YOUR_API_KEY", ...(channel !== undefined && { channel }) })}
         />
         <div className="flex justify-center">
           <Link to="/p/$project/keys" params={{ project }} className={buttonClass()}>

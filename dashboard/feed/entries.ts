@@ -1,13 +1,13 @@
 import type { Event } from "../../server/event/event.ts";
 
-/** An event with what its place in the feed needs, worked out once. */
+/** An event with the values that its place in the feed depends on, computed once. */
 export type Entry = {
   event: Event;
   /** `createdAt` in milliseconds. */
   at: number;
   /** The local day, as a number that differs between days. */
   day: number;
-  /** When it came by the stream, or 0 when it was listed. */
+  /** When it arrived by the stream, in milliseconds since 1970; 0 if it was listed or is not highlighted. */
   arrivedAt: number;
 };
 
@@ -23,7 +23,7 @@ export function byTime(a: Entry, b: Entry): number {
   return b.at - a.at || (a.event.id < b.event.id ? 1 : -1);
 }
 
-/** Two lists in order, made one. */
+/** Merges two sorted lists. */
 export function merge(a: readonly Entry[], b: readonly Entry[]): Entry[] {
   const merged: Entry[] = [];
   let i = 0;

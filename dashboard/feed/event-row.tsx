@@ -7,7 +7,7 @@ import { RelativeTime } from "../components/relative-time.tsx";
 import type { Entry } from "./entries.ts";
 import type { Filters } from "./filters.ts";
 import { TagChips } from "./tag-chips.tsx";
-import type { Room } from "./use-room.ts";
+import type { RowLayout } from "./use-row-layout.ts";
 
 type EventRowProps = {
   entry: Entry;
@@ -16,25 +16,25 @@ type EventRowProps = {
   position: number;
   open: boolean;
   active: boolean;
-  room: Room;
+  layout: RowLayout;
   addFilter: (key: string, value: string) => void;
   onFocus: (id: string) => void;
 };
 
-/** With room, the tags have their own column, so that the eye finds them; without, their own line. */
-const layouts: Record<Room["kind"], string> = {
+/** In wide rows the tags have a column of their own, in narrow rows a line of their own. */
+const layoutClasses: Record<RowLayout["kind"], string> = {
   narrow: "flex items-start py-2.5",
   wide: "grid grid-cols-[auto_minmax(0,11fr)_minmax(0,8fr)_56px] items-center",
 };
 
-/** Rows that came by the stream light up once, when they are drawn the first time. */
-const arrivalMs = 1_500;
+/** Rows that arrived by the stream are highlighted once, on their first render. */
+const highlightMs = 1_500;
 
 export const EventRow = memo(function EventRow(props: EventRowProps) {
-  const { entry, project, filters, position, open, active, room, addFilter, onFocus } = props;
-  const narrow = room.kind === "narrow";
+  const { entry, project, filters, position, open, active, layout, addFilter, onFocus } = props;
+  const narrow = layout.kind === "narrow";
   const { event } = entry;
-  const arriving = entry.arrivedAt > 0 && Date.now() - entry.arrivedAt < arrivalMs;
+  const arriving = entry.arrivedAt > 0 && Date.now() - entry.arrivedAt < highlightMs;
   return (
     <article
       aria-posinset={position}
@@ -48,7 +48,7 @@ export const EventRow = memo(function EventRow(props: EventRowProps) {
         "focus-visible:outline-offset-[-2px]",
         open ? "bg-accent-soft shadow-[inset_2px_0_var(--accent)]" : "hover:bg-hover",
         arriving && "animate-arrive",
-        layouts[room.kind],
+        layoutClasses[layout.kind],
       )}
     >
       <EventIcon icon={event.icon} name={event.name} />
@@ -59,7 +59,7 @@ export const EventRow = memo(function EventRow(props: EventRowProps) {
             to="/p/$project/events/$id"
             params={{ project, id: event.id }}
             search={filters}
-            // The row itself is the stop of the keyboard; the link covers it for the pointer.
+            // The row itself takes keyboard focus; the link covers it for pointers.
             tabIndex={-1}
             preload={false}
             className="hostile-line font-medium after:absolute after:inset-0 after:content-['']"
@@ -102,12 +102,12 @@ export const EventRow = memo(function EventRow(props: EventRowProps) {
           )}
         </div>
         {narrow && Object.keys(event.tags).length > 0 && (
-          <TagChips tags={event.tags} widthPx={room.tagsPx} addFilter={addFilter} isLarge />
+          <TagChips tags={event.tags} widthPx={layout.tagsPx} addFilter={addFilter} isLarge />
         )}
       </div>
       {!narrow && (
         <>
-          <TagChips tags={event.tags} widthPx={room.tagsPx} addFilter={addFilter} />
+          <TagChips tags={event.tags} widthPx={layout.tagsPx} addFilter={addFilter} />
           <RelativeTime
             at={entry.at}
             form="clock"

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { ArrowUp } from "lucide-react";
 import { type PointerEvent, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
-import { sentence } from "../api.ts";
+import { errorMessage } from "../api.ts";
 import { channelsQuery } from "../channels/channels.ts";
 import { useMarkShown } from "../channels/unread.ts";
 import { ErrorBoundary } from "../components/error-boundary.tsx";
@@ -12,12 +12,12 @@ import { FeedSkeleton } from "./feed-skeleton.tsx";
 import type { FeedState } from "./feed-store.ts";
 import type { Filters } from "./filters.ts";
 import { dayLabel, heightOf, toRows } from "./rows.ts";
-import type { KeptFeed } from "./use-feed.ts";
+import type { CachedFeed } from "./use-feed.ts";
 import { useFeedKeys } from "./use-feed-keys.ts";
-import { useRoom } from "./use-room.ts";
+import { useRowLayout } from "./use-row-layout.ts";
 
 type FeedListProps = {
-  kept: KeptFeed;
+  cached: CachedFeed;
   state: FeedState;
   project: string;
   filters: Filters;
@@ -26,17 +26,17 @@ type FeedListProps = {
   addFilter: (key: string, value: string) => void;
 };
 
-/** A pointer that was left lying on the list does not hold it for ever. */
-const pointerRestMs = 30_000;
-/** Further from the top than this, new events wait; they come in again when the top is reached. */
+/** A pointer that rests on the list holds new events only this long. */
+const pointerHoldMs = 30_000;
+/** Scrolled further than this from the top, new events wait until the reader is back at the top. */
 const holdAtPx = 48;
-const olderWithinRows = 20;
+const loadOlderWithinRows = 20;
 
-export function FeedList({ kept, state, project, filters, openId, label, addFilter }: FeedListProps) {
-  const { feed } = kept;
+export function FeedList({ cached, state, project, filters, openId, label, addFilter }: FeedListProps) {
+  const { feed } = cached;
   const scroller = useRef<HTMLDivElement>(null);
-  const room = useRoom(scroller);
-  const narrow = room.kind === "narrow";
+  const layout = useRowLayout(scroller);
+  const narrow = layout.kind === "narrow";
   const rows = useMemo(() => toRows(state.entries), [state.entries]);
   const [activeId, setActiveId] = useState<string | null>();
   const active = useRef<string | null>(undefined);
@@ -45,7 +45,7 @@ export function FeedList({ kept, state, project, filters, openId, label, addFilt
     setActiveId(id);
   }, []);
 
-  const [initialOffset] = useState(() => scrollOf(kept));
+  const [initialOffset] = useState(() => scrollOf(cached));
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
@@ -60,36 +60,36 @@ export function FeedList({ kept, state, project, filters, openId, label, addFilt
     overscan: 6,
     initialOffset,
   });
-  // Heights changed with the width: what was worked out for the other ones is void.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the width is why they are void
+  // Row heights depend on the layout, so a new layout invalidates the measurements.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: row heights depend on it
   useEffect(() => virtual.measure(), [narrow, virtual]);
 
   const items = virtual.getVirtualItems();
   const lastShown = items.at(-1)?.index ?? 0;
   useEffect(() => {
-    if (lastShown >= rows.length - olderWithinRows && state.older === "idle") void feed.loadOlder();
+    if (lastShown >= rows.length - loadOlderWithinRows && state.older === "idle") void feed.loadOlder();
   }, [lastShown, rows.length, state.older, feed]);
 
   const { data: channels } = useQuery(channelsQuery(project));
   const showsAll = Object.keys(filters).length === 0 && state.held === 0 && !state.isStale;
   useMarkShown(project, channels, showsAll ? state.entries : [], rows[lastShown]);
 
-  const toTop = useCallback(() => {
+  const scrollToTop = useCallback(() => {
     feed.showNew();
     choose(null);
-    // Through the list, which may still be on its way to another row.
+    // Through the virtualizer, which may still be scrolling to another row.
     virtual.scrollToOffset(0);
   }, [feed, choose, virtual]);
 
   const onScroll = useCallback(() => {
     const { scrollTop } = scroller.current!;
-    kept.scroll = { entry: historyEntry(), top: scrollTop };
+    cached.scroll = { entry: historyEntry(), top: scrollTop };
     feed.hold("scrolled", scrollTop > holdAtPx);
-  }, [kept, feed]);
-  // An event that opens is another entry of the history, at the same place of the list.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: openId stands for the entry of the history
+  }, [cached, feed]);
+  // Opening an event adds a history entry with the same scroll position.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: openId stands for the history entry
   useLayoutEffect(onScroll, [onScroll, openId]);
-  const pointer = usePointerHold(kept);
+  const pointer = usePointerHold(cached);
 
   useFeedKeys({
     rows,
@@ -98,23 +98,23 @@ export function FeedList({ kept, state, project, filters, openId, label, addFilt
     openId,
     project,
     filters,
-    toTop,
-    // The first event is shown below the heading of its day.
+    scrollToTop,
+    // Keep the day heading above the first event visible.
     show: (index) =>
       index <= 1 ? virtual.scrollToOffset(0) : virtual.scrollToIndex(index, { align: "auto" }),
     scroller,
   });
 
-  // The one row that Tab reaches: the chosen one, or the first that is drawn.
-  const drawn = items.flatMap(({ index }) => {
+  // The one row that Tab reaches: the chosen one, or the first rendered one.
+  const rendered = items.flatMap(({ index }) => {
     const row = rows[index];
     return row?.kind === "event" ? [row.entry.event.id] : [];
   });
-  const tabStop = activeId && drawn.includes(activeId) ? activeId : drawn[0];
+  const tabStop = activeId && rendered.includes(activeId) ? activeId : rendered[0];
 
   return (
     <div className="relative min-h-0 flex-1" {...pointer}>
-      <NewPill count={state.held} isStale={state.isStale} onClick={toTop} />
+      <NewPill count={state.held} isStale={state.isStale} onClick={scrollToTop} />
       <div
         ref={scroller}
         className="h-full overflow-y-auto overflow-x-hidden [overflow-anchor:none]"
@@ -130,13 +130,13 @@ export function FeedList({ kept, state, project, filters, openId, label, addFilt
           {items.map(({ key, index, start, size }) => {
             const row = rows[index];
             if (!row) return null;
-            const place = { transform: `translateY(${start}px)`, height: size };
+            const style = { transform: `translateY(${start}px)`, height: size };
             if (row.kind === "day") {
               return (
                 <div
                   key={key}
                   aria-hidden
-                  style={place}
+                  style={style}
                   className="absolute inset-x-0 top-0 flex items-end border-line border-b px-4 pb-1.5 font-medium text-faint text-xs md:px-5"
                 >
                   {dayLabel(row.at)}
@@ -145,8 +145,8 @@ export function FeedList({ kept, state, project, filters, openId, label, addFilt
             }
             const { id } = row.entry.event;
             return (
-              <div key={key} style={place} className="absolute inset-x-0 top-0">
-                <ErrorBoundary of={row.entry} fallback={() => <BrokenRow />}>
+              <div key={key} style={style} className="absolute inset-x-0 top-0">
+                <ErrorBoundary resetKey={row.entry} fallback={() => <BrokenRow />}>
                   <EventRow
                     entry={row.entry}
                     project={project}
@@ -154,7 +154,7 @@ export function FeedList({ kept, state, project, filters, openId, label, addFilt
                     position={row.index + 1}
                     open={id === openId}
                     active={id === tabStop}
-                    room={room}
+                    layout={layout}
                     addFilter={addFilter}
                     onFocus={choose}
                   />
@@ -163,7 +163,7 @@ export function FeedList({ kept, state, project, filters, openId, label, addFilt
             );
           })}
         </div>
-        <Foot state={state} loadOlder={feed.loadOlder} />
+        <ListFooter state={state} loadOlder={feed.loadOlder} />
       </div>
     </div>
   );
@@ -175,17 +175,17 @@ function BrokenRow() {
   );
 }
 
-/** The history's entry that the page stands on: going back leads to the same one. */
+/** The key of the current history entry, which is the same again after going back. */
 function historyEntry(): string {
   return history.state?.__TSR_key ?? "";
 }
 
-function scrollOf({ scroll }: KeptFeed): number {
+function scrollOf({ scroll }: CachedFeed): number {
   return scroll?.entry === historyEntry() ? scroll.top : 0;
 }
 
-/** While the pointer moves over the list nothing else does, so that a click meets the row it was meant for. */
-function usePointerHold({ feed }: KeptFeed) {
+/** While the pointer moves over the list, rows don't move, so that a click hits the intended row. */
+function usePointerHold({ feed }: CachedFeed) {
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const release = useCallback(() => {
     clearTimeout(timer.current);
@@ -196,7 +196,7 @@ function usePointerHold({ feed }: KeptFeed) {
     onPointerMove({ pointerType }: PointerEvent) {
       if (pointerType === "touch") return;
       clearTimeout(timer.current);
-      timer.current = setTimeout(release, pointerRestMs);
+      timer.current = setTimeout(release, pointerHoldMs);
       feed.hold("pointer", true);
     },
     onPointerLeave: release,
@@ -220,12 +220,12 @@ function NewPill({ count, isStale, onClick }: { count: number; isStale: boolean;
   );
 }
 
-function Foot({ state, loadOlder }: { state: FeedState; loadOlder: () => void }) {
+function ListFooter({ state, loadOlder }: { state: FeedState; loadOlder: () => void }) {
   if (state.older === "loading") return <FeedSkeleton rows={2} />;
   if (state.older === "error") {
     return (
       <div role="alert" className="flex items-center justify-center gap-3 p-6 text-muted text-sm">
-        {sentence(state.olderError)}
+        {errorMessage(state.olderError)}
         <Button onClick={loadOlder}>Retry</Button>
       </div>
     );

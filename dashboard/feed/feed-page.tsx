@@ -17,23 +17,23 @@ import type { EmptyFeedProps } from "./empty-feed.tsx";
 import { FeedList } from "./feed-list.tsx";
 import { FeedSkeleton } from "./feed-skeleton.tsx";
 import { FilterBar } from "./filter-bar.tsx";
-import { type Filters, filtersIn, searchFault } from "./filters.ts";
+import { type Filters, filtersIn, searchErrorIn } from "./filters.ts";
 import { useFeed } from "./use-feed.ts";
 
 const EmptyFeed = lazyPart<EmptyFeedProps>(async () => (await import("./empty-feed.tsx")).EmptyFeed);
 
-/** The live feed of a project or of one channel; an event that is open stands beside it, or covers it on a phone. */
+/** The live feed of a project or a channel. An open event is next to it, or covers it on phones. */
 export function FeedPage() {
   const params = useParams({ strict: false });
   const project = params.project ?? "";
   const search = filtersIn(useSearch({ strict: false }));
   const filters: Filters = { ...search, ...(params.channel !== undefined && { channel: params.channel }) };
   const key = JSON.stringify(filters);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the key says when they are others
-  const stable = useMemo(() => filters, [key]);
-  const { kept, state } = useFeed(project, stable);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the key changes when the filters do
+  const stableFilters = useMemo(() => filters, [key]);
+  const { cached, state } = useFeed(project, stableFilters);
   const { data: channels } = useQuery(channelsQuery(project));
-  const fault = searchFault(stable);
+  const searchError = searchErrorIn(stableFilters);
   const navigate = useNavigate();
 
   const change = useCallback(
@@ -49,16 +49,16 @@ export function FeedPage() {
     [navigate, project],
   );
   const addFilter = useCallback(
-    (name: string, value: string) => change({ ...stable, [name]: value }),
-    [change, stable],
+    (name: string, value: string) => change({ ...stableFilters, [name]: value }),
+    [change, stableFilters],
   );
 
-  const channelId = stable.channel;
+  const channelId = stableFilters.channel;
   const channel = channels?.find((each) => each.id === channelId);
   const title = channel?.name ?? channelId ?? "All events";
-  const { channel: _, ...chips } = stable;
+  const { channel: _, ...chips } = stableFilters;
   const eventOpen = params.id !== undefined;
-  // A channel that the title names already needs no chip; one that is a filter of the address has its own.
+  // A channel that the title already names needs no chip; one from the URL's filters has one.
   const channelIsPage = params.channel !== undefined || eventOpen;
   const { data: opened } = useQuery({ ...eventQuery(project, params.id ?? ""), enabled: eventOpen });
 
@@ -75,7 +75,7 @@ export function FeedPage() {
             channelId !== undefined && <Hash aria-hidden className="size-4 shrink-0 text-faint" />
           )
         }
-        beside={
+        titleActions={
           <>
             {channel && <EditChannel key={channel.id} channel={channel} />}
             <LiveIndicator />
@@ -88,34 +88,34 @@ export function FeedPage() {
           aria-label="Feed"
           className={clsx("flex min-w-0 flex-1 flex-col", eventOpen && "max-md:invisible")}
         >
-          <FilterBar project={project} filters={channelIsPage ? chips : stable} change={withChannel} />
+          <FilterBar project={project} filters={channelIsPage ? chips : stableFilters} change={withChannel} />
           {state.status === "loading" && <FeedSkeleton />}
           {state.status === "error" &&
             (isTemporary(state.error) ? (
               <ErrorState
                 title="Events couldn't be loaded"
                 error={state.error}
-                retry={() => void kept.feed.reload()}
+                retry={() => void cached.feed.reload()}
               />
             ) : (
               <ErrorState
-                title={fault === null ? "These filters don't work" : "This search isn't valid"}
-                error={fault === null ? state.error : new Error(fault)}
+                title={searchError === null ? "These filters don't work" : "This search isn't valid"}
+                error={searchError === null ? state.error : new Error(searchError)}
                 action={<Button onClick={() => change({})}>Clear filters</Button>}
               />
             ))}
           {state.status === "ready" &&
             (state.entries.length === 0 ? (
               <Suspense fallback={<FeedSkeleton />}>
-                <EmptyFeed project={project} filters={stable} clear={() => change({})} />
+                <EmptyFeed project={project} filters={stableFilters} clear={() => change({})} />
               </Suspense>
             ) : (
               <FeedList
                 key={`${project} ${key}`}
-                kept={kept}
+                cached={cached}
                 state={state}
                 project={project}
-                filters={stable}
+                filters={stableFilters}
                 openId={params.id}
                 label={title}
                 addFilter={addFilter}
@@ -127,7 +127,7 @@ export function FeedPage() {
     </>
   );
 
-  /** Where the chips leave out the channel, what they change to stays in it. */
+  /** If the chips omit the channel, changed filters keep it. */
   function withChannel(changed: Filters) {
     change(channelIsPage && channelId !== undefined ? { channel: channelId, ...changed } : changed);
   }

@@ -1,6 +1,6 @@
 import { Skeleton } from "../components/ui/states.tsx";
 
-/** Rows of the feed's own height, so that nothing moves when the events are there. */
+/** Rows as high as the feed's, so that nothing shifts when the events load. */
 export function FeedSkeleton({ rows = 12 }: { rows?: number }) {
   return (
     <div aria-hidden className="overflow-hidden">

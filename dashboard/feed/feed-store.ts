@@ -7,9 +7,9 @@ export type FeedState = {
   status: "loading" | "ready" | "error";
   error: unknown;
   entries: readonly Entry[];
-  /** New events that wait above, because the reader is further down or points at the list. */
+  /** The number of new events that wait because the reader has scrolled down or points at the list. */
   held: number;
-  /** Events were missed that can't be counted: the feed is listed again when the reader asks for what is new. */
+  /** An unknown number of events was missed: the feed is reloaded when the reader asks for new events. */
   isStale: boolean;
   older: "idle" | "loading" | "error" | "end";
   olderError: unknown;
@@ -18,22 +18,22 @@ export type FeedState = {
 type Page = { events: Event[]; nextCursor?: string | null | undefined };
 type FetchPage = (query: Record<string, string | undefined>, signal: AbortSignal) => Promise<Page>;
 
-/** Beyond this many, the oldest are let go while the reader is at the top. */
+/** Above this, the oldest entries are dropped while the reader is at the top. */
 const entriesMax = 5_000;
-const entriesKept = 3_000;
+const entriesAfterTrim = 3_000;
 const heldMax = 2_000;
-const litPerSecondMax = 8;
-/** Ids of deleted events that are remembered. */
+const highlightsPerSecondMax = 8;
+/** Ids of deleted events to remember. */
 const deletedMax = 10_000;
 
-/** The reader has scrolled down, or the pointer is over the list, where a row must not move under a click. */
+/** Why new events wait: the reader has scrolled down, or the pointer is over the list and rows must not move. */
 type HoldReason = "scrolled" | "pointer";
 
 export type Feed = ReturnType<typeof createFeed>;
 
 /**
- * The events of one feed, newest first: pages of the listing below, what the stream brings above (or in between, for
- * an event may be backdated). Each event is in it once, by id.
+ * The events of one feed, newest first: listed pages, with events of the stream above them, or in between if they are
+ * backdated. Each event is in it once, by id.
  */
 export function createFeed(filters: Filters, fetchPage: FetchPage) {
   const matches = matcherOf(filters);
@@ -47,27 +47,30 @@ export function createFeed(filters: Filters, fetchPage: FetchPage) {
     olderError: null,
   };
   let ids = new Set<string>();
-  /** The stream may tell of an event after another tab has told of its deletion. */
-  const deleted = new Set<string>();
+  /** The stream may deliver an event after another tab has reported its deletion. */
+  const deletedIds = new Set<string>();
   let held: Entry[] = [];
-  const holding = new Set<HoldReason>();
-  /** Where the listing goes on. */
+  const holdReasons = new Set<HoldReason>();
+  /** Where the next older page starts. */
   let tail: { to?: string; cursor?: string } = {};
   let loading = new AbortController();
   const listeners = new Set<() => void>();
 
-  /** Pages that are on their way, each with what was deleted meanwhile: the page may still hold it. */
-  const underWay = new Set<((event: Event) => boolean)[]>();
+  /** For each page being fetched, what was deleted meanwhile: the page may still contain it. */
+  const pendingFetches = new Set<((event: Event) => boolean)[]>();
 
-  async function fetchLeft(query: Record<string, string | undefined>, signal: AbortSignal): Promise<Page> {
-    const meanwhile: ((event: Event) => boolean)[] = [];
-    underWay.add(meanwhile);
+  async function fetchWithoutDeleted(
+    query: Record<string, string | undefined>,
+    signal: AbortSignal,
+  ): Promise<Page> {
+    const deletedMeanwhile: ((event: Event) => boolean)[] = [];
+    pendingFetches.add(deletedMeanwhile);
     try {
       const page = await fetchPage(query, signal);
-      const isLeft = (event: Event) => !meanwhile.some((isDeleted) => isDeleted(event));
-      return { ...page, events: page.events.filter(isLeft) };
+      const isNotDeleted = (event: Event) => !deletedMeanwhile.some((isDeleted) => isDeleted(event));
+      return { ...page, events: page.events.filter(isNotDeleted) };
     } finally {
-      underWay.delete(meanwhile);
+      pendingFetches.delete(deletedMeanwhile);
     }
   }
 
@@ -92,56 +95,56 @@ export function createFeed(filters: Filters, fetchPage: FetchPage) {
     const { signal } = loading;
     const hasEntries = state.entries.length > 0;
     if (!hasEntries) change({ status: "loading", error: null });
-    // What arrives while the page is on its way is newer than the page or in it: both are merged.
-    early = [];
+    // Events that arrive during the fetch are newer than the page or in it, so both are merged.
+    arrivedWhileFetching = [];
     isFetching = true;
     try {
-      const page = await fetchLeft({}, signal);
+      const page = await fetchWithoutDeleted({}, signal);
       isFetching = false;
-      ids = new Set(deleted);
+      ids = new Set(deletedIds);
       held = [];
       const listed = admit(page.events, 0);
       tail = page.nextCursor ? { cursor: page.nextCursor } : {};
-      const entries = merge(listed, admit(early, Date.now()));
+      const entries = merge(listed, admit(arrivedWhileFetching, Date.now()));
       const older = page.nextCursor ? "idle" : "end";
       change({ status: "ready", error: null, entries, held: 0, isStale: false, older, olderError: null });
     } catch (error) {
       if (signal.aborted) return;
       isFetching = false;
       if (!hasEntries) return change({ status: "error", error });
-      // What is shown stays, and is listed again when the connection is back.
+      // Keep what is shown, and reload once the connection is back.
       change({ isStale: true });
     }
   }
 
-  /** When events arrived that are to light up; 0 for those that are too many, as the whole list would flicker. */
-  function arrivalOf(count: number): number {
+  /** The arrival time of events to highlight; 0 if there are too many, because the whole list would flicker. */
+  function highlightTime(count: number): number {
     const now = Date.now();
     if (now - arrivals.sinceMs >= 1_000) arrivals = { sinceMs: now, count: 0 };
     arrivals.count += count;
-    return arrivals.count > litPerSecondMax ? 0 : now;
+    return arrivals.count > highlightsPerSecondMax ? 0 : now;
   }
 
   let arrivals = { sinceMs: 0, count: 0 };
   let isFetching = false;
-  let early: Event[] = [];
+  let arrivedWhileFetching: Event[] = [];
 
-  function take(batch: readonly Event[]) {
+  function addArrivals(batch: readonly Event[]) {
     const wanted = batch.filter(matches);
     if (wanted.length === 0) return;
     if (isFetching) {
-      early.push(...wanted);
+      arrivedWhileFetching.push(...wanted);
       return;
     }
     if (state.status !== "ready") return;
-    // What is older than the last listed one comes with its own page, when the reader gets there.
+    // Events older than the last listed one come with their own page, when the reader gets there.
     const last = state.older === "end" ? undefined : state.entries.at(-1);
     const fresh = admit(
       wanted.filter((event) => !last || Date.parse(event.createdAt) > last.at),
-      arrivalOf(wanted.length),
+      highlightTime(wanted.length),
     );
     if (fresh.length === 0) return;
-    if (holding.size === 0 && !state.isStale) return change(trimmed(merge(fresh, state.entries)));
+    if (holdReasons.size === 0 && !state.isStale) return change(trimmed(merge(fresh, state.entries)));
     if (state.isStale || held.length + fresh.length > heldMax) {
       for (const entry of [...held, ...fresh]) ids.delete(entry.event.id);
       held = [];
@@ -152,10 +155,10 @@ export function createFeed(filters: Filters, fetchPage: FetchPage) {
     }
   }
 
-  /** Lets the oldest go. The listing then goes on from the last one that is kept, found by its time. */
+  /** Drops the oldest entries. The next older page then starts from the time of the last remaining one. */
   function trimmed(entries: Entry[]): Partial<FeedState> {
     if (entries.length <= entriesMax) return { entries };
-    for (const gone of entries.splice(entriesKept)) ids.delete(gone.event.id);
+    for (const dropped of entries.splice(entriesAfterTrim)) ids.delete(dropped.event.id);
     tail = { to: new Date(entries.at(-1)!.at + 1).toISOString() };
     return { entries, older: "idle" };
   }
@@ -166,9 +169,9 @@ export function createFeed(filters: Filters, fetchPage: FetchPage) {
     const from = tail;
     change({ older: "loading", olderError: null });
     try {
-      const page = await fetchLeft(from, signal);
+      const page = await fetchWithoutDeleted(from, signal);
       if (signal.aborted) return;
-      // The feed was trimmed meanwhile: this page does not join it any more.
+      // The feed was trimmed meanwhile, so this page is no longer adjacent to it.
       if (tail !== from) return change({ older: "idle" });
       tail = { ...from, ...(page.nextCursor && { cursor: page.nextCursor }) };
       const entries = merge(state.entries, admit(page.events, 0));
@@ -178,15 +181,15 @@ export function createFeed(filters: Filters, fetchPage: FetchPage) {
     }
   }
 
-  /** While there is a reason to hold nothing moves; after that all that waited is let in. */
+  /** While there is a reason to hold, rows don't move. Afterwards the waiting events are shown. */
   function hold(reason: HoldReason, isOn: boolean) {
-    if (holding.has(reason) === isOn) return;
-    if (isOn) holding.add(reason);
-    else holding.delete(reason);
-    if (holding.size === 0) showNew();
+    if (holdReasons.has(reason) === isOn) return;
+    if (isOn) holdReasons.add(reason);
+    else holdReasons.delete(reason);
+    if (holdReasons.size === 0) showNew();
   }
 
-  /** Lets in what waits. */
+  /** Shows the waiting events. */
   function showNew() {
     if (state.isStale) return void reload();
     if (held.length === 0) return;
@@ -195,51 +198,51 @@ export function createFeed(filters: Filters, fetchPage: FetchPage) {
     change({ ...trimmed(entries), held: 0 });
   }
 
-  /** The stream lost its place: lists again, but never under a reader who is in the middle of the list. */
+  /** The stream lost its position: reloads, but not while the reader is in the middle of the list. */
   function restart() {
-    if (holding.size === 0 || state.entries.length === 0) return void reload();
+    if (holdReasons.size === 0 || state.entries.length === 0) return void reload();
     change({ isStale: true });
   }
 
-  /** The server is back: tries again what failed. */
+  /** The server is back: retries what failed. */
   function recover() {
     if (state.status === "error") void reload();
-    else if (state.isStale && holding.size === 0) void reload();
+    else if (state.isStale && holdReasons.size === 0) void reload();
     else if (state.older === "error") void loadOlder();
   }
 
-  /** Lets go of events that were deleted. */
-  function drop(gone: readonly DeletedEvents[]) {
-    const isDeleted = matcherOfDeleted(gone);
-    for (const meanwhile of underWay) meanwhile.push(isDeleted);
-    early = early.filter((event) => !isDeleted(event));
-    for (const id of gone.flatMap((each) => ("ids" in each ? each.ids : []))) {
+  /** Removes events that were deleted. */
+  function removeDeleted(deletions: readonly DeletedEvents[]) {
+    const isDeleted = matcherOfDeleted(deletions);
+    for (const deletedMeanwhile of pendingFetches) deletedMeanwhile.push(isDeleted);
+    arrivedWhileFetching = arrivedWhileFetching.filter((event) => !isDeleted(event));
+    for (const id of deletions.flatMap((each) => ("ids" in each ? each.ids : []))) {
       ids.add(id);
-      deleted.add(id);
+      deletedIds.add(id);
     }
-    for (const id of deleted) {
-      if (deleted.size <= deletedMax) break;
-      deleted.delete(id);
+    for (const id of deletedIds) {
+      if (deletedIds.size <= deletedMax) break;
+      deletedIds.delete(id);
     }
-    const isLeft = ({ event }: Entry) => !isDeleted(event);
-    const entries = state.entries.filter(isLeft);
-    const stillHeld = held.filter(isLeft);
+    const isNotDeleted = ({ event }: Entry) => !isDeleted(event);
+    const entries = state.entries.filter(isNotDeleted);
+    const stillHeld = held.filter(isNotDeleted);
     if (entries.length === state.entries.length && stillHeld.length === held.length) return;
     held = stillHeld;
     change({ entries, held: held.length });
-    // Nothing is left of what was listed; what was further down is listed in its place.
+    // All listed events are gone: load those that were further down.
     if (entries.length === 0 && state.older !== "end") void reload();
   }
 
   return {
-    take,
+    addArrivals,
     reload,
     loadOlder,
     hold,
     showNew,
     restart,
     recover,
-    drop,
+    removeDeleted,
     snapshot: () => state,
     subscribe(listener: () => void) {
       listeners.add(listener);

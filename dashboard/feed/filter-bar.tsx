@@ -8,12 +8,12 @@ import { Suggestions, useSuggestions } from "./suggestions.tsx";
 
 type FilterBarProps = { project: string; filters: Filters; change: (filters: Filters) => void };
 
-/** What the feed is narrowed to, each part with its cross, and a box to search and to narrow it further. */
+/** The feed's filters as removable chips, and an input to search and add filters. */
 export function FilterBar({ project, filters, change }: FilterBarProps) {
   const input = useRef<HTMLInputElement>(null);
   const [text, setText] = useState("");
-  const [fault, setFault] = useState<string | null>(null);
-  const suggestions = useSuggestions(project, input, text, write);
+  const [error, setError] = useState<string | null>(null);
+  const suggestions = useSuggestions(project, input, text, setInput);
   const chips = Object.entries(filters);
 
   useShortcuts({
@@ -23,20 +23,20 @@ export function FilterBar({ project, filters, change }: FilterBarProps) {
     },
   });
 
-  function write(typed: string) {
+  function setInput(typed: string) {
     setText(typed);
-    setFault(null);
+    setError(null);
   }
 
   function search() {
     try {
       change(withSearch(filters, text));
-      write("");
+      setInput("");
       suggestions.close();
-    } catch (error) {
-      if (!(error instanceof SearchError)) throw error;
-      setFault(error.message);
-      input.current?.setSelectionRange(error.column - 1, text.length);
+    } catch (thrown) {
+      if (!(thrown instanceof SearchError)) throw thrown;
+      setError(thrown.message);
+      input.current?.setSelectionRange(thrown.column - 1, text.length);
     }
   }
 
@@ -76,10 +76,10 @@ export function FilterBar({ project, filters, change }: FilterBarProps) {
         {...suggestions.inputProps}
         ref={input}
         aria-label="Search and filter"
-        aria-describedby={fault ? "search-fault" : undefined}
-        aria-invalid={fault ? true : undefined}
+        aria-describedby={error ? "search-error" : undefined}
+        aria-invalid={error ? true : undefined}
         value={text}
-        onChange={(event) => write(event.target.value)}
+        onChange={(event) => setInput(event.target.value)}
         onKeyDown={onKey}
         placeholder={chips.length > 0 ? "Add a filter…" : "Search: words, user:…, tag=value, -exclude"}
         autoComplete="off"
@@ -100,9 +100,9 @@ export function FilterBar({ project, filters, change }: FilterBarProps) {
       <span aria-hidden className="max-md:hidden">
         <Kbd>/</Kbd>
       </span>
-      {fault && (
-        <p id="search-fault" role="alert" className="hostile w-full pb-1 pl-7 text-danger text-xs">
-          {fault}
+      {error && (
+        <p id="search-error" role="alert" className="hostile w-full pb-1 pl-7 text-danger text-xs">
+          {error}
         </p>
       )}
       <Suggestions {...suggestions} />

@@ -2,7 +2,7 @@ import type { Event } from "../../server/event/event.ts";
 import { type EventFilter, matches } from "../../server/event/filter.ts";
 import { parseSearch, printSearch, type Search, SearchError } from "../../server/event/search.ts";
 
-/** What a feed is narrowed to, as it stands in the address: `channel`, `userId`, `name`, `tag.KEY`, and `q`. */
+/** A feed's filters, as in the URL: `channel`, `userId`, `name`, `tag.KEY` and `q`. */
 export type Filters = Record<string, string>;
 
 const plainFilters = ["channel", "userId", "name", "q"];
@@ -19,14 +19,14 @@ export function filtersIn(search: Record<string, unknown>): Filters {
   return filters;
 }
 
-/** Makes the same choice as the server's, for events that come by the stream of the whole project. */
+/** Applies the filters as the server does, to events of the project's stream. */
 export function matcherOf(filters: Filters): (event: Event) => boolean {
   const { channel, userId, name, q } = filters;
   let search: Search | null = null;
   try {
     search = q === undefined ? null : parseSearch(q);
   } catch (error) {
-    // The page says what is wrong with it.
+    // The page shows what is wrong with it.
     if (error instanceof SearchError) return () => false;
     throw error;
   }
@@ -43,8 +43,8 @@ export function matcherOf(filters: Filters): (event: Event) => boolean {
   return (event) => matches(filter, event);
 }
 
-/** What is wrong with the search of these filters, such as an address that was typed by hand; or null. */
-export function searchFault({ q }: Filters): string | null {
+/** What is wrong with the filters' search, for example in a URL typed by hand; null if it is valid. */
+export function searchErrorIn({ q }: Filters): string | null {
   try {
     if (q !== undefined) parseSearch(q);
     return null;
@@ -54,7 +54,7 @@ export function searchFault({ q }: Filters): string | null {
   }
 }
 
-/** "tag.plan" → "plan", "userId" → "user": what a chip calls it. */
+/** A chip's label: "tag.plan" → "plan", "userId" → "user". */
 export function labelOf(key: string): string {
   if (key.startsWith("tag.")) return key.slice(4);
   if (key === "q") return "search";
@@ -62,8 +62,8 @@ export function labelOf(key: string): string {
 }
 
 /**
- * Adds what was typed in the search language: `user:42 plan=pro` become filters of their own, everything else the search.
- * Throws `SearchError`.
+ * Adds what was typed in the search language: `user:42 plan=pro` become separate filters, everything else becomes part
+ * of the search. Throws `SearchError`.
  */
 export function withSearch(filters: Filters, typed: string): Filters {
   const result = { ...filters };
@@ -83,7 +83,7 @@ function termsOf(search: Search | null): Search[] {
   return search.kind === "all" ? search.of : [search];
 }
 
-/** The filter that says the same as a term, where one does. */
+/** The filter equivalent to a term, if there is one. */
 function filterOf(term: Search): [key: string, value: string | undefined] | null {
   if (term.kind === "tag" && term.values.length === 1) return [`tag.${term.key}`, term.values[0]];
   if (term.kind !== "field" || term.values.length !== 1 || term.field === "notify") return null;

@@ -1,7 +1,7 @@
 import { formatDate } from "../components/dates.ts";
 import type { Entry } from "./entries.ts";
 
-/** A line of the feed: an event, or the day that begins there. */
+/** A row of the feed: an event or a day heading. */
 export type Row = { kind: "event"; entry: Entry; index: number } | { kind: "day"; day: number; at: number };
 
 export function toRows(entries: readonly Entry[]): Row[] {
@@ -17,7 +17,7 @@ export function toRows(entries: readonly Entry[]): Row[] {
   return rows;
 }
 
-/** Heights are known without measuring, so that thousands of rows cost nothing and never jump. */
+/** Heights are known without measuring, so thousands of rows cost nothing and never jump. */
 export function heightOf(row: Row, narrow: boolean): number {
   if (row.kind === "day") return 32;
   if (!narrow) return 52;

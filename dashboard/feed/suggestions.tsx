@@ -4,7 +4,7 @@ import { type ComponentProps, type KeyboardEvent, type RefObject, useId, useStat
 import { completionQuery, type Suggestion } from "./completion.ts";
 
 /**
- * Completes what is typed into a search box: the list below it, and the keys that choose from it. It is a combobox as
+ * Completes what is typed into a search box: a list of suggestions, and the keys that choose from it. A combobox as
  * the ARIA Authoring Practices describe it (https://www.w3.org/WAI/ARIA/apg/patterns/combobox/).
  */
 export function useSuggestions(
@@ -16,13 +16,13 @@ export function useSuggestions(
   const id = useId();
   const [caret, setCaret] = useState<number | null>(null);
   const [active, setActive] = useState(-1);
-  const isAsked = caret !== null && text !== "";
+  const isEnabled = caret !== null && text !== "";
   const { data } = useQuery({
     ...completionQuery(project, text, caret ?? 0),
-    enabled: isAsked,
+    enabled: isEnabled,
     placeholderData: keepPreviousData,
   });
-  const list = isAsked && data ? data.suggestions : [];
+  const list = isEnabled && data ? data.suggestions : [];
   const isOpen = list.length > 0;
 
   function close() {
@@ -36,14 +36,14 @@ export function useSuggestions(
     write(text.slice(0, start) + suggestion.insert + text.slice(after));
     setActive(-1);
     setCaret(end);
-    // After the new text is in the box.
+    // After React has put the new text into the input.
     requestAnimationFrame(() => {
       input.current?.focus();
       input.current?.setSelectionRange(end, end);
     });
   }
 
-  /** Whether the key was for the list. */
+  /** Handles a key if it is for the list; returns whether it was. */
   function onKey(event: KeyboardEvent): boolean {
     if (!isOpen) return false;
     if (event.key === "ArrowDown") setActive((active + 1) % list.length);
@@ -62,7 +62,7 @@ export function useSuggestions(
     "aria-expanded": isOpen,
     "aria-controls": `${id}-list`,
     "aria-activedescendant": isOpen && active >= 0 ? `${id}-${active}` : undefined,
-    // Text that is selected is not being completed.
+    // No suggestions while text is selected.
     onSelect: ({ currentTarget: { selectionStart, selectionEnd } }) =>
       setCaret(selectionStart === selectionEnd ? selectionStart : null),
     onInput: (event) => {
@@ -92,7 +92,7 @@ export function Suggestions({ id, list, active, choose }: SuggestionsProps) {
           id={`${id}-${index}`}
           role="option"
           aria-selected={index === active}
-          // The box keeps the focus.
+          // On pointer down, so that the input keeps the focus.
           onPointerDown={(event) => {
             event.preventDefault();
             choose(suggestion);

@@ -1,12 +1,12 @@
 import { clsx } from "clsx";
 import { ArrowUpRight } from "lucide-react";
-import { foreignLink, isWebAddress } from "../components/web-address.ts";
+import { externalLink, isWebAddress } from "../components/web-address.ts";
 
 type TagChipsProps = {
   tags: Record<string, string>;
-  /** The room for them. */
+  /** The width available for the chips. */
   widthPx: number;
-  /** On a line of their own, where a finger has to meet them. */
+  /** Larger chips for touch, on a line of their own. */
   isLarge?: boolean;
   addFilter: (key: string, value: string) => void;
 };
@@ -16,7 +16,7 @@ const chipPxMax = 190;
 const moreChipPx = 28;
 const gapPx = 4;
 
-/** An event's tags in one line, as many as fit. A click filters by one; a web address opens. */
+/** An event's tags on one line, as many as fit. A click filters by the tag; a URL opens. */
 export function TagChips({ tags, widthPx, isLarge = false, addFilter }: TagChipsProps) {
   const all = Object.entries(tags);
   const shown = all.slice(0, fittingCount(all, widthPx));
@@ -33,7 +33,7 @@ export function TagChips({ tags, widthPx, isLarge = false, addFilter }: TagChips
           <a
             key={key}
             href={value}
-            {...foreignLink}
+            {...externalLink}
             tabIndex={-1}
             title={`Open ${value}`}
             className={clsx(chipClass, isLarge ? largeChipClass : smallChipClass)}
@@ -65,10 +65,10 @@ const chipClass =
   "relative z-10 flex min-w-0 max-w-[190px] items-center gap-1 rounded border border-line bg-canvas " +
   "text-muted text-xs hover:border-line-strong hover:bg-pressed";
 const smallChipClass = "h-5 px-1.5 pointer-coarse:h-7";
-/** A finger meets it up to 8 pixels above and below its border. */
+/** The touch target extends 8 pixels above and below the border. */
 const largeChipClass = "h-7 px-2 after:absolute after:inset-x-0 after:-inset-y-[9px] after:content-['']";
 
-/** Estimated from the length of the texts: measuring each row would cost more than it is worth. */
+/** Estimated from the length of the text, because measuring each row would be too slow. */
 function fittingCount(tags: [string, string][], widthPx: number): number {
   let usedPx = 0;
   let count = 0;
@@ -82,7 +82,7 @@ function fittingCount(tags: [string, string][], widthPx: number): number {
   return count;
 }
 
-/** Letters of East Asian scripts are twice as wide. */
+/** Text width in units of a Latin letter; East Asian characters count twice. */
 function textUnits(text: string): number {
   let units = 0;
   for (const character of text.slice(0, 40)) units += character.codePointAt(0)! > 0x2e7f ? 2 : 1;

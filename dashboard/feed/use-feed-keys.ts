@@ -6,20 +6,20 @@ import type { Row } from "./rows.ts";
 
 type FeedKeys = {
   rows: Row[];
-  /** The chosen row; null to begin at the first one. A ref, for keys may come faster than rows are drawn. */
+  /** The chosen row; null to start at the first one. A ref, because keys may come faster than renders. */
   active: RefObject<string | null | undefined>;
   choose: (id: string) => void;
   openId: string | undefined;
   project: string;
   filters: Filters;
-  toTop: () => void;
+  scrollToTop: () => void;
   show: (index: number) => void;
   scroller: RefObject<HTMLElement | null>;
 };
 
-/** Moves through the feed: `j`/`k`, opens, closes. While an event is open beside it, moving opens the next one. */
+/** Keyboard navigation in the feed: next, previous, top, open. While an event is open, moving opens the next one. */
 export function useFeedKeys(feed: FeedKeys): void {
-  const { rows, active, choose, openId, project, filters, toTop, show, scroller } = feed;
+  const { rows, active, choose, openId, project, filters, scrollToTop, show, scroller } = feed;
   const navigate = useNavigate();
 
   function open(id: string, replace: boolean) {
@@ -39,7 +39,7 @@ export function useFeedKeys(feed: FeedKeys): void {
     choose(id);
     show(index);
     if (openId) open(id, true);
-    // Two frames: one for the list to scroll, one for the row to be drawn, unless another key was faster.
+    // Two frames: one for the list to scroll, one for the row to render. Another key may have moved on by then.
     requestAnimationFrame(() =>
       requestAnimationFrame(() =>
         scroller.current
@@ -56,7 +56,7 @@ export function useFeedKeys(feed: FeedKeys): void {
     ArrowDown: next,
     k: previous,
     ArrowUp: previous,
-    g: toTop,
+    g: scrollToTop,
     Enter(event) {
       const row = (event.target as HTMLElement).closest<HTMLElement>("[data-event]");
       if (row && row === event.target) open(row.dataset.event!, false);

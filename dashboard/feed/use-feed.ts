@@ -7,87 +7,88 @@ import { createFeed, type Feed, type FeedState } from "./feed-store.ts";
 import type { Filters } from "./filters.ts";
 
 const pageEvents = "100";
-/** The listing waits for the stream, so that nothing falls between the two; but no longer than this. */
+/** The listing waits for the stream to start, so that no event falls between the two, but no longer than this. */
 const streamWaitMs = 1_000;
 const feedsMax = 4;
 
-export type KeptFeed = {
+export type CachedFeed = {
   project: string;
   feed: Feed;
-  isWatched: boolean;
+  isMounted: boolean;
   close: () => void;
-  /** Where the reader was when the page was left, by the history's entry. */
+  /** The scroll position when the page was left, for one history entry. */
   scroll: { entry: string; top: number } | null;
 };
 
-/** The feeds seen last, kept live, so that going back finds the same rows at the same place. */
-const kept = new Map<string, KeptFeed>();
+/** The most recently used feeds, kept live so that going back shows the same rows at the same position. */
+const cache = new Map<string, CachedFeed>();
 
-/** The feed of a project under these filters, kept live. */
-export function useFeed(project: string, filters: Filters): { state: FeedState; kept: KeptFeed } {
-  // The same filters in a new object are the same feed.
+/** Returns the live feed of a project with these filters. */
+export function useFeed(project: string, filters: Filters): { state: FeedState; cached: CachedFeed } {
+  // Equal filters in a new object are the same feed.
   const key = JSON.stringify({ project, filters });
   const current = useMemo(() => {
-    const asked = JSON.parse(key) as { project: string; filters: Filters };
-    return keptFeed(key, asked.project, asked.filters);
+    const parsed = JSON.parse(key) as { project: string; filters: Filters };
+    return cachedFeed(key, parsed.project, parsed.filters);
   }, [key]);
   useEffect(() => {
-    current.isWatched = true;
+    current.isMounted = true;
     return () => {
-      current.isWatched = false;
+      current.isMounted = false;
     };
   }, [current]);
   const { feed } = current;
-  return { state: useSyncExternalStore(feed.subscribe, feed.snapshot), kept: current };
+  return { state: useSyncExternalStore(feed.subscribe, feed.snapshot), cached: current };
 }
 
-function keptFeed(key: string, project: string, filters: Filters): KeptFeed {
-  const known = kept.get(key);
-  // The last one used is the last in the map.
-  kept.delete(key);
+function cachedFeed(key: string, project: string, filters: Filters): CachedFeed {
+  const known = cache.get(key);
+  // The map is in order of use.
+  cache.delete(key);
   const feed = known ?? openFeed(project, filters);
-  kept.set(key, feed);
-  for (const [other, each] of kept) {
-    const isSurplus = kept.size > feedsMax || each.project !== project;
-    if (each === feed || each.isWatched || !isSurplus) continue;
+  cache.set(key, feed);
+  for (const [other, each] of cache) {
+    const isSurplus = cache.size > feedsMax || each.project !== project;
+    if (each === feed || each.isMounted || !isSurplus) continue;
     each.close();
-    kept.delete(other);
+    cache.delete(other);
   }
   return feed;
 }
 
-export function forgetFeeds(): void {
-  for (const each of kept.values()) each.close();
-  kept.clear();
+export function closeFeeds(): void {
+  for (const each of cache.values()) each.close();
+  cache.clear();
 }
 
-function openFeed(project: string, filters: Filters): KeptFeed {
+function openFeed(project: string, filters: Filters): CachedFeed {
   const feed = createFeed(filters, (query, signal) =>
     api<EventList>("/api/events", { query: { project, limit: pageEvents, ...filters, ...query }, signal }),
   );
-  let isListed = false;
-  function list() {
+  let hasLoaded = false;
+  function load() {
     clearTimeout(timer);
-    isListed = true;
+    hasLoaded = true;
     void feed.reload();
   }
-  const isFollowed = isFollowing(project);
-  const timer = isFollowed ? undefined : setTimeout(list, streamWaitMs);
-  if (isFollowed) list();
+  const isStreaming = isFollowing(project);
+  const timer = isStreaming ? undefined : setTimeout(load, streamWaitMs);
+  if (isStreaming) load();
   const stopListening = listen(project, {
-    events: feed.take,
-    deleted: feed.drop,
-    fresh: () => (isListed ? feed.restart() : list()),
-    reset: () => (isListed ? feed.restart() : list()),
+    events: feed.addArrivals,
+    deleted: feed.removeDeleted,
+    fresh: () => (hasLoaded ? feed.restart() : load()),
+    reset: () => (hasLoaded ? feed.restart() : load()),
     recovered: feed.recover,
   });
   const stopTabs = onTabMessage((message) => {
-    if (message.type === "event-deleted" && message.project === project) feed.drop([{ ids: [message.id] }]);
+    if (message.type === "event-deleted" && message.project === project)
+      feed.removeDeleted([{ ids: [message.id] }]);
   });
   return {
     project,
     feed,
-    isWatched: true,
+    isMounted: true,
     scroll: null,
     close() {
       clearTimeout(timer);

@@ -5,7 +5,7 @@ import { Button } from "../components/ui/button.tsx";
 
 type KeyTableProps = { keys: Key[]; revoke: (key: Key) => void };
 
-/** The keys that work first. On a phone each row is a small card, for five columns do not fit. */
+/** Active keys first. On phones each row is a small card, because five columns don't fit. */
 export function KeyTable({ keys, revoke }: KeyTableProps) {
   const sorted = keys.toSorted(
     (a, b) =>
@@ -61,7 +61,7 @@ export function KeyTable({ keys, revoke }: KeyTableProps) {
               </td>
               <td className="text-right max-md:col-start-2 max-md:row-span-4 max-md:row-start-1">
                 {key.revokedAt === null ? (
-                  <Button look="danger" onClick={() => revoke(key)}>
+                  <Button variant="danger" onClick={() => revoke(key)}>
                     Revoke
                   </Button>
                 ) : (

@@ -17,7 +17,7 @@ export function KeysPage() {
   const [creating, setCreating] = useState(false);
   const [revoking, setRevoking] = useState<Key | null>(null);
   const newKey = (
-    <Button look="solid" onClick={() => setCreating(true)}>
+    <Button variant="solid" onClick={() => setCreating(true)}>
       <Plus aria-hidden className="size-4" />
       New API key
     </Button>

@@ -8,7 +8,7 @@ import { Dialog, DialogButtons } from "../components/ui/dialog.tsx";
 import { NameDialog } from "../components/ui/name-dialog.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { refresh } from "../queries.ts";
-import { curlLine } from "../setup/curl-line.ts";
+import { curlCommand } from "../setup/curl-command.ts";
 import { keysQuery } from "./keys.ts";
 import { SecretBox } from "./secret-box.tsx";
 
@@ -36,10 +36,14 @@ export function NewKeyDialog({ close }: { close: () => void }) {
       >
         <div className="flex flex-col gap-4">
           <SecretBox secret={secret} />
-          <CodeBlock label="Try it in a terminal" code={curlLine({ key: secret })} copyLabel="Copy command" />
+          <CodeBlock
+            label="Try it in a terminal"
+            code={curlCommand({ key: secret })}
+            copyLabel="Copy command"
+          />
         </div>
         <DialogButtons>
-          <Button look="solid" onClick={close}>
+          <Button variant="solid" onClick={close}>
             Done
           </Button>
         </DialogButtons>

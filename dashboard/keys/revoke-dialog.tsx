@@ -16,7 +16,7 @@ export function RevokeDialog({ apiKey, close }: { apiKey: Key; close: () => void
     },
   });
   return (
-    <ConfirmDialog title="Revoke this API key?" action="Revoke" run={revoke} close={close}>
+    <ConfirmDialog title="Revoke this API key?" action="Revoke" mutation={revoke} close={close}>
       <b className="font-semibold text-ink">{apiKey.name}</b> (…{apiKey.ending}) stops working, effective
       immediately. This can't be undone. Its events are kept.
     </ConfirmDialog>

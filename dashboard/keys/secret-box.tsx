@@ -1,6 +1,6 @@
 import { CopyButton } from "../components/ui/copy-button.tsx";
 
-/** A secret key, this once. */
+/** A secret that is shown only once. */
 export function SecretBox({ secret }: { secret: string }) {
   return (
     <div className="flex items-center gap-3 rounded-lg border border-accent/40 bg-accent-soft py-2 pr-2 pl-3">

@@ -1,18 +1,18 @@
 import type { DeletedEvents, Event } from "../../server/event/event.ts";
 import type { Notification } from "../../server/wire/notification.ts";
-import { createHub, type FromTab, type Place, pingMs, type ToTab } from "./hub.ts";
+import { createHub, type FromTab, type LogPosition, pingMs, type ToTab } from "./hub.ts";
 import type { StreamStatus } from "./stream.ts";
 
 // This tab's connection to the event stream, which it shares with the other tabs of the browser.
 
 export type LiveListener = {
   events?: (batch: readonly Event[]) => void;
-  /** Events that are gone, whoever deleted them. */
+  /** Events that were deleted, by anyone. */
   deleted?: (batch: readonly DeletedEvents[]) => void;
   notifications?: (batch: readonly Notification[], unread: number) => void;
-  /** The stream has started: list what happened before. */
+  /** The stream has started: load what happened before. */
   fresh?: () => void;
-  /** Too much was missed: list again. */
+  /** Too much was missed: reload. */
   reset?: () => void;
   /** The stream works again after an interruption. */
   recovered?: () => void;
@@ -21,45 +21,45 @@ export type LiveListener = {
 
 export type LiveStatus = StreamStatus | "paused";
 
-/** A hidden tab lets go of the stream after this long. */
+/** A hidden tab leaves the stream after this long. */
 const hiddenMaxMs = 5_000;
-/** A worker that answers none of so many pings hangs. Counted, not timed: a computer may have slept between two. */
+/** A worker that leaves this many pings unanswered hangs. Not timed, because the computer may have slept in between. */
 const unansweredMax = 3;
 
-/** With the project that each listens to. */
+/** Each listener with its project. */
 const listeners = new Map<LiveListener, string>();
 const statusListeners = new Set<() => void>();
 let project = "";
 let status: LiveStatus = "connecting";
 let wasInterrupted = false;
 /** Null until the stream has started. */
-let place: Place | null = null;
+let position: LogPosition | null = null;
 let send: ((message: FromTab) => void) | undefined;
 let stopWorker: (() => void) | undefined;
 let unanswered = 0;
 let isAway = false;
 let hiddenTimer: ReturnType<typeof setTimeout> | undefined;
 
-/** Follows a project's events instead of those of the last one; an empty text follows none. */
+/** Switches to a project's events; an empty string follows none. */
 export function follow(next: string): void {
   if (next === project) return;
   project = next;
-  place = null;
+  position = null;
   wasInterrupted = false;
   if (project === "") leave();
   else setStatus(isAway ? "paused" : "connecting");
   ping();
 }
 
-/** Listens to a project, while it is the one that is followed. */
+/** Listens to a project's events while that project is followed. Returns the function that stops it. */
 export function listen(to: string, listener: LiveListener): () => void {
   listeners.set(listener, to);
   return () => listeners.delete(listener);
 }
 
 /** Whether every event of the project will be delivered from now on. */
-export function isFollowing(asked: string): boolean {
-  return asked === project && place !== null;
+export function isFollowing(candidate: string): boolean {
+  return candidate === project && position !== null;
 }
 
 function* currentListeners() {
@@ -90,7 +90,7 @@ function setStatus(next: LiveStatus) {
 function receive(message: ToTab) {
   unanswered = 0;
   if (isAway || project === "") return;
-  if ("place" in message) place = message.place;
+  if ("position" in message) position = message.position;
   if (message.type === "status") return setStatus(message.status);
   for (const listener of currentListeners()) {
     if (message.type === "events") listener.events?.(message.events);
@@ -105,7 +105,7 @@ function connect(): (message: FromTab) => void {
   try {
     const worker = new SharedWorker(new URL("./stream-worker.ts", import.meta.url), { type: "module" });
     worker.port.onmessage = ({ data }: MessageEvent<ToTab>) => receive(data);
-    worker.onerror = standAlone;
+    worker.onerror = runWithoutWorker;
     stopWorker = () => {
       worker.port.postMessage({ type: "away" } satisfies FromTab);
       worker.port.close();
@@ -117,14 +117,14 @@ function connect(): (message: FromTab) => void {
   }
 }
 
-/** The worker did not start, or hangs: this tab goes on without it. */
-function standAlone() {
+/** The worker did not start, or hangs: this tab continues with a stream of its own. */
+function runWithoutWorker() {
   if (!stopWorker) return;
   stopWorker();
   stopWorker = undefined;
   send = createHub()(receive);
-  if (place) {
-    place = null;
+  if (position) {
+    position = null;
     for (const listener of currentListeners()) listener.reset?.();
   }
   ping();
@@ -132,10 +132,10 @@ function standAlone() {
 
 function ping() {
   if (project === "" || isAway) return;
-  if (stopWorker && unanswered >= unansweredMax) return standAlone();
+  if (stopWorker && unanswered >= unansweredMax) return runWithoutWorker();
   unanswered++;
   send ??= connect();
-  send({ type: "here", project, place });
+  send({ type: "here", project, position });
 }
 setInterval(ping, pingMs);
 
@@ -163,7 +163,7 @@ function comeBack() {
   ping();
 }
 
-// A tab may be opened in the background.
+// The tab may have been opened in the background.
 onVisibility();
 document.addEventListener("visibilitychange", onVisibility);
 addEventListener("pagehide", goAway);

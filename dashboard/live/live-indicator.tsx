@@ -1,7 +1,7 @@
 import { clsx } from "clsx";
 import { useLiveStatus } from "./live-updates.ts";
 
-const words = {
+const labels = {
   connecting: "Connecting…",
   live: "Live",
   reconnecting: "Reconnecting…",
@@ -19,7 +19,7 @@ export function LiveIndicator() {
           status === "live" ? "bg-accent" : "animate-pulse-dot bg-warn",
         )}
       />
-      {words[status]}
+      {labels[status]}
     </span>
   );
 }

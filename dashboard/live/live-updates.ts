@@ -10,14 +10,14 @@ import { currentStatus, follow, type LiveStatus, listen, subscribeStatus } from 
 import { matcherOfDeleted } from "./deleted.ts";
 
 const catchUpMs = 1_000;
-/** Long deletions tell of themselves many times a second. */
+/** Long deletions are reported many times a second, so counts are refetched at most this often. */
 const recountMs = 1_000;
 
 export function useLiveStatus(): LiveStatus {
   return useSyncExternalStore(subscribeStatus, currentStatus);
 }
 
-/** Follows a project's stream, and keeps counts and notifications up to date with it. */
+/** Follows a project's stream and keeps counts and notifications up to date. */
 export function useLiveUpdates(
   project: string,
   onNotifications: (batch: readonly Notification[]) => void,
@@ -48,7 +48,7 @@ export function useLiveUpdates(
       reset: () => refreshCounts(queries, project),
       recovered() {
         void queries.invalidateQueries({ predicate: ({ state }) => state.status === "error" });
-        // Counts are asked for once the events that were missed have been added to them.
+        // Refetch once the missed events have arrived; otherwise they would be counted twice.
         setTimeout(() => void queries.invalidateQueries(), catchUpMs);
       },
       rejected: () => void queries.invalidateQueries({ queryKey: meQuery.queryKey }),
@@ -61,7 +61,7 @@ export function useLiveUpdates(
   useEffect(() => () => follow(""), []);
 }
 
-/** An event that is open and was deleted says so; of one of those that are gone, nothing is kept. */
+/** Refetches deleted events, so that an open one is shown as gone and the cache keeps none. */
 function refreshDeleted(queries: QueryClient, project: string, batch: readonly DeletedEvents[]) {
   const isDeleted = matcherOfDeleted(batch);
   for (const [queryKey, event] of queries.getQueriesData<Event>({ queryKey: eventKey(project) })) {

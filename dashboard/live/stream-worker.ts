@@ -1,4 +1,4 @@
-// The shared worker: one event stream for all tabs of this browser, which opens only six connections over HTTP/1.1.
+// The shared worker: one event stream for all tabs, because browsers open only six connections over HTTP/1.1.
 import { createHub, type FromTab } from "./hub.ts";
 
 const connect = createHub();

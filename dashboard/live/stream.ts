@@ -6,38 +6,38 @@ export type StreamStatus = "connecting" | "live" | "reconnecting";
 
 export type StreamHandlers = {
   events(batch: Event[]): void;
-  /** These events are gone; what `events` is given after that is not among them. */
+  /** These events were deleted; later calls of `events` don't include them. */
   deleted(batch: DeletedEvents[]): void;
   notifications(batch: Notification[], unread: number): void;
-  /** The stream is connected. `isFirst`: it starts here, so what happened before has to be listed. */
+  /** The stream is connected. `isFirst`: it starts here, so what happened before has to be loaded. */
   ready(isFirst: boolean): void;
-  /** Too much was missed: what is shown has to be listed again. */
+  /** Too much was missed: what is shown has to be reloaded. */
   reset(): void;
   status(status: StreamStatus): void;
-  /** The server did not answer with a stream, such as when the session has ended. */
+  /** The response was not a stream, for example because the session has ended. */
   rejected(): void;
 };
 
 export type Stream = { open(): void; retry(): void; close(): void };
 
 const batchMs = 100;
-/** Faster than anybody reads, events come in fewer and larger batches, which leave the page its time. */
+/** When events arrive faster than anyone reads, batches are fewer and larger, to spare the page some work. */
 const busyBatchEvents = 10;
 const busyBatchMs = 300;
 const backoffMaxMs = 30_000;
-/** The server sends a heartbeat every 15 seconds: a connection that is silent for so long is dead, though nobody said so. */
-const silenceMaxMs = 40_000;
-const silenceLookMs = 5_000;
+/** The server sends a heartbeat every 15 seconds, so a connection that is silent for this long is dead. */
+const silenceTimeoutMs = 40_000;
+const silenceCheckMs = 5_000;
 
 /**
- * A project's event stream. It resumes where it was after a lost connection or a `close`, and delivers in batches.
- * Runs in a page and in a worker.
+ * A project's event stream. After a lost connection or `close` it resumes where it was. Delivers in batches. Runs in
+ * pages and workers.
  */
 export function createStream(project: string, handlers: StreamHandlers): Stream {
   let source: EventSource | undefined;
   let token = "";
   let attempts = 0;
-  let heardAtMs = 0;
+  let lastMessageAtMs = 0;
   let silenceTimer: ReturnType<typeof setInterval> | undefined;
   let retryTimer: ReturnType<typeof setTimeout> | undefined;
   let batchTimer: ReturnType<typeof setTimeout> | undefined;
@@ -53,22 +53,22 @@ export function createStream(project: string, handlers: StreamHandlers): Stream 
     const query = new URLSearchParams({ project, ...(token && { lastEventId: token }) });
     const opened = new EventSource(`/api/events/stream?${query}`);
     source = opened;
-    heardAtMs = Date.now();
-    silenceTimer = setInterval(endSilence, silenceLookMs);
-    opened.addEventListener("heartbeat", heard);
+    lastMessageAtMs = Date.now();
+    silenceTimer = setInterval(reopenIfSilent, silenceCheckMs);
+    opened.addEventListener("heartbeat", noteMessage);
     opened.addEventListener("open", () => {
-      heard();
+      noteMessage();
       attempts = 0;
       handlers.status("live");
     });
     opened.addEventListener("ready", (message) => {
       const isFirst = token === "";
-      remember(message);
+      saveToken(message);
       handlers.ready(isFirst);
     });
     opened.addEventListener("event", (message) => {
-      heard();
-      remember(message);
+      noteMessage();
+      saveToken(message);
       events.push(JSON.parse(message.data));
       batchTimer ??= setTimeout(flush, lastBatchEvents > busyBatchEvents ? busyBatchMs : batchMs);
     });
@@ -86,13 +86,13 @@ export function createStream(project: string, handlers: StreamHandlers): Stream 
       batchTimer ??= setTimeout(flush, batchMs);
     });
     opened.addEventListener("reset", (message) => {
-      remember(message);
+      saveToken(message);
       flush();
       handlers.reset();
     });
     opened.addEventListener("error", () => {
       handlers.status("reconnecting");
-      // CONNECTING: the browser retries by itself. CLOSED: it gave up, because the response was not a stream.
+      // CONNECTING: the browser retries. CLOSED: it gave up, because the response was not a stream.
       if (opened.readyState !== EventSource.CLOSED) return;
       handlers.rejected();
       const waitMs = Math.min(backoffMaxMs, 1_000 * 2 ** attempts++) * (0.5 + Math.random() / 2);
@@ -100,18 +100,18 @@ export function createStream(project: string, handlers: StreamHandlers): Stream 
     });
   }
 
-  function heard() {
-    heardAtMs = Date.now();
+  function noteMessage() {
+    lastMessageAtMs = Date.now();
   }
 
-  /** Opens the stream anew where nothing was heard of the server, such as after the computer slept. */
-  function endSilence() {
-    if (!source || Date.now() - heardAtMs <= silenceMaxMs) return;
+  /** Reopens the stream if the server has been silent, for example after the computer slept. */
+  function reopenIfSilent() {
+    if (!source || Date.now() - lastMessageAtMs <= silenceTimeoutMs) return;
     attempts++;
     open();
   }
 
-  function remember(message: MessageEvent) {
+  function saveToken(message: MessageEvent) {
     if (message.lastEventId) token = message.lastEventId;
   }
 

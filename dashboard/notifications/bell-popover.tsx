@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { Popover } from "radix-ui";
 import { type ReactNode, useEffect, useState } from "react";
 import { useMe } from "../account/me.ts";
-import { sentence } from "../api.ts";
+import { errorMessage } from "../api.ts";
 import { ErrorBoundary } from "../components/error-boundary.tsx";
 import { Button } from "../components/ui/button.tsx";
 import { Skeleton } from "../components/ui/states.tsx";
@@ -40,14 +40,14 @@ function Recent({ close }: { close: () => void }) {
     <>
       <div className="flex h-12 shrink-0 items-center justify-between border-line border-b pr-2 pl-4">
         <h2 className="font-semibold">Notifications</h2>
-        <Button look="ghost" disabled={unread === 0} onClick={() => markRead(undefined)}>
+        <Button variant="ghost" disabled={unread === 0} onClick={() => markRead(undefined)}>
           Mark all as read
         </Button>
       </div>
       <div className="min-h-0 flex-1 overflow-y-auto">
         {error && !data ? (
           <div role="alert" className="flex flex-col items-center gap-3 p-6 text-center text-muted text-sm">
-            {sentence(error)}
+            {errorMessage(error)}
             <Button onClick={() => void refetch()}>Retry</Button>
           </div>
         ) : !data ? (

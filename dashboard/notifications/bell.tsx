@@ -1,7 +1,7 @@
 import { Bell as BellIcon } from "lucide-react";
 import { type ReactNode, Suspense, useState } from "react";
 import { useMe } from "../account/me.ts";
-import { sentence } from "../api.ts";
+import { errorMessage } from "../api.ts";
 import { ErrorBoundary } from "../components/error-boundary.tsx";
 import { lazyPart } from "../components/lazy-part.tsx";
 import { toast } from "../shell/toasts.tsx";
@@ -13,10 +13,10 @@ const BellPopover = lazyPart<{ trigger: ReactNode }>(
 const bellClass =
   "relative flex size-8 shrink-0 items-center justify-center rounded-md text-muted hover:bg-hover hover:text-ink data-[state=open]:bg-hover max-md:size-10";
 
-/** The count of what is unread; its list is loaded when it is first opened. */
+/** The bell with the unread count. Its list is loaded when first opened. */
 export function Bell() {
   const { unread } = useMe();
-  const [wanted, setWanted] = useState(false);
+  const [opened, setOpened] = useState(false);
   const button = (props: { onClick?: () => void }) => (
     <button
       type="button"
@@ -36,12 +36,12 @@ export function Bell() {
       )}
     </button>
   );
-  if (!wanted) return button({ onClick: () => setWanted(true) });
+  if (!opened) return button({ onClick: () => setOpened(true) });
   return (
     <ErrorBoundary
       fallback={(_, retry) => button({ onClick: retry })}
       onError={(error) =>
-        toast({ title: "Notifications couldn't be opened", description: sentence(error), failed: true })
+        toast({ title: "Notifications couldn't be opened", description: errorMessage(error), failed: true })
       }
     >
       <Suspense fallback={button({})}>

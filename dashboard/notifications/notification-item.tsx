@@ -8,7 +8,7 @@ import { useMarkRead } from "./notifications.ts";
 
 type NotificationItemProps = { notification: Notification; onOpen?: () => void };
 
-/** Leads to its event, and is then read. */
+/** Links to its event; a click marks it as read. */
 export function NotificationItem({ notification, onOpen }: NotificationItemProps) {
   const { id, project, event, readAt } = notification;
   const { projects } = useMe();

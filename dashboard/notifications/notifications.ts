@@ -1,10 +1,10 @@
 import { infiniteQueryOptions, type QueryClient, queryOptions, useMutation } from "@tanstack/react-query";
 import type { Notification } from "../../server/wire/notification.ts";
 import { setUnread } from "../account/me.ts";
-import { api, sentence } from "../api.ts";
+import { api, errorMessage } from "../api.ts";
 import { queries } from "../queries.ts";
 import { toast } from "../shell/toasts.tsx";
-import { onTabMessage, tellTabs } from "../tabs.ts";
+import { broadcastToTabs, onTabMessage } from "../tabs.ts";
 
 type NotificationList = {
   ok: true;
@@ -19,7 +19,7 @@ function fetchNotifications(limit: number, cursor?: string) {
   return api<NotificationList>("/api/notifications", { query: { limit: String(limit), cursor } });
 }
 
-/** What the bell shows: the newest few. */
+/** The newest few, for the bell. */
 export const recentNotificationsQuery = queryOptions({
   queryKey: [...notificationsKey, "recent"],
   queryFn: async () => (await fetchNotifications(8)).notifications,
@@ -32,7 +32,7 @@ export const allNotificationsQuery = infiniteQueryOptions({
   getNextPageParam: (page) => page.nextCursor ?? undefined,
 });
 
-/** Marks these as read, or all of them without ids. */
+/** Marks the given notifications as read; without ids, all of them. */
 export function useMarkRead() {
   return useMutation({
     mutationFn: (ids?: string[]) =>
@@ -43,14 +43,15 @@ export function useMarkRead() {
     onMutate: (ids) => showRead(queries, ids),
     onSuccess({ unread }, ids) {
       setUnread(queries, unread);
-      tellTabs({ type: "notifications-read", ids: ids ?? null, unread });
+      broadcastToTabs({ type: "notifications-read", ids: ids ?? null, unread });
     },
-    onError: (error) => toast({ title: "Not marked as read", description: sentence(error), failed: true }),
+    onError: (error) =>
+      toast({ title: "Not marked as read", description: errorMessage(error), failed: true }),
     onSettled: () => queries.invalidateQueries({ queryKey: notificationsKey }),
   });
 }
 
-/** Shown at once, before the server answers. */
+/** Updates the cache before the server responds. */
 function showRead(queries: QueryClient, ids?: string[]) {
   const readAt = new Date().toISOString();
   const read = (each: Notification) =>

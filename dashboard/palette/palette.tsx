@@ -27,7 +27,7 @@ import { focusOpener } from "../shell/opener.ts";
 import { openOverlay } from "../shell/overlays.tsx";
 import { chooseTheme, useDark } from "../theme/theme.ts";
 
-/** Everywhere one can go and a few things one can do, by typing. */
+/** The command palette: go to any channel, page or project, or run a command. */
 export default function Palette({ close }: { close: () => void }) {
   const project = useProjectSlug();
   const { data: channels = [] } = useQuery(channelsQuery(project));
@@ -37,9 +37,9 @@ export default function Palette({ close }: { close: () => void }) {
   const dark = useDark();
   const params = { project };
 
-  const act = (what: () => unknown) => () => {
+  const closeAnd = (action: () => unknown) => () => {
     close();
-    what();
+    action();
   };
 
   return (
@@ -65,7 +65,7 @@ export default function Palette({ close }: { close: () => void }) {
                     key={id}
                     value={`channel ${id}`}
                     icon={icon ? <EventIcon icon={icon} name={name} size="sm" bare /> : <Hash aria-hidden />}
-                    onSelect={act(() =>
+                    onSelect={closeAnd(() =>
                       navigate({
                         to: "/p/$project/channels/$channel",
                         params: { project, channel: id },
@@ -79,35 +79,41 @@ export default function Palette({ close }: { close: () => void }) {
                 <Item icon={<Plus aria-hidden />} onSelect={() => openOverlay("new-channel")}>
                   New channel
                 </Item>
-                <Item icon={<CheckCheck aria-hidden />} onSelect={act(() => markSeen(project, channels))}>
+                <Item
+                  icon={<CheckCheck aria-hidden />}
+                  onSelect={closeAnd(() => markSeen(project, channels))}
+                >
                   Mark all channels as read
                 </Item>
               </Group>
               <Group heading="Pages">
                 <Item
                   icon={<Newspaper aria-hidden />}
-                  onSelect={act(() => navigate({ to: "/p/$project", params, search: {} }))}
+                  onSelect={closeAnd(() => navigate({ to: "/p/$project", params, search: {} }))}
                 >
                   All events
                 </Item>
-                <Item icon={<Bell aria-hidden />} onSelect={act(() => navigate({ to: "/notifications" }))}>
+                <Item
+                  icon={<Bell aria-hidden />}
+                  onSelect={closeAnd(() => navigate({ to: "/notifications" }))}
+                >
                   Notifications
                 </Item>
                 <Item
                   icon={<KeyRound aria-hidden />}
-                  onSelect={act(() => navigate({ to: "/p/$project/keys", params }))}
+                  onSelect={closeAnd(() => navigate({ to: "/p/$project/keys", params }))}
                 >
                   API keys
                 </Item>
                 <Item
                   icon={<CircleSlash aria-hidden />}
-                  onSelect={act(() => navigate({ to: "/p/$project/rejected", params }))}
+                  onSelect={closeAnd(() => navigate({ to: "/p/$project/rejected", params }))}
                 >
                   Rejected events
                 </Item>
                 <Item
                   icon={<Settings2 aria-hidden />}
-                  onSelect={act(() => navigate({ to: "/p/$project/settings", params }))}
+                  onSelect={closeAnd(() => navigate({ to: "/p/$project/settings", params }))}
                 >
                   Settings
                 </Item>
@@ -119,7 +125,7 @@ export default function Palette({ close }: { close: () => void }) {
                       key={slug}
                       value={`project ${name} ${slug}`}
                       icon={<Folder aria-hidden />}
-                      onSelect={act(() =>
+                      onSelect={closeAnd(() =>
                         navigate({ to: "/p/$project", params: { project: slug }, search: {} }),
                       )}
                     >
@@ -131,11 +137,11 @@ export default function Palette({ close }: { close: () => void }) {
               <Group heading="Commands">
                 <Item
                   icon={dark ? <Sun aria-hidden /> : <Moon aria-hidden />}
-                  onSelect={act(() => chooseTheme(dark ? "light" : "dark"))}
+                  onSelect={closeAnd(() => chooseTheme(dark ? "light" : "dark"))}
                 >
                   {dark ? "Switch to light theme" : "Switch to dark theme"}
                 </Item>
-                <Item icon={<LogOut aria-hidden />} onSelect={act(signOut)}>
+                <Item icon={<LogOut aria-hidden />} onSelect={closeAnd(signOut)}>
                   Sign out
                 </Item>
               </Group>

@@ -4,8 +4,8 @@ import { useMe } from "../account/me.ts";
 let last: string | undefined;
 
 /**
- * The project of the address. A page that belongs to no project, such as the notifications, stays with the one that
- * was open before it, so that the channel list beside it does not change.
+ * The project in the URL. Pages without one, such as the notifications, keep the project that was open before, so that
+ * the sidebar's channel list does not change.
  */
 export function useProjectSlug(): string {
   const { project } = useParams({ strict: false });

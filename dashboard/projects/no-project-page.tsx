@@ -3,14 +3,14 @@ import { Button } from "../components/ui/button.tsx";
 import { EmptyState } from "../components/ui/states.tsx";
 import { openOverlay } from "../shell/overlays.tsx";
 
-/** What an account sees that is in no project, such as after it deleted its last one. */
+/** The home page of an account without projects, for example after it deleted its last one. */
 export function NoProjectPage() {
   return (
     <EmptyState
       icon={<FolderPlus aria-hidden />}
       title="You're not in any project"
       action={
-        <Button look="solid" onClick={() => openOverlay("new-project")}>
+        <Button variant="solid" onClick={() => openOverlay("new-project")}>
           New project
         </Button>
       }

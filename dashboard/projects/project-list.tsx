@@ -5,8 +5,8 @@ import { navItemClass } from "../components/ui/nav-item.ts";
 import { openOverlay } from "../shell/overlays.tsx";
 import { useProjectSlug } from "./current-project.ts";
 
-/** The projects, one below the other, where there is no room for a menu. */
-export function ProjectList({ onGo }: { onGo: () => void }) {
+/** All projects as a list, for screens without room for the menu. */
+export function ProjectList({ onNavigate }: { onNavigate: () => void }) {
   const { projects } = useMe();
   const current = useProjectSlug();
   return (
@@ -20,7 +20,7 @@ export function ProjectList({ onGo }: { onGo: () => void }) {
           search={{}}
           className={navItemClass}
           data-active={slug === current || undefined}
-          onClick={onGo}
+          onClick={onNavigate}
         >
           <Folder aria-hidden className="size-4 shrink-0 text-faint" />
           <span className="hostile-line">{name}</span>

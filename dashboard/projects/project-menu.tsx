@@ -2,7 +2,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { Check, Plus } from "lucide-react";
 import { useMe } from "../account/me.ts";
 import type { MenuContentProps } from "../components/ui/lazy-menu.tsx";
-import { Menu, MenuItem, MenuLabel, MenuLine } from "../components/ui/menu.tsx";
+import { Menu, MenuItem, MenuLabel, MenuSeparator } from "../components/ui/menu.tsx";
 import { openOverlay } from "../shell/overlays.tsx";
 import { useProjectSlug } from "./current-project.ts";
 
@@ -22,7 +22,7 @@ export default function ProjectMenu(props: MenuContentProps) {
           {slug === current && <Check aria-label="Open now" />}
         </MenuItem>
       ))}
-      <MenuLine />
+      <MenuSeparator />
       <MenuItem onSelect={() => openOverlay("new-project")}>
         <Plus aria-hidden />
         New project

@@ -1,4 +1,4 @@
-// The service worker: shows notifications that the server pushes, also while no tab is open. It caches nothing.
+// The service worker: shows notifications that the server pushes, even while no tab is open. It caches nothing.
 
 self.addEventListener("install", () => self.skipWaiting());
 self.addEventListener("activate", (event) => event.waitUntil(self.clients.claim()));
@@ -8,7 +8,7 @@ self.addEventListener("push", (event) => {
   try {
     message = event.data?.json() ?? {};
   } catch {
-    // Browsers demand that every push is shown, so one that can't be read still says that there is something.
+    // Browsers require every push to show a notification, so an unreadable one shows a generic text.
   }
   event.waitUntil(
     self.registration.showNotification(message.title || "Tidings", {
@@ -26,7 +26,7 @@ self.addEventListener("notificationclick", (event) => {
   event.waitUntil(open(event.notification.data?.url || "/"));
 });
 
-/** Brings a tab that is open already to the page; opens a new one only where there is none. */
+/** Focuses an open tab and shows the page there; opens a new tab only if there is none. */
 async function open(path) {
   const url = new URL(path, self.location.origin);
   if (url.origin !== self.location.origin) return;
@@ -41,17 +41,17 @@ self.addEventListener("pushsubscriptionchange", (event) => {
   event.waitUntil(subscribeAgain(event.oldSubscription, event.newSubscription));
 });
 
-/** The push service replaced the subscription: tell the server the new one. The old one dies by its 404/410. */
-async function subscribeAgain(before, after) {
-  let subscription = after;
+/** The push service replaced the subscription: register the new one. The server drops the old one on its 404 or 410. */
+async function subscribeAgain(oldSubscription, newSubscription) {
+  let subscription = newSubscription;
   if (!subscription) {
-    const key = before?.options.applicationServerKey ?? (await serverKey());
+    const key = oldSubscription?.options.applicationServerKey ?? (await serverKey());
     subscription = await self.registration.pushManager.subscribe({
       userVisibleOnly: true,
       applicationServerKey: key,
     });
   }
-  const label = await labelOf(before?.endpoint);
+  const label = await labelOf(oldSubscription?.endpoint);
   const { endpoint, keys } = subscription.toJSON();
   await fetch("/api/destinations", {
     method: "POST",
@@ -62,13 +62,13 @@ async function subscribeAgain(before, after) {
 }
 
 async function serverKey() {
-  const answer = await fetch("/api/me", { credentials: "same-origin" });
-  if (!answer.ok) throw new Error(`The server did not tell its push key (${answer.status})`);
-  return (await answer.json()).vapidPublicKey;
+  const response = await fetch("/api/me", { credentials: "same-origin" });
+  if (!response.ok) throw new Error(`Couldn't get the server's push key (${response.status})`);
+  return (await response.json()).vapidPublicKey;
 }
 
 async function labelOf(endpoint) {
-  const answer = await fetch("/api/destinations", { credentials: "same-origin" });
-  const { destinations = [] } = answer.ok ? await answer.json() : {};
+  const response = await fetch("/api/destinations", { credentials: "same-origin" });
+  const { destinations = [] } = response.ok ? await response.json() : {};
   return destinations.find((each) => each.endpoint === endpoint)?.label ?? "This browser";
 }

@@ -1,10 +1,10 @@
-// Runs before the first paint, so that a dark page never flashes white. The policy forbids inline scripts.
+// Runs before the first paint, so that a dark page never flashes white. Not inline, because the CSP forbids it.
 (() => {
   let choice = "system";
   try {
     choice = localStorage.getItem("tidings.theme") ?? "system";
   } catch {
-    // Storage is blocked: the system's theme it is.
+    // Storage is blocked: use the system theme.
   }
   const dark =
     choice === "dark" || (choice !== "light" && matchMedia("(prefers-color-scheme: dark)").matches);

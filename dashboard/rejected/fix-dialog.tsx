@@ -1,6 +1,6 @@
 import { type FormEvent, useId, useState } from "react";
 import type { RejectedEvent } from "../../server/wire/rejected-event.ts";
-import { ApiError, sentence } from "../api.ts";
+import { ApiError, errorMessage } from "../api.ts";
 import { Alert } from "../components/ui/alert.tsx";
 import { Button } from "../components/ui/button.tsx";
 import { Dialog, DialogButtons } from "../components/ui/dialog.tsx";
@@ -8,21 +8,21 @@ import { useProjectSlug } from "../projects/current-project.ts";
 import { reasonsIn } from "./reasons.ts";
 import { useResend } from "./rejected.ts";
 
-/** What was typed into a dialog that was closed, by the rejected event's id. */
+/** Unsent changes of closed dialogs, by the rejected event's id. */
 const drafts = new Map<string, string>();
 
-/** Shows an event as it was sent, to fix it and send it again. */
+/** Shows a rejected event as it was sent, to fix and resend it. */
 export function FixDialog({ rejected, close }: { rejected: RejectedEvent; close: () => void }) {
   const id = useId();
-  const sent = laidOut(rejected.body);
-  const [body, setBody] = useState(drafts.get(rejected.id) ?? sent);
-  const [fault, setFault] = useState<string | null>(null);
+  const original = prettyPrint(rejected.body);
+  const [body, setBody] = useState(drafts.get(rejected.id) ?? original);
+  const [parseError, setParseError] = useState<string | null>(null);
   const resend = useResend(useProjectSlug());
-  const reasons = reasonsOf(fault, resend.error) ?? reasonsIn(rejected.problem);
+  const reasons = reasonsForAttempt(parseError, resend.error) ?? reasonsIn(rejected.problem);
 
-  function write(text: string) {
+  function saveDraft(text: string) {
     setBody(text);
-    if (text === sent) drafts.delete(rejected.id);
+    if (text === original) drafts.delete(rejected.id);
     else drafts.set(rejected.id, text);
   }
 
@@ -32,10 +32,10 @@ export function FixDialog({ rejected, close }: { rejected: RejectedEvent; close:
     try {
       event = JSON.parse(body);
     } catch (error) {
-      setFault(`This isn't valid JSON: ${(error as Error).message}`);
+      setParseError(`This isn't valid JSON: ${(error as Error).message}`);
       return;
     }
-    setFault(null);
+    setParseError(null);
     const onSuccess = () => {
       drafts.delete(rejected.id);
       close();
@@ -60,7 +60,7 @@ export function FixDialog({ rejected, close }: { rejected: RejectedEvent; close:
         <textarea
           id={id}
           value={body}
-          onChange={(change) => write(change.target.value)}
+          onChange={(change) => saveDraft(change.target.value)}
           spellCheck={false}
           autoCapitalize="none"
           autoComplete="off"
@@ -68,15 +68,15 @@ export function FixDialog({ rejected, close }: { rejected: RejectedEvent; close:
           className="w-full resize-y rounded-md border border-line-strong bg-surface px-3 py-2 font-mono text-ink text-xs leading-5 focus-visible:outline-offset-0 max-md:text-lg"
         />
         <DialogButtons>
-          {body !== sent && (
-            <Button look="ghost" className="mr-auto" onClick={() => write(sent)}>
+          {body !== original && (
+            <Button variant="ghost" className="mr-auto" onClick={() => saveDraft(original)}>
               Undo changes
             </Button>
           )}
-          <Button look="ghost" onClick={close}>
+          <Button variant="ghost" onClick={close}>
             Cancel
           </Button>
-          <Button type="submit" look="solid" busy={resend.isPending}>
+          <Button type="submit" variant="solid" busy={resend.isPending}>
             Resend
           </Button>
         </DialogButtons>
@@ -85,18 +85,18 @@ export function FixDialog({ rejected, close }: { rejected: RejectedEvent; close:
   );
 }
 
-/** What was wrong with the last attempt; null before there was one. */
-function reasonsOf(fault: string | null, error: unknown): string[] | null {
-  if (fault) return [fault];
-  if (error instanceof ApiError) return reasonsIn({ detail: error.detail, errors: error.faults });
-  return error ? [sentence(error)] : null;
+/** What was wrong with the last attempt; null if there was none. */
+function reasonsForAttempt(parseError: string | null, error: unknown): string[] | null {
+  if (parseError) return [parseError];
+  if (error instanceof ApiError) return reasonsIn({ detail: error.detail, errors: error.errors });
+  return error ? [errorMessage(error)] : null;
 }
 
-function laidOut(body: string): string {
+function prettyPrint(body: string): string {
   try {
     return JSON.stringify(JSON.parse(body), null, 2);
   } catch {
-    // What was sent was not JSON: it is shown as it is.
+    // The body is not JSON: show it unchanged.
     return body;
   }
 }

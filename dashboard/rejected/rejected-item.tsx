@@ -7,7 +7,7 @@ import { useDiscard } from "./rejected.ts";
 
 type RejectedItemProps = { rejected: RejectedEvent; fix: (rejected: RejectedEvent) => void };
 
-/** An event that was rejected: why, what was sent, by whom, and what can be done. */
+/** A rejected event: why, what was sent and by whom, with its actions. */
 export function RejectedItem({ rejected, fix }: RejectedItemProps) {
   const discard = useDiscard(useProjectSlug());
   const { problem, key, body } = rejected;
@@ -36,7 +36,7 @@ export function RejectedItem({ rejected, fix }: RejectedItemProps) {
           {key ? `Sent with API key ${key.name} (…${key.ending})` : "Sent by a project member"}
         </p>
         <div className="flex gap-2">
-          <Button look="ghost" busy={discard.isPending} onClick={() => discard.mutate(rejected.id)}>
+          <Button variant="ghost" busy={discard.isPending} onClick={() => discard.mutate(rejected.id)}>
             Discard
           </Button>
           <Button onClick={() => fix(rejected)}>Fix and resend</Button>

@@ -11,7 +11,7 @@ import { FixDialog } from "./fix-dialog.tsx";
 import { rejectedQuery } from "./rejected.ts";
 import { RejectedItem } from "./rejected-item.tsx";
 
-/** The events that were rejected, each with the reason, to be fixed or discarded. */
+/** Rejected events with their reasons, to fix or discard. */
 export function RejectedPage() {
   const project = useProjectSlug();
   const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery(

@@ -1,6 +1,6 @@
 import { infiniteQueryOptions, useMutation } from "@tanstack/react-query";
 import type { RejectedEventList } from "../../server/wire/rejected-event.ts";
-import { api, sentence } from "../api.ts";
+import { api, errorMessage } from "../api.ts";
 import { refresh } from "../queries.ts";
 import { toast } from "../shell/toasts.tsx";
 
@@ -14,12 +14,12 @@ export function rejectedQuery(project: string) {
       }),
     initialPageParam: null as string | null,
     getNextPageParam: ({ nextCursor }) => nextCursor,
-    // The stream does not tell of rejected events.
+    // The stream does not report rejected events.
     refetchInterval: 30_000,
   });
 }
 
-/** Sends a rejected event again, fixed. */
+/** Resends a rejected event after it was fixed. */
 export function useResend(project: string) {
   return useMutation({
     mutationFn: ({ id, event }: { id: string; event: unknown }) =>
@@ -33,6 +33,6 @@ export function useDiscard(project: string) {
     mutationFn: (id: string) => api(`/api/events/rejected/${id}`, { method: "DELETE", query: { project } }),
     onSuccess: () => refresh(rejectedQuery(project).queryKey),
     onError: (error) =>
-      toast({ title: "The event wasn't discarded", description: sentence(error), failed: true }),
+      toast({ title: "The event wasn't discarded", description: errorMessage(error), failed: true }),
   });
 }

@@ -22,9 +22,9 @@ export function DeleteProjectDialog({ project, close }: { project: Project; clos
     <ConfirmDialog
       title="Delete this project?"
       action="Delete project"
-      run={remove}
+      mutation={remove}
       close={close}
-      typed={slug}
+      confirmationText={slug}
     >
       Its channels, events and API keys are permanently deleted. Applications that use its keys can no longer
       send events.

@@ -1,6 +1,6 @@
 import { queryOptions, useMutation } from "@tanstack/react-query";
 import type { Destination } from "../../server/wire/notification.ts";
-import { api, sentence } from "../api.ts";
+import { api, errorMessage } from "../api.ts";
 import { refresh } from "../queries.ts";
 import { toast } from "../shell/toasts.tsx";
 
@@ -12,15 +12,15 @@ export const destinationsQuery = queryOptions({
 
 const refreshDestinations = () => refresh(destinationsQuery.queryKey);
 
-export function failed(title: string) {
-  return (error: unknown) => toast({ title, description: sentence(error), failed: true });
+export function showError(title: string) {
+  return (error: unknown) => toast({ title, description: errorMessage(error), failed: true });
 }
 
 export function useSetEnabled() {
   return useMutation({
     mutationFn: ({ id, enabled }: { id: string; enabled: boolean }) =>
       api(`/api/destinations/${id}`, { method: "PATCH", body: { enabled } }),
-    onError: failed("The setting wasn't saved"),
+    onError: showError("The setting wasn't saved"),
     onSettled: refreshDestinations,
   });
 }
@@ -28,7 +28,7 @@ export function useSetEnabled() {
 export function useRemoveDestination() {
   return useMutation({
     mutationFn: (id: string) => api(`/api/destinations/${id}`, { method: "DELETE" }),
-    onError: failed("The device wasn't removed"),
+    onError: showError("The device wasn't removed"),
     onSettled: refreshDestinations,
   });
 }
@@ -46,6 +46,6 @@ export function useTestDestination() {
         description: detail,
         failed: !delivered,
       }),
-    onError: failed("The test wasn't sent"),
+    onError: showError("The test wasn't sent"),
   });
 }

@@ -8,7 +8,7 @@ import { TestButton } from "./test-button.tsx";
 
 type DeviceListProps = { devices: Destination[]; own: Destination | undefined };
 
-/** The browsers that are pushed to, on whatever machine. */
+/** The browsers that get push notifications, on all of the user's machines. */
 export function DeviceList({ devices, own }: DeviceListProps) {
   const remove = useRemoveDestination();
   if (devices.length === 0) return null;
@@ -34,7 +34,7 @@ export function DeviceList({ devices, own }: DeviceListProps) {
             </div>
             <TestButton id={device.id} />
             <Button
-              look="ghost"
+              variant="ghost"
               size="icon"
               aria-label={`Remove ${device.label}`}
               title="Remove"

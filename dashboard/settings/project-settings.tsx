@@ -7,7 +7,7 @@ import { putProject, useMe } from "../account/me.ts";
 import { Alert } from "../components/ui/alert.tsx";
 import { Button, buttonClass } from "../components/ui/button.tsx";
 import { Field } from "../components/ui/field.tsx";
-import { faultOf, faultOfForm } from "../components/ui/form-faults.ts";
+import { fieldError, formError } from "../components/ui/form-errors.ts";
 import { SwitchRow } from "../components/ui/switch.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { changeProject } from "./change-project.ts";
@@ -31,11 +31,11 @@ export function ProjectSettings() {
         </>
       }
     >
-      {/* Another project begins with its own name in the field. */}
+      {/* The key resets the field when the project changes. */}
       <RenameForm key={slug} project={project} />
       {isOwner && <RetentionForm key={`${slug} retention`} project={project} />}
       <KnownChannelsSwitch key={`${slug} channels`} project={project} />
-      {/* On a phone there is no room for it among the pages. */}
+      {/* On phones, the bottom bar has no room for this page. */}
       <Link
         to="/p/$project/rejected"
         params={{ project: slug }}
@@ -49,13 +49,13 @@ export function ProjectSettings() {
 }
 
 function DeleteProject({ project }: { project: Project }) {
-  const [asking, setAsking] = useState(false);
+  const [confirming, setConfirming] = useState(false);
   return (
     <div className="flex">
-      <Button look="danger" onClick={() => setAsking(true)}>
+      <Button variant="danger" onClick={() => setConfirming(true)}>
         Delete project…
       </Button>
-      {asking && <DeleteProjectDialog project={project} close={() => setAsking(false)} />}
+      {confirming && <DeleteProjectDialog project={project} close={() => setConfirming(false)} />}
     </div>
   );
 }
@@ -64,7 +64,7 @@ function KnownChannelsSwitch({ project }: { project: Project }) {
   const queries = useQueryClient();
   const change = useMutation({
     mutationFn: (knownChannelsOnly: boolean) => changeProject(project.slug, { knownChannelsOnly }),
-    onSuccess: (answer) => putProject(queries, answer.project),
+    onSuccess: (response) => putProject(queries, response.project),
   });
   const isOwner = project.role === "owner";
   return (
@@ -92,9 +92,9 @@ function RenameForm({ project }: { project: Project }) {
   const [name, setName] = useState(project.name);
   const rename = useMutation({
     mutationFn: () => changeProject(project.slug, { name: name.trim() }),
-    onSuccess(answer) {
-      putProject(queries, answer.project);
-      setName(answer.project.name);
+    onSuccess(response) {
+      putProject(queries, response.project);
+      setName(response.project.name);
     },
   });
   const changed = name.trim() !== "" && name.trim() !== project.name;
@@ -102,7 +102,7 @@ function RenameForm({ project }: { project: Project }) {
   return (
     <SavedField
       save={rename}
-      fault={faultOfForm(rename.error, ["name"])}
+      error={formError(rename.error, ["name"])}
       changed={changed}
       onSubmit={() => rename.mutate()}
     >
@@ -114,7 +114,7 @@ function RenameForm({ project }: { project: Project }) {
         required
         maxLength={limits.projectNameCharacters}
         autoComplete="off"
-        fault={faultOf(rename.error, "name")}
+        error={fieldError(rename.error, "name")}
       />
     </SavedField>
   );

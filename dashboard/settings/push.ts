@@ -2,9 +2,9 @@ import { queryOptions, useMutation, useQueryClient } from "@tanstack/react-query
 import type { Destination } from "../../server/wire/notification.ts";
 import { api } from "../api.ts";
 import { refresh } from "../queries.ts";
-import { destinationsQuery, failed } from "./destinations.ts";
+import { destinationsQuery, showError } from "./destinations.ts";
 
-/** Why this browser can't be pushed to, as a sentence; or null where it can. */
+/** Why this browser can't get push notifications, as a sentence; null if it can. */
 export function pushObstacle(): string | null {
   if (!isSecureContext) return "Push notifications need HTTPS (or localhost).";
   if (!("serviceWorker" in navigator && "PushManager" in window && "Notification" in window)) {
@@ -18,7 +18,7 @@ export function pushObstacle(): string | null {
   return null;
 }
 
-/** The push endpoint of this very browser, or null. */
+/** The push endpoint of this browser, or null. */
 export const ownEndpointQuery = queryOptions({
   queryKey: ["push-endpoint"],
   queryFn: async () => {
@@ -33,7 +33,7 @@ export function usePushSwitch(vapidPublicKey: string, own: Destination | undefin
   const queries = useQueryClient();
   return useMutation({
     mutationFn: (on: boolean) => (on ? switchOn(vapidPublicKey) : switchOff(own)),
-    onError: failed("Push notifications weren't changed"),
+    onError: showError("Push notifications weren't changed"),
     onSettled: () =>
       Promise.all([
         queries.invalidateQueries({ queryKey: ownEndpointQuery.queryKey }),
@@ -49,7 +49,7 @@ async function switchOn(vapidPublicKey: string) {
   await navigator.serviceWorker.register("/sw.js");
   const { pushManager } = await navigator.serviceWorker.ready;
   const known = await pushManager.getSubscription();
-  // One made for another key, as by a server that was set up anew, would never be reached.
+  // A subscription for another key, for example of a server set up again, would never receive anything.
   if (known && keyOf(known) !== vapidPublicKey) await known.unsubscribe();
   const subscription = await pushManager.subscribe({
     userVisibleOnly: true,
@@ -68,7 +68,7 @@ async function switchOff(own: Destination | undefined) {
   if (own) await api(`/api/destinations/${own.id}`, { method: "DELETE" });
 }
 
-/** The key a subscription was made for, in the base64url that the server writes it in. */
+/** The key that a subscription was made for, in base64url as the server sends it. */
 function keyOf(subscription: PushSubscription): string {
   const key = subscription.options.applicationServerKey;
   if (!key) return "";
@@ -93,7 +93,7 @@ const systems: [RegExp, string][] = [
   [/Linux/, "Linux"],
 ];
 
-/** "Firefox on Linux": what one recognizes in a list. */
+/** A recognizable device name, such as "Firefox on Linux". */
 function deviceName(): string {
   const find = (names: [RegExp, string][]) =>
     names.find(([pattern]) => pattern.test(navigator.userAgent))?.[1];

@@ -2,26 +2,26 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Project } from "../../server/wire/project.ts";
 import { putProject } from "../account/me.ts";
-import { sentence } from "../api.ts";
+import { errorMessage } from "../api.ts";
 import { countOf } from "../components/counts.ts";
-import { DaysField, daysIn, textOfDays } from "../components/days-field.tsx";
+import { DaysField, formatDays, parseDays } from "../components/days-field.tsx";
 import { ConfirmDialog } from "../components/ui/confirm-dialog.tsx";
 import { changeProject } from "./change-project.ts";
 import { SavedField } from "./saved-field.tsx";
 
-/** How long a project keeps its events. Fewer days than before delete some, and are asked about first. */
+/** How long a project keeps its events. A shorter time deletes events, so it has to be confirmed. */
 export function RetentionForm({ project }: { project: Project }) {
   const queries = useQueryClient();
-  const [text, setText] = useState(textOfDays(project.retentionDays));
-  const [asking, setAsking] = useState(false);
-  const retentionDays = daysIn(text);
-  const keep = useMutation({
+  const [text, setText] = useState(formatDays(project.retentionDays));
+  const [confirming, setConfirming] = useState(false);
+  const retentionDays = parseDays(text);
+  const save = useMutation({
     mutationFn: () => changeProject(project.slug, { retentionDays }),
-    onSuccess(answer) {
-      putProject(queries, answer.project);
-      setText(textOfDays(answer.project.retentionDays));
+    onSuccess(response) {
+      putProject(queries, response.project);
+      setText(formatDays(response.project.retentionDays));
     },
-    onSettled: () => setAsking(false),
+    onSettled: () => setConfirming(false),
   });
   const deletes =
     retentionDays !== null && retentionDays < (project.retentionDays ?? Number.POSITIVE_INFINITY);
@@ -29,10 +29,10 @@ export function RetentionForm({ project }: { project: Project }) {
   return (
     <>
       <SavedField
-        save={keep}
-        fault={keep.error ? sentence(keep.error) : undefined}
+        save={save}
+        error={save.error ? errorMessage(save.error) : undefined}
         changed={retentionDays !== project.retentionDays}
-        onSubmit={() => (deletes ? setAsking(true) : keep.mutate())}
+        onSubmit={() => (deletes ? setConfirming(true) : save.mutate())}
       >
         <DaysField
           className="flex-1"
@@ -43,12 +43,12 @@ export function RetentionForm({ project }: { project: Project }) {
           placeholder="Forever"
         />
       </SavedField>
-      {asking && retentionDays !== null && (
+      {confirming && retentionDays !== null && (
         <ConfirmDialog
           title="Delete older events?"
           action="Delete older events"
-          run={keep}
-          close={() => setAsking(false)}
+          mutation={save}
+          close={() => setConfirming(false)}
         >
           Events older than {countOf(retentionDays, "day")} are permanently deleted, now and in the future.
           Channels with their own setting are not affected.

@@ -5,16 +5,16 @@ import { Button } from "../components/ui/button.tsx";
 
 type Props = {
   save: Pick<UseMutationResult, "isPending" | "isSuccess">;
-  fault: string | undefined;
-  /** Whether the field holds something else than what is saved. */
+  error: string | undefined;
+  /** Whether the field differs from the saved value. */
   changed: boolean;
   onSubmit: () => void;
   /** The field. */
   children: ReactNode;
 };
 
-/** A setting in a form of its own: a field with the button that saves it. */
-export function SavedField({ save, fault, changed, onSubmit, children }: Props) {
+/** A setting in its own form: a field with a Save button. */
+export function SavedField({ save, error, changed, onSubmit, children }: Props) {
   function submit(event: FormEvent) {
     event.preventDefault();
     onSubmit();
@@ -22,7 +22,7 @@ export function SavedField({ save, fault, changed, onSubmit, children }: Props) 
 
   return (
     <form onSubmit={submit} className="flex flex-col gap-3">
-      {fault && <Alert>{fault}</Alert>}
+      {error && <Alert>{error}</Alert>}
       <div className="flex items-start gap-3">
         {children}
         <Button type="submit" className="mt-6.5 h-9 max-md:h-11" busy={save.isPending} disabled={!changed}>

@@ -4,7 +4,7 @@ import { ArrowRight } from "lucide-react";
 import { useEffect, useState } from "react";
 import type { Event, EventList } from "../../server/event/event.ts";
 import type { Project } from "../../server/wire/project.ts";
-import { Entrance } from "../account/entrance.tsx";
+import { AuthLayout } from "../account/auth-layout.tsx";
 import { meQuery, setUnread } from "../account/me.ts";
 import { api } from "../api.ts";
 import { EventIcon } from "../components/event-icon.tsx";
@@ -13,17 +13,17 @@ import { CodeBlock } from "../components/ui/code-block.tsx";
 import { SecretBox } from "../keys/secret-box.tsx";
 import { follow, isFollowing, listen } from "../live/connection.ts";
 import { queries } from "../queries.ts";
-import { curlLine } from "./curl-line.ts";
-import { forgetMade, type Made } from "./made.ts";
+import { curlCommand } from "./curl-command.ts";
+import { clearSetupResult, type SetupResult } from "./setup-result.ts";
 import { WaitingMark } from "./waiting-mark.tsx";
 
-/** The account is made: its key, a line to copy, and the place where the first event shows up by itself. */
-export function FirstEvent({ project, secret }: Made) {
-  // The unread count is kept from here on.
+/** The last step of setup: shows the API key and a command to copy, and waits for the first event. */
+export function FirstEvent({ project, secret }: SetupResult) {
+  // Load the account, so that live notifications can update its unread count.
   useQuery(meQuery);
   const event = useFirstEvent(project.slug);
   return (
-    <Entrance
+    <AuthLayout
       wide
       title="Send your first event"
       lead={`Your project "${project.name}" is ready. This is its API key.`}
@@ -32,7 +32,11 @@ export function FirstEvent({ project, secret }: Made) {
         <SecretBox secret={secret} />
         <p className="text-muted text-xs">Copy it now. You won't see it again.</p>
       </section>
-      <CodeBlock label="Run this in a terminal" code={curlLine({ key: secret })} copyLabel="Copy command" />
+      <CodeBlock
+        label="Run this in a terminal"
+        code={curlCommand({ key: secret })}
+        copyLabel="Copy command"
+      />
       <section
         aria-label="First event"
         className="flex min-h-40 flex-col items-center justify-center gap-4 rounded-xl border border-line bg-surface p-6 text-center"
@@ -48,7 +52,7 @@ export function FirstEvent({ project, secret }: Made) {
           </>
         )}
       </section>
-    </Entrance>
+    </AuthLayout>
   );
 }
 
@@ -73,8 +77,8 @@ function Arrived({ event, project }: { event: Event; project: Project }) {
         to="/p/$project"
         params={{ project: project.slug }}
         search={{}}
-        onClick={forgetMade}
-        className={buttonClass({ look: "solid", size: "lg" })}
+        onClick={clearSetupResult}
+        className={buttonClass({ variant: "solid", size: "lg" })}
       >
         Open the feed
         <ArrowRight aria-hidden className="size-4" />
@@ -83,24 +87,24 @@ function Arrived({ event, project }: { event: Event; project: Project }) {
   );
 }
 
-/** The newest event, as soon as there is one: from the stream, and from the listing for what came before it. */
+/** The newest event, once there is one: from the stream, or from the listing if it came before. */
 function useFirstEvent(project: string): Event | undefined {
   const [event, setEvent] = useState<Event>();
   useEffect(() => {
-    async function look() {
+    async function fetchNewest() {
       const { events } = await api<EventList>("/api/events", { query: { project, limit: "1" } });
       if (events[0]) setEvent(events[0]);
     }
-    const tryLook = () => void look().catch(() => {});
+    const tryFetch = () => void fetchNewest().catch(() => {});
     follow(project);
-    if (isFollowing(project)) tryLook();
+    if (isFollowing(project)) tryFetch();
     return listen(project, {
       events: (batch) => setEvent(batch.at(-1)),
-      // The bell of the feed that opens next.
+      // For the bell of the feed that opens next.
       notifications: (_, unread) => setUnread(queries, unread),
-      fresh: tryLook,
-      reset: tryLook,
-      recovered: tryLook,
+      fresh: tryFetch,
+      reset: tryFetch,
+      recovered: tryFetch,
     });
   }, [project]);
   return event;

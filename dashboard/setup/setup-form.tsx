@@ -5,22 +5,22 @@ import { api } from "../api.ts";
 import { Alert } from "../components/ui/alert.tsx";
 import { Button } from "../components/ui/button.tsx";
 import { Field } from "../components/ui/field.tsx";
-import { faultOf, faultOfForm } from "../components/ui/form-faults.ts";
-import type { Made } from "./made.ts";
+import { fieldError, formError } from "../components/ui/form-errors.ts";
+import type { SetupResult } from "./setup-result.ts";
 
-export function SetupForm({ token, onMade }: { token: string; onMade: (made: Made) => void }) {
+export function SetupForm({ token, onDone }: { token: string; onDone: (result: SetupResult) => void }) {
   const [email, setEmail] = useState("");
   const [password, setPassword] = useState("");
   const [name, setName] = useState("");
   const create = useMutation({
     mutationFn: () =>
-      api<{ ok: true } & Made>("/api/setup", {
+      api<{ ok: true } & SetupResult>("/api/setup", {
         method: "POST",
         body: { token, email, password, ...(name.trim() && { name: name.trim() }) },
       }),
-    onSuccess: onMade,
+    onSuccess: onDone,
   });
-  const fault = faultOfForm(create.error, ["email", "password", "name"]);
+  const error = formError(create.error, ["email", "password", "name"]);
 
   function submit(event: FormEvent) {
     event.preventDefault();
@@ -29,7 +29,7 @@ export function SetupForm({ token, onMade }: { token: string; onMade: (made: Mad
 
   return (
     <form onSubmit={submit} className="flex flex-col gap-4">
-      {fault && <Alert>{fault}</Alert>}
+      {error && <Alert>{error}</Alert>}
       <Field
         label="Email"
         type="email"
@@ -39,7 +39,7 @@ export function SetupForm({ token, onMade }: { token: string; onMade: (made: Mad
         maxLength={limits.emailCharacters}
         value={email}
         onChange={(event) => setEmail(event.target.value)}
-        fault={faultOf(create.error, "email")}
+        error={fieldError(create.error, "email")}
       />
       <Field
         label="Password"
@@ -51,7 +51,7 @@ export function SetupForm({ token, onMade }: { token: string; onMade: (made: Mad
         hint={`At least ${limits.passwordCharactersMin} characters.`}
         value={password}
         onChange={(event) => setPassword(event.target.value)}
-        fault={faultOf(create.error, "password")}
+        error={fieldError(create.error, "password")}
       />
       <Field
         label="Name"
@@ -60,9 +60,9 @@ export function SetupForm({ token, onMade }: { token: string; onMade: (made: Mad
         maxLength={limits.accountNameCharacters}
         value={name}
         onChange={(event) => setName(event.target.value)}
-        fault={faultOf(create.error, "name")}
+        error={fieldError(create.error, "name")}
       />
-      <Button look="solid" size="lg" type="submit" busy={create.isPending} className="mt-2">
+      <Button variant="solid" size="lg" type="submit" busy={create.isPending} className="mt-2">
         Create account
       </Button>
     </form>

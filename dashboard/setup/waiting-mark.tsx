@@ -1,6 +1,6 @@
 import { Mark } from "../components/mark.tsx";
 
-/** The bird, listening. */
+/** The logo with a pulsing dot, while waiting for events. */
 export function WaitingMark() {
   return (
     <span

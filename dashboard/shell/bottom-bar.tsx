@@ -7,7 +7,7 @@ import { openOverlay } from "./overlays.tsx";
 const itemClass =
   "flex flex-1 flex-col items-center justify-center gap-0.5 text-2xs text-muted data-active:font-medium data-active:text-accent focus-visible:outline-offset-[-2px] [&>svg]:size-5";
 
-/** The pages, within reach of a thumb. */
+/** The navigation bar of phones. */
 export function BottomBar() {
   const project = useProjectSlug();
   const inFeed = useInFeed();

@@ -1,16 +1,16 @@
 import { useEffect, useState } from "react";
 import { useLiveStatus } from "../live/live-updates.ts";
 
-/** A short interruption, such as a restart, needs no words. */
-const patienceMs = 3_000;
+/** Short interruptions, such as a restart, are not mentioned. */
+const noteDelayMs = 3_000;
 
-/** Says quietly, on every page, that the server is away. What is shown stays, and is brought up to date afterwards. */
+/** A note on every page while the server is unreachable. The page keeps its content and catches up afterwards. */
 export function ConnectionNote() {
   const isInterrupted = useLiveStatus() === "reconnecting";
   const [isLong, setLong] = useState(false);
   useEffect(() => {
     if (!isInterrupted) return;
-    const timer = setTimeout(() => setLong(true), patienceMs);
+    const timer = setTimeout(() => setLong(true), noteDelayMs);
     return () => {
       clearTimeout(timer);
       setLong(false);

@@ -16,12 +16,12 @@ export default function Help({ close }: { close: () => void }) {
   return (
     <Dialog open dismissible onOpenChange={close} title="Keyboard shortcuts">
       <dl className="flex flex-col">
-        {shortcuts.map(([keys, what]) => (
+        {shortcuts.map(([keys, description]) => (
           <div
-            key={what}
+            key={description}
             className="flex h-10 items-center justify-between gap-4 border-line border-b last:border-b-0"
           >
-            <dt>{what}</dt>
+            <dt>{description}</dt>
             <dd className="flex gap-1">
               {keys.map((key) => (
                 <Kbd key={key}>{key}</Kbd>

@@ -1,12 +1,12 @@
 import { useEffect, useRef } from "react";
-import { sentence } from "../api.ts";
+import { errorMessage } from "../api.ts";
 import { PartError } from "../components/lazy-part.tsx";
 import { Button } from "../components/ui/button.tsx";
 import { useServerBack } from "./server-back.ts";
 
 type Props = { error: unknown; retry: () => void; close: () => void };
 
-/** A dialog of the first load, in the place of one whose code is missing. It opens that once the server is back. */
+/** Replaces a dialog whose code couldn't be loaded, and opens it once the server is back. Part of the first load. */
 export function OverlayError({ error, retry, close }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
   const reason = error instanceof PartError ? error.reason : "unknown";
@@ -20,18 +20,18 @@ export function OverlayError({ error, retry, close }: Props) {
       className="m-auto mt-[12vh] w-[min(28rem,calc(100vw-2rem))] animate-rise rounded-xl border border-line bg-raised p-5 text-ink shadow-lg backdrop:bg-overlay"
     >
       <p role="alert" className="hostile text-sm">
-        {sentence(error)}
+        {errorMessage(error)}
       </p>
       <div className="mt-4 flex justify-end gap-2">
-        <Button look="ghost" onClick={close}>
+        <Button variant="ghost" onClick={close}>
           Close
         </Button>
         {reason !== "unreachable" && error instanceof PartError ? (
-          <Button look="solid" onClick={() => location.reload()}>
+          <Button variant="solid" onClick={() => location.reload()}>
             Reload
           </Button>
         ) : (
-          <Button look="solid" onClick={retry}>
+          <Button variant="solid" onClick={retry}>
             Retry
           </Button>
         )}

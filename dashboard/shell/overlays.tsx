@@ -5,7 +5,7 @@ import { lazyPart } from "../components/lazy-part.tsx";
 import { OverlayError } from "./overlay-error.tsx";
 import { useShortcuts } from "./shortcuts.ts";
 
-// What opens on top of the page, from anywhere in it. Each is loaded when it is first opened.
+// Dialogs that can be opened from anywhere. Each is loaded when first opened.
 
 type OverlayProps = { close: () => void };
 
@@ -58,21 +58,21 @@ export function Overlays() {
   return (
     <>
       {Opened && (
-        <OnTop key={overlay} close={close}>
+        <OverlayBoundary key={overlay} close={close}>
           <Opened close={close} />
-        </OnTop>
+        </OverlayBoundary>
       )}
       {isSessionOver && (
-        <OnTop close={() => location.reload()}>
+        <OverlayBoundary close={() => location.reload()}>
           <SessionDialog />
-        </OnTop>
+        </OverlayBoundary>
       )}
     </>
   );
 }
 
-/** An overlay, or in its place why it could not be loaded. */
-export function OnTop({ close, children }: { close: () => void; children: ReactNode }) {
+/** Renders an overlay, or why it couldn't be loaded. */
+export function OverlayBoundary({ close, children }: { close: () => void; children: ReactNode }) {
   return (
     <ErrorBoundary fallback={(error, retry) => <OverlayError error={error} retry={retry} close={close} />}>
       <Suspense fallback={null}>{children}</Suspense>

@@ -8,16 +8,17 @@ import { usePageTitle } from "./page-title.ts";
 
 type PageHeaderProps = {
   title: string;
-  /** Where the browser's tab says something else. */
+  /** The browser tab's title, if it differs. */
   tabTitle?: string;
   icon?: ReactNode;
-  beside?: ReactNode;
+  /** Shown next to the title. */
+  titleActions?: ReactNode;
   children?: ReactNode;
   className?: string;
 };
 
-/** The bar above each page: its title on the left, what is everywhere on the right. */
-export function PageHeader({ title, tabTitle, icon, beside, children, className }: PageHeaderProps) {
+/** The bar above each page: title on the left, search and notifications on the right. */
+export function PageHeader({ title, tabTitle, icon, titleActions, children, className }: PageHeaderProps) {
   usePageTitle(tabTitle ?? title);
   return (
     <header
@@ -27,7 +28,7 @@ export function PageHeader({ title, tabTitle, icon, beside, children, className 
       <div className="flex min-w-0 flex-1 items-center gap-2.5">
         {icon}
         <h1 className="hostile-line font-semibold text-lg">{title}</h1>
-        {beside}
+        {titleActions}
       </div>
       {children}
       <button

@@ -1,7 +1,7 @@
 import { useEffect } from "react";
 import { useMe } from "../account/me.ts";
 
-/** The tab's title, with the count of unread notifications in front. */
+/** Sets the tab's title, with the count of unread notifications in front. */
 export function usePageTitle(title: string): void {
   const { unread } = useMe();
   useEffect(() => {

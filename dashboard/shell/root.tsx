@@ -17,7 +17,7 @@ export function Root() {
   );
 }
 
-/** In the place of a page that failed to load, or to be drawn; around it the dashboard goes on. */
+/** Replaces a page that failed to load or render; the rest of the dashboard keeps working. */
 export function PageError({ error }: { error: unknown }) {
   const router = useRouter();
   const retry = () => void router.invalidate();
@@ -25,7 +25,7 @@ export function PageError({ error }: { error: unknown }) {
   const isUpdated = missing === "updated";
   const needsReload = isUpdated || missing === "unknown";
   useEffect(() => {
-    // On the way to another page, nothing is lost by it.
+    // Nothing is lost by it, since the user is navigating anyway.
     if (needsReload) reloadOnce();
   }, [needsReload]);
   useServerBack(missing === "unreachable" || (error instanceof ApiError && isTemporary(error)), retry);

@@ -1,9 +1,9 @@
 import { useEffect, useRef } from "react";
 
-const lookMs = 2_000;
-const answerMaxMs = 5_000;
+const pollMs = 2_000;
+const responseTimeoutMs = 5_000;
 
-/** Calls `retry` once the server answers again. */
+/** Calls `retry` once the server responds again. */
 export function useServerBack(isAway: boolean, retry: () => void): void {
   const current = useRef(retry);
   useEffect(() => {
@@ -11,22 +11,22 @@ export function useServerBack(isAway: boolean, retry: () => void): void {
   });
   useEffect(() => {
     if (!isAway) return;
-    let isOver = false;
-    let isLooking = false;
+    let isStopped = false;
+    let isPolling = false;
     const timer = setInterval(async () => {
-      // A server that is silent would take up the browser's connections, one for each look.
-      if (isLooking) return;
-      isLooking = true;
-      const signal = AbortSignal.timeout(answerMaxMs);
+      // One request at a time, or a silent server would use up the browser's connections.
+      if (isPolling) return;
+      isPolling = true;
+      const signal = AbortSignal.timeout(responseTimeoutMs);
       const isBack = await fetch("/healthz", { cache: "no-store", signal }).then(
         ({ ok }) => ok,
         () => false,
       );
-      isLooking = false;
-      if (isBack && !isOver) current.current();
-    }, lookMs);
+      isPolling = false;
+      if (isBack && !isStopped) current.current();
+    }, pollMs);
     return () => {
-      isOver = true;
+      isStopped = true;
       clearInterval(timer);
     };
   }, [isAway]);

@@ -1,13 +1,13 @@
 import { useEffect, useRef } from "react";
 
-/** True while keys belong to something else: a field, or a dialog or menu on top of the page. */
+/** Whether keys belong to something else: an input, or a dialog or menu on top of the page. */
 function isTaken(event: KeyboardEvent): boolean {
   const target = event.target as HTMLElement | null;
   if (target?.closest("input, textarea, select, [contenteditable]")) return true;
   return document.querySelector('[role="dialog"], [role="menu"]') !== null;
 }
 
-/** Single keys for the page, such as `j`; never while somebody writes. */
+/** Single-key shortcuts for the page, such as `j`; inactive while typing. */
 export function useShortcuts(keys: Record<string, (event: KeyboardEvent) => void>): void {
   const current = useRef(keys);
   useEffect(() => {
@@ -16,9 +16,9 @@ export function useShortcuts(keys: Record<string, (event: KeyboardEvent) => void
   useEffect(() => {
     function onKey(event: KeyboardEvent) {
       if (event.metaKey || event.ctrlKey || event.altKey || event.defaultPrevented || isTaken(event)) return;
-      const act = current.current[event.key];
-      if (!act) return;
-      act(event);
+      const handler = current.current[event.key];
+      if (!handler) return;
+      handler(event);
     }
     window.addEventListener("keydown", onKey);
     return () => window.removeEventListener("keydown", onKey);

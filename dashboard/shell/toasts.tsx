@@ -2,7 +2,7 @@ import { clsx } from "clsx";
 import { ArrowUpRight } from "lucide-react";
 import { type ReactNode, useEffect, useState, useSyncExternalStore } from "react";
 
-// Part of the first load, since it tells of errors, such as that the server is away.
+// Part of the first load, because it reports errors such as an unreachable server.
 
 type Message = { title: ReactNode; description?: ReactNode; failed?: boolean; open?: () => void };
 type Toast = Message & { id: number; kind: "message" | "notification" | "count" };
@@ -12,13 +12,13 @@ const shownMs = 6_000;
 
 let toasts: readonly Toast[] = [];
 let ids = 0;
-/** How many notifications the counting toast stands for. */
-let counted = 0;
+/** How many notifications the summary toast stands for. */
+let countedTotal = 0;
 const listeners = new Set<() => void>();
 
 function show(next: readonly Toast[]) {
   toasts = next.slice(-toastsMax);
-  if (!toasts.some(({ kind }) => kind === "count")) counted = 0;
+  if (!toasts.some(({ kind }) => kind === "count")) countedTotal = 0;
   for (const listener of listeners) listener();
 }
 
@@ -26,26 +26,26 @@ export function toast(message: Message): void {
   show([...toasts, { ...message, id: ids++, kind: "message" }]);
 }
 
-/** Shows notifications one by one while they are few, and a single count of them when they are many. */
+/** Shows a few notifications one by one, and many as a single count. */
 export function announce(messages: Message[], openAll: () => void): void {
   const others = toasts.filter(({ kind }) => kind === "message");
   const single = toasts.filter(({ kind }) => kind === "notification");
-  if (counted === 0 && single.length + messages.length <= toastsMax) {
+  if (countedTotal === 0 && single.length + messages.length <= toastsMax) {
     show([...toasts, ...messages.map((each) => ({ ...each, id: ids++, kind: "notification" as const }))]);
     return;
   }
-  counted += single.length + messages.length;
+  countedTotal += single.length + messages.length;
   const count: Toast = {
     id: toasts.find(({ kind }) => kind === "count")?.id ?? ids++,
     kind: "count",
-    title: `${counted.toLocaleString("en")} new notifications`,
+    title: `${countedTotal.toLocaleString("en")} new notifications`,
     description: messages.at(-1)?.title,
     open: openAll,
   };
   show([...others, count]);
 }
 
-/** The list of notifications is open, and shows them all. */
+/** Called when the list of notifications opens, which shows them all. */
 export function dismissNotifications(): void {
   show(toasts.filter(({ kind }) => kind === "message"));
 }
@@ -77,10 +77,10 @@ export function Toasts() {
   );
 }
 
-/** It goes after a while, but not while somebody points at it. */
+/** Disappears after a while, but not while the pointer is over it. */
 function ToastBox({ toast, isHeld }: { toast: Toast; isHeld: boolean }) {
   const { id, title, description, failed, open } = toast;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a count that grows stays longer
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a growing count stays longer
   useEffect(() => {
     if (isHeld) return;
     const timer = setTimeout(() => dismiss(id), shownMs);

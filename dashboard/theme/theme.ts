@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from "react";
-import { keep, onChoice, recall } from "../storage.ts";
+import { loadChoice, onChoiceChanged, saveChoice } from "../storage.ts";
 
 export const themes = ["light", "dark", "system"] as const;
 export type Theme = (typeof themes)[number];
@@ -7,19 +7,19 @@ export type Theme = (typeof themes)[number];
 const listeners = new Set<() => void>();
 const systemDark = matchMedia("(prefers-color-scheme: dark)");
 
-let theme: Theme = recalled();
+let theme: Theme = loadTheme();
 systemDark.addEventListener("change", apply);
-onChoice((key) => {
+onChoiceChanged((key) => {
   if (key !== "theme") return;
-  theme = recalled();
+  theme = loadTheme();
   apply();
 });
 
-function recalled(): Theme {
-  return themes.find((each) => each === recall("theme")) ?? "system";
+function loadTheme(): Theme {
+  return themes.find((each) => each === loadChoice("theme")) ?? "system";
 }
 
-/** The same as `public/theme.js` does before the first paint. */
+/** Does the same as `public/theme.js` does before the first paint. */
 function apply() {
   document.documentElement.classList.toggle("dark", isDark());
   const color = isDark() ? "#151412" : "#f7f5f1";
@@ -33,7 +33,7 @@ function isDark(): boolean {
 
 export function chooseTheme(choice: Theme): void {
   theme = choice;
-  keep("theme", choice);
+  saveChoice("theme", choice);
   apply();
 }
 

@@ -6,13 +6,13 @@ import { effort } from "../testing/effort.ts";
 import { makeTables } from "../testing/engine.ts";
 import { finished } from "../testing/jobs.ts";
 import {
-  asked,
   clearMoves,
   expectMoved,
   fill,
   migrateTo,
   newDatabase,
   newDirectory,
+  queryRows,
 } from "../testing/moves.ts";
 import { runTidings, spawnTidings } from "../testing/server-process.ts";
 import { testConfig } from "../testing/test-app.ts";
@@ -31,12 +31,12 @@ afterAll(clearMoves, 60_000);
 test("after a kill at any time, another run completes the move", async () => {
   const url = await newDatabase();
   const progress = async () => {
-    const [{ is_there }] = (await asked<{ is_there: boolean }>(
+    const [{ is_there }] = (await queryRows<{ is_there: boolean }>(
       url,
       "SELECT to_regclass('channel_counters') IS NOT NULL AS is_there",
     )) as [{ is_there: boolean }];
     if (!is_there) return 0;
-    const [row] = await asked<{ events: string }>(
+    const [row] = await queryRows<{ events: string }>(
       url,
       "SELECT coalesce(sum(events), 0) AS events FROM channel_counters",
     );
@@ -67,7 +67,7 @@ test("after a kill at any time, another run completes the move", async () => {
 test("a batch that the database rejects leaves nothing that would break the next run", async () => {
   const url = await newDatabase();
   await makeTables(url);
-  await asked(
+  await queryRows(
     url,
     `CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS
        $$ BEGIN IF (SELECT count(*) FROM events) >= 3000 THEN RAISE 'no room'; END IF; RETURN NEW; END $$;
@@ -78,7 +78,7 @@ test("a batch that the database rejects leaves nothing that would break the next
     1,
     "The move stopped: no room. Run the same command again to continue.",
   ]);
-  await asked(url, "DROP TRIGGER fail ON events");
+  await queryRows(url, "DROP TRIGGER fail ON events");
   await expectMoved(url, directory);
   await expectPostgresConsistent(url);
 }, 30_000);
@@ -89,10 +89,10 @@ test("if the database goes away, or on Ctrl+C, it says how to continue", async (
   const stderr = new Response(child.stderr).text();
   const count = "SELECT count(*)::integer AS events FROM events";
   for (;;) {
-    const rows = await asked<{ events: number }>(url, count).catch(() => []);
+    const rows = await queryRows<{ events: number }>(url, count).catch(() => []);
     if (rows[0] && rows[0].events > 0) break;
   }
-  await asked(
+  await queryRows(
     url,
     `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
      WHERE application_name LIKE 'tidings %' AND datname = current_database()`,

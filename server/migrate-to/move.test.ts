@@ -9,13 +9,13 @@ import { acceptedEvent } from "../testing/accepted-event.ts";
 import { expectPostgresConsistent } from "../testing/consistency-postgres.ts";
 import { testWatch } from "../testing/engine.ts";
 import {
-  asked,
   clearMoves,
   expectMoved,
   fill,
   migrateTo,
   newDatabase,
   newDirectory,
+  queryRows,
 } from "../testing/moves.ts";
 import { runTidings, startServer } from "../testing/server-process.ts";
 import { prepare, testConfig } from "../testing/test-app.ts";
@@ -128,7 +128,7 @@ describe("a data directory with something in every table", () => {
         expect(await there.events.page({ projectId: id, filter, order: "desc" }, 1_000)).toEqual(listed);
       }
       expect(await there.events.lastArrival()).toEqual(await here.events.lastArrival());
-      const notified = await asked<{ id: string }>(url, "SELECT id FROM events WHERE notified");
+      const notified = await queryRows<{ id: string }>(url, "SELECT id FROM events WHERE notified");
       const delivered = await here.control.selectFrom("deliveries").select("eventId").distinct().execute();
       expect(notified.map(({ id }) => id).toSorted()).toEqual(delivered.map((row) => row.eventId).toSorted());
       expect(notified.length).toBeGreaterThan(10);
@@ -177,7 +177,7 @@ describe("a data directory with something in every table", () => {
     }
     const last = (sql: string) =>
       withSource(filled.directory, (database) => database.query(sql).values()[0]![0]);
-    const [row] = await asked<{ project: number; delivery: number }>(
+    const [row] = await queryRows<{ project: number; delivery: number }>(
       url,
       "SELECT (SELECT max(id) FROM projects) AS project, (SELECT max(id)::integer FROM deliveries) AS delivery",
     );

@@ -2,7 +2,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { databaseFile, openForWriting } from "../storage/sqlite/open.ts";
 import {
-  asked,
   clearMoves,
   copyOf,
   expectMoved,
@@ -10,6 +9,7 @@ import {
   migrateTo,
   newDatabase,
   newDirectory,
+  queryRows,
 } from "../testing/moves.ts";
 import { runTidings, spawnTidings, startServer } from "../testing/server-process.ts";
 import { prepare, testApp, testConfig } from "../testing/test-app.ts";
@@ -44,11 +44,11 @@ describe("a difference is listed, and the exit code is 1", () => {
     test(name, async () => {
       const url = await newDatabase();
       await expectMoved(url, filled.directory);
-      const [event] = await asked<{ id: string }>(
+      const [event] = await queryRows<{ id: string }>(
         url,
         "SELECT id FROM events WHERE body LIKE '%\"Name %' ORDER BY id LIMIT 1",
       );
-      await asked(url, change.replace("$1", `'${event!.id}'`));
+      await queryRows(url, change.replace("$1", `'${event!.id}'`));
       const { code, stdout, stderr } = await migrateTo(url, filled.directory);
       expect(code).toBe(1);
       expect(stdout).toMatch(

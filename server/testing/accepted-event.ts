@@ -5,26 +5,26 @@ import type { AcceptedEvent } from "../storage/store.ts";
 type Fields = {
   projectId: number;
   arrival: AcceptedEvent["arrival"];
-  /** What the client said of it; the rest is as short as can be. */
+  /** The fields that the client sent; the others are minimal. */
   event?: Partial<Omit<Event, "createdAt">>;
-  /** Where the client said when it happened. */
+  /** Set if the client sent `createdAt`. */
   createdAtMs?: number | undefined;
-  /** Whether the client made the id. */
+  /** Whether the client sent the id. */
   hasClientId?: boolean;
   notifies?: boolean;
 };
 
-/** An event as the recorder hands it to the store. */
+/** An event as `record` passes it to the store. */
 export function acceptedEvent({
   projectId,
   arrival,
-  event: said = {},
-  createdAtMs: saidMs,
+  event: sent = {},
+  createdAtMs: sentMs,
   hasClientId = false,
   notifies = false,
 }: Fields): AcceptedEvent {
-  const createdAtMs = saidMs ?? arrival.ms;
-  const { id = eventIdOf(arrival), ...fields } = said;
+  const createdAtMs = sentMs ?? arrival.ms;
+  const { id = eventIdOf(arrival), ...fields } = sent;
   const event: Event = {
     id,
     name: "n",
@@ -36,7 +36,7 @@ export function acceptedEvent({
     createdAt: new Date(createdAtMs).toISOString(),
   };
   const json = JSON.stringify(event);
-  const hasClientTimestamp = saidMs !== undefined;
+  const hasClientTimestamp = sentMs !== undefined;
   return {
     projectId,
     event,

@@ -1,8 +1,8 @@
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-/** Opens a TCP address that leads to a server, and can be made to lead to another: a floating IP, or a load balancer. */
-export async function startAddress(toPort: number) {
-  /** Null where the machine behind it is gone, without a word to those that are connected. */
+/** Forwards a TCP port to a server and can switch to another, like a floating IP or a load balancer. */
+export async function startForwarder(toPort: number) {
+  /** Null while the machine behind it is unreachable and its connections are silent. */
   let port: number | null = toPort;
   const clients = new Set<Socket>();
   const servers = new Set<Socket>();
@@ -14,30 +14,30 @@ export async function startAddress(toPort: number) {
     if (port === null) return;
     const server = connect(port, "127.0.0.1");
     servers.add(server);
-    // As the server's own end would be seen, unless it is gone without a word.
-    const isHeard = () => servers.has(server);
-    server.on("error", () => isHeard() && client.destroy());
+    // Pass on that the server closed the connection, unless it has gone silent.
+    const isReachable = () => servers.has(server);
+    server.on("error", () => isReachable() && client.destroy());
     server.on("close", () => {
-      if (isHeard()) client.destroy();
+      if (isReachable()) client.destroy();
       servers.delete(server);
     });
     client.on("close", () => server.destroy());
     client.on("data", (bytes) => server.write(bytes));
-    server.on("data", (bytes) => isHeard() && client.write(bytes));
+    server.on("data", (bytes) => isReachable() && client.write(bytes));
   });
   await new Promise<void>((resolve) => listener.listen(0, "127.0.0.1", resolve));
 
   return {
     port: (listener.address() as AddressInfo).port,
-    /** From now on nobody is answered, and nobody is told so. */
+    /** From now on the server is unreachable, without any connection being closed. */
     goSilent(): void {
       port = null;
-      const gone = [...servers];
+      const silent = [...servers];
       servers.clear();
-      for (const server of gone) server.destroy();
+      for (const server of silent) server.destroy();
     },
-    /** Leads to another server, which knows nothing of the connections to the one before. */
-    leadTo(toPort: number): void {
+    /** Switches to another server, which knows nothing of the previous connections. */
+    forwardTo(toPort: number): void {
       port = toPort;
       for (const client of clients) client.resetAndDestroy();
     },

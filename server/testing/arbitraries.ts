@@ -3,13 +3,13 @@ import { NewEvent } from "../event/event.ts";
 import type { Search } from "../event/search.ts";
 import { limits } from "../limits.ts";
 
-/** What an event may be sent with. */
+/** The members that a sent event may have. */
 export const eventMembers = Object.keys(NewEvent.shape) as (keyof typeof NewEvent.shape)[];
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is left out
-const notInTexts = /[\u0000-\u001f\u007f-\u009f\ud800-\udfff]/u;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are excluded
+const disallowed = /[\u0000-\u001f\u007f-\u009f\ud800-\udfff]/u;
 
-/** A character that a text of an event may hold, of any script and plane. */
+/** A character that an event's text may contain, from any script and plane. */
 const character = fc.oneof(
   { weight: 4, arbitrary: fc.constantFrom(..."abcXYZ019 _-.:/\\\"'{}[]<>&=+%#*") },
   {
@@ -29,13 +29,13 @@ const character = fc.oneof(
     weight: 1,
     arbitrary: fc
       .string({ unit: "binary", minLength: 1, maxLength: 1 })
-      .filter((text) => !notInTexts.test(text)),
+      .filter((text) => !disallowed.test(text)),
   },
 );
 
 const filled = (max: number) => texts(max).filter((text) => text.trim() !== "");
 
-/** Texts of up to `max` code points that may stand on an event. */
+/** Strings of up to `max` code points that an event may contain. */
 function texts(max: number, unit: fc.Arbitrary<string> = character): fc.Arbitrary<string> {
   return fc.string({ unit, maxLength: Math.min(max, 40) }).map((text) => [...text].slice(0, max).join(""));
 }
@@ -43,7 +43,7 @@ function texts(max: number, unit: fc.Arbitrary<string> = character): fc.Arbitrar
 const lines = (max: number) =>
   texts(max, fc.oneof({ weight: 5, arbitrary: character }, fc.constantFrom("\t", "\n", "\r\n")));
 
-/** Keys that a careless program stumbles over, among plain ones. */
+/** Tag keys, including ones that careless code mishandles. */
 const tagKey = fc.oneof(
   filled(limits.tagKeyCharacters),
   fc.constantFrom(
@@ -62,14 +62,14 @@ const tagKey = fc.oneof(
   ),
 );
 
-/** Tags as JSON parses them: `__proto__` is a key like any other. */
+/** Tags as JSON parses them, in which `__proto__` is an ordinary key. */
 const tags: fc.Arbitrary<Record<string, string>> = fc
   .uniqueArray(fc.tuple(tagKey, lines(limits.tagValueCharacters)), { selector: ([key]) => key, maxLength: 6 })
   .map((pairs) =>
     JSON.parse(`{${pairs.map(([key, value]) => `${JSON.stringify(key)}:${JSON.stringify(value)}`).join()}}`),
   );
 
-/** Events that are accepted, as a client sends them. */
+/** Valid events, as a client sends them. */
 export const validEvent = fc.record(
   {
     channel: filled(limits.channelCharacters),
@@ -102,7 +102,7 @@ const anyText = fc.oneof(
     "a\nb",
     "\ufeff",
   ),
-  // At the limits and one above, in characters of one unit and of two.
+  // Just below, at and above the limits, in characters of one and two UTF-16 units.
   fc
     .tuple(
       fc.constantFrom(64, 200, 1_000, 10_000),
@@ -126,7 +126,7 @@ const anyId = fc.oneof(
   anything,
 );
 
-const anyMoment = fc.oneof(
+const anyTimestamp = fc.oneof(
   fc
     .date({ min: new Date(0), max: new Date("2030-01-01"), noInvalidDate: true })
     .map((date) => date.toISOString()),
@@ -159,7 +159,7 @@ const anyTags = fc.oneof(
   anything,
 );
 
-/** Bodies of every kind, most of them objects that are nearly events. */
+/** Bodies of every kind, mostly objects that are almost valid events. */
 export const anyBody: fc.Arbitrary<unknown> = fc.oneof(
   { weight: 1, arbitrary: fc.oneof(anything, fc.jsonValue()) },
   { weight: 3, arbitrary: validEvent },
@@ -180,11 +180,11 @@ export const anyBody: fc.Arbitrary<unknown> = fc.oneof(
             tags: anyTags,
             description: anything,
             id: anyId,
-            createdAt: anyMoment,
+            createdAt: anyTimestamp,
           },
           { requiredKeys: [] },
         ),
-        // One change or two at a time: with more, hardly anything would be accepted.
+        // At most two changes at a time; with more, hardly anything would be accepted.
         fc.subarray(eventMembers, { maxLength: 2 }),
         fc.option(fc.constantFrom("__proto__", "constructor", "Name", "channelId", "user", ""), { freq: 12 }),
         fc.option(fc.constantFrom("channel", "name"), { freq: 12 }),
@@ -195,7 +195,7 @@ export const anyBody: fc.Arbitrary<unknown> = fc.oneof(
           if (Object.hasOwn(changes, member)) members.set(member, changes[member]);
         if (unknown !== null) members.set(unknown, "x");
         if (missing !== null) members.delete(missing);
-        // As JSON parses it: a member named `__proto__` is one like any other.
+        // Through JSON, in which `__proto__` is an ordinary member.
         return JSON.parse(
           `{${[...members].map(([key, value]) => `${JSON.stringify(key)}:${JSON.stringify(value)}`).join()}}`,
         );
@@ -203,7 +203,7 @@ export const anyBody: fc.Arbitrary<unknown> = fc.oneof(
   },
 );
 
-/** A search of such leaves, joined and negated. */
+/** Searches of the given leaves, combined and negated. */
 export function searchesOf(leaf: fc.Arbitrary<Search>, maxDepth: number): fc.Arbitrary<Search> {
   return fc.letrec<{ search: Search }>((tie) => ({
     search: fc.oneof(

@@ -1,4 +1,4 @@
-/** What a server for tests has received, in order, for a test that waits for the next one. */
+/** What a test server has received, in order. A test can wait for the next item. */
 export class Arrivals<T> {
   readonly all: T[] = [];
   readonly #waiting: ((arrival: T) => void)[] = [];
@@ -9,7 +9,7 @@ export class Arrivals<T> {
     this.#handOut();
   }
 
-  /** The earliest that was not taken yet; rejects where none comes within `timeoutMs`. */
+  /** Resolves to the earliest item not taken yet; rejects if none arrives within `timeoutMs`. */
   next(timeoutMs = 5_000): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const timer = setTimeout(() => {

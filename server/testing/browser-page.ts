@@ -2,7 +2,7 @@ import { expect } from "bun:test";
 import axe from "axe-core";
 import type { BrowserContext, Page } from "playwright-core";
 
-/** Opens a page, and collects what the browser says of itself that nobody wants to read. */
+/** Opens a page and collects its uncaught errors and console errors. */
 export async function openPage(context: BrowserContext): Promise<{ page: Page; complaints: string[] }> {
   const page = await context.newPage();
   const complaints: string[] = [];
@@ -13,25 +13,25 @@ export async function openPage(context: BrowserContext): Promise<{ page: Page; c
   return { page, complaints };
 }
 
-/** Waits for all motion that has an end, as a script for the page. */
-const settling = `Promise.all(
+/** A page script that waits for all finite animations. */
+const animationsFinished = `Promise.all(
   document.getAnimations()
     .filter(({ effect }) => effect.getComputedTiming().iterations !== Infinity)
     .map(({ finished }) => finished.catch(() => {})),
 )`;
 
-/** Fails where axe-core finds a violation on the page. */
+/** Fails if axe-core finds a violation on the page. */
 export async function expectAccessible(what: string, page: Page): Promise<void> {
-  // Motion is waited for: a text that is still fading in has too little contrast.
-  // A dialog hides it from roles.
+  // By selector, because an open dialog hides `main` from queries by role.
   await page.locator("main").first().waitFor({ state: "attached" });
-  await page.evaluate(settling);
+  // Text that is still fading in has too little contrast.
+  await page.evaluate(animationsFinished);
   if (await page.evaluate("typeof axe === 'undefined'")) await page.evaluate(axe.source);
   const { violations } = (await page.evaluate('axe.run(document, { resultTypes: ["violations"] })')) as {
     violations: { id: string; help: string; nodes: { html: string; failureSummary: string }[] }[];
   };
-  const found = violations.map(
+  const messages = violations.map(
     ({ id, nodes }) => `${what}: ${id}: ${nodes[0]!.html} ${nodes[0]!.failureSummary}`,
   );
-  expect(found).toEqual([]);
+  expect(messages).toEqual([]);
 }

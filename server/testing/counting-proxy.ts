@@ -1,8 +1,8 @@
 import { createConnection, createServer, type Socket } from "node:net";
 
 /**
- * Stands between browsers and a server, and counts what goes by: all requests, also those of workers, and every byte that the server
- * sends, with headers.
+ * A proxy between browsers and a server that counts all requests, including those of workers, and all bytes that the
+ * server sends, including headers.
  */
 export async function countingProxy(address: string) {
   const { port } = new URL(address);
@@ -19,13 +19,13 @@ export async function countingProxy(address: string) {
         server.destroy();
       });
     }
-    // Browsers send a request only after the answer to the one before, so each begins a piece of its own.
-    client.on("data", (piece) => {
-      const line = /^([A-Z]+ \S+) HTTP\/1\.1\r\n/.exec(piece.toString("latin1"));
+    // Browsers send a request only after the previous response, so each request starts a new chunk.
+    client.on("data", (chunk) => {
+      const line = /^([A-Z]+ \S+) HTTP\/1\.1\r\n/.exec(chunk.toString("latin1"));
       if (line) requests.push(line[1]!);
     });
-    server.on("data", (piece) => {
-      bytes += piece.length;
+    server.on("data", (chunk) => {
+      bytes += chunk.length;
     });
     client.pipe(server);
     server.pipe(client);
@@ -35,7 +35,7 @@ export async function countingProxy(address: string) {
   await promise;
   return {
     port: (proxy.address() as { port: number }).port,
-    /** What was counted since the last call. */
+    /** Returns what was counted since the last call. */
     take() {
       const counted = { requests, bytes };
       requests = [];

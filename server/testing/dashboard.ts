@@ -16,11 +16,11 @@ export type TestDashboard = Awaited<ReturnType<typeof openDashboard>>;
 type Started = { address: string; stop: () => Promise<void> };
 
 /**
- * A real server with the project "default", and a real Chromium that is signed in to its dashboard. The server can be
- * stopped and started at the same address.
+ * A real server with the project "default", and a real Chromium signed in to its dashboard. The server can be stopped
+ * and restarted at the same address.
  *
- * @param flags - of Chromium's command line
- * @param start - starts the server at a port; by default within this process
+ * @param flags - additional command-line flags of Chromium
+ * @param start - starts the server; by default in this process
  */
 export async function openDashboard({
   flags = [],
@@ -38,7 +38,7 @@ export async function openDashboard({
 
   async function newContext(options: BrowserContextOptions = {}): Promise<BrowserContext> {
     const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
-    // Less than a test may take: where that ends, the browser is gone for all that follow.
+    // Shorter than a test's time limit, which would close the browser for all later tests.
     context.setDefaultTimeout(waitMaxMs);
     await context.addCookies(cookies.map((cookie) => ({ ...cookie, url: address })));
     return context;
@@ -57,7 +57,7 @@ export async function openDashboard({
     key: secret,
     cookies,
     newContext,
-    /** A new page of a new context, at a path. */
+    /** Opens a path in a new page of a new context. */
     async open(path: string, options: BrowserContextOptions = {}): Promise<Page> {
       const page = await (await newContext(options)).newPage();
       await page.goto(address + path);
@@ -73,7 +73,7 @@ export async function openDashboard({
       });
       return ((await response.json()) as { event: Event }).event;
     },
-    /** Deletes with the API key, as somebody else would. */
+    /** Deletes with the API key, as another client would. */
     async delete(path: string): Promise<void> {
       await request(path, { method: "DELETE" });
     },
@@ -81,7 +81,7 @@ export async function openDashboard({
       await running?.stop();
       running = null;
     },
-    /** Starts it again at the same address, unless it runs. */
+    /** Restarts the server at the same address, unless it is running. */
     async start(): Promise<void> {
       running ??= await start(settings);
     },
@@ -93,7 +93,7 @@ export async function openDashboard({
   };
 }
 
-/** Like `openDashboard`, with the server as a process of its own, that can be killed, and be made to say nothing. */
+/** Like `openDashboard`, but the server is a separate process that can be killed or frozen. */
 export async function openDashboardOfProcess() {
   let server: Awaited<ReturnType<typeof startServer>>;
   const dashboard = await openDashboard({
@@ -105,12 +105,12 @@ export async function openDashboardOfProcess() {
   });
   return {
     ...dashboard,
-    /** As a power cut does: nothing is said to anybody. */
+    /** Kills the server as a power cut would, without a graceful shutdown. */
     async kill(): Promise<void> {
       await server.end("SIGKILL");
       await dashboard.stop();
     },
-    /** The server is there, and answers nothing, until it is resumed. */
+    /** Keeps the server from responding until `resume`. */
     freeze: () => process.kill(server.pid, "SIGSTOP"),
     resume: () => process.kill(server.pid, "SIGCONT"),
   };
@@ -128,7 +128,7 @@ export async function recordHistory(dashboard: TestDashboard): Promise<void> {
   );
 }
 
-/** Scrolls the history down to "Number 222", and gives how far that is. */
+/** Scrolls the history down to "Number 222" and returns the scroll position. */
 export async function scrollHistory(page: Page): Promise<number> {
   const list = page.getByRole("feed").locator("..");
   await list.evaluate((element) => element.scrollTo(0, 4_000));
@@ -136,12 +136,12 @@ export async function scrollHistory(page: Page): Promise<number> {
   return scrollTopOf(page);
 }
 
-/** How far the feed is scrolled, in pixels. */
+/** The feed's scroll position, in pixels. */
 export function scrollTopOf(page: Page): Promise<number> {
   return page.getByRole("feed").evaluate((feed) => feed.parentElement!.scrollTop);
 }
 
-/** The cookies of a new session of the owner. */
+/** Signs in as the owner; returns the session's cookies. */
 async function signIn(address: string): Promise<{ name: string; value: string }[]> {
   const response = await fetch(`${address}/api/auth/sign-in/email`, {
     method: "POST",

@@ -4,10 +4,10 @@ import { basename, join } from "node:path";
 
 const megabyte = 1_048_576;
 
-/** Whether this machine lets the tests mount disks of their own: on Linux, as root. */
-export const canMount = mounts();
+/** Whether the tests can mount disks: only on Linux, as root. */
+export const canMount = tryMounting();
 
-function mounts(): boolean {
+function tryMounting(): boolean {
   if (process.platform !== "linux" || process.getuid?.() !== 0) return false;
   try {
     smallDisk(1)[Symbol.dispose]();
@@ -18,7 +18,7 @@ function mounts(): boolean {
   }
 }
 
-/** A disk of so many megabytes, in memory. */
+/** An in-memory disk of the given size. */
 export function smallDisk(megabytes: number) {
   const path = mkdtempSync(join(tmpdir(), "tidings-disk-"));
   run("mount", "-t", "tmpfs", "-o", `size=${megabytes}m`, "tmpfs", path);
@@ -26,7 +26,7 @@ export function smallDisk(megabytes: number) {
   return {
     path,
     directory: directoryIn(path),
-    /** Takes space away, or all that there is. */
+    /** Uses up this much space, or all of it. */
     fill(megabytes = Number.POSITIVE_INFINITY): void {
       try {
         for (let n = 0; n < megabytes * 16; n++)
@@ -43,12 +43,12 @@ export function smallDisk(megabytes: number) {
 }
 
 /**
- * A disk that promises 64 MB and has `megabytes`: once they are used up, a write that the kernel had taken is lost, and the
- * fsync after it fails. That is what a thinly provisioned volume does.
+ * A disk that reports 64 MB but has only `megabytes`. Once they are used up, writes that the kernel accepted are lost
+ * and the next fsync fails, as on a thinly provisioned volume.
  */
 export function thinDisk(megabytes: number) {
-  const below = smallDisk(megabytes);
-  const image = join(below.path, "image");
+  const backing = smallDisk(megabytes);
+  const image = join(backing.path, "image");
   const path = mkdtempSync(join(tmpdir(), "tidings-thin-"));
   writeFileSync(image, "");
   truncateSync(image, 64 * megabyte);
@@ -58,14 +58,14 @@ export function thinDisk(megabytes: number) {
     mount();
   } catch (error) {
     rmSync(path, { recursive: true });
-    below[Symbol.dispose]();
+    backing[Symbol.dispose]();
     throw error;
   }
   return {
     directory: directoryIn(path),
-    fill: below.fill,
-    free: below.free,
-    /** What ext4 does at an error of its own: everything becomes read-only, open files too. */
+    fill: backing.fill,
+    free: backing.free,
+    /** Triggers an ext4 error, which makes everything read-only, including open files. */
     makeReadOnly(): void {
       const device = basename(run("findmnt", "-no", "SOURCE", path).trim());
       writeFileSync(`/sys/fs/ext4/${device}/trigger_fs_error`, "a test");
@@ -73,13 +73,13 @@ export function thinDisk(megabytes: number) {
     /** Checks the file system and mounts it again, as an administrator would. */
     repair(): void {
       detach(path);
-      // 1 and 2 say that something was mended.
+      // Exit codes 1 and 2 mean that errors were corrected.
       Bun.spawnSync(["e2fsck", "-fy", image]);
       mount();
     },
     [Symbol.dispose](): void {
       unmount(path);
-      below[Symbol.dispose]();
+      backing[Symbol.dispose]();
     },
   };
 }
@@ -90,7 +90,7 @@ function directoryIn(path: string): string {
   return directory;
 }
 
-/** A process that has just ended may hold its files for a moment longer. */
+/** Retries, because a process that has just ended may hold its files a little longer. */
 const unmountTries = 100;
 
 function unmount(path: string): void {

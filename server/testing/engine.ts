@@ -9,21 +9,22 @@ import { type TestDatabase, testDatabase } from "./postgres.ts";
 const engines = ["sqlite", "postgres"] as const;
 export type Engine = (typeof engines)[number];
 
-/** The engine that `TIDINGS_TEST_ENGINE` asks for; SQLite where it asks for none. */
+/** The engine in `TIDINGS_TEST_ENGINE`; SQLite if it is not set. */
 export const engine: Engine = readEngine() ?? "sqlite";
 
-/** The engines that the suites of the storage itself run on: all, or the one that is asked for. */
+/** The engines that the storage's own suites run on: all, or the one in `TIDINGS_TEST_ENGINE`. */
 export const storeEngines: readonly Engine[] = readEngine() ? [engine] : engines;
 
 function readEngine(): Engine | undefined {
-  const asked = process.env.TIDINGS_TEST_ENGINE;
-  if (asked === undefined || asked === "") return undefined;
-  const known = engines.find((name) => name === asked);
-  if (!known) throw new Error(`TIDINGS_TEST_ENGINE is ${asked}, and must be one of ${engines.join(", ")}`);
+  const requested = process.env.TIDINGS_TEST_ENGINE;
+  if (requested === undefined || requested === "") return undefined;
+  const known = engines.find((name) => name === requested);
+  if (!known)
+    throw new Error(`TIDINGS_TEST_ENGINE is ${requested}, and must be one of ${engines.join(", ")}`);
   return known;
 }
 
-/** A test's own watch on a store: nothing is fatal but what the test looks at. */
+/** A store watch that throws on damage and fatal errors, and ignores everything else. */
 export const testWatch: StoreWatch = {
   onFatal: fail,
   onDamage: fail,
@@ -34,12 +35,12 @@ export const testWatch: StoreWatch = {
   connectTimeoutMs: 10_000,
 };
 
-/** Where a test keeps what it stores: a directory of its own, and on PostgreSQL a database as well. */
+/** A test's storage: a data directory, and on PostgreSQL also a database. */
 export type Place = Pick<Config, "dataDirectory" | "databaseUrl">;
 
 const databases = new Map<string, TestDatabase>();
 
-/** Makes an empty place for the engine. */
+/** Creates empty storage for the engine. */
 export async function makePlace(on: Engine = engine): Promise<Place> {
   const dataDirectory = makeDirectory();
   if (on === "sqlite") return { dataDirectory, databaseUrl: null };
@@ -48,7 +49,7 @@ export async function makePlace(on: Engine = engine): Promise<Place> {
 
 const copies = new WeakMap<(place: Place) => Promise<void>, () => Promise<Place>>();
 
-/** Makes a place for the engine with what `fill` puts there. It is called once in a process; the places are copies. */
+/** Creates storage filled by `fill`, which is called once per process; each call returns a copy. */
 export async function makeFilledPlace(fill: (place: Place) => Promise<void>): Promise<Place> {
   const copy = copies.get(fill) ?? (engine === "sqlite" ? copyDirectory(fill) : copyDatabase(fill));
   copies.set(fill, copy);
@@ -88,7 +89,7 @@ async function makeDatabase(prepare: (url: string) => Promise<void>): Promise<st
   return database.url;
 }
 
-/** Makes the tables once; each test's database is a copy. */
+/** Creates the tables of the template database that each test's database is copied from. */
 export async function makeTables(url: string): Promise<void> {
   const store = await openPostgresStore({ url, connections: 2 }, testWatch);
   await store.close();
@@ -102,7 +103,7 @@ export async function removePlace({ dataDirectory, databaseUrl }: Place): Promis
   await database?.drop();
 }
 
-/** The settings of a process that works on a place. */
+/** The environment variables of a process that uses this storage. */
 export function environmentOf({ dataDirectory, databaseUrl }: Place): Record<string, string> {
   return { TIDINGS_DATA: dataDirectory, ...(databaseUrl !== null && { DATABASE_URL: databaseUrl }) };
 }

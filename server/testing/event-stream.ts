@@ -12,14 +12,18 @@ export async function openStream(
   headers: Record<string, string> = {},
   key?: string,
 ) {
-  const ending = new AbortController();
-  const response = await app.request(`/api/events/stream${query}`, { headers, signal: ending.signal }, key);
+  const abortController = new AbortController();
+  const response = await app.request(
+    `/api/events/stream${query}`,
+    { headers, signal: abortController.signal },
+    key,
+  );
   if (response.status !== 200)
     throw new Error(`The stream answered ${response.status}: ${await response.text()}`);
   const messages = read(response.body!);
   return {
     response,
-    /** The next message, of a type where one is given; null at the stream's end. */
+    /** Resolves to the next message (of a type, if given), or to null at the stream's end. */
     async next(type?: string): Promise<Message | null> {
       for (;;) {
         const { value, done } = await messages.next();
@@ -27,7 +31,7 @@ export async function openStream(
         if (type === undefined || value.type === type) return value;
       }
     },
-    /** The next `count` events' data, parsed. */
+    /** Resolves to the parsed data of the next `count` events. */
     async events(count: number): Promise<{ id: string; name: string; [member: string]: unknown }[]> {
       const events = [];
       while (events.length < count) {
@@ -37,8 +41,8 @@ export async function openStream(
       }
       return events;
     },
-    close: () => ending.abort(),
-    [Symbol.dispose]: () => ending.abort(),
+    close: () => abortController.abort(),
+    [Symbol.dispose]: () => abortController.abort(),
   };
 }
 

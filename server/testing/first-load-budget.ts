@@ -1,16 +1,16 @@
 /**
- * What the first load of the dashboard may cost. `pages-first-load.test.ts` holds a real browser to the requests and the bytes; run as a program,
- * as `npm run check` does, it holds the build to the sizes of its files.
+ * The budget of the dashboard's first load. `pages-first-load.test.ts` checks requests and bytes in a real browser. Run
+ * as a program, as in `npm run check`, this file checks the sizes of the build's files.
  */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 
-/** All requests of a first visit to the feed: page, scripts, styles, font, icons, manifest, worker, API. */
+/** Requests of a first visit to the feed: page, scripts, styles, font, icons, manifest, worker, API. */
 export const requestsMax = 16;
-/** All that the server sends for them, with headers. */
+/** Bytes that the server sends for them, including headers. */
 export const bytesMax = 180_000;
 
-/** Bytes of each file of the build that the first load takes, gzipped where that is done; brotli is smaller. */
+/** Bytes of each build file in the first load, gzipped if it is compressed; Brotli is smaller. */
 const fileBytesMax: Record<string, number> = {
   "index.html": 700,
   "theme.js": 400,
@@ -34,37 +34,37 @@ if (import.meta.main) {
     stderr: "inherit",
   });
   if (exitCode !== 0) process.exit(exitCode);
-  const excesses = await overBudget();
-  for (const excess of excesses) console.error(excess);
-  process.exit(excesses.length > 0 ? 1 : 0);
+  const violations = await findViolations();
+  for (const violation of violations) console.error(violation);
+  process.exit(violations.length > 0 ? 1 : 0);
 }
 
-/** A sentence for each file of the first load that is larger than its budget, or has none. */
-async function overBudget(): Promise<string[]> {
+/** Returns a message for each file of the first load that exceeds its budget or has none. */
+async function findViolations(): Promise<string[]> {
   const html = await Bun.file(join(directory, "index.html")).text();
   const named = [...html.matchAll(/<(?:script|link)[^>]+(?:src|href)="\/([^"]+)"/g)]
-    // Phones alone load it, and only for their home screen.
+    // Only phones load it, for their home screen.
     .map(([, name]) => name!)
     .filter((name) => name !== "icon-180.png");
-  // Scripts name it, the page doesn't.
+  // Referenced in scripts, not in the page.
   const worker = readdirSync(join(directory, "assets")).find((name) => /^stream-worker-.*\.js$/.test(name));
-  const excesses: string[] = [];
+  const violations: string[] = [];
   for (const name of ["index.html", ...named, `assets/${worker}`]) {
-    const part = name.replace(/-[\w-]{8}(?=\.\w+$)/, "");
+    const key = name.replace(/-[\w-]{8}(?=\.\w+$)/, "");
     const copy = Bun.file(join(directory, `${name}.gz`));
     const { size } = (await copy.exists()) ? copy : Bun.file(join(directory, name));
-    const max = fileBytesMax[part];
+    const max = fileBytesMax[key];
     if (max === undefined) {
-      excesses.push(
-        `dashboard: the first load takes ${name}, ${size} bytes, which has no budget. Move it into another of its files ` +
+      violations.push(
+        `dashboard: the first load includes ${name} (${size} bytes), which has no budget. Move it into another file ` +
           "(dashboard/vite.config.ts, codeSplitting), or load it later with lazyPart.",
       );
     } else if (size > max) {
-      excesses.push(
+      violations.push(
         `dashboard: ${name} has grown to ${size} bytes gzipped; its budget is ${max}. Load what the first page does not need ` +
           "later with lazyPart, or raise the budget in server/testing/first-load-budget.ts and say why.",
       );
     }
   }
-  return excesses;
+  return violations;
 }

@@ -2,13 +2,13 @@ import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { anyBody, eventMembers, validEvent } from "./arbitraries.ts";
 
-/** A request to record something, as bytes that no client library would send. */
+/** A request to record events, with bytes that no client library would send. */
 export type HostileRequest = { headers: Record<string, string>; body: Uint8Array<ArrayBuffer> };
 
 const bytes = (text: string) => new Uint8Array(Buffer.from(text));
 const json = (arbitrary: fc.Arbitrary<unknown>) => arbitrary.map((value) => JSON.stringify(value) ?? "");
 
-/** Texts that JSON can say and a program may stumble over. */
+/** JSON values that careless code mishandles. */
 const trap = fc.constantFrom(
   "1e999",
   "-1e999",
@@ -36,7 +36,7 @@ const trap = fc.constantFrom(
 );
 const member = fc.constantFrom(...eventMembers, "__proto__", "constructor", "toJSON", "");
 
-/** An event with more members put at its end, of which some are there already. */
+/** A valid event with further members at the end, some of them duplicates. */
 const trapped = fc
   .tuple(validEvent, fc.array(fc.tuple(member, trap), { minLength: 1, maxLength: 3 }))
   .map(
@@ -106,7 +106,7 @@ const type = fc.oneof(
   },
 );
 
-/** Every kind of request to record something: valid ones, nearly valid ones, and attacks. */
+/** Requests of every kind to record events: valid ones, almost valid ones, and attacks. */
 export const hostileRequest: fc.Arbitrary<HostileRequest> = fc
   .tuple(
     fc.oneof({ weight: 6, arbitrary: text.map(bytes) }, { weight: 1, arbitrary: damaged }),
@@ -125,7 +125,7 @@ export const hostileRequest: fc.Arbitrary<HostileRequest> = fc
     return { headers, body: encoding === "cut" ? packed.subarray(0, packed.length / 2) : packed };
   });
 
-/** A body of a few kilobytes that unpacks to so many megabytes. */
+/** A body of a few kilobytes that unpacks to this many megabytes. */
 export function gzipBomb(megabytes: number): Uint8Array<ArrayBuffer> {
   return new Uint8Array(gzipSync(Buffer.alloc(megabytes * 1_048_576, " "), { level: 9 }));
 }

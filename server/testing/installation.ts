@@ -6,14 +6,14 @@ import type { TestApp } from "./test-app.ts";
 const json = { "content-type": "application/json" };
 const hourMs = 3_600_000;
 
-/** Fills a server with something of everything that is kept, by its own ways. */
+/** Fills a server with data of every kind, through its API. */
 export async function fillInstallation(app: TestApp, events: number): Promise<void> {
   const { secret: otherKey } = await app.another("Käthe's 💰", "other@example.com");
   const send = async (path: string, method: string, body: unknown, headers: Record<string, string> = {}) => {
     const text = typeof body === "string" ? body : JSON.stringify(body);
-    const answer = await app.request(path, { method, headers: { ...json, ...headers }, body: text });
-    if (answer.status >= 500) throw new Error(`${method} ${path} answered ${answer.status}`);
-    return answer;
+    const response = await app.request(path, { method, headers: { ...json, ...headers }, body: text });
+    if (response.status >= 500) throw new Error(`${method} ${path} answered ${response.status}`);
+    return response;
   };
   const owner = { cookie: await app.signIn(), origin: app.address };
 
@@ -25,13 +25,13 @@ export async function fillInstallation(app: TestApp, events: number): Promise<vo
 
   const everyId = Bun.randomUUIDv7();
   const sameMs = Date.now() - 40 * 24 * hourMs;
-  const some = fc.sample(validEvent, { numRuns: Math.min(events, 500), seed: 7 });
+  const samples = fc.sample(validEvent, { numRuns: Math.min(events, 500), seed: 7 });
   const list = Array.from({ length: events }, (_, n) => ({
     channel: `channel ${n % 7}`,
     name: `Name ${n % 13}`,
     userId: `user ${n % 101}`,
     tags: { plan: n % 2 ? "pro" : "free", n: `${n}` },
-    ...(n % 3 === 0 && some[n % some.length]),
+    ...(n % 3 === 0 && samples[n % samples.length]),
     ...(n % 5 === 0 && { createdAt: sameMs }),
     ...(n % 11 === 0 && { createdAt: Date.now() - ((n * 7_919) % (1_500 * 24)) * hourMs }),
     ...(n % 13 === 0 && { id: Bun.randomUUIDv7() }),
@@ -43,7 +43,7 @@ export async function fillInstallation(app: TestApp, events: number): Promise<vo
     const key = at % 1_000 === 0 ? app.key : otherKey;
     await send("/api/events", "POST", body, { "x-api-key": key });
   }
-  // The same id in two projects, and of one that is to be erased.
+  // The same id in two projects, and events of a user to erase.
   for (const key of [app.key, otherKey]) await app.post({ channel: "c", name: "n", id: everyId }, key);
   for (let n = 0; n < 20; n++) await app.post({ channel: "c", name: "n", userId: "erased" });
 
@@ -66,7 +66,7 @@ export async function fillInstallation(app: TestApp, events: number): Promise<vo
   );
 }
 
-/** A push subscription that nobody answers. */
+/** A push subscription whose service does not exist. */
 const browser = {
   kind: "browser",
   label: "Chromium on Linux",

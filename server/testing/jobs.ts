@@ -1,7 +1,7 @@
 import type { Job } from "../wire/job.ts";
 import type { TestApp } from "./test-app.ts";
 
-/** The job that a request started, once it is done. */
+/** Waits until the job that a request started is done, and returns it. */
 export async function finished(
   app: Pick<TestApp, "request">,
   response: Response,

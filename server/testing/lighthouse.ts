@@ -1,12 +1,13 @@
 /**
- * Measures the dashboard with Lighthouse: four pages, as a phone and as a desktop, three times each, and prints the medians as a table.
+ * Measures four pages of the dashboard with Lighthouse, on mobile and desktop, three times each, and prints the medians
+ * as a table.
  *
- * With simulated throttling (Lighthouse's default): what the page loads and computes here is recalculated for a slow phone on slow 4G. A busy
- * machine still makes the blocking time longer, so the table ends with the load.
+ * Uses simulated throttling (Lighthouse's default): what the page loads and computes is recalculated for a slow phone
+ * on slow 4G. A busy machine still increases the blocking time, so the load average is printed below the table.
  *
  * @example
- * npm run lighthouse                          # on a database of its own
- * npm run lighthouse -- http://127.0.0.1:4242 # on a running server, filled by `npm run seed`
+ * npm run lighthouse                          # on a new, seeded database
+ * npm run lighthouse -- http://127.0.0.1:4242 # on a running server, filled with `npm run seed`
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
@@ -21,7 +22,7 @@ type Result = {
   categories: { performance: { score: number } };
   audits: Record<string, { numericValue: number }>;
 };
-// Installed by `npm run lighthouse` alone, for it is large: so there are no types of it.
+// Untyped, because only `npm run lighthouse` installs it, as it is large.
 const lighthouse =
   await load<(url: string, flags: object, config?: object) => Promise<{ lhr: Result } | undefined>>(
     "lighthouse",
@@ -29,9 +30,9 @@ const lighthouse =
 const desktop = await load<object>("lighthouse/core/config/desktop-config.js");
 
 const directory = mkdtempSync(join(tmpdir(), "tidings-lighthouse-"));
-const [given] = process.argv.slice(2);
-const server = given ? null : await startSeeded(directory);
-const address = given ?? server!.address;
+const [givenAddress] = process.argv.slice(2);
+const server = givenAddress ? null : await startSeeded(directory);
+const address = givenAddress ?? server!.address;
 const port = await freePort();
 const browser = await launchChromium([`--remote-debugging-port=${port}`]);
 try {

@@ -1,22 +1,22 @@
 import { expect } from "bun:test";
 import type { Event } from "../event/event.ts";
 
-/** A server that may be away for a while, and rejects then. */
+/** A server that may be down for a while and then rejects requests. */
 export type Target = { request: (path: string, init?: RequestInit) => Promise<Response> };
 
-/** What clients were told, as they wrote it down themselves. */
-export type Told = {
-  /** What is stored: ids by `userId`, which no two events share. */
+/** The responses that clients got. */
+export type Outcome = {
+  /** Stored events: ids by `userId`, which is unique per event. */
   acknowledged: Map<string, string>;
-  /** Those that can't be sent again and got no answer: they may be stored or not. */
+  /** Events without a response that can't be retried: they may or may not be stored. */
   unknown: Set<string>;
-  /** Answers that said that it was stored before. */
+  /** Responses that reported an event as already stored. */
   repeated: number;
-  /** Pages that were read. */
+  /** The number of pages read. */
   read: number;
-  /** Answers of a server whose storage was away. */
+  /** Responses of servers whose storage was unavailable. */
   rejected: number;
-  /** The longest that an answer took, in milliseconds. */
+  /** The slowest response, in milliseconds. */
   slowestMs: number;
 };
 
@@ -28,31 +28,31 @@ type Sent = {
   createdAt?: number;
   notify?: boolean;
 };
-type Answer = { status: number; ids: string[] };
-type Way = "id" | "anonymous" | "batch" | "idempotent";
+type PostResult = { status: number; ids: string[] };
+type Mode = "id" | "anonymous" | "batch" | "idempotent";
 
 const channels = ["payments", "logins", "errors"];
-/** Of the requests that may be sent again, this part is sent twice, at the same moment or after its answer. */
-const doubled = 0.2;
-/** Until what got no answer is sent again: none from a process, or none from its storage. */
+/** The share of retryable requests that are sent twice, concurrently or one after the other. */
+const duplicateShare = 0.2;
+/** The wait before a retry: without a response, or while the storage is unavailable. */
 const retryMs = 10;
-const awayMs = 100;
-/** Longer than this nobody waits. */
-const patienceMs = 20_000;
+const unavailableRetryMs = 100;
+/** The time limit of a request. */
+const responseTimeoutMs = 20_000;
 
 /**
- * Sends events in every way, and reads them, until it is stopped. What got no answer is sent again until it has one, by any of
- * the servers; what is sent twice is sent to two of them, where there are two.
+ * Sends events in every mode, and reads them, until it is stopped. Requests without a response are retried until any
+ * server responds; requests that are sent twice go to two servers, if there are two.
  *
- * @param clients - how many send in each way
- * @param isAwayAllowed - whether servers may answer 503, for their storage is away
+ * @param clients - the number of clients in each mode
+ * @param allowUnavailable - whether servers may respond with 503 because their storage is unavailable
  */
 export function startLoad(
   targets: readonly Target[],
-  clients: Record<Way, number>,
-  { readers = 2, isAwayAllowed = false } = {},
+  clients: Record<Mode, number>,
+  { readers = 2, allowUnavailable = false } = {},
 ) {
-  const told: Told = {
+  const outcome: Outcome = {
     acknowledged: new Map(),
     unknown: new Set(),
     repeated: 0,
@@ -75,161 +75,163 @@ export function startLoad(
     };
   }
 
-  /** The text of an answer; null where there was none, or the storage was away. */
-  async function ask(target: Target, path: string, init: RequestInit = {}) {
+  /** Resolves to a response's text; null if there was no response or the storage was unavailable. */
+  async function fetchText(target: Target, path: string, init: RequestInit = {}) {
     const startMs = performance.now();
-    const signal = AbortSignal.timeout(patienceMs);
+    const signal = AbortSignal.timeout(responseTimeoutMs);
     const response = await target.request(path, { ...init, signal }).catch(() => null);
     const text = await response?.text().catch(() => null);
-    if (signal.aborted) throw new Error(`${path} was not answered in ${patienceMs} ms.`);
+    if (signal.aborted) throw new Error(`${path} was not answered in ${responseTimeoutMs} ms.`);
     if (!response || text == null) return null;
-    told.slowestMs = Math.max(told.slowestMs, performance.now() - startMs);
+    outcome.slowestMs = Math.max(outcome.slowestMs, performance.now() - startMs);
     const { status, headers } = response;
     if (status !== 503) return { status, text, isReplayed: headers.has("idempotent-replayed") };
     if (!text.includes("is starting")) {
-      if (!isAwayAllowed) throw new Error(`503: ${text}`);
-      told.rejected++;
+      if (!allowUnavailable) throw new Error(`503: ${text}`);
+      outcome.rejected++;
     }
     expect(Number(headers.get("retry-after"))).toBeGreaterThan(0);
-    await Bun.sleep(awayMs);
+    await Bun.sleep(unavailableRetryMs);
     return null;
   }
 
-  /** What a server says to a request; null where it said nothing of use. */
-  async function send(target: Target, body: unknown, headers: object = {}): Promise<Answer | null> {
-    const answer = await ask(target, "/api/events", {
+  /** Posts events. Resolves to the response; null if it was lost or temporary. */
+  async function send(target: Target, body: unknown, headers: object = {}): Promise<PostResult | null> {
+    const result = await fetchText(target, "/api/events", {
       method: "POST",
       headers: { "content-type": "application/json", ...headers },
       body: JSON.stringify(body),
     });
-    if (!answer) return null;
-    const { status, text, isReplayed } = answer;
-    // Of an array, a part may have met a storage that went away just then.
-    const isPart = isAwayAllowed && status === 207 && text.includes("/problems/storage-unavailable");
-    // Anything but success would be a failure that no crash explains; 409 is the same request, still under way.
-    if (![200, 201, 409].includes(status) && !isPart) throw new Error(`${status}: ${text}`);
+    if (!result) return null;
+    const { status, text, isReplayed } = result;
+    // The storage may have become unavailable in the middle of an array.
+    const isPartial = allowUnavailable && status === 207 && text.includes("/problems/storage-unavailable");
+    // No crash explains any other status. 409 is the same request, still in progress.
+    if (![200, 201, 409].includes(status) && !isPartial) throw new Error(`${status}: ${text}`);
     const { event, results } = JSON.parse(text) as {
       event?: Event;
       results?: ({ ok: true; id: string } | { ok: false })[];
     };
-    if (status === 200 || isReplayed) told.repeated++;
+    if (status === 200 || isReplayed) outcome.repeated++;
     return {
       status,
       ids: event ? [event.id] : (results ?? []).flatMap((result) => (result.ok ? [result.id] : [])),
     };
   }
 
-  function note(events: Sent[], { ids }: Answer): void {
+  function saveOutcome(events: Sent[], { ids }: PostResult): void {
     for (const [index, { userId }] of events.entries()) {
-      // Told twice, it is told the same.
-      expect([userId, told.acknowledged.get(userId) ?? ids[index]]).toEqual([userId, ids[index]]);
-      told.acknowledged.set(userId, ids[index]!);
+      // Repeated responses must agree.
+      expect([userId, outcome.acknowledged.get(userId) ?? ids[index]]).toEqual([userId, ids[index]]);
+      outcome.acknowledged.set(userId, ids[index]!);
       latest.push({ userId, id: ids[index]! });
     }
   }
 
   const nextTarget = () => targets[next++ % targets.length]!;
 
-  /** Sends a request again until there is an answer: the server may have stored it and died before it said so. */
-  async function sendUntilAnswered(
+  /** Retries until there is a response: the server may have stored the events and died before it responded. */
+  async function sendWithRetries(
     events: Sent[],
-    attempt: (target: Target) => Promise<Answer | null>,
+    attempt: (target: Target) => Promise<PostResult | null>,
   ): Promise<void> {
-    const isDoubled = Math.random() < doubled;
-    const isAtOnce = Math.random() < 0.5;
-    for (let isAnswered = false; !isAnswered; ) {
+    const isDuplicated = Math.random() < duplicateShare;
+    const isConcurrent = Math.random() < 0.5;
+    for (let isDone = false; !isDone; ) {
       const first = attempt(nextTarget());
-      const second = isDoubled && isAtOnce ? attempt(nextTarget()) : null;
-      for (const answer of await Promise.all([first, second])) {
-        if (answer?.ids.length !== events.length) continue;
-        note(events, answer);
-        isAnswered = true;
+      const second = isDuplicated && isConcurrent ? attempt(nextTarget()) : null;
+      for (const result of await Promise.all([first, second])) {
+        if (result?.ids.length !== events.length) continue;
+        saveOutcome(events, result);
+        isDone = true;
       }
-      if (!isAnswered) await Bun.sleep(retryMs);
+      if (!isDone) await Bun.sleep(retryMs);
     }
-    if (!isDoubled || isAtOnce) return;
-    const answer = await attempt(nextTarget());
-    if (answer?.ids.length === events.length) note(events, answer);
+    if (!isDuplicated || isConcurrent) return;
+    const result = await attempt(nextTarget());
+    if (result?.ids.length === events.length) saveOutcome(events, result);
   }
 
-  const ways: Record<Way, (userId: string, n: number) => Promise<void>> = {
+  const modes: Record<Mode, (userId: string, n: number) => Promise<void>> = {
     async id(userId, n) {
       const event = eventOf(userId, n, true);
-      await sendUntilAnswered([event], (target) => send(target, event));
+      await sendWithRetries([event], (target) => send(target, event));
     },
     async anonymous(userId, n) {
       const event = eventOf(userId, n, false);
-      const answer = await send(nextTarget(), event);
-      if (answer) return note([event], answer);
-      told.unknown.add(userId);
+      const result = await send(nextTarget(), event);
+      if (result) return saveOutcome([event], result);
+      outcome.unknown.add(userId);
       await Bun.sleep(retryMs);
     },
     async batch(userId, n) {
       const events = Array.from({ length: 1 + (n % 50) }, (_, index) =>
         eventOf(`${userId} ${index}`, index, true),
       );
-      await sendUntilAnswered(events, (target) => send(target, events));
+      await sendWithRetries(events, (target) => send(target, events));
     },
     async idempotent(userId, n) {
       const event = eventOf(userId, n, false);
       const key = Bun.randomUUIDv7();
-      await sendUntilAnswered([event], (target) => send(target, event, { "idempotency-key": key }));
+      await sendWithRetries([event], (target) => send(target, event, { "idempotency-key": key }));
     },
   };
 
-  async function client(way: Way, number: number): Promise<void> {
-    for (let n = 0; !isOver; n++) await ways[way](`${way} ${number} ${n}`, n);
+  async function client(mode: Mode, number: number): Promise<void> {
+    for (let n = 0; !isOver; n++) await modes[mode](`${mode} ${number} ${n}`, n);
   }
 
-  /** Asks for what was acknowledged, by itself and in its channel's page. */
+  /** Reads acknowledged events, one by one and in their channels' pages. */
   async function reader(): Promise<void> {
     while (!isOver) {
       const known = latest.at(-1 - Math.floor(Math.random() * 50));
-      const one = known && (await ask(nextTarget(), `/api/events/${known.id}`));
+      const one = known && (await fetchText(nextTarget(), `/api/events/${known.id}`));
       if (one) {
         expect(one.status).toBe(200);
         expect((JSON.parse(one.text) as { event: Event }).event).toMatchObject(known);
       }
-      const channel = channels[told.read++ % channels.length]!;
-      const page = await ask(nextTarget(), `/api/events?channel=${channel}&limit=100`);
+      const channel = channels[outcome.read++ % channels.length]!;
+      const page = await fetchText(nextTarget(), `/api/events?channel=${channel}&limit=100`);
       if (!page) await Bun.sleep(retryMs);
       else for (const event of eventsIn(page.text)) expect(event.channelId).toBe(channel);
     }
   }
 
   const running = Promise.all([
-    ...Object.entries(clients).flatMap(([way, count]) =>
-      Array.from({ length: count }, (_, number) => client(way as Way, number)),
+    ...Object.entries(clients).flatMap(([mode, count]) =>
+      Array.from({ length: count }, (_, number) => client(mode as Mode, number)),
     ),
     ...Array.from({ length: readers }, reader),
   ]);
   running.catch(() => {});
   return {
-    told,
-    /** Waits; rejects as soon as a client was told what may not be. */
+    outcome,
+    /** Waits; rejects as soon as a client got an unexpected response. */
     during: (ms: number): Promise<unknown> => Promise.race([Bun.sleep(ms), running]),
-    /** Waits until so many more events are acknowledged, however quick the machine is, and some time more. */
+    /** Waits until this many more events are acknowledged, and a random time more. */
     async untilMore(events: number): Promise<void> {
-      const goal = told.acknowledged.size + events;
-      while (told.acknowledged.size < goal) await Promise.race([Bun.sleep(20), running]);
+      const goal = outcome.acknowledged.size + events;
+      while (outcome.acknowledged.size < goal) await Promise.race([Bun.sleep(20), running]);
       await Promise.race([Bun.sleep(Math.random() * 200), running]);
     },
-    /** Ends it when each client has the answer that it waits for. */
-    async stop(): Promise<Told> {
+    /** Stops once each client has got its last response. */
+    async stop(): Promise<Outcome> {
       isOver = true;
       await running;
-      return told;
+      return outcome;
     },
   };
 }
 
-/** Expects of a complete listing that it holds what was acknowledged, and nothing else that could have been told. */
-export async function expectToldEvents(target: Target, told: Told): Promise<Event[]> {
+/** Expects a complete listing to contain all acknowledged events, and otherwise only unknown ones. */
+export async function expectToldEvents(target: Target, outcome: Outcome): Promise<Event[]> {
   const events = eventsIn(await (await target.request("/api/events")).text());
   expect(new Set(events.map(({ userId }) => userId)).size).toBe(events.length);
-  const known = events.filter(({ userId }) => told.acknowledged.has(userId) || !told.unknown.has(userId));
+  const known = events.filter(
+    ({ userId }) => outcome.acknowledged.has(userId) || !outcome.unknown.has(userId),
+  );
   expect(known.map(({ id, userId }) => `${userId}: ${id}`).sort()).toEqual(
-    [...told.acknowledged].map((pair) => pair.join(": ")).sort(),
+    [...outcome.acknowledged].map((pair) => pair.join(": ")).sort(),
   );
   return events;
 }

@@ -11,13 +11,13 @@ import { testApp } from "./test-app.ts";
 const directories: string[] = [];
 const databases: TestDatabase[] = [];
 
-/** Removes all that was made here. */
+/** Removes all directories and databases created here. */
 export async function clearMoves(): Promise<void> {
   for (const directory of directories.splice(0)) rmSync(directory, { recursive: true, force: true });
   for (const database of databases.splice(0)) await database.drop();
 }
 
-/** Makes a data directory with something of everything, and many events; with the owner's session and a key. */
+/** Creates a data directory with data of every kind and many events. Returns it with a key and the owner's session. */
 export async function fill(events: number) {
   const directory = newDirectory();
   const app = await testApp({ dataDirectory: directory, databaseUrl: null });
@@ -39,14 +39,14 @@ export async function newDatabase(): Promise<string> {
   return database.url;
 }
 
-/** Runs the command, which never says the password. */
+/** Runs `migrate-to`, and expects its output not to contain the password. */
 export async function migrateTo(url: string, directory: string) {
-  const ended = await runTidings(["migrate-to", url], { TIDINGS_DATA: directory });
-  for (const text of [ended.stdout, ended.stderr]) expect(text).not.toContain(passwordOf(url) || "://");
-  return ended;
+  const result = await runTidings(["migrate-to", url], { TIDINGS_DATA: directory });
+  for (const text of [result.stdout, result.stderr]) expect(text).not.toContain(passwordOf(url) || "://");
+  return result;
 }
 
-/** Runs the command, which is to find that everything agrees. */
+/** Runs `migrate-to`, and expects both databases to agree. */
 export async function expectMoved(url: string, directory: string): Promise<void> {
   const { code, stdout, stderr } = await migrateTo(url, directory);
   expect(`${code} ${code === 0 ? "" : stderr}`).toBe("0 ");
@@ -57,7 +57,7 @@ function passwordOf(url: string): string {
   return URL.parse(url)?.password ?? "";
 }
 
-export async function asked<Row extends object>(url: string, sql: string): Promise<Row[]> {
+export async function queryRows<Row extends object>(url: string, sql: string): Promise<Row[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {

@@ -3,13 +3,13 @@ import { environmentOf } from "./engine.ts";
 import { type Ended, startServer } from "./server-process.ts";
 import { prepare } from "./test-app.ts";
 
-/** A server process that may be killed and started again, beside others on the same database. */
+/** A server process that can be killed and restarted, one of several on the same database. */
 export type Node = Awaited<ReturnType<typeof startNode>>;
 
 /**
- * Starts several servers on a place.
+ * Starts several servers on the same storage.
  *
- * @param key - the key of a place that was filled before; an empty one is filled first, as `testApp` does
+ * @param key - the key of prepared storage; without it, the storage is prepared as by `testApp`
  */
 export async function startNodes(config: Config, count: number, key?: string): Promise<Node[]> {
   const secret = key ?? (await prepare(config)).secret;
@@ -24,29 +24,29 @@ async function startNode(environment: Record<string, string>, key: string) {
     get address(): string {
       return server.address;
     },
-    /** Rejects while it is down. */
+    /** Rejects while the node is down. */
     request(path: string, init: RequestInit = {}): Promise<Response> {
       const headers = new Headers(init.headers);
       if (!headers.has("cookie")) headers.set("x-api-key", key);
       return fetch(server.address + path, { ...init, headers });
     },
     end: (signal: "SIGTERM" | "SIGKILL"): Promise<Ended> => server.end(signal),
-    /** Starts it again, at another address. */
+    /** Restarts it at another address. */
     async start(): Promise<void> {
       server = await startServer(environment);
     },
   };
 }
 
-/** A node that says nothing for so long does not answer. */
-const patienceMs = 10_000;
+/** How long to wait for a node's response. */
+const responseTimeoutMs = 10_000;
 
-/** Looks all the time whether nodes say that they are ready, until each has said that it is not, and then that it is. */
+/** Polls the readiness of nodes until each has been unready and then ready again. */
 export function watchReadiness(nodes: readonly Node[]) {
   let isOver = false;
   async function watch(node: Node): Promise<void> {
     for (let wasAway = false; !isOver; await Bun.sleep(50)) {
-      const signal = AbortSignal.timeout(patienceMs);
+      const signal = AbortSignal.timeout(responseTimeoutMs);
       const { status } = await node.request("/readyz", { signal });
       if (status !== 200 && status !== 503) throw new Error(`/readyz answered ${status}.`);
       if (status === 200 && wasAway) return;
@@ -56,14 +56,14 @@ export function watchReadiness(nodes: readonly Node[]) {
   const watching = Promise.all(nodes.map(watch));
   watching.catch(() => {});
   return {
-    /** Resolves when all are; throws where that takes longer than so many milliseconds. */
+    /** Resolves when all nodes are ready again; throws if that takes longer than `withinMs`. */
     async isBack(withinMs: number): Promise<void> {
       const timer = setTimeout(() => {
         isOver = true;
       }, withinMs);
       await watching;
       clearTimeout(timer);
-      if (isOver) throw new Error(`The nodes were not seen to be away and ready again in ${withinMs} ms.`);
+      if (isOver) throw new Error(`The nodes were not unready and then ready again within ${withinMs} ms.`);
     },
   };
 }

@@ -3,21 +3,21 @@ import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { freePort } from "./postgres.ts";
 
-/** The pooler itself, where the machine has it; there is none in npm. */
+/** The pgbouncer program, if it is installed; npm does not have it. */
 const program = Bun.which("pgbouncer", { PATH: `${process.env.PATH}:/usr/sbin` });
 
 export const hasPgbouncer = program !== null;
 
 export type TestPgbouncer = {
-  /** The database's connection string, with the pooler between. */
+  /** The connection string of the database through pgbouncer. */
   url: string;
   start: () => Promise<void>;
-  /** Ends it, and every connection with it. */
+  /** Stops it and closes all its connections. */
   stop: () => Promise<void>;
   remove: () => Promise<void>;
 };
 
-/** Puts pgbouncer in front of a database: in transaction mode, in which each transaction may have another connection. */
+/** Starts pgbouncer in transaction mode, in which each transaction may use a different connection. */
 export async function startPgbouncer(databaseUrl: string): Promise<TestPgbouncer> {
   const { hostname, port: serverPort, username, password } = new URL(databaseUrl);
   const directory = mkdtempSync(join(tmpdir(), "tidings-pgbouncer-"));
@@ -39,7 +39,7 @@ pool_mode = transaction
 default_pool_size = 6
 `,
   );
-  // It refuses to run as root, and reads its files before it is another.
+  // It refuses to run as root. It reads its files before it switches to another user.
   const as = userInfo().uid === 0 ? ["-u", "nobody"] : [];
   let child: Bun.Subprocess | null = null;
 
@@ -51,11 +51,11 @@ default_pool_size = 6
     });
     for (;;) {
       if (child.exitCode !== null) throw new Error(`pgbouncer ended with ${child.exitCode}.`);
-      const isThere = await Bun.connect({ hostname: "127.0.0.1", port, socket: { data() {} } }).then(
+      const connected = await Bun.connect({ hostname: "127.0.0.1", port, socket: { data() {} } }).then(
         (socket) => socket.end(),
         () => null,
       );
-      if (isThere !== null) return;
+      if (connected !== null) return;
       await Bun.sleep(20);
     }
   }

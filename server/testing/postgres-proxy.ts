@@ -1,30 +1,30 @@
 import { connect, createServer, type Socket } from "node:net";
 
-/** A way to a database that hears every statement, and can be cut. */
+/** A proxy in front of a database that records every statement and can cut connections. */
 export type PostgresProxy = {
-  /** Connects to the database through it. */
+  /** The connection string of the database through the proxy. */
   url: string;
-  /** The statements that went through it, oldest first. */
+  /** The statements sent through the proxy, oldest first. */
   statements: string[];
-  /** Cuts every connection, and lets none through until `mend`. */
-  cut: () => void;
-  mend: () => void;
-  /** Told of each statement before the database is. */
+  /** Cuts all connections and rejects new ones until `reconnect`. */
+  disconnect: () => void;
+  reconnect: () => void;
+  /** Called with each statement before it is forwarded. */
   onStatement: (statement: string) => void;
   [Symbol.dispose]: () => void;
 };
 
-/** Starts a proxy before the database that a URL names. */
+/** Starts a proxy in front of the database at a URL. */
 export async function postgresProxy(databaseUrl: string): Promise<PostgresProxy> {
   const url = new URL(databaseUrl);
   const [host, port] = [url.hostname, Number(url.port)];
   const sockets = new Set<Socket>();
-  let isCut = false;
+  let isDisconnected = false;
 
   const server = createServer((client) => {
-    if (isCut) return void client.destroy();
+    if (isDisconnected) return void client.destroy();
     const database = connect(port, host);
-    const hear = messageReader((statement) => {
+    const parse = createStatementParser((statement) => {
       proxy.statements.push(statement);
       proxy.onStatement(statement);
     });
@@ -39,7 +39,7 @@ export async function postgresProxy(databaseUrl: string): Promise<PostgresProxy>
         to.destroy();
       });
       from.on("data", (bytes: Buffer) => {
-        if (from === client) hear(bytes);
+        if (from === client) parse(bytes);
         to.write(bytes);
       });
     }
@@ -51,15 +51,15 @@ export async function postgresProxy(databaseUrl: string): Promise<PostgresProxy>
     url: url.href,
     statements: [],
     onStatement() {},
-    cut() {
-      isCut = true;
+    disconnect() {
+      isDisconnected = true;
       for (const socket of sockets) socket.destroy();
     },
-    mend() {
-      isCut = false;
+    reconnect() {
+      isDisconnected = false;
     },
     [Symbol.dispose]() {
-      this.cut();
+      this.disconnect();
       server.close();
     },
   };
@@ -67,27 +67,27 @@ export async function postgresProxy(databaseUrl: string): Promise<PostgresProxy>
 }
 
 /**
- * Finds the statements in what a client sends: messages "Parse" and "Query"
+ * Finds the statements in what a client sends, in "Parse" and "Query" messages
  * (https://www.postgresql.org/docs/current/protocol-message-formats.html).
  */
-function messageReader(onStatement: (statement: string) => void): (bytes: Buffer) => void {
+function createStatementParser(onStatement: (statement: string) => void): (bytes: Buffer) => void {
   let rest = Buffer.alloc(0);
   let isStarted = false;
   return (bytes) => {
     rest = Buffer.concat([rest, bytes]);
     for (;;) {
-      // The first message has no letter.
+      // The first message has no type byte.
       const head = isStarted ? 1 : 0;
       if (rest.length < head + 4) return;
       const end = head + rest.readInt32BE(head);
       if (rest.length < end) return;
-      const letter = isStarted ? String.fromCharCode(rest[0]!) : "";
-      const texts = rest
+      const type = isStarted ? String.fromCharCode(rest[0]!) : "";
+      const strings = rest
         .subarray(head + 4, end)
         .toString()
         .split("\0");
-      if (letter === "P") onStatement(texts[1]!);
-      if (letter === "Q") onStatement(texts[0]!);
+      if (type === "P") onStatement(strings[1]!);
+      if (type === "Q") onStatement(strings[0]!);
       isStarted = true;
       rest = rest.subarray(end);
     }

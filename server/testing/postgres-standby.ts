@@ -4,19 +4,20 @@ import pg from "pg";
 import { freePort, type TestPostgres } from "./postgres.ts";
 
 const slot = "standby";
-/** Takes out of a copy of a running server's files what is that server's alone. */
-const stripping = 'cd "$1" && rm -rf postmaster.* pg_replslot/* && find pg_wal -type f -delete';
+/** Removes from a copy of a running server's files what belongs only to that server. */
+const stripScript = 'cd "$1" && rm -rf postmaster.* pg_replslot/* && find pg_wal -type f -delete';
 
 export type TestStandby = {
   port: number;
-  /** Makes it the primary. */
+  /** Promotes it to primary. */
   promote: () => Promise<void>;
   remove: () => Promise<void>;
 };
 
 /**
- * Puts a standby beside a server, and has the server wait for it with every commit: what was committed is in both. It is made with the low-level
- * backup functions (https://www.postgresql.org/docs/current/continuous-archiving.html), as npm has no `pg_basebackup`.
+ * Starts a synchronous standby of a server: each commit waits for it, so what was committed is on both. It is created
+ * with the low-level backup functions (https://www.postgresql.org/docs/current/continuous-archiving.html), because npm
+ * has no `pg_basebackup`.
  */
 export async function startStandby(primary: TestPostgres): Promise<TestStandby> {
   const port = await freePort();
@@ -29,13 +30,13 @@ export async function startStandby(primary: TestPostgres): Promise<TestStandby> 
   await client.query("SELECT pg_backup_start($1, true)", [slot]);
   await primary.run("cp", "-a", join(primary.directory, "data"), files);
   const { rows } = await client.query<{ labelfile: string }>("SELECT labelfile FROM pg_backup_stop(false)");
-  await primary.run("sh", "-c", stripping, "strip", files);
+  await primary.run("sh", "-c", stripScript, "strip", files);
   for (const [name, text] of [
     ["backup_label", rows[0]!.labelfile],
     ["standby.signal", ""],
   ] as const) {
     writeFileSync(join(files, name), text);
-    // The server writes to them, in the name of another user.
+    // The server, which runs as another user, writes to them.
     chmodSync(join(files, name), 0o666);
   }
   const connection = { host: "127.0.0.1", port: primaryPort, user, password, application_name: slot };
@@ -49,19 +50,19 @@ export async function startStandby(primary: TestPostgres): Promise<TestStandby> 
   await client.query(`ALTER SYSTEM SET synchronous_standby_names = '${slot}'`);
   await client.query("ALTER SYSTEM SET synchronous_commit = 'remote_apply'");
   await client.query("SELECT pg_reload_conf()");
-  const isKept = async () =>
+  const isSynchronous = async () =>
     (await client.query("SELECT FROM pg_stat_replication WHERE sync_state = 'sync'")).rowCount === 1;
-  while (!(await isKept())) await Bun.sleep(50);
+  while (!(await isSynchronous())) await Bun.sleep(50);
   await client.end();
 
   return {
     port,
     async promote() {
       const url = Object.assign(new URL(primary.adminUrl("postgres")), { port });
-      const asked = new pg.Client({ connectionString: url.href });
-      await asked.connect();
-      await asked.query("SELECT pg_promote(true)");
-      await asked.end();
+      const standby = new pg.Client({ connectionString: url.href });
+      await standby.connect();
+      await standby.query("SELECT pg_promote(true)");
+      await standby.end();
     },
     async remove() {
       await server.stop("immediate").catch(() => {});

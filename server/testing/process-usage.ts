@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 
-/** What a process uses, from `/proc` where there is one: asked hundreds of times a second, `ps` itself would be most of the load. */
+/** Resource usage of a process, from `/proc` if there is one: polled often, `ps` itself would be most of the load. */
 const hasProc = existsSync("/proc/self/stat");
 const pageBytes = 4_096;
 const tickMs = 10;
@@ -12,10 +12,13 @@ export function memoryMbOf(pid: number): number {
   return (Number(resident) * pageBytes) / 1_048_576;
 }
 
-/** Processor time of all threads since the start, in milliseconds, to 10 ms; however busy the machine is with others. */
+/**
+ * Processor time of all threads since the start, in milliseconds, with a resolution of 10 ms. Other load does not
+ * affect it.
+ */
 export function processorMsOf(pid: number): number {
   if (!hasProc) return secondsIn(ps("time=", pid)) * 1_000;
-  // The command stands in parentheses and may hold spaces; utime and stime are fields 14 and 15 (proc_pid_stat(5)).
+  // The command is in parentheses and may contain spaces; utime and stime are fields 14 and 15 (proc_pid_stat(5)).
   const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]!.split(" ");
   return (Number(fields[11]) + Number(fields[12])) * tickMs;
 }

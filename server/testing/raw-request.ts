@@ -1,4 +1,4 @@
-/** Sends bytes on a connection of its own, and keeps what comes back: for requests that `fetch` would not send. */
+/** Sends raw bytes on a new connection and collects the response, for requests that `fetch` would not send. */
 export async function rawRequest(address: string, ...parts: (string | Uint8Array)[]) {
   const { hostname, port } = new URL(address);
   let text = "";
@@ -35,11 +35,11 @@ export async function rawRequest(address: string, ...parts: (string | Uint8Array
     },
   });
   return {
-    /** What came back until now. */
+    /** What has arrived so far. */
     get text() {
       return text;
     },
-    /** The answer's status, or null where the connection ended without one. */
+    /** The response's status, or null if the connection ended without one. */
     async status(): Promise<number | null> {
       await answered.promise;
       return Number(/^HTTP\/1\.1 (\d+)/.exec(text)?.[1]) || null;
@@ -53,7 +53,7 @@ export async function rawRequest(address: string, ...parts: (string | Uint8Array
       unsent.push(Buffer.from(part));
       if (unsent.length === 1) send(socket);
     },
-    /** Reads nothing more until `resume`: the kernel's buffers fill, and then the server's own. */
+    /** Stops reading until `resume`, so that the kernel's buffers fill, and then the server's. */
     pause: () => void socket.pause(),
     resume: () => void socket.resume(),
     [Symbol.dispose]: () => void socket.end(),

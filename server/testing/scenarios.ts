@@ -1,24 +1,24 @@
 import { expect, test } from "bun:test";
 import type { TestApp } from "./test-app.ts";
 
-/** One request and what it is answered, as a row of a table. */
+/** A request and its expected response, as a row of a table. */
 export type Scenario = {
   name: string;
   method?: string;
   path?: string;
   headers?: Record<string, string>;
-  /** Sent as it is where it is a text or bytes, and as JSON otherwise. */
+  /** Strings and bytes are sent unchanged, everything else as JSON. */
   body?: unknown;
   /** The key to send; null for none. */
   key?: string | null;
   status: number;
-  /** What the answer's body must hold, as `toMatchObject` compares. */
+  /** What the response's body must match, as by `toMatchObject`. */
   holds?: object;
-  /** Texts that must stand in the answer's body. */
+  /** Texts that the response's body must contain. */
   says?: string[];
 };
 
-/** Makes a test of each scenario. All of them run against the one server that `app` gives. */
+/** Defines a test for each scenario. All run against the server that `app` returns. */
 export function scenarios(app: () => TestApp, table: Scenario[]): void {
   for (const scenario of table) {
     test(scenario.name, async () => {
@@ -45,7 +45,7 @@ export function send(app: TestApp, { method, path, headers, body, key }: Omit<Sc
   );
 }
 
-/** Every rejection is a problem of RFC 9457. */
+/** Every error response is a problem (RFC 9457). */
 function expectProblem(response: Response, text: string): void {
   expect(response.headers.get("content-type")).toBe("application/problem+json");
   const problem = JSON.parse(text);

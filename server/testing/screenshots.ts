@@ -1,8 +1,8 @@
 /**
  * Takes a screenshot of each page of the dashboard, with a populated database, in both themes.
  *
- *   npm run screenshots                    replaces docs/screenshots/: a desktop and a phone
- *   npm run screenshots -- /tmp/shots      writes there: also a small laptop and a tablet
+ *   npm run screenshots                    replaces docs/screenshots/, for a desktop and a phone
+ *   npm run screenshots -- /tmp/shots      writes there, also for a small laptop and a tablet
  */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,13 +11,13 @@ import type { Browser, Page } from "playwright-core";
 import { launchChromium } from "./chromium.ts";
 import { runTidings, startServer } from "./server-process.ts";
 
-const elsewhere = process.argv[2];
-const target = elsewhere ?? join(import.meta.dir, "../../docs/screenshots");
+const customTarget = process.argv[2];
+const target = customTarget ?? join(import.meta.dir, "../../docs/screenshots");
 const desktop = { width: 1440, height: 900 };
 const sizes = {
   "": desktop,
   "-phone": { width: 390, height: 844 },
-  ...(elsewhere && { "-laptop": { width: 1024, height: 768 }, "-tablet": { width: 768, height: 1024 } }),
+  ...(customTarget && { "-laptop": { width: 1024, height: 768 }, "-tablet": { width: 768, height: 1024 } }),
 };
 const themes = ["light", "dark"] as const;
 const demo = { email: "demo@example.com", password: "tidings-demo" };
@@ -27,21 +27,21 @@ const emptyDirectory = mkdtempSync(join(tmpdir(), "tidings-screenshots-"));
 mkdirSync(target, { recursive: true });
 const browser = await launchChromium();
 try {
-  await firstRun(browser);
-  await everyday(browser);
+  await shootSetup(browser);
+  await shootPages(browser);
 } finally {
   await browser.close();
   for (const directory of [dataDirectory, emptyDirectory])
     rmSync(directory, { recursive: true, force: true });
 }
 
-/** The set-up page, and the place that waits for the first event. */
-async function firstRun(browser: Browser): Promise<void> {
+/** The setup page, and the page that waits for the first event. */
+async function shootSetup(browser: Browser): Promise<void> {
   const server = await startServer({ TIDINGS_DATA: emptyDirectory });
   const link = /\/setup\?token=[\w-]+/.exec(server.stdout)![0];
-  await inEachLook(browser, async (page, look) => {
+  await forEachVariant(browser, async (page, variant) => {
     await page.goto(server.address + link);
-    await shoot(page, `setup${look}`);
+    await shoot(page, `setup${variant}`);
   });
   const page = await browser.newPage({ viewport: desktop, colorScheme: "light" });
   await page.goto(server.address + link);
@@ -54,8 +54,8 @@ async function firstRun(browser: Browser): Promise<void> {
   await server.end("SIGTERM");
 }
 
-/** A shop's month of events, and what its people look at. */
-async function everyday(browser: Browser): Promise<void> {
+/** The pages of a shop with a month of events. */
+async function shootPages(browser: Browser): Promise<void> {
   const environment = { TIDINGS_DATA: dataDirectory };
   await runTidings(["seed"], environment);
   const { stdout } = await runTidings(
@@ -109,15 +109,15 @@ async function everyday(browser: Browser): Promise<void> {
     const response = await post(event);
     ids.push(((await response.json()) as { event: { id: string } }).event.id);
   }
-  await inEachLook(browser, async (page, look) => {
+  await forEachVariant(browser, async (page, variant) => {
     await page.goto(`${server.address}/sign-in`);
-    await shoot(page, `sign-in${look}`);
+    await shoot(page, `sign-in${variant}`);
     await page.getByLabel("Email").fill(demo.email);
     await page.getByLabel("Password", { exact: true }).fill(demo.password);
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.getByRole("article").first().waitFor();
     const pages = {
-      feed: look.startsWith("-phone") ? "/p/default" : `/p/default/events/${ids[2]}`,
+      feed: variant.startsWith("-phone") ? "/p/default" : `/p/default/events/${ids[2]}`,
       event: `/p/default/events/${ids[2]}`,
       channel: "/p/default/channels/payments",
       search: "/p/default?q=card%20-refund&tag.currency=EUR",
@@ -128,20 +128,20 @@ async function everyday(browser: Browser): Promise<void> {
     };
     for (const [name, path] of Object.entries(pages)) {
       await page.goto(server.address + path);
-      await shoot(page, name + look);
+      await shoot(page, name + variant);
     }
   });
   await server.end("SIGTERM");
 }
 
-async function inEachLook(
+async function forEachVariant(
   browser: Browser,
-  work: (page: Page, look: string) => Promise<void>,
+  work: (page: Page, variant: string) => Promise<void>,
 ): Promise<void> {
   for (const [size, viewport] of Object.entries(sizes)) {
     for (const colorScheme of themes) {
       const context = await browser.newContext({ viewport, colorScheme });
-      // This Chromium blocks notifications; a person's browser asks first.
+      // This Chromium blocks notifications; a user's browser asks first.
       await context.addInitScript(
         'Object.defineProperty(Notification, "permission", { get: () => "default" })',
       );
@@ -153,7 +153,7 @@ async function inEachLook(
 
 async function shoot(page: Page, name: string): Promise<void> {
   await page.waitForLoadState("load");
-  // A live stream never lets the network be idle: the page has this long to settle.
+  // Because of the live stream the network is never idle, so give the page this long to settle.
   await page.waitForTimeout(900);
   await page.screenshot({ path: join(target, `${name}.png`) });
 }

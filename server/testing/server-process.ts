@@ -8,13 +8,13 @@ const server = join(import.meta.dir, "..");
 
 export type Ended = { code: number | null; stdout: string; stderr: string };
 
-/** Runs a command of `tidings` as a process of its own and waits for its end. */
+/** Runs a `tidings` command in a separate process and waits for it to end. */
 export async function runTidings(
-  parameters: string[],
+  args: string[],
   environment: Record<string, string>,
   stdin = "",
 ): Promise<Ended> {
-  const child = spawnTidings(parameters, environment, stdin);
+  const child = spawnTidings(args, environment, stdin);
   const [stdout, stderr] = await Promise.all([
     new Response(child.stdout).text(),
     new Response(child.stderr).text(),
@@ -23,9 +23,9 @@ export async function runTidings(
 }
 
 /**
- * Starts a server as a process of its own, and waits until it listens.
+ * Starts a server in a separate process and waits until it listens.
  *
- * @param onOutput - told of all that it has written to standard output by then
+ * @param onOutput - called with all of its standard output so far
  */
 export async function startServer(
   environment: Record<string, string>,
@@ -73,7 +73,7 @@ export async function startServer(
 
 type ServerProcess = Awaited<ReturnType<typeof startServer>>;
 
-/** Like `testApp`, with the server as a process of its own: to be killed, and to be measured alone. */
+/** Like `testApp`, but with the server in a separate process, to be killed or measured. */
 export async function testProcess(change: Partial<Config> = {}) {
   const { config, secret } = await preparedConfig(change);
   const environment = environmentOf(config);
@@ -101,33 +101,31 @@ export async function testProcess(change: Partial<Config> = {}) {
     get pid(): number {
       return server!.pid;
     },
-    /** The end of a server that ends by itself. */
+    /** Waits for a server that ends by itself. */
     async ended(): Promise<Ended> {
       const ended = await server!.ended();
       server = null;
       return ended;
     },
-    /** Resident memory of the server. */
+    /** The server's resident memory. */
     memoryMb: (): number => memoryMbOf(server!.pid),
     processorMs: (): number => processorMsOf(server!.pid),
-    /** The most memory that the server uses while something is done. */
+    /** The server's peak memory during `work`. */
     async peakMb(work: () => Promise<void>): Promise<number> {
       let peak = this.memoryMb();
-      const looking = setInterval(() => {
+      const sampling = setInterval(() => {
         peak = Math.max(peak, this.memoryMb());
       }, 20);
-      await work().finally(() => clearInterval(looking));
+      await work().finally(() => clearInterval(sampling));
       return Math.max(peak, this.memoryMb());
     },
-    /** Waits until the server uses no more than so much: what is only garbage goes by itself, sooner or later. */
+    /** Waits until the server uses no more than this much memory; garbage is collected sooner or later. */
     async memoryDownTo(megabytes: number, withinMs = 10_000): Promise<void> {
       for (const endMs = performance.now() + withinMs; ; await Bun.sleep(50)) {
         const usedMb = this.memoryMb();
         if (usedMb <= megabytes) return;
         if (performance.now() > endMs)
-          throw new Error(
-            `The server uses ${usedMb.toFixed()} MB, and was to use ${megabytes.toFixed()} at most.`,
-          );
+          throw new Error(`The server uses ${usedMb.toFixed()} MB, expected at most ${megabytes.toFixed()}.`);
       }
     },
     async end(signal: "SIGTERM" | "SIGKILL" | "SIGINT"): Promise<Ended> {
@@ -145,11 +143,11 @@ export async function testProcess(change: Partial<Config> = {}) {
   };
 }
 
-/** Starts a command of `tidings` as a process of its own. */
-export function spawnTidings(parameters: string[], environment: Record<string, string>, stdin: string) {
-  // Nothing of the machine's own settings reaches the process.
+/** Starts a `tidings` command in a separate process. */
+export function spawnTidings(args: string[], environment: Record<string, string>, stdin: string) {
+  // The machine's own settings must not reach the process.
   const { PATH = "", HOME = "", TMPDIR } = process.env;
-  return Bun.spawn([process.execPath, join(server, "commands/tidings.ts"), ...parameters], {
+  return Bun.spawn([process.execPath, join(server, "commands/tidings.ts"), ...args], {
     cwd: server,
     env: { PATH, HOME, ...(TMPDIR && { TMPDIR }), ...environment },
     stdin: new Blob([stdin]),

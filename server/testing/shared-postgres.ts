@@ -1,6 +1,6 @@
 /**
- * Starts the PostgreSQL that all processes of one `npm test` share, prints the variables that name it as one line of JSON, and
- * ends with its standard input (`scripts/test.mjs`).
+ * Starts the PostgreSQL server that all processes of one `npm test` share, prints its environment variables as one line
+ * of JSON, and ends with its standard input (`scripts/test.mjs`).
  */
 import { startPostgres } from "./postgres.ts";
 

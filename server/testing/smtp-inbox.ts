@@ -6,26 +6,26 @@ export type ReceivedEmail = {
   /** The envelope's sender and recipients, as bare addresses. */
   from: string;
   to: string[];
-  /** The message as it came, headers and all. */
+  /** The message as received, including headers. */
   raw: string;
   /** By name in lower case, unfolded, with encoded words decoded (RFC 2047). */
   headers: Record<string, string>;
   subject: string;
-  /** The text/plain part; empty where there is none. */
+  /** The text/plain part; empty if there is none. */
   text: string;
-  /** The text/html part; empty where there is none. */
+  /** The text/html part; empty if there is none. */
   html: string;
 };
 
 export type SmtpInbox = Awaited<ReturnType<typeof smtpInbox>>;
 
 type InboxOptions = {
-  /** Asks for this name and password; the inbox's URL carries them. */
+  /** Requires this name and password, which the inbox's URL includes. */
   auth?: { user: string; password: string };
 };
 
 /**
- * Starts a real SMTP server on loopback that keeps what it is sent.
+ * Starts a real SMTP server on loopback that keeps the messages it receives.
  *
  * @example
  * await using inbox = await smtpInbox();
@@ -67,7 +67,7 @@ export async function smtpInbox({ auth }: InboxOptions = {}) {
       });
     },
   });
-  // A client that goes away in the middle is no matter of the inbox.
+  // Clients that disconnect mid-transaction are not errors of the inbox.
   server.on("error", () => {});
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.server.address() as AddressInfo;
@@ -75,12 +75,12 @@ export async function smtpInbox({ auth }: InboxOptions = {}) {
   const close = () => new Promise<void>((resolve) => server.close(resolve));
 
   return {
-    /** For a mailer, with the name and password where they are asked for. */
+    /** The URL for a mailer, with name and password if required. */
     url: `smtp://${login}127.0.0.1:${port}`,
     received: arrivals.all,
-    /** The earliest message that was not taken yet; rejects where none comes within `timeoutMs` (default 5 s). */
+    /** Resolves to the earliest message not taken yet; rejects if none arrives within `timeoutMs` (default 5 s). */
     next: (timeoutMs?: number) => arrivals.next(timeoutMs),
-    /** The next recipient is refused with this SMTP code; called several times, so many are. */
+    /** The next recipient is refused with this SMTP code. Each call adds one refusal. */
     refuseNext(code: number): void {
       refusals.push(code);
     },
@@ -89,7 +89,7 @@ export async function smtpInbox({ auth }: InboxOptions = {}) {
   };
 }
 
-/** Reads as much of MIME (RFC 2045 to 2047) as nodemailer writes: parts within parts, quoted-printable and base64. */
+/** Parses the subset of MIME (RFC 2045 to 2047) that nodemailer writes: nested parts, quoted-printable and base64. */
 function parseMessage(raw: string): Pick<ReceivedEmail, "headers" | "subject" | "text" | "html"> {
   const { headers, body } = splitPart(raw);
   const leaves = leavesOf(headers, body);
@@ -103,7 +103,7 @@ function leavesOf(headers: Record<string, string>, body: string): Leaf[] {
   const contentType = headers["content-type"] ?? "text/plain";
   const boundary = contentType.match(/boundary="?([^";]+)"?/i)?.[1];
   if (boundary !== undefined) {
-    // What stands before the first boundary and after the last one is not content.
+    // Text before the first boundary and after the last one is not content.
     const parts = `\r\n${body}`.split(`\r\n--${boundary}`).slice(1, -1);
     return parts.flatMap((part) => {
       const inner = splitPart(part.replace(/^[ \t]*\r\n/, ""));

@@ -2,10 +2,10 @@ import { openStore } from "../open-store.ts";
 import type { Store } from "../storage/store.ts";
 import { makePlace, removePlace, storeEngines, testWatch } from "./engine.ts";
 
-/** An engine to run the store's suite on: a place of its own, opened as often as a test wants. */
+/** A storage engine to run the store's suite on. */
 export type StoreEngine = {
   name: string;
-  /** Makes an empty place; `open` opens the store there, and `remove` clears it away. */
+  /** Creates empty storage. `open` opens a store on it, as often as needed; `remove` deletes it. */
   place: () => Promise<{ open: () => Promise<Store>; remove: () => Promise<void> }>;
 };
 

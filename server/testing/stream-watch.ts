@@ -4,16 +4,16 @@ import { compareStamps, parseStampToken } from "../event/id.ts";
 import { openStream } from "./event-stream.ts";
 import type { Target } from "./mixed-load.ts";
 
-/** Until a stream that ended is opened again. */
+/** The wait before a stream that ended is reopened. */
 const retryMs = 20;
-/** How long a stream may take to tell what is stored already. */
-const patienceMs = 15_000;
+/** How long a stream may take to deliver what is already stored. */
+const catchUpMs = 15_000;
 
-/** Opens a live stream as a browser does: where it ends, it is opened again, at the next of the servers, with `Last-Event-ID`. */
+/** Follows a live stream as a browser does: when it ends, it is reopened on the next server with `Last-Event-ID`. */
 export async function watchStream(targets: readonly Target[], first: number) {
-  /** What it told, in order: the events' ids and their arrivals. */
-  const told: { id: string; arrival: string }[] = [];
-  const faults: string[] = [];
+  /** What was delivered, in order: the events' ids and arrival stamps. */
+  const delivered: { id: string; arrival: string }[] = [];
+  const problems: string[] = [];
   let at = first;
   let resumed = -1;
   let lastEventId: string | null = null;
@@ -30,12 +30,13 @@ export async function watchStream(targets: readonly Target[], first: number) {
         for (let message = await stream.next(); message; message = await stream.next()) {
           if (message.type === "ready") open();
           else if (message.type === "event")
-            told.push({ id: (JSON.parse(message.data) as Event).id, arrival: message.id! });
-          else if (message.type === "reset") faults.push(`It was to begin anew after ${told.length} events.`);
+            delivered.push({ id: (JSON.parse(message.data) as Event).id, arrival: message.id! });
+          else if (message.type === "reset")
+            problems.push(`The stream was reset after ${delivered.length} events.`);
           lastEventId = message.id ?? lastEventId;
         }
       } catch {
-        // The server is away; the next one may not be.
+        // The server is down; the next one may not be.
       }
       await Bun.sleep(retryMs);
     }
@@ -44,27 +45,34 @@ export async function watchStream(targets: readonly Target[], first: number) {
   const following = follow();
   await opened;
   return {
-    /** How often it was opened again. */
+    /** How often the stream was reopened. */
     get resumed(): number {
       return resumed;
     },
-    /** Expects that it told of these events, all and each once, and ends it. */
-    async expectTold(events: readonly Event[]): Promise<void> {
-      const until = Date.now() + patienceMs;
-      while (told.length < events.length && Date.now() < until) await Bun.sleep(20);
+    /** Expects the stream to have delivered all these events once each, in order, and closes it. */
+    async expectDelivered(events: readonly Event[]): Promise<void> {
+      const until = Date.now() + catchUpMs;
+      while (delivered.length < events.length && Date.now() < until) await Bun.sleep(20);
       isOver = true;
       stream?.close();
       await following;
-      expect(faults).toEqual([]);
-      const wanted = new Set(events.map(({ id }) => id));
-      const ids = told.map(({ id }) => id);
+      expect(problems).toEqual([]);
+      const expectedIds = new Set(events.map(({ id }) => id));
+      const ids = delivered.map(({ id }) => id);
       const known = new Set(ids);
       const missing = events.filter(({ id }) => !known.has(id)).length;
-      const doubled = ids.length - known.size;
-      const strange = ids.filter((id) => !wanted.has(id)).length;
-      const moments = told.map(({ arrival }) => parseStampToken(arrival)!);
-      const late = moments.filter((moment, n) => n > 0 && compareStamps(moments[n - 1]!, moment) >= 0).length;
-      expect({ missing, doubled, strange, late }).toEqual({ missing: 0, doubled: 0, strange: 0, late: 0 });
+      const duplicates = ids.length - known.size;
+      const unexpected = ids.filter((id) => !expectedIds.has(id)).length;
+      const stamps = delivered.map(({ arrival }) => parseStampToken(arrival)!);
+      const outOfOrder = stamps.filter(
+        (stamp, n) => n > 0 && compareStamps(stamps[n - 1]!, stamp) >= 0,
+      ).length;
+      expect({ missing, duplicates, unexpected, outOfOrder }).toEqual({
+        missing: 0,
+        duplicates: 0,
+        unexpected: 0,
+        outOfOrder: 0,
+      });
     },
   };
 }

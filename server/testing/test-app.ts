@@ -12,7 +12,7 @@ import { testPasswords } from "./test-passwords.ts";
 export const testPassword = "correct horse battery";
 const owner = "owner@example.com";
 
-/** Settings of a server for a test: a free port, a place of its own, a quiet log. `removePlace` clears it away. */
+/** The settings of a test server: a free port, its own storage, a quiet log. `removePlace` deletes the storage. */
 export async function testConfig(change: Partial<Config> = {}): Promise<Config> {
   return configAt(change.dataDirectory === undefined ? await makePlace() : {}, change);
 }
@@ -30,7 +30,7 @@ function configAt(place: Partial<Place>, change: Partial<Config>): Config {
   };
 }
 
-/** Opens the store of a server beside it, as another process would. */
+/** Opens a running server's store a second time, as another process would. */
 export function openTestStore(config: Config): Promise<Store> {
   return openStore(config, testWatch);
 }
@@ -49,10 +49,14 @@ export async function testApp(change: Partial<Config> = {}, now: () => number = 
   const serveTest = () => serve(config, { passwords: testPasswords, now });
   let running: Running = await serveTest();
 
-  const request = (path: string, init: RequestInit = {}, ofKey: string | null = key): Promise<Response> => {
+  const request = (
+    path: string,
+    init: RequestInit = {},
+    requestKey: string | null = key,
+  ): Promise<Response> => {
     const headers = new Headers(init.headers);
-    if (ofKey !== null && !headers.has("x-api-key") && !headers.has("cookie"))
-      headers.set("x-api-key", ofKey);
+    if (requestKey !== null && !headers.has("x-api-key") && !headers.has("cookie"))
+      headers.set("x-api-key", requestKey);
     return fetch(running.address + path, { ...init, headers });
   };
 
@@ -67,7 +71,7 @@ export async function testApp(change: Partial<Config> = {}, now: () => number = 
     get running() {
       return running;
     },
-    /** A request with the first project's key, unless it carries another or a cookie. */
+    /** Sends a request with the first project's key, unless it has another key or a cookie. */
     request,
     /** Records an event. */
     post: (event: unknown, key?: string): Promise<Response> =>
@@ -76,14 +80,14 @@ export async function testApp(change: Partial<Config> = {}, now: () => number = 
         { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(event) },
         key,
       ),
-    /** The events that a listing gives. */
+    /** Lists events. */
     async list(query = "", key?: string): Promise<Event[]> {
       const response = await request(`/api/events${query}`, {}, key);
       if (response.status !== 200)
         throw new Error(`The listing answered ${response.status}: ${await response.text()}`);
       return ((await response.json()) as { events: Event[] }).events;
     },
-    /** Signs in, and gives the cookie to send. */
+    /** Signs in and returns the cookie to send. */
     async signIn(email = owner, password = testPassword): Promise<string> {
       const response = await fetch(`${running.address}/api/auth/sign-in/email`, {
         method: "POST",
@@ -96,19 +100,19 @@ export async function testApp(change: Partial<Config> = {}, now: () => number = 
         .map((cookie) => cookie.split(";")[0])
         .join("; ");
     },
-    /** Makes another project with a member of its own and a key. */
+    /** Creates another project with its own member and a key. */
     async another(name: string, email: string): Promise<{ slug: string; secret: string }> {
       const { control } = running.store;
       const passwordHash = await testPasswords.hash(testPassword);
       const { id, project } = await control.transaction().execute(async (transaction) => {
-        const made = await createProject(transaction, name, null);
-        await createAccount(transaction, { email, password: testPassword }, passwordHash, made);
-        return made;
+        const created = await createProject(transaction, name, null);
+        await createAccount(transaction, { email, password: testPassword }, passwordHash, created);
+        return created;
       });
       const { secret } = await createKey(control, id, "test");
       return { slug: project.slug, secret };
     },
-    /** Stops the server and starts it again on the same data. */
+    /** Restarts the server on the same data. */
     async restart(): Promise<void> {
       await running.stop();
       running = await serveTest();
@@ -120,7 +124,7 @@ export async function testApp(change: Partial<Config> = {}, now: () => number = 
   };
 }
 
-/** Fills an empty place with the owner, the project "default" and a key. */
+/** Creates the owner, the project "default" and a key in empty storage. */
 export async function prepare(place: Place): Promise<{ secret: string }> {
   const store = await openTestStore(configAt(place, {}));
   try {
@@ -141,7 +145,7 @@ async function prepareTemplate(place: Place): Promise<void> {
   preparedSecret = (await prepare(place)).secret;
 }
 
-/** Like {@link testConfig}, with what {@link prepare} makes already there. */
+/** Like {@link testConfig}, on storage that was prepared by {@link prepare}. */
 export async function preparedConfig(
   change: Partial<Config> = {},
 ): Promise<{ config: Config; secret: string }> {

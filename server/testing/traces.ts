@@ -1,12 +1,12 @@
 import pg from "pg";
 import type { Place } from "./engine.ts";
 
-/** Where a place holds a text: its files, or the tables of its database; "" where it does not. */
+/** Returns where storage contains a text: the files, or the database's tables; "" if nowhere. */
 export function tracesOf({ dataDirectory, databaseUrl }: Place, text: string): Promise<string> {
   return databaseUrl === null ? filesWith(dataDirectory, text) : tablesWith(databaseUrl, text);
 }
 
-/** Asked of another process: closing a file of SQLite's drops its locks. */
+/** In another process, because closing SQLite's files in this one would drop its locks. */
 async function filesWith(directory: string, text: string): Promise<string> {
   const grep = Bun.spawn(["grep", "-rlaF", text, directory], { env: { ...process.env, LC_ALL: "C" } });
   return new Response(grep.stdout).text();
@@ -22,7 +22,7 @@ async function tablesWith(url: string, text: string): Promise<string> {
     const found: string[] = [];
     for (const { name } of tables) {
       const query = `SELECT FROM ${name} AS r WHERE strpos(r::text, $1) > 0 OR strpos(r::text, $2) > 0 LIMIT 1`;
-      // A column of bytes shows itself in hexadecimal.
+      // Byte columns are shown in hexadecimal.
       const { rowCount } = await client.query(query, [text, Buffer.from(text).toString("hex")]);
       if (rowCount) found.push(name);
     }

@@ -1,10 +1,10 @@
 import type { Event } from "../event/event.ts";
 import type { TestApp } from "./test-app.ts";
 
-/** Less than the minute after which the upkeep looks for work by itself. */
+/** Less than the minute after which the background worker looks for work by itself. */
 const waitMsMax = 20_000;
 
-/** Waits until no more than so many events are listed, and gives these. */
+/** Waits until only `count` events are listed, and returns them. */
 export async function untilListed(app: TestApp, count: number, query = ""): Promise<Event[]> {
   for (const endMs = performance.now() + waitMsMax; ; ) {
     const events = await app.list(query);

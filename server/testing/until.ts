@@ -1,6 +1,6 @@
-/** Waits until something is so; throws where that takes longer than so many milliseconds. */
-export async function until(holds: () => boolean | Promise<boolean>, withinMs = 30_000): Promise<void> {
-  for (const endMs = performance.now() + withinMs; !(await holds()); await Bun.sleep(10)) {
-    if (performance.now() > endMs) throw new Error(`Not so after ${withinMs} ms: ${holds}`);
+/** Waits until a condition holds; throws if that takes longer than `withinMs`. */
+export async function until(condition: () => boolean | Promise<boolean>, withinMs = 30_000): Promise<void> {
+  for (const endMs = performance.now() + withinMs; !(await condition()); await Bun.sleep(10)) {
+    if (performance.now() > endMs) throw new Error(`Still false after ${withinMs} ms: ${condition}`);
   }
 }

@@ -2,13 +2,13 @@ import { checkEvent } from "../../../server/event/check-event.ts";
 import { problem } from "../../../server/problems.ts";
 import type { Event } from "../wire.gen.ts";
 
-/** What happens to the next request instead of an answer or after it. */
+/** What goes wrong with the next request. */
 type Mishap =
-  | { answer: Response; storing?: boolean }
-  /** The request is stored and never answered. */
+  | { response: Response; stored?: boolean }
+  /** The event is stored, but no response is sent. */
   | "silence"
-  /** The request is stored and the connection breaks within the answer. */
-  | "broken-answer";
+  /** The event is stored, but the connection breaks during the response. */
+  | "broken-response";
 
 export type ContractServer = {
   url: string;
@@ -23,7 +23,7 @@ export type ContractServer = {
 
 export const apiKey = "tdg_sk_0123456789abcdefghijABCDEFGHIJabcdef";
 
-/** A real HTTP server that behaves as `POST` and `GET /api/events` should, and fails on demand. */
+/** A real HTTP server that implements `POST` and `GET /api/events`, and fails on demand. */
 export function contractServer(): ContractServer {
   const requests: ContractServer["requests"] = [];
   const events: ContractServer["events"] = new Map();
@@ -37,10 +37,10 @@ export function contractServer(): ContractServer {
       const body = request.method === "POST" ? await request.json() : undefined;
       requests.push({ method: request.method, url, body, atMs: performance.now() });
       const mishap = mishaps.shift();
-      if (mishap && typeof mishap === "object" && !mishap.storing) return mishap.answer;
-      const answer = request.method === "POST" ? record(request, body) : list(request);
-      if (!mishap) return answer;
-      if (typeof mishap === "object") return mishap.answer;
+      if (mishap && typeof mishap === "object" && !mishap.stored) return mishap.response;
+      const response = request.method === "POST" ? record(request, body) : list(request);
+      if (!mishap) return response;
+      if (typeof mishap === "object") return mishap.response;
       if (mishap === "silence") return new Promise(() => {});
       return new Response(
         new ReadableStream({

@@ -1,6 +1,6 @@
 import type { UseMutationResult } from "@tanstack/react-query";
 import { type FormEvent, type ReactNode, useState } from "react";
-import { sentence } from "../../api.ts";
+import { errorMessage } from "../../api.ts";
 import { Alert } from "./alert.tsx";
 import { Button } from "./button.tsx";
 import { Dialog, DialogButtons } from "./dialog.tsx";
@@ -8,23 +8,23 @@ import { Field } from "./field.tsx";
 
 type Props = {
   title: string;
-  /** What will be gone. */
+  /** Says what will be lost. */
   children: ReactNode;
-  /** The button that does it. */
+  /** The confirm button's label. */
   action: string;
-  run: UseMutationResult<unknown, Error, void>;
+  mutation: UseMutationResult<unknown, Error, void>;
   close: () => void;
-  /** What has to be typed first, where a click is too little. */
-  typed?: string;
+  /** Text that has to be typed before confirming, where a click is not enough. */
+  confirmationText?: string;
 };
 
-/** Asks before something goes for good. */
-export function ConfirmDialog({ title, children, action, run, close, typed = "" }: Props) {
+/** Asks for confirmation before something is permanently deleted. */
+export function ConfirmDialog({ title, children, action, mutation, close, confirmationText = "" }: Props) {
   const [text, setText] = useState("");
 
   function submit(event: FormEvent) {
     event.preventDefault();
-    run.mutate();
+    mutation.mutate();
   }
 
   return (
@@ -35,10 +35,10 @@ export function ConfirmDialog({ title, children, action, run, close, typed = "" 
       description={<span className="hostile block">{children}</span>}
     >
       <form onSubmit={submit} className="flex flex-col gap-4">
-        {run.error && <Alert>{sentence(run.error)}</Alert>}
-        {typed !== "" && (
+        {mutation.error && <Alert>{errorMessage(mutation.error)}</Alert>}
+        {confirmationText !== "" && (
           <Field
-            label={`Type "${typed}" to confirm`}
+            label={`Type "${confirmationText}" to confirm`}
             value={text}
             onChange={(event) => setText(event.target.value)}
             required
@@ -48,10 +48,15 @@ export function ConfirmDialog({ title, children, action, run, close, typed = "" 
           />
         )}
         <DialogButtons>
-          <Button look="ghost" onClick={close}>
+          <Button variant="ghost" onClick={close}>
             Cancel
           </Button>
-          <Button look="danger" type="submit" busy={run.isPending} disabled={text !== typed}>
+          <Button
+            variant="danger"
+            type="submit"
+            busy={mutation.isPending}
+            disabled={text !== confirmationText}
+          >
             {action}
           </Button>
         </DialogButtons>

@@ -3,9 +3,9 @@ import { Check, Copy } from "lucide-react";
 import { useEffect, useState } from "react";
 import { Button } from "./button.tsx";
 
-type CopyButtonProps = { text: string; label?: string; look?: "outline" | "ghost"; className?: string };
+type CopyButtonProps = { text: string; label?: string; variant?: "outline" | "ghost"; className?: string };
 
-export function CopyButton({ text, label = "Copy", look = "outline", className }: CopyButtonProps) {
+export function CopyButton({ text, label = "Copy", variant = "outline", className }: CopyButtonProps) {
   const [outcome, setOutcome] = useState<"copied" | "failed" | null>(null);
   useEffect(() => {
     if (!outcome) return;
@@ -18,7 +18,7 @@ export function CopyButton({ text, label = "Copy", look = "outline", className }
   }
 
   return (
-    <Button look={look} onClick={copy} className={clsx("min-w-20", className)}>
+    <Button variant={variant} onClick={copy} className={clsx("min-w-20", className)}>
       {outcome === "copied" ? (
         <Check aria-hidden className="size-3.5 text-good" />
       ) : (
@@ -31,7 +31,7 @@ export function CopyButton({ text, label = "Copy", look = "outline", className }
   );
 }
 
-/** Over plain HTTP, as on a LAN, there is no `navigator.clipboard`: the old command still works there. */
+/** Falls back to `execCommand`, because `navigator.clipboard` is missing over plain HTTP, as on a LAN. */
 async function writeClipboard(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
@@ -40,9 +40,9 @@ async function writeClipboard(text: string): Promise<boolean> {
     const area = document.createElement("textarea");
     area.value = text;
     area.style.position = "fixed";
-    // Inside an open dialog, for a dialog takes the focus back from anything outside it.
-    const place = document.querySelector('[role="dialog"]') ?? document.body;
-    place.append(area);
+    // Inside an open dialog if there is one, because a dialog takes focus back from anything outside it.
+    const container = document.querySelector('[role="dialog"]') ?? document.body;
+    container.append(area);
     area.select();
     const copied = document.execCommand("copy");
     area.remove();

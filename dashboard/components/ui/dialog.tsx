@@ -9,12 +9,12 @@ type DialogProps = {
   onOpenChange: (open: boolean) => void;
   title: string;
   description?: ReactNode;
-  /** `sheet` comes from the left, for the channel list of a phone. */
+  /** `sheet` slides in from the left, for the channel list on phones. */
   form?: "dialog" | "sheet";
   wide?: boolean;
-  /** It closes by its own buttons alone. */
+  /** If false, only the dialog's own buttons close it. */
   closable?: boolean;
-  /** A click outside closes it too: only where nothing is typed, and nothing is shown once. */
+  /** A click outside closes it too. Not for dialogs with input, or with a secret that is shown only once. */
   dismissible?: boolean;
   children: ReactNode;
 };
@@ -48,7 +48,7 @@ export function Dialog({ form = "dialog", ...props }: DialogProps) {
             </div>
           </header>
           <div className="min-h-0 flex-1 overflow-y-auto px-5 pt-3 pb-5">{children}</div>
-          {/* The last one, so that the first field gets the focus. */}
+          {/* Last in the DOM, so that the first field gets the focus. */}
           {closable && (
             <Radix.Close
               aria-label="Close"
@@ -63,7 +63,7 @@ export function Dialog({ form = "dialog", ...props }: DialogProps) {
   );
 }
 
-/** The row of buttons at the foot of a dialog's form. */
+/** The row of buttons at the bottom of a dialog's form. */
 export function DialogButtons({ children }: { children: ReactNode }) {
   return <div className="mt-3 flex justify-end gap-2">{children}</div>;
 }

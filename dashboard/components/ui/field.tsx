@@ -5,25 +5,25 @@ const inputClass =
   "w-full rounded-md border border-line-strong bg-raised px-3 text-base text-ink placeholder:text-faint " +
   "max-md:text-lg focus-visible:outline-offset-0 aria-invalid:border-danger";
 
-type Labels = {
+type LabelProps = {
   label: string;
   hint?: ReactNode;
-  fault?: string | undefined;
+  error?: string | undefined;
   className?: string;
 };
 
-type Described = { id: string; "aria-invalid": true | undefined; "aria-describedby": string | undefined };
+type DescribedBy = { id: string; "aria-invalid": true | undefined; "aria-describedby": string | undefined };
 
-/** A label above an input, and below it its hint and what the server found wrong in it. */
-function Labelled({
+/** A label above an input; below it, the hint and the server's error for the field. */
+function LabelledInput({
   label,
   hint,
-  fault,
+  error,
   className,
   children,
-}: Labels & { children: (described: Described) => ReactNode }) {
+}: LabelProps & { children: (described: DescribedBy) => ReactNode }) {
   const id = useId();
-  const described = [hint && `${id}-hint`, fault && `${id}-fault`].filter(Boolean).join(" ");
+  const described = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(" ");
   return (
     <div className={clsx("flex flex-col gap-1.5", className)}>
       <label htmlFor={id} className="font-medium text-sm">
@@ -31,7 +31,7 @@ function Labelled({
       </label>
       {children({
         id,
-        "aria-invalid": fault ? true : undefined,
+        "aria-invalid": error ? true : undefined,
         "aria-describedby": described || undefined,
       })}
       {hint && (
@@ -39,30 +39,36 @@ function Labelled({
           {hint}
         </p>
       )}
-      {fault && (
-        <p id={`${id}-fault`} role="alert" className="text-danger text-xs">
-          {fault}
+      {error && (
+        <p id={`${id}-error`} role="alert" className="text-danger text-xs">
+          {error}
         </p>
       )}
     </div>
   );
 }
 
-export function Field({ label, hint, fault, className, ...input }: Labels & ComponentProps<"input">) {
+export function Field({ label, hint, error, className, ...input }: LabelProps & ComponentProps<"input">) {
   return (
-    <Labelled label={label} hint={hint} fault={fault} {...(className && { className })}>
+    <LabelledInput label={label} hint={hint} error={error} {...(className && { className })}>
       {(described) => <input {...input} {...described} className={clsx(inputClass, "h-9 max-md:h-11")} />}
-    </Labelled>
+    </LabelledInput>
   );
 }
 
-/** The same for several lines. */
-export function TextField({ label, hint, fault, className, ...input }: Labels & ComponentProps<"textarea">) {
+/** A `Field` with several lines. */
+export function TextField({
+  label,
+  hint,
+  error,
+  className,
+  ...input
+}: LabelProps & ComponentProps<"textarea">) {
   return (
-    <Labelled label={label} hint={hint} fault={fault} {...(className && { className })}>
+    <LabelledInput label={label} hint={hint} error={error} {...(className && { className })}>
       {(described) => (
         <textarea {...input} {...described} className={clsx(inputClass, "resize-y py-2 leading-5")} />
       )}
-    </Labelled>
+    </LabelledInput>
   );
 }

@@ -3,7 +3,7 @@ import type { ComponentProps } from "react";
 
 type IconButtonProps = Omit<ComponentProps<"button">, "aria-label"> & { label: string };
 
-/** A button that is an icon alone; `label` says what it does, and `className` how large it is. */
+/** A button with only an icon. `label` is its accessible name; `className` sets its size. */
 export function IconButton({ label, className, ...rest }: IconButtonProps) {
   return (
     <button

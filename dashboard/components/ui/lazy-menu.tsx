@@ -1,5 +1,5 @@
 import { type ComponentType, type ReactNode, Suspense, useState } from "react";
-import { sentence } from "../../api.ts";
+import { errorMessage } from "../../api.ts";
 import { toast } from "../../shell/toasts.tsx";
 import { ErrorBoundary } from "../error-boundary.tsx";
 
@@ -12,20 +12,20 @@ type LazyMenuProps = {
   children: ReactNode;
 };
 
-/** A button whose menu is loaded when it is first pressed, so that the first page does not wait for menus. */
+/** A button whose menu is loaded on the first click, to keep menus out of the first load. */
 export function LazyMenu({ menu: Content, className, label, children }: LazyMenuProps) {
-  const [wanted, setWanted] = useState(false);
+  const [opened, setOpened] = useState(false);
   const button = (props: { onClick?: () => void }) => (
     <button type="button" aria-label={label} aria-haspopup="menu" className={className} {...props}>
       {children}
     </button>
   );
-  if (!wanted) return button({ onClick: () => setWanted(true) });
+  if (!opened) return button({ onClick: () => setOpened(true) });
   return (
     <ErrorBoundary
       fallback={(_, retry) => button({ onClick: retry })}
       onError={(error) =>
-        toast({ title: "The menu couldn't be opened", description: sentence(error), failed: true })
+        toast({ title: "The menu couldn't be opened", description: errorMessage(error), failed: true })
       }
     >
       <Suspense fallback={button({})}>

@@ -11,8 +11,8 @@ type MenuProps = {
 };
 
 /**
- * Loaded on first use: keep it out of what the first page needs. It stays inside of the landmark of its trigger, and
- * the page around it stays readable for those who listen to it.
+ * Loaded on first use, so don't import it in the first load. It is not in a portal and not modal: it stays in its
+ * trigger's landmark, and screen readers can still read the page around it.
  */
 export function Menu({
   trigger,
@@ -53,6 +53,6 @@ export function MenuLabel({ children }: { children: ReactNode }) {
   );
 }
 
-export function MenuLine() {
+export function MenuSeparator() {
   return <DropdownMenu.Separator className="my-1 h-px bg-line" />;
 }

@@ -4,27 +4,27 @@ import { Alert } from "./alert.tsx";
 import { Button } from "./button.tsx";
 import { Dialog, DialogButtons } from "./dialog.tsx";
 import { Field } from "./field.tsx";
-import { faultOf, faultOfForm } from "./form-faults.ts";
+import { fieldError, formError } from "./form-errors.ts";
 
 type Props = {
   title: string;
   description: string;
-  /** Makes what gets the name. */
+  /** Creates the thing with the given name. */
   create: UseMutationResult<unknown, Error, string>;
-  /** The button that does so. */
+  /** The submit button's label. */
   action: string;
   close: () => void;
-  /** Of the name: its hint, how long it may be, an example. */
+  /** Props of the name field. */
   field: Pick<
     ComponentProps<typeof Field>,
     "hint" | "maxLength" | "placeholder" | "autoCapitalize" | "spellCheck"
   >;
-  /** Further fields, and which members of the body they show the faults of. */
+  /** Further fields, and the body members whose errors they show. */
   children?: ReactNode;
   members?: string[];
 };
 
-/** Asks for the name of something new. */
+/** Asks for the name of something to create. */
 export function NameDialog({
   title,
   description,
@@ -36,7 +36,7 @@ export function NameDialog({
   members = [],
 }: Props) {
   const [name, setName] = useState("");
-  const fault = faultOfForm(create.error, ["name", ...members]);
+  const error = formError(create.error, ["name", ...members]);
 
   function submit(event: FormEvent) {
     event.preventDefault();
@@ -46,22 +46,22 @@ export function NameDialog({
   return (
     <Dialog open onOpenChange={close} title={title} description={description}>
       <form onSubmit={submit} className="flex flex-col gap-4">
-        {fault && <Alert>{fault}</Alert>}
+        {error && <Alert>{error}</Alert>}
         <Field
           label="Name"
           value={name}
           onChange={(event) => setName(event.target.value)}
           required
           autoComplete="off"
-          fault={faultOf(create.error, "name")}
+          error={fieldError(create.error, "name")}
           {...field}
         />
         {children}
         <DialogButtons>
-          <Button look="ghost" onClick={close}>
+          <Button variant="ghost" onClick={close}>
             Cancel
           </Button>
-          <Button look="solid" type="submit" busy={create.isPending}>
+          <Button variant="solid" type="submit" busy={create.isPending}>
             {action}
           </Button>
         </DialogButtons>

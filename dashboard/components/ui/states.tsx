@@ -1,10 +1,10 @@
 import { clsx } from "clsx";
 import { CloudOff } from "lucide-react";
 import type { ReactNode } from "react";
-import { sentence } from "../../api.ts";
+import { errorMessage } from "../../api.ts";
 import { Button } from "./button.tsx";
 
-/** A place where something will be. It fades in late, so that a quick answer never flickers. */
+/** A placeholder while loading. It fades in with a delay, so that quick responses don't flicker. */
 export function Skeleton({ className }: { className?: string }) {
   return (
     <div
@@ -44,7 +44,7 @@ export function ErrorState({ title, error, retry, action }: ErrorStateProps) {
           </div>
         }
       >
-        <span className="hostile">{sentence(error)}</span>
+        <span className="hostile">{errorMessage(error)}</span>
       </EmptyState>
     </div>
   );

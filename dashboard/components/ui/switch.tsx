@@ -7,11 +7,11 @@ type SwitchRowProps = {
   checked: boolean;
   disabled?: boolean;
   onChange: (checked: boolean) => void;
-  /** Something to do beside it, such as a test. */
+  /** A further action next to the switch, such as a test button. */
   children?: ReactNode;
 };
 
-/** A setting that is on or off: its name and what it means on the left, the switch on the right. */
+/** An on/off setting: label and hint on the left, the switch on the right. */
 export function SwitchRow({ label, hint, checked, disabled = false, onChange, children }: SwitchRowProps) {
   const id = useId();
   return (

@@ -283,8 +283,8 @@ test("a server whose database goes down at any step of its start waits and says 
     proxy.onStatement = (statement) => {
       if (!isFirst || !statement.includes(step)) return;
       isFirst = false;
-      proxy.cut();
-      setTimeout(proxy.mend, 300);
+      proxy.disconnect();
+      setTimeout(proxy.reconnect, 300);
     };
     const own = await startServer({ TIDINGS_DATA: directory, DATABASE_URL: proxy.url, TIDINGS_LOG: "warn" });
     expect([step, isFirst]).toEqual([step, false]);

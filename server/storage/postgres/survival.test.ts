@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startAddress } from "../../testing/address.ts";
+import { startForwarder } from "../../testing/address.ts";
 import { expectConsistent } from "../../testing/consistency.ts";
 import { effort } from "../../testing/effort.ts";
 import { makeTables } from "../../testing/engine.ts";
@@ -87,7 +87,7 @@ describe("two nodes under load, with live streams on both", () => {
   );
 
   test("the primary vanishes and its standby is promoted", async () => {
-    const address = await startAddress(Number(new URL(postgres.adminUrl("postgres")).port));
+    const address = await startForwarder(Number(new URL(postgres.adminUrl("postgres")).port));
     const database = await postgres.database(makeTables);
     const standby = await startStandby(postgres);
     await survive(at(database.url, address.port), async ({ nodes, load }) => {
@@ -97,7 +97,7 @@ describe("two nodes under load, with live streams on both", () => {
       await postgres.stop("immediate");
       await load.during(3_000);
       // The new address is still read-only.
-      address.leadTo(standby.port);
+      address.forwardTo(standby.port);
       await load.during(1_000);
       await standby.promote();
       await readiness.isBack(recoveryMs);
@@ -124,13 +124,13 @@ async function survive(
   const nodes = await startNodes(config, 2);
   try {
     const streams = await Promise.all([0, 0, 1, 1].map((first) => watchStream(nodes, first)));
-    const load = startLoad(nodes, clients, { isAwayAllowed: true });
+    const load = startLoad(nodes, clients, { allowUnavailable: true });
     const { mayReject } = await disaster({ nodes, load });
     await load.untilMore(100);
     const loadResult = await load.stop();
 
     const events = await expectToldEvents(nodes[0]!, loadResult);
-    for (const stream of streams) await stream.expectTold(events);
+    for (const stream of streams) await stream.expectDelivered(events);
     expect(loadResult.repeated).toBeGreaterThan(5);
     expect(loadResult.slowestMs).toBeLessThan(answerMs);
     expect(loadResult.rejected > 0).toBe(mayReject);

@@ -1,10 +1,10 @@
 import type { ReactNode } from "react";
 import { Mark } from "../components/mark.tsx";
 
-type EntranceProps = { title: string; lead?: ReactNode; wide?: boolean; children?: ReactNode };
+type AuthLayoutProps = { title: string; lead?: ReactNode; wide?: boolean; children?: ReactNode };
 
-/** The frame of what stands before the dashboard: signing in and the first run. */
-export function Entrance({ title, lead, wide = false, children }: EntranceProps) {
+/** The layout of pages outside the dashboard: sign-in and first-run setup. */
+export function AuthLayout({ title, lead, wide = false, children }: AuthLayoutProps) {
   return (
     <main className="flex min-h-full flex-col items-center px-5 py-12 md:py-[14vh]">
       <div className={`flex w-full flex-col gap-6 ${wide ? "max-w-xl" : "max-w-[360px]"}`}>

@@ -1,7 +1,7 @@
-type CurlLine = { key: string; channel?: string };
+type CurlCommand = { key: string; channel?: string };
 
-/** A command that sends an event worth looking at, to the address that this browser uses. */
-export function curlLine({ key, channel = "payments" }: CurlLine): string {
+/** A command that sends a sample event to the origin that this browser uses. */
+export function curlCommand({ key, channel = "payments" }: CurlCommand): string {
   const event = {
     channel,
     name: "Payment received",
@@ -10,7 +10,7 @@ export function curlLine({ key, channel = "payments" }: CurlLine): string {
     notify: true,
     tags: { plan: "pro" },
   };
-  // A channel may be called anything; a quote in it must not end the quotes of the shell.
+  // A channel's name may contain a quote, which must not end the shell's quoted string.
   const body = JSON.stringify(event).replaceAll("'", "'\\''");
   return `curl -H "X-API-KEY: ${key}" -H "content-type: application/json" -d '${body}' ${location.origin}/api/events`;
 }
