@@ -14,7 +14,7 @@ const chunksInProgress = 4;
 
 type Deps = { recorder: Recorder; rejected: RejectedEvents };
 
-/** Chunks passed to the store together, to keep their order: PostgreSQL may store a later call's events first. */
+/** Chunks passed to the store in one call, to keep their order: of two calls, the store may commit the later one first. */
 const chunksTogether = 4;
 
 /** Records an array of events, in several commits if it is long. Returns an outcome for each, in order. */

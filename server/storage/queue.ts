@@ -33,7 +33,7 @@ type Waiting = (
 ) & { events: number; characters: number; reject: (error: Error, at: number) => void };
 
 /** Events and what is committed together with them. */
-export type EventsWithCompanion = { events: readonly AcceptedEvent[]; companion: AppendCompanion };
+type EventsWithCompanion = { events: readonly AcceptedEvent[]; companion: AppendCompanion };
 
 type WaitingRejected = {
   rejected: readonly RejectedEvent[];

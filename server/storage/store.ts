@@ -210,7 +210,7 @@ export interface EventCounter {
 }
 
 /** Removes events. */
-export interface EventRemover {
+interface EventRemover {
   /** How many events a removal applies to. */
   countRemovable(removal: Removal): Promise<number>;
   /**
