@@ -123,6 +123,7 @@ test("a missing event links back to the feed", async () => {
   const page = await dashboard.open("/p/default/events/019a0000-0000-7000-8000-000000000000");
   const panel = page.getByRole("region", { name: "Event", exact: true });
   await panel.getByRole("heading", { name: "Event not found" }).waitFor();
+  await panel.getByRole("button", { name: "Delete event" }).waitFor({ state: "detached" });
   expect(await panel.getByRole("button", { name: "Retry" }).count()).toBe(0);
   await panel.getByRole("button", { name: "Back to feed" }).last().click();
   await panel.waitFor({ state: "detached" });

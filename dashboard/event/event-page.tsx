@@ -47,15 +47,19 @@ export function EventPage() {
           <ArrowLeft aria-hidden className="size-5" />
         </IconButton>
         <span className="flex-1 font-medium text-muted text-sm">Event</span>
-        <CopyButton text={location.href} label="Copy link" variant="ghost" className="h-7" />
-        <IconButton
-          label="Delete event"
-          title="Delete"
-          onClick={() => setDeleting(true)}
-          className="size-8 max-md:size-10"
-        >
-          <Trash2 aria-hidden className="size-4" />
-        </IconButton>
+        {!error && (
+          <>
+            <CopyButton text={location.href} label="Copy link" variant="ghost" className="h-7" />
+            <IconButton
+              label="Delete event"
+              title="Delete"
+              onClick={() => setDeleting(true)}
+              className="size-8 max-md:size-10"
+            >
+              <Trash2 aria-hidden className="size-4" />
+            </IconButton>
+          </>
+        )}
         <IconButton label="Close event" title="Close (Esc)" onClick={close} className="size-8 max-md:hidden">
           <X aria-hidden className="size-4" />
         </IconButton>
