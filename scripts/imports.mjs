@@ -9,6 +9,7 @@ const server = fileURLToPath(new URL("../server/", import.meta.url));
 const order = [
   "version.ts",
   "limits.ts",
+  "permissions.ts",
   "problems.ts",
   "turns.ts",
   "config.ts",
@@ -22,6 +23,7 @@ const order = [
   "storage/sqlite",
   "storage/postgres",
   "open-store.ts",
+  "audit",
   "background",
   "users",
   "channels",

@@ -18,8 +18,11 @@ export const tables: readonly Table[] = [
   { name: "credentials", key: ["id"] },
   { name: "sessions", key: ["id"] },
   { name: "verifications", key: ["id"] },
+  { name: "two_factors", key: ["id"] },
+  { name: "passkeys", key: ["id"] },
   { name: "projects", key: ["id"], numbered: true },
   { name: "members", key: ["project_id", "account_id"] },
+  { name: "invitations", key: ["id"] },
   { name: "channels", key: ["project_id", "name"], fromEvents: ["events", "last_event_at"] },
   { name: "keys", key: ["id"] },
   { name: "destinations", key: ["id"] },
@@ -28,6 +31,8 @@ export const tables: readonly Table[] = [
   { name: "idempotency_keys", key: ["project_id", "key"] },
   { name: "users", key: ["project_id", "user_id"] },
   { name: "jobs", key: ["id"] },
+  { name: "daily_events", key: ["project_id", "day"] },
+  { name: "audit_log", key: ["id"], numbered: true },
 ];
 
 export type Value = number | string | null;

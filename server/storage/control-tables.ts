@@ -1,4 +1,5 @@
 import type { Generated } from "kysely";
+import type { KeyKind, Role } from "../permissions.ts";
 import type { Job } from "../wire/job.ts";
 import type { DestinationKind, deliveryStates } from "../wire/notification.ts";
 
@@ -11,6 +12,7 @@ export type ControlTables = {
     email: string;
     emailVerified: number;
     image: string | null;
+    twoFactorEnabled: Generated<number>;
     /** ISO 8601, as better-auth writes it; the same in the two tables below. */
     createdAt: string;
     updatedAt: string;
@@ -32,6 +34,8 @@ export type ControlTables = {
     createdAt: string;
     updatedAt: string;
   };
+  twoFactors: { id: string; userId: string; secret: string; backupCodes: string };
+  passkeys: { id: string; userId: string; name: string | null; createdAt: string | null };
   projects: {
     id: Generated<number>;
     slug: string;
@@ -41,9 +45,22 @@ export type ControlTables = {
     retentionDays: number | null;
     /** Its events are being removed, and it is no longer visible. */
     deletedAt: number | null;
+    /** Null is unlimited. */
+    eventsPerDay: number | null;
     createdAt: number;
   };
-  members: { projectId: number; accountId: string; role: "owner" | "member"; createdAt: number };
+  members: { projectId: number; accountId: string; role: Role; createdAt: number };
+  invitations: {
+    id: string;
+    projectId: number;
+    /** Whom it was sent to; null for a link that anyone can use. */
+    email: string | null;
+    role: Role;
+    tokenHash: string;
+    createdBy: string | null;
+    createdAt: number;
+    expiresAt: number;
+  };
   channels: {
     projectId: number;
     name: string;
@@ -60,7 +77,16 @@ export type ControlTables = {
     id: string;
     projectId: number;
     name: string;
-    kind: "secret";
+    kind: KeyKind;
+    /** Separated by commas. */
+    scopes: string;
+    /** A JSON array; empty allows all. */
+    origins: string;
+    expiresAt: number | null;
+    /** Null is unlimited. */
+    eventsPerSecond: number | null;
+    lastUsedAddress: string | null;
+    createdBy: string | null;
     /** SHA-256 of the key, in hexadecimal. */
     hash: string;
     ending: string;
@@ -102,6 +128,22 @@ export type ControlTables = {
     total: number | null;
     createdAt: number;
     endedAt: number | null;
+  };
+  /** Events of projects with a quota, by days since 1970 (UTC). */
+  dailyEvents: { projectId: number; day: number; events: number };
+  auditLog: {
+    id: Generated<number>;
+    /** Null for what concerns no project, such as a sign-in. */
+    projectId: number | null;
+    createdAt: number;
+    action: string;
+    actorKind: "account" | "key" | "command" | "server" | "nobody";
+    actorId: string | null;
+    actor: string | null;
+    target: string | null;
+    detail: string;
+    address: string | null;
+    userAgent: string | null;
   };
   /** Work that one process does at a time, and how long it may keep it. */
   leases: { name: string; holder: string; until: number };
