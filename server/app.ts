@@ -18,7 +18,7 @@ import { addStatusRoutes } from "./status.ts";
 import { addUserRoutes } from "./users/routes.ts";
 
 export function createApp(services: Services): { fetch: (request: Request) => Response | Promise<Response> } {
-  const routes = new Routes(services.authorizer);
+  const routes = new Routes(services.authorizer, services.addressOf);
   const { app } = routes;
 
   app.use(async (context, next) => {

@@ -1,11 +1,13 @@
 /**
- * Writes docs/openapi.json from the routes and their schemas, and the table in docs/settings.md from the settings. With
+ * Writes docs/openapi.json from the routes and their schemas, and the tables in docs/settings.md and docs/permissions.md
+ * from the settings and permissions. With
  * `--check`, compares them instead and fails if one is out of date.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createApp } from "./app.ts";
 import { settings } from "./config.ts";
+import { keyMay, type PermissionName, permissions, roleMay, roles, scopes } from "./permissions.ts";
 import type { Services } from "./services.ts";
 
 const docs = join(import.meta.dir, "../docs");
@@ -15,25 +17,39 @@ const empty = new Proxy({}, { get: (_, name): unknown => (name === "then" ? unde
 const response = await createApp(empty).fetch(new Request("http://localhost/openapi.json"));
 write("openapi.json", `${JSON.stringify(await response.json(), null, 2)}\n`);
 
-const settingsPage = readFileSync(join(docs, "settings.md"), "utf8");
-write(
-  "settings.md",
-  settingsPage.replace(/(?<=<!-- settings: [^\n]* -->\n)[\s\S]*(?=<!-- \/settings -->)/, settingsTable),
-);
-
-function settingsTable(): string {
-  const rows = Object.values(settings).map(({ variable, fallback, help }) => [
+writeTable("settings", [
+  ["variable", "default", "description"],
+  ...Object.values(settings).map(({ variable, fallback, help }) => [
     `\`${variable}\``,
     fallback === null ? "" : `\`${fallback}\``,
     help,
-  ]);
-  const all = [["variable", "default", "description"], ...rows];
-  const widths = [0, 1, 2].map((column) => Math.max(...all.map((row) => row[column]!.length)));
-  const lines = all.map(
+  ]),
+]);
+
+writeTable("permissions", [
+  ["", ...roles, ...scopes.map((scope) => `key: ${scope}`), "publishable key"],
+  ...Object.entries(permissions).map(([name, { allows }]) => {
+    const permission = name as PermissionName;
+    const keys = scopes.map((scope) => ({ kind: "secret" as const, scopes: new Set([scope]) }));
+    const publishable = { kind: "publishable" as const, scopes: new Set(["ingest" as const]) };
+    return [
+      allows,
+      ...roles.map((role) => (roleMay(role, permission) ? "yes" : "")),
+      ...[...keys, publishable].map((key) => (keyMay(key, permission) ? "yes" : "")),
+    ];
+  }),
+]);
+
+/** Writes a table into docs/NAME.md, between the comments that mark its place. */
+function writeTable(name: string, rows: string[][]): void {
+  const page = readFileSync(join(docs, `${name}.md`), "utf8");
+  const place = new RegExp(`(?<=<!-- ${name}: [^\n]* -->\n)[\\s\\S]*(?=<!-- /${name} -->)`);
+  const widths = rows[0]!.map((_, column) => Math.max(3, ...rows.map((row) => row[column]!.length)));
+  const lines = rows.map(
     (row) => `| ${row.map((cell, column) => cell.padEnd(widths[column]!)).join(" | ")} |`,
   );
   const rule = `| ${widths.map((width) => "-".repeat(width)).join(" | ")} |`;
-  return ["", lines[0], rule, ...lines.slice(1), "", ""].join("\n");
+  write(`${name}.md`, page.replace(place, ["", lines[0], rule, ...lines.slice(1), "", ""].join("\n")));
 }
 
 function write(name: string, text: string): void {

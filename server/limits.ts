@@ -84,6 +84,10 @@ export const limits = {
   retentionDays: 3_650,
   projectNameCharacters: 80,
   keyNameCharacters: 80,
+  keyOrigins: 50,
+  keyEventsPerSecond: 1_000_000,
+  /** Rate limit of publishable keys, unless another is chosen. */
+  publishableEventsPerSecond: 50,
   accountNameCharacters: 80,
   emailCharacters: 254,
   passwordCharactersMin: 10,

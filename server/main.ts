@@ -168,6 +168,7 @@ export async function serve(
     worker,
     transports,
     vapidPublicKey,
+    addressOf: (request) => server.requestIP(originalOf.get(request) ?? request)?.address ?? null,
     setRequestTimeout: (request, seconds) => server.timeout(originalOf.get(request) ?? request, seconds),
   };
 

@@ -9,6 +9,7 @@ import { Button, buttonClass } from "../components/ui/button.tsx";
 import { Field } from "../components/ui/field.tsx";
 import { fieldError, formError } from "../components/ui/form-errors.ts";
 import { SwitchRow } from "../components/ui/switch.tsx";
+import { useCan } from "../projects/can.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { changeProject } from "./change-project.ts";
 import { DeleteProjectDialog } from "./delete-project-dialog.tsx";
@@ -20,8 +21,8 @@ export function ProjectSettings() {
   const slug = useProjectSlug();
   const { projects } = useMe();
   const project = projects.find((each) => each.slug === slug);
+  const can = useCan();
   if (!project) return null;
-  const isOwner = project.role === "owner";
   return (
     <Group
       title="Project"
@@ -33,7 +34,7 @@ export function ProjectSettings() {
     >
       {/* The key resets the field when the project changes. */}
       <RenameForm key={slug} project={project} />
-      {isOwner && <RetentionForm key={`${slug} retention`} project={project} />}
+      {can("project:change") && <RetentionForm key={`${slug} retention`} project={project} />}
       <KnownChannelsSwitch key={`${slug} channels`} project={project} />
       {/* On phones, the bottom bar has no room for this page. */}
       <Link
@@ -43,7 +44,7 @@ export function ProjectSettings() {
       >
         View rejected events
       </Link>
-      {isOwner && <DeleteProject project={project} />}
+      {can("project:delete") && <DeleteProject project={project} />}
     </Group>
   );
 }
@@ -66,7 +67,7 @@ function KnownChannelsSwitch({ project }: { project: Project }) {
     mutationFn: (knownChannelsOnly: boolean) => changeProject(project.slug, { knownChannelsOnly }),
     onSuccess: (response) => putProject(queries, response.project),
   });
-  const isOwner = project.role === "owner";
+  const mayChange = useCan()("project:change");
   return (
     <>
       {change.error && <Alert>{change.error.message}</Alert>}
@@ -74,12 +75,12 @@ function KnownChannelsSwitch({ project }: { project: Project }) {
         <SwitchRow
           label="Reject unknown channels"
           hint={
-            isOwner
+            mayChange
               ? "Events for channels that don't exist are rejected; you can fix and resend them."
-              : "Only the project owner can change this."
+              : "Only owners and admins can change this."
           }
           checked={project.knownChannelsOnly}
-          disabled={!isOwner || change.isPending}
+          disabled={!mayChange || change.isPending}
           onChange={(on) => change.mutate(on)}
         />
       </Panel>

@@ -75,8 +75,8 @@ export function addAccountRoutes(routes: Routes, deps: Deps): void {
       answer: SetupAnswer,
       problems: [403, 409],
     },
-    async ({ request, body }) => {
-      const { project, secret } = await claimSetup(control, body.token, body, passwords);
+    async ({ request, actor, body }) => {
+      const { project, secret } = await claimSetup(control, body.token, body, passwords, actor);
       const signInResponse = await callAuth(() =>
         auth.api.signInEmail({
           body: { email: body.email, password: body.password },

@@ -1,10 +1,19 @@
 import type { Kysely } from "kysely";
 import { LRUCache } from "lru-cache";
+import type { KeyKind, Scope } from "../permissions.ts";
 import { problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { hashOf, isSecret } from "./key-secret.ts";
+import { scopesOf } from "./keys.ts";
 
-export type KnownKey = { keyId: string; projectId: number; knownChannelsOnly: boolean };
+export type KnownKey = {
+  keyId: string;
+  keyName: string;
+  kind: KeyKind;
+  scopes: ReadonlySet<Scope>;
+  projectId: number;
+  knownChannelsOnly: boolean;
+};
 
 /** How long a key is valid without checking the database again. A command or another node may revoke it. */
 const maxAgeMs = 1_000;
@@ -14,7 +23,7 @@ const refreshAgeMs = 500;
 const recordUseMs = 60_000;
 const keysMax = 10_000;
 
-type Entry = KnownKey & { checkedAtMs: number; usedAtMs: number; recordedAtMs: number };
+type Entry = KnownKey & { expiresAtMs: number; checkedAtMs: number; usedAtMs: number; recordedAtMs: number };
 
 /** Identifies the API key of a request. Keys in use are cached. */
 export class ApiKeyCache {
@@ -49,7 +58,9 @@ export class ApiKeyCache {
     }
     const now = Date.now();
     const entry = this.#entries.get(secret);
-    if (!entry || now - entry.checkedAtMs >= maxAgeMs) return this.#lookUp(secret, now);
+    if (!entry || now - entry.checkedAtMs >= maxAgeMs || now >= entry.expiresAtMs) {
+      return this.#lookUp(secret, now);
+    }
     entry.usedAtMs = now;
     // If this lookup fails, the next request that has to wait for one gets the error.
     if (now - entry.checkedAtMs >= refreshAgeMs) this.#lookUp(secret, now).catch(() => {});
@@ -99,18 +110,29 @@ export class ApiKeyCache {
     const row = await this.#control
       .selectFrom("keys")
       .innerJoin("projects", "projects.id", "keys.projectId")
-      .select(["keys.id", "keys.projectId", "revokedAt", "lastUsedAt", "knownChannelsOnly"])
+      .select(["keys.id", "keys.name", "kind", "scopes", "keys.projectId", "knownChannelsOnly"])
+      .select(["expiresAt", "revokedAt", "lastUsedAt"])
       .where("hash", "=", hashOf(secret))
       .executeTakeFirst();
-    if (!row || row.revokedAt !== null) {
+    const isExpired = row !== undefined && row.expiresAt !== null && row.expiresAt <= now;
+    if (!row || row.revokedAt !== null || isExpired) {
       this.#entries.delete(secret);
+      const isRevoked = row !== undefined && row.revokedAt !== null;
       throw problem("key-invalid", {
-        detail: row ? "This API key was revoked." : "Unknown API key.",
+        detail: isRevoked
+          ? "This API key was revoked."
+          : isExpired
+            ? `This API key expired on ${new Date(row.expiresAt!).toISOString()}.`
+            : "Unknown API key.",
       });
     }
     const recordedAtMs = this.#entries.get(secret)?.recordedAtMs ?? row.lastUsedAt ?? 0;
     const entry = {
       keyId: row.id,
+      keyName: row.name,
+      kind: row.kind,
+      scopes: new Set(scopesOf(row)),
+      expiresAtMs: row.expiresAt ?? Infinity,
       projectId: row.projectId,
       knownChannelsOnly: row.knownChannelsOnly === 1,
       checkedAtMs: now,

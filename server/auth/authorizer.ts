@@ -1,8 +1,9 @@
 import type { Kysely } from "kysely";
-import type { Access, Account, Caller, CallerLookup } from "../http/caller.ts";
+import type { Access, Account, Caller, CallerLookup, MemberAccess } from "../http/caller.ts";
+import { keyMay, type MemberPermission, type PermissionName, permissions, roleMay } from "../permissions.ts";
 import { problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import { type ApiKeyCache, secretOf } from "./api-key-cache.ts";
+import { type ApiKeyCache, type KnownKey, secretOf } from "./api-key-cache.ts";
 import { type Auth, type Session, sessionOf } from "./auth.ts";
 
 type Deps = { control: Kysely<ControlTables>; auth: Auth; keys: ApiKeyCache; baseUrl: string };
@@ -16,33 +17,41 @@ export class Authorizer implements CallerLookup {
   }
 
   /**
-   * Authorizes a key for its project, or a signed-in member for the project of `?project=`.
+   * Authorizes a key for its project, or a signed-in member for the project with the slug, which defaults to
+   * `?project=`.
    *
-   * Throws `key-missing`, `key-invalid`, `origin-forbidden`, `project-unknown` and `project-forbidden`.
+   * Throws `key-missing`, `key-invalid`, `key-insufficient`, `sign-in-needed`, `origin-forbidden`, `project-unknown` and
+   * `role-insufficient`.
    */
-  async toProject(request: Request): Promise<Access> {
-    if (secretOf(request.headers) === null && request.headers.has("cookie")) return this.#member(request);
-    const { keyId, projectId, knownChannelsOnly } = await this.#deps.keys.identify(request.headers);
+  async toProject<Name extends PermissionName>(
+    request: Request,
+    permission: Name,
+    slug?: string,
+  ): Promise<Name extends MemberPermission ? MemberAccess : Access>;
+  async toProject(request: Request, permission: PermissionName, slug?: string): Promise<Access> {
+    const isForKeys = permissions[permission].scope !== null;
+    const hasKey = secretOf(request.headers) !== null;
+    if (!isForKeys || (!hasKey && request.headers.has("cookie")))
+      return this.#member(request, permission, slug);
+    const key = await this.#deps.keys.identify(request.headers);
     if (URL.parse(request.url, this.#deps.baseUrl)?.searchParams.has("project")) {
       throw problem("query-invalid", {
         detail: 'An API key belongs to one project. Omit "project".',
       });
     }
-    return { by: "key", keyId, projectId, knownChannelsOnly };
+    checkKey(key, permission);
+    const { keyId, keyName, projectId, knownChannelsOnly } = key;
+    return { by: "key", keyId, keyName, projectId, knownChannelsOnly };
   }
 
-  /** The same for members only. Also throws `sign-in-needed` and `key-insufficient`. */
-  async toProjectAsMember(request: Request): Promise<Extract<Access, { by: "account" }>> {
-    return this.#member(request);
-  }
-
-  /** A key or a signed-in account. Throws `key-missing`, `key-invalid` and `origin-forbidden`. */
+  /** A key that may read, or a signed-in account. Throws `key-missing`, `key-invalid`, `key-insufficient` and `origin-forbidden`. */
   async toCaller(request: Request): Promise<Caller> {
     if (secretOf(request.headers) === null && request.headers.has("cookie")) {
       return { by: "account", account: await this.toAccount(request) };
     }
-    const { projectId } = await this.#deps.keys.identify(request.headers);
-    return { by: "key", projectId };
+    const key = await this.#deps.keys.identify(request.headers);
+    checkKey(key, "events:read");
+    return { by: "key", projectId: key.projectId, keyId: key.keyId, keyName: key.keyName };
   }
 
   /**
@@ -84,9 +93,14 @@ export class Authorizer implements CallerLookup {
     });
   }
 
-  async #member(request: Request): Promise<Extract<Access, { by: "account" }>> {
+  async #member(
+    request: Request,
+    permission: PermissionName,
+    slugInPath: string | undefined,
+  ): Promise<MemberAccess> {
     const { id: sessionId, account } = await this.#session(request);
-    const slug = URL.parse(request.url, this.#deps.baseUrl)?.searchParams.get("project") ?? null;
+    const { searchParams } = new URL(request.url, this.#deps.baseUrl);
+    const slug = slugInPath ?? searchParams.get("project");
     const projects = await this.#deps.control
       .selectFrom("members")
       .innerJoin("projects", "projects.id", "members.projectId")
@@ -103,6 +117,12 @@ export class Authorizer implements CallerLookup {
     // Doesn't reveal whether the project exists.
     if (!project)
       throw problem("project-unknown", { detail: "You are not a member of a project with this slug." });
+    if (!roleMay(project.role, permission)) {
+      const { allows, role } = permissions[permission];
+      throw problem("role-insufficient", {
+        detail: `Your role in this project is ${project.role}. This needs the role ${role}: ${allows.toLowerCase()}.`,
+      });
+    }
     return {
       by: "account",
       account,
@@ -112,4 +132,17 @@ export class Authorizer implements CallerLookup {
       knownChannelsOnly: project.knownChannelsOnly === 1,
     };
   }
+}
+
+/** Throws `key-insufficient`. */
+export function checkKey(key: KnownKey, permission: PermissionName): void {
+  if (keyMay(key, permission)) return;
+  const { allows, scope } = permissions[permission];
+  const has =
+    key.kind === "publishable"
+      ? "A publishable key can only send events."
+      : `This key's scopes are ${[...key.scopes].join(", ")}.`;
+  throw problem("key-insufficient", {
+    detail: `${has} To ${allows[0]!.toLowerCase()}${allows.slice(1)}, use a secret key with the scope ${scope}.`,
+  });
 }

@@ -1,3 +1,4 @@
+import { recordAudit } from "../audit/audit-log.ts";
 import { ProjectQuery } from "../event/event-query.ts";
 import type { Routes } from "../http/routes.ts";
 import type { Store } from "../storage/store.ts";
@@ -17,7 +18,7 @@ export function addKeyRoutes(
     {
       method: "get",
       path: "/api/keys",
-      by: "member",
+      by: "keys:manage",
       tag: "API keys",
       summary: "List API keys",
       query: ProjectQuery,
@@ -30,7 +31,7 @@ export function addKeyRoutes(
     {
       method: "post",
       path: "/api/keys",
-      by: "member",
+      by: "keys:manage",
       tag: "API keys",
       summary: "Create an API key",
       description: "Only this response contains the key itself.",
@@ -39,14 +40,25 @@ export function addKeyRoutes(
       status: 201,
       answer: NewKeyAnswer,
     },
-    async ({ projectId, body }) => ({ ok: true, ...(await createKey(store.control, projectId, body.name)) }),
+    ({ projectId, account, actor, body }) =>
+      store.control.transaction().execute(async (transaction) => {
+        const created = await createKey(transaction, projectId, body, account.id);
+        const { id, name, kind, scopes } = created.key;
+        await recordAudit(transaction, actor, {
+          action: "key.created",
+          projectId,
+          target: name,
+          detail: { id, kind, scopes },
+        });
+        return { ok: true as const, ...created };
+      }),
   );
 
   routes.add(
     {
       method: "delete",
       path: "/api/keys/{id}",
-      by: "member",
+      by: "keys:manage",
       tag: "API keys",
       summary: "Revoke an API key",
       description:
@@ -55,8 +67,18 @@ export function addKeyRoutes(
       answer: KeyAnswer,
       problems: [404],
     },
-    async ({ projectId, parameter }) => {
-      const key = await revokeKey(store.control, projectId, parameter("id"));
+    async ({ projectId, actor, parameter }) => {
+      const key = await store.control.transaction().execute(async (transaction) => {
+        const revoked = await revokeKey(transaction, projectId, parameter("id"));
+        const { id, name } = revoked;
+        await recordAudit(transaction, actor, {
+          action: "key.revoked",
+          projectId,
+          target: name,
+          detail: { id },
+        });
+        return revoked;
+      });
       keys.invalidateKey(key.id);
       streams.disconnectKey(key.id);
       return { ok: true, key };

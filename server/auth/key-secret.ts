@@ -1,18 +1,23 @@
+import type { KeyKind } from "../permissions.ts";
+
 /**
- * An API key is `tdg_sk_`, 30 random base62 characters, and 6 characters with the CRC32 of everything before, so that
- * secret scanners recognize keys and typos are detected without the database.
+ * An API key is `tdg_sk_` for a secret or `tdg_pk_` for a publishable one, 30 random base62 characters, and 6 characters
+ * with the CRC32 of everything before, so that secret scanners recognize keys and typos are detected without the
+ * database.
  */
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const randomCharacters = 30;
 const checksumCharacters = 6;
-const format = /^tdg_sk_[0-9A-Za-z]{36}$/;
+const prefixes = { secret: "tdg_sk_", publishable: "tdg_pk_" } as const;
+const format = /^tdg_[sp]k_[0-9A-Za-z]{36}$/;
 
-export function createSecret(): string {
-  let text = "tdg_sk_";
-  while (text.length < "tdg_sk_".length + randomCharacters) {
+export function createSecret(kind: KeyKind): string {
+  let text: string = prefixes[kind];
+  const length = text.length + randomCharacters;
+  while (text.length < length) {
     // 248 of the 256 byte values map evenly to 62 characters. The others are skipped.
     for (const byte of crypto.getRandomValues(new Uint8Array(randomCharacters))) {
-      if (byte < 248 && text.length < "tdg_sk_".length + randomCharacters) text += alphabet[byte % 62];
+      if (byte < 248 && text.length < length) text += alphabet[byte % 62];
     }
   }
   return text + checksumOf(text);
@@ -21,6 +26,11 @@ export function createSecret(): string {
 /** Whether a text has the format and the checksum of a key. */
 export function isSecret(text: string): boolean {
   return format.test(text) && text.endsWith(checksumOf(text.slice(0, -checksumCharacters)));
+}
+
+/** Whether a URL contains an API key. */
+export function containsSecret(url: string): boolean {
+  return url.includes("tdg_sk_") || url.includes("tdg_pk_");
 }
 
 /** The stored hash of a key: SHA-256 in hexadecimal. 30 random characters need neither salt nor a slow hash. */

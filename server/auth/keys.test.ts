@@ -28,7 +28,7 @@ const list = async () => (await call<{ keys: Key[] }>("GET", "/api/keys")).keys;
 
 describe("the secret of a key", () => {
   test("has a recognizable format and is unique", () => {
-    const secrets = Array.from({ length: 2_000 }, createSecret);
+    const secrets = Array.from({ length: 2_000 }, () => createSecret("secret"));
     for (const secret of secrets) {
       expect(secret).toMatch(/^tdg_sk_[0-9A-Za-z]{36}$/);
       expect(isSecret(secret)).toBe(true);
@@ -40,7 +40,7 @@ describe("the secret of a key", () => {
     const at = fc.integer({ min: "tdg_sk_".length, max: "tdg_sk_".length + 35 });
     fc.assert(
       fc.property(at, at, fc.constantFrom(..."0Aa9Zz"), (i, j, other) => {
-        const secret = createSecret();
+        const secret = createSecret("secret");
         const mistyped = secret.slice(0, i) + other + secret.slice(i + 1);
         const characters = [...secret];
         [characters[i], characters[j]] = [characters[j]!, characters[i]!];
@@ -54,7 +54,7 @@ describe("the secret of a key", () => {
 
   test("ends with the CRC32 of the rest, in base62", () => {
     const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-    const secret = createSecret();
+    const secret = createSecret("secret");
     const value = [...secret.slice(-6)].reduce((sum, character) => sum * 62 + alphabet.indexOf(character), 0);
     expect(value).toBe(Bun.hash.crc32(secret.slice(0, -6)));
   });
@@ -67,9 +67,14 @@ test("a key is returned once, and listed by its ending", async () => {
     id: key.id,
     name: "Production",
     kind: "secret",
+    scopes: ["ingest", "read"],
+    origins: [],
+    eventsPerSecond: null,
     ending: secret.slice(-4),
     createdAt: key.createdAt,
+    expiresAt: null,
     lastUsedAt: null,
+    lastUsedAddress: null,
     revokedAt: null,
   });
   const [newest] = await list();
@@ -115,7 +120,14 @@ describe("a key is not created", () => {
     ["without a name", {}],
     ["with a blank name", { name: " " }],
     ["with a name of 81 characters", { name: "x".repeat(81) }],
-    ["with a kind", { name: "x", kind: "publishable" }],
+    ["of an unknown kind", { name: "x", kind: "public" }],
+    ["without a scope", { name: "x", scopes: [] }],
+    ["with an unknown scope", { name: "x", scopes: ["read", "write"] }],
+    ["publishable with scopes", { name: "x", kind: "publishable", scopes: ["read"] }],
+    ["secret with origins", { name: "x", origins: ["https://example.com"] }],
+    ["with a path in an origin", { name: "x", kind: "publishable", origins: ["https://example.com/"] }],
+    ["with an expiry without a time", { name: "x", expiresAt: "tomorrow" }],
+    ["with a rate of 0", { name: "x", eventsPerSecond: 0 }],
     ["of a list", []],
   ];
   for (const [name, body] of rejections) {

@@ -1,4 +1,6 @@
 import type { Kysely } from "kysely";
+import { recordAudit } from "../audit/audit-log.ts";
+import type { Actor } from "../http/caller.ts";
 import { problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { withLock } from "../storage/settings.ts";
@@ -71,16 +73,22 @@ export async function claimSetup(
   token: string,
   account: NewAccount,
   passwords: PasswordHashing,
+  actor: Actor,
 ): Promise<{ project: Project; secret: string }> {
   await checkToken(control, token);
   const passwordHash = await passwords.hash(account.password);
   return control.transaction().execute(async (transaction) => {
     await withLock(transaction, setting);
     await checkToken(transaction, token);
-    const { firstProject } = await createAccount(transaction, account, passwordHash, null);
+    const { id: accountId, firstProject } = await createAccount(transaction, account, passwordHash, null);
     await transaction.deleteFrom("settings").where("name", "=", setting).execute();
     const { id, project } = firstProject!;
-    const { secret } = await createKey(transaction, id, "First key");
+    await recordAudit(
+      transaction,
+      { ...actor, kind: "account", id: accountId, name: account.email.toLowerCase() },
+      { action: "account.created", projectId: id, target: account.email.toLowerCase() },
+    );
+    const { secret } = await createKey(transaction, id, { name: "First key" }, accountId);
     return { project, secret };
   });
 }

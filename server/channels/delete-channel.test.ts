@@ -101,11 +101,12 @@ test("a deleted project is inaccessible at once, and its slug is free", async ()
 test("only its owner can delete a project", async () => {
   await using app = await testApp();
   const other = await app.another("Other", "other@example.com");
-  const headers = { cookie: await app.signIn("other@example.com"), origin: app.address };
+  await app.addMember("admin@example.com", "admin", other.slug);
+  const headers = { cookie: await app.signIn("admin@example.com"), origin: app.address };
   const response = await remove(app, `/api/projects/${other.slug}?confirm=${other.slug}`, headers);
   expect([response.status, await response.text()]).toEqual([
     403,
-    expect.stringContaining("owner can delete it"),
+    expect.stringContaining("This needs the role owner: delete the project"),
   ]);
 });
 

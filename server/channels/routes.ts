@@ -21,7 +21,7 @@ export function addChannelRoutes(
     {
       method: "get",
       path: "/api/channels",
-      by: "project",
+      by: "events:read",
       tag: "Channels",
       summary: "List channels",
       query: ChannelListQuery,
@@ -40,7 +40,7 @@ export function addChannelRoutes(
     {
       method: "post",
       path: "/api/channels",
-      by: "project",
+      by: "channels:change",
       tag: "Channels",
       summary: "Create a channel",
       query: ProjectQuery,
@@ -60,7 +60,7 @@ export function addChannelRoutes(
     {
       method: "patch",
       path: "/api/channels/{name}",
-      by: "project",
+      by: "channels:change",
       tag: "Channels",
       summary: "Update or archive a channel",
       query: ProjectQuery,
@@ -80,7 +80,7 @@ export function addChannelRoutes(
     {
       method: "delete",
       path: "/api/channels/{name}",
-      by: "project",
+      by: "channels:delete",
       tag: "Channels",
       summary: "Delete a channel and its events",
       description: "Starts a job. A new event recreates the channel.",

@@ -39,7 +39,7 @@ export function addEventRoutes(routes: Routes, deps: Deps): void {
   routes.describe({
     method: "post",
     path: "/api/events",
-    by: "project",
+    by: "events:send",
     tag: "Events",
     query: ProjectQuery,
     summary: "Record one or more events",
@@ -55,7 +55,7 @@ export function addEventRoutes(routes: Routes, deps: Deps): void {
     {
       method: "get",
       path: "/api/events",
-      by: "project",
+      by: "events:read",
       tag: "Events",
       summary: "List events, newest first",
       description:
@@ -91,7 +91,7 @@ export function addEventRoutes(routes: Routes, deps: Deps): void {
     {
       method: "get",
       path: "/api/events/stream",
-      by: "project",
+      by: "events:read",
       tag: "Events",
       summary: "Stream events as they arrive",
       description:
@@ -141,7 +141,7 @@ export function addEventRoutes(routes: Routes, deps: Deps): void {
     {
       method: "get",
       path: "/api/events/{id}",
-      by: "project",
+      by: "events:read",
       tag: "Events",
       summary: "Get an event",
       query: ProjectQuery,
@@ -158,7 +158,7 @@ export function addEventRoutes(routes: Routes, deps: Deps): void {
     {
       method: "delete",
       path: "/api/events/{id}",
-      by: "project",
+      by: "events:delete",
       tag: "Events",
       summary: "Delete an event",
       query: ProjectQuery,
@@ -176,7 +176,7 @@ export function addEventRoutes(routes: Routes, deps: Deps): void {
     {
       method: "get",
       path: "/api/events/{id}/deliveries",
-      by: "project",
+      by: "events:read",
       tag: "Events",
       summary: "List an event's deliveries",
       query: ProjectQuery,

@@ -5,7 +5,7 @@ import type { Listener, LiveStreams } from "./live.ts";
 /** How often the listeners' keys and sessions are checked. They may end elsewhere, for example on another node. */
 const checkEveryMs = 1_000;
 
-/** Ends the live streams of revoked keys, ended sessions and former members. */
+/** Ends the live streams of revoked and expired keys, ended sessions and former members. */
 export class StreamAuthorizer {
   readonly #control: Kysely<ControlTables>;
   readonly #streams: LiveStreams;
@@ -57,6 +57,7 @@ export class StreamAuthorizer {
       .select("id")
       .where("id", "in", ids)
       .where("revokedAt", "is", null)
+      .where((eb) => eb.or([eb("expiresAt", "is", null), eb("expiresAt", ">", Date.now())]))
       .execute();
     return new Set(rows.map(({ id }) => id));
   }

@@ -1,22 +1,46 @@
-import type { Project } from "../wire/project.ts";
+import type { PermissionName, Role } from "../permissions.ts";
 
 /** A signed-in account. */
 export type Account = { id: string; name: string; email: string };
 
+/** A signed-in member in a project. */
+export type MemberAccess = {
+  projectId: number;
+  knownChannelsOnly: boolean;
+  by: "account";
+  account: Account;
+  sessionId: string;
+  role: Role;
+};
+
 /** Who makes a request, and in which project: a key in its own, or a member. */
-export type Access = { projectId: number; knownChannelsOnly: boolean } & (
-  | { by: "key"; keyId: string }
-  | { by: "account"; account: Account; sessionId: string; role: Project["role"] }
-);
+export type Access =
+  | MemberAccess
+  | { projectId: number; knownChannelsOnly: boolean; by: "key"; keyId: string; keyName: string };
 
 /** Who makes a request that isn't about one project: a key or an account. */
-export type Caller = { by: "key"; projectId: number } | { by: "account"; account: Account };
+export type Caller =
+  | { by: "key"; projectId: number; keyId: string; keyName: string }
+  | { by: "account"; account: Account };
 
-/** Authenticates requests. Throws if the caller may not make the request. */
+/** Authenticates and authorizes requests. Throws if the caller may not make the request. */
 export type CallerLookup = {
-  /** A key in its own project, or a signed-in member in the project of `?project=`. */
-  toProject: (request: Request) => Promise<Access>;
-  toProjectAsMember: (request: Request) => Promise<Extract<Access, { by: "account" }>>;
+  /**
+   * A key in its own project, or a signed-in member in the project with the slug, which defaults to `?project=`. Both
+   * must have the permission.
+   */
+  toProject: (request: Request, permission: PermissionName, slug?: string) => Promise<Access>;
   toAccount: (request: Request) => Promise<Account>;
   toCaller: (request: Request) => Promise<Caller>;
+};
+
+/** Who does something, as the audit log names them. */
+export type Actor = {
+  kind: "account" | "key" | "command" | "server" | "nobody";
+  /** Of the account or key. */
+  id: string | null;
+  /** The account's email address or the key's name. */
+  name: string | null;
+  address: string | null;
+  userAgent: string | null;
 };

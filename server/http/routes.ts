@@ -2,26 +2,31 @@ import "../validation/messages.ts";
 import { OpenAPIHono, z } from "@hono/zod-openapi";
 import { readQuery } from "../event/event-query.ts";
 import { limits } from "../limits.ts";
+import { type MemberPermission, type PermissionName, permissions, type Scope } from "../permissions.ts";
 import { clipped, type Fault, pointerTo, problem } from "../problems.ts";
 import { Problem } from "../wire/problem.ts";
 import { readJson } from "./body.ts";
-import type { Access, Account, Caller, CallerLookup } from "./caller.ts";
+import type { Access, Account, Actor, Caller, CallerLookup, MemberAccess } from "./caller.ts";
 import { textResponse } from "./text-response.ts";
 
 /**
- * Who may call a route: `project` is a key or a member in their project, `member` a member only, `account` a signed-in
- * account, `caller` a key or an account.
+ * Who may call a route: those who have a permission in the project of the request, a signed-in account, a key with the
+ * scope `read` or an account ("caller"), or anyone.
  */
-type Callers = {
-  project: Access;
-  member: Extract<Access, { by: "account" }>;
-  account: { account: Account };
-  caller: { caller: Caller };
-  anyone: object;
-};
+export type AllowedCallers = PermissionName | "account" | "caller" | "anyone";
+
+type CallerOf<By extends AllowedCallers> = By extends MemberPermission
+  ? MemberAccess
+  : By extends PermissionName
+    ? Access
+    : By extends "account"
+      ? { account: Account }
+      : By extends "caller"
+        ? { caller: Caller }
+        : object;
 
 type Route<
-  By extends keyof Callers,
+  By extends AllowedCallers,
   Query extends z.ZodObject,
   Body extends z.ZodType,
   Answer extends z.ZodType,
@@ -50,7 +55,9 @@ type Route<
   problems?: number[];
 };
 
-type Call<By extends keyof Callers, Query extends z.ZodObject, Body extends z.ZodType> = Callers[By] & {
+type Call<By extends AllowedCallers, Query extends z.ZodObject, Body extends z.ZodType> = CallerOf<By> & {
+  /** The caller, for the audit log. */
+  actor: Actor;
   request: Request;
   query: z.infer<Query>;
   tags: [key: string, value: string][];
@@ -65,11 +72,16 @@ type Call<By extends keyof Callers, Query extends z.ZodObject, Body extends z.Zo
  */
 export class Routes {
   readonly app = new OpenAPIHono();
+  /** Every route, in the order of declaration. */
+  readonly declared: { method: string; path: string; by: AllowedCallers }[] = [];
   readonly #lookup: CallerLookup;
+  readonly #addressOf: (request: Request) => string | null;
   readonly #methods = new Map<string, { pattern: RegExp; methods: string[] }>();
 
-  constructor(lookup: CallerLookup) {
+  /** @param addressOf - returns the client's address */
+  constructor(lookup: CallerLookup, addressOf: (request: Request) => string | null) {
     this.#lookup = lookup;
+    this.#addressOf = addressOf;
     const { openAPIRegistry } = this.app;
     openAPIRegistry.registerComponent("securitySchemes", "apiKey", {
       type: "apiKey",
@@ -86,7 +98,7 @@ export class Routes {
 
   /** Adds a route. The handler returns the response's body, or a `Response` if it isn't plain JSON. */
   add<
-    By extends keyof Callers,
+    By extends AllowedCallers,
     Answer extends z.ZodType,
     Query extends z.ZodObject = z.ZodObject,
     Body extends z.ZodType = z.ZodUndefined,
@@ -97,14 +109,15 @@ export class Routes {
     this.describe(route);
     this.app.on(route.method.toUpperCase(), route.path.replace(/\{(\w+)\}/g, ":$1"), async (context) => {
       const request = context.req.raw;
-      const caller = await this.#callers[route.by](request);
+      const caller = await this.#identify(route.by, request, context.req.param("slug"));
       const { searchParams } = new URL(request.url);
       const { values, tags } = route.query
         ? readQuery(searchParams, route.query, { tags: route.takesTags ?? false })
         : { values: {}, tags: [] };
       const body = route.body ? check(route.body, await readJson(request, limits.requestBytes)) : undefined;
       const answer = await handle({
-        ...(caller as Callers[By]),
+        ...(caller as CallerOf<By>),
+        actor: this.#actorOf(request, caller),
         request,
         query: values as z.infer<Query>,
         tags,
@@ -130,7 +143,7 @@ export class Routes {
 
   /** Adds a route to the API description. `add` does this by itself. */
   describe(
-    route: Omit<Route<keyof Callers, z.ZodObject, z.ZodType, z.ZodType>, "query"> & {
+    route: Omit<Route<AllowedCallers, z.ZodObject, z.ZodType, z.ZodType>, "query"> & {
       query?: z.ZodObject | undefined;
     },
   ): void {
@@ -141,8 +154,11 @@ export class Routes {
     };
     entry.methods.push(method.toUpperCase());
     this.#methods.set(path, entry);
+    this.declared.push({ method: method.toUpperCase(), path, by });
     const body = route.body ?? route.optionalBody;
     const isOpen = by === "anyone";
+    const isForKeys =
+      by === "caller" || (by in permissions && permissions[by as PermissionName].scope !== null);
     const problems = [
       ...(query || body ? [400] : []),
       ...(isOpen ? [] : [401, 403]),
@@ -160,10 +176,10 @@ export class Routes {
       path,
       tags: [tag],
       summary,
-      ...(description && { description }),
+      description: [description, requirementOf(by)].filter(Boolean).join("\n\n"),
       security: isOpen
         ? []
-        : by === "project" || by === "caller"
+        : isForKeys
           ? [{ apiKey: [] }, { bearer: [] }, { session: [] }]
           : [{ session: [] }],
       request: {
@@ -198,13 +214,31 @@ export class Routes {
     });
   }
 
-  readonly #callers: { [By in keyof Callers]: (request: Request) => Promise<Callers[By]> } = {
-    project: (request) => this.#lookup.toProject(request),
-    member: (request) => this.#lookup.toProjectAsMember(request),
-    account: async (request) => ({ account: await this.#lookup.toAccount(request) }),
-    caller: async (request) => ({ caller: await this.#lookup.toCaller(request) }),
-    anyone: async () => ({}),
-  };
+  async #identify(
+    by: AllowedCallers,
+    request: Request,
+    slug?: string,
+  ): Promise<Access | { account: Account } | { caller: Caller } | object> {
+    switch (by) {
+      case "account":
+        return { account: await this.#lookup.toAccount(request) };
+      case "caller":
+        return { caller: await this.#lookup.toCaller(request) };
+      case "anyone":
+        return {};
+      default:
+        return this.#lookup.toProject(request, by, slug);
+    }
+  }
+
+  #actorOf(request: Request, caller: Partial<Access> | { account?: Account; caller?: Caller }): Actor {
+    const from = { address: this.#addressOf(request), userAgent: request.headers.get("user-agent") };
+    const who = "caller" in caller && caller.caller ? caller.caller : (caller as Partial<Access>);
+    if ("account" in who && who.account)
+      return { kind: "account", id: who.account.id, name: who.account.email, ...from };
+    if (who.by === "key") return { kind: "key", id: who.keyId!, name: who.keyName!, ...from };
+    return { kind: "nobody", id: null, name: null, ...from };
+  }
 }
 
 function check(schema: z.ZodType, body: unknown): unknown {
@@ -233,4 +267,16 @@ function valueAt(value: unknown, path: PropertyKey[]): unknown {
     (inner, part) => (inner as { [Part in PropertyKey]?: unknown } | null)?.[part],
     value,
   );
+}
+
+/** What a route's callers need, for the API description. */
+function requirementOf(by: AllowedCallers): string {
+  if (by === "anyone") return "Needs no credentials.";
+  if (by === "account") return "Needs a session.";
+  if (by === "caller") return "Needs a session, or an API key with the scope `read`.";
+  const { role, scope, ...rest }: { role: string; scope: Scope | null; publishable?: true } = permissions[by];
+  const member = `the role ${role}`;
+  if (scope === null) return `Needs ${member}. API keys can't do this.`;
+  const key = rest.publishable ? "a publishable key or one" : "an API key";
+  return `Needs ${member}, or ${key} with the scope \`${scope}\`.`;
 }

@@ -1,6 +1,6 @@
 import type { Server } from "bun";
-import type { ApiKeyCache } from "../auth/api-key-cache.ts";
-import type { Authorizer } from "../auth/authorizer.ts";
+import type { ApiKeyCache, KnownKey } from "../auth/api-key-cache.ts";
+import { type Authorizer, checkKey } from "../auth/authorizer.ts";
 import { ProjectQuery, readQuery } from "../event/event-query.ts";
 import { isArray, isNdjson, parseJson, readEventBytes, rejectedText } from "../http/body.ts";
 import { BodyPermit, BodySemaphore } from "../http/body-semaphore.ts";
@@ -34,7 +34,9 @@ export function recordRoute({ authorizer, keys, recorder, rejected, store, baseU
     checkHost(request);
     const { headers } = request;
     const isSimple = headers.get("x-api-key") !== null && !request.url.includes("?");
-    const source: EventSource = isSimple ? await keys.identify(headers) : await authorizer.toProject(request);
+    const source: EventSource = isSimple
+      ? permittedToSend(await keys.identify(headers))
+      : await authorizer.toProject(request, "events:send");
     if (!isSimple) readQuery(new URL(request.url, baseUrl).searchParams, ProjectQuery);
     const type = headers.get("content-type");
     const idempotencyKey = headers.get("idempotency-key");
@@ -63,6 +65,11 @@ export function recordRoute({ authorizer, keys, recorder, rejected, store, baseU
       permit.release();
     }
   };
+}
+
+function permittedToSend(key: KnownKey): EventSource {
+  checkKey(key, "events:send");
+  return key;
 }
 
 function keyForLines(): ProblemError {

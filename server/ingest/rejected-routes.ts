@@ -30,7 +30,7 @@ export function addRejectedEventRoutes(
     {
       method: "get",
       path: "/api/events/rejected",
-      by: "project",
+      by: "rejected:read",
       tag: "Rejected events",
       summary: "List rejected events, newest first",
       description: "Rejected events are kept for some days so that they can be fixed and resent.",
@@ -47,7 +47,7 @@ export function addRejectedEventRoutes(
     {
       method: "post",
       path: "/api/events/rejected/{id}/replay",
-      by: "project",
+      by: "rejected:change",
       tag: "Rejected events",
       summary: "Resend a rejected event",
       description:
@@ -82,7 +82,7 @@ export function addRejectedEventRoutes(
     {
       method: "delete",
       path: "/api/events/rejected/{id}",
-      by: "project",
+      by: "rejected:change",
       tag: "Rejected events",
       summary: "Discard a rejected event",
       query: ProjectQuery,

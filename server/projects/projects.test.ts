@@ -59,12 +59,13 @@ test("renaming keeps the slug", async () => {
   expect((await call("GET", "/api/projects")).projects).toContainEqual(renamed.project);
 });
 
-test("only the owner can rename a project", async () => {
-  const { slug } = await app.another("Theirs", "member@example.com");
+test("a member can't rename a project", async () => {
+  const { slug } = await app.another("Theirs", "theirs@example.com");
+  await app.addMember("member@example.com", "member", slug);
   const member = await app.signIn("member@example.com");
   const rejected = await call("PATCH", `/api/projects/${slug}`, { name: "Mine" }, member);
   expect(rejected.status).toBe(403);
-  expect(rejected.text).toContain("project-forbidden");
+  expect(rejected.text).toContain("role-insufficient");
 });
 
 test("invalid input is rejected", async () => {

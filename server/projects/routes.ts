@@ -1,12 +1,13 @@
 import { z } from "@hono/zod-openapi";
+import { recordAudit } from "../audit/audit-log.ts";
 import { startJob } from "../background/jobs.ts";
 import type { BackgroundWorker } from "../background/worker.ts";
 import type { Routes } from "../http/routes.ts";
 import { problem } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
 import { JobAnswer } from "../wire/job.ts";
-import { NewProject, type Project, ProjectAnswer, ProjectChange, ProjectList } from "../wire/project.ts";
-import { changeProject, closeProject, createProject, findProject, listProjects } from "./projects.ts";
+import { NewProject, ProjectAnswer, ProjectChange, ProjectList } from "../wire/project.ts";
+import { changeProject, closeProject, createProject, listProjects } from "./projects.ts";
 
 const DeletionQuery = z.strictObject({
   confirm: z.string().openapi({ description: "The project's slug, to confirm." }),
@@ -49,10 +50,17 @@ export function addProjectRoutes(
       status: 201,
       answer: ProjectAnswer,
     },
-    async ({ account, body }) => {
-      const { project } = await control
-        .transaction()
-        .execute((transaction) => createProject(transaction, body.name, account.id));
+    async ({ account, actor, body }) => {
+      const { project } = await control.transaction().execute(async (transaction) => {
+        const created = await createProject(transaction, body.name, account.id);
+        const { id, project } = created;
+        await recordAudit(transaction, actor, {
+          action: "project.created",
+          projectId: id,
+          target: project.slug,
+        });
+        return created;
+      });
       return { ok: true, project };
     },
   );
@@ -61,17 +69,19 @@ export function addProjectRoutes(
     {
       method: "patch",
       path: "/api/projects/{slug}",
-      by: "account",
+      by: "project:change",
       tag: "Projects",
       summary: "Update a project",
-      description: "Owners only. The slug can't be changed.",
+      description: "The slug can't be changed.",
       body: ProjectChange,
       answer: ProjectAnswer,
       problems: [404],
     },
-    async ({ account, body, parameter }) => {
-      const { id, role } = await ownedProject(account.id, parameter("slug"), "change it");
-      const project = await changeProject(control, id, role, body);
+    async ({ projectId: id, role, actor, body }) => {
+      const project = await control.transaction().execute(async (transaction) => {
+        await recordAudit(transaction, actor, { action: "project.changed", projectId: id, detail: body });
+        return changeProject(transaction, id, role, body);
+      });
       keys.invalidateProject(id);
       if (body.retentionDays !== undefined) worker.wake();
       return { ok: true, project };
@@ -82,21 +92,22 @@ export function addProjectRoutes(
     {
       method: "delete",
       path: "/api/projects/{slug}",
-      by: "account",
+      by: "project:delete",
       tag: "Projects",
       summary: "Delete a project",
       description:
-        "Owners only. The project disappears, its keys are rejected and its streams end at once. A job deletes its data.",
+        "The project disappears, its keys are rejected and its streams end at once. A job deletes its data.",
       query: DeletionQuery,
       status: 202,
       answer: JobAnswer,
       problems: [404],
     },
-    async ({ account, query, parameter }) => {
-      const { id, slug } = await ownedProject(account.id, parameter("slug"), "delete it");
+    async ({ projectId: id, account, actor, query, parameter }) => {
+      const slug = parameter("slug");
       if (query.confirm !== slug)
         throw problem("query-invalid", { detail: `"confirm" must be the project's slug, "${slug}".` });
       const job = await control.transaction().execute(async (transaction) => {
+        await recordAudit(transaction, actor, { action: "project.deleted", projectId: id, target: slug });
         await closeProject(transaction, id);
         return startJob(transaction, { projectId: id, kind: "delete-project", accountId: account.id });
       });
@@ -106,17 +117,4 @@ export function addProjectRoutes(
       return { ok: true, job };
     },
   );
-
-  async function ownedProject(
-    accountId: string,
-    slug: string,
-    action: string,
-  ): Promise<{ id: number; slug: string; role: Project["role"] }> {
-    const membership = (await listProjects(control, accountId)).find((project) => project.slug === slug);
-    if (!membership)
-      throw problem("project-unknown", { detail: "You are not a member of a project with this slug." });
-    if (membership.role !== "owner")
-      throw problem("project-forbidden", { detail: `Only the project's owner can ${action}.` });
-    return { ...(await findProject(control, membership.slug)), role: membership.role };
-  }
 }

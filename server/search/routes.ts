@@ -10,7 +10,7 @@ export function addSearchRoutes(routes: Routes, { store }: { store: Store }): vo
     {
       method: "get",
       path: "/api/search/complete",
-      by: "project",
+      by: "events:read",
       tag: "Events",
       summary: "Suggest completions for a search",
       query: CompletionQuery,

@@ -11,7 +11,7 @@ export function addStatsRoutes(routes: Routes, { store }: { store: Store }): voi
     {
       method: "get",
       path: "/api/stats",
-      by: "project",
+      by: "events:read",
       tag: "Stats",
       summary: "Count events over time",
       query: StatsQuery,

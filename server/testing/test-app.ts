@@ -4,7 +4,8 @@ import { type Config, readConfig } from "../config.ts";
 import type { Event } from "../event/event.ts";
 import { type Running, serve } from "../main.ts";
 import { openStore } from "../open-store.ts";
-import { createProject } from "../projects/projects.ts";
+import type { Role } from "../permissions.ts";
+import { addMember, createProject, findProject } from "../projects/projects.ts";
 import type { Store } from "../storage/store.ts";
 import { makeFilledPlace, makePlace, type Place, removePlace, testWatch } from "./engine.ts";
 import { testPasswords } from "./test-passwords.ts";
@@ -100,17 +101,41 @@ export async function testApp(change: Partial<Config> = {}, now: () => number = 
         .map((cookie) => cookie.split(";")[0])
         .join("; ");
     },
-    /** Creates another project with its own member and a key. */
+    /** Creates another project with its own owner and a key. */
     async another(name: string, email: string): Promise<{ slug: string; secret: string }> {
       const { control } = running.store;
       const passwordHash = await testPasswords.hash(testPassword);
       const { id, project } = await control.transaction().execute(async (transaction) => {
-        const created = await createProject(transaction, name, null);
-        await createAccount(transaction, { email, password: testPassword }, passwordHash, created);
-        return created;
+        const account = await createAccount(
+          transaction,
+          { email, password: testPassword },
+          passwordHash,
+          null,
+        );
+        return createProject(transaction, name, account.id);
       });
-      const { secret } = await createKey(control, id, "test");
+      const { secret } = await createKey(
+        control,
+        id,
+        { name: "test", scopes: ["ingest", "read", "manage"] },
+        null,
+      );
       return { slug: project.slug, secret };
+    },
+    /** Creates an account that is a member of a project. */
+    async addMember(email: string, role: Role, slug = "default"): Promise<void> {
+      const { control } = running.store;
+      const passwordHash = await testPasswords.hash(testPassword);
+      await control.transaction().execute(async (transaction) => {
+        const project = await findProject(transaction, slug);
+        const account = await createAccount(
+          transaction,
+          { email, password: testPassword },
+          passwordHash,
+          null,
+        );
+        await addMember(transaction, project.id, account.id, role);
+      });
     },
     /** Restarts the server on the same data. */
     async restart(): Promise<void> {
@@ -134,7 +159,12 @@ export async function prepare(place: Place): Promise<{ secret: string }> {
       .execute((transaction) =>
         createAccount(transaction, { email: owner, password: testPassword }, passwordHash, null),
       );
-    return await createKey(store.control, firstProject!.id, "test");
+    return await createKey(
+      store.control,
+      firstProject!.id,
+      { name: "test", scopes: ["ingest", "read", "manage"] },
+      null,
+    );
   } finally {
     await store.close();
   }

@@ -23,7 +23,7 @@ export function addUserRoutes(
     {
       method: "get",
       path: "/api/users",
-      by: "project",
+      by: "events:read",
       tag: "Users",
       summary: "List users",
       query: UserListQuery,
@@ -54,7 +54,7 @@ export function addUserRoutes(
     {
       method: "get",
       path: "/api/users/{userId}",
-      by: "project",
+      by: "events:read",
       tag: "Users",
       summary: "Get a user",
       query: ProjectQuery,
@@ -68,7 +68,7 @@ export function addUserRoutes(
     {
       method: "put",
       path: "/api/users/{userId}",
-      by: "project",
+      by: "users:change",
       tag: "Users",
       summary: "Set a user's properties",
       description: "Replaces all properties. The user needs no events.",
@@ -86,7 +86,7 @@ export function addUserRoutes(
     {
       method: "delete",
       path: "/api/users/{userId}",
-      by: "project",
+      by: "users:erase",
       tag: "Users",
       summary: "Erase a user",
       description:

@@ -1,23 +1,82 @@
 import { z } from "@hono/zod-openapi";
 import { limits } from "../limits.ts";
+import { keyKinds, scopes } from "../permissions.ts";
 import { text } from "../validation/text.ts";
 
+const keyTexts = {
+  name: text({ max: limits.keyNameCharacters, filled: true }),
+  scopes: z
+    .array(z.enum(scopes))
+    .min(1, "must have at least one scope")
+    .transform((chosen) => scopes.filter((scope) => chosen.includes(scope)))
+    .openapi({ description: "`ingest` sends events, `read` reads them, `manage` changes and deletes." }),
+  origins: z
+    .array(
+      z.string().refine(isOrigin, "must be an origin, such as https://example.com or https://*.example.com"),
+    )
+    .max(limits.keyOrigins, `must be at most ${limits.keyOrigins}`)
+    .openapi({
+      description:
+        "Origins of web pages that may use a publishable key; `https://*.example.com` allows subdomains.",
+    }),
+  expiresAt: z.iso
+    .datetime({ offset: true, error: "must be a time in ISO 8601, such as 2030-01-31T12:00:00Z" })
+    .nullable()
+    .openapi({ description: "From when the key is invalid. Null: never." }),
+  eventsPerSecond: z
+    .int("must be a whole number")
+    .min(1, "must be at least 1")
+    .max(limits.keyEventsPerSecond, `must be at most ${limits.keyEventsPerSecond}`)
+    .nullable()
+    .openapi({
+      description: "Events that the key may send a second, on average over ten seconds. Null is unlimited.",
+    }),
+};
+
 export const NewKey = z
-  .strictObject({ name: text({ max: limits.keyNameCharacters, filled: true }) })
+  .strictObject({
+    name: keyTexts.name,
+    kind: z.enum(keyKinds).optional().openapi({
+      description:
+        "`secret` is for servers (the default). `publishable` only sends events and may be in a web page.",
+    }),
+    scopes: keyTexts.scopes
+      .optional()
+      .openapi({ description: "Of a secret key. Default: `ingest` and `read`." }),
+    origins: keyTexts.origins.optional(),
+    expiresAt: keyTexts.expiresAt.optional(),
+    eventsPerSecond: keyTexts.eventsPerSecond.optional().openapi({
+      description: `Default: unlimited for a secret key, ${limits.publishableEventsPerSecond} for a publishable one.`,
+    }),
+  })
+  .refine(({ kind, scopes }) => kind !== "publishable" || scopes === undefined, {
+    path: ["scopes"],
+    message: "can't be chosen for a publishable key: it only sends events",
+  })
+  .refine(({ kind, origins }) => kind === "publishable" || origins === undefined, {
+    path: ["origins"],
+    message: "are for publishable keys only",
+  })
   .openapi("NewKey", { example: { name: "Production" } });
+export type NewKey = z.infer<typeof NewKey>;
 
 /** An API key as listed. The secret is returned only once, when the key is created. */
 export const Key = z
   .object({
     id: z.string(),
     name: z.string(),
-    kind: z.enum(["secret"]),
+    kind: z.enum(keyKinds),
+    scopes: z.array(z.enum(scopes)),
+    origins: z.array(z.string()).openapi({ description: "Empty allows all." }),
+    eventsPerSecond: z.int().nullable(),
     ending: z.string().openapi({ description: "Last four characters of the key." }),
     createdAt: z.string().openapi({ format: "date-time" }),
+    expiresAt: z.string().nullable().openapi({ format: "date-time" }),
     lastUsedAt: z
       .string()
       .nullable()
       .openapi({ format: "date-time", description: "Accurate to the minute." }),
+    lastUsedAddress: z.string().nullable().openapi({ description: "The client's IP address." }),
     revokedAt: z.string().nullable().openapi({ format: "date-time" }),
   })
   .openapi("Key");
@@ -32,3 +91,9 @@ export const NewKeyAnswer = z
   })
   .openapi("NewKeyAnswer");
 export const KeyList = z.object({ ok: z.literal(true), keys: z.array(Key) }).openapi("KeyList");
+
+/** Whether a text is an origin (RFC 6454), possibly with `*.` for any subdomain. */
+function isOrigin(text: string): boolean {
+  const url = URL.parse(text.replace("://*.", "://any."));
+  return url !== null && /^https?:$/.test(url.protocol) && text.replace("://*.", "://any.") === url.origin;
+}

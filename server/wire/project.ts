@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { limits } from "../limits.ts";
+import { roles } from "../permissions.ts";
 import { text } from "../validation/text.ts";
 
 const projectName = text({ max: limits.projectNameCharacters, filled: true });
@@ -32,7 +33,7 @@ export const Project = z
   .object({
     slug: z.string().openapi({ description: "Name in URLs and commands. It never changes." }),
     name: z.string(),
-    role: z.enum(["owner", "member"]).openapi({ description: "The signed-in account's role." }),
+    role: z.enum(roles).openapi({ description: "The signed-in account's role." }),
     knownChannelsOnly: z
       .boolean()
       .openapi({ description: "Events for channels that don't exist are rejected." }),
