@@ -1,4 +1,5 @@
 import { cors } from "hono/cors";
+import { addAuditRoutes } from "./audit/routes.ts";
 import { addAccountRoutes } from "./auth/account-routes.ts";
 import { addKeyRoutes } from "./auth/key-routes.ts";
 import { addJobRoutes } from "./background/routes.ts";
@@ -39,6 +40,7 @@ export function createApp(services: Services): { fetch: (request: Request) => Re
     "/api/users",
     "/api/users/*",
     "/api/jobs/*",
+    "/api/audit",
   ])
     app.use(path, cors({ origin: "*", exposeHeaders: ["x-next-cursor"] }));
 
@@ -50,6 +52,7 @@ export function createApp(services: Services): { fetch: (request: Request) => Re
   addStatsRoutes(routes, services); //        /api/stats
   addKeyRoutes(routes, services); //          /api/keys …
   addProjectRoutes(routes, services); //      /api/projects …
+  addAuditRoutes(routes, services); //        /api/audit
   addJobRoutes(routes, services); //          /api/jobs …
   addNotificationRoutes(routes, services); // /api/notifications … /api/destinations …
   addAccountRoutes(routes, services); //      /api/me /api/setup /api/auth …

@@ -15,6 +15,7 @@ test("every setting has a default", () => {
     allowPrivateAddresses: false,
     rejectedEvents: 1_000,
     rejectedDays: 7,
+    auditDays: 365,
     shutdownDelaySeconds: 0,
     logLevel: "info",
   });

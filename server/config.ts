@@ -79,6 +79,7 @@ export const settings = {
     parseCount,
   ),
   rejectedDays: setting("TIDINGS_REJECTED_DAYS", "7", "days for which rejected events are kept", parseCount),
+  auditDays: setting("TIDINGS_AUDIT_DAYS", "365", "days for which the audit log is kept", parseCount),
   shutdownDelaySeconds: setting(
     "TIDINGS_SHUTDOWN_DELAY",
     "0",
@@ -107,6 +108,7 @@ export type Config = {
   allowPrivateAddresses: boolean;
   rejectedEvents: number;
   rejectedDays: number;
+  auditDays: number;
   shutdownDelaySeconds: number;
   logLevel: string;
 };

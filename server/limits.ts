@@ -83,6 +83,8 @@ export const limits = {
   channelDescriptionCharacters: 1_000,
   retentionDays: 3_650,
   projectNameCharacters: 80,
+  /** Entries of the audit log on a page. */
+  pageAuditEntries: 1_000,
   keyNameCharacters: 80,
   keyOrigins: 50,
   keyEventsPerSecond: 1_000_000,

@@ -67,7 +67,9 @@ test("long work is logged when it begins and when it is done, as JSON lines", as
   const { code, stdout, stderr } = await server.end("SIGTERM");
   expect([code, stderr]).toEqual([0, ""]);
   const job = { job: expect.any(String), kind: "delete-channel", projectId: expect.any(Number) };
-  const lines = linesOf(stdout).filter(({ msg }) => !/^(looked through|checked the database|PostgreSQL has)/.test(msg));
+  const lines = linesOf(stdout).filter(
+    ({ msg }) => !/^(looked through|checked the database|PostgreSQL has)/.test(msg),
+  );
   expect(lines).toMatchObject([
     { msg: expect.stringContaining(" is listening on "), address: server.address },
     { level: 30, msg: "a job has begun", ...job },

@@ -146,6 +146,7 @@ export async function serve(
     jobs: { "erase-user": eraseUser, "delete-channel": deleteChannel, "delete-project": deleteProject },
     eraseTraces,
     onRemoved: (ids) => deliveryWorker.dropEvents(ids),
+    auditDays: config.auditDays,
     onError,
     onInfo,
   });

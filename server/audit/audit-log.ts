@@ -1,9 +1,10 @@
-import type { Kysely, Transaction } from "kysely";
+import type { Kysely, Selectable, Transaction } from "kysely";
+import { msOf } from "../event/event-query.ts";
 import type { Actor } from "../http/caller.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import type { AuditAction } from "../wire/audit.ts";
+import { type AuditAction, type AuditEntry, type AuditQuery, auditActions } from "../wire/audit.ts";
 
-type AuditEntry = {
+type NewAuditEntry = {
   action: AuditAction;
   /** The project that it concerns, if any. */
   projectId?: number | null;
@@ -26,7 +27,7 @@ export const commandActor: Actor = {
 export async function recordAudit(
   control: Kysely<ControlTables> | Transaction<ControlTables>,
   actor: Actor,
-  { action, projectId = null, target = null, detail = {} }: AuditEntry,
+  { action, projectId = null, target = null, detail = {} }: NewAuditEntry,
 ): Promise<void> {
   await control
     .insertInto("auditLog")
@@ -43,4 +44,65 @@ export async function recordAudit(
       userAgent: actor.userAgent?.slice(0, 400).toWellFormed() ?? null,
     })
     .execute();
+}
+
+type AuditFilter = Pick<AuditQuery, "action" | "actor" | "from" | "to">;
+
+/**
+ * A page of a project's audit log, newest first. It includes what its members did outside of any project, such as
+ * signing in.
+ *
+ * @param before - the ID of the last entry of the page before
+ */
+export async function listAudit(
+  control: Kysely<ControlTables>,
+  projectId: number,
+  { action, actor, from, to }: AuditFilter,
+  limit: number,
+  before?: number,
+): Promise<AuditEntry[]> {
+  const rows = await control
+    .selectFrom("auditLog")
+    .selectAll()
+    .where((eb) =>
+      eb.or([
+        eb("projectId", "=", projectId),
+        eb.and([
+          eb("projectId", "is", null),
+          eb(
+            "actorId",
+            "in",
+            eb.selectFrom("members").select("accountId").where("members.projectId", "=", projectId),
+          ),
+        ]),
+      ]),
+    )
+    .$if(action !== undefined, (query) =>
+      query.where(
+        "action",
+        "in",
+        auditActions.filter((each) => each === action || each.startsWith(`${action}.`)),
+      ),
+    )
+    .$if(actor !== undefined, (query) => query.where("actor", "=", actor!))
+    .$if(from !== undefined, (query) => query.where("createdAt", ">=", msOf(from!)))
+    .$if(to !== undefined, (query) => query.where("createdAt", "<", msOf(to!)))
+    .$if(before !== undefined, (query) => query.where("id", "<", before!))
+    .orderBy("id", "desc")
+    .limit(limit)
+    .execute();
+  return rows.map(entryOf);
+}
+
+function entryOf(row: Selectable<ControlTables["auditLog"]>): AuditEntry {
+  return {
+    id: String(row.id),
+    createdAt: new Date(row.createdAt).toISOString(),
+    action: row.action,
+    actor: { kind: row.actorKind, id: row.actorId, name: row.actor },
+    target: row.target,
+    detail: JSON.parse(row.detail) as Record<string, unknown>,
+    address: row.address,
+    userAgent: row.userAgent,
+  };
 }

@@ -22,36 +22,32 @@ type NewJob = { projectId: number; kind: Job["kind"]; subject?: string; accountI
  *
  * Throws `limit-reached` if the project has too many unfinished jobs.
  */
-export async function joinOrStartJob(control: Kysely<ControlTables>, newJob: NewJob): Promise<Job> {
-  return control.transaction().execute(async (transaction) => {
-    // Locks the project's row until the transaction ends, so that its jobs are started one at a time, on all nodes.
-    await transaction
-      .updateTable("projects")
-      .set((eb) => ({ slug: eb.ref("slug") }))
-      .where("id", "=", newJob.projectId)
-      .execute();
-    const open = transaction
-      .selectFrom("jobs")
-      .where("endedAt", "is", null)
-      .where("projectId", "=", newJob.projectId);
-    const waiting = await open
-      .selectAll()
-      .where("kind", "=", newJob.kind)
-      .where("state", "=", "waiting")
-      .where("detail", "=", detailOf(newJob))
-      .executeTakeFirst();
-    if (waiting) return jobOf(waiting);
-    const { count } = await open
-      .select((eb) => eb.fn.countAll<number>().as("count"))
-      .executeTakeFirstOrThrow();
-    if (Number(count) >= limits.openJobs) {
-      throw problem("limit-reached", {
-        detail: `This project has ${limits.openJobs.toLocaleString("en")} unfinished jobs, the maximum. Try again in a minute.`,
-        retryAfterSeconds: 60,
-      });
-    }
-    return startJob(transaction, newJob);
-  });
+export async function joinOrStartJob(transaction: Transaction<ControlTables>, newJob: NewJob): Promise<Job> {
+  // Locks the project's row until the transaction ends, so that its jobs are started one at a time, on all nodes.
+  await transaction
+    .updateTable("projects")
+    .set((eb) => ({ slug: eb.ref("slug") }))
+    .where("id", "=", newJob.projectId)
+    .execute();
+  const open = transaction
+    .selectFrom("jobs")
+    .where("endedAt", "is", null)
+    .where("projectId", "=", newJob.projectId);
+  const waiting = await open
+    .selectAll()
+    .where("kind", "=", newJob.kind)
+    .where("state", "=", "waiting")
+    .where("detail", "=", detailOf(newJob))
+    .executeTakeFirst();
+  if (waiting) return jobOf(waiting);
+  const { count } = await open.select((eb) => eb.fn.countAll<number>().as("count")).executeTakeFirstOrThrow();
+  if (Number(count) >= limits.openJobs) {
+    throw problem("limit-reached", {
+      detail: `This project has ${limits.openJobs.toLocaleString("en")} unfinished jobs, the maximum. Try again in a minute.`,
+      retryAfterSeconds: 60,
+    });
+  }
+  return startJob(transaction, newJob);
 }
 
 /** Queues a job. `worker.ts` runs it, also after a restart. */

@@ -136,6 +136,7 @@ test("an expired event is removed, and its disk space is freed", async () => {
   let nowMs = Date.now() + 29 * dayMs;
   const store = await openTestStore(app.config);
   const worker = new BackgroundWorker({
+    auditDays: 365,
     jobs: { "erase-user": eraseUser, "delete-channel": deleteChannel, "delete-project": deleteProject },
     eraseTraces,
     store,
@@ -206,13 +207,21 @@ test("deliveries expire after 30 days and finished jobs after 90, in small steps
     .insertInto("jobs")
     .values([job(91), job(400), ...keptJobs])
     .execute();
+  const entry = { action: "key.created", actorKind: "command", detail: "{}" } as const;
+  const createdAt = (daysAgo: number) => ({ ...entry, createdAt: now - daysAgo * dayMs });
+  await control
+    .insertInto("auditLog")
+    .values([createdAt(366), createdAt(364), createdAt(400)])
+    .execute();
   let pauses = 0;
   const pause = async () => void pauses++;
-  await expireRecords({ store: place.store, pause, onRemoved: () => {} }, now);
+  await expireRecords({ store: place.store, pause, onRemoved: () => {} }, now, 365);
   const left = await control.selectFrom("deliveries").select("eventId").orderBy("id").execute();
   expect(left.map(({ eventId }) => eventId)).toEqual(kept.map(({ eventId }) => eventId));
   const jobs = await control.selectFrom("jobs").select("id").orderBy("id").execute();
   expect(jobs.map(({ id }) => id)).toEqual(keptJobs.map(({ id }) => id));
+  const entries = await control.selectFrom("auditLog").select("createdAt").execute();
+  expect(entries).toEqual([{ createdAt: now - 364 * dayMs }]);
   expect(pauses).toBe(2);
 });
 

@@ -83,8 +83,27 @@ async function channelsWithRetention(control: Kysely<ControlTables>): Promise<Ex
   return rows.flatMap(({ days, ...row }) => (days === null ? [] : [{ ...row, days }]));
 }
 
-/** Removes deliveries and finished jobs that are too old. A few in each commit, because events wait for it. */
-export async function expireRecords({ store: { control }, pause }: JobContext, nowMs: number): Promise<void> {
+/**
+ * Removes deliveries, finished jobs and entries of the audit log that are too old. A few in each commit, because events
+ * wait for it.
+ */
+export async function expireRecords(
+  { store: { control }, pause }: JobContext,
+  nowMs: number,
+  auditDays: number,
+): Promise<void> {
+  await inSteps(pause, () =>
+    control
+      .deleteFrom("auditLog")
+      .where("id", "in", (eb) =>
+        eb
+          .selectFrom("auditLog")
+          .select("id")
+          .where("createdAt", "<", nowMs - auditDays * dayMs)
+          .limit(stepRows),
+      )
+      .executeTakeFirst(),
+  );
   await inSteps(pause, () =>
     control
       .deleteFrom("deliveries")

@@ -1,4 +1,4 @@
-import type { Kysely, Selectable } from "kysely";
+import type { Kysely, Selectable, Transaction } from "kysely";
 import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
@@ -22,50 +22,48 @@ export async function listChannels(
 
 /** Creates a channel. Throws `channel-exists` and `limit-reached`. */
 export async function createChannel(
-  control: Kysely<ControlTables>,
+  transaction: Transaction<ControlTables>,
   projectId: number,
   { name, icon, description }: { name: string; icon?: string | undefined; description?: string | undefined },
 ): Promise<Channel> {
-  return control.transaction().execute(async (transaction) => {
-    // Locks the row until the transaction ends, so that only one request at a time counts the project's channels.
-    await transaction
-      .updateTable("projects")
-      .set((eb) => ({ slug: eb.ref("slug") }))
-      .where("id", "=", projectId)
-      .execute();
-    const row = await transaction
-      .insertInto("channels")
-      .values({
-        projectId,
-        name,
-        icon: icon || null,
-        description: description || null,
-        retentionDays: null,
-        archivedAt: null,
-        lastEventAt: null,
-        createdAt: Date.now(),
-      })
-      .onConflict((conflict) => conflict.doNothing())
-      .returningAll()
-      .executeTakeFirst();
-    if (!row) throw problem("channel-exists", { detail: `The channel "${name}" already exists.` });
-    const { count } = await transaction
-      .selectFrom("channels")
-      .select((eb) => eb.fn.countAll<number>().as("count"))
-      .where("projectId", "=", projectId)
-      .executeTakeFirstOrThrow();
-    if (Number(count) > limits.channels) {
-      throw problem("limit-reached", {
-        detail: `A project can have at most ${limits.channels.toLocaleString("en")} channels. Delete one you no longer use.`,
-      });
-    }
-    return channelOf(row);
-  });
+  // Locks the row until the transaction ends, so that only one request at a time counts the project's channels.
+  await transaction
+    .updateTable("projects")
+    .set((eb) => ({ slug: eb.ref("slug") }))
+    .where("id", "=", projectId)
+    .execute();
+  const row = await transaction
+    .insertInto("channels")
+    .values({
+      projectId,
+      name,
+      icon: icon || null,
+      description: description || null,
+      retentionDays: null,
+      archivedAt: null,
+      lastEventAt: null,
+      createdAt: Date.now(),
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .returningAll()
+    .executeTakeFirst();
+  if (!row) throw problem("channel-exists", { detail: `The channel "${name}" already exists.` });
+  const { count } = await transaction
+    .selectFrom("channels")
+    .select((eb) => eb.fn.countAll<number>().as("count"))
+    .where("projectId", "=", projectId)
+    .executeTakeFirstOrThrow();
+  if (Number(count) > limits.channels) {
+    throw problem("limit-reached", {
+      detail: `A project can have at most ${limits.channels.toLocaleString("en")} channels. Delete one you no longer use.`,
+    });
+  }
+  return channelOf(row);
 }
 
 /** Throws `channel-unknown`. */
 export async function changeChannel(
-  control: Kysely<ControlTables>,
+  control: Kysely<ControlTables> | Transaction<ControlTables>,
   projectId: number,
   name: string,
   { icon, description, retentionDays, archived }: ChannelChange,

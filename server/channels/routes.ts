@@ -1,3 +1,4 @@
+import { recordAudit } from "../audit/audit-log.ts";
 import { joinOrStartJob, starterOf } from "../background/jobs.ts";
 import type { BackgroundWorker } from "../background/worker.ts";
 import { ProjectQuery } from "../event/event-query.ts";
@@ -49,8 +50,11 @@ export function addChannelRoutes(
       answer: ChannelAnswer,
       problems: [409],
     },
-    async ({ projectId, body }) => {
-      const channel = await createChannel(store.control, projectId, body);
+    async ({ projectId, actor, body }) => {
+      const channel = await store.control.transaction().execute(async (transaction) => {
+        await recordAudit(transaction, actor, { action: "channel.created", projectId, target: body.name });
+        return createChannel(transaction, projectId, body);
+      });
       projectChannels.invalidate(projectId);
       return { ok: true, channel };
     },
@@ -68,9 +72,14 @@ export function addChannelRoutes(
       answer: ChannelAnswer,
       problems: [404],
     },
-    async ({ projectId, body, parameter }) => {
+    async ({ projectId, actor, body, parameter }) => {
       await store.events.flushCounters();
-      const channel = await changeChannel(store.control, projectId, parameter("name"), body);
+      const name = parameter("name");
+      const channel = await store.control.transaction().execute(async (transaction) => {
+        const entry = { action: "channel.changed", projectId, target: name, detail: body } as const;
+        await recordAudit(transaction, actor, entry);
+        return changeChannel(transaction, projectId, name, body);
+      });
       if (body.retentionDays !== undefined) worker.wake();
       return { ok: true, channel };
     },
@@ -101,7 +110,17 @@ export function addChannelRoutes(
         throw problem("channel-unknown", { detail: "This project has no channel with this name." });
       const { projectId } = call;
       const deletion = { projectId, kind: "delete-channel", subject: name, ...starterOf(call) } as const;
-      const job = await joinOrStartJob(store.control, deletion);
+      const job = await store.control.transaction().execute(async (transaction) => {
+        const started = await joinOrStartJob(transaction, deletion);
+        const entry = {
+          action: "channel.deleted",
+          projectId,
+          target: name,
+          detail: { job: started.id },
+        } as const;
+        await recordAudit(transaction, call.actor, entry);
+        return started;
+      });
       worker.wake();
       return { ok: true, job };
     },

@@ -15,7 +15,7 @@ export function csvRow(event: Event): string {
  * Quotes a text as a cell. Spreadsheets run texts that look like formulas, some also with full-width characters. A
  * leading apostrophe prevents that (https://owasp.org/www-community/attacks/CSV_Injection).
  */
-function cellOf(text: string): string {
+export function cellOf(text: string): string {
   const guarded = /^[=+\-@\t\r\n＝＋－＠]/.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(guarded) ? `"${guarded.replaceAll('"', '""')}"` : guarded;
 }

@@ -10,7 +10,7 @@ import type { Cursor, EventFilter } from "./filter.ts";
 import { isEventId } from "./id.ts";
 import { parseSearch, type Search, SearchError } from "./search.ts";
 
-const timestamp = z
+export const timestamp = z
   .string()
   .refine(
     (value) => !Number.isNaN(msOf(value)),
@@ -133,7 +133,7 @@ function readSearch(q: string): Search | null {
   }
 }
 
-function msOf(timestamp: string): number {
+export function msOf(timestamp: string): number {
   if (/^\d{1,15}$/.test(timestamp)) return Number(timestamp);
   return isoMs(/^\d{4}-\d{2}-\d{2}$/.test(timestamp) ? `${timestamp}T00:00:00Z` : timestamp);
 }

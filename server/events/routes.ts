@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { recordAudit } from "../audit/audit-log.ts";
 import type { BackgroundWorker } from "../background/worker.ts";
 import { type Event, EventAnswer, EventList } from "../event/event.ts";
 import { acceptedForm, mediaTypes } from "../event/event-form.ts";
@@ -65,7 +66,7 @@ export function addEventRoutes(routes: Routes, deps: Deps): void {
       answer: EventList,
       otherAnswerTypes: [mediaTypes.ndjson, mediaTypes.csv],
     },
-    async ({ projectId, query, tags, request }) => {
+    async ({ projectId, actor, query, tags, request }) => {
       const form = query.format ?? acceptedForm(request.headers.get("accept"));
       const headers = new Headers({ "content-type": mediaTypes[form], vary: "accept" });
       if (query.format !== undefined && form !== "json") {
@@ -78,8 +79,15 @@ export function addEventRoutes(routes: Routes, deps: Deps): void {
         order: query.order ?? ("desc" as const),
         ...(query.cursor !== undefined && { after: decodeCursor(query.cursor) }),
       };
-      if (query.limit === undefined)
+      if (query.limit === undefined) {
+        // Applications that read everything with a key do so often. When a person does, somebody may want to know.
+        if (actor.kind === "account") {
+          // Without the filter: it may name a user, who may be erased one day.
+          const entry = { action: "events.exported", projectId, detail: { form } } as const;
+          await recordAudit(store.control, actor, entry);
+        }
         return new Response(await streamList(store.events, listing, onCutOff), { headers });
+      }
       const { events, next } = await store.events.page(listing, query.limit, request.signal);
       const nextCursor = next && encodeCursor(next);
       if (nextCursor !== null && form !== "json") headers.set("x-next-cursor", nextCursor);
@@ -165,9 +173,12 @@ export function addEventRoutes(routes: Routes, deps: Deps): void {
       answer: z.object({ ok: z.literal(true) }),
       problems: [404, 503, 507],
     },
-    async ({ projectId, parameter }) => {
+    async ({ projectId, actor, parameter }) => {
       const id = parameter("id").toLowerCase();
-      if (!isEventId(id) || !(await worker.removeEvent(projectId, id))) throw unknownEvent();
+      await findEvent(projectId, id);
+      // Before the removal, which is a commit of the store's own: what is removed is always on record.
+      await recordAudit(store.control, actor, { action: "event.deleted", projectId, target: id });
+      if (!(await worker.removeEvent(projectId, id))) throw unknownEvent();
       return { ok: true };
     },
   );

@@ -115,6 +115,7 @@ const table: Record<string, Row> = {
     nobody: 401,
     path: () => "/api/stats?split=channel&users=true",
   },
+  "GET /api/audit": { key: 200, session: 200, nobody: 401 },
   "GET /api/keys": { key: 403, session: 200, nobody: 401 },
   "POST /api/keys": { key: 403, session: 201, nobody: 401, body: () => ({ name: "k" }) },
   "DELETE /api/keys/{id}": { key: 403, session: 404, nobody: 401, path: ({ key }) => `/api/keys/${key}` },
@@ -304,7 +305,7 @@ describe("nothing of another's project can be read or changed", () => {
 
   test("with the slug of another's project, a session is told that it doesn't exist", async () => {
     for (const route of Object.keys(table)) {
-      if (!/\/api\/(events|channels|stats|users|keys)/.test(route)) continue;
+      if (!/\/api\/(events|channels|stats|users|keys|audit)/.test(route)) continue;
       const response = await requestAs(route, "session", "project=default");
       expect(`${route} ${response.status}`).toBe(`${route} 404`);
       expect(await response.text()).toContain("project-unknown");
@@ -313,7 +314,7 @@ describe("nothing of another's project can be read or changed", () => {
 
   test("with the project in the query, a key is told to leave it out", async () => {
     for (const route of Object.keys(table)) {
-      if (!/\/api\/(events|channels|stats|users)/.test(route)) continue;
+      if (!/\/api\/(events|channels|stats|users|audit)/.test(route)) continue;
       const response = await requestAs(route, "key", "project=default");
       expect(`${route} ${response.status}`).toBe(`${route} 400`);
     }

@@ -1,5 +1,6 @@
 import type { Generated } from "kysely";
 import type { KeyKind, Role } from "../permissions.ts";
+import type { AuditAction, AuditEntry } from "../wire/audit.ts";
 import type { Job } from "../wire/job.ts";
 import type { DestinationKind, deliveryStates } from "../wire/notification.ts";
 
@@ -136,8 +137,8 @@ export type ControlTables = {
     /** Null for what concerns no project, such as a sign-in. */
     projectId: number | null;
     createdAt: number;
-    action: string;
-    actorKind: "account" | "key" | "command" | "server" | "nobody";
+    action: AuditAction;
+    actorKind: AuditEntry["actor"]["kind"];
     actorId: string | null;
     actor: string | null;
     target: string | null;

@@ -1,3 +1,4 @@
+import { recordAudit } from "../audit/audit-log.ts";
 import { joinOrStartJob, starterOf } from "../background/jobs.ts";
 import type { BackgroundWorker } from "../background/worker.ts";
 import { ProjectQuery } from "../event/event-query.ts";
@@ -101,7 +102,16 @@ export function addUserRoutes(
       checkUserId(userId);
       const { projectId } = call;
       const erasure = { projectId, kind: "erase-user", subject: userId, ...starterOf(call) } as const;
-      const job = await joinOrStartJob(store.control, erasure);
+      const job = await store.control.transaction().execute(async (transaction) => {
+        const started = await joinOrStartJob(transaction, erasure);
+        // The user's id would outlive the erasure here.
+        await recordAudit(transaction, call.actor, {
+          action: "user.erased",
+          projectId,
+          detail: { job: started.id },
+        });
+        return started;
+      });
       worker.wake();
       return { ok: true, job };
     },

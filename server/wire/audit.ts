@@ -1,3 +1,7 @@
+import { z } from "@hono/zod-openapi";
+import { projectParameter, timestamp } from "../event/event-query.ts";
+import { limits } from "../limits.ts";
+
 /** What the audit log records. */
 export const auditActions = [
   "account.created",
@@ -34,3 +38,66 @@ export const auditActions = [
   "user.erased",
 ] as const;
 export type AuditAction = (typeof auditActions)[number];
+
+export const actorKinds = ["account", "key", "command", "server", "nobody"] as const;
+
+export const AuditQuery = z.strictObject({
+  action: z
+    .string()
+    .refine(
+      (value) => auditActions.some((action) => action === value || action.startsWith(`${value}.`)),
+      "must be an action, such as key.revoked, or the first part of one, such as key",
+    )
+    .optional()
+    .openapi({ description: "An action, such as `key.revoked`, or all of a kind, such as `key`." }),
+  actor: z.string().optional().openapi({ description: "Email address of an account, or name of a key." }),
+  from: timestamp.optional().openapi({ description: "Start of the range, inclusive." }),
+  to: timestamp.optional().openapi({ description: "End of the range, exclusive." }),
+  limit: z.coerce
+    .number()
+    .int("must be a whole number")
+    .min(1, "must be at least 1")
+    .max(limits.pageAuditEntries, `must be at most ${limits.pageAuditEntries}`)
+    .optional()
+    .openapi({ type: "integer", description: "Entries per page. Without it, all entries are streamed." }),
+  cursor: z
+    .string()
+    .regex(/^\d{1,15}$/, 'must be the "nextCursor" of an earlier page')
+    .optional()
+    .openapi({ description: "The `nextCursor` of the previous page." }),
+  format: z
+    .enum(["json", "ndjson", "csv"])
+    .optional()
+    .openapi({ description: "Overrides `Accept`. Browsers save NDJSON and CSV as a file." }),
+  project: projectParameter,
+});
+export type AuditQuery = z.infer<typeof AuditQuery>;
+
+export const AuditEntry = z
+  .object({
+    id: z.string(),
+    createdAt: z.string().openapi({ format: "date-time" }),
+    action: z.enum(auditActions),
+    actor: z
+      .object({
+        kind: z.enum(actorKinds),
+        id: z.string().nullable().openapi({ description: "Of the account or key." }),
+        name: z
+          .string()
+          .nullable()
+          .openapi({ description: "The account's email address or the key's name at that time." }),
+      })
+      .openapi({ description: "Who did it. `command` is the command line, `nobody` is not signed in." }),
+    target: z.string().nullable().openapi({
+      description: "What it was done to: an email address, the name of a key or channel, the ID of an event.",
+    }),
+    detail: z.record(z.string(), z.unknown()),
+    address: z.string().nullable().openapi({ description: "The client's IP address." }),
+    userAgent: z.string().nullable(),
+  })
+  .openapi("AuditEntry");
+export type AuditEntry = z.infer<typeof AuditEntry>;
+
+export const AuditList = z
+  .object({ ok: z.literal(true), entries: z.array(AuditEntry), nextCursor: z.string().nullable() })
+  .openapi("AuditList");
