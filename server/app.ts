@@ -18,7 +18,15 @@ import { addStatsRoutes } from "./stats/routes.ts";
 import { addStatusRoutes } from "./status.ts";
 import { addUserRoutes } from "./users/routes.ts";
 
-export function createApp(services: Services): { fetch: (request: Request) => Response | Promise<Response> } {
+export type App = {
+  fetch: (request: Request) => Response | Promise<Response>;
+  /** The routes that are declared with who may call them. */
+  declared: Routes["declared"];
+  /** All handlers, whether they are declared or not. */
+  handlers: { method: string; path: string }[];
+};
+
+export function createApp(services: Services): App {
   const routes = new Routes(services.authorizer, services.addressOf);
   const { app } = routes;
 
@@ -75,5 +83,14 @@ export function createApp(services: Services): { fetch: (request: Request) => Re
   }
 
   app.onError((error) => errorResponse(error, services.failures));
-  return app;
+  return { fetch: (request) => app.fetch(request), declared: routes.declared, handlers: app.routes };
+}
+
+/** The app without services. Its routes can be listed and described, but not called. */
+export function describedApp(): App {
+  const empty = new Proxy(
+    {},
+    { get: (_, name): unknown => (name === "then" ? undefined : empty) },
+  ) as Services;
+  return createApp(empty);
 }

@@ -5,16 +5,13 @@
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createApp } from "./app.ts";
+import { describedApp } from "./app.ts";
 import { settings } from "./config.ts";
 import { keyMay, type PermissionName, permissions, roleMay, roles, scopes } from "./permissions.ts";
-import type { Services } from "./services.ts";
 
 const docs = join(import.meta.dir, "../docs");
 
-// The description depends only on declarations. No route is called, so the services can be empty.
-const empty = new Proxy({}, { get: (_, name): unknown => (name === "then" ? undefined : empty) }) as Services;
-const response = await createApp(empty).fetch(new Request("http://localhost/openapi.json"));
+const response = await describedApp().fetch(new Request("http://localhost/openapi.json"));
 write("openapi.json", `${JSON.stringify(await response.json(), null, 2)}\n`);
 
 writeTable("settings", [

@@ -9,6 +9,8 @@ import { readJson } from "./body.ts";
 import type { Access, Account, Actor, Caller, CallerLookup, MemberAccess } from "./caller.ts";
 import { textResponse } from "./text-response.ts";
 
+const noQuery = z.strictObject({});
+
 /**
  * Who may call a route: those who have a permission in the project of the request, a signed-in account, a key with the
  * scope `read` or an account ("caller"), or anyone.
@@ -111,9 +113,11 @@ export class Routes {
       const request = context.req.raw;
       const caller = await this.#identify(route.by, request, context.req.param("slug"));
       const { searchParams } = new URL(request.url);
-      const { values, tags } = route.query
-        ? readQuery(searchParams, route.query, { tags: route.takesTags ?? false })
-        : { values: {}, tags: [] };
+      // Health checks and the like may add any parameters.
+      const { values, tags } =
+        route.query || route.by !== "anyone"
+          ? readQuery(searchParams, route.query ?? noQuery, { tags: route.takesTags ?? false })
+          : { values: {}, tags: [] };
       const body = route.body ? check(route.body, await readJson(request, limits.requestBytes)) : undefined;
       const answer = await handle({
         ...(caller as CallerOf<By>),
