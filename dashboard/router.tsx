@@ -101,6 +101,11 @@ const rejected = createRoute({
   path: "/rejected",
   component: lazyPart(async () => (await import("./rejected/rejected-page.tsx")).RejectedPage),
 });
+const audit = createRoute({
+  getParentRoute: () => project,
+  path: "/audit",
+  component: lazyPart(async () => (await import("./audit/audit-page.tsx")).AuditPage),
+});
 const settings = createRoute({
   getParentRoute: () => project,
   path: "/settings",
@@ -108,7 +113,7 @@ const settings = createRoute({
 });
 
 /** Short URLs without a project redirect to the first project. */
-const short = ["/channels/$", "/events/$", "/keys", "/rejected", "/settings"].map((path) =>
+const short = ["/channels/$", "/events/$", "/keys", "/rejected", "/audit", "/settings"].map((path) =>
   createRoute({
     getParentRoute: () => signedIn,
     path,
@@ -127,7 +132,7 @@ export const router = createRouter({
     signedIn.addChildren([
       home,
       notifications,
-      project.addChildren([feed.addChildren([allEvents, channel, event]), keys, rejected, settings]),
+      project.addChildren([feed.addChildren([allEvents, channel, event]), keys, rejected, audit, settings]),
       ...short,
     ]),
   ]),

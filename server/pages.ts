@@ -24,7 +24,7 @@ const contentSecurityPolicy = [
 /** Paths of the dashboard's pages. They must match `dashboard/router.tsx`. */
 const pagePaths = [
   /^\/(?:sign-in|setup|notifications)?$/,
-  /^(?:\/p\/[^/]+)?\/(?:channels\/[^/]+|events\/[^/]+|keys|rejected|settings)$/,
+  /^(?:\/p\/[^/]+)?\/(?:channels\/[^/]+|events\/[^/]+|keys|rejected|audit|settings)$/,
   /^\/p\/[^/]+$/,
 ];
 

@@ -44,6 +44,11 @@ export function ProjectSettings() {
       >
         View rejected events
       </Link>
+      {can("audit:read") && (
+        <Link to="/p/$project/audit" params={{ project: slug }} className={buttonClass({}, "self-start")}>
+          View audit log
+        </Link>
+      )}
       {can("project:delete") && <DeleteProject project={project} />}
     </Group>
   );

@@ -1,4 +1,4 @@
-import type { Kysely, Selectable, Transaction } from "kysely";
+import { type Kysely, type Selectable, sql, type Transaction } from "kysely";
 import { msOf } from "../event/event-query.ts";
 import type { Actor } from "../http/caller.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
@@ -84,7 +84,9 @@ export async function listAudit(
         auditActions.filter((each) => each === action || each.startsWith(`${action}.`)),
       ),
     )
-    .$if(actor !== undefined, (query) => query.where("actor", "=", actor!))
+    .$if(actor !== undefined, (query) =>
+      query.where(sql<boolean>`lower(actor) LIKE ${patternOf(actor!)} ESCAPE '!'`),
+    )
     .$if(from !== undefined, (query) => query.where("createdAt", ">=", msOf(from!)))
     .$if(to !== undefined, (query) => query.where("createdAt", "<", msOf(to!)))
     .$if(before !== undefined, (query) => query.where("id", "<", before!))
@@ -92,6 +94,11 @@ export async function listAudit(
     .limit(limit)
     .execute();
   return rows.map(entryOf);
+}
+
+/** A pattern of LIKE for texts that contain this one. */
+function patternOf(text: string): string {
+  return `%${text.toLowerCase().replace(/[%_!]/g, "!$&")}%`;
 }
 
 function entryOf(row: Selectable<ControlTables["auditLog"]>): AuditEntry {

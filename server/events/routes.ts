@@ -83,7 +83,7 @@ export function addEventRoutes(routes: Routes, deps: Deps): void {
         // Applications that read everything with a key do so often. When a person does, somebody may want to know.
         if (actor.kind === "account") {
           // Without the filter: it may name a user, who may be erased one day.
-          const entry = { action: "events.exported", projectId, detail: { form } } as const;
+          const entry = { action: "events.exported", projectId, detail: { format: form } } as const;
           await recordAudit(store.control, actor, entry);
         }
         return new Response(await streamList(store.events, listing, onCutOff), { headers });

@@ -50,7 +50,7 @@ export const AuditQuery = z.strictObject({
     )
     .optional()
     .openapi({ description: "An action, such as `key.revoked`, or all of a kind, such as `key`." }),
-  actor: z.string().optional().openapi({ description: "Email address of an account, or name of a key." }),
+  actor: z.string().optional().openapi({ description: "Part of an account's email address or of a key's name." }),
   from: timestamp.optional().openapi({ description: "Start of the range, inclusive." }),
   to: timestamp.optional().openapi({ description: "End of the range, exclusive." }),
   limit: z.coerce
@@ -101,3 +101,4 @@ export type AuditEntry = z.infer<typeof AuditEntry>;
 export const AuditList = z
   .object({ ok: z.literal(true), entries: z.array(AuditEntry), nextCursor: z.string().nullable() })
   .openapi("AuditList");
+export type AuditList = z.infer<typeof AuditList>;

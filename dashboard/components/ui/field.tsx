@@ -72,3 +72,20 @@ export function TextField({
     </LabelledInput>
   );
 }
+
+/** A `Field` with a list of choices: `option` elements. */
+export function SelectField({
+  label,
+  hint,
+  error,
+  className,
+  ...input
+}: LabelProps & ComponentProps<"select">) {
+  return (
+    <LabelledInput label={label} hint={hint} error={error} {...(className && { className })}>
+      {(described) => (
+        <select {...input} {...described} className={clsx(inputClass, "h-9 pr-8 max-md:h-11")} />
+      )}
+    </LabelledInput>
+  );
+}

@@ -1,0 +1,84 @@
+import type { AuditAction, AuditEntry } from "../../server/wire/audit.ts";
+
+/** What was done, without the target: "created the channel". */
+const actions: Record<AuditAction, string> = {
+  "account.created": "created the account",
+  "account.changed": "changed the account",
+  "account.deleted": "deleted the account",
+  "session.created": "signed in",
+  "session.failed": "failed to sign in",
+  "session.ended": "signed out",
+  "password.changed": "changed the password",
+  "password.reset": "reset the password",
+  "two-factor.enabled": "turned on two-factor authentication",
+  "two-factor.disabled": "turned off two-factor authentication",
+  "passkey.added": "added a passkey",
+  "passkey.removed": "removed a passkey",
+  "project.created": "created the project",
+  "project.changed": "changed the project's settings",
+  "project.transferred": "made a new owner of",
+  "project.deleted": "deleted the project",
+  "member.invited": "invited",
+  "member.joined": "joined the project",
+  "member.changed": "changed the role of",
+  "member.removed": "removed the member",
+  "member.left": "left the project",
+  "invitation.revoked": "revoked the invitation of",
+  "key.created": "created the API key",
+  "key.changed": "changed the API key",
+  "key.rotated": "rotated the API key",
+  "key.revoked": "revoked the API key",
+  "channel.created": "created the channel",
+  "channel.changed": "changed the channel",
+  "channel.deleted": "deleted the channel",
+  "event.deleted": "deleted the event",
+  "events.exported": "exported events",
+  "user.erased": "erased a user",
+};
+
+export function actionText({ action }: AuditEntry): string {
+  return actions[action] ?? action;
+}
+
+export function actorText({ actor }: AuditEntry): string {
+  if (actor.name !== null) return actor.name;
+  return {
+    account: "An account",
+    key: "An API key",
+    command: "A command",
+    server: "Tidings",
+    nobody: "Somebody",
+  }[actor.kind];
+}
+
+/** The details as "name: value, …"; IDs are left to the export. */
+export function detailText({ detail }: AuditEntry): string {
+  return Object.entries(detail)
+    .filter(([name, value]) => name !== "id" && name !== "job" && value !== null && value !== "")
+    .map(
+      ([name, value]) => `${labelOf(name)}: ${typeof value === "object" ? [value].flat().join(", ") : value}`,
+    )
+    .join(" · ");
+}
+
+/** "retentionDays" becomes "retention days". */
+function labelOf(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+}
+
+/** Kinds of actions to filter by: the first part of an action's name. */
+export const actionKinds = {
+  session: "Sign-ins",
+  account: "Accounts",
+  password: "Passwords",
+  "two-factor": "Two-factor authentication",
+  passkey: "Passkeys",
+  member: "Members",
+  invitation: "Invitations",
+  key: "API keys",
+  project: "Project settings",
+  channel: "Channels",
+  event: "Deleted events",
+  events: "Exports",
+  user: "Erased users",
+};
