@@ -50,7 +50,10 @@ export const AuditQuery = z.strictObject({
     )
     .optional()
     .openapi({ description: "An action, such as `key.revoked`, or all of a kind, such as `key`." }),
-  actor: z.string().optional().openapi({ description: "Part of an account's email address or of a key's name." }),
+  actor: z
+    .string()
+    .optional()
+    .openapi({ description: "Part of an account's email address or of a key's name." }),
   from: timestamp.optional().openapi({ description: "Start of the range, inclusive." }),
   to: timestamp.optional().openapi({ description: "End of the range, exclusive." }),
   limit: z.coerce
