@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { effort } from "../server/testing/effort.ts";
+import { effort } from "../server/testing/engine.ts";
 import { root } from "./processes.ts";
 
 /** A smoke test of everything takes 15 seconds on two cores. */

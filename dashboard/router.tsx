@@ -5,8 +5,7 @@ import { lazyPart } from "./components/lazy-part.tsx";
 import { FeedPage } from "./feed/feed-page.tsx";
 import { filtersIn } from "./feed/filters.ts";
 import { queries } from "./queries.ts";
-import { parseSearch, stringifySearch } from "./search-params.ts";
-import { setupQuery } from "./setup/setup-state.ts";
+import { setupQuery } from "./setup/setup.ts";
 import { NotFoundPage, PageError, Root } from "./shell/root.tsx";
 import { Shell } from "./shell/shell.tsx";
 
@@ -149,4 +148,19 @@ declare module "@tanstack/react-router" {
   interface Register {
     router: typeof router;
   }
+}
+
+// Query parameters are plain text: `?userId=42` is the text "42". The router's default would parse it as JSON.
+function parseSearch(text: string): Record<string, string> {
+  return Object.fromEntries(new URLSearchParams(text));
+}
+
+function stringifySearch(search: Record<string, unknown>): string {
+  const params = new URLSearchParams();
+  for (const [key, value] of Object.entries(search)) {
+    if (typeof value === "string" && value !== "") params.set(key, value);
+  }
+  // As few escapes as possible, because people read and share these URLs.
+  const text = params.toString().replaceAll("%2F", "/").replaceAll("%3A", ":").replaceAll("%40", "@");
+  return text && `?${text}`;
 }

@@ -7,7 +7,6 @@ const server = fileURLToPath(new URL("../server/", import.meta.url));
 
 /** The server's folders and files from the bottom up (see ARCHITECTURE.md). Each imports only what comes before it. */
 const order = [
-  "version.ts",
   "limits.ts",
   "permissions.ts",
   "problems.ts",
@@ -17,7 +16,7 @@ const order = [
   "event",
   "wire",
   "log.ts",
-  "failure-log.ts",
+  "failures.ts",
   "http",
   "storage",
   "storage/sqlite",

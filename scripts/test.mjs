@@ -22,7 +22,7 @@ const timeoutMs = 60_000;
 /** The engines that a file runs on. Without this line, only the first, because the engine makes no difference. */
 const pragma = /^\/\/ @engines (.+)$/m;
 const engines = ["sqlite", "postgres"];
-const postgresServer = "server/testing/shared-postgres.ts";
+const postgresServer = "server/testing/postgres.ts";
 
 const environment = {
   ...process.env,

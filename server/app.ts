@@ -5,7 +5,7 @@ import { addKeyRoutes } from "./auth/key-routes.ts";
 import { addJobRoutes } from "./background/routes.ts";
 import { addChannelRoutes } from "./channels/routes.ts";
 import { addEventRoutes } from "./events/routes.ts";
-import { errorResponse } from "./http/error-response.ts";
+import { errorResponse } from "./failures.ts";
 import { Routes } from "./http/routes.ts";
 import { addRejectedEventRoutes } from "./ingest/rejected-routes.ts";
 import { addNotificationRoutes } from "./notifications/routes.ts";

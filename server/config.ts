@@ -1,5 +1,6 @@
 import { accessSync, constants } from "node:fs";
 import { resolve } from "node:path";
+import manifest from "../package.json";
 
 /** How a setting is read. `parse` throws the second half of a sentence: what the value must be. */
 type Setting<T> = {
@@ -231,3 +232,5 @@ function parseLogLevel(text: string): string {
   if (!levels.includes(text)) throw new Error(`must be one of ${levels.join(", ")}`);
   return text;
 }
+
+export const version: string = manifest.version;

@@ -3,20 +3,19 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Event } from "./event/event.ts";
-import { environmentOf, makePlace, type Place, removePlace } from "./testing/engine.ts";
-import { finished } from "./testing/jobs.ts";
+import { environmentOf, makeStorage, removeStorage, type TestStorage } from "./testing/engine.ts";
 import { freePort } from "./testing/postgres.ts";
 import { runTidings, spawnTidings, startServer, testProcess } from "./testing/server-process.ts";
 import { preparedConfig } from "./testing/test-app.ts";
-import { until } from "./testing/until.ts";
+import { until, untilJobDone } from "./testing/until.ts";
 
-let place: Place;
+let storage: TestStorage;
 let environment: Record<string, string>;
 beforeEach(async () => {
-  place = await makePlace();
-  environment = environmentOf(place);
+  storage = await makeStorage();
+  environment = environmentOf(storage);
 });
-afterEach(() => removePlace(place));
+afterEach(() => removeStorage(storage));
 
 test("the first start prints a working setup link, a later one doesn't", async () => {
   const first = await startServer(environment);
@@ -63,7 +62,7 @@ test("long work is logged when it begins and when it is done, as JSON lines", as
     });
   const events = JSON.stringify([1, 2, 3].map((n) => ({ channel: "c", name: `${n}` })));
   expect((await request("/api/events", { method: "POST", body: events })).status).toBe(201);
-  await finished({ request }, await request("/api/channels/c", { method: "DELETE" }));
+  await untilJobDone({ request }, await request("/api/channels/c", { method: "DELETE" }));
   const { code, stdout, stderr } = await server.end("SIGTERM");
   expect([code, stderr]).toEqual([0, ""]);
   const job = { job: expect.any(String), kind: "delete-channel", projectId: expect.any(Number) };
@@ -77,7 +76,7 @@ test("long work is logged when it begins and when it is done, as JSON lines", as
     { level: 30, msg: expect.stringContaining("stopping"), signal: "SIGTERM" },
     { level: 30, msg: "stopped", ms: expect.any(Number) },
   ]);
-  await removePlace(config);
+  await removeStorage(config);
 });
 
 test("an uncaught exception is one log line, and the server exits with 1", async () => {
@@ -115,7 +114,7 @@ describe("a server that can't start says why and exits with 1", () => {
     const { code, stderr } = await runTidings(["serve"], {
       PORT: port,
       HOST: "127.0.0.1",
-      TIDINGS_DATA: join(place.dataDirectory, "b"),
+      TIDINGS_DATA: join(storage.dataDirectory, "b"),
     });
     expect(code).toBe(1);
     expect(stderr).toMatch(new RegExp(`^Tidings can't start: .*port ${port}.*in use`, "i"));
@@ -132,7 +131,7 @@ describe("a server that can't start says why and exits with 1", () => {
 });
 
 test("an unhandled rejection is logged, and the server continues", async () => {
-  const preload = join(place.dataDirectory, "failing.ts");
+  const preload = join(storage.dataDirectory, "failing.ts");
   writeFileSync(
     preload,
     `const timer = setInterval(() => {

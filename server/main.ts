@@ -4,18 +4,16 @@ import { createApp } from "./app.ts";
 import { ApiKeyCache } from "./auth/api-key-cache.ts";
 import { clientAddressHeader, createAuth } from "./auth/auth.ts";
 import { Authorizer } from "./auth/authorizer.ts";
-import { type PasswordHashing, scrypt } from "./auth/passwords.ts";
+import { type PasswordHashing, scrypt } from "./auth/create-account.ts";
 import { openSetup } from "./auth/setup.ts";
 import { BackgroundWorker } from "./background/worker.ts";
 import { deleteChannel } from "./channels/delete-channel.ts";
 import { ProjectChannels } from "./channels/project-channels.ts";
-import { type Config, ConfigError, readConfig } from "./config.ts";
+import { type Config, ConfigError, readConfig, version } from "./config.ts";
 import { ArrivalClock } from "./event/id.ts";
 import { LiveStreams } from "./events/live.ts";
 import { StreamAuthorizer } from "./events/stream-authorizer.ts";
-import { FailureLog } from "./failure-log.ts";
-import { errorResponse } from "./http/error-response.ts";
-import { checkHost } from "./http/host.ts";
+import { errorResponse, FailureLog } from "./failures.ts";
 import { createRecorder } from "./ingest/record.ts";
 import { recordRoute } from "./ingest/record-route.ts";
 import { RejectedEvents } from "./ingest/rejected.ts";
@@ -32,7 +30,6 @@ import type { Services } from "./services.ts";
 import { getOrCreateSetting } from "./storage/settings.ts";
 import type { Follower, Store } from "./storage/store.ts";
 import { eraseTraces, eraseUser } from "./users/erase-user.ts";
-import { version } from "./version.ts";
 
 /** Delay between attempts while the storage is unavailable at startup. */
 const retryDelayMs = 500;
@@ -40,6 +37,8 @@ const retryDelayMs = 500;
 const drainTimeoutMs = 10_000;
 /** Bun's own limit is off: NDJSON has no end, and `http/body.ts` limits all other bodies as it reads them. */
 const bodyBytesMax = Number.MAX_SAFE_INTEGER;
+/** The origin of nearly all requests: the last one that was valid. */
+let lastValidOrigin = "http://localhost/";
 
 export type Running = {
   store: Store;
@@ -189,8 +188,10 @@ export async function serve(
   server.reload({
     routes: {
       "/api/events": {
-        POST: (request, server) =>
-          recordEvent(request, server).catch((error) => errorResponse(error, failures)),
+        POST(request, server) {
+          checkHost(request);
+          return recordEvent(request, server).catch((error) => errorResponse(error, failures));
+        },
       },
     },
     async fetch(incoming, server) {
@@ -232,6 +233,22 @@ export async function serve(
       failures.close();
     },
   };
+}
+
+/**
+ * Checks that a request's `Host` is valid, so that its URL can be parsed (RFC 9112, section 3.2). HTTP/1.0 requests
+ * need none; their URL is only a path. Throws `host-invalid`.
+ */
+function checkHost(request: Request): void {
+  const { url } = request;
+  if (url.startsWith(lastValidOrigin)) return;
+  if (URL.canParse(url)) {
+    lastValidOrigin = url.slice(0, url.indexOf("/", url.indexOf("//") + 2) + 1) || lastValidOrigin;
+  } else if (request.headers.get("host") !== null) {
+    throw problem("host-invalid", {
+      detail: "The Host header must be a host name, such as tidings.example.com.",
+    });
+  }
 }
 
 /** Retries until the storage responds. */

@@ -7,12 +7,11 @@ import type { PushSubscription } from "./notifications/push.ts";
 import { createProject } from "./projects/projects.ts";
 import type { Store } from "./storage/store.ts";
 import { expectConsistent } from "./testing/consistency.ts";
-import { environmentOf, makePlace, type Place, removePlace } from "./testing/engine.ts";
+import { environmentOf, makeStorage, removeStorage, type TestStorage } from "./testing/engine.ts";
 import { openStream } from "./testing/event-stream.ts";
 import { pushService } from "./testing/push-service.ts";
 import { startServer } from "./testing/server-process.ts";
-import { openTestStore, prepare, testConfig, testPassword } from "./testing/test-app.ts";
-import { testPasswords } from "./testing/test-passwords.ts";
+import { openTestStore, prepare, testConfig, testPassword, testPasswords } from "./testing/test-app.ts";
 import type { Job } from "./wire/job.ts";
 
 type Node = Awaited<ReturnType<typeof startServer>>;
@@ -21,24 +20,24 @@ type Node = Awaited<ReturnType<typeof startServer>>;
 const soonMs = 1_500;
 
 describe("nodes on one database", () => {
-  let place: Place;
+  let storage: TestStorage;
   let nodes: Node[];
   let key: string;
   let cookie: string;
 
   beforeAll(async () => {
-    place = await makePlace("postgres");
-    const config = await testConfig(place);
+    storage = await makeStorage("postgres");
+    const config = await testConfig(storage);
     ({ secret: key } = await prepare(config));
     nodes = await Promise.all([startNode(), startNode()]);
     cookie = await signIn(nodes[0]!, "owner@example.com");
   }, 60_000);
   afterAll(async () => {
     for (const node of nodes) await node.end("SIGTERM");
-    await removePlace(place);
+    await removeStorage(storage);
   }, 30_000);
 
-  const startNode = () => startServer({ ...environmentOf(place), TIDINGS_ALLOW_PRIVATE_ADDRESSES: "true" });
+  const startNode = () => startServer({ ...environmentOf(storage), TIDINGS_ALLOW_PRIVATE_ADDRESSES: "true" });
 
   function request(node: Node, path: string, init: RequestInit = {}, secret?: string): Promise<Response> {
     const headers = new Headers(init.headers);
@@ -75,7 +74,7 @@ describe("nodes on one database", () => {
 
   /** Another project with a member of its own. */
   async function another(name: string, email: string): Promise<{ slug: string; session: string }> {
-    const store = await openTestStore(await testConfig(place));
+    const store = await openTestStore(await testConfig(storage));
     const passwordHash = await testPasswords.hash(testPassword);
     const { slug } = await store.control.transaction().execute(async (transaction) => {
       const account = await createAccount(transaction, { email, password: testPassword }, passwordHash, null);
@@ -197,23 +196,23 @@ describe("nodes on one database", () => {
 });
 
 describe("nodes that share work", () => {
-  let place: Place;
+  let storage: TestStorage;
   let key: string;
   let nodes: Node[] = [];
   const settings = { TIDINGS_ALLOW_PRIVATE_ADDRESSES: "true" };
 
   beforeEach(async () => {
-    place = await makePlace("postgres");
-    ({ secret: key } = await prepare(await testConfig(place)));
+    storage = await makeStorage("postgres");
+    ({ secret: key } = await prepare(await testConfig(storage)));
   });
   afterEach(async () => {
     for (const node of nodes) await node.end("SIGTERM");
     nodes = [];
-    await removePlace(place);
+    await removeStorage(storage);
   }, 30_000);
 
   async function start(): Promise<Node> {
-    const node = await startServer({ ...environmentOf(place), ...settings });
+    const node = await startServer({ ...environmentOf(storage), ...settings });
     nodes.push(node);
     return node;
   }
@@ -223,7 +222,7 @@ describe("nodes that share work", () => {
   }
 
   async function withStore<Result>(work: (store: Store) => Promise<Result>): Promise<Result> {
-    const store = await openTestStore(await testConfig(place));
+    const store = await openTestStore(await testConfig(storage));
     try {
       return await work(store);
     } finally {
@@ -346,14 +345,14 @@ describe("nodes that share work", () => {
     while ((await look(second)).state !== "done") await Bun.sleep(100);
     expect(performance.now() - killedMs).toBeLessThan(45_000);
     expect((await look(second)).receipt).toMatchObject({ erasedEvents: total });
-    await expectConsistent(place);
+    await expectConsistent(storage);
   }, 90_000);
 });
 
 describe("nodes on an empty database", () => {
   test("that start together print setup links that all work until one is used", async () => {
-    const place = await makePlace("postgres");
-    const nodes = await Promise.all(Array.from({ length: 3 }, () => startServer(environmentOf(place))));
+    const storage = await makeStorage("postgres");
+    const nodes = await Promise.all(Array.from({ length: 3 }, () => startServer(environmentOf(storage))));
     const claim = (node: Node, on: Node) => {
       const token = new URL(/http[^"]+setup\?token=[^"]+/.exec(node.stdout)![0]).searchParams.get("token");
       return fetch(`${on.address}/api/setup`, {
@@ -367,6 +366,6 @@ describe("nodes on an empty database", () => {
     const claims = await Promise.all([claim(nodes[1]!, nodes[2]!), claim(nodes[2]!, nodes[1]!)]);
     expect(claims.map(({ status }) => status).sort()).toEqual([201, 409]);
     for (const node of nodes.slice(1)) await node.end("SIGTERM");
-    await removePlace(place);
+    await removeStorage(storage);
   }, 30_000);
 });

@@ -8,7 +8,7 @@ import {
   scrollTopOf,
   type TestDashboard,
 } from "./testing/dashboard.ts";
-import { effort } from "./testing/effort.ts";
+import { effort } from "./testing/engine.ts";
 import { until } from "./testing/until.ts";
 
 let dashboard: TestDashboard;

@@ -4,9 +4,8 @@ import type { Browser, Page } from "playwright-core";
 import { type Running, serve } from "./main.ts";
 import { expectAccessible } from "./testing/browser-page.ts";
 import { launchChromium } from "./testing/chromium.ts";
-import { removePlace } from "./testing/engine.ts";
-import { testConfig } from "./testing/test-app.ts";
-import { testPasswords } from "./testing/test-passwords.ts";
+import { removeStorage } from "./testing/engine.ts";
+import { testConfig, testPasswords } from "./testing/test-app.ts";
 
 const config = await testConfig();
 let running: Running;
@@ -23,7 +22,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await browser?.close();
   await running?.stop();
-  await removePlace(config);
+  await removeStorage(config);
 });
 
 const shownKey = async () => /tdg_sk_[0-9A-Za-z]{36}/.exec((await page.locator("main").textContent())!)![0];

@@ -5,7 +5,7 @@ import type { Event } from "./event/event.ts";
 import { expectAccessible, openPage } from "./testing/browser-page.ts";
 import { launchChromium } from "./testing/chromium.ts";
 import { type TestApp, testApp, testPassword } from "./testing/test-app.ts";
-import { untilListed } from "./testing/until-listed.ts";
+import { untilListed } from "./testing/until.ts";
 import type { Channel } from "./wire/channel.ts";
 
 const dayMs = 86_400_000;

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { BrowserContext, Page } from "playwright-core";
 import { openDashboard, type TestDashboard } from "./testing/dashboard.ts";
-import { effort } from "./testing/effort.ts";
+import { effort } from "./testing/engine.ts";
 
 let dashboard: TestDashboard;
 let context: BrowserContext;

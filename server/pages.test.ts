@@ -4,11 +4,10 @@ import type { Browser, BrowserContext, Page } from "playwright-core";
 import { type Running, serve } from "./main.ts";
 import { expectAccessible as expectPageAccessible, openPage } from "./testing/browser-page.ts";
 import { launchChromium } from "./testing/chromium.ts";
-import { removePlace } from "./testing/engine.ts";
+import { removeStorage } from "./testing/engine.ts";
 import { type PushService, pushService } from "./testing/push-service.ts";
 import { type SmtpInbox, smtpInbox } from "./testing/smtp-inbox.ts";
-import { testConfig } from "./testing/test-app.ts";
-import { testPasswords } from "./testing/test-passwords.ts";
+import { testConfig, testPasswords } from "./testing/test-app.ts";
 
 const owner = { email: "ada@example.com", password: "correct horse battery" };
 
@@ -55,7 +54,7 @@ afterAll(async () => {
   await running?.stop();
   await inbox?.close();
   await push?.close();
-  await removePlace(config);
+  await removeStorage(config);
 });
 
 const expectAccessible = (what: string, at = page) => expectPageAccessible(what, at);

@@ -93,7 +93,7 @@ type ProblemOptions = {
   allow?: string[];
 };
 
-/** A problem as an exception. Routes throw it; `http/error-response.ts` turns it into the response. */
+/** A problem as an exception. Routes throw it; `errorResponse` in `failures.ts` turns it into the response. */
 export class ProblemError extends Error {
   readonly code: ProblemCode;
   readonly options: ProblemOptions;

@@ -1,13 +1,13 @@
 import type { ApiKeyCache } from "./auth/api-key-cache.ts";
 import type { Auth } from "./auth/auth.ts";
 import type { Authorizer } from "./auth/authorizer.ts";
-import type { PasswordHashing } from "./auth/passwords.ts";
+import type { PasswordHashing } from "./auth/create-account.ts";
 import type { BackgroundWorker } from "./background/worker.ts";
 import type { ProjectChannels } from "./channels/project-channels.ts";
 import type { Config } from "./config.ts";
 import type { LiveStreams } from "./events/live.ts";
 import type { StreamAuthorizer } from "./events/stream-authorizer.ts";
-import type { FailureLog } from "./failure-log.ts";
+import type { FailureLog } from "./failures.ts";
 import type { Recorder } from "./ingest/record.ts";
 import type { RejectedEvents } from "./ingest/rejected.ts";
 import type { Send } from "./notifications/delivery-worker.ts";

@@ -1,8 +1,8 @@
 import { z } from "@hono/zod-openapi";
+import { version } from "./config.ts";
 import type { Routes } from "./http/routes.ts";
 import { textResponse } from "./http/text-response.ts";
 import type { Services } from "./services.ts";
-import { version } from "./version.ts";
 
 const Ok = z.object({ ok: z.literal(true) });
 

@@ -1,10 +1,10 @@
 import { useMutation } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { api, errorMessage } from "../api.ts";
-import { Alert } from "../components/ui/alert.tsx";
 import { Button } from "../components/ui/button.tsx";
 import { Dialog, DialogButtons } from "../components/ui/dialog.tsx";
 import { Field } from "../components/ui/field.tsx";
+import { Alert } from "../components/ui/states.tsx";
 import { useMe } from "./me.ts";
 import { sessionRenewed } from "./session.ts";
 

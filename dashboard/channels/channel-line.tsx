@@ -2,7 +2,7 @@ import { Pencil } from "lucide-react";
 import { useState } from "react";
 import type { Channel } from "../../server/wire/channel.ts";
 import { lazyPart } from "../components/lazy-part.tsx";
-import { IconButton } from "../components/ui/icon-button.tsx";
+import { IconButton } from "../components/ui/button.tsx";
 import { OverlayBoundary } from "../shell/overlays.tsx";
 
 type DialogProps = { channel: Channel; close: () => void };

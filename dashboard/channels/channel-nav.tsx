@@ -2,15 +2,13 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useMatches, useParams, useSearch } from "@tanstack/react-router";
 import { Archive, Hash, Newspaper, Plus } from "lucide-react";
 import { useState } from "react";
-import { countOf } from "../components/counts.ts";
+import { countOf, shortCount } from "../components/counts.ts";
 import { EventIcon } from "../components/event-icon.tsx";
-import { IconButton } from "../components/ui/icon-button.tsx";
-import { navItemClass } from "../components/ui/nav-item.ts";
+import { IconButton, navItemClass } from "../components/ui/button.tsx";
 import { Skeleton } from "../components/ui/states.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { openOverlay } from "../shell/overlays.tsx";
 import { channelsQuery } from "./channels.ts";
-import { shortCount } from "./short-count.ts";
 import { useUnread } from "./unread.ts";
 
 /** The channel whose feed is open: from the path or, with an event open, from the filter. */

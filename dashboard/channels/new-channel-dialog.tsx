@@ -4,7 +4,7 @@ import { useState } from "react";
 import { limits } from "../../server/limits.ts";
 import type { Channel } from "../../server/wire/channel.ts";
 import { api } from "../api.ts";
-import { fieldError } from "../components/ui/form-errors.ts";
+import { fieldError } from "../components/ui/field.tsx";
 import { NameDialog } from "../components/ui/name-dialog.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { refresh } from "../queries.ts";

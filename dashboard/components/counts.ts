@@ -4,3 +4,10 @@ const rules = new Intl.PluralRules("en");
 export function countOf(count: number, one: string, other = `${one}s`): string {
   return `${count.toLocaleString("en")} ${rules.select(count) === "one" ? one : other}`;
 }
+
+const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+
+/** 12,345 → "12.3K": for narrow columns. */
+export function shortCount(count: number): string {
+  return compact.format(count);
+}

@@ -8,8 +8,8 @@ import { formatDate } from "../components/dates.ts";
 import { RelativeTime } from "../components/relative-time.tsx";
 import { Button } from "../components/ui/button.tsx";
 import { Skeleton } from "../components/ui/states.tsx";
+import { Section } from "./event-facts.tsx";
 import { deliveriesQuery } from "./event-query.ts";
-import { Section } from "./section.tsx";
 
 const kinds: Record<Delivery["kind"], { icon: LucideIcon; name: string }> = {
   dashboard: { icon: Bell, name: "Dashboard" },

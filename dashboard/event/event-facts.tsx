@@ -2,8 +2,7 @@ import { Link } from "@tanstack/react-router";
 import { ListFilter } from "lucide-react";
 import type { ReactNode } from "react";
 import type { Event } from "../../server/event/event.ts";
-import { externalLink, isWebAddress } from "../components/web-address.ts";
-import { Section } from "./section.tsx";
+import { externalLink, isWebAddress } from "../feed/tag-chips.tsx";
 
 const linkClass = "hostile hover:text-accent hover:underline";
 
@@ -121,5 +120,14 @@ function Fact({ name, children }: { name: string; children: ReactNode }) {
       <dt className="w-27 shrink-0 pr-3 text-muted md:w-[34%]">{name}</dt>
       <dd className="min-w-0 flex-1">{children}</dd>
     </div>
+  );
+}
+
+export function Section({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <section aria-label={title} className="border-line border-t px-4 py-4 md:px-5">
+      <h2 className="mb-2.5 font-semibold text-sm">{title}</h2>
+      {children}
+    </section>
   );
 }

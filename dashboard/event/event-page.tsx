@@ -9,20 +9,18 @@ import { ErrorBoundary } from "../components/error-boundary.tsx";
 import { EventIcon } from "../components/event-icon.tsx";
 import { lazyPart } from "../components/lazy-part.tsx";
 import { RelativeTime } from "../components/relative-time.tsx";
-import { Button } from "../components/ui/button.tsx";
+import { Button, IconButton } from "../components/ui/button.tsx";
 import { CodeBlock } from "../components/ui/code-block.tsx";
 import { CopyButton } from "../components/ui/copy-button.tsx";
-import { IconButton } from "../components/ui/icon-button.tsx";
 import { EmptyState, ErrorState, Skeleton } from "../components/ui/states.tsx";
 import { filtersIn } from "../feed/filters.ts";
 import { OverlayBoundary } from "../shell/overlays.tsx";
-import { useShortcuts } from "../shell/shortcuts.ts";
+import { useShortcuts } from "../shell/shortcuts.tsx";
 import type { DeleteEventProps } from "./delete-dialog.tsx";
 import { Deliveries } from "./deliveries.tsx";
-import { EventFacts } from "./event-facts.tsx";
+import { EventFacts, Section } from "./event-facts.tsx";
 import { EventJson } from "./event-json.tsx";
 import { eventQuery } from "./event-query.ts";
-import { Section } from "./section.tsx";
 
 const DeleteEventDialog = lazyPart<DeleteEventProps>(
   async () => (await import("./delete-dialog.tsx")).default,

@@ -1,7 +1,7 @@
 import { Square, SquareCheck } from "lucide-react";
 import { lexer, type Token, type Tokens } from "marked";
 import { Fragment, type ReactNode, useMemo } from "react";
-import { externalLink } from "../components/web-address.ts";
+import { externalLink } from "../feed/tag-chips.tsx";
 
 /**
  * Renders Markdown as React elements, from the parser's tokens. No HTML is built from an event's text, so none can be

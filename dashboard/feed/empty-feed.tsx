@@ -2,11 +2,11 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Inbox, SearchX } from "lucide-react";
 import { channelsQuery } from "../channels/channels.ts";
+import { WaitingMark } from "../components/mark.tsx";
 import { Button, buttonClass } from "../components/ui/button.tsx";
 import { CodeBlock } from "../components/ui/code-block.tsx";
 import { EmptyState } from "../components/ui/states.tsx";
 import { curlCommand } from "../setup/curl-command.ts";
-import { WaitingMark } from "../setup/waiting-mark.tsx";
 import type { Filters } from "./filters.ts";
 
 export type EmptyFeedProps = { project: string; filters: Filters; clear: () => void };

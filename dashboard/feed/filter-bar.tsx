@@ -1,8 +1,8 @@
 import { ListFilter, Search, X } from "lucide-react";
 import { type KeyboardEvent, useRef, useState } from "react";
 import { SearchError } from "../../server/event/search.ts";
-import { Kbd } from "../components/ui/kbd.tsx";
-import { useShortcuts } from "../shell/shortcuts.ts";
+
+import { Kbd, useShortcuts } from "../shell/shortcuts.tsx";
 import { type Filters, labelOf, withSearch } from "./filters.ts";
 import { Suggestions, useSuggestions } from "./suggestions.tsx";
 

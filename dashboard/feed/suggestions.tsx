@@ -1,7 +1,8 @@
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { keepPreviousData, queryOptions, useQuery } from "@tanstack/react-query";
 import { clsx } from "clsx";
 import { type ComponentProps, type KeyboardEvent, type RefObject, useId, useState } from "react";
-import { completionQuery, type Suggestion } from "./completion.ts";
+import type { Completion } from "../../server/wire/completion.ts";
+import { api } from "../api.ts";
 
 /**
  * Completes what is typed into a search box: a list of suggestions, and the keys that choose from it. A combobox as
@@ -109,4 +110,17 @@ export function Suggestions({ id, list, active, choose }: SuggestionsProps) {
       ))}
     </div>
   );
+}
+
+export type Suggestion = Completion["suggestions"][number];
+
+/** Suggestions for the text at the cursor of a search. */
+function completionQuery(project: string, q: string, at: number) {
+  return queryOptions({
+    queryKey: ["completion", project, q, at],
+    queryFn: ({ signal }) =>
+      api<Completion>("/api/search/complete", { query: { project, q, at: String(at) }, signal }),
+    staleTime: 30_000,
+    retry: false,
+  });
 }

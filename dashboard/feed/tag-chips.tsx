@@ -1,6 +1,5 @@
 import { clsx } from "clsx";
 import { ArrowUpRight } from "lucide-react";
-import { externalLink, isWebAddress } from "../components/web-address.ts";
 
 type TagChipsProps = {
   tags: Record<string, string>;
@@ -88,3 +87,11 @@ function textUnits(text: string): number {
   for (const character of text.slice(0, 40)) units += character.codePointAt(0)! > 0x2e7f ? 2 : 1;
   return units;
 }
+
+/** Whether the whole text is an HTTP(S) URL that can be opened. */
+export function isWebAddress(text: string): boolean {
+  return /^https?:\/\/\S+$/i.test(text) && URL.canParse(text);
+}
+
+/** For links in events: the linked page gets no referrer and no handle on this window. */
+export const externalLink = { target: "_blank", rel: "noopener noreferrer nofollow" } as const;

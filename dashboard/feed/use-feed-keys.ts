@@ -1,6 +1,6 @@
 import { useNavigate } from "@tanstack/react-router";
 import type { RefObject } from "react";
-import { useShortcuts } from "../shell/shortcuts.ts";
+import { useShortcuts } from "../shell/shortcuts.tsx";
 import type { Filters } from "./filters.ts";
 import type { Row } from "./rows.ts";
 

@@ -1,5 +1,7 @@
+import { queryOptions } from "@tanstack/react-query";
 import { clsx } from "clsx";
 import type { Key } from "../../server/wire/key.ts";
+import { api } from "../api.ts";
 import { RelativeTime } from "../components/relative-time.tsx";
 import { Button } from "../components/ui/button.tsx";
 
@@ -76,4 +78,11 @@ export function KeyTable({ keys, revoke }: KeyTableProps) {
       </table>
     </div>
   );
+}
+
+export function keysQuery(project: string) {
+  return queryOptions({
+    queryKey: ["keys", project],
+    queryFn: async () => (await api<{ ok: true; keys: Key[] }>("/api/keys", { query: { project } })).keys,
+  });
 }

@@ -6,8 +6,7 @@ import { Button } from "../components/ui/button.tsx";
 import { EmptyState, ErrorState, Skeleton } from "../components/ui/states.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { PageHeader } from "../shell/page-header.tsx";
-import { KeyTable } from "./key-table.tsx";
-import { keysQuery } from "./keys.ts";
+import { KeyTable, keysQuery } from "./key-table.tsx";
 import { NewKeyDialog } from "./new-key-dialog.tsx";
 import { RevokeDialog } from "./revoke-dialog.tsx";
 

@@ -4,13 +4,13 @@ import type { Key } from "../../server/wire/key.ts";
 import { api } from "../api.ts";
 import { Button } from "../components/ui/button.tsx";
 import { CodeBlock } from "../components/ui/code-block.tsx";
+import { SecretBox } from "../components/ui/copy-button.tsx";
 import { Dialog, DialogButtons } from "../components/ui/dialog.tsx";
 import { NameDialog } from "../components/ui/name-dialog.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { refresh } from "../queries.ts";
 import { curlCommand } from "../setup/curl-command.ts";
-import { keysQuery } from "./keys.ts";
-import { SecretBox } from "./secret-box.tsx";
+import { keysQuery } from "./key-table.tsx";
 
 export function NewKeyDialog({ close }: { close: () => void }) {
   const project = useProjectSlug();

@@ -4,7 +4,7 @@ import { api } from "../api.ts";
 import { ConfirmDialog } from "../components/ui/confirm-dialog.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { refresh } from "../queries.ts";
-import { keysQuery } from "./keys.ts";
+import { keysQuery } from "./key-table.tsx";
 
 export function RevokeDialog({ apiKey, close }: { apiKey: Key; close: () => void }) {
   const project = useProjectSlug();

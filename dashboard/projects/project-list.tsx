@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { Folder, Plus } from "lucide-react";
 import { useMe } from "../account/me.ts";
-import { navItemClass } from "../components/ui/nav-item.ts";
+import { navItemClass } from "../components/ui/button.tsx";
 import { openOverlay } from "../shell/overlays.tsx";
 import { useProjectSlug } from "./current-project.ts";
 

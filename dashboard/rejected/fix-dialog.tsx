@@ -1,12 +1,11 @@
 import { type FormEvent, useId, useState } from "react";
 import type { RejectedEvent } from "../../server/wire/rejected-event.ts";
 import { ApiError, errorMessage } from "../api.ts";
-import { Alert } from "../components/ui/alert.tsx";
 import { Button } from "../components/ui/button.tsx";
 import { Dialog, DialogButtons } from "../components/ui/dialog.tsx";
+import { Alert } from "../components/ui/states.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
-import { reasonsIn } from "./reasons.ts";
-import { useResend } from "./rejected.ts";
+import { reasonsIn, useResend } from "./rejected.ts";
 
 /** Unsent changes of closed dialogs, by the rejected event's id. */
 const drafts = new Map<string, string>();

@@ -2,8 +2,7 @@ import type { RejectedEvent } from "../../server/wire/rejected-event.ts";
 import { RelativeTime } from "../components/relative-time.tsx";
 import { Button } from "../components/ui/button.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
-import { reasonsIn } from "./reasons.ts";
-import { useDiscard } from "./rejected.ts";
+import { reasonsIn, useDiscard } from "./rejected.ts";
 
 type RejectedItemProps = { rejected: RejectedEvent; fix: (rejected: RejectedEvent) => void };
 

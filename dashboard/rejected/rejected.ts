@@ -1,4 +1,5 @@
 import { infiniteQueryOptions, useMutation } from "@tanstack/react-query";
+import type { Problem } from "../../server/problems.ts";
 import type { RejectedEventList } from "../../server/wire/rejected-event.ts";
 import { api, errorMessage } from "../api.ts";
 import { refresh } from "../queries.ts";
@@ -35,4 +36,9 @@ export function useDiscard(project: string) {
     onError: (error) =>
       toast({ title: "The event wasn't discarded", description: errorMessage(error), failed: true }),
   });
+}
+
+/** Everything that is wrong with an event, without duplicates. */
+export function reasonsIn({ detail, errors }: Pick<Problem, "detail" | "errors">): string[] {
+  return errors?.length ? [...new Set(errors.map((each) => each.detail))] : [detail];
 }

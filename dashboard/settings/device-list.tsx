@@ -1,10 +1,9 @@
-import { MonitorSmartphone, X } from "lucide-react";
+import { MonitorSmartphone, Send, X } from "lucide-react";
 import type { Destination } from "../../server/wire/notification.ts";
 import { RelativeTime } from "../components/relative-time.tsx";
 import { Button } from "../components/ui/button.tsx";
-import { useRemoveDestination } from "./destinations.ts";
+import { useRemoveDestination, useTestDestination } from "./destinations.ts";
 import { Panel } from "./group.tsx";
-import { TestButton } from "./test-button.tsx";
 
 type DeviceListProps = { devices: Destination[]; own: Destination | undefined };
 
@@ -47,5 +46,15 @@ export function DeviceList({ devices, own }: DeviceListProps) {
         ))}
       </Panel>
     </div>
+  );
+}
+
+export function TestButton({ id }: { id: string }) {
+  const test = useTestDestination();
+  return (
+    <Button busy={test.isPending} onClick={() => test.mutate(id)}>
+      {!test.isPending && <Send aria-hidden className="size-3.5" />}
+      Send a test
+    </Button>
   );
 }

@@ -4,10 +4,9 @@ import { useMe } from "../account/me.ts";
 import { ErrorState, Skeleton } from "../components/ui/states.tsx";
 import { SwitchRow } from "../components/ui/switch.tsx";
 import { destinationsQuery, useSetEnabled } from "./destinations.ts";
-import { DeviceList } from "./device-list.tsx";
+import { DeviceList, TestButton } from "./device-list.tsx";
 import { Group, Panel } from "./group.tsx";
 import { ownEndpointQuery, pushObstacle, usePushSwitch } from "./push.ts";
-import { TestButton } from "./test-button.tsx";
 
 export function NotificationSettings() {
   const { data, error, refetch } = useQuery(destinationsQuery);

@@ -4,18 +4,16 @@ import { useState } from "react";
 import { limits } from "../../server/limits.ts";
 import type { Project } from "../../server/wire/project.ts";
 import { putProject, useMe } from "../account/me.ts";
-import { Alert } from "../components/ui/alert.tsx";
 import { Button, buttonClass } from "../components/ui/button.tsx";
-import { Field } from "../components/ui/field.tsx";
-import { fieldError, formError } from "../components/ui/form-errors.ts";
+import { Field, fieldError, formError } from "../components/ui/field.tsx";
+import { Alert } from "../components/ui/states.tsx";
 import { SwitchRow } from "../components/ui/switch.tsx";
 import { useCan } from "../projects/can.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
-import { changeProject } from "./change-project.ts";
 import { DeleteProjectDialog } from "./delete-project-dialog.tsx";
 import { Group, Panel } from "./group.tsx";
 import { RetentionForm } from "./retention-form.tsx";
-import { SavedField } from "./saved-field.tsx";
+import { changeProject, SavedField } from "./saved-field.tsx";
 
 export function ProjectSettings() {
   const slug = useProjectSlug();

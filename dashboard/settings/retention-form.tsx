@@ -6,8 +6,7 @@ import { errorMessage } from "../api.ts";
 import { countOf } from "../components/counts.ts";
 import { DaysField, formatDays, parseDays } from "../components/days-field.tsx";
 import { ConfirmDialog } from "../components/ui/confirm-dialog.tsx";
-import { changeProject } from "./change-project.ts";
-import { SavedField } from "./saved-field.tsx";
+import { changeProject, SavedField } from "./saved-field.tsx";
 
 /** How long a project keeps its events. A shorter time deletes events, so it has to be confirmed. */
 export function RetentionForm({ project }: { project: Project }) {

@@ -1,7 +1,9 @@
 import type { UseMutationResult } from "@tanstack/react-query";
 import type { FormEvent, ReactNode } from "react";
-import { Alert } from "../components/ui/alert.tsx";
+import type { Project, ProjectChange } from "../../server/wire/project.ts";
+import { api } from "../api.ts";
 import { Button } from "../components/ui/button.tsx";
+import { Alert } from "../components/ui/states.tsx";
 
 type Props = {
   save: Pick<UseMutationResult, "isPending" | "isSuccess">;
@@ -34,4 +36,8 @@ export function SavedField({ save, error, changed, onSubmit, children }: Props) 
       </p>
     </form>
   );
+}
+
+export function changeProject(slug: string, change: ProjectChange): Promise<{ ok: true; project: Project }> {
+  return api(`/api/projects/${encodeURIComponent(slug)}`, { method: "PATCH", body: change });
 }

@@ -8,14 +8,14 @@ import { AuthLayout } from "../account/auth-layout.tsx";
 import { meQuery, setUnread } from "../account/me.ts";
 import { api } from "../api.ts";
 import { EventIcon } from "../components/event-icon.tsx";
+import { WaitingMark } from "../components/mark.tsx";
 import { buttonClass } from "../components/ui/button.tsx";
 import { CodeBlock } from "../components/ui/code-block.tsx";
-import { SecretBox } from "../keys/secret-box.tsx";
+import { SecretBox } from "../components/ui/copy-button.tsx";
 import { follow, isFollowing, listen } from "../live/connection.ts";
 import { queries } from "../queries.ts";
 import { curlCommand } from "./curl-command.ts";
-import { clearSetupResult, type SetupResult } from "./setup-result.ts";
-import { WaitingMark } from "./waiting-mark.tsx";
+import { clearSetupResult, type SetupResult } from "./setup.ts";
 
 /** The last step of setup: shows the API key and a command to copy, and waits for the first event. */
 export function FirstEvent({ project, secret }: SetupResult) {

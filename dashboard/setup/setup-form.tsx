@@ -2,11 +2,10 @@ import { useMutation } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { limits } from "../../server/limits.ts";
 import { api } from "../api.ts";
-import { Alert } from "../components/ui/alert.tsx";
 import { Button } from "../components/ui/button.tsx";
-import { Field } from "../components/ui/field.tsx";
-import { fieldError, formError } from "../components/ui/form-errors.ts";
-import type { SetupResult } from "./setup-result.ts";
+import { Field, fieldError, formError } from "../components/ui/field.tsx";
+import { Alert } from "../components/ui/states.tsx";
+import type { SetupResult } from "./setup.ts";
 
 export function SetupForm({ token, onDone }: { token: string; onDone: (result: SetupResult) => void }) {
   const [email, setEmail] = useState("");

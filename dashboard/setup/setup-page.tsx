@@ -4,14 +4,12 @@ import { useEffect, useState } from "react";
 import { AuthLayout } from "../account/auth-layout.tsx";
 import { meQuery } from "../account/me.ts";
 import { errorMessage } from "../api.ts";
-import { Alert } from "../components/ui/alert.tsx";
 import { Button, buttonClass } from "../components/ui/button.tsx";
-import { Skeleton } from "../components/ui/states.tsx";
+import { Alert, Skeleton } from "../components/ui/states.tsx";
 import { queries } from "../queries.ts";
 import { FirstEvent } from "./first-event.tsx";
+import { loadSetupResult, type SetupResult, saveSetupResult, setupQuery } from "./setup.ts";
 import { SetupForm } from "./setup-form.tsx";
-import { loadSetupResult, type SetupResult, saveSetupResult } from "./setup-result.ts";
-import { setupQuery } from "./setup-state.ts";
 
 /** The first-run setup on one page: account, API key and first event. */
 export function SetupPage() {

@@ -1,5 +1,5 @@
 import { Dialog } from "../components/ui/dialog.tsx";
-import { Kbd } from "../components/ui/kbd.tsx";
+import { Kbd } from "./shortcuts.tsx";
 
 const shortcuts: [string[], string][] = [
   [["j", "↓"], "Next event"],

@@ -3,7 +3,7 @@ import { useSessionEnded } from "../account/session.ts";
 import { ErrorBoundary } from "../components/error-boundary.tsx";
 import { lazyPart } from "../components/lazy-part.tsx";
 import { OverlayError } from "./overlay-error.tsx";
-import { useShortcuts } from "./shortcuts.ts";
+import { useShortcuts } from "./shortcuts.tsx";
 
 // Dialogs that can be opened from anywhere. Each is loaded when first opened.
 

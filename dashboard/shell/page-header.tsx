@@ -1,10 +1,10 @@
 import { clsx } from "clsx";
 import { Search } from "lucide-react";
-import type { ReactNode } from "react";
+import { type ReactNode, useEffect } from "react";
+import { useMe } from "../account/me.ts";
 import { Mark } from "../components/mark.tsx";
 import { Bell } from "../notifications/bell.tsx";
 import { openOverlay } from "./overlays.tsx";
-import { usePageTitle } from "./page-title.ts";
 
 type PageHeaderProps = {
   title: string;
@@ -49,4 +49,12 @@ export function PageHeader({ title, tabTitle, icon, titleActions, children, clas
       <Bell />
     </header>
   );
+}
+
+/** Sets the tab's title, with the count of unread notifications in front. */
+function usePageTitle(title: string): void {
+  const { unread } = useMe();
+  useEffect(() => {
+    document.title = `${unread > 0 ? `(${unread > 99 ? "99+" : unread}) ` : ""}${title} · Tidings`;
+  }, [title, unread]);
 }

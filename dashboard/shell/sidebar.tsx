@@ -1,12 +1,12 @@
 import { Link } from "@tanstack/react-router";
-import { CircleSlash, KeyRound, Settings2 } from "lucide-react";
+import { ChevronsUpDown, CircleSlash, KeyRound, Settings2 } from "lucide-react";
 import { useMe } from "../account/me.ts";
 import { ChannelNav } from "../channels/channel-nav.tsx";
 import { lazyPart } from "../components/lazy-part.tsx";
+import { Mark } from "../components/mark.tsx";
+import { navItemClass } from "../components/ui/button.tsx";
 import { LazyMenu, type MenuContentProps } from "../components/ui/lazy-menu.tsx";
-import { navItemClass } from "../components/ui/nav-item.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
-import { ProjectName } from "../projects/project-name.tsx";
 
 const ProjectMenu = lazyPart<MenuContentProps>(
   async () => (await import("../projects/project-menu.tsx")).default,
@@ -77,5 +77,19 @@ export function Sidebar() {
         </LazyMenu>
       </div>
     </aside>
+  );
+}
+
+function ProjectName() {
+  const slug = useProjectSlug();
+  const { projects } = useMe();
+  return (
+    <>
+      <Mark className="h-5 w-6.5 shrink-0 text-accent" />
+      <span className="hostile-line flex-1 font-semibold text-base">
+        {projects.find((each) => each.slug === slug)?.name ?? "Tidings"}
+      </span>
+      <ChevronsUpDown aria-hidden className="size-3.5 shrink-0 text-faint" />
+    </>
   );
 }

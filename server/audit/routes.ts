@@ -1,5 +1,4 @@
-import { cellOf } from "../event/csv.ts";
-import { acceptedForm, type EventForm, mediaTypes } from "../event/event-form.ts";
+import { acceptedFormat, cellOf, type EventFormat, mediaTypes } from "../event/event-format.ts";
 import type { Routes } from "../http/routes.ts";
 import { textResponse } from "../http/text-response.ts";
 import { limits } from "../limits.ts";
@@ -22,10 +21,10 @@ export function addAuditRoutes(routes: Routes, { store }: { store: Store }): voi
       otherAnswerTypes: [mediaTypes.ndjson, mediaTypes.csv],
     },
     async ({ projectId, query, request }) => {
-      const form = query.format ?? acceptedForm(request.headers.get("accept"));
-      const headers = new Headers({ "content-type": mediaTypes[form], vary: "accept" });
-      if (query.format !== undefined && form !== "json") {
-        headers.set("content-disposition", `attachment; filename="audit.${form}"`);
+      const format = query.format ?? acceptedFormat(request.headers.get("accept"));
+      const headers = new Headers({ "content-type": mediaTypes[format], vary: "accept" });
+      if (query.format !== undefined && format !== "json") {
+        headers.set("content-disposition", `attachment; filename="audit.${format}"`);
       }
       const before = query.cursor === undefined ? undefined : Number(query.cursor);
       const { limit } = query;
@@ -33,33 +32,37 @@ export function addAuditRoutes(routes: Routes, { store }: { store: Store }): voi
       if (limit === undefined) {
         const entries = (after?: number) =>
           listAudit(control, projectId, query, limits.pageAuditEntries, after ?? before);
-        return new Response(streamOf(form, entries), { headers });
+        return new Response(streamOf(format, entries), { headers });
       }
       const entries = await listAudit(control, projectId, query, limit + 1, before);
       const page = entries.slice(0, limit);
       const nextCursor = entries.length > limit ? page.at(-1)!.id : null;
-      if (nextCursor !== null && form !== "json") headers.set("x-next-cursor", nextCursor);
-      const text = startOf(form) + page.map(rowOf[form]).join(separatorOf(form)) + endOf(form, nextCursor);
+      if (nextCursor !== null && format !== "json") headers.set("x-next-cursor", nextCursor);
+      const text =
+        startOf(format) + page.map(rowOf[format]).join(separatorOf(format)) + endOf(format, nextCursor);
       return textResponse(request, text, { headers });
     },
   );
 }
 
 /** Streams all entries, a page at a time. Nothing is read before the client has taken the page before. */
-function streamOf(form: EventForm, read: (after?: number) => Promise<AuditEntry[]>): ReadableStream<string> {
+function streamOf(
+  format: EventFormat,
+  read: (after?: number) => Promise<AuditEntry[]>,
+): ReadableStream<string> {
   let after: number | undefined;
   return new ReadableStream<string>(
     {
-      start: (stream) => stream.enqueue(startOf(form)),
+      start: (stream) => stream.enqueue(startOf(format)),
       async pull(stream) {
         const entries = await read(after);
         if (entries.length > 0) {
-          const separator = separatorOf(form);
-          stream.enqueue((after === undefined ? "" : separator) + entries.map(rowOf[form]).join(separator));
+          const separator = separatorOf(format);
+          stream.enqueue((after === undefined ? "" : separator) + entries.map(rowOf[format]).join(separator));
           after = Number(entries.at(-1)!.id);
         }
         if (entries.length === limits.pageAuditEntries) return;
-        stream.enqueue(endOf(form, null));
+        stream.enqueue(endOf(format, null));
         stream.close();
       },
     },
@@ -67,14 +70,15 @@ function streamOf(form: EventForm, read: (after?: number) => Promise<AuditEntry[
   );
 }
 
-const startOf = (form: EventForm) => ({ json: '{"ok":true,"entries":[', ndjson: "", csv: csvHeader })[form];
-const separatorOf = (form: EventForm) => (form === "json" ? "," : "");
-const endOf = (form: EventForm, nextCursor: string | null) =>
-  form === "json" ? `],"nextCursor":${JSON.stringify(nextCursor)}}` : "";
+const startOf = (format: EventFormat) =>
+  ({ json: '{"ok":true,"entries":[', ndjson: "", csv: csvHeader })[format];
+const separatorOf = (format: EventFormat) => (format === "json" ? "," : "");
+const endOf = (format: EventFormat, nextCursor: string | null) =>
+  format === "json" ? `],"nextCursor":${JSON.stringify(nextCursor)}}` : "";
 
 const csvHeader = "id,createdAt,action,actorKind,actor,target,detail,address,userAgent\r\n";
 
-const rowOf: Record<EventForm, (entry: AuditEntry) => string> = {
+const rowOf: Record<EventFormat, (entry: AuditEntry) => string> = {
   json: (entry) => JSON.stringify(entry),
   ndjson: (entry) => `${JSON.stringify(entry)}\n`,
   csv: ({ id, createdAt, action, actor, target, detail, address, userAgent }) => {

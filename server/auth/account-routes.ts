@@ -1,16 +1,15 @@
+import { version } from "../config.ts";
+import { internalDetail } from "../failures.ts";
 import { readBytes } from "../http/body.ts";
-import { internalDetail } from "../http/error-response.ts";
 import type { Routes } from "../http/routes.ts";
 import { limits } from "../limits.ts";
 import { countUnread } from "../notifications/inbox.ts";
 import { type ProblemError, problem } from "../problems.ts";
 import { listProjects } from "../projects/projects.ts";
 import type { Store } from "../storage/store.ts";
-import { version } from "../version.ts";
 import { Me, Setup, SetupAnswer, SetupState } from "../wire/account.ts";
 import { type Auth, callAuth } from "./auth.ts";
-import { hasAccounts } from "./create-account.ts";
-import type { PasswordHashing } from "./passwords.ts";
+import { hasAccounts, type PasswordHashing } from "./create-account.ts";
 import { claimSetup } from "./setup.ts";
 
 type Deps = {

@@ -6,7 +6,7 @@ import type { Account } from "../http/caller.ts";
 import { limits } from "../limits.ts";
 import { ProblemError } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import type { PasswordHashing } from "./passwords.ts";
+import type { PasswordHashing } from "./create-account.ts";
 import { RateLimits } from "./rate-limits.ts";
 
 /** Header that `main.ts` sets to the client's real address, for the rate limits on signing in. */

@@ -2,9 +2,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { Config } from "../config.ts";
 import { type Running, serve } from "../main.ts";
-import { removePlace } from "../testing/engine.ts";
-import { testConfig } from "../testing/test-app.ts";
-import { testPasswords } from "../testing/test-passwords.ts";
+import { removeStorage } from "../testing/engine.ts";
+import { testConfig, testPasswords } from "../testing/test-app.ts";
 import type { Me } from "../wire/account.ts";
 
 let config: Config;
@@ -18,7 +17,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await running.stop();
-  await removePlace(config);
+  await removeStorage(config);
 });
 
 const owner = { email: "Owner@Example.com", password: "long enough password", name: "Ada" };

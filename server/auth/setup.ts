@@ -5,9 +5,8 @@ import { problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { withLock } from "../storage/settings.ts";
 import type { Project } from "../wire/project.ts";
-import { createAccount, hasAccounts, type NewAccount } from "./create-account.ts";
+import { createAccount, hasAccounts, type NewAccount, type PasswordHashing } from "./create-account.ts";
 import { createKey } from "./keys.ts";
-import type { PasswordHashing } from "./passwords.ts";
 
 const setting = "setupTokens";
 /** Tokens older than this are void at the next start. Nodes that start together each print a link. */

@@ -1,9 +1,8 @@
 // @engines sqlite, postgres
 import { expect, test } from "bun:test";
 import { limits } from "../limits.ts";
-import { finished } from "../testing/jobs.ts";
 import { openTestStore, type TestApp, testApp } from "../testing/test-app.ts";
-import { until } from "../testing/until.ts";
+import { until, untilJobDone } from "../testing/until.ts";
 import type { Job } from "../wire/job.ts";
 
 const remove = (app: TestApp, path: string, key?: string) => app.request(path, { method: "DELETE" }, key);
@@ -41,10 +40,10 @@ test("a waiting job is joined, and waiting erasures are finished together", asyn
   const channels = await Promise.all([remove(app, "/api/channels/c"), remove(app, "/api/channels/c")]);
   expect((await jobOf(channels[0]!)).id).toBe((await jobOf(channels[1]!)).id);
 
-  const done = await Promise.all(answers.map((answer) => finished(app, answer)));
+  const done = await Promise.all(answers.map((answer) => untilJobDone(app, answer)));
   expect(done.map(({ done }) => done)).toEqual([3, 4, 3, 0, 3]);
   expect(new Set(done.map(({ receipt }) => receipt!.endedAt)).size).toBe(1);
-  expect((await finished(app, long)).receipt!.endedAt < done[0]!.receipt!.endedAt).toBe(true);
+  expect((await untilJobDone(app, long)).receipt!.endedAt < done[0]!.receipt!.endedAt).toBe(true);
 }, 60_000);
 
 test("a running erasure is not joined: later events are erased too", async () => {
@@ -53,7 +52,7 @@ test("a running erasure is not joined: later events are erased too", async () =>
   await post(app, "u1", 2);
   const later = await remove(app, "/api/users/u1");
   expect((await jobOf(later)).id).not.toBe((await jobOf(long)).id);
-  await finished(app, later);
+  await untilJobDone(app, later);
   expect(await app.list("?userId=u1")).toEqual([]);
 }, 60_000);
 
@@ -65,9 +64,9 @@ test("an erasure doesn't wait for the deletion of a channel", async () => {
   const { id } = await jobOf(channel);
   const progress = async () => (await (await app.request(`/api/jobs/${id}`)).json()) as { job: Job };
   await until(async () => (await progress()).job.done > 0);
-  const erased = await finished(app, await remove(app, "/api/users/u1"));
+  const erased = await untilJobDone(app, await remove(app, "/api/users/u1"));
   expect((await progress()).job).toMatchObject({ state: "running", receipt: null });
-  const deleted = await finished(app, channel);
+  const deleted = await untilJobDone(app, channel);
   expect(deleted).toMatchObject({ done: 1_500, receipt: { erasedEvents: 1_500 } });
   expect(erased.receipt!.endedAt < deleted.receipt!.endedAt).toBe(true);
 }, 60_000);
@@ -102,7 +101,7 @@ test("a job that has removed its events says that it is cleaning, and leaves lat
   await store.close();
   await app.restart();
   const again = await app.request(`/api/jobs/${left.id}`);
-  await finished(app, new Response(again.body, { status: 202 }));
+  await untilJobDone(app, new Response(again.body, { status: 202 }));
   expect(await app.list()).toMatchObject([{ name: "anew" }]);
 }, 60_000);
 
@@ -151,7 +150,7 @@ test("the newest 10,000 finished jobs of a project are kept", async () => {
       .values(done.slice(at, at + 1_000))
       .execute();
   }
-  await finished(app, await remove(app, "/api/users/u1"));
+  await untilJobDone(app, await remove(app, "/api/users/u1"));
   const left = await store.control.selectFrom("jobs").select("id").orderBy("id").execute();
   expect(left).toHaveLength(limits.doneJobs + 1);
   expect(left[0]!.id).toBe(done[3]!.id);

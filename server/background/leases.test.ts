@@ -2,24 +2,24 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { sql } from "kysely";
 import type { Store } from "../storage/store.ts";
-import { stores } from "../testing/stores.ts";
+import { stores } from "../testing/engine.ts";
 import { until } from "../testing/until.ts";
 import { Leases } from "./leases.ts";
 
 for (const engine of stores) {
   describe(`a lease on ${engine.name}`, () => {
-    let place: Awaited<ReturnType<typeof engine.place>>;
+    let storage: Awaited<ReturnType<typeof engine.create>>;
     let store: Store;
     let errors: unknown[];
     const onError = (error: unknown) => errors.push(error);
     beforeEach(async () => {
       errors = [];
-      place = await engine.place();
-      store = await place.open();
+      storage = await engine.create();
+      store = await storage.open();
     });
     afterEach(async () => {
       await store.close();
-      await place.remove();
+      await storage.remove();
     });
 
     test("is held by one node at a time, and released when the work is done", async () => {

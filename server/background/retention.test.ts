@@ -7,9 +7,9 @@ import { deleteChannel } from "../channels/delete-channel.ts";
 import { deleteProject } from "../projects/delete-project.ts";
 import { databaseFile } from "../storage/sqlite/open.ts";
 import { expectConsistent } from "../testing/consistency.ts";
-import { engine, makePlace, removePlace } from "../testing/engine.ts";
+import { engine, makeStorage, removeStorage } from "../testing/engine.ts";
 import { openTestStore, type TestApp, testApp, testConfig } from "../testing/test-app.ts";
-import { untilListed } from "../testing/until-listed.ts";
+import { untilListed } from "../testing/until.ts";
 import { eraseTraces, eraseUser } from "../users/erase-user.ts";
 import { expireRecords } from "./retention.ts";
 import { BackgroundWorker } from "./worker.ts";
@@ -166,8 +166,8 @@ function fail(error: unknown): never {
 }
 
 test("deliveries expire after 30 days and finished jobs after 90, in small steps; others stay", async () => {
-  await using place = await testPlace();
-  const { control } = place.store;
+  await using storage = await testPlace();
+  const { control } = storage.store;
   const now = Date.now();
   const account = await control
     .transaction()
@@ -215,7 +215,7 @@ test("deliveries expire after 30 days and finished jobs after 90, in small steps
     .execute();
   let pauses = 0;
   const pause = async () => void pauses++;
-  await expireRecords({ store: place.store, pause, onRemoved: () => {} }, now, 365);
+  await expireRecords({ store: storage.store, pause, onRemoved: () => {} }, now, 365);
   const left = await control.selectFrom("deliveries").select("eventId").orderBy("id").execute();
   expect(left.map(({ eventId }) => eventId)).toEqual(kept.map(({ eventId }) => eventId));
   const jobs = await control.selectFrom("jobs").select("id").orderBy("id").execute();
@@ -226,16 +226,16 @@ test("deliveries expire after 30 days and finished jobs after 90, in small steps
 });
 
 async function testPlace() {
-  const place = await makePlace();
+  const storage = await makeStorage();
   const store = await openTestStore({
-    ...(await testConfig({ dataDirectory: place.dataDirectory })),
-    ...place,
+    ...(await testConfig({ dataDirectory: storage.dataDirectory })),
+    ...storage,
   });
   return {
     store,
     async [Symbol.asyncDispose]() {
       await store.close();
-      await removePlace(place);
+      await removeStorage(storage);
     },
   };
 }

@@ -3,10 +3,10 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Event } from "../event/event.ts";
 import { expectConsistent } from "../testing/consistency.ts";
-import { effort } from "../testing/effort.ts";
+import { effort } from "../testing/engine.ts";
 import { openStream } from "../testing/event-stream.ts";
-import { finished } from "../testing/jobs.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
+import { untilJobDone } from "../testing/until.ts";
 import type { Channel } from "../wire/channel.ts";
 
 const remove = (app: TestApp, path: string, headers: Record<string, string> = {}) =>
@@ -53,7 +53,7 @@ test("a deleted channel loses its events and reappears with the next one", async
       app.post({ channel: n % 3 ? "go away" : "stay", name: `n${n % 4}` }),
     ),
   );
-  const job = await finished(app, await remove(app, "/api/channels/go%20away"));
+  const job = await untilJobDone(app, await remove(app, "/api/channels/go%20away"));
   expect(job).toMatchObject({ kind: "delete-channel", total: 300, receipt: { erasedEvents: 300 } });
   expect(await channels(app)).toMatchObject([{ name: "stay", events: 150 }]);
   await expectConsistent(app.config);
@@ -84,7 +84,7 @@ test("a deleted project is inaccessible at once, and its slug is free", async ()
     projects: [],
   });
   expect((await remove(app, path, owner)).status).toBe(404);
-  expect(await finished(app, response, { headers: owner })).toMatchObject({
+  expect(await untilJobDone(app, response, { headers: owner })).toMatchObject({
     kind: "delete-project",
     receipt: { erasedEvents: 3 },
   });
@@ -159,13 +159,13 @@ test(
             const event = events[each.place % Math.max(events.length, 1)];
             if (event) expect((await remove(app, `/api/events/${event.id}`)).status).toBe(200);
           } else if (each.kind === "erase") {
-            const { receipt } = await finished(app, await remove(app, `/api/users/${each.userId}`));
+            const { receipt } = await untilJobDone(app, await remove(app, `/api/users/${each.userId}`));
             expect(receipt).not.toBeNull();
             expect(await app.list(`?userId=${each.userId}`)).toEqual([]);
           } else if (each.kind === "channel") {
             const response = await remove(app, `/api/channels/${each.channel}`);
             if (response.status === 404) continue;
-            await finished(app, response);
+            await untilJobDone(app, response);
             expect(await app.list(`?channel=${each.channel}`)).toEqual([]);
           } else {
             const keep = (retentionDays: number | null) =>

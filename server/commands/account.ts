@@ -1,7 +1,6 @@
 import "../validation/messages.ts";
 import { defineCommand } from "citty";
-import { createAccount } from "../auth/create-account.ts";
-import { scrypt } from "../auth/passwords.ts";
+import { createAccount, scrypt } from "../auth/create-account.ts";
 import { findProject } from "../projects/projects.ts";
 import { accountTexts } from "../wire/account.ts";
 import { UsageError, withStore } from "./with-store.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { isSecret } from "../auth/key-secret.ts";
-import { environmentOf, makePlace, type Place, removePlace } from "../testing/engine.ts";
+import { environmentOf, makeStorage, removeStorage, type TestStorage } from "../testing/engine.ts";
 import { runTidings } from "../testing/server-process.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
 
@@ -16,12 +16,12 @@ const account = (email: string, ...more: string[]) => [
 ];
 
 describe("without a server, on an empty directory", () => {
-  let place: Place;
+  let storage: TestStorage;
   beforeAll(async () => {
-    place = await makePlace();
+    storage = await makeStorage();
   });
-  const run = (parameters: string[], stdin = "") => runTidings(parameters, environmentOf(place), stdin);
-  afterAll(() => removePlace(place));
+  const run = (parameters: string[], stdin = "") => runTidings(parameters, environmentOf(storage), stdin);
+  afterAll(() => removeStorage(storage));
 
   test("a key for an unknown project is rejected, with the hint that there are none yet", async () => {
     expect(await run(["key", "create", "--project", "default", "--name", "n"])).toEqual({

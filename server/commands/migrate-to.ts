@@ -2,7 +2,7 @@ import { defineCommand } from "citty";
 import { ConfigError, parseDatabaseUrl, readConfig } from "../config.ts";
 import { move } from "../migrate-to/move.ts";
 import { agrees, type Compared } from "../migrate-to/proof.ts";
-import { MoveRefused } from "../migrate-to/refused.ts";
+import { MoveRefused } from "../migrate-to/source.ts";
 import { Progress } from "./progress.ts";
 import { UsageError } from "./with-store.ts";
 

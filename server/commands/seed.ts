@@ -1,6 +1,5 @@
 import { defineCommand } from "citty";
-import { createAccount, hasAccounts } from "../auth/create-account.ts";
-import { scrypt } from "../auth/passwords.ts";
+import { createAccount, hasAccounts, scrypt } from "../auth/create-account.ts";
 import { ProjectChannels } from "../channels/project-channels.ts";
 import { ArrivalClock } from "../event/id.ts";
 import { createRecorder } from "../ingest/record.ts";

@@ -1,6 +1,6 @@
 #!/usr/bin/env bun
 import { defineCommand, runMain } from "citty";
-import { version } from "../version.ts";
+import { version } from "../config.ts";
 
 /** The `tidings` command line. Subcommands are loaded on demand. */
 const main = defineCommand({
@@ -10,7 +10,10 @@ const main = defineCommand({
     description: "A self-hosted event tracker. Set TIDINGS_DATA to the data directory.",
   },
   subCommands: {
-    serve: () => import("./serve.ts").then((module) => module.serveCommand),
+    serve: () =>
+      import("../main.ts").then(({ run }) =>
+        defineCommand({ meta: { name: "serve", description: "Run the server" }, run }),
+      ),
     account: () => import("./account.ts").then((module) => module.accountCommand),
     project: () => import("./project.ts").then((module) => module.projectCommand),
     key: () => import("./key.ts").then((module) => module.keyCommand),

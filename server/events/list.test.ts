@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Event } from "../event/event.ts";
-import { effort } from "../testing/effort.ts";
-import { pageLimit } from "../testing/pages.ts";
+import { pageLimit } from "../testing/arbitraries.ts";
+import { effort } from "../testing/engine.ts";
 import { scenarios } from "../testing/scenarios.ts";
 import { testProcess } from "../testing/server-process.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";

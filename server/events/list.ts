@@ -1,9 +1,8 @@
-import { csvHeader } from "../event/csv.ts";
-import type { EventForm } from "../event/event-form.ts";
+import { csvHeader, type EventFormat } from "../event/event-format.ts";
 import type { EventQuery, EventReader } from "../storage/store.ts";
 
 /** Text before, between and after the chunks of a listing. */
-const frames: Record<EventForm, { head: string; between: string; tail: string }> = {
+const frames: Record<EventFormat, { head: string; between: string; tail: string }> = {
   json: { head: '{"ok":true,"events":[', between: ",", tail: "]}" },
   ndjson: { head: "", between: "", tail: "" },
   csv: { head: csvHeader, between: "", tail: "" },
@@ -21,7 +20,7 @@ export async function streamList(
   query: EventQuery,
   onError: (error: unknown) => void,
 ): Promise<ReadableStream<Uint8Array>> {
-  const { head, between, tail } = frames[query.form ?? "json"];
+  const { head, between, tail } = frames[query.format ?? "json"];
   const encoder = new TextEncoder();
   const chunks = events.stream(query)[Symbol.asyncIterator]();
   let first: IteratorResult<Uint8Array> | null = await chunks.next();
@@ -65,8 +64,8 @@ export async function streamList(
 }
 
 /** Formats a page. JSON includes the cursor of the next one. */
-export function pageText(form: EventForm, events: string[], nextCursor: string | null): string {
-  if (form === "json")
+export function pageText(format: EventFormat, events: string[], nextCursor: string | null): string {
+  if (format === "json")
     return `{"ok":true,"events":[${events.join(",")}],"nextCursor":${JSON.stringify(nextCursor)}}`;
-  return frames[form].head + events.join("");
+  return frames[format].head + events.join("");
 }

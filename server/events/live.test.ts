@@ -5,11 +5,10 @@ import { readFileSync } from "node:fs";
 import type { DeletedEvents, Event } from "../event/event.ts";
 import { limits } from "../limits.ts";
 import { openStream } from "../testing/event-stream.ts";
-import { finished } from "../testing/jobs.ts";
 import { rawRequest } from "../testing/raw-request.ts";
 import { testProcess } from "../testing/server-process.ts";
 import { openTestStore, type TestApp, testApp } from "../testing/test-app.ts";
-import { until } from "../testing/until.ts";
+import { until, untilJobDone } from "../testing/until.ts";
 
 let app: TestApp;
 beforeAll(async () => {
@@ -263,7 +262,7 @@ describe("a stream reports deleted events:", () => {
     await own.post(Array.from({ length: 120 }, (_, n) => ({ channel: "doomed", name: `${n}` })));
     using stream = await openStream(own);
     await stream.next("ready");
-    await finished(own, await own.request("/api/channels/doomed", { method: "DELETE" }));
+    await untilJobDone(own, await own.request("/api/channels/doomed", { method: "DELETE" }));
     await own.post({ channel: "doomed", name: "anew" });
     const types = [];
     for (let message = await stream.next(); ; message = await stream.next()) {
@@ -280,7 +279,7 @@ describe("a stream reports deleted events:", () => {
     const ids = (await own.list("?userId=u1")).map(({ id }) => id);
     using stream = await openStream(own);
     await stream.next("ready");
-    await finished(own, await own.request("/api/users/u1", { method: "DELETE" }));
+    await untilJobDone(own, await own.request("/api/users/u1", { method: "DELETE" }));
     const reported: string[] = [];
     while (reported.length < ids.length) {
       const deleted = await nextDeleted(stream);

@@ -3,7 +3,7 @@
  * Live streams of several nodes on one database: events recorded on one node reach the streams of the other at once.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { makePlace, type Place, removePlace } from "../testing/engine.ts";
+import { makeStorage, removeStorage, type TestStorage } from "../testing/engine.ts";
 import { openStream } from "../testing/event-stream.ts";
 import { type Node, startNodes } from "../testing/nodes.ts";
 import { hasPgbouncer, startPgbouncer } from "../testing/pgbouncer.ts";
@@ -19,15 +19,15 @@ const events = 300;
 const everyMs = 5;
 
 describe("an event recorded on one node", () => {
-  let place: Place;
+  let storage: TestStorage;
   let nodes: Node[] = [];
   beforeAll(async () => {
-    place = await makePlace("postgres");
-    nodes = await startNodes(await testConfig(place), 2);
+    storage = await makeStorage("postgres");
+    nodes = await startNodes(await testConfig(storage), 2);
   }, 60_000);
   afterAll(async () => {
     for (const node of nodes) await node.end("SIGTERM");
-    await removePlace(place);
+    await removeStorage(storage);
   }, 30_000);
 
   test("reaches the other's live streams at once", async () => {
@@ -40,8 +40,8 @@ describe("an event recorded on one node", () => {
   test.if(hasPgbouncer)(
     "arrives within about a second through pgbouncer",
     async () => {
-      const pgbouncer = await startPgbouncer(place.databaseUrl!);
-      const config = await testConfig({ ...place, databaseUrl: pgbouncer.url });
+      const pgbouncer = await startPgbouncer(storage.databaseUrl!);
+      const config = await testConfig({ ...storage, databaseUrl: pgbouncer.url });
       const others = await startNodes(config, 2, nodes[0]!.key);
       const { slowest } = await delays(others);
       expect(slowest).toBeLessThan(3 * lookMs);

@@ -2,7 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { recordAudit } from "../audit/audit-log.ts";
 import type { BackgroundWorker } from "../background/worker.ts";
 import { type Event, EventAnswer, EventList } from "../event/event.ts";
-import { acceptedForm, mediaTypes } from "../event/event-form.ts";
+import { acceptedFormat, mediaTypes } from "../event/event-format.ts";
 import {
   decodeCursor,
   EventListQuery,
@@ -12,7 +12,7 @@ import {
   ProjectQuery,
 } from "../event/event-query.ts";
 import { isEventId, parseStampToken } from "../event/id.ts";
-import type { FailureLog } from "../failure-log.ts";
+import type { FailureLog } from "../failures.ts";
 import type { Routes } from "../http/routes.ts";
 import { textResponse } from "../http/text-response.ts";
 import { explainNoDelivery, listDeliveries } from "../notifications/inbox.ts";
@@ -67,13 +67,13 @@ export function addEventRoutes(routes: Routes, deps: Deps): void {
       otherAnswerTypes: [mediaTypes.ndjson, mediaTypes.csv],
     },
     async ({ projectId, actor, query, tags, request }) => {
-      const form = query.format ?? acceptedForm(request.headers.get("accept"));
-      const headers = new Headers({ "content-type": mediaTypes[form], vary: "accept" });
-      if (query.format !== undefined && form !== "json") {
-        headers.set("content-disposition", `attachment; filename="events.${form}"`);
+      const format = query.format ?? acceptedFormat(request.headers.get("accept"));
+      const headers = new Headers({ "content-type": mediaTypes[format], vary: "accept" });
+      if (query.format !== undefined && format !== "json") {
+        headers.set("content-disposition", `attachment; filename="events.${format}"`);
       }
       const listing = {
-        form,
+        format,
         projectId,
         filter: filterOf(query, tags),
         order: query.order ?? ("desc" as const),
@@ -83,15 +83,15 @@ export function addEventRoutes(routes: Routes, deps: Deps): void {
         // Applications that read everything with a key do so often. When a person does, somebody may want to know.
         if (actor.kind === "account") {
           // Without the filter: it may name a user, who may be erased one day.
-          const entry = { action: "events.exported", projectId, detail: { format: form } } as const;
+          const entry = { action: "events.exported", projectId, detail: { format } } as const;
           await recordAudit(store.control, actor, entry);
         }
         return new Response(await streamList(store.events, listing, onCutOff), { headers });
       }
       const { events, next } = await store.events.page(listing, query.limit, request.signal);
       const nextCursor = next && encodeCursor(next);
-      if (nextCursor !== null && form !== "json") headers.set("x-next-cursor", nextCursor);
-      return textResponse(request, pageText(form, events, nextCursor), { headers });
+      if (nextCursor !== null && format !== "json") headers.set("x-next-cursor", nextCursor);
+      return textResponse(request, pageText(format, events, nextCursor), { headers });
     },
   );
 

@@ -5,10 +5,9 @@ import type { Event } from "../event/event.ts";
 import { matches } from "../event/filter.ts";
 import { printSearch, type Search } from "../event/search.ts";
 import { wordsOf } from "../event/words.ts";
-import { searchesOf, validEvent } from "../testing/arbitraries.ts";
-import { effort } from "../testing/effort.ts";
+import { expectSameEvents, pageLimit, searchesOf, validEvent } from "../testing/arbitraries.ts";
+import { effort } from "../testing/engine.ts";
 import { openStream } from "../testing/event-stream.ts";
-import { expectSameEvents, pageLimit } from "../testing/pages.ts";
 import { scenarios } from "../testing/scenarios.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { effort } from "../testing/effort.ts";
+import { effort } from "../testing/engine.ts";
 import { rawRequest } from "../testing/raw-request.ts";
 import { testProcess } from "../testing/server-process.ts";
 import { until } from "../testing/until.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Event } from "../event/event.ts";
-import { effort } from "../testing/effort.ts";
+import { effort } from "../testing/engine.ts";
 import { gzipBomb, type HostileRequest, hostileRequest } from "../testing/hostile.ts";
 import { testProcess } from "../testing/server-process.ts";
 

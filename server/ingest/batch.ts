@@ -2,9 +2,14 @@ import type { JsonArray } from "../http/json-array.ts";
 import { ProblemError, problem } from "../problems.ts";
 import { nextTurn, Turns } from "../turns.ts";
 import type { BatchAnswer, ItemResult } from "../wire/batch.ts";
-import type { CheckedItem, EventSource, ItemOutcome, Recorder } from "./record.ts";
+import {
+  type CheckedItem,
+  type EventSource,
+  type ItemOutcome,
+  type Recorder,
+  responseHeaders,
+} from "./record.ts";
 import type { RejectedEvents, Rejection } from "./rejected.ts";
-import { responseHeaders } from "./responses.ts";
 
 /** Maximum number of events in a chunk, and its approximate maximum size. */
 export const chunkEvents = 500;

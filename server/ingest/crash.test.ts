@@ -1,7 +1,7 @@
 // @engines sqlite, postgres
 import { expect, test } from "bun:test";
 import { expectConsistent } from "../testing/consistency.ts";
-import { effort } from "../testing/effort.ts";
+import { effort } from "../testing/engine.ts";
 import { expectToldEvents, startLoad } from "../testing/mixed-load.ts";
 import { testProcess } from "../testing/server-process.ts";
 

@@ -10,12 +10,13 @@ import { batchResponse, checkedChunks, rejectionsOf } from "./batch.ts";
 import {
   type CheckedItem,
   type EventSource,
+  eventResponse,
   type ItemOutcome,
   type Recorder,
+  replayedHeaders,
   timestampFull,
 } from "./record.ts";
 import type { RejectedEvents } from "./rejected.ts";
-import { eventResponse, replayedHeaders } from "./responses.ts";
 
 type Deps = { control: Kysely<ControlTables>; recorder: Recorder; rejected: RejectedEvents };
 

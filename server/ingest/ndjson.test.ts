@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createGzip, gzipSync } from "node:zlib";
 import { limits } from "../limits.ts";
-import { effort } from "../testing/effort.ts";
+import { effort } from "../testing/engine.ts";
 import { openStream } from "../testing/event-stream.ts";
 import { scenarios, send } from "../testing/scenarios.ts";
 import { testProcess } from "../testing/server-process.ts";

@@ -4,9 +4,8 @@ import { ProblemError, problem } from "../problems.ts";
 import { Turns } from "../turns.ts";
 import type { LinesAnswer } from "../wire/batch.ts";
 import { chunkBytes, chunkEvents, isStorageProblem, mapInOrder, statusOf } from "./batch.ts";
-import type { EventSource, Recorder } from "./record.ts";
+import { type EventSource, type Recorder, responseHeaders } from "./record.ts";
 import type { RejectedEvents } from "./rejected.ts";
-import { responseHeaders } from "./responses.ts";
 
 /** A line of NDJSON (https://github.com/ndjson/ndjson-spec): its parsed content, or the problem with it. */
 type Line = {

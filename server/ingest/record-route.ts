@@ -4,7 +4,6 @@ import { type Authorizer, checkKey } from "../auth/authorizer.ts";
 import { ProjectQuery, readQuery } from "../event/event-query.ts";
 import { isArray, isNdjson, parseJson, readEventBytes, rejectedText } from "../http/body.ts";
 import { BodyPermit, BodySemaphore } from "../http/body-semaphore.ts";
-import { checkHost } from "../http/host.ts";
 import { JsonArray } from "../http/json-array.ts";
 import { limits } from "../limits.ts";
 import { ProblemError, problem } from "../problems.ts";
@@ -12,9 +11,8 @@ import type { Store } from "../storage/store.ts";
 import { batchResponse, recordBatch } from "./batch.ts";
 import { Idempotency } from "./idempotency.ts";
 import { recordLines } from "./ndjson.ts";
-import type { EventSource, Recorder } from "./record.ts";
+import { type EventSource, eventResponse, type Recorder } from "./record.ts";
 import type { RejectedEvents } from "./rejected.ts";
-import { eventResponse } from "./responses.ts";
 
 type Deps = {
   authorizer: Authorizer;
@@ -31,7 +29,6 @@ export function recordRoute({ authorizer, keys, recorder, rejected, store, baseU
   const largeBodies = new BodySemaphore();
 
   return async (request: Request, server: Pick<Server<undefined>, "timeout">): Promise<Response> => {
-    checkHost(request);
     const { headers } = request;
     const isSimple = headers.get("x-api-key") !== null && !request.url.includes("?");
     const source: EventSource = isSimple

@@ -6,9 +6,8 @@ import type { Routes } from "../http/routes.ts";
 import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
 import { RejectedEventList } from "../wire/rejected-event.ts";
-import type { Recorder } from "./record.ts";
+import { eventResponse, type Recorder } from "./record.ts";
 import type { RejectedEvents } from "./rejected.ts";
-import { eventResponse } from "./responses.ts";
 
 const rejectedDefault = 50;
 const rejectedMax = 200;

@@ -1,10 +1,8 @@
 // @engines postgres
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { serve } from "../main.ts";
-import { expectPostgresConsistent } from "../testing/consistency-postgres.ts";
-import { effort } from "../testing/effort.ts";
-import { makeTables } from "../testing/engine.ts";
-import { finished } from "../testing/jobs.ts";
+import { expectPostgresConsistent } from "../testing/consistency.ts";
+import { effort, makeTables } from "../testing/engine.ts";
 import {
   clearMoves,
   expectMoved,
@@ -16,6 +14,7 @@ import {
 } from "../testing/moves.ts";
 import { runTidings, spawnTidings } from "../testing/server-process.ts";
 import { testConfig } from "../testing/test-app.ts";
+import { untilJobDone } from "../testing/until.ts";
 
 /** Enough events to kill the process in the middle. */
 const many = effort(5_000, 15_000);
@@ -126,8 +125,8 @@ test("a second run applies what was added and removed since the first", async ()
     });
   const send = (path: string, method: string, body: unknown) =>
     request(path, { method, body: JSON.stringify(body) });
-  await finished({ request }, await request("/api/users/user%205", { method: "DELETE" }));
-  await finished({ request }, await request("/api/channels/channel%203", { method: "DELETE" }));
+  await untilJobDone({ request }, await request("/api/users/user%205", { method: "DELETE" }));
+  await untilJobDone({ request }, await request("/api/channels/channel%203", { method: "DELETE" }));
   await send("/api/events", "POST", { channel: "channel 3", name: "again" });
   await send("/api/events", "POST", { channel: "new", name: "later", notify: true });
   await send("/api/users/u%2F1", "PUT", { plan: "free" });

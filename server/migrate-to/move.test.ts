@@ -6,7 +6,7 @@ import { openStore } from "../open-store.ts";
 import { databaseFile, openForReading } from "../storage/sqlite/open.ts";
 import type { AcceptedEvent, EventStore } from "../storage/store.ts";
 import { acceptedEvent } from "../testing/accepted-event.ts";
-import { expectPostgresConsistent } from "../testing/consistency-postgres.ts";
+import { expectPostgresConsistent } from "../testing/consistency.ts";
 import { testWatch } from "../testing/engine.ts";
 import {
   clearMoves,

@@ -1,8 +1,7 @@
 import { copyEvents } from "./copy-events.ts";
 import { copyTables } from "./copy-tables.ts";
 import { agrees, type Compared, prove } from "./proof.ts";
-import { MoveRefused } from "./refused.ts";
-import { Source } from "./source.ts";
+import { MoveRefused, Source } from "./source.ts";
 import type { StoredEvent } from "./stored-event.ts";
 import { differences, tables } from "./tables.ts";
 import { Target } from "./target.ts";

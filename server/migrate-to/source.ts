@@ -5,7 +5,6 @@ import { dashed } from "../storage/event-row.ts";
 import { createCounterWriter } from "../storage/sqlite/counter-writer.ts";
 import { databaseFile, migrate } from "../storage/sqlite/open.ts";
 import { rowKeyOf } from "../storage/sqlite/row-key.ts";
-import { MoveRefused } from "./refused.ts";
 import { type EventRow, type StoredEvent, storedEvent } from "./stored-event.ts";
 import { type Table, type TableRow, tableRow, tables, type Value } from "./tables.ts";
 
@@ -194,3 +193,6 @@ function openAlone(file: string, dataDirectory: string): Database {
 function withoutNul(value: Value): Value {
   return typeof value === "string" && value.includes("\0") ? value.replaceAll("\0", "\uFFFD") : value;
 }
+
+/** The move can't begin; the message says what to do. */
+export class MoveRefused extends Error {}

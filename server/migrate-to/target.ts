@@ -10,7 +10,7 @@ import type { Query } from "../storage/postgres/query.ts";
 import { NewTexts } from "../storage/postgres/vocabulary.ts";
 import type { AcceptedEvent } from "../storage/store.ts";
 import { pagesOf } from "./pages.ts";
-import { MoveRefused } from "./refused.ts";
+import { MoveRefused } from "./source.ts";
 import { type EventRow, type StoredEvent, storedEvent } from "./stored-event.ts";
 import { type Entry, type Table, type TableRow, tableRow, tables, type Value } from "./tables.ts";
 

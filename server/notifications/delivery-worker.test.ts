@@ -3,8 +3,8 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { createAccount } from "../auth/create-account.ts";
 import { ArrivalClock, eventIdOf } from "../event/id.ts";
 import type { AcceptedEvent, Store } from "../storage/store.ts";
+import { stores } from "../testing/engine.ts";
 import { pushService } from "../testing/push-service.ts";
-import { stores } from "../testing/stores.ts";
 import { testConfig } from "../testing/test-app.ts";
 import { DeliveryWorker } from "./delivery-worker.ts";
 import { addBrowser, switchDestination } from "./destinations.ts";
@@ -16,7 +16,7 @@ const hour = 3_600_000;
 
 for (const engine of stores) {
   describe(`the delivery worker on ${engine.name}`, () => {
-    let place: Awaited<ReturnType<typeof engine.place>>;
+    let storage: Awaited<ReturnType<typeof engine.create>>;
     let store: Store;
     let service: ReturnType<typeof pushService>;
     let transports: Awaited<ReturnType<typeof createTransports>>;
@@ -29,8 +29,8 @@ for (const engine of stores) {
     beforeEach(async () => {
       [now, random] = [start, 1];
       senders = [];
-      place = await engine.place();
-      store = await place.open();
+      storage = await engine.create();
+      store = await storage.open();
       service = pushService();
       const config = await testConfig({ dataDirectory: "unused" });
       transports = await createTransports(config, store.control, "http://localhost");
@@ -47,7 +47,7 @@ for (const engine of stores) {
       await transports.close();
       await service.close();
       await store.close();
-      await place.remove();
+      await storage.remove();
     });
 
     function newSender(): DeliveryWorker {

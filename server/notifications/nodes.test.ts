@@ -5,21 +5,21 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import pg from "pg";
-import { makePlace, type Place, removePlace } from "../testing/engine.ts";
+import { makeStorage, removeStorage, type TestStorage } from "../testing/engine.ts";
 import { type Node, startNodes } from "../testing/nodes.ts";
 import { pushService } from "../testing/push-service.ts";
 import { testConfig, testPassword } from "../testing/test-app.ts";
 import type { Delivery } from "../wire/notification.ts";
 
 describe("deliveries of two nodes", () => {
-  let place: Place;
+  let storage: TestStorage;
   let nodes: [Node, Node];
   let cookie: string;
   const service = pushService();
 
   beforeAll(async () => {
-    place = await makePlace("postgres");
-    nodes = (await startNodes(await testConfig(place), 2)) as [Node, Node];
+    storage = await makeStorage("postgres");
+    nodes = (await startNodes(await testConfig(storage), 2)) as [Node, Node];
     cookie = await signIn(nodes[0]);
     const me = (await (await nodes[0].request("/api/me", { headers: { cookie } })).json()) as {
       vapidPublicKey: string;
@@ -35,7 +35,7 @@ describe("deliveries of two nodes", () => {
   afterAll(async () => {
     for (const node of nodes) await node.end("SIGKILL");
     await service.close();
-    await removePlace(place);
+    await removeStorage(storage);
   }, 30_000);
 
   async function signIn(node: Node): Promise<string> {
@@ -104,7 +104,7 @@ describe("deliveries of two nodes", () => {
   }
 
   async function inDatabase(sql: string): Promise<void> {
-    const client = new pg.Client({ connectionString: place.databaseUrl! });
+    const client = new pg.Client({ connectionString: storage.databaseUrl! });
     await client.connect();
     await client.query(sql);
     await client.end();

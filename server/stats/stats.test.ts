@@ -7,10 +7,10 @@ import type { Event } from "../event/event.ts";
 import { limits } from "../limits.ts";
 import { databaseFile } from "../storage/sqlite/open.ts";
 import { expectConsistent } from "../testing/consistency.ts";
-import { effort } from "../testing/effort.ts";
-import { finished } from "../testing/jobs.ts";
+import { effort } from "../testing/engine.ts";
 import { scenarios } from "../testing/scenarios.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
+import { untilJobDone } from "../testing/until.ts";
 import type { Stats } from "../wire/stats.ts";
 
 let app: TestApp;
@@ -423,7 +423,7 @@ test("an unlimited number of names is counted together, and each name can still 
     expect((await of({ name: last.name })).total).toBe(0);
     expect((await of({ name: again.name })).total).toBe(countOf(again.name) - 1);
     expect((await of({ split: "name", limit: "3" })).total).toBe(total - 2);
-    await finished(own, await own.request("/api/channels/orders", { method: "DELETE" }));
+    await untilJobDone(own, await own.request("/api/channels/orders", { method: "DELETE" }));
     await expectConsistent(own.config);
     expect(await countersOf(own)).toBe(0);
   } finally {

@@ -11,8 +11,14 @@ import { createProject } from "../projects/projects.ts";
 import { acceptedEvent } from "../testing/accepted-event.ts";
 import { searchesOf } from "../testing/arbitraries.ts";
 import { expectConsistent } from "../testing/consistency.ts";
-import { effort } from "../testing/effort.ts";
-import { makePlace, type Place, removePlace, storeEngines, testWatch } from "../testing/engine.ts";
+import {
+  effort,
+  makeStorage,
+  removeStorage,
+  storeEngines,
+  type TestStorage,
+  testWatch,
+} from "../testing/engine.ts";
 import { valueIn } from "./counter-ranges.ts";
 import { openPostgresStore } from "./postgres/index.ts";
 import { openSqliteStore } from "./sqlite/index.ts";
@@ -31,16 +37,16 @@ const rest = async () => {};
 /** How to open an engine with small blocks, and to query its tables. */
 const engines = {
   sqlite: {
-    open: ({ dataDirectory }: Place) => openSqliteStore(dataDirectory, testWatch, blockEvents),
-    number: async ({ dataDirectory }: Place, sql: string): Promise<number> => {
+    open: ({ dataDirectory }: TestStorage) => openSqliteStore(dataDirectory, testWatch, blockEvents),
+    number: async ({ dataDirectory }: TestStorage, sql: string): Promise<number> => {
       using database = new Database(databaseFile(dataDirectory), { readonly: true });
       return database.query<{ number: number }, []>(sql).get()!.number;
     },
   },
   postgres: {
-    open: ({ databaseUrl }: Place) =>
+    open: ({ databaseUrl }: TestStorage) =>
       openPostgresStore({ url: databaseUrl!, connections: 5 }, testWatch, blockEvents),
-    number: async ({ databaseUrl }: Place, sql: string): Promise<number> => {
+    number: async ({ databaseUrl }: TestStorage, sql: string): Promise<number> => {
       const client = new pg.Client({ connectionString: databaseUrl! });
       await client.connect();
       try {
@@ -53,15 +59,15 @@ const engines = {
 };
 
 describe.each([...storeEngines])("blocks on %s", (engine) => {
-  let place: Place;
+  let storage: TestStorage;
   let store: Store;
   let clock: ArrivalClock;
   let projects: [number, number];
   let all: { projectId: number; event: Event }[] = [];
 
   beforeAll(async () => {
-    place = await makePlace(engine);
-    store = await engines[engine].open(place);
+    storage = await makeStorage(engine);
+    store = await engines[engine].open(storage);
     clock = new ArrivalClock(null);
     projects = [
       (await createProject(store.control, "One", null)).id,
@@ -70,7 +76,7 @@ describe.each([...storeEngines])("blocks on %s", (engine) => {
   });
   afterAll(async () => {
     await store.close();
-    await removePlace(place);
+    await removeStorage(storage);
   });
 
   const text = fc.constantFrom("pay", "pay pal", "pal pay", "paid", "refund", "Größe", "w".repeat(70));
@@ -263,7 +269,7 @@ describe.each([...storeEngines])("blocks on %s", (engine) => {
   }
 
   async function blocks() {
-    const number = (sql: string) => engines[engine].number(place, sql);
+    const number = (sql: string) => engines[engine].number(storage, sql);
     return {
       blocks: await number("SELECT count(*) AS number FROM blocks"),
       events: await number("SELECT coalesce(sum(events), 0) AS number FROM blocks"),
@@ -303,7 +309,7 @@ describe.each([...storeEngines])("blocks on %s", (engine) => {
       expect(late).toBeGreaterThan(100);
       await expectFound(2);
       await expectCounted(2);
-      await expectConsistent(place);
+      await expectConsistent(storage);
     }, 60_000);
 
     test("with so many late events that a block is not used, and once it was rebuilt", async () => {
@@ -374,14 +380,14 @@ describe.each([...storeEngines])("blocks on %s", (engine) => {
       expect((await blocks()).blocks).toBeGreaterThan(before);
       await expectFound(8);
       await expectCounted(8);
-      await expectConsistent(place);
+      await expectConsistent(storage);
     }, 60_000);
   });
 
   test("a purge deletes tokens that are on no event from the blocks", async () => {
     const tokens = () =>
       engines[engine].number(
-        place,
+        storage,
         "SELECT count(DISTINCT token) AS number FROM block_tokens WHERE token LIKE '%often%'",
       );
     expect(await tokens()).toBe(2);

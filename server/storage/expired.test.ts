@@ -9,10 +9,10 @@ import { acceptedEvent } from "../testing/accepted-event.ts";
 import { expectConsistent } from "../testing/consistency.ts";
 import {
   type Engine,
-  makePlace,
-  type Place,
-  removePlace,
+  makeStorage,
+  removeStorage,
   storeEngines,
+  type TestStorage,
   testWatch,
 } from "../testing/engine.ts";
 import type { AcceptedEvent, EventQuery, Store } from "./store.ts";
@@ -24,7 +24,7 @@ const now = new Date(nowMs);
 const monthsAgo = (months: number) => Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - months);
 const noPause = async () => {};
 
-type Opened = { store: Store; place: Place; projectId: number };
+type Opened = { store: Store; storage: TestStorage; projectId: number };
 
 for (const engine of storeEngines) {
   describe(`expired events on ${engine}`, () => {
@@ -34,9 +34,9 @@ for (const engine of storeEngines) {
       return opened.at(-1)!;
     };
     afterEach(async () => {
-      for (const { store, place } of opened.splice(0)) {
+      for (const { store, storage } of opened.splice(0)) {
         await store.close();
-        await removePlace(place);
+        await removeStorage(storage);
       }
     });
 
@@ -71,9 +71,9 @@ for (const engine of storeEngines) {
       expect(counts).toEqual([old.length, old.length]);
       expect(removed[0]!.toSorted()).toEqual(removed[1]!.toSorted());
       const snapshots = [];
-      for (const { store, place, projectId } of [one, other]) {
+      for (const { store, storage, projectId } of [one, other]) {
         await store.events.shrink(noPause);
-        expect(await expectConsistent(place)).toBe(events.length - old.length);
+        expect(await expectConsistent(storage)).toBe(events.length - old.length);
         snapshots.push(await snapshot(store, projectId, events));
       }
       expect(snapshots[0]).toEqual(snapshots[1]!);
@@ -89,14 +89,14 @@ for (const engine of storeEngines) {
 }
 
 async function openPlace(engine: Engine): Promise<Opened> {
-  const place = await makePlace(engine);
-  const store = await openStore({ ...place, databaseConnections: 5 }, testWatch);
+  const storage = await makeStorage(engine);
+  const store = await openStore({ ...storage, databaseConnections: 5 }, testWatch);
   const projectId = await store.control.transaction().execute(async (transaction) => {
     const { id } = await createProject(transaction, "Shop", null);
     await createAccount(transaction, { email: "a@example.com", password: "" }, "", { id });
     return id;
   });
-  return { store, place, projectId };
+  return { store, storage, projectId };
 }
 
 async function keep(store: Store, days: { projects: number; audit: number }): Promise<void> {

@@ -7,7 +7,7 @@ import { parseSearch } from "../event/search.ts";
 import { createProject } from "../projects/projects.ts";
 import { acceptedEvent } from "../testing/accepted-event.ts";
 import { expectConsistent } from "../testing/consistency.ts";
-import { makePlace, type Place, removePlace, storeEngines, testWatch } from "../testing/engine.ts";
+import { makeStorage, removeStorage, storeEngines, type TestStorage, testWatch } from "../testing/engine.ts";
 import { openPostgresStore } from "./postgres/index.ts";
 import { openSqliteStore } from "./sqlite/index.ts";
 import type { AcceptedEvent, EventQuery, Store } from "./store.ts";
@@ -31,21 +31,21 @@ const blockEvents = 1_000;
 const soon = () => AbortSignal.timeout(10_000);
 
 const open = {
-  sqlite: ({ dataDirectory }: Place) => openSqliteStore(dataDirectory, testWatch, blockEvents),
-  postgres: ({ databaseUrl }: Place) =>
+  sqlite: ({ dataDirectory }: TestStorage) => openSqliteStore(dataDirectory, testWatch, blockEvents),
+  postgres: ({ databaseUrl }: TestStorage) =>
     openPostgresStore({ url: databaseUrl!, connections: 5 }, testWatch, blockEvents),
 };
 
 describe.each([...storeEngines])("events of one millisecond on %s", (engine) => {
-  let place: Place;
+  let storage: TestStorage;
   let store: Store;
   let projectId: number;
   let otherId: number;
   const all: Event[] = [];
 
   beforeAll(async () => {
-    place = await makePlace(engine);
-    store = await open[engine](place);
+    storage = await makeStorage(engine);
+    store = await open[engine](storage);
     projectId = (await createProject(store.control, "Own", null)).id;
     otherId = (await createProject(store.control, "Other", null)).id;
     const todayMs = midnight + 2 * dayMs;
@@ -88,7 +88,7 @@ describe.each([...storeEngines])("events of one millisecond on %s", (engine) => 
   });
   afterAll(async () => {
     await store.close();
-    await removePlace(place);
+    await removeStorage(storage);
   });
 
   async function paged(query: EventQuery, limit: number): Promise<Event[]> {
@@ -105,7 +105,7 @@ describe.each([...storeEngines])("events of one millisecond on %s", (engine) => 
   async function streamed(query: EventQuery): Promise<Event[]> {
     const decoder = new TextDecoder();
     let text = "";
-    for await (const chunk of store.events.stream({ ...query, form: "ndjson" }))
+    for await (const chunk of store.events.stream({ ...query, format: "ndjson" }))
       text += decoder.decode(chunk);
     const lines = text.split("\n").slice(0, -1);
     return lines.map((line) => JSON.parse(line) as Event);
@@ -155,6 +155,6 @@ describe.each([...storeEngines])("events of one millisecond on %s", (engine) => 
   test("are found in a block, too", async () => {
     await store.events.indexBlocks(async () => {}, midnight + 3 * dayMs);
     for (const filter of filters) await expectFound(filter);
-    await expectConsistent(place);
+    await expectConsistent(storage);
   });
 });

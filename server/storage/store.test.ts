@@ -1,13 +1,13 @@
 // @engines sqlite, postgres
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { csvRow } from "../event/csv.ts";
 import type { Event } from "../event/event.ts";
+import { csvRow } from "../event/event-format.ts";
 import { ArrivalClock, type ArrivalStamp, compareStamps } from "../event/id.ts";
 import { parseSearch } from "../event/search.ts";
 import { createProject } from "../projects/projects.ts";
 import { acceptedEvent } from "../testing/accepted-event.ts";
-import { stores } from "../testing/stores.ts";
+import { stores } from "../testing/engine.ts";
 import type { AcceptedEvent, Arrival, CountQuery, EventQuery, KnownTexts, Store } from "./store.ts";
 
 const day = Date.UTC(2026, 0, 31);
@@ -15,20 +15,20 @@ const hour = 3_600_000;
 
 for (const engine of stores) {
   describe(`the store on ${engine.name}`, () => {
-    let place: Awaited<ReturnType<typeof engine.place>>;
+    let storage: Awaited<ReturnType<typeof engine.create>>;
     let store: Store;
     let clock: ArrivalClock;
     const open = async () => {
-      store = await place.open();
+      store = await storage.open();
       clock = new ArrivalClock(await store.events.lastArrival());
     };
     beforeAll(async () => {
-      place = await engine.place();
+      storage = await engine.create();
       await open();
     });
     afterAll(async () => {
       await store.close();
-      await place.remove();
+      await storage.remove();
     });
 
     const newProject = async () => (await createProject(store.control, "Test", null)).id;
@@ -102,13 +102,13 @@ for (const engine of stores) {
       const search = parseSearch("pay* -refund")!;
       const query = all(projectId, { filter: { search } });
       expect(await store.events.page(query, 10)).toEqual({ events: [paid.json], next: null });
-      for (const [form, written] of [
+      for (const [format, written] of [
         ["ndjson", `${paid.json}\n`] as const,
         ["csv", csvRow(paid.event)] as const,
       ]) {
-        expect((await store.events.page({ ...query, form }, 10)).events).toEqual([written]);
+        expect((await store.events.page({ ...query, format }, 10)).events).toEqual([written]);
         let text = "";
-        for await (const chunk of store.events.stream({ ...query, form }))
+        for await (const chunk of store.events.stream({ ...query, format }))
           text += new TextDecoder().decode(chunk);
         expect(text).toBe(written);
       }

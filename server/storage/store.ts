@@ -1,6 +1,6 @@
 import type { Kysely, Selectable } from "kysely";
 import type { DeletedEvents, Event } from "../event/event.ts";
-import type { EventForm } from "../event/event-form.ts";
+import type { EventFormat } from "../event/event-format.ts";
 import type { Cursor, EventFilter } from "../event/filter.ts";
 import type { ArrivalStamp } from "../event/id.ts";
 import type { ControlTables } from "./control-tables.ts";
@@ -65,7 +65,7 @@ export type EventQuery = {
   order: "asc" | "desc";
   after?: Cursor;
   /** JSON texts by default. */
-  form?: EventForm;
+  format?: EventFormat;
 };
 
 /** What a count groups events by. */
@@ -121,7 +121,7 @@ export type Removed = {
 /** Awaited between the small steps of long work, so that waiting requests run first. Throws to end the work. */
 export type Pause = () => Promise<void>;
 
-/** Events in the query's form, and where the next page begins; null at the end. */
+/** Events in the query's format, and where the next page begins; null at the end. */
 export type Page = { events: string[]; next: Cursor | null };
 
 /** Which texts of a project's events: names, users, tag keys, or the values of one key. */

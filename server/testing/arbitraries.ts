@@ -1,5 +1,6 @@
+import { expect } from "bun:test";
 import fc from "fast-check";
-import { NewEvent } from "../event/event.ts";
+import { type Event, NewEvent } from "../event/event.ts";
 import type { Search } from "../event/search.ts";
 import { limits } from "../limits.ts";
 
@@ -221,4 +222,15 @@ export function searchesOf(leaf: fc.Arbitrary<Search>, maxDepth: number): fc.Arb
       fc.record({ kind: fc.constant("not" as const), of: tie("search") }),
     ),
   })).search;
+}
+
+/** Page sizes: mostly large enough for a listing of few pages, sometimes as small as one event. */
+export const pageLimit = fc.oneof(
+  { weight: 9, arbitrary: fc.integer({ min: 20, max: 60 }) },
+  { weight: 1, arbitrary: fc.integer({ min: 1, max: 20 }) },
+);
+
+/** Like `toEqual`, but much faster for hundreds of events. */
+export function expectSameEvents(events: Event[], expected: Event[]): void {
+  if (JSON.stringify(events) !== JSON.stringify(expected)) expect(events).toEqual(expected);
 }

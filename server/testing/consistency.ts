@@ -1,10 +1,183 @@
-import { expectPostgresConsistent } from "./consistency-postgres.ts";
-import { expectSqliteConsistent } from "./consistency-sqlite.ts";
-import type { Place } from "./engine.ts";
+import { expect } from "bun:test";
+import pg from "pg";
+import type { Event } from "../event/event.ts";
+import { token, tokensOf } from "../event/tokens.ts";
+import { timedTokens } from "../storage/postgres/tokens.ts";
+import { databaseFile, openForReading } from "../storage/sqlite/open.ts";
+import { busyFrom, datedBit } from "../storage/sqlite/row-key.ts";
+import type { TestStorage } from "./engine.ts";
+
+const hourMs = 3_600_000;
 
 /** Expects counters, channels, ids and the index to agree with the event rows. Returns the number of rows. */
-export async function expectConsistent({ dataDirectory, databaseUrl }: Place): Promise<number> {
+export async function expectConsistent({ dataDirectory, databaseUrl }: TestStorage): Promise<number> {
   return databaseUrl === null
     ? expectSqliteConsistent(dataDirectory)
     : await expectPostgresConsistent(databaseUrl);
+}
+
+/** `expectConsistent` for PostgreSQL. */
+export async function expectPostgresConsistent(url: string): Promise<number> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  const query = async (sql: string) => (await client.query({ text: sql, rowMode: "array" })).rows;
+  try {
+    // A single snapshot for all queries, whatever happens meanwhile.
+    await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+    const rows = `SELECT project_id, ('{' || body || '}')::json ->> 'channelId' COLLATE "C" AS channel,
+                         ('{' || body || '}')::json ->> 'name' COLLATE "C" AS name, created_at, created_at / ${hourMs} AS hour
+                  FROM events`;
+    // Hours with a counter without a name don't count all names separately (counted-names.ts).
+    const whole =
+      "(project_id, channel, hour) NOT IN (SELECT project_id, channel, hour FROM counters WHERE name = '')";
+    const byName = `SELECT project_id, channel, name, hour, count(*) AS events FROM (${rows}) AS r GROUP BY 1, 2, 3, 4`;
+    expect(
+      await query(
+        `SELECT project_id, channel, name, hour::bigint, events FROM counters WHERE ${whole} ORDER BY 1, 2, 3, 4`,
+      ),
+    ).toEqual(await query(`SELECT * FROM (${byName}) AS r WHERE ${whole} ORDER BY 1, 2, 3, 4`));
+    expect(
+      await query(
+        `SELECT counters.* FROM counters LEFT JOIN (${byName}) AS r USING (project_id, channel, name, hour)
+         WHERE name <> '' AND counters.events > coalesce(r.events, 0)`,
+      ),
+    ).toEqual([]);
+    expect(
+      await query("SELECT project_id, channel, hour::bigint, events FROM channel_counters ORDER BY 1, 2, 3"),
+    ).toEqual(
+      await query(
+        `SELECT project_id, channel, hour, count(*) FROM (${rows}) AS r GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`,
+      ),
+    );
+    expect(
+      await query(
+        "SELECT project_id, name, events, last_event_at FROM channels WHERE events <> 0 ORDER BY 1, 2",
+      ),
+    ).toEqual(
+      await query(
+        `SELECT project_id, channel, count(*), max(created_at) FROM (${rows}) AS r GROUP BY 1, 2 ORDER BY 1, 2`,
+      ),
+    );
+    expect(await query("SELECT name FROM channels WHERE events = 0 AND last_event_at IS NOT NULL")).toEqual(
+      [],
+    );
+    expect(
+      await query(
+        `SELECT id FROM sent_ids WHERE NOT EXISTS (SELECT FROM events WHERE events.project_id = sent_ids.project_id
+           AND events.created_at = sent_ids.created_at AND events.id = sent_ids.id)`,
+      ),
+    ).toEqual([]);
+    const { rows: events } = await client.query<{
+      project: number;
+      body: string;
+      ms: string;
+      tokens: string[];
+    }>(
+      "SELECT project_id AS project, body, created_at AS ms, tsvector_to_array(tokens) AS tokens FROM events",
+    );
+    const wrong = events.filter(({ project, body, ms, tokens }) => {
+      const wanted = new Set(
+        timedTokens(project, tokensOf(project, JSON.parse(`{${body}}`) as Event), Number(ms)).split(" "),
+      );
+      return tokens.length !== wanted.size || !tokens.every((token) => wanted.has(token));
+    });
+    expect(wrong).toEqual([]);
+    return events.length;
+  } finally {
+    await client.end();
+  }
+}
+
+/** `expectConsistent` for SQLite. */
+function expectSqliteConsistent(dataDirectory: string): number {
+  using database = openForReading(databaseFile(dataDirectory));
+  const all = (sql: string) => database.query(sql).all();
+  const rows = `SELECT project_id, json_extract('{' || body || '}', '$.channelId') AS channel, position,
+                       json_extract('{' || body || '}', '$.name') AS name, (position >> 21) / ${hourMs} AS hour FROM events`;
+  const uncounted = `SELECT value ->> 0 AS project_id, value ->> 1 AS channel, value ->> 2 AS name, value ->> 3 AS hour,
+                            value ->> 4 AS events, value ->> 5 AS last_event_at FROM uncounted, json_each(counts)`;
+  const counters = `SELECT project_id, channel, name, hour, sum(events) AS events FROM (
+      SELECT project_id, channel, name, hour, events FROM counters
+      UNION ALL SELECT project_id, channel, name, hour, events FROM (${uncounted})) GROUP BY 1, 2, 3, 4`;
+  // Hours with a counter without a name don't count all names separately (counted-names.ts).
+  const whole = `(project_id, channel, hour) NOT IN (SELECT project_id, channel, hour FROM (${counters}) WHERE name = '')`;
+  const byName = `SELECT project_id, channel, name, hour, count(*) AS events FROM (${rows}) GROUP BY 1, 2, 3, 4`;
+  expect(all(`SELECT * FROM (${counters}) WHERE ${whole} ORDER BY 1, 2, 3, 4`)).toEqual(
+    all(`SELECT * FROM (${byName}) WHERE ${whole} ORDER BY 1, 2, 3, 4`),
+  );
+  expect(
+    all(
+      `SELECT * FROM (${counters}) AS c WHERE name <> '' AND events > coalesce((
+         SELECT events FROM (${byName}) AS r
+         WHERE r.project_id = c.project_id AND r.channel = c.channel AND r.name = c.name AND r.hour = c.hour), 0)`,
+    ),
+  ).toEqual([]);
+  const byHour = "SELECT project_id, channel, hour, sum(events) AS events FROM";
+  expect(
+    all(
+      `${byHour} (SELECT * FROM channel_counters UNION ALL SELECT project_id, channel, hour, events FROM (${uncounted}))
+       GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`,
+    ),
+  ).toEqual(all(`${byHour} (${byName}) GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`));
+  expect(
+    all(
+      `SELECT project_id, name, sum(events) AS events, max(last_event_at) AS last_event_at FROM (
+         SELECT project_id, name, events, last_event_at FROM channels
+         UNION ALL SELECT project_id, channel, events, last_event_at FROM (${uncounted}))
+       GROUP BY 1, 2 HAVING sum(events) <> 0 ORDER BY 1, 2`,
+    ),
+  ).toEqual(
+    all(
+      `SELECT project_id, channel AS name, count(*) AS events, max(position >> 21) AS last_event_at FROM (${rows}) GROUP BY 1, 2 ORDER BY 1, 2`,
+    ),
+  );
+  expect(all("SELECT name FROM channels WHERE events = 0 AND last_event_at IS NOT NULL")).toEqual([]);
+  expect(all("SELECT position FROM sent_ids WHERE position NOT IN (SELECT position FROM events)")).toEqual(
+    [],
+  );
+  const byToken = new Map<string, string[]>();
+  const events = database
+    .query<{ project: number; body: string; position: string }, []>(
+      "SELECT project_id AS project, body, CAST(position AS TEXT) AS position FROM events ORDER BY events.position",
+    )
+    .all();
+  for (const { project, body, position } of events) {
+    const event = JSON.parse(`{${body}}`) as Event;
+    const tokens = [
+      token.every(project),
+      token.channel(project, event.channelId),
+      token.name(project, event.name),
+      token.user(project, event.userId),
+      ...Object.entries(event.tags).map(([key, value]) => token.tag(project, key, value)),
+    ];
+    for (const text of tokens) {
+      const positions = byToken.get(text);
+      if (positions) positions.push(position);
+      else byToken.set(text, [position]);
+    }
+  }
+  const found = database.query<{ position: string }, [string]>(
+    "SELECT CAST(rowid AS TEXT) AS position FROM events_index WHERE events_index MATCH ?1 ORDER BY rowid",
+  );
+  const wrong = [...byToken].filter(
+    ([text, expected]) =>
+      !Bun.deepEquals(
+        found.all(`"${text}"`).map(({ position }) => position),
+        expected,
+      ),
+  );
+  expect(wrong).toEqual([]);
+  // Sentinel rows are only in the index.
+  expect(all("SELECT count(*) AS n FROM events_index_docsize WHERE id & 2097151 <> 2097151")).toEqual(
+    all("SELECT count(*) AS n FROM events"),
+  );
+  // Within a busy millisecond, ids increase with row keys, unless the millisecond is listed in `unsorted_ms`.
+  expect(
+    all(`SELECT ms FROM (
+           SELECT position >> 21 AS ms, position, id, lag(id) OVER (PARTITION BY position >> 21 ORDER BY position) AS before
+           FROM events WHERE arrival IS NOT NULL AND position >> 21 IN (SELECT position >> 21 FROM events WHERE position & 2097151 >= ${datedBit + busyFrom}))
+         WHERE before > id AND ms NOT IN (SELECT ms FROM unsorted_ms)`),
+  ).toEqual([]);
+  expect(all("PRAGMA integrity_check")).toEqual([{ integrity_check: "ok" }]);
+  return events.length;
 }

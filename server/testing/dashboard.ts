@@ -3,10 +3,9 @@ import type { Config } from "../config.ts";
 import type { Event } from "../event/event.ts";
 import { serve } from "../main.ts";
 import { launchChromium } from "./chromium.ts";
-import { environmentOf, removePlace } from "./engine.ts";
+import { environmentOf, removeStorage } from "./engine.ts";
 import { startServer } from "./server-process.ts";
-import { preparedConfig, testPassword } from "./test-app.ts";
-import { testPasswords } from "./test-passwords.ts";
+import { preparedConfig, testPassword, testPasswords } from "./test-app.ts";
 
 const waitMaxMs = 20_000;
 export const ownerEmail = "owner@example.com";
@@ -88,7 +87,7 @@ export async function openDashboard({
     async [Symbol.asyncDispose](): Promise<void> {
       await browser.close();
       await running?.stop();
-      await removePlace(config);
+      await removeStorage(config);
     },
   };
 }

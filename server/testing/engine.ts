@@ -2,8 +2,9 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Config } from "../config.ts";
+import { openStore } from "../open-store.ts";
 import { openPostgresStore } from "../storage/postgres/index.ts";
-import type { StoreWatch } from "../storage/store.ts";
+import type { Store, StoreWatch } from "../storage/store.ts";
 import { type TestDatabase, testDatabase } from "./postgres.ts";
 
 const engines = ["sqlite", "postgres"] as const;
@@ -36,27 +37,27 @@ export const testWatch: StoreWatch = {
 };
 
 /** A test's storage: a data directory, and on PostgreSQL also a database. */
-export type Place = Pick<Config, "dataDirectory" | "databaseUrl">;
+export type TestStorage = Pick<Config, "dataDirectory" | "databaseUrl">;
 
 const databases = new Map<string, TestDatabase>();
 
 /** Creates empty storage for the engine. */
-export async function makePlace(on: Engine = engine): Promise<Place> {
+export async function makeStorage(on: Engine = engine): Promise<TestStorage> {
   const dataDirectory = makeDirectory();
   if (on === "sqlite") return { dataDirectory, databaseUrl: null };
   return { dataDirectory, databaseUrl: await makeDatabase(makeTables) };
 }
 
-const copies = new WeakMap<(place: Place) => Promise<void>, () => Promise<Place>>();
+const copies = new WeakMap<(storage: TestStorage) => Promise<void>, () => Promise<TestStorage>>();
 
 /** Creates storage filled by `fill`, which is called once per process; each call returns a copy. */
-export async function makeFilledPlace(fill: (place: Place) => Promise<void>): Promise<Place> {
+export async function makeFilledStorage(fill: (storage: TestStorage) => Promise<void>): Promise<TestStorage> {
   const copy = copies.get(fill) ?? (engine === "sqlite" ? copyDirectory(fill) : copyDatabase(fill));
   copies.set(fill, copy);
   return copy();
 }
 
-function copyDirectory(fill: (place: Place) => Promise<void>): () => Promise<Place> {
+function copyDirectory(fill: (storage: TestStorage) => Promise<void>): () => Promise<TestStorage> {
   const template = (async () => {
     const directory = makeDirectory();
     await fill({ dataDirectory: directory, databaseUrl: null });
@@ -72,7 +73,7 @@ function copyDirectory(fill: (place: Place) => Promise<void>): () => Promise<Pla
   };
 }
 
-function copyDatabase(fill: (place: Place) => Promise<void>): () => Promise<Place> {
+function copyDatabase(fill: (storage: TestStorage) => Promise<void>): () => Promise<TestStorage> {
   const fillDatabase = async (url: string) => {
     const dataDirectory = makeDirectory();
     await fill({ dataDirectory, databaseUrl: url });
@@ -95,7 +96,7 @@ export async function makeTables(url: string): Promise<void> {
   await store.close();
 }
 
-export async function removePlace({ dataDirectory, databaseUrl }: Place): Promise<void> {
+export async function removeStorage({ dataDirectory, databaseUrl }: TestStorage): Promise<void> {
   rmSync(dataDirectory, { recursive: true, force: true });
   if (databaseUrl === null) return;
   const database = databases.get(databaseUrl);
@@ -104,10 +105,35 @@ export async function removePlace({ dataDirectory, databaseUrl }: Place): Promis
 }
 
 /** The environment variables of a process that uses this storage. */
-export function environmentOf({ dataDirectory, databaseUrl }: Place): Record<string, string> {
+export function environmentOf({ dataDirectory, databaseUrl }: TestStorage): Record<string, string> {
   return { TIDINGS_DATA: dataDirectory, ...(databaseUrl !== null && { DATABASE_URL: databaseUrl }) };
 }
 
 function fail(error: unknown): never {
   throw error;
 }
+
+const isLong = process.env.TIDINGS_TEST_LONG === "1";
+
+/** Chooses a test's size: `quick` in `npm test`, `long` in `npm run test:long`. */
+export function effort<Amount>(quick: Amount, long: Amount): Amount {
+  return isLong ? long : quick;
+}
+
+/** A storage engine to run the store's suite on. */
+export type StoreEngine = {
+  name: string;
+  /** Creates empty storage. `open` opens a store on it, as often as needed; `remove` deletes it. */
+  create: () => Promise<{ open: () => Promise<Store>; remove: () => Promise<void> }>;
+};
+
+export const stores: StoreEngine[] = storeEngines.map((name) => ({
+  name,
+  create: async () => {
+    const storage = await makeStorage(name);
+    return {
+      open: () => openStore({ ...storage, databaseConnections: 5 }, testWatch),
+      remove: () => removeStorage(storage),
+    };
+  },
+}));

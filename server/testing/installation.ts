@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { validEvent } from "./arbitraries.ts";
-import { finished } from "./jobs.ts";
 import type { TestApp } from "./test-app.ts";
+import { untilJobDone } from "./until.ts";
 
 const json = { "content-type": "application/json" };
 const hourMs = 3_600_000;
@@ -55,9 +55,9 @@ export async function fillInstallation(app: TestApp, events: number): Promise<vo
     "idempotency-key": "key 2",
   });
 
-  await finished(app, await app.request("/api/users/erased", { method: "DELETE" }));
+  await untilJobDone(app, await app.request("/api/users/erased", { method: "DELETE" }));
   await send("/api/projects", "POST", { name: "Gone" }, owner);
-  await finished(
+  await untilJobDone(
     app,
     await app.request("/api/projects/gone?confirm=gone", { method: "DELETE", headers: owner }),
     {

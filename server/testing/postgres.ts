@@ -227,3 +227,19 @@ export function freePort(): Promise<number> {
     });
   });
 }
+
+/**
+ * As a program: starts the server that all processes of one `npm test` share, prints its environment variables as one
+ * line of JSON, and ends with its standard input (`scripts/test.mjs`).
+ */
+if (import.meta.main) {
+  const { adminUrl, roleUrl, remove } = await startPostgres();
+  console.log(
+    JSON.stringify({
+      TIDINGS_TEST_POSTGRES: adminUrl("postgres"),
+      TIDINGS_TEST_POSTGRES_ROLE: roleUrl("postgres"),
+    }),
+  );
+  await Bun.stdin.text();
+  await remove();
+}

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Config } from "../config.ts";
-import { environmentOf, removePlace } from "./engine.ts";
+import { environmentOf, removeStorage } from "./engine.ts";
 import { memoryMbOf, processorMsOf } from "./process-usage.ts";
 import { preparedConfig } from "./test-app.ts";
 
@@ -138,7 +138,7 @@ export async function testProcess(change: Partial<Config> = {}) {
     },
     async [Symbol.asyncDispose](): Promise<void> {
       await server?.end("SIGTERM");
-      await removePlace(config);
+      await removeStorage(config);
     },
   };
 }

@@ -1,4 +1,4 @@
-import { createAccount } from "../auth/create-account.ts";
+import { createAccount, type PasswordHashing, scrypt } from "../auth/create-account.ts";
 import { createKey } from "../auth/keys.ts";
 import { type Config, readConfig } from "../config.ts";
 import type { Event } from "../event/event.ts";
@@ -7,18 +7,17 @@ import { openStore } from "../open-store.ts";
 import type { Role } from "../permissions.ts";
 import { addMember, createProject, findProject } from "../projects/projects.ts";
 import type { Store } from "../storage/store.ts";
-import { makeFilledPlace, makePlace, type Place, removePlace, testWatch } from "./engine.ts";
-import { testPasswords } from "./test-passwords.ts";
+import { makeFilledStorage, makeStorage, removeStorage, type TestStorage, testWatch } from "./engine.ts";
 
 export const testPassword = "correct horse battery";
 const owner = "owner@example.com";
 
-/** The settings of a test server: a free port, its own storage, a quiet log. `removePlace` deletes the storage. */
+/** The settings of a test server: a free port, its own storage, a quiet log. `removeStorage` deletes the storage. */
 export async function testConfig(change: Partial<Config> = {}): Promise<Config> {
-  return configAt(change.dataDirectory === undefined ? await makePlace() : {}, change);
+  return configAt(change.dataDirectory === undefined ? await makeStorage() : {}, change);
 }
 
-function configAt(place: Partial<Place>, change: Partial<Config>): Config {
+function configAt(storage: Partial<TestStorage>, change: Partial<Config>): Config {
   return {
     ...readConfig({
       PORT: "0",
@@ -26,7 +25,7 @@ function configAt(place: Partial<Place>, change: Partial<Config>): Config {
       TIDINGS_LOG: "error",
       TIDINGS_ALLOW_PRIVATE_ADDRESSES: "true",
     }),
-    ...place,
+    ...storage,
     ...change,
   };
 }
@@ -144,14 +143,14 @@ export async function testApp(change: Partial<Config> = {}, now: () => number = 
     },
     async [Symbol.asyncDispose](): Promise<void> {
       await running.stop();
-      await removePlace(config);
+      await removeStorage(config);
     },
   };
 }
 
 /** Creates the owner, the project "default" and a key in empty storage. */
-export async function prepare(place: Place): Promise<{ secret: string }> {
-  const store = await openTestStore(configAt(place, {}));
+export async function prepare(storage: TestStorage): Promise<{ secret: string }> {
+  const store = await openTestStore(configAt(storage, {}));
   try {
     const passwordHash = await testPasswords.hash(testPassword);
     const { firstProject } = await store.control
@@ -171,8 +170,8 @@ export async function prepare(place: Place): Promise<{ secret: string }> {
 }
 
 let preparedSecret: string;
-async function prepareTemplate(place: Place): Promise<void> {
-  preparedSecret = (await prepare(place)).secret;
+async function prepareTemplate(storage: TestStorage): Promise<void> {
+  preparedSecret = (await prepare(storage)).secret;
 }
 
 /** Like {@link testConfig}, on storage that was prepared by {@link prepare}. */
@@ -183,6 +182,25 @@ export async function preparedConfig(
     const config = configAt({}, change);
     return { config, ...(await prepare(config)) };
   }
-  const place = await makeFilledPlace(prepareTemplate);
-  return { config: configAt(place, change), secret: preparedSecret };
+  const storage = await makeFilledStorage(prepareTemplate);
+  return { config: configAt(storage, change), secret: preparedSecret };
+}
+
+const hashes = new Map<string, Promise<string>>();
+const verifications = new Map<string, Promise<boolean>>();
+
+/** scrypt with a cache: it takes a tenth of a second each time, and most tests use the same password. */
+export const testPasswords: PasswordHashing = {
+  hash: (password) => cached(hashes, password, () => scrypt.hash(password)),
+  verify: (stored) => cached(verifications, JSON.stringify(stored), () => scrypt.verify(stored)),
+};
+
+function cached<Value>(
+  cache: Map<string, Promise<Value>>,
+  key: string,
+  compute: () => Promise<Value>,
+): Promise<Value> {
+  const value = cache.get(key) ?? compute();
+  cache.set(key, value);
+  return value;
 }

@@ -1,8 +1,8 @@
 import pg from "pg";
-import type { Place } from "./engine.ts";
+import type { TestStorage } from "./engine.ts";
 
 /** Returns where storage contains a text: the files, or the database's tables; "" if nowhere. */
-export function tracesOf({ dataDirectory, databaseUrl }: Place, text: string): Promise<string> {
+export function tracesOf({ dataDirectory, databaseUrl }: TestStorage, text: string): Promise<string> {
   return databaseUrl === null ? filesWith(dataDirectory, text) : tablesWith(databaseUrl, text);
 }
 

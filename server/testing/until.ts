@@ -1,6 +1,39 @@
+import type { Event } from "../event/event.ts";
+import type { Job } from "../wire/job.ts";
+import type { TestApp } from "./test-app.ts";
+
 /** Waits until a condition holds; throws if that takes longer than `withinMs`. */
 export async function until(condition: () => boolean | Promise<boolean>, withinMs = 30_000): Promise<void> {
   for (const endMs = performance.now() + withinMs; !(await condition()); await Bun.sleep(10)) {
     if (performance.now() > endMs) throw new Error(`Still false after ${withinMs} ms: ${condition}`);
   }
+}
+
+/** Less than the minute after which the background worker looks for work by itself. */
+const waitMsMax = 20_000;
+
+/** Waits until only `count` events are listed, and returns them. */
+export async function untilListed(app: TestApp, count: number, query = ""): Promise<Event[]> {
+  for (const endMs = performance.now() + waitMsMax; ; ) {
+    const events = await app.list(query);
+    if (events.length === count) return events;
+    if (events.length < count) throw new Error(`Only ${events.length} events are left.`);
+    if (performance.now() > endMs) throw new Error(`There are still ${events.length} events.`);
+    await Bun.sleep(20);
+  }
+}
+
+/** Waits until the job that a request started is done, and returns it. */
+export async function untilJobDone(
+  app: Pick<TestApp, "request">,
+  response: Response,
+  init: RequestInit = {},
+): Promise<Job> {
+  if (response.status !== 202) throw new Error(`Answered ${response.status}: ${await response.text()}`);
+  let { job } = (await response.json()) as { job: Job };
+  while (job.state !== "done") {
+    await Bun.sleep(20);
+    ({ job } = (await (await app.request(`/api/jobs/${job.id}`, init)).json()) as { job: Job });
+  }
+  return job;
 }

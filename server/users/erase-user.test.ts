@@ -5,9 +5,9 @@ import { join } from "node:path";
 import type { Event } from "../event/event.ts";
 import { expectConsistent } from "../testing/consistency.ts";
 import { engine } from "../testing/engine.ts";
-import { finished } from "../testing/jobs.ts";
 import { openTestStore, type TestApp, testApp } from "../testing/test-app.ts";
 import { tracesOf } from "../testing/traces.ts";
+import { untilJobDone } from "../testing/until.ts";
 import { bodyNamesUser } from "./erase-user.ts";
 
 const userId = "Zoë.Quux+77@example.com";
@@ -61,7 +61,7 @@ test("after an erasure, nothing contains the user's id, and everything else rema
         ...(await postMany(app, 8, () => ({ channel: "live", name: `n${n % 5}`, userId: "live" }))),
       );
   })();
-  const job = await finished(app, await erase(app));
+  const job = await untilJobDone(app, await erase(app));
   await expectNoTrace(app).finally(() => {
     isErased = true;
   });
@@ -129,7 +129,7 @@ test("the user's rejected events, stored responses and properties are removed, o
       .values({ projectId, userId: id, properties: "{}", updatedAt: 1 })
       .execute();
   }
-  const { receipt } = await finished(app, await erase(app));
+  const { receipt } = await untilJobDone(app, await erase(app));
   expect(receipt).toMatchObject({
     erasedEvents: 0,
     erasedRejectedEvents: 3,
@@ -152,7 +152,7 @@ test("an interrupted erasure continues after a restart, and counts every event o
   const { job } = (await (await erase(app)).json()) as { job: { id: string } };
   await app.restart();
   const again = await app.request(`/api/jobs/${job.id}`);
-  const { receipt } = await finished(app, new Response(again.body, { status: 202 }));
+  const { receipt } = await untilJobDone(app, new Response(again.body, { status: 202 }));
   expect(receipt!.erasedEvents).toBe(250);
   expect(await app.list()).toHaveLength(250);
   await expectNoTrace(app);

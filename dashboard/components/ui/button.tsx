@@ -44,3 +44,25 @@ export function Button({ variant, size, busy = false, className, children, disab
     </button>
   );
 }
+
+type IconButtonProps = Omit<ComponentProps<"button">, "aria-label"> & { label: string };
+
+/** A button with only an icon. `label` is its accessible name; `className` sets its size. */
+export function IconButton({ label, className, ...rest }: IconButtonProps) {
+  return (
+    <button
+      type="button"
+      aria-label={label}
+      {...rest}
+      className={clsx(
+        "flex shrink-0 items-center justify-center rounded-md text-muted hover:bg-hover hover:text-ink",
+        className,
+      )}
+    />
+  );
+}
+
+export const navItemClass =
+  "group flex h-8 max-md:h-11 shrink-0 items-center gap-2.5 rounded-md px-2 text-sm text-muted transition-colors " +
+  "hover:bg-hover hover:text-ink data-active:bg-pressed data-active:font-medium data-active:text-ink " +
+  "focus-visible:outline-offset-[-2px]";

@@ -1,10 +1,10 @@
 import type { UseMutationResult } from "@tanstack/react-query";
 import { type FormEvent, type ReactNode, useState } from "react";
 import { errorMessage } from "../../api.ts";
-import { Alert } from "./alert.tsx";
 import { Button } from "./button.tsx";
 import { Dialog, DialogButtons } from "./dialog.tsx";
 import { Field } from "./field.tsx";
+import { Alert } from "./states.tsx";
 
 type Props = {
   title: string;

@@ -1,10 +1,9 @@
 import type { UseMutationResult } from "@tanstack/react-query";
 import { type ComponentProps, type FormEvent, type ReactNode, useState } from "react";
-import { Alert } from "./alert.tsx";
 import { Button } from "./button.tsx";
 import { Dialog, DialogButtons } from "./dialog.tsx";
-import { Field } from "./field.tsx";
-import { fieldError, formError } from "./form-errors.ts";
+import { Field, fieldError, formError } from "./field.tsx";
+import { Alert } from "./states.tsx";
 
 type Props = {
   title: string;

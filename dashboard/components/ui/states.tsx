@@ -1,5 +1,5 @@
 import { clsx } from "clsx";
-import { CloudOff } from "lucide-react";
+import { CircleAlert, CloudOff } from "lucide-react";
 import type { ReactNode } from "react";
 import { errorMessage } from "../../api.ts";
 import { Button } from "./button.tsx";
@@ -46,6 +46,18 @@ export function ErrorState({ title, error, retry, action }: ErrorStateProps) {
       >
         <span className="hostile">{errorMessage(error)}</span>
       </EmptyState>
+    </div>
+  );
+}
+
+export function Alert({ children }: { children: ReactNode }) {
+  return (
+    <div
+      role="alert"
+      className="flex items-start gap-2 rounded-md border border-danger/30 bg-danger-soft px-3 py-2 text-danger text-sm"
+    >
+      <CircleAlert aria-hidden className="mt-0.5 size-4 shrink-0" />
+      <p className="hostile">{children}</p>
     </div>
   );
 }

@@ -5,7 +5,7 @@ import type { EventFilter } from "../../event/filter.ts";
 import { ArrivalClock } from "../../event/id.ts";
 import { createProject } from "../../projects/projects.ts";
 import { acceptedEvent } from "../../testing/accepted-event.ts";
-import { makePlace, type Place, removePlace, testWatch } from "../../testing/engine.ts";
+import { makeStorage, removeStorage, type TestStorage, testWatch } from "../../testing/engine.ts";
 import type { Pause, Store } from "../store.ts";
 import { openPostgresStore } from "./index.ts";
 
@@ -15,15 +15,15 @@ const laterMs = startMs + 7_200_000;
 const rest = async () => {};
 
 describe("blocks with several nodes", () => {
-  let place: Place;
+  let storage: TestStorage;
   let nodes: Store[];
   let clock: ArrivalClock;
   let projectId: number;
   let client: pg.Client;
 
   beforeEach(async () => {
-    place = await makePlace("postgres");
-    const url = place.databaseUrl!;
+    storage = await makeStorage("postgres");
+    const url = storage.databaseUrl!;
     nodes = await Promise.all(
       [1, 2].map(() => openPostgresStore({ url, connections: 3 }, testWatch, blockEvents)),
     );
@@ -35,7 +35,7 @@ describe("blocks with several nodes", () => {
   afterEach(async () => {
     await client.end();
     for (const node of nodes) await node.close();
-    await removePlace(place);
+    await removeStorage(storage);
   });
 
   async function number(sql: string): Promise<number> {

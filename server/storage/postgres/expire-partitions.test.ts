@@ -6,7 +6,7 @@ import { ArrivalClock } from "../../event/id.ts";
 import { createProject } from "../../projects/projects.ts";
 import { acceptedEvent } from "../../testing/accepted-event.ts";
 import { expectConsistent } from "../../testing/consistency.ts";
-import { makePlace, type Place, removePlace, testWatch } from "../../testing/engine.ts";
+import { makeStorage, removeStorage, type TestStorage, testWatch } from "../../testing/engine.ts";
 import type { AcceptedEvent, Pause, Store } from "../store.ts";
 import { openPostgresStore } from "./index.ts";
 
@@ -18,15 +18,15 @@ const rest = async () => {};
 const count = 1_200;
 
 describe("expired months with several nodes", () => {
-  let place: Place;
+  let storage: TestStorage;
   let nodes: [Store, Store];
   let clock: ArrivalClock;
   let projectId: number;
   let client: pg.Client;
 
   beforeEach(async () => {
-    place = await makePlace("postgres");
-    const url = place.databaseUrl!;
+    storage = await makeStorage("postgres");
+    const url = storage.databaseUrl!;
     nodes = [
       await openPostgresStore({ url, connections: 3 }, testWatch, 100),
       await openPostgresStore({ url, connections: 3 }, testWatch, 100),
@@ -42,7 +42,7 @@ describe("expired months with several nodes", () => {
   afterEach(async () => {
     await client.end();
     for (const node of nodes) await node.close();
-    await removePlace(place);
+    await removeStorage(storage);
   });
 
   type Made = {
@@ -100,7 +100,7 @@ describe("expired months with several nodes", () => {
     return rows.length;
   }
   const oldMonths = async () => (await tables("^events_[0-9]")) - 1;
-  const left = () => expectConsistent(place);
+  const left = () => expectConsistent(storage);
 
   /** Blocks the storing of events until the returned function is called. */
   async function holdEvents(): Promise<() => Promise<void>> {
@@ -112,7 +112,7 @@ describe("expired months with several nodes", () => {
   }
 
   async function untilWaiting(waiting: number): Promise<void> {
-    const other = new pg.Client({ connectionString: place.databaseUrl! });
+    const other = new pg.Client({ connectionString: storage.databaseUrl! });
     await other.connect();
     for (;;) {
       const { rows } = await other.query("SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted");

@@ -7,7 +7,7 @@ import { ArrivalClock, type ArrivalStamp, compareStamps } from "../../event/id.t
 import { openStore } from "../../open-store.ts";
 import { createProject } from "../../projects/projects.ts";
 import { acceptedEvent } from "../../testing/accepted-event.ts";
-import { makePlace, type Place, removePlace, testWatch } from "../../testing/engine.ts";
+import { makeStorage, removeStorage, type TestStorage, testWatch } from "../../testing/engine.ts";
 import { until } from "../../testing/until.ts";
 import type { AcceptedEvent, Arrival, Store } from "../store.ts";
 import { Feed } from "./feed.ts";
@@ -17,24 +17,24 @@ import { createQuery } from "./query.ts";
 type Report = { id: string; arrival: ArrivalStamp; atMs: number };
 type Node = Awaited<ReturnType<typeof openNode>>;
 
-let place: Place;
+let storage: TestStorage;
 let nodes: Node[];
 let projectId: number;
 
 beforeEach(async () => {
-  place = await makePlace("postgres");
+  storage = await makeStorage("postgres");
   nodes = [await openNode(0), await openNode(-5_000), await openNode(0)];
   projectId = (await createProject(nodes[0]!.store.control, "Test", null)).id;
   for (const node of nodes) await node.follow();
 });
 afterEach(async () => {
   for (const { store } of nodes) await store.close();
-  await removePlace(place);
+  await removeStorage(storage);
 });
 
 /** @param skewMs - the error of its clock */
 async function openNode(skewMs: number) {
-  const store: Store = await openStore({ ...place, databaseConnections: 5 }, testWatch);
+  const store: Store = await openStore({ ...storage, databaseConnections: 5 }, testWatch);
   const clock = new ArrivalClock(null, { now: () => Date.now() + skewMs });
   const reports: Report[] = [];
   const skipped: ArrivalStamp[] = [];
@@ -138,7 +138,7 @@ test("every node reports each deletion once", async () => {
 });
 
 test("lost connections leave no gap", async () => {
-  const admin = new pg.Client({ connectionString: place.databaseUrl! });
+  const admin = new pg.Client({ connectionString: storage.databaseUrl! });
   await admin.connect();
   let isStoring = true;
   const killing = (async () => {
@@ -160,7 +160,7 @@ test("lost connections leave no gap", async () => {
 });
 
 test("a node reports its own commit once, even if part of it was read before the commit's answer came", async () => {
-  const address = { url: place.databaseUrl!, connections: 2 };
+  const address = { url: storage.databaseUrl!, connections: 2 };
   const pool = openPool(address, () => {});
   const reports: string[] = [];
   let reached: ArrivalStamp = { ms: 0, sequence: 0 };

@@ -4,7 +4,7 @@ import pg from "pg";
 import { ArrivalClock } from "../../event/id.ts";
 import { createProject } from "../../projects/projects.ts";
 import { acceptedEvent } from "../../testing/accepted-event.ts";
-import { makePlace, type Place, removePlace, testWatch } from "../../testing/engine.ts";
+import { makeStorage, removeStorage, type TestStorage, testWatch } from "../../testing/engine.ts";
 import { until } from "../../testing/until.ts";
 import type { AcceptedEvent, Store } from "../store.ts";
 import { openPostgresStore } from "./index.ts";
@@ -12,7 +12,7 @@ import { openPostgresStore } from "./index.ts";
 const rest = async () => {};
 
 describe("what removed events leave", () => {
-  let place: Place;
+  let storage: TestStorage;
   let store: Store;
   let clock: ArrivalClock;
   let projectId: number;
@@ -23,12 +23,12 @@ describe("what removed events leave", () => {
   let observer: pg.Client;
 
   beforeEach(async () => {
-    place = await makePlace("postgres");
-    store = await openPostgresStore({ url: place.databaseUrl!, connections: 3 }, testWatch);
+    storage = await makeStorage("postgres");
+    store = await openPostgresStore({ url: storage.databaseUrl!, connections: 3 }, testWatch);
     clock = new ArrivalClock(null);
     projectId = (await createProject(store.control, "One", null)).id;
-    client = new pg.Client({ connectionString: place.databaseUrl! });
-    observer = new pg.Client({ connectionString: place.databaseUrl! });
+    client = new pg.Client({ connectionString: storage.databaseUrl! });
+    observer = new pg.Client({ connectionString: storage.databaseUrl! });
     await client.connect();
     await observer.connect();
   }, 60_000);
@@ -36,7 +36,7 @@ describe("what removed events leave", () => {
     await client.end();
     await observer.end();
     await store.close();
-    await removePlace(place);
+    await removeStorage(storage);
   });
 
   async function append(count: number, channelId: string): Promise<AcceptedEvent[]> {

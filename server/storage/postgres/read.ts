@@ -1,6 +1,5 @@
-import { csvRow } from "../../event/csv.ts";
 import type { Event } from "../../event/event.ts";
-import type { EventForm } from "../../event/event-form.ts";
+import { csvRow, type EventFormat } from "../../event/event-format.ts";
 import { type Cursor, matches } from "../../event/filter.ts";
 import { type ArrivalStamp, stampOfId } from "../../event/id.ts";
 import { jsonOf } from "../event-row.ts";
@@ -72,19 +71,19 @@ export function createRead(runQuery: Query, blocks: Blocks, scanRowsMin = scanRo
 
     async page(query: EventQuery, limit: number, signal?: AbortSignal): Promise<Page> {
       const { rows, next } = await readFullPage(query, limit, signal);
-      return { events: rows.map(formats[query.form ?? "json"]), next };
+      return { events: rows.map(formats[query.format ?? "json"]), next };
     },
 
     /** The whole listing, a chunk at a time. */
     async *stream(query: EventQuery): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-      const { form = "json" } = query;
-      const between = form === "json" ? "," : "";
+      const { format = "json" } = query;
+      const between = format === "json" ? "," : "";
       // Mean length of the last chunk's events, to keep chunks of long events small.
       let eventCharacters = chunkCharacters / rowsMin;
       for (let after: Cursor | null | undefined = query.after; after !== null; ) {
         const limit = Math.min(chunkEvents, Math.ceil(chunkCharacters / eventCharacters));
         const { rows, next } = await readPage({ ...query, ...(after && { after }) }, limit);
-        const text = rows.map(formats[form]).join(between);
+        const text = rows.map(formats[format]).join(between);
         if (rows.length > 0) eventCharacters = text.length / rows.length;
         yield new TextEncoder().encode(text);
         after = next;
@@ -143,7 +142,7 @@ function jsonOfRow(row: Row): string {
   return jsonOf(row.id, row.body, row.ms);
 }
 
-const formats: Record<EventForm, (row: Row) => string> = {
+const formats: Record<EventFormat, (row: Row) => string> = {
   json: jsonOfRow,
   ndjson: (row) => `${jsonOfRow(row)}\n`,
   csv: (row) => csvRow(JSON.parse(jsonOfRow(row)) as Event),

@@ -1,16 +1,16 @@
 // @engines postgres
 /** How many statements a request takes: each can cost a round trip of some milliseconds. */
 import { describe, expect, test } from "bun:test";
-import { makePlace, removePlace } from "../../testing/engine.ts";
+import { makeStorage, removeStorage } from "../../testing/engine.ts";
 import { postgresProxy } from "../../testing/postgres-proxy.ts";
 import { testApp } from "../../testing/test-app.ts";
 
 describe("long lists take few statements", () => {
   test("for a thousand users, with long ids among them", async () => {
-    const place = await makePlace("postgres");
-    using proxy = await postgresProxy(place.databaseUrl!);
+    const storage = await makeStorage("postgres");
+    using proxy = await postgresProxy(storage.databaseUrl!);
     {
-      await using app = await testApp({ ...place, databaseUrl: proxy.url });
+      await using app = await testApp({ ...storage, databaseUrl: proxy.url });
       const idOf = (n: number) => (n % 10 === 0 ? `${"long".repeat(30)}${n}` : `u${n}`);
       const lines = Array.from({ length: 1_100 }, (_, n) =>
         JSON.stringify({ channel: "c", name: "n", userId: idOf(n % 1_000) }),
@@ -30,6 +30,6 @@ describe("long lists take few statements", () => {
       );
       expect(proxy.statements.length).toBeLessThan(20);
     }
-    await removePlace(place);
+    await removeStorage(storage);
   });
 });

@@ -1,7 +1,6 @@
 import type { Database } from "bun:sqlite";
-import { csvRow } from "../../event/csv.ts";
 import type { Event } from "../../event/event.ts";
-import type { EventForm } from "../../event/event-form.ts";
+import { csvRow, type EventFormat } from "../../event/event-format.ts";
 import type { Cursor } from "../../event/filter.ts";
 import { type ArrivalStamp, stampOfId } from "../../event/id.ts";
 import type { ArrivedEvent, EventQuery, Page } from "../store.ts";
@@ -64,15 +63,15 @@ export function createRead(database: Database, vocabulary: Vocabulary, blocks: B
   return {
     page(query: EventQuery, limit: number): Page {
       const { rows, next } = readPage(query, limit);
-      return { events: rows.map(formats[query.form ?? "json"]), next };
+      return { events: rows.map(formats[query.format ?? "json"]), next };
     },
 
     /** Up to `limit` events as one text; fewer if the last chunk's events were long. */
     chunk(query: EventQuery, limit: number): { text: string; next: Cursor | null } {
       const { rows, next } = readPage(query, Math.min(limit, Math.ceil(chunkCharacters / eventCharacters)));
-      const { form = "json" } = query;
-      const write = formats[form];
-      const between = form === "json" ? "," : "";
+      const { format = "json" } = query;
+      const write = formats[format];
+      const between = format === "json" ? "," : "";
       let text = "";
       for (const row of rows) text += text === "" ? write(row) : between + write(row);
       if (rows.length > 0) eventCharacters = text.length / rows.length;
@@ -118,7 +117,7 @@ export function createRead(database: Database, vocabulary: Vocabulary, blocks: B
   };
 }
 
-const formats: Record<EventForm, (row: Row) => string> = {
+const formats: Record<EventFormat, (row: Row) => string> = {
   json: jsonOf,
   ndjson: (row) => `${jsonOf(row)}\n`,
   csv: (row) => csvRow(JSON.parse(jsonOf(row)) as Event),

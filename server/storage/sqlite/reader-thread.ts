@@ -38,7 +38,7 @@ export type BuildStep = { step: BlockStep | null } | null;
 
 export type ReaderAnswer = { id: number } & ({ result: unknown } | { code: string; message: string });
 
-/** The result of `chunk`: events in the query's form, as UTF-8. */
+/** The result of `chunk`: events in the query's format, as UTF-8. */
 export type Chunk = { bytes: Uint8Array<ArrayBuffer>; next: Cursor | null };
 
 /**

@@ -1,9 +1,9 @@
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { expectConsistent } from "../../testing/consistency.ts";
-import { finished } from "../../testing/jobs.ts";
 import { testApp } from "../../testing/test-app.ts";
 import { tracesOf } from "../../testing/traces.ts";
+import { untilJobDone } from "../../testing/until.ts";
 import { databaseFile } from "./open.ts";
 
 const userId = "Zoë.Quux+77@example.com";
@@ -21,7 +21,7 @@ test("what SQLite left in unallocated space is deleted, too", async () => {
   database.run("DELETE FROM users");
   database.close();
   const erasing = await app.request(`/api/users/${encodeURIComponent(userId)}`, { method: "DELETE" });
-  expect((await finished(app, erasing)).done).toBe(20);
+  expect((await untilJobDone(app, erasing)).done).toBe(20);
   for (const trace of [userId, "Quux", "51uux"]) expect(await tracesOf(app.config, trace)).toBe("");
   expect(await app.list()).toHaveLength(20);
   await expectConsistent(app.config);

@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import { ProblemError } from "./problems.ts";
+import { ProblemError, problem } from "./problems.ts";
 
 /** How often to check whether the storage is back. */
 const checkEveryMs = 1_000;
@@ -96,4 +96,19 @@ function isOutage(error: unknown): error is ProblemError {
     (error.code === "storage-unavailable" || error.code === "storage-full") &&
     error.options.log !== undefined
   );
+}
+
+export const internalDetail = "The server failed to handle this request. See its log.";
+
+/** The response to anything that a route threw: its problem, or `internal` for unexpected errors, which are logged. */
+export function errorResponse(error: unknown, failures: Pick<FailureLog, "requestFailed">): Response {
+  // The client disconnected or was too slow. Nobody reads this response, and nothing is wrong here.
+  if (error instanceof DOMException && error.name === "AbortError") {
+    return problem("body-malformed", {
+      detail: "The connection closed before the whole body arrived.",
+    }).toResponse();
+  }
+  failures.requestFailed(error);
+  if (error instanceof ProblemError) return error.toResponse();
+  return problem("internal", { detail: internalDetail }).toResponse();
 }

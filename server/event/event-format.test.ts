@@ -1,8 +1,33 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { validEvent } from "../testing/arbitraries.ts";
-import { csvHeader, csvRow } from "./csv.ts";
 import type { Event } from "./event.ts";
+import { acceptedFormat, csvHeader, csvRow } from "./event-format.ts";
+
+const cases: [accept: string | null, format: string][] = [
+  [null, "json"],
+  ["", "json"],
+  ["*/*", "json"],
+  ["text/csv", "csv"],
+  ["TEXT/CSV", "csv"],
+  ["text/*", "csv"],
+  ["application/x-ndjson", "ndjson"],
+  ["application/*", "json"],
+  ["application/xml", "json"],
+  ["text/csv, */*", "csv"],
+  ["text/csv;q=0.5, application/x-ndjson;q=0.9", "ndjson"],
+  ["text/csv;q=0.5, */*;q=0.1", "csv"],
+  ["application/json;q=0.5, text/csv;q=0.4", "json"],
+  ["text/csv;q=0, */*;q=0.1", "json"],
+  ["application/json;q=0, */*;q=0.1", "ndjson"],
+  ["text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", "json"],
+  ["application/json, text/plain, */*", "json"],
+  [";;;q=,,", "json"],
+];
+for (const [accept, format] of cases) {
+  test(`${JSON.stringify(accept)} gets ${format}`, () =>
+    expect(acceptedFormat(accept)).toBe(format as ReturnType<typeof acceptedFormat>));
+}
 
 /** Parses CSV as RFC 4180 says. */
 function read(csv: string): string[][] {

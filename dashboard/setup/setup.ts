@@ -1,4 +1,6 @@
+import { queryOptions } from "@tanstack/react-query";
 import type { Project } from "../../server/wire/project.ts";
+import { api } from "../api.ts";
 
 /** What setup created: the first project and its API key. */
 export type SetupResult = { project: Project; secret: string };
@@ -30,3 +32,9 @@ export function clearSetupResult(): void {
     // Storage is blocked, so nothing was stored.
   }
 }
+
+export const setupQuery = queryOptions({
+  queryKey: ["setup"],
+  queryFn: () => api<{ ok: true; needed: boolean }>("/api/setup"),
+  staleTime: 0,
+});

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { csvHeader, csvRow } from "../event/csv.ts";
 import type { Event } from "../event/event.ts";
+import { csvHeader, csvRow } from "../event/event-format.ts";
 import { scenarios } from "../testing/scenarios.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
 
@@ -22,12 +22,12 @@ beforeAll(async () => {
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-const forms = {
+const formats = {
   "application/x-ndjson": (some: Event[]) => some.map((event) => `${JSON.stringify(event)}\n`).join(""),
   "text/csv": (some: Event[]) => csvHeader + some.map(csvRow).join(""),
 };
 
-for (const [accept, written] of Object.entries(forms)) {
+for (const [accept, written] of Object.entries(formats)) {
   describe(`as ${accept}`, () => {
     const get = async (query: string) => {
       const response = await app.request(`/api/events?${query}`, { headers: { accept } });
@@ -71,7 +71,7 @@ scenarios(
   () => app,
   [
     {
-      name: "a form that is none is rejected",
+      name: "a format that is none is rejected",
       path: "/api/events?format=xml",
       status: 400,
       says: ["format"],
@@ -83,7 +83,7 @@ test("readers that stop block neither ingest nor other readers", async () => {
   const stopped = await Promise.all(
     Array.from({ length: 20 }, async (_, n) => {
       const ending = new AbortController();
-      const accept = Object.keys(forms)[n % 2]!;
+      const accept = Object.keys(formats)[n % 2]!;
       const response = await app.request("/api/events", { headers: { accept }, signal: ending.signal });
       await response.body!.getReader().read();
       return ending;

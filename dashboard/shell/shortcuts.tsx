@@ -24,3 +24,12 @@ export function useShortcuts(keys: Record<string, (event: KeyboardEvent) => void
     return () => window.removeEventListener("keydown", onKey);
   }, []);
 }
+
+/** A key, as on a keyboard. */
+export function Kbd({ children }: { children: string }) {
+  return (
+    <kbd className="inline-flex h-5 min-w-5 items-center justify-center rounded border border-line-strong bg-canvas px-1 font-sans text-2xs text-muted">
+      {children}
+    </kbd>
+  );
+}

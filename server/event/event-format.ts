@@ -1,0 +1,57 @@
+import { parseAccept } from "hono/utils/accept";
+import type { Event } from "./event.ts";
+
+/** Format of a listing: JSON, lines of JSON, or CSV rows. */
+export type EventFormat = "json" | "ndjson" | "csv";
+
+/** Media types. The first is the default. */
+export const mediaTypes: Record<EventFormat, string> = {
+  json: "application/json",
+  ndjson: "application/x-ndjson",
+  csv: "text/csv",
+};
+
+/** The format that an `Accept` header prefers (RFC 9110, section 12.5.1); JSON if it accepts none of them. */
+export function acceptedFormat(accept: string | null): EventFormat {
+  const ranges = parseAccept(accept ?? "");
+  let best: { format: EventFormat; q: number; specificity: number } = {
+    format: "json",
+    q: 0,
+    specificity: 0,
+  };
+  for (const format of ["json", "ndjson", "csv"] as const) {
+    const mediaType = mediaTypes[format];
+    const bySpecificity = ["*/*", `${mediaType.split("/")[0]}/*`, mediaType];
+    // The most specific range gives a type's weight. Between equal weights, the type that is named more specifically
+    // wins.
+    let match = { q: 0, specificity: -1 };
+    for (const { type, q } of ranges) {
+      const specificity = bySpecificity.indexOf(type.toLowerCase());
+      if (specificity > match.specificity) match = { q, specificity };
+    }
+    const { q, specificity } = match;
+    const isBetter = q > best.q || (q === best.q && q > 0 && specificity > best.specificity);
+    if (isBetter) best = { format, q, specificity };
+  }
+  return best.format;
+}
+
+/** Header row of a CSV listing (RFC 4180). */
+export const csvHeader = "id,createdAt,channelId,name,userId,notify,icon,event,description,tags\r\n";
+
+/** One event as a row. Tags are JSON. */
+export function csvRow(event: Event): string {
+  const { id, createdAt, channelId, name, userId, notify, icon = "", description = "", tags } = event;
+  const texts = `${cellOf(channelId)},${cellOf(name)},${cellOf(userId)},${notify},${cellOf(icon)}`;
+  const ending = `${cellOf(event.event ?? "")},${cellOf(description)},${cellOf(JSON.stringify(tags))}`;
+  return `${id},${createdAt},${texts},${ending}\r\n`;
+}
+
+/**
+ * Quotes a text as a cell. Spreadsheets run texts that look like formulas, some also with full-width characters. A
+ * leading apostrophe prevents that (https://owasp.org/www-community/attacks/CSV_Injection).
+ */
+export function cellOf(text: string): string {
+  const guarded = /^[=+\-@\t\r\n＝＋－＠]/.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(guarded) ? `"${guarded.replaceAll('"', '""')}"` : guarded;
+}

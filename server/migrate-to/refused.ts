@@ -1,2 +1,0 @@
-/** The move can't begin; the message says what to do. */
-export class MoveRefused extends Error {}
