@@ -10,7 +10,7 @@ import type { StreamAuthorizer } from "./events/stream-authorizer.ts";
 import type { FailureLog } from "./failures.ts";
 import type { Recorder } from "./ingest/record.ts";
 import type { RejectedEvents } from "./ingest/rejected.ts";
-import type { Send } from "./notifications/delivery-worker.ts";
+import type { Send } from "./notifications/send.ts";
 import type { Readiness } from "./readiness.ts";
 import type { Store } from "./storage/store.ts";
 

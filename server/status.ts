@@ -14,7 +14,7 @@ export function addStatusRoutes(routes: Routes, { readiness }: Services): void {
       by: "anyone",
       tag: "Status",
       summary: "Check that the server runs",
-      answer: Ok,
+      response: Ok,
     },
     async () => ({ ok: true }),
   );
@@ -27,7 +27,7 @@ export function addStatusRoutes(routes: Routes, { readiness }: Services): void {
       tag: "Status",
       summary: "Check that the database can be read and written",
       description: "Responds within two seconds. 503 says why the server isn't ready.",
-      answer: Ok,
+      response: Ok,
       problems: [503],
     },
     async () => {

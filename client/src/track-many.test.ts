@@ -8,7 +8,7 @@ import {
   TidingsNetworkError,
   type TrackedEvent,
 } from "./index.ts";
-import type { BatchAnswer } from "./wire.gen.ts";
+import type { BatchResponse } from "./wire.gen.ts";
 
 let app: TestApp;
 beforeAll(async () => {
@@ -102,7 +102,7 @@ test("only the events that the server couldn't store are sent again", async () =
   const { trackMany, requests } = client(async ({ events }, forward) => {
     if (requests.length > 1) return forward(requests.at(-1)!.body);
     const stored = await forward(JSON.stringify(events.filter((_, n) => n !== 1)));
-    const body = (await stored.json()) as BatchAnswer;
+    const body = (await stored.json()) as BatchResponse;
     const full = { type: "/problems/storage-full", title: "Disk full", detail: "The disk is full." };
     body.results.splice(1, 0, { ok: false, status: 507, ...full });
     return Response.json({ ...body, ok: false, rejected: 1 }, { status: 207 });

@@ -1,6 +1,6 @@
 import { TidingsError, TidingsNetworkError } from "./errors.ts";
 import { isTemporary, type Policy, request, responseError, waitToRetry } from "./request.ts";
-import type { BatchAnswer } from "./wire.gen.ts";
+import type { BatchResponse } from "./wire.gen.ts";
 
 /** The result for one event: it is stored with this id, or the error says why not. */
 export type TrackResult =
@@ -61,9 +61,9 @@ async function sendChunk(
     const body = `[${pending.map(({ event }) => event.json).join(",")}]`;
     const timeoutMs = policy.timeoutMs * Math.ceil(body.length / megabyte);
     const sent = pending.length;
-    let response: BatchAnswer;
+    let response: BatchResponse;
     try {
-      response = await request<BatchAnswer>(
+      response = await request<BatchResponse>(
         url,
         { method: "POST", headers, body },
         { ...policy, timeoutMs },

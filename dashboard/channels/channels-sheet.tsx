@@ -1,5 +1,5 @@
 import { Dialog } from "../components/ui/dialog.tsx";
-import { ProjectList } from "../projects/project-list.tsx";
+import { ProjectNav } from "../projects/project-nav.tsx";
 import { ChannelNav } from "./channel-nav.tsx";
 
 /** The sidebar's channels and projects, for phones. */
@@ -8,7 +8,7 @@ export default function ChannelsSheet({ close }: { close: () => void }) {
     <Dialog open dismissible onOpenChange={close} title="Channels" form="sheet">
       <div className="-mx-3 flex flex-col">
         <ChannelNav onNavigate={close} />
-        <ProjectList onNavigate={close} />
+        <ProjectNav onNavigate={close} />
       </div>
     </Dialog>
   );

@@ -17,8 +17,8 @@ export function addAuditRoutes(routes: Routes, { store }: { store: Store }): voi
       description:
         "Who did what in the project, and when its members signed in. Without `limit`, streams all entries. With `limit`, returns a page and the `nextCursor` of the next one; for NDJSON and CSV the cursor is in the `x-next-cursor` header.",
       query: AuditQuery,
-      answer: AuditList,
-      otherAnswerTypes: [mediaTypes.ndjson, mediaTypes.csv],
+      response: AuditList,
+      otherResponseTypes: [mediaTypes.ndjson, mediaTypes.csv],
     },
     async ({ projectId, query, request }) => {
       const format = query.format ?? acceptedFormat(request.headers.get("accept"));

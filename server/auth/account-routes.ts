@@ -7,7 +7,7 @@ import { countUnread } from "../notifications/inbox.ts";
 import { type ProblemError, problem } from "../problems.ts";
 import { listProjects } from "../projects/projects.ts";
 import type { Store } from "../storage/store.ts";
-import { Me, Setup, SetupAnswer, SetupState } from "../wire/account.ts";
+import { Me, Setup, SetupResponse, SetupState } from "../wire/account.ts";
 import { type Auth, callAuth } from "./auth.ts";
 import { hasAccounts, type PasswordHashing } from "./create-account.ts";
 import { claimSetup } from "./setup.ts";
@@ -34,7 +34,7 @@ export function addAccountRoutes(routes: Routes, deps: Deps): void {
       by: "account",
       tag: "Account",
       summary: "Get the signed-in account",
-      answer: Me,
+      response: Me,
     },
     async ({ account }) => ({
       ok: true,
@@ -55,7 +55,7 @@ export function addAccountRoutes(routes: Routes, deps: Deps): void {
       by: "anyone",
       tag: "Account",
       summary: "Check whether setup is needed",
-      answer: SetupState,
+      response: SetupState,
     },
     async () => ({ ok: true, needed: !(await hasAccounts(control)) }),
   );
@@ -71,7 +71,7 @@ export function addAccountRoutes(routes: Routes, deps: Deps): void {
         "Takes the one-time token from the link on the server's console. The response signs the owner in.",
       body: Setup,
       status: 201,
-      answer: SetupAnswer,
+      response: SetupResponse,
       problems: [403, 409],
     },
     async ({ request, actor, body }) => {
@@ -85,7 +85,7 @@ export function addAccountRoutes(routes: Routes, deps: Deps): void {
       );
       const headers = new Headers();
       for (const cookie of signInResponse.headers.getSetCookie()) headers.append("set-cookie", cookie);
-      return Response.json({ ok: true, project, secret } satisfies typeof SetupAnswer._output, {
+      return Response.json({ ok: true, project, secret } satisfies typeof SetupResponse._output, {
         status: 201,
         headers,
       });
@@ -118,9 +118,10 @@ export function addAccountRoutes(routes: Routes, deps: Deps): void {
   async function callHandler(request: Request): Promise<Response> {
     const response = await callAuth(() => auth.handler(request));
     if (response.ok) return response;
-    const answer = problemOf(request, response, await response.text()).toResponse();
-    for (const cookie of response.headers.getSetCookie()) answer.headers.append("set-cookie", cookie);
-    return answer;
+    const problemResponse = problemOf(request, response, await response.text()).toResponse();
+    for (const cookie of response.headers.getSetCookie())
+      problemResponse.headers.append("set-cookie", cookie);
+    return problemResponse;
   }
 }
 

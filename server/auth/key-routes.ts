@@ -2,7 +2,7 @@ import { recordAudit } from "../audit/audit-log.ts";
 import { ProjectQuery } from "../event/event-query.ts";
 import type { Routes } from "../http/routes.ts";
 import type { Store } from "../storage/store.ts";
-import { KeyAnswer, KeyList, NewKey, NewKeyAnswer } from "../wire/key.ts";
+import { KeyList, KeyResponse, NewKey, NewKeyResponse } from "../wire/key.ts";
 import type { ApiKeyCache } from "./api-key-cache.ts";
 import { createKey, listKeys, revokeKey } from "./keys.ts";
 
@@ -22,7 +22,7 @@ export function addKeyRoutes(
       tag: "API keys",
       summary: "List API keys",
       query: ProjectQuery,
-      answer: KeyList,
+      response: KeyList,
     },
     async ({ projectId }) => ({ ok: true, keys: await listKeys(store.control, projectId) }),
   );
@@ -38,7 +38,7 @@ export function addKeyRoutes(
       query: ProjectQuery,
       body: NewKey,
       status: 201,
-      answer: NewKeyAnswer,
+      response: NewKeyResponse,
     },
     ({ projectId, account, actor, body }) =>
       store.control.transaction().execute(async (transaction) => {
@@ -64,7 +64,7 @@ export function addKeyRoutes(
       description:
         "Takes effect at once: its requests are rejected and its live streams end. The key stays listed.",
       query: ProjectQuery,
-      answer: KeyAnswer,
+      response: KeyResponse,
       problems: [404],
     },
     async ({ projectId, actor, parameter }) => {

@@ -14,14 +14,14 @@ beforeAll(async () => {
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-async function call<Answer>(method: string, path: string, body?: unknown): Promise<Answer> {
+async function call<Result>(method: string, path: string, body?: unknown): Promise<Result> {
   const response = await app.request(path, {
     method,
     headers: { ...session, "content-type": "application/json" },
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });
   expect(response.status).toBeLessThan(300);
-  return (await response.json()) as Answer;
+  return (await response.json()) as Result;
 }
 const create = (name: string) => call<{ key: Key; secret: string }>("POST", "/api/keys", { name });
 const list = async () => (await call<{ keys: Key[] }>("GET", "/api/keys")).keys;

@@ -30,8 +30,8 @@ function claim(change: object = {}): Promise<Response> {
   });
 }
 
-const get = async <Answer = object>(path: string, headers: Record<string, string> = {}) =>
-  (await (await fetch(running.address + path, { headers })).json()) as Answer;
+const get = async <Result = object>(path: string, headers: Record<string, string> = {}) =>
+  (await (await fetch(running.address + path, { headers })).json()) as Result;
 
 test("setup creates an owner, a project and a key, signs in, and can't be repeated", async () => {
   expect(await get("/api/setup")).toEqual({ ok: true, needed: true });

@@ -1,6 +1,6 @@
 import type { Routes } from "../http/routes.ts";
 import type { Store } from "../storage/store.ts";
-import { JobAnswer } from "../wire/job.ts";
+import { JobResponse } from "../wire/job.ts";
 import { findJob } from "./jobs.ts";
 
 export function addJobRoutes(routes: Routes, { store: { control } }: { store: Store }): void {
@@ -11,7 +11,7 @@ export function addJobRoutes(routes: Routes, { store: { control } }: { store: St
       by: "caller",
       tag: "Jobs",
       summary: "Get a job's progress and receipt",
-      answer: JobAnswer,
+      response: JobResponse,
       problems: [404],
     },
     async ({ caller, parameter }) => {

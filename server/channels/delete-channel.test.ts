@@ -14,7 +14,7 @@ const remove = (app: TestApp, path: string, headers: Record<string, string> = {}
 
 async function posted(app: TestApp, event: object, key?: string): Promise<Event> {
   const response = await app.post(event, key);
-  if (response.status !== 201) throw new Error(`Answered ${response.status}: ${await response.text()}`);
+  if (response.status !== 201) throw new Error(`Got ${response.status}: ${await response.text()}`);
   return ((await response.json()) as { event: Event }).event;
 }
 

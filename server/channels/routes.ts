@@ -5,8 +5,14 @@ import { ProjectQuery } from "../event/event-query.ts";
 import type { Routes } from "../http/routes.ts";
 import { problem } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
-import { ChannelAnswer, ChannelChange, ChannelList, ChannelListQuery, NewChannel } from "../wire/channel.ts";
-import { JobAnswer } from "../wire/job.ts";
+import {
+  ChannelChange,
+  ChannelList,
+  ChannelListQuery,
+  ChannelResponse,
+  NewChannel,
+} from "../wire/channel.ts";
+import { JobResponse } from "../wire/job.ts";
 import { changeChannel, createChannel, listChannels } from "./channels.ts";
 import type { ProjectChannels } from "./project-channels.ts";
 
@@ -26,7 +32,7 @@ export function addChannelRoutes(
       tag: "Channels",
       summary: "List channels",
       query: ChannelListQuery,
-      answer: ChannelList,
+      response: ChannelList,
     },
     async ({ projectId, query: { archived } }) => {
       await store.events.flushCounters();
@@ -47,7 +53,7 @@ export function addChannelRoutes(
       query: ProjectQuery,
       body: NewChannel,
       status: 201,
-      answer: ChannelAnswer,
+      response: ChannelResponse,
       problems: [409],
     },
     async ({ projectId, actor, body }) => {
@@ -69,7 +75,7 @@ export function addChannelRoutes(
       summary: "Update or archive a channel",
       query: ProjectQuery,
       body: ChannelChange,
-      answer: ChannelAnswer,
+      response: ChannelResponse,
       problems: [404],
     },
     async ({ projectId, actor, body, parameter }) => {
@@ -95,7 +101,7 @@ export function addChannelRoutes(
       description: "Starts a job. A new event recreates the channel.",
       query: ProjectQuery,
       status: 202,
-      answer: JobAnswer,
+      response: JobResponse,
       problems: [404, 409],
     },
     async (call) => {

@@ -113,7 +113,7 @@ export type Event = z.infer<typeof Event>;
  */
 export type DeletedEvents = { ids: string[] } | { channels: string[]; before?: string };
 
-export const EventAnswer = z.object({ ok: z.literal(true), event: Event }).openapi("EventAnswer");
+export const EventResponse = z.object({ ok: z.literal(true), event: Event }).openapi("EventResponse");
 
 export const EventList = z
   .object({

@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { recordAudit } from "../audit/audit-log.ts";
 import type { BackgroundWorker } from "../background/worker.ts";
-import { type Event, EventAnswer, EventList } from "../event/event.ts";
+import { type Event, EventList, EventResponse } from "../event/event.ts";
 import { acceptedFormat, mediaTypes } from "../event/event-format.ts";
 import {
   decodeCursor,
@@ -18,7 +18,7 @@ import { textResponse } from "../http/text-response.ts";
 import { explainNoDelivery, listDeliveries } from "../notifications/inbox.ts";
 import { problem } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
-import { NewEvents, RecordAnswer } from "../wire/batch.ts";
+import { NewEvents, RecordResponse } from "../wire/batch.ts";
 import { DeliveryList } from "../wire/notification.ts";
 import { pageText, streamList } from "./list.ts";
 import type { LiveStreams } from "./live.ts";
@@ -48,7 +48,7 @@ export function addEventRoutes(routes: Routes, deps: Deps): void {
       "The response is sent once the event is on disk. An event whose `id` is already stored returns 200 and the stored event. An array of events returns a result for each: 207 if some were rejected, 422 if all were. `application/x-ndjson` takes any number of events, one on each line, and returns the rejected lines. With an `Idempotency-Key`, an event or an array is recorded once and gets the same response for a day.",
     body: NewEvents,
     status: 201,
-    answer: RecordAnswer,
+    response: RecordResponse,
     problems: [409, 503, 507],
   });
 
@@ -63,8 +63,8 @@ export function addEventRoutes(routes: Routes, deps: Deps): void {
         "Without `limit`, streams all events. With `limit`, returns a page and the `nextCursor` of the next one; for NDJSON and CSV the cursor is in the `x-next-cursor` header.",
       query: EventListQuery,
       takesTags: true,
-      answer: EventList,
-      otherAnswerTypes: [mediaTypes.ndjson, mediaTypes.csv],
+      response: EventList,
+      otherResponseTypes: [mediaTypes.ndjson, mediaTypes.csv],
     },
     async ({ projectId, actor, query, tags, request }) => {
       const format = query.format ?? acceptedFormat(request.headers.get("accept"));
@@ -106,8 +106,8 @@ export function addEventRoutes(routes: Routes, deps: Deps): void {
         "Server-Sent Events. `ready` comes first; `event` for each new event, with an id to resume from with `Last-Event-ID`; `reset` if that id is too old or unknown; `deleted` for events that were deleted, by their `ids`, or all of some `channels`, with `before` only those created before it; `heartbeat` every 15 seconds; `notification` for signed-in accounts.",
       query: EventStreamQuery,
       takesTags: true,
-      answer: z.string(),
-      answerType: "text/event-stream",
+      response: z.string(),
+      responseType: "text/event-stream",
       problems: [429],
     },
     async (call) => {
@@ -153,7 +153,7 @@ export function addEventRoutes(routes: Routes, deps: Deps): void {
       tag: "Events",
       summary: "Get an event",
       query: ProjectQuery,
-      answer: EventAnswer,
+      response: EventResponse,
       problems: [404],
     },
     async ({ projectId, parameter, request }) => {
@@ -170,7 +170,7 @@ export function addEventRoutes(routes: Routes, deps: Deps): void {
       tag: "Events",
       summary: "Delete an event",
       query: ProjectQuery,
-      answer: z.object({ ok: z.literal(true) }),
+      response: z.object({ ok: z.literal(true) }),
       problems: [404, 503, 507],
     },
     async ({ projectId, actor, parameter }) => {
@@ -191,7 +191,7 @@ export function addEventRoutes(routes: Routes, deps: Deps): void {
       tag: "Events",
       summary: "List an event's deliveries",
       query: ProjectQuery,
-      answer: DeliveryList,
+      response: DeliveryList,
       problems: [404],
     },
     async ({ projectId, parameter }) => {

@@ -31,7 +31,7 @@ type Route<
   By extends AllowedCallers,
   Query extends z.ZodObject,
   Body extends z.ZodType,
-  Answer extends z.ZodType,
+  ResponseBody extends z.ZodType,
 > = {
   method: "get" | "post" | "put" | "patch" | "delete";
   /** With parameters in braces, as in OpenAPI: `/api/events/{id}`. */
@@ -48,11 +48,11 @@ type Route<
   optionalBody?: z.ZodType;
   /** Status of a successful response. Default: 200. */
   status?: number;
-  answer: Answer;
+  response: ResponseBody;
   /** Media type of a successful response, if it isn't JSON. */
-  answerType?: string;
+  responseType?: string;
   /** Other media types that `Accept` may request. */
-  otherAnswerTypes?: string[];
+  otherResponseTypes?: string[];
   /** Status codes of problems, besides those that follow from the rest of the declaration. */
   problems?: number[];
 };
@@ -101,12 +101,12 @@ export class Routes {
   /** Adds a route. The handler returns the response's body, or a `Response` if it isn't plain JSON. */
   add<
     By extends AllowedCallers,
-    Answer extends z.ZodType,
+    ResponseBody extends z.ZodType,
     Query extends z.ZodObject = z.ZodObject,
     Body extends z.ZodType = z.ZodUndefined,
   >(
-    route: Route<By, Query, Body, Answer>,
-    handle: (call: Call<By, Query, Body>) => Promise<z.input<Answer> | Response>,
+    route: Route<By, Query, Body, ResponseBody>,
+    handle: (call: Call<By, Query, Body>) => Promise<z.input<ResponseBody> | Response>,
   ): void {
     this.describe(route);
     this.app.on(route.method.toUpperCase(), route.path.replace(/\{(\w+)\}/g, ":$1"), async (context) => {
@@ -119,7 +119,7 @@ export class Routes {
           ? readQuery(searchParams, route.query ?? noQuery, { tags: route.takesTags ?? false })
           : { values: {}, tags: [] };
       const body = route.body ? check(route.body, await readJson(request, limits.requestBytes)) : undefined;
-      const answer = await handle({
+      const result = await handle({
         ...(caller as CallerOf<By>),
         actor: this.#actorOf(request, caller),
         request,
@@ -128,9 +128,9 @@ export class Routes {
         body: body as z.infer<Body>,
         parameter: (name) => context.req.param(name)!,
       });
-      if (answer instanceof Response) return answer;
+      if (result instanceof Response) return result;
       const init = { status: route.status ?? 200, headers: { "content-type": "application/json" } };
-      const text = JSON.stringify(answer);
+      const text = JSON.stringify(result);
       // Responses to other methods may contain a new secret, so they are not compressed.
       return route.method === "get" ? textResponse(request, text, init) : new Response(text, init);
     });
@@ -151,7 +151,7 @@ export class Routes {
       query?: z.ZodObject | undefined;
     },
   ): void {
-    const { method, path, by, tag, summary, description, query, takesTags, answer } = route;
+    const { method, path, by, tag, summary, description, query, takesTags, response } = route;
     const entry = this.#methods.get(path) ?? {
       pattern: new RegExp(`^${path.replaceAll(".", "\\.").replace(/\{\w+\}/g, "[^/]+")}$`),
       methods: [],
@@ -199,9 +199,9 @@ export class Routes {
         [route.status ?? 200]: {
           description: summary,
           content: {
-            [route.answerType ?? "application/json"]: { schema: answer },
+            [route.responseType ?? "application/json"]: { schema: response },
             ...Object.fromEntries(
-              route.otherAnswerTypes?.map((type) => [type, { schema: z.string() }]) ?? [],
+              route.otherResponseTypes?.map((type) => [type, { schema: z.string() }]) ?? [],
             ),
           },
         },

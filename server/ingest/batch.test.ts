@@ -9,7 +9,7 @@ import { openStream } from "../testing/event-stream.ts";
 import { rawRequest } from "../testing/raw-request.ts";
 import { scenarios, send } from "../testing/scenarios.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
-import type { BatchAnswer, LinesAnswer } from "../wire/batch.ts";
+import type { BatchResponse, LinesResponse } from "../wire/batch.ts";
 import type { Channel } from "../wire/channel.ts";
 
 let app: TestApp;
@@ -23,9 +23,9 @@ const bad = { channel: "payments", name: 7 };
 const ndjson = { "content-type": "application/x-ndjson" };
 const ids = (events: { id: string }[]) => events.map(({ id }) => id).sort();
 
-async function postBatch(items: unknown[]): Promise<BatchAnswer & { status: number }> {
+async function postBatch(items: unknown[]): Promise<BatchResponse & { status: number }> {
   const response = await app.post(items);
-  return { status: response.status, ...((await response.json()) as BatchAnswer) };
+  return { status: response.status, ...((await response.json()) as BatchResponse) };
 }
 
 /** A project of its own, to compare its listing with what was sent. */
@@ -175,7 +175,7 @@ describe("the listing contains what was accepted", () => {
     await fc.assert(
       fc.asyncProperty(fc.array(item, { minLength: 1, maxLength: 30 }), async (items) => {
         const response = await app.post(items, key);
-        const answer = (await response.json()) as BatchAnswer;
+        const answer = (await response.json()) as BatchResponse;
         expect(answer.results).toHaveLength(items.length);
         const good = answer.results.filter((result) => result.ok);
         expect([answer.accepted, answer.rejected]).toEqual([good.length, items.length - good.length]);
@@ -183,7 +183,7 @@ describe("the listing contains what was accepted", () => {
         // An item gets the same result alone as in an array.
         const at = Math.floor(items.length / 2);
         const alone = await app.post([items[at]], key);
-        const [result] = ((await alone.json()) as BatchAnswer).results;
+        const [result] = ((await alone.json()) as BatchResponse).results;
         expect(result!.ok).toBe(answer.results[at]!.ok);
         for (const verdict of [...answer.results, result!]) if (verdict.ok) accepted.add(verdict.id);
       }),
@@ -212,7 +212,7 @@ describe("the listing contains what was accepted", () => {
         const body = lines.join("\n") + (ends ? "\n" : "");
         const response = await send(app, { headers: ndjson, body, key });
         if (filled.length === 0) return expect(response.status).toBe(400);
-        const answer = (await response.json()) as LinesAnswer;
+        const answer = (await response.json()) as LinesResponse;
         const rejected = new Set(answer.rejections.map(({ line }) => line));
         expect([answer.accepted, answer.rejected]).toEqual([filled.length - rejected.size, rejected.size]);
         for (const { text, number } of filled) {

@@ -1,7 +1,7 @@
 import type { JsonArray } from "../http/json-array.ts";
 import { ProblemError, problem } from "../problems.ts";
 import { nextTurn, Turns } from "../turns.ts";
-import type { BatchAnswer, ItemResult } from "../wire/batch.ts";
+import type { BatchResponse, ItemResult } from "../wire/batch.ts";
 import {
   type CheckedItem,
   type EventSource,
@@ -92,13 +92,13 @@ export async function batchResponse(
   const rejected = outcomes.filter((outcome) => outcome instanceof ProblemError);
   const accepted = outcomes.length - rejected.length;
   const status = statusOf(accepted, rejected.length, rejected.find(isStorageProblem));
-  const totals: Omit<BatchAnswer, "results"> = {
+  const totals: Omit<BatchResponse, "results"> = {
     ok: rejected.length === 0,
     accepted,
     rejected: rejected.length,
   };
-  const answer = `${JSON.stringify(totals).slice(0, -1)},"results":[${results.join(",")}]}`;
-  return new Response(answer, { status, headers });
+  const body = `${JSON.stringify(totals).slice(0, -1)},"results":[${results.join(",")}]}`;
+  return new Response(body, { status, headers });
 }
 
 /** 201 if all were accepted, 207 if some were, 422 if none was. Throws the storage's problem if it stored none. */

@@ -5,7 +5,7 @@ import { limits } from "../limits.ts";
 import { rawRequest } from "../testing/raw-request.ts";
 import { testProcess } from "../testing/server-process.ts";
 import { testApp } from "../testing/test-app.ts";
-import type { LinesAnswer } from "../wire/batch.ts";
+import type { LinesResponse } from "../wire/batch.ts";
 import type { Channel } from "../wire/channel.ts";
 
 let app: Awaited<ReturnType<typeof testProcess>>;
@@ -99,7 +99,7 @@ describe("a body with too many rejected lines", () => {
     const count = 3 * limits.rejectedLines;
     const response = await send(lines, `${ok}\n`.repeat(100) + "{}\n".repeat(count));
     expect(response.status).toBe(207);
-    const { accepted, rejected, rejections } = (await response.json()) as LinesAnswer;
+    const { accepted, rejected, rejections } = (await response.json()) as LinesResponse;
     expect(accepted).toBe(100);
     expect(rejected).toBeGreaterThan(limits.rejectedLines);
     expect(rejected).toBeLessThan(2 * limits.rejectedLines);

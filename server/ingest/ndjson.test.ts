@@ -6,7 +6,7 @@ import { openStream } from "../testing/event-stream.ts";
 import { scenarios, send } from "../testing/scenarios.ts";
 import { testProcess } from "../testing/server-process.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
-import type { LinesAnswer } from "../wire/batch.ts";
+import type { LinesResponse } from "../wire/batch.ts";
 
 let app: TestApp;
 beforeAll(async () => {
@@ -121,7 +121,7 @@ describe("lines of NDJSON", () => {
   test("of which all are rejected get 422; the first thousand are listed", async () => {
     const response = await send(app, { headers, body: `${bad}\n`.repeat(1_500) });
     expect(response.status).toBe(422);
-    const { accepted, rejected, rejections } = (await response.json()) as LinesAnswer;
+    const { accepted, rejected, rejections } = (await response.json()) as LinesResponse;
     expect([accepted, rejected]).toEqual([0, 1_500]);
     expect(rejections.map(({ line }) => line)).toEqual(Array.from({ length: 1_000 }, (_, n) => n + 1));
   });

@@ -2,7 +2,7 @@ import { bodyPieces, parseJson, rejectedText, skipWhitespace } from "../http/bod
 import { limits } from "../limits.ts";
 import { ProblemError, problem } from "../problems.ts";
 import { Turns } from "../turns.ts";
-import type { LinesAnswer } from "../wire/batch.ts";
+import type { LinesResponse } from "../wire/batch.ts";
 import { chunkBytes, chunkEvents, isStorageProblem, mapInOrder, statusOf } from "./batch.ts";
 import { type EventSource, type Recorder, responseHeaders } from "./record.ts";
 import type { RejectedEvents } from "./rejected.ts";
@@ -33,7 +33,7 @@ export async function recordLines(
   const { signal } = request;
   const totals: Totals = { accepted: 0, rejected: 0 };
   let storageProblem: ProblemError | undefined;
-  const rejections: LinesAnswer["rejections"] = [];
+  const rejections: LinesResponse["rejections"] = [];
   let keptCount = 0;
 
   async function* checkedLines() {
@@ -72,8 +72,8 @@ export async function recordLines(
     throw problem("body-malformed", { detail: "The body is empty. Send a JSON object on each line." });
   }
   const status = statusOf(accepted, rejectedLines, storageProblem);
-  const answer: LinesAnswer = { ok: rejectedLines === 0, accepted, rejected: rejectedLines, rejections };
-  return new Response(JSON.stringify(answer), { status, headers: responseHeaders });
+  const body: LinesResponse = { ok: rejectedLines === 0, accepted, rejected: rejectedLines, rejections };
+  return new Response(JSON.stringify(body), { status, headers: responseHeaders });
 }
 
 /** Outcome of the lines so far. */

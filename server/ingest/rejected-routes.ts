@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { EventAnswer, NewEvent } from "../event/event.ts";
+import { EventResponse, NewEvent } from "../event/event.ts";
 import { ProjectQuery } from "../event/event-query.ts";
 import { parseJson, readBytes } from "../http/body.ts";
 import type { Routes } from "../http/routes.ts";
@@ -34,7 +34,7 @@ export function addRejectedEventRoutes(
       summary: "List rejected events, newest first",
       description: "Rejected events are kept for some days so that they can be fixed and resent.",
       query: RejectedQuery,
-      answer: RejectedEventList,
+      response: RejectedEventList,
     },
     async ({ projectId, query }) => {
       const before = query.cursor === undefined ? undefined : Number(query.cursor);
@@ -54,7 +54,7 @@ export function addRejectedEventRoutes(
       query: ProjectQuery,
       optionalBody: NewEvent,
       status: 201,
-      answer: EventAnswer,
+      response: EventResponse,
       problems: [404, 413, 422, 503, 507],
     },
     async ({ request, parameter, ...source }) => {
@@ -85,7 +85,7 @@ export function addRejectedEventRoutes(
       tag: "Rejected events",
       summary: "Discard a rejected event",
       query: ProjectQuery,
-      answer: z.object({ ok: z.literal(true) }),
+      response: z.object({ ok: z.literal(true) }),
       problems: [404],
     },
     async ({ projectId, parameter }) => {

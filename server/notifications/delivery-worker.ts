@@ -4,21 +4,9 @@ import type { Event } from "../event/event.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Arrival, Store } from "../storage/store.ts";
 import { removeDestination } from "./destinations.ts";
-import type { Outcome } from "./outcome.ts";
+import type { Outcome, Send } from "./send.ts";
 
 type Delivery = Selectable<ControlTables["deliveries"]>;
-
-/** What a transport sends: the event itself, and the recipient. */
-export type NotificationMessage = {
-  event: Event;
-  /** Null in a test message. */
-  project: { slug: string; name: string } | null;
-  address: string;
-  secret: string | null;
-};
-
-/** Sends one notification. Has a default timeout; throws only for errors of the program. */
-export type Send = (message: NotificationMessage, timeoutMs?: number) => Promise<Outcome>;
 
 /** Where a delivery is sent. Role and address are null if the member or the destination is gone. */
 type Target = {

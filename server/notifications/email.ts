@@ -1,6 +1,6 @@
 import { createTransport } from "nodemailer";
 import type { Event } from "../event/event.ts";
-import type { Outcome } from "./outcome.ts";
+import type { Outcome } from "./send.ts";
 
 export type EmailContent = {
   subject: string;

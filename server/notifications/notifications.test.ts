@@ -27,13 +27,13 @@ afterAll(async () => {
   await service.close();
 });
 
-async function call<Answer>(
+async function call<Result>(
   method: string,
   path: string,
   body?: unknown,
   status = 200,
   headers = session,
-): Promise<Answer> {
+): Promise<Result> {
   const response = await app.request(path, {
     method,
     headers,
@@ -41,12 +41,12 @@ async function call<Answer>(
   });
   const text = await response.text();
   expect(`${response.status} ${text}`).toStartWith(`${status} `);
-  return JSON.parse(text) as Answer;
+  return JSON.parse(text) as Result;
 }
 
-type Bell = { notifications: Notification[]; unread: number; nextCursor: string | null };
+type Inbox = { notifications: Notification[]; unread: number; nextCursor: string | null };
 type Sent = { deliveries: Delivery[]; silence: string | null };
-const bell = (query = "") => call<Bell>("GET", `/api/notifications${query}`);
+const readInbox = (query = "") => call<Inbox>("GET", `/api/notifications${query}`);
 const destinations = async () =>
   (await call<{ destinations: Destination[] }>("GET", "/api/destinations")).destinations;
 const record = async (event: object) => ((await (await app.post(event)).json()) as { event: Event }).event;
@@ -70,7 +70,7 @@ async function switchEmail(enabled: boolean): Promise<void> {
 }
 
 /** An event's deliveries, once none of them is waiting. */
-async function settled(event: Event): Promise<Sent> {
+async function settledDeliveries(event: Event): Promise<Sent> {
   for (let waited = 0; ; waited++) {
     const sent = await call<Sent>("GET", `/api/events/${event.id}/deliveries`);
     if (sent.deliveries.every(({ state }) => state !== "waiting") || waited === 200) return sent;
@@ -104,11 +104,11 @@ test("an event with notify reaches the dashboard, the browser and the mailbox, a
   expect(email.subject).toContain("Payment received");
   expect(email.text).toContain(`/p/default/events/${event.id}`);
 
-  const { notifications, unread } = await bell();
+  const { notifications, unread } = await readInbox();
   expect(unread).toBe(1);
   expect(notifications).toEqual([{ id: expect.any(String), project: "default", event, readAt: null }]);
 
-  const { deliveries, silence } = await settled(event);
+  const { deliveries, silence } = await settledDeliveries(event);
   expect(silence).toBeNull();
   expect(deliveries.map(({ kind, label, state, attempts }) => ({ kind, label, state, attempts }))).toEqual(
     expect.arrayContaining([
@@ -138,56 +138,56 @@ describe("nobody is notified, with the reason,", () => {
   for (const [name, change, why] of cases) {
     test(name, async () => {
       const { destination } = await subscribe("browser");
-      const before = await bell();
+      const before = await readInbox();
       const pushes = service.received.length;
       const event = await record({ channel: "a", name: "quiet", ...change() });
       const { deliveries, silence } = await call<Sent>("GET", `/api/events/${event.id}/deliveries`);
       expect(deliveries).toEqual([]);
       expect(silence).toContain(why);
       await Bun.sleep(50);
-      expect(await bell()).toEqual(before);
+      expect(await readInbox()).toEqual(before);
       expect(service.received).toHaveLength(pushes);
       await remove(destination);
     });
   }
 
   test("twice of an event that is sent twice", async () => {
-    const before = (await bell()).unread;
+    const before = (await readInbox()).unread;
     const id = Bun.randomUUIDv7();
     for (let n = 0; n < 3; n++) await app.post({ channel: "a", name: "once", notify: true, id });
-    expect((await bell()).unread).toBe(before + 1);
+    expect((await readInbox()).unread).toBe(before + 1);
   });
 
   test("unlike of an event less than an hour old", async () => {
-    const before = (await bell()).unread;
+    const before = (await readInbox()).unread;
     await record({ channel: "a", name: "a little late", notify: true, createdAt: hourAgo() + 60_000 });
-    expect((await bell()).unread).toBe(before + 1);
+    expect((await readInbox()).unread).toBe(before + 1);
   });
 });
 
 describe("the inbox", () => {
   test("can be read one by one or as a whole", async () => {
     for (let n = 0; n < 5; n++) await record({ channel: "a", name: `${n}`, notify: true });
-    const { notifications, unread } = await bell();
+    const { notifications, unread } = await readInbox();
     expect(unread).toBeGreaterThanOrEqual(5);
     const [first, second] = notifications;
-    expect(await call<Bell>("POST", "/api/notifications/read", { ids: [first!.id, second!.id] })).toEqual({
+    expect(await call<Inbox>("POST", "/api/notifications/read", { ids: [first!.id, second!.id] })).toEqual({
       ok: true,
       unread: unread - 2,
     } as never);
-    const after = (await bell()).notifications;
+    const after = (await readInbox()).notifications;
     expect(after.slice(0, 3).map(({ readAt }) => readAt !== null)).toEqual([true, true, false]);
     for (const ids of [[], ["0"], ["x"], ["1e9"]]) await call("POST", "/api/notifications/read", { ids });
-    expect((await bell()).unread).toBe(unread - 2);
-    expect(await call<Bell>("POST", "/api/notifications/read", {})).toMatchObject({ unread: 0 });
-    expect((await bell()).unread).toBe(0);
+    expect((await readInbox()).unread).toBe(unread - 2);
+    expect(await call<Inbox>("POST", "/api/notifications/read", {})).toMatchObject({ unread: 0 });
+    expect((await readInbox()).unread).toBe(0);
   });
 
   test("is paginated, newest first", async () => {
-    const all = (await bell("?limit=200")).notifications;
+    const all = (await readInbox("?limit=200")).notifications;
     const seen: Notification[] = [];
     for (let cursor: string | null = ""; cursor !== null; ) {
-      const page: Bell = await bell(`?limit=3${cursor && `&cursor=${cursor}`}`);
+      const page: Inbox = await readInbox(`?limit=3${cursor && `&cursor=${cursor}`}`);
       seen.push(...page.notifications);
       cursor = page.nextCursor;
     }
@@ -200,7 +200,7 @@ describe("the inbox", () => {
   });
 
   test("counts up to 1,000, and can be read at once, however long it is", async () => {
-    const [newest] = (await bell("?limit=1")).notifications;
+    const [newest] = (await readInbox("?limit=1")).notifications;
     const store = await openTestStore(app.config);
     const one = await store.control
       .selectFrom("deliveries")
@@ -210,8 +210,8 @@ describe("the inbox", () => {
     const { id: _, ...unread } = { ...one, readAt: null };
     for (let created = 0; created < 1_200; created += 300)
       await store.control.insertInto("deliveries").values(Array(300).fill(unread)).execute();
-    expect((await bell()).unread).toBe(limits.unreadCount);
-    expect(await call<Bell>("POST", "/api/notifications/read", {})).toMatchObject({ unread: 0 });
+    expect((await readInbox()).unread).toBe(limits.unreadCount);
+    expect(await call<Inbox>("POST", "/api/notifications/read", {})).toMatchObject({ unread: 0 });
     await store.control.deleteFrom("deliveries").where("id", ">", one.id).execute();
     await store.close();
   });
@@ -237,14 +237,14 @@ describe("the inbox", () => {
   test("notifies every member of a project, and each reads it separately", async () => {
     const other = await app.another("Team", "team@example.com");
     const member = { ...session, cookie: await app.signIn("team@example.com") };
-    const before = (await bell()).unread;
+    const before = (await readInbox()).unread;
     await app.post({ channel: "a", name: "for the team", notify: true }, other.secret);
     expect(
-      (await call<Bell>("GET", "/api/notifications", undefined, 200, member)).notifications.map(
+      (await call<Inbox>("GET", "/api/notifications", undefined, 200, member)).notifications.map(
         ({ event }) => event.name,
       ),
     ).toEqual(["for the team"]);
-    expect((await bell()).unread).toBe(before);
+    expect((await readInbox()).unread).toBe(before);
   });
 });
 
@@ -260,7 +260,7 @@ describe("a destination", () => {
     const { destination } = await subscribe("off");
     await call("PATCH", `/api/destinations/${destination.id}`, { enabled: false });
     const event = await record({ channel: "a", name: "n", notify: true });
-    expect((await settled(event)).deliveries.map(({ kind }) => kind)).toEqual(["dashboard"]);
+    expect((await settledDeliveries(event)).deliveries.map(({ kind }) => kind)).toEqual(["dashboard"]);
     await remove(destination);
   });
 
@@ -356,7 +356,7 @@ describe("a destination", () => {
     const { destination, subscription } = await subscribe("gone");
     service.unsubscribe(subscription);
     const event = await record({ channel: "a", name: "n", notify: true });
-    const { deliveries } = await settled(event);
+    const { deliveries } = await settledDeliveries(event);
     expect(deliveries.find(({ kind }) => kind === "browser")).toMatchObject({
       state: "dead",
       attempts: 1,

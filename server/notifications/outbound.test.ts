@@ -114,7 +114,7 @@ describe("a call", () => {
       const start = performance.now();
       const failure = await failureOf(get(path, { timeoutMs: 200 }));
       expect(failure).toBeInstanceOf(OutboundFailure);
-      expect(failure.message).toBe(`${new URL(origin).host} did not answer within 0.2 s.`);
+      expect(failure.message).toBe(`${new URL(origin).host} did not respond within 0.2 s.`);
       expect(performance.now() - start).toBeLessThan(2_000);
     }
     // Its connections must be closed too.
@@ -142,7 +142,7 @@ describe("a call", () => {
   test("fails with a sentence if the connection is cut or refused, or the host isn't found", async () => {
     const { host } = new URL(origin);
     expect((await failureOf(get("/cut"))).message).toBe(
-      `${host} closed the connection before its answer was complete.`,
+      `${host} closed the connection before its response was complete.`,
     );
     const refused = callOutbound("http://127.0.0.1:1/", { method: "GET" }, open);
     expect((await failureOf(refused)).message).toBe("127.0.0.1:1 refused the connection.");

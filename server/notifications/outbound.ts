@@ -63,7 +63,7 @@ export async function callOutbound(
     rejectUnauthorized: true,
   });
   const timer = setTimeout(() => {
-    const error = new OutboundFailure(`${url.host} did not answer within ${timeoutMs / 1_000} s.`);
+    const error = new OutboundFailure(`${url.host} did not respond within ${timeoutMs / 1_000} s.`);
     reject(error);
     request.destroy(error);
   }, timeoutMs);
@@ -224,7 +224,7 @@ function sentence({ code = "", message }: NodeJS.ErrnoException, host: string): 
       return `${host} refused the connection.`;
     case "ECONNRESET":
     case "EPIPE":
-      return `${host} closed the connection before its answer was complete.`;
+      return `${host} closed the connection before its response was complete.`;
     case "EHOSTUNREACH":
     case "ENETUNREACH":
     case "ETIMEDOUT":

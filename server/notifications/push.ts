@@ -9,7 +9,7 @@ import {
   type OutboundResponse,
   readRetryAfterMs,
 } from "./outbound.ts";
-import type { Outcome } from "./outcome.ts";
+import type { Outcome } from "./send.ts";
 
 /** A browser's `PushSubscription.toJSON()`. The keys are base64url: `p256dh` a P-256 point, `auth` 16 bytes. */
 export type PushSubscription = { endpoint: string; keys: { p256dh: string; auth: string } };

@@ -5,16 +5,15 @@ import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
 import {
-  DestinationAnswer,
   DestinationChange,
   DestinationList,
+  DestinationResponse,
   NewDestination,
   NotificationList,
   NotificationsRead,
-  NotificationsReadAnswer,
-  TestAnswer,
+  NotificationsReadResponse,
+  TestResponse,
 } from "../wire/notification.ts";
-import type { Send } from "./delivery-worker.ts";
 import {
   addBrowser,
   findDestination,
@@ -24,6 +23,7 @@ import {
 } from "./destinations.ts";
 import { countUnread, listNotifications, markRead } from "./inbox.ts";
 import { AddressRefused, checkAddress, type OutboundPolicy } from "./outbound.ts";
+import type { Send } from "./send.ts";
 
 const notificationsDefault = 50;
 const notificationsMax = 200;
@@ -60,7 +60,7 @@ export function addNotificationRoutes(
       tag: "Notifications",
       summary: "List your notifications, newest first",
       query: NotificationQuery,
-      answer: NotificationList,
+      response: NotificationList,
     },
     async ({ account, query }) => {
       const before = query.cursor === undefined ? undefined : Number(query.cursor);
@@ -78,7 +78,7 @@ export function addNotificationRoutes(
       tag: "Notifications",
       summary: "Mark notifications as read",
       body: NotificationsRead,
-      answer: NotificationsReadAnswer,
+      response: NotificationsReadResponse,
     },
     async ({ account, body }) => {
       await markRead(control, account.id, body.ids);
@@ -93,7 +93,7 @@ export function addNotificationRoutes(
       by: "account",
       tag: "Notifications",
       summary: "List your destinations",
-      answer: DestinationList,
+      response: DestinationList,
     },
     async ({ account }) => ({ ok: true, destinations: await listDestinations(control, account.id) }),
   );
@@ -107,7 +107,7 @@ export function addNotificationRoutes(
       summary: "Add a browser",
       body: NewDestination,
       status: 201,
-      answer: DestinationAnswer,
+      response: DestinationResponse,
       problems: [409],
     },
     async ({ account, body }) => {
@@ -124,7 +124,7 @@ export function addNotificationRoutes(
       tag: "Notifications",
       summary: "Turn a destination on or off",
       body: DestinationChange,
-      answer: DestinationAnswer,
+      response: DestinationResponse,
       problems: [404, 409],
     },
     async ({ account, body, parameter }) => {
@@ -144,7 +144,7 @@ export function addNotificationRoutes(
       by: "account",
       tag: "Notifications",
       summary: "Remove a browser",
-      answer: z.object({ ok: z.literal(true) }),
+      response: z.object({ ok: z.literal(true) }),
       problems: [404, 409],
     },
     async ({ account, parameter }) => {
@@ -163,7 +163,7 @@ export function addNotificationRoutes(
       by: "account",
       tag: "Notifications",
       summary: "Send a test message, without retries",
-      answer: TestAnswer,
+      response: TestResponse,
       problems: [404, 409],
     },
     async ({ account, parameter }) => {

@@ -2,9 +2,9 @@ import type { Kysely } from "kysely";
 import type { Config } from "../config.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { getOrCreateSetting } from "../storage/settings.ts";
-import type { NotificationMessage, Send } from "./delivery-worker.ts";
 import { createMailer, renderEventEmail } from "./email.ts";
 import { generateVapid, sendPush } from "./push.ts";
+import type { NotificationMessage, Send } from "./send.ts";
 
 type Transports = {
   transports: { browser: Send; email?: Send | undefined };

@@ -187,10 +187,10 @@ let credentials: Record<"key" | "session" | "nobody", Record<string, string>>;
 beforeAll(async () => {
   app = await testApp();
   owner = { cookie: await app.signIn(), origin: app.address, "content-type": "application/json" };
-  const json = async <Answer>(path: string, init?: RequestInit) =>
-    (await (await app.request(path, { headers: owner, ...init })).json()) as Answer;
-  const post = <Answer>(path: string, body: unknown) =>
-    json<Answer>(path, { method: "POST", body: JSON.stringify(body) });
+  const json = async <Result>(path: string, init?: RequestInit) =>
+    (await (await app.request(path, { headers: owner, ...init })).json()) as Result;
+  const post = <Result>(path: string, body: unknown) =>
+    json<Result>(path, { method: "POST", body: JSON.stringify(body) });
   type Made<Name extends string> = { [_ in Name]: { id: string } };
   const { event } = await post<Made<"event">>("/api/events", {
     channel: secret,

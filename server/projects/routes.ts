@@ -5,8 +5,8 @@ import type { BackgroundWorker } from "../background/worker.ts";
 import type { Routes } from "../http/routes.ts";
 import { problem } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
-import { JobAnswer } from "../wire/job.ts";
-import { NewProject, ProjectAnswer, ProjectChange, ProjectList } from "../wire/project.ts";
+import { JobResponse } from "../wire/job.ts";
+import { NewProject, ProjectChange, ProjectList, ProjectResponse } from "../wire/project.ts";
 import { changeProject, closeProject, createProject, listProjects } from "./projects.ts";
 
 const DeletionQuery = z.strictObject({
@@ -34,7 +34,7 @@ export function addProjectRoutes(
       by: "account",
       tag: "Projects",
       summary: "List your projects",
-      answer: ProjectList,
+      response: ProjectList,
     },
     async ({ account }) => ({ ok: true, projects: await listProjects(control, account.id) }),
   );
@@ -48,7 +48,7 @@ export function addProjectRoutes(
       summary: "Create a project",
       body: NewProject,
       status: 201,
-      answer: ProjectAnswer,
+      response: ProjectResponse,
     },
     async ({ account, actor, body }) => {
       const { project } = await control.transaction().execute(async (transaction) => {
@@ -74,7 +74,7 @@ export function addProjectRoutes(
       summary: "Update a project",
       description: "The slug can't be changed.",
       body: ProjectChange,
-      answer: ProjectAnswer,
+      response: ProjectResponse,
       problems: [404],
     },
     async ({ projectId: id, role, actor, body }) => {
@@ -99,7 +99,7 @@ export function addProjectRoutes(
         "The project disappears, its keys are rejected and its streams end at once. A job deletes its data.",
       query: DeletionQuery,
       status: 202,
-      answer: JobAnswer,
+      response: JobResponse,
       problems: [404],
     },
     async ({ projectId: id, account, actor, query, parameter }) => {

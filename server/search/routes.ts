@@ -14,7 +14,7 @@ export function addSearchRoutes(routes: Routes, { store }: { store: Store }): vo
       tag: "Events",
       summary: "Suggest completions for a search",
       query: CompletionQuery,
-      answer: Completion,
+      response: Completion,
     },
     async ({ projectId, query: { q = "", at = q.length } }) => complete(projectId, q, Math.min(at, q.length)),
   );

@@ -16,7 +16,7 @@ export function addStatsRoutes(routes: Routes, { store }: { store: Store }): voi
       summary: "Count events over time",
       query: StatsQuery,
       takesTags: true,
-      answer: Stats,
+      response: Stats,
     },
     async ({ projectId, query, tags }) => {
       const { by } = query;

@@ -2,10 +2,10 @@ import { expect } from "bun:test";
 import type { Event } from "../event/event.ts";
 
 /** A server that may be down for a while and then rejects requests. */
-export type Target = { request: (path: string, init?: RequestInit) => Promise<Response> };
+export type LoadTarget = { request: (path: string, init?: RequestInit) => Promise<Response> };
 
 /** The responses that clients got. */
-export type Outcome = {
+export type LoadOutcome = {
   /** Stored events: ids by `userId`, which is unique per event. */
   acknowledged: Map<string, string>;
   /** Events without a response that can't be retried: they may or may not be stored. */
@@ -48,11 +48,11 @@ const responseTimeoutMs = 20_000;
  * @param allowUnavailable - whether servers may respond with 503 because their storage is unavailable
  */
 export function startLoad(
-  targets: readonly Target[],
+  targets: readonly LoadTarget[],
   clients: Record<Mode, number>,
   { readers = 2, allowUnavailable = false } = {},
 ) {
-  const outcome: Outcome = {
+  const outcome: LoadOutcome = {
     acknowledged: new Map(),
     unknown: new Set(),
     repeated: 0,
@@ -76,7 +76,7 @@ export function startLoad(
   }
 
   /** Resolves to a response's text; null if there was no response or the storage was unavailable. */
-  async function fetchText(target: Target, path: string, init: RequestInit = {}) {
+  async function fetchText(target: LoadTarget, path: string, init: RequestInit = {}) {
     const startMs = performance.now();
     const signal = AbortSignal.timeout(responseTimeoutMs);
     const response = await target.request(path, { ...init, signal }).catch(() => null);
@@ -96,7 +96,7 @@ export function startLoad(
   }
 
   /** Posts events. Resolves to the response; null if it was lost or temporary. */
-  async function send(target: Target, body: unknown, headers: object = {}): Promise<PostResult | null> {
+  async function send(target: LoadTarget, body: unknown, headers: object = {}): Promise<PostResult | null> {
     const result = await fetchText(target, "/api/events", {
       method: "POST",
       headers: { "content-type": "application/json", ...headers },
@@ -133,7 +133,7 @@ export function startLoad(
   /** Retries until there is a response: the server may have stored the events and died before it responded. */
   async function sendWithRetries(
     events: Sent[],
-    attempt: (target: Target) => Promise<PostResult | null>,
+    attempt: (target: LoadTarget) => Promise<PostResult | null>,
   ): Promise<void> {
     const isDuplicated = Math.random() < duplicateShare;
     const isConcurrent = Math.random() < 0.5;
@@ -215,7 +215,7 @@ export function startLoad(
       await Promise.race([Bun.sleep(Math.random() * 200), running]);
     },
     /** Stops once each client has got its last response. */
-    async stop(): Promise<Outcome> {
+    async stop(): Promise<LoadOutcome> {
       isOver = true;
       await running;
       return outcome;
@@ -224,7 +224,7 @@ export function startLoad(
 }
 
 /** Expects a complete listing to contain all acknowledged events, and otherwise only unknown ones. */
-export async function expectToldEvents(target: Target, outcome: Outcome): Promise<Event[]> {
+export async function expectToldEvents(target: LoadTarget, outcome: LoadOutcome): Promise<Event[]> {
   const events = eventsIn(await (await target.request("/api/events")).text());
   expect(new Set(events.map(({ userId }) => userId)).size).toBe(events.length);
   const known = events.filter(

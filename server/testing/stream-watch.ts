@@ -2,7 +2,7 @@ import { expect } from "bun:test";
 import type { Event } from "../event/event.ts";
 import { compareStamps, parseStampToken } from "../event/id.ts";
 import { openStream } from "./event-stream.ts";
-import type { Target } from "./mixed-load.ts";
+import type { LoadTarget } from "./mixed-load.ts";
 
 /** The wait before a stream that ended is reopened. */
 const retryMs = 20;
@@ -10,7 +10,7 @@ const retryMs = 20;
 const catchUpMs = 15_000;
 
 /** Follows a live stream as a browser does: when it ends, it is reopened on the next server with `Last-Event-ID`. */
-export async function watchStream(targets: readonly Target[], first: number) {
+export async function watchStream(targets: readonly LoadTarget[], first: number) {
   /** What was delivered, in order: the events' ids and arrival stamps. */
   const delivered: { id: string; arrival: string }[] = [];
   const problems: string[] = [];

@@ -29,7 +29,7 @@ export async function untilJobDone(
   response: Response,
   init: RequestInit = {},
 ): Promise<Job> {
-  if (response.status !== 202) throw new Error(`Answered ${response.status}: ${await response.text()}`);
+  if (response.status !== 202) throw new Error(`Got ${response.status}: ${await response.text()}`);
   let { job } = (await response.json()) as { job: Job };
   while (job.state !== "done") {
     await Bun.sleep(20);

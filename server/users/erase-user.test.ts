@@ -133,7 +133,7 @@ test("the user's rejected events, stored responses and properties are removed, o
   expect(receipt).toMatchObject({
     erasedEvents: 0,
     erasedRejectedEvents: 3,
-    erasedAnswers: 3,
+    erasedResponses: 3,
     erasedProfiles: 1,
     erasedCopies: 0,
   });

@@ -134,7 +134,7 @@ async function eraseResponses(context: JobContext, job: JobRow, userId: string):
           .where("key", "in", keys)
           .execute();
       }
-      await addToReceipt(transaction, job.id, { erasedAnswers: keys.length });
+      await addToReceipt(transaction, job.id, { erasedResponses: keys.length });
     });
     if (rows.length < responseRows) return;
     last = rows.at(-1)!.key;

@@ -5,14 +5,14 @@ import { ProjectQuery } from "../event/event-query.ts";
 import type { Routes } from "../http/routes.ts";
 import { problem } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
-import { JobAnswer } from "../wire/job.ts";
+import { JobResponse } from "../wire/job.ts";
 import {
   faultInUserId,
   type User,
-  UserAnswer,
   UserList,
   UserListQuery,
   UserProperties,
+  UserResponse,
 } from "../wire/user.ts";
 import { checkUserId, findUser, putProperties } from "./users.ts";
 
@@ -28,7 +28,7 @@ export function addUserRoutes(
       tag: "Users",
       summary: "List users",
       query: UserListQuery,
-      answer: UserList,
+      response: UserList,
     },
     async ({ projectId, query: { prefix, limit, cursor } }) => {
       const users = await store.events.users(
@@ -59,7 +59,7 @@ export function addUserRoutes(
       tag: "Users",
       summary: "Get a user",
       query: ProjectQuery,
-      answer: UserAnswer,
+      response: UserResponse,
       problems: [404],
     },
     async ({ projectId, parameter }) => ({ ok: true, user: await readUser(projectId, parameter("userId")) }),
@@ -75,7 +75,7 @@ export function addUserRoutes(
       description: "Replaces all properties. The user needs no events.",
       query: ProjectQuery,
       body: UserProperties,
-      answer: UserAnswer,
+      response: UserResponse,
     },
     async ({ projectId, body, parameter }) => {
       await putProperties(store, projectId, parameter("userId"), body);
@@ -94,7 +94,7 @@ export function addUserRoutes(
         "Starts a job that removes the user's events and everything else that names them, from every file of the data directory. Unknown users can be erased too.",
       query: ProjectQuery,
       status: 202,
-      answer: JobAnswer,
+      response: JobResponse,
       problems: [409],
     },
     async (call) => {

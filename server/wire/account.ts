@@ -32,7 +32,7 @@ export const Setup = z
   })
   .openapi("Setup");
 
-export const SetupAnswer = z
+export const SetupResponse = z
   .object({
     ok: z.literal(true),
     project: Project,
@@ -40,7 +40,7 @@ export const SetupAnswer = z
       .string()
       .openapi({ description: "The project's first API key. Only this response contains it." }),
   })
-  .openapi("SetupAnswer");
+  .openapi("SetupResponse");
 
 export const Me = z
   .object({

@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { EventAnswer, NewEvent } from "../event/event.ts";
+import { EventResponse, NewEvent } from "../event/event.ts";
 import { limits } from "../limits.ts";
 import { Problem } from "./problem.ts";
 
@@ -13,16 +13,16 @@ const ItemResult = z.union([z.object({ ok: z.literal(true), id: z.string() }), P
 export type ItemResult = z.infer<typeof ItemResult>;
 
 /** Response to an array of events. */
-export const BatchAnswer = z
+export const BatchResponse = z
   .object({
     ...totals,
     results: z.array(ItemResult).openapi({ description: "One result for each event, in order." }),
   })
-  .openapi("BatchAnswer");
-export type BatchAnswer = z.infer<typeof BatchAnswer>;
+  .openapi("BatchResponse");
+export type BatchResponse = z.infer<typeof BatchResponse>;
 
 /** Response to NDJSON. */
-export const LinesAnswer = z
+export const LinesResponse = z
   .object({
     ...totals,
     rejections: z
@@ -31,8 +31,8 @@ export const LinesAnswer = z
         description: `The first ${limits.listedRejections.toLocaleString("en")} rejected lines, and the line where reading stopped.`,
       }),
   })
-  .openapi("LinesAnswer");
-export type LinesAnswer = z.infer<typeof LinesAnswer>;
+  .openapi("LinesResponse");
+export type LinesResponse = z.infer<typeof LinesResponse>;
 
 export const NewEvents = z.union([NewEvent, z.array(NewEvent).min(1).max(limits.batchEvents)]);
-export const RecordAnswer = z.union([EventAnswer, BatchAnswer, LinesAnswer]);
+export const RecordResponse = z.union([EventResponse, BatchResponse, LinesResponse]);

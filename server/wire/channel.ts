@@ -70,7 +70,7 @@ export const Channel = z
   .openapi("Channel");
 export type Channel = z.infer<typeof Channel>;
 
-export const ChannelAnswer = z.object({ ok: z.literal(true), channel: Channel }).openapi("ChannelAnswer");
+export const ChannelResponse = z.object({ ok: z.literal(true), channel: Channel }).openapi("ChannelResponse");
 export const ChannelList = z
   .object({ ok: z.literal(true), channels: z.array(Channel) })
   .openapi("ChannelList");

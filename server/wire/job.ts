@@ -7,7 +7,7 @@ export const Receipt = z
   .object({
     erasedEvents: z.int(),
     erasedRejectedEvents: count("Rejected events that named the user."),
-    erasedAnswers: count("Answers kept for an Idempotency-Key that named the user."),
+    erasedResponses: count("Responses kept for an Idempotency-Key that named the user."),
     erasedProfiles: count("Whether the user had properties: 1 or 0."),
     erasedCopies: count("Copies of the database from before an upgrade, which were deleted as a whole."),
     startedAt: z.string().openapi({ format: "date-time" }),
@@ -32,4 +32,4 @@ export const Job = z
   .openapi("Job");
 export type Job = z.infer<typeof Job>;
 
-export const JobAnswer = z.object({ ok: z.literal(true), job: Job }).openapi("JobAnswer");
+export const JobResponse = z.object({ ok: z.literal(true), job: Job }).openapi("JobResponse");

@@ -82,14 +82,14 @@ export const Key = z
   .openapi("Key");
 export type Key = z.infer<typeof Key>;
 
-export const KeyAnswer = z.object({ ok: z.literal(true), key: Key }).openapi("KeyAnswer");
-export const NewKeyAnswer = z
+export const KeyResponse = z.object({ ok: z.literal(true), key: Key }).openapi("KeyResponse");
+export const NewKeyResponse = z
   .object({
     ok: z.literal(true),
     key: Key,
     secret: z.string().openapi({ description: "The key. Only this response contains it." }),
   })
-  .openapi("NewKeyAnswer");
+  .openapi("NewKeyResponse");
 export const KeyList = z.object({ ok: z.literal(true), keys: z.array(Key) }).openapi("KeyList");
 
 /** Whether a text is an origin (RFC 6454), possibly with `*.` for any subdomain. */

@@ -32,17 +32,17 @@ export const NewDestination = z
   .openapi("NewDestination");
 
 export const DestinationChange = z.strictObject({ enabled: z.boolean() }).openapi("DestinationChange");
-export const DestinationAnswer = z
+export const DestinationResponse = z
   .object({ ok: z.literal(true), destination: Destination })
-  .openapi("DestinationAnswer");
+  .openapi("DestinationResponse");
 export const DestinationList = z
   .object({ ok: z.literal(true), destinations: z.array(Destination) })
   .openapi("DestinationList");
 
 /** Result of a test message, sent at once and without retries. */
-export const TestAnswer = z
+export const TestResponse = z
   .object({ ok: z.literal(true), delivered: z.boolean(), detail: z.string() })
-  .openapi("TestAnswer");
+  .openapi("TestResponse");
 
 /**
  * `waiting` for its first or next attempt, `delivered`, `dead` after the last attempt, `cancelled` with its
@@ -116,6 +116,6 @@ export const NotificationsRead = z
       .openapi({ description: "Which notifications. Without it: all." }),
   })
   .openapi("NotificationsRead");
-export const NotificationsReadAnswer = z
+export const NotificationsReadResponse = z
   .object({ ok: z.literal(true), unread: Unread })
-  .openapi("NotificationsReadAnswer");
+  .openapi("NotificationsReadResponse");

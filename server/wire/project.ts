@@ -45,7 +45,7 @@ export const Project = z
   .openapi("Project");
 export type Project = z.infer<typeof Project>;
 
-export const ProjectAnswer = z.object({ ok: z.literal(true), project: Project }).openapi("ProjectAnswer");
+export const ProjectResponse = z.object({ ok: z.literal(true), project: Project }).openapi("ProjectResponse");
 export const ProjectList = z
   .object({ ok: z.literal(true), projects: z.array(Project) })
   .openapi("ProjectList");

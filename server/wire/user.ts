@@ -103,4 +103,4 @@ export const User = z
   .openapi("User");
 export type User = z.infer<typeof User>;
 
-export const UserAnswer = z.object({ ok: z.literal(true), user: User }).openapi("UserAnswer");
+export const UserResponse = z.object({ ok: z.literal(true), user: User }).openapi("UserResponse");

@@ -1,3 +1,17 @@
+import type { Event } from "../event/event.ts";
+
+/** What a transport sends: the event itself, and the recipient. */
+export type NotificationMessage = {
+  event: Event;
+  /** Null in a test message. */
+  project: { slug: string; name: string } | null;
+  address: string;
+  secret: string | null;
+};
+
+/** Sends one notification. Has a default timeout; throws only for errors of the program. */
+export type Send = (message: NotificationMessage, timeoutMs?: number) => Promise<Outcome>;
+
 /**
  * Outcome of one attempt to send a notification. The detail is a sentence for users, shown with the delivery.
  *

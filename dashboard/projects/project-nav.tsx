@@ -6,7 +6,7 @@ import { openOverlay } from "../shell/overlays.tsx";
 import { useProjectSlug } from "./current-project.ts";
 
 /** All projects as a list, for screens without room for the menu. */
-export function ProjectList({ onNavigate }: { onNavigate: () => void }) {
+export function ProjectNav({ onNavigate }: { onNavigate: () => void }) {
   const { projects } = useMe();
   const current = useProjectSlug();
   return (
