@@ -1,17 +1,9 @@
 import { limits } from "../limits.ts";
 import { ProblemError, problem } from "../problems.ts";
 import { Turns } from "../turns.ts";
-import type { BodyPermit } from "./body-semaphore.ts";
-import { JsonShape } from "./json-shape.ts";
+import { isArray, parseJson, withoutBom } from "./json.ts";
 
-// `withoutBom` removes a byte order mark; within a text, it is a character like any other.
-const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-const lenientDecoder = new TextDecoder();
 const objectByte = "{".charCodeAt(0);
-const arrayByte = "[".charCodeAt(0);
-/** JSON up to this size is parsed without checking its shape first: it can't take long. */
-const uncheckedBytes = 4_096;
-type Subject = "The body" | "The line";
 
 /** Throws `content-type-unsupported`, `body-too-large` and `body-malformed`. */
 export async function readJson(request: Request, bytesMax: number): Promise<unknown> {
@@ -57,43 +49,6 @@ export async function readEventBytes(
   const json = withoutBom(bytes);
   if (json.length > limits.eventBytes && !isArray(json)) throw tooLarge(limits.eventBytes);
   return json;
-}
-
-/** Throws `body-malformed`, and `body-invalid` if the JSON is nested too deeply or has too many values. */
-export function parseJson(bytes: Uint8Array, subject: Subject = "The body"): unknown {
-  const json = withoutBom(bytes);
-  if (json.length > uncheckedBytes) {
-    const shape = new JsonShape();
-    shape.read(json);
-    if (shape.fault) throw shape.fault;
-  }
-  return parseText(decodeUtf8(json, subject), subject);
-}
-
-/** Throws `body-malformed` if it isn't UTF-8. */
-export function decodeUtf8(bytes: Uint8Array, subject: Subject): string {
-  try {
-    return decoder.decode(bytes);
-  } catch {
-    throw problem("body-malformed", { detail: `${subject} must be valid UTF-8.` });
-  }
-}
-
-/** Throws `body-malformed` if it isn't JSON. */
-export function parseText(text: string, subject: Subject): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    if (text.trim() === "")
-      throw problem("body-malformed", { detail: `${subject} is empty. Send a JSON object.` });
-    throw problem("body-malformed", { detail: `${subject} is not valid JSON: ${(error as Error).message}.` });
-  }
-}
-
-/** The beginning of a rejected body, as much as is kept. Invalid UTF-8 becomes U+FFFD. */
-export function rejectedText(bytes: Uint8Array): string {
-  // A character has at most four bytes. One extra character shows that the body was longer.
-  return lenientDecoder.decode(bytes.subarray(0, 4 * (limits.rejectedBodyCharacters + 1)));
 }
 
 /**
@@ -221,25 +176,6 @@ async function readAll(
   return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
 }
 
-/** Whether JSON bytes are an array. */
-export function isArray(bytes: Uint8Array): boolean {
-  return bytes[skipWhitespace(bytes, 0)] === arrayByte;
-}
-
-/** Index of the first byte from `start` that isn't JSON white space. */
-export function skipWhitespace(bytes: Uint8Array, start: number): number {
-  let at = start;
-  for (; at < bytes.length; at++) {
-    const byte = bytes[at];
-    if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) break;
-  }
-  return at;
-}
-
-function withoutBom(bytes: Uint8Array): Uint8Array {
-  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
-}
-
 function isJson(type: string | null): boolean {
   return type !== null && /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(type);
 }
@@ -273,5 +209,97 @@ function decompressesTooFar(): ProblemError {
 function tooSlow(): ProblemError {
   return problem("body-too-slow", {
     detail: `Send at least ${limits.bodyBytesPerSecond.toLocaleString("en")} bytes a second, or a smaller body.`,
+  });
+}
+
+type Waiter = { projectId: number; bytes: number; admit: () => void };
+
+/**
+ * Limits the memory for large bodies. A body takes several times its size until it is answered, so only a few are
+ * processed at once, and each project has a share of its own. The others wait in order, unread: what their clients send
+ * stays in the network.
+ */
+export class BodySemaphore {
+  #bytes = 0;
+  readonly #bytesOf = new Map<number, number>();
+  readonly #waiters: Waiter[] = [];
+
+  /** Waits until there is room for this many bytes. Throws `overloaded` on timeout. */
+  async acquire(projectId: number, bytes: number): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const waiter = { projectId, bytes, admit: resolve };
+    this.#waiters.push(waiter);
+    this.#admit();
+    const timer = setTimeout(() => {
+      const index = this.#waiters.indexOf(waiter);
+      if (index < 0) return;
+      this.#waiters.splice(index, 1);
+      this.#admit();
+      reject(overloaded());
+    }, limits.largeBodyWaitSeconds * 1_000);
+    await promise.finally(() => clearTimeout(timer));
+  }
+
+  release(projectId: number, bytes: number): void {
+    this.#reserve(projectId, -bytes);
+    this.#admit();
+  }
+
+  /** In order of arrival. Only bodies whose project has used up its share are skipped. */
+  #admit(): void {
+    for (let at = 0; at < this.#waiters.length; ) {
+      const { projectId, bytes, admit } = this.#waiters[at]!;
+      if (this.#heldBy(projectId) + bytes > limits.largeBodiesOfProjectBytes) {
+        at++;
+        continue;
+      }
+      if (this.#bytes + bytes > limits.largeBodiesBytes) return;
+      this.#waiters.splice(at, 1);
+      this.#reserve(projectId, bytes);
+      admit();
+    }
+  }
+
+  #heldBy(projectId: number): number {
+    return this.#bytesOf.get(projectId) ?? 0;
+  }
+
+  #reserve(projectId: number, bytes: number): void {
+    this.#bytes += bytes;
+    const held = this.#heldBy(projectId) + bytes;
+    if (held === 0) this.#bytesOf.delete(projectId);
+    else this.#bytesOf.set(projectId, held);
+  }
+}
+
+/** The permit for one request's body. It must be released. */
+export class BodyPermit {
+  readonly #semaphore: BodySemaphore;
+  readonly #projectId: number;
+  #bytes = 0;
+
+  constructor(semaphore: BodySemaphore, projectId: number) {
+    this.#semaphore = semaphore;
+    this.#projectId = projectId;
+  }
+
+  /** Waits for a permit if the body is large and has none yet. Throws `overloaded`. */
+  async acquire(bytes: number): Promise<void> {
+    if (bytes <= limits.requestBytes || this.#bytes > 0) return;
+    await this.#semaphore.acquire(this.#projectId, bytes);
+    this.#bytes = bytes;
+  }
+
+  release(): void {
+    if (this.#bytes > 0) this.#semaphore.release(this.#projectId, this.#bytes);
+    this.#bytes = 0;
+  }
+}
+
+function overloaded() {
+  return problem("overloaded", {
+    detail:
+      "Too many large bodies are being sent at once. Try again in a few seconds, or send smaller parts.",
+    retryAfterSeconds: 5,
   });
 }

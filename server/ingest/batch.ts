@@ -1,4 +1,4 @@
-import type { JsonArray } from "../http/json-array.ts";
+import type { JsonArray } from "../http/json.ts";
 import { ProblemError, problem } from "../problems.ts";
 import { nextTurn, Turns } from "../turns.ts";
 import type { BatchResponse, ItemResult } from "../wire/batch.ts";

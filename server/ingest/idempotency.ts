@@ -1,6 +1,5 @@
 import type { Kysely } from "kysely";
-import { isArray, parseJson } from "../http/body.ts";
-import { JsonArray } from "../http/json-array.ts";
+import { isArray, JsonArray, parseJson } from "../http/json.ts";
 import { limits } from "../limits.ts";
 import { ProblemError, problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";

@@ -1,4 +1,5 @@
-import { bodyPieces, parseJson, rejectedText, skipWhitespace } from "../http/body.ts";
+import { bodyPieces } from "../http/body.ts";
+import { parseJson, rejectedText, skipWhitespace } from "../http/json.ts";
 import { limits } from "../limits.ts";
 import { ProblemError, problem } from "../problems.ts";
 import { Turns } from "../turns.ts";

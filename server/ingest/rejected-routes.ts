@@ -1,7 +1,8 @@
 import { z } from "@hono/zod-openapi";
 import { EventResponse, NewEvent } from "../event/event.ts";
 import { ProjectQuery } from "../event/event-query.ts";
-import { parseJson, readBytes } from "../http/body.ts";
+import { readBytes } from "../http/body.ts";
+import { parseJson } from "../http/json.ts";
 import type { Routes } from "../http/routes.ts";
 import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";

@@ -1,16 +1,142 @@
 import { limits } from "../limits.ts";
 import { type ProblemError, problem } from "../problems.ts";
 import { Turns } from "../turns.ts";
-import { decodeUtf8, parseText, rejectedText, skipWhitespace } from "./body.ts";
-import { JsonShape } from "./json-shape.ts";
+
+// `withoutBom` removes a byte order mark; within a text, it is a character like any other.
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+const lenientDecoder = new TextDecoder();
+/** JSON up to this size is parsed without checking its shape first: it can't take long. */
+const uncheckedBytes = 4_096;
+type Subject = "The body" | "The line";
 
 /** Bytes that are scanned or parsed without yielding. */
 const stepBytes = 65_536;
 /** Up to this size, parsed items are kept. Those of larger arrays would take too much memory. */
 const keepParsedBytes = 2 * 1_048_576;
 
-const arrayEnd = "]".charCodeAt(0);
-const comma = ",".charCodeAt(0);
+const quote = 0x22;
+const backslash = 0x5c;
+const comma = 0x2c;
+const bracketOpen = 0x5b;
+const bracketClose = 0x5d;
+const braceOpen = 0x7b;
+const braceClose = 0x7d;
+
+/** Throws `body-malformed`, and `body-invalid` if the JSON is nested too deeply or has too many values. */
+export function parseJson(bytes: Uint8Array, subject: Subject = "The body"): unknown {
+  const json = withoutBom(bytes);
+  if (json.length > uncheckedBytes) {
+    const shape = new JsonShape();
+    shape.read(json);
+    if (shape.fault) throw shape.fault;
+  }
+  return parseText(decodeUtf8(json, subject), subject);
+}
+
+/** Throws `body-malformed` if it isn't UTF-8. */
+function decodeUtf8(bytes: Uint8Array, subject: Subject): string {
+  try {
+    return decoder.decode(bytes);
+  } catch {
+    throw problem("body-malformed", { detail: `${subject} must be valid UTF-8.` });
+  }
+}
+
+/** Throws `body-malformed` if it isn't JSON. */
+function parseText(text: string, subject: Subject): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (text.trim() === "")
+      throw problem("body-malformed", { detail: `${subject} is empty. Send a JSON object.` });
+    throw problem("body-malformed", { detail: `${subject} is not valid JSON: ${(error as Error).message}.` });
+  }
+}
+
+/** The beginning of a rejected body, as much as is kept. Invalid UTF-8 becomes U+FFFD. */
+export function rejectedText(bytes: Uint8Array): string {
+  // A character has at most four bytes. One extra character shows that the body was longer.
+  return lenientDecoder.decode(bytes.subarray(0, 4 * (limits.rejectedBodyCharacters + 1)));
+}
+
+/** Whether JSON bytes are an array. */
+export function isArray(bytes: Uint8Array): boolean {
+  return bytes[skipWhitespace(bytes, 0)] === bracketOpen;
+}
+
+/** Index of the first byte from `start` that isn't JSON white space. */
+export function skipWhitespace(bytes: Uint8Array, start: number): number {
+  let at = start;
+  for (; at < bytes.length; at++) {
+    const byte = bytes[at];
+    if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) break;
+  }
+  return at;
+}
+
+/** Removes a byte order mark. */
+export function withoutBom(bytes: Uint8Array): Uint8Array {
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
+}
+
+/**
+ * Scans a JSON value without parsing it, to find its end, its depth and its number of values: parsing a megabyte of
+ * brackets takes a hundred. Doesn't check that the JSON is valid.
+ */
+class JsonShape {
+  /** Index of the next byte; at the end, the one after the value. */
+  at: number;
+  /** Number of members, items, objects and arrays. */
+  values = 1;
+  #depth = 0;
+  #maxDepth = 0;
+  #isInString = false;
+
+  constructor(start = 0) {
+    this.at = start;
+  }
+
+  /**
+   * Scans up to `until`. Returns whether it found the value's end: a comma or a closing bracket that isn't part of it.
+   */
+  read(bytes: Uint8Array, until = bytes.length): boolean {
+    let { at } = this;
+    for (; at < until; at++) {
+      const byte = bytes[at];
+      if (this.#isInString) {
+        if (byte === quote) this.#isInString = false;
+        else if (byte === backslash) at++;
+      } else if (byte === quote) this.#isInString = true;
+      else if (byte === comma) {
+        if (this.#depth === 0) break;
+        this.values++;
+      } else if (byte === bracketOpen || byte === braceOpen) {
+        this.values++;
+        if (++this.#depth > this.#maxDepth) this.#maxDepth = this.#depth;
+      } else if (byte === bracketClose || byte === braceClose) {
+        if (this.#depth === 0) break;
+        this.#depth--;
+      }
+    }
+    this.at = at;
+    return at < until;
+  }
+
+  /** The problem for which the value must not be parsed, or null. */
+  get fault(): ProblemError | null {
+    if (this.#maxDepth > limits.jsonLevels) {
+      return tooComplex(
+        `is nested ${this.#maxDepth.toLocaleString("en")} levels deep; the maximum is ${limits.jsonLevels}`,
+      );
+    }
+    if (this.values > limits.jsonValues) {
+      return tooComplex(
+        `holds ${this.values.toLocaleString("en")} values; the maximum is ${limits.jsonValues.toLocaleString("en")}`,
+      );
+    }
+    return null;
+  }
+}
 
 /** A JSON array from a client. Items of large arrays are parsed on demand: 16 MB can become several hundred. */
 export class JsonArray {
@@ -73,7 +199,7 @@ export class JsonArray {
     let at = skipWhitespace(bytes, 0) + 1;
     this.#starts.push(at);
     let end = skipWhitespace(bytes, at);
-    if (bytes[end] !== arrayEnd) {
+    if (bytes[end] !== bracketClose) {
       do {
         const shape = new JsonShape(at);
         while (!shape.read(bytes, Math.min(shape.at + stepBytes, bytes.length))) {
@@ -89,7 +215,7 @@ export class JsonArray {
         if (turns.isOver) await turns.next();
       } while (bytes[end] === comma);
     }
-    if (bytes[end] !== arrayEnd) throw malformed("a bracket of the array does not fit");
+    if (bytes[end] !== bracketClose) throw malformed("a bracket of the array does not fit");
     if (skipWhitespace(bytes, end + 1) < bytes.length) throw malformed("something follows the array");
   }
 
@@ -137,4 +263,9 @@ function itemTooLarge(): ProblemError {
   return problem("body-too-large", {
     detail: `An event must have at most ${limits.eventBytes.toLocaleString("en")} bytes.`,
   });
+}
+
+function tooComplex(what: string): ProblemError {
+  const detail = `The JSON ${what}.`;
+  return problem("body-invalid", { detail, errors: [{ pointer: "", detail }] });
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { limits } from "../limits.ts";
 import { ProblemError } from "../problems.ts";
-import { JsonArray } from "./json-array.ts";
+import { JsonArray } from "./json.ts";
 
 const space = fc.constantFrom("", " ", "\n\t", "\r\n  ");
 const item = fc.oneof(
