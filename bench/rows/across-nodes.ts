@@ -24,7 +24,7 @@ export async function acrossNodes(options: SetupOptions): Promise<Comparison[]> 
         watchedStreams: streams,
       });
       p99s.push(arrivals.p99Ms);
-      figures = `arrivals p50 ${milliseconds(arrivals.p50Ms)}, slowest ${milliseconds(arrivals.maxMs)}; answers p99 ${milliseconds(answers.p99Ms)}`;
+      figures = `arrivals p50 ${milliseconds(arrivals.p50Ms)}, slowest ${milliseconds(arrivals.maxMs)}; responses p99 ${milliseconds(answers.p99Ms)}`;
       log(`round ${round}, across nodes: p99 ${milliseconds(arrivals.p99Ms)}, ${figures}`);
     } finally {
       await server.stop();

@@ -47,7 +47,7 @@ export async function ingestWhileListing(options: RowOptions): Promise<Line[]> {
       ),
       bar: "2x",
       aim: "1.2x",
-      figures: `${milliseconds(median(meanwhile))} to ${milliseconds(median(alone))} at ${count(steadyPostsPerSecond(quick))} POSTs/s, of whole rounds ${milliseconds(median(roundMeanwhile))} to ${milliseconds(median(roundAlone))}; the listings gave ${count(median(listed))} events/s meanwhile`,
+      figures: `${milliseconds(median(meanwhile))} to ${milliseconds(median(alone))} at ${count(steadyPostsPerSecond(quick))} POSTs/s, of whole rounds ${milliseconds(median(roundMeanwhile))} to ${milliseconds(median(roundAlone))}; the listings returned ${count(median(listed))} events/s meanwhile`,
     },
   ];
 }

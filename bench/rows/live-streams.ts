@@ -25,7 +25,7 @@ export async function liveStreams(options: RowOptions): Promise<Line[]> {
       const { arrivals, answers } = result;
       p99s.push(arrivals.p99Ms);
       figures.push(
-        `arrivals p50 ${milliseconds(arrivals.p50Ms)}, slowest ${milliseconds(arrivals.maxMs)}; answers p99 ${milliseconds(answers.p99Ms)}; ${megabytes(result.bytesPerSecond)}/s to the streams; the server's memory at most ${megabytes(peakBytes)}; the generator takes ${result.generatorCpuShare.toFixed(2)} of a core`,
+        `arrivals p50 ${milliseconds(arrivals.p50Ms)}, slowest ${milliseconds(arrivals.maxMs)}; responses p99 ${milliseconds(answers.p99Ms)}; ${megabytes(result.bytesPerSecond)}/s to the streams; the server's memory at most ${megabytes(peakBytes)}; the generator takes ${result.generatorCpuShare.toFixed(2)} of a core`,
       );
       log(`round ${round}, live streams: p99 ${milliseconds(arrivals.p99Ms)}, ${figures.at(-1)}`);
       const stored = await server.countEvents();

@@ -236,7 +236,7 @@ describe("rejections", () => {
   test("a 2xx that does not come from Tidings is an error", async () => {
     for (const response of [new Response("<html>"), Response.json({}), new Response(null, { status: 204 })]) {
       server.mishaps.push({ response });
-      expect(await failure(client().track(event))).toMatchObject({ code: "answer-invalid" });
+      expect(await failure(client().track(event))).toMatchObject({ code: "response-invalid" });
     }
   });
 });

@@ -24,7 +24,7 @@ export class TidingsError extends Error {
   readonly status: number;
   /**
    * The last part of the problem's `type` (RFC 9457), such as `body-invalid` or `key-invalid`. If the response is not a
-   * problem from Tidings, for example from a proxy: `http-` and the status, `redirected` or `answer-invalid`.
+   * problem from Tidings, for example from a proxy: `http-` and the status, `redirected` or `response-invalid`.
    */
   readonly code: string;
   /** What is wrong, as a sentence. */

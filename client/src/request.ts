@@ -94,7 +94,7 @@ function read(
   if (isObject(json) && isExpected(json)) return { body: json };
   if (response.ok) {
     const detail = "The response did not come from Tidings. Check `baseUrl`.";
-    return { failure: new TidingsError({ status, code: "answer-invalid", detail }), mayRetry: false };
+    return { failure: new TidingsError({ status, code: "response-invalid", detail }), mayRetry: false };
   }
   // In browsers, a redirect that is not followed hides its status and location.
   if (response.type === "opaqueredirect" || (status >= 300 && status < 400)) {

@@ -1,4 +1,4 @@
-/** The logo's bird, in the surrounding text's colour. */
+/** The logo's bird, in the color of the surrounding text. */
 export function Mark({ className }: { className?: string }) {
   return (
     <svg viewBox="3 6 26 20" className={className} aria-hidden="true" role="presentation">

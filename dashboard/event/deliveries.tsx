@@ -21,7 +21,7 @@ const states: Record<Delivery["state"], { name: string; className: string }> = {
   waiting: { name: "Waiting", className: "bg-warn-soft text-warn" },
   delivered: { name: "Delivered", className: "bg-good-soft text-good" },
   dead: { name: "Failed", className: "bg-danger-soft text-danger" },
-  cancelled: { name: "Canceled", className: "bg-pressed text-muted" },
+  cancelled: { name: "Cancelled", className: "bg-pressed text-muted" },
 };
 
 /** Who was notified of the event, how and when, or why nobody was. */

@@ -112,7 +112,7 @@ export class Authorizer implements CallerLookup {
     const [project, another] = projects;
     if (another)
       throw problem("query-invalid", {
-        detail: 'Several projects are possible. Add "?project=" with a project\'s slug.',
+        detail: 'You are a member of several projects. Add "?project=" with the slug of one.',
       });
     // Doesn't reveal whether the project exists.
     if (!project)

@@ -142,7 +142,7 @@ const kinds: Kind[] = [
         priority: random.pick(["low", "normal", "high"]),
       },
       description: random.pick([
-        "My parcel says **delivered**, but the neighbours have not seen it either.",
+        "My parcel says **delivered**, but the neighbors have not seen it either.",
         "Could you grind the next one for a *moka pot*? The last bag was for filter.",
         "The invoice is missing our VAT number:\n\n- company: Nordlicht GmbH\n- order: see above",
       ]),

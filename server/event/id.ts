@@ -146,7 +146,7 @@ export class ArrivalClock {
   }
 
   #clockWrong(nowMs: number): ProblemError {
-    const detail = `The server's clock shows ${new Date(nowMs).toISOString()}, so it records nothing. Set the clock, then send the event again.`;
+    const detail = `The server's clock shows ${new Date(nowMs).toISOString()}, so no events are recorded. Set the clock, then send the event again.`;
     this.#warn(detail);
     return problem("clock-wrong", { detail, retryAfterSeconds: 60 });
   }

@@ -114,7 +114,7 @@ export function addEventRoutes(routes: Routes, deps: Deps): void {
       const token = call.request.headers.get("last-event-id") ?? call.query.lastEventId;
       const after = token ? parseStampToken(token) : null;
       if (token && !after)
-        throw problem("query-invalid", { detail: "The last event ID must be an id that a stream sent." });
+        throw problem("query-invalid", { detail: "The last event ID must be an ID that a stream sent." });
       const headers = {
         "content-type": "text/event-stream",
         "cache-control": "no-cache, no-transform",

@@ -75,7 +75,7 @@ describe("an item that would take too much memory", () => {
     return found instanceof ProblemError ? found.code : "parsed";
   };
 
-  test("is rejected without being parsed, unlike its neighbours", async () => {
+  test("is rejected without being parsed, unlike its neighbors", async () => {
     const nested = (levels: number) => `${"[".repeat(levels)}${"]".repeat(levels)}`;
     expect(await code(nested(limits.jsonLevels))).toBe("parsed");
     expect(await code(nested(limits.jsonLevels + 1))).toBe("body-invalid");

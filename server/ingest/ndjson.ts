@@ -174,7 +174,7 @@ function parseLine(bytes: Uint8Array): unknown | ProblemError {
 
 function tooManyRejected({ accepted, rejected }: Totals, number: number): ProblemError {
   return problem("lines-rejected", {
-    detail: `${rejected.toLocaleString("en")} lines were rejected and ${accepted.toLocaleString("en")} accepted, so nothing was read from line ${number} on. Fix the lines and send the body again from there.`,
+    detail: `${rejected.toLocaleString("en")} lines were rejected and ${accepted.toLocaleString("en")} accepted, so reading stopped before line ${number}. Fix the rejected lines and send them again, with everything from that line on.`,
   });
 }
 

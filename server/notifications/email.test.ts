@@ -37,7 +37,7 @@ test("an event arrives with its subject, its text and its tags", async () => {
   const outcome = await mailer.send({ ...render(), to: "ann@example.com" });
   expect(outcome).toMatchObject({
     kind: "delivered",
-    detail: expect.stringMatching(/^The mail server answered: 250/),
+    detail: expect.stringMatching(/^The mail server responded: 250/),
   });
   const email = await inbox.next();
   expect(email).toMatchObject({
@@ -169,11 +169,11 @@ test("550 fails permanently, 451 is retried, and the next message is delivered",
   const email = { ...render(), to: "ann@example.com" };
   expect(await mailer.send(email)).toEqual({
     kind: "failed",
-    detail: "The mail server answered: 550 Refused on purpose.",
+    detail: "The mail server responded: 550 Refused on purpose.",
   });
   expect(await mailer.send(email)).toEqual({
     kind: "retry",
-    detail: "The mail server answered: 451 Refused on purpose.",
+    detail: "The mail server responded: 451 Refused on purpose.",
   });
   expect(await mailer.send(email)).toMatchObject({ kind: "delivered" });
   await inbox.next();

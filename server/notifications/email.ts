@@ -61,7 +61,7 @@ export function createMailer(smtpUrl: string, from: string): Mailer {
       try {
         const message = { ...content, to: { name: "", address: to }, signal };
         const { response } = await transport.sendMail(message);
-        return { kind: "delivered", detail: `The mail server answered: ${sentence(response)}` };
+        return { kind: "delivered", detail: `The mail server responded: ${sentence(response)}` };
       } catch (error) {
         return outcomeOf(error as MailError, signal, timeoutMs);
       }
@@ -87,7 +87,7 @@ function outcomeOf(
   // A wrong password isn't the message's fault, and can be fixed.
   if (code === "EAUTH") return { kind: "retry", detail: `The mail server rejected the sign-in: ${reply}` };
   // RFC 5321, section 4.2.1: 5yz is permanent, 4yz is transient.
-  return { kind: responseCode >= 500 ? "failed" : "retry", detail: `The mail server answered: ${reply}` };
+  return { kind: responseCode >= 500 ? "failed" : "retry", detail: `The mail server responded: ${reply}` };
 }
 
 function sentence(text: string): string {

@@ -79,7 +79,7 @@ test("invalid input is rejected", async () => {
 test("a session with several projects must name one; with one project it need not", async () => {
   const rejected = await call("GET", "/api/channels");
   expect(rejected.status).toBe(400);
-  expect(rejected.text).toContain("Several projects are possible");
+  expect(rejected.text).toContain("You are a member of several projects");
   expect((await call("GET", "/api/channels?project=default")).status).toBe(200);
   await app.another("Alone", "alone@example.com");
   expect((await call("GET", "/api/channels", undefined, await app.signIn("alone@example.com"))).status).toBe(
