@@ -1,5 +1,4 @@
 import type { Database } from "bun:sqlite";
-import { levelsIn } from "./segments.ts";
 
 /** Characters of tokens that fill one 4 kB page of the index: they are packed, and events share many. */
 const pageCharacters = 9_000;
@@ -12,6 +11,9 @@ const stepPages = 64;
  */
 const stepPagesMax = 512;
 const pendingPagesMax = 4_096;
+
+/** Where the index's structure record has its number of levels, which is at most 64 (fts5_index.c, "FTS5_MAX_LEVEL"). */
+const levelsAt = 8;
 
 export type Merging = ReturnType<typeof createMerging>;
 
@@ -57,7 +59,7 @@ export function createMerging(database: Database) {
       const pages = Math.floor(Math.min(pendingPages, Math.max(stepPages, 2 * due), stepPagesMax));
       merge.run(pages);
       pendingPages -= pages;
-      levels = Math.max(1, levelsIn(selectStructure.get()!.block));
+      levels = Math.max(1, selectStructure.get()!.block[levelsAt]!);
     },
   };
 }

@@ -1,6 +1,5 @@
 import type { Database } from "bun:sqlite";
 import { busyTimeoutMs } from "./open.ts";
-import { segmentsIn } from "./segments.ts";
 import type { BlockWriter } from "./write-blocks.ts";
 
 /** Leaf pages of the full-text index that one merge step writes. */
@@ -52,34 +51,29 @@ export type PurgeStep = keyof ReturnType<typeof createPurge>;
 
 /** Merges all segments of the full-text index, until none contains anything of a removed event. */
 export function createMerge(database: Database) {
-  const selectStructure = database.prepare<{ block: Uint8Array }, []>(
-    "SELECT block FROM events_index_data WHERE id = 10",
-  );
+  // FTS5 keeps the tokens of a removed event until their segment is merged, and notes the event in a page of that
+  // segment with an id from here on (fts5_index.c, "FTS5_TOMBSTONE_ROWID").
+  const selectTombstones = database.prepare("SELECT 1 FROM events_index_data WHERE id >= 1 << 53 LIMIT 1");
+  const hasTombstones = () => selectTombstones.get() !== null;
   const merge = database.prepare("INSERT INTO events_index (events_index, rank) VALUES ('merge', ?1)");
+  const selectChanges = database.prepare<{ changes: number }, []>("SELECT total_changes() AS changes");
 
   return {
     /** Starts one merge of all segments. */
     beginMerge(): boolean {
-      if (!hasTombstones(selectStructure.get()!.block)) return false;
-      merge.run(-mergePages);
-      return true;
+      if (hasTombstones()) merge.run(-mergePages);
+      return false;
     },
 
-    /**
-     * Continues the merge. FTS5 keeps the tokens of a removed event, with a tombstone, until their segment is merged.
-     */
+    /** Continues the merge. */
     merge(): boolean {
-      const before = selectStructure.get()!.block;
-      if (!hasTombstones(before)) return false;
+      if (!hasTombstones()) return false;
+      const before = selectChanges.get()!.changes;
       merge.run(mergePages);
-      // A merge that was already running can end first, or more events were removed since: start another merge.
-      if (Buffer.compare(before, selectStructure.get()!.block) === 0) merge.run(-mergePages);
+      // Nothing was merged (https://sqlite.org/fts5.html#the_merge_command), but a merge that was already running ended
+      // first, or more events were removed since: start another merge.
+      if (selectChanges.get()!.changes - before < 2) merge.run(-mergePages);
       return true;
     },
   };
-}
-
-/** Whether a segment of the index contains removed events. */
-export function hasTombstones(structure: Uint8Array): boolean {
-  return segmentsIn(structure).some(({ tombstonePages }) => tombstonePages > 0);
 }

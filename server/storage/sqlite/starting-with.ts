@@ -1,6 +1,6 @@
 import { partsOfTag, textOf, tokenPrefix } from "../../event/tokens.ts";
 import type { KnownTexts } from "../store.ts";
-import { justAfter, type Vocabulary } from "./vocabulary.ts";
+import type { Vocabulary } from "./vocabulary.ts";
 
 /** Terms that are read. Long texts are stored as a hash, and don't count as results. */
 const termsMax = 200;
@@ -19,8 +19,7 @@ export function startingWith(
       : tokenPrefix[texts.kind](projectId, prefix);
   const head = `${projectId}t`.length;
   // One value of a key is enough: "_{" sorts right after all terms that continue the key with "_z".
-  const afterKey = (term: string) =>
-    vocabulary.isOnAny(term) ? `${partsOfTag(term)[0]}_{` : justAfter(term);
+  const afterKey = (term: string) => `${partsOfTag(term)[0]}_{`;
   const after = texts.kind === "key" ? afterKey : undefined;
   const found: string[] = [];
   let seen = 0;
@@ -32,7 +31,7 @@ export function startingWith(
           ? partsOfTag(term)[0].slice(head)
           : term.slice(head);
     const text = textOf(part);
-    if (text !== null && vocabulary.isOnAny(term)) found.push(text);
+    if (text !== null) found.push(text);
     if (found.length === limit || ++seen === termsMax) break;
   }
   return found;

@@ -1,49 +1,50 @@
 import type { Database } from "bun:sqlite";
-import { createReadTerms } from "./segments.ts";
 
 /** The terms of the full-text index, in order. */
 export type Vocabulary = {
   /**
-   * The terms with a prefix. The cost of a term does not depend on how many events have it. Some terms can belong to
-   * removed events only.
+   * The terms with a prefix. The cost of a term does not depend on how many events have it.
    *
    * @param after - where to continue after a term; by default at the next one
    * @param from - where to begin; by default at the first term with the prefix
    */
   termsFrom: (prefix: string, after?: (term: string) => string, from?: string) => Generator<string>;
-  /** Whether any event has the term. */
-  isOnAny: (term: string) => boolean;
   /** Whether the terms with a prefix are on at least `events` events. An event counts once for each of its terms. */
   isOnMany: (prefix: string, events: number) => boolean;
 };
 
-/** Terms in the first read, and the most in a later one. */
-const readFirst = 4;
+/** Entries per read: few where terms are common, to skip the rest of one soon, and more while terms are rare. */
+const readMin = 16;
 const readMax = 256;
 
 export function openVocabulary(database: Database): Vocabulary {
   // https://www.sqlite.org/fts5.html#the_fts5vocab_virtual_table_module
   database.run("CREATE VIRTUAL TABLE temp.vocabulary USING fts5vocab ('main', 'events_index', 'instance')");
-  const readTerms = createReadTerms(database);
+  // No UTF-8 text has the byte 255, so every term with the prefix sorts before this.
+  const entries =
+    "SELECT term FROM temp.vocabulary WHERE term >= ?1 AND term < ?2 || CAST(x'ff' AS TEXT) LIMIT ?3";
+  const selectTerms = database.prepare(`SELECT term, count(*) FROM (${entries}) GROUP BY term`);
   const countUpTo = database.prepare<{ count: number }, [string, string, number]>(
-    "SELECT count(*) AS count FROM (SELECT 1 FROM temp.vocabulary WHERE term >= ?1 AND term < ?2 LIMIT ?3)",
-  );
-  const selectOne = database.prepare<{ found: 1 }, [string]>(
-    "SELECT 1 AS found FROM events_index WHERE events_index MATCH ?1 LIMIT 1",
+    `SELECT count(*) AS count FROM (${entries})`,
   );
   return {
-    isOnAny: (term) => selectOne.get(`"${term}"`) !== null,
-
-    isOnMany: (prefix, events) => countUpTo.get(prefix, `${prefix}\u{10ffff}`, events)!.count === events,
+    isOnMany: (prefix, events) => countUpTo.get(prefix, prefix, events)!.count === events,
 
     *termsFrom(prefix, after, from = prefix) {
+      let limit = after ? 1 : readMin;
       let next = prefix;
       if (from > next) next = from;
-      for (let count = after ? 1 : readFirst; ; count = after ? 1 : Math.min(count * 4, readMax)) {
-        const terms = readTerms(next, prefix, count);
-        yield* terms;
-        if (terms.length < count) return;
-        next = (after ?? justAfter)(terms.at(-1)!);
+      for (;;) {
+        const terms = selectTerms.values(next, prefix, limit) as [term: string, entries: number][];
+        let read = 0;
+        for (const [term, entries] of terms) {
+          yield term;
+          read += entries;
+        }
+        if (read < limit) return;
+        // Seeking the next term skips the other entries of the last one.
+        next = (after ?? justAfter)(terms.at(-1)![0]);
+        if (!after) limit = terms.length > 1 ? Math.min(limit * 4, readMax) : readMin;
       }
     },
   };
