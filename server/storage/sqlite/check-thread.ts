@@ -3,9 +3,9 @@
  * at a time, so that it delays checkpoints no longer than one table takes. SQLite can't detect changed bytes inside a
  * row.
  */
-import { setPriority } from "node:os";
 import { isDamage } from "./failure.ts";
 import { databaseFile, openForReading } from "./open.ts";
+import { lowerPriority } from "./threads.ts";
 
 declare const self: Worker;
 
@@ -15,14 +15,7 @@ export type CheckAnswer = { damage: string | null; ms: number };
 /** The lowest priority (setpriority(2)). */
 const niceness = 19;
 
-// On Linux each thread has its own priority. Elsewhere this would change the whole process.
-if (process.platform === "linux") {
-  try {
-    setPriority(niceness);
-  } catch {
-    // A sandbox can forbid it. Then all threads have the same priority.
-  }
-}
+lowerPriority(niceness);
 
 function findDamage(): string | null {
   const database = openForReading(databaseFile(process.argv.at(-1)!));

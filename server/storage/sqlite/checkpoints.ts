@@ -1,7 +1,7 @@
 import type { CheckpointAnswer, CheckpointRequest } from "./checkpoint-thread.ts";
 import type { ErrorOf } from "./damage.ts";
-import { endThread } from "./end-thread.ts";
 import { isFatal } from "./failure.ts";
+import { endThread, startThread } from "./threads.ts";
 
 /** Commits before a checkpoint, which write some 20 pages each, and the pause after it. */
 const commitsMin = 100;
@@ -28,14 +28,8 @@ export class Checkpoints {
     errorOf: ErrorOf,
     onFatal: (error: Error) => void,
   ): Promise<Checkpoints> {
-    const thread = new Worker(new URL("./checkpoint-thread.ts", import.meta.url).href, {
-      argv: [dataDirectory],
-      smol: true,
-    });
-    await new Promise<void>((resolve, reject) => {
-      thread.onerror = (event) => reject(new Error(event.message));
-      thread.onmessage = () => resolve();
-    });
+    const file = new URL("./checkpoint-thread.ts", import.meta.url);
+    const thread = await startThread(file, [dataDirectory], { smol: true });
     thread.onerror = (event) => onFatal(new Error(`The checkpoint thread failed: ${event.message}`));
     return new Checkpoints(thread, errorOf, onFatal);
   }

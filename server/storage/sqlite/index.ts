@@ -26,7 +26,6 @@ import type { PurgeStep } from "./purge.ts";
 import { Reader } from "./reader.ts";
 import type { BuildStep, Chunk } from "./reader-thread.ts";
 import { hasResidue } from "./residue-scan.ts";
-import { SerialQueue } from "./serial-queue.ts";
 import { Writer } from "./writer.ts";
 
 /** Events per chunk of a streamed listing: enough to be fast, few enough that pages don't wait long. */
@@ -174,4 +173,15 @@ export async function openSqliteStore(
 /** The forms in which the file can contain a user's id: as it is, within JSON, and as an index token. */
 function formsOf(userId: string): string[] {
   return [userId, JSON.stringify(userId).slice(1, -1), exact(userId)];
+}
+
+/** Runs one task at a time, in the order in which they were added. */
+class SerialQueue {
+  #last: Promise<unknown> = Promise.resolve();
+
+  run<Result>(task: () => Promise<Result>): Promise<Result> {
+    const result = this.#last.then(task);
+    this.#last = result.catch(() => {});
+    return result;
+  }
 }

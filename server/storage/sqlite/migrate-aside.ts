@@ -1,6 +1,5 @@
 import { readMigrations } from "../migrations.ts";
 import { databaseFile, prepareDirectory } from "./directory.ts";
-import { endThread } from "./end-thread.ts";
 import type { MigrateMessage } from "./migrate-thread.ts";
 import {
   explaining,
@@ -11,6 +10,7 @@ import {
   openForReading,
   versionOf,
 } from "./open.ts";
+import { endThread } from "./threads.ts";
 
 /**
  * Migrates like `migrate`. If that can take long, it runs on a thread of its own, so that a starting server still

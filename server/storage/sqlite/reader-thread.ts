@@ -1,5 +1,4 @@
 /** The reader: a thread with a read-only connection, so that no query blocks the HTTP thread. */
-import { setPriority } from "node:os";
 import type { Cursor } from "../../event/filter.ts";
 import type { ArrivalStamp } from "../../event/id.ts";
 import type { CountQuery, EventQuery, KnownTexts, Removal, UserQuery } from "../store.ts";
@@ -11,6 +10,7 @@ import { createIndexedTexts } from "./indexed-texts.ts";
 import { databaseFile, openForReading } from "./open.ts";
 import { createRead } from "./read.ts";
 import { startingWith } from "./starting-with.ts";
+import { lowerPriority } from "./threads.ts";
 import { createUsers } from "./users.ts";
 import { openVocabulary } from "./vocabulary.ts";
 import type { BlockStep } from "./write-blocks.ts";
@@ -59,14 +59,7 @@ const countRemovable = createCountRemovable(database);
 const buildBlocks = createBuildBlocks(database, Number(blockEvents));
 const encoder = new TextEncoder();
 
-// On Linux each thread has its own priority. Elsewhere this would change the whole process.
-if (process.platform === "linux") {
-  try {
-    setPriority(niceness);
-  } catch {
-    // A sandbox can forbid it. Then all threads have the same priority.
-  }
-}
+lowerPriority(niceness);
 
 let building: ReturnType<typeof buildBlocks> | null = null;
 

@@ -1,6 +1,6 @@
 import type { ErrorOf } from "./damage.ts";
-import { endThread } from "./end-thread.ts";
 import type { ReaderAnswer, ReaderRequest } from "./reader-thread.ts";
+import { endThread, startThread } from "./threads.ts";
 
 type Pending = { resolve: (result: unknown) => void; reject: (error: Error) => void };
 
@@ -26,13 +26,8 @@ export class Reader {
     errorOf: ErrorOf,
     onFatal: (error: Error) => void,
   ): Promise<Reader> {
-    const thread = new Worker(new URL("./reader-thread.ts", import.meta.url).href, {
-      argv: [dataDirectory, String(blockEvents)],
-    });
-    await new Promise<void>((resolve, reject) => {
-      thread.onerror = (event) => reject(new Error(event.message));
-      thread.onmessage = () => resolve();
-    });
+    const argv = [dataDirectory, String(blockEvents)];
+    const thread = await startThread(new URL("./reader-thread.ts", import.meta.url), argv);
     thread.onerror = (event) => onFatal(new Error(`The reader thread failed: ${event.message}`));
     return new Reader(thread, errorOf);
   }

@@ -13,9 +13,9 @@ import type {
 import { encodeBatch } from "./batch.ts";
 import { Checkpoints } from "./checkpoints.ts";
 import type { ErrorOf } from "./damage.ts";
-import { endThread } from "./end-thread.ts";
 import { isFatal } from "./failure.ts";
 import type { PurgeStep } from "./purge.ts";
+import { endThread, startThread } from "./threads.ts";
 import type { BlockStep } from "./write-blocks.ts";
 import type {
   AppendAnswer,
@@ -81,11 +81,7 @@ export class Writer {
     errorOf: ErrorOf,
     onFatal: (error: Error) => void,
   ): Promise<Writer> {
-    const thread = new Worker(new URL("./writer-thread.ts", import.meta.url).href, { argv: [dataDirectory] });
-    await new Promise<void>((resolve, reject) => {
-      thread.onerror = (event) => reject(new Error(event.message));
-      thread.onmessage = () => resolve();
-    });
+    const thread = await startThread(new URL("./writer-thread.ts", import.meta.url), [dataDirectory]);
     const checkpoints = await Checkpoints.start(dataDirectory, errorOf, onFatal);
     const writer = new Writer(thread, checkpoints, onCreated, errorOf, onFatal);
     thread.onerror = (event) => onFatal(new Error(`The writer thread failed: ${event.message}`));
