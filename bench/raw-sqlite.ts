@@ -46,7 +46,7 @@ function insertRaw({ folder, events, batch, warmupMs, durationMs }: RawJob): Raw
   // SQLite merges its index automatically, as by default.
   database.run("INSERT INTO events_index (events_index, rank) VALUES ('automerge', 4)");
   const insertEvent = database.prepare(
-    `INSERT INTO events (position, project_id, id, arrival, body)
+    `INSERT INTO events (row_key, project_id, id, arrival, body)
      VALUES (${rowKeySql("?1", "?2")}, ?3, unhex(?4, '-'), NULL, ?5)`,
   );
   const insertTokens = database.prepare(

@@ -14,7 +14,7 @@ const cacheKib = 64 * 1_024;
 
 type Column = { name: string; isText: boolean };
 
-const eventColumns = "project_id AS projectId, lower(hex(id)) AS id, position >> 21 AS ms, body";
+const eventColumns = "project_id AS projectId, lower(hex(id)) AS id, row_key >> 21 AS ms, body";
 
 /**
  * The data directory to move. It is locked exclusively, so that no server stores events that the move would miss. Once
@@ -110,13 +110,13 @@ export class Source {
     const after = stamp ? rowKeyOf(stamp) : -1n;
     // The arrival of a dated event is in its own column; that of any other event is its row key.
     const undated = this.#events(
-      `position >> 21 AS arrivalMs, position & 2097151 AS sequence`,
-      "WHERE position > ?1 AND arrival IS NULL ORDER BY position",
+      `row_key >> 21 AS arrivalMs, row_key & 2097151 AS sequence`,
+      "WHERE row_key > ?1 AND arrival IS NULL ORDER BY row_key",
       after,
     );
     const dated = this.#events(
       "arrival >> 21 AS arrivalMs, arrival & 2097151 AS sequence",
-      "WHERE arrival > ?1 ORDER BY arrival, position",
+      "WHERE arrival > ?1 ORDER BY arrival, row_key",
       after,
     );
     let [a, b] = [undated.next(), dated.next()];
@@ -133,12 +133,12 @@ export class Source {
 
   /** All events, in the table's own order. */
   events(): Generator<StoredEvent> {
-    return this.#events(arrivalColumns, "WHERE position > ?1 ORDER BY position", -1n);
+    return this.#events(arrivalColumns, "WHERE row_key > ?1 ORDER BY row_key", -1n);
   }
 
   /** A project's events in the order of `createdAt`, then id. */
   eventsOf(projectId: number): Generator<StoredEvent> {
-    return this.#events(arrivalColumns, "WHERE project_id = ?1 ORDER BY position >> 21, id", projectId);
+    return this.#events(arrivalColumns, "WHERE project_id = ?1 ORDER BY row_key >> 21, id", projectId);
   }
 
   close(): void {
@@ -159,7 +159,7 @@ export class Source {
 }
 
 const arrivalColumns =
-  "coalesce(arrival, position) >> 21 AS arrivalMs, coalesce(arrival, position) & 2097151 AS sequence";
+  "coalesce(arrival, row_key) >> 21 AS arrivalMs, coalesce(arrival, row_key) & 2097151 AS sequence";
 
 /** Migrates the database, and opens it with an exclusive lock. */
 function openAlone(file: string, dataDirectory: string): Database {

@@ -92,8 +92,8 @@ export async function expectPostgresConsistent(url: string): Promise<number> {
 function expectSqliteConsistent(dataDirectory: string): number {
   using database = openForReading(databaseFile(dataDirectory));
   const all = (sql: string) => database.query(sql).all();
-  const rows = `SELECT project_id, json_extract('{' || body || '}', '$.channelId') AS channel, position,
-                       json_extract('{' || body || '}', '$.name') AS name, (position >> 21) / ${hourMs} AS hour FROM events`;
+  const rows = `SELECT project_id, json_extract('{' || body || '}', '$.channelId') AS channel, row_key,
+                       json_extract('{' || body || '}', '$.name') AS name, (row_key >> 21) / ${hourMs} AS hour FROM events`;
   const uncounted = `SELECT value ->> 0 AS project_id, value ->> 1 AS channel, value ->> 2 AS name, value ->> 3 AS hour,
                             value ->> 4 AS events, value ->> 5 AS last_event_at FROM uncounted, json_each(counts)`;
   const counters = `SELECT project_id, channel, name, hour, sum(events) AS events FROM (
@@ -128,20 +128,18 @@ function expectSqliteConsistent(dataDirectory: string): number {
     ),
   ).toEqual(
     all(
-      `SELECT project_id, channel AS name, count(*) AS events, max(position >> 21) AS last_event_at FROM (${rows}) GROUP BY 1, 2 ORDER BY 1, 2`,
+      `SELECT project_id, channel AS name, count(*) AS events, max(row_key >> 21) AS last_event_at FROM (${rows}) GROUP BY 1, 2 ORDER BY 1, 2`,
     ),
   );
   expect(all("SELECT name FROM channels WHERE events = 0 AND last_event_at IS NOT NULL")).toEqual([]);
-  expect(all("SELECT position FROM sent_ids WHERE position NOT IN (SELECT position FROM events)")).toEqual(
-    [],
-  );
+  expect(all("SELECT row_key FROM sent_ids WHERE row_key NOT IN (SELECT row_key FROM events)")).toEqual([]);
   const byToken = new Map<string, string[]>();
   const events = database
-    .query<{ project: number; body: string; position: string }, []>(
-      "SELECT project_id AS project, body, CAST(position AS TEXT) AS position FROM events ORDER BY events.position",
+    .query<{ project: number; body: string; rowKey: string }, []>(
+      "SELECT project_id AS project, body, CAST(row_key AS TEXT) AS rowKey FROM events ORDER BY row_key",
     )
     .all();
-  for (const { project, body, position } of events) {
+  for (const { project, body, rowKey } of events) {
     const event = JSON.parse(`{${body}}`) as Event;
     const tokens = [
       token.every(project),
@@ -151,18 +149,18 @@ function expectSqliteConsistent(dataDirectory: string): number {
       ...Object.entries(event.tags).map(([key, value]) => token.tag(project, key, value)),
     ];
     for (const text of tokens) {
-      const positions = byToken.get(text);
-      if (positions) positions.push(position);
-      else byToken.set(text, [position]);
+      const rowKeys = byToken.get(text);
+      if (rowKeys) rowKeys.push(rowKey);
+      else byToken.set(text, [rowKey]);
     }
   }
-  const found = database.query<{ position: string }, [string]>(
-    "SELECT CAST(rowid AS TEXT) AS position FROM events_index WHERE events_index MATCH ?1 ORDER BY rowid",
+  const found = database.query<{ rowKey: string }, [string]>(
+    "SELECT CAST(rowid AS TEXT) AS rowKey FROM events_index WHERE events_index MATCH ?1 ORDER BY rowid",
   );
   const wrong = [...byToken].filter(
     ([text, expected]) =>
       !Bun.deepEquals(
-        found.all(`"${text}"`).map(({ position }) => position),
+        found.all(`"${text}"`).map(({ rowKey }) => rowKey),
         expected,
       ),
   );
@@ -174,8 +172,8 @@ function expectSqliteConsistent(dataDirectory: string): number {
   // Within a busy millisecond, ids increase with row keys, unless the millisecond is listed in `unsorted_ms`.
   expect(
     all(`SELECT ms FROM (
-           SELECT position >> 21 AS ms, position, id, lag(id) OVER (PARTITION BY position >> 21 ORDER BY position) AS before
-           FROM events WHERE arrival IS NOT NULL AND position >> 21 IN (SELECT position >> 21 FROM events WHERE position & 2097151 >= ${datedBit + busyFrom}))
+           SELECT row_key >> 21 AS ms, row_key, id, lag(id) OVER (PARTITION BY row_key >> 21 ORDER BY row_key) AS before
+           FROM events WHERE arrival IS NOT NULL AND row_key >> 21 IN (SELECT row_key >> 21 FROM events WHERE row_key & 2097151 >= ${datedBit + busyFrom}))
          WHERE before > id AND ms NOT IN (SELECT ms FROM unsorted_ms)`),
   ).toEqual([]);
   expect(all("PRAGMA integrity_check")).toEqual([{ integrity_check: "ok" }]);

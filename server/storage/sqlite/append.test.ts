@@ -35,7 +35,7 @@ test("a millisecond with a million events accepts no more, and other events of t
   const createdAt = Date.UTC(2026, 0, 1);
   const database = openForWriting(databaseFile(app.config.dataDirectory));
   database
-    .query("INSERT INTO events (position, project_id, id, body) VALUES (?, 1, zeroblob(16), '')")
+    .query("INSERT INTO events (row_key, project_id, id, body) VALUES (?, 1, zeroblob(16), '')")
     .run(rowKeyAt(createdAt, lastDatedSequence));
   database.close();
   const [full, other] = await Promise.all([

@@ -21,35 +21,35 @@ export function createAppend(
   blockWriter: BlockWriter,
 ) {
   const insertSentId = database.prepare(
-    `INSERT INTO sent_ids (project_id, id, position)
+    `INSERT INTO sent_ids (project_id, id, row_key)
      VALUES (?1, unhex(?2, '-'), ${rowKeySql("?3", "?4")}) ON CONFLICT DO NOTHING`,
   );
   const removeSentId = database.prepare("DELETE FROM sent_ids WHERE project_id = ?1 AND id = unhex(?2, '-')");
   const selectSent = database.prepare<{ ms: number; body: string }, [number, string]>(
-    `SELECT events.position >> 21 AS ms, events.body FROM sent_ids JOIN events USING (position)
+    `SELECT events.row_key >> 21 AS ms, events.body FROM sent_ids JOIN events USING (row_key)
      WHERE sent_ids.project_id = ?1 AND sent_ids.id = unhex(?2, '-')`,
   );
   const selectMade = database.prepare<{ ms: number; body: string }, [number, number, number, string]>(
-    `SELECT position >> 21 AS ms, body FROM events
-     WHERE (position = ${rowKeySql("?2", "?3")} OR arrival = ${rowKeySql("?2", "?3")})
+    `SELECT row_key >> 21 AS ms, body FROM events
+     WHERE (row_key = ${rowKeySql("?2", "?3")} OR arrival = ${rowKeySql("?2", "?3")})
        AND project_id = ?1 AND id = unhex(?4, '-')`,
   );
   const selectLastDated = database.prepare<{ sequence: number; id: string }, [bigint, bigint]>(
-    `SELECT position & 2097151 AS sequence, lower(hex(id)) AS id FROM events WHERE position BETWEEN ?1 AND ?2
-     ORDER BY position DESC LIMIT 1`,
+    `SELECT row_key & 2097151 AS sequence, lower(hex(id)) AS id FROM events WHERE row_key BETWEEN ?1 AND ?2
+     ORDER BY row_key DESC LIMIT 1`,
   );
   const selectUnsorted = database.prepare<{ isThere: 1 }, [bigint, bigint]>(
     `SELECT 1 AS isThere FROM (
-       SELECT id, lag(id) OVER (ORDER BY position) AS before FROM events WHERE position BETWEEN ?1 AND ?2)
+       SELECT id, lag(id) OVER (ORDER BY row_key) AS before FROM events WHERE row_key BETWEEN ?1 AND ?2)
      WHERE before > id LIMIT 1`,
   );
   const insertUnsorted = database.prepare("INSERT INTO unsorted_ms (ms) VALUES (?1) ON CONFLICT DO NOTHING");
   const insertEvent = database.prepare(
-    `INSERT INTO events (position, project_id, id, arrival, body)
+    `INSERT INTO events (row_key, project_id, id, arrival, body)
      VALUES (${rowKeySql("?1", "?2")}, ?3, unhex(?4, '-'), NULL, ?5)`,
   );
   const insertDatedEvent = database.prepare(
-    `INSERT INTO events (position, project_id, id, arrival, body)
+    `INSERT INTO events (row_key, project_id, id, arrival, body)
      VALUES (${rowKeySql("?1", "?2")}, ?3, unhex(?4, '-'), ${rowKeySql("?5", "?6")}, ?7)`,
   );
   const insertTokens = database.prepare(

@@ -15,8 +15,8 @@ import { rowKeyAt, rowKeySql } from "./row-key.ts";
 /** An event's millisecond, and its index within it when the block was built; null if that is not known. */
 export type BlockPosition = { ms: number; index: number | null };
 
-/** `digest` is a random number that identifies this build of the block. */
-export type StoredBlock = Block & { digest: number };
+/** `buildId` is a random number that identifies this build of the block. */
+export type StoredBlock = Block & { buildId: number };
 type BlockRow = Omit<StoredBlock, "events"> & { events: number | null };
 
 /** Blocks listed at a time, the first time and at most. */
@@ -35,7 +35,7 @@ export type Blocks = ReturnType<typeof createBlocks>;
 export function createBlocks(database: Database) {
   const select = (order: "ASC" | "DESC") =>
     database.prepare<BlockRow, [number, number, number]>(
-      `SELECT from_ms AS fromMs, to_ms AS toMs, events, changed, digest FROM blocks
+      `SELECT from_ms AS fromMs, to_ms AS toMs, events, changed, build_id AS buildId FROM blocks
        WHERE from_ms < ?2 AND to_ms > ?1 ORDER BY from_ms ${order} LIMIT ?3`,
     );
   const selectBlocks = { asc: select("ASC"), desc: select("DESC") };
@@ -52,7 +52,7 @@ export function createBlocks(database: Database) {
      ORDER BY place DESC LIMIT 1`,
   );
   const selectLate = database.prepare(
-    "SELECT position >> 21, position & 2097151 FROM late_events WHERE position >= ?1 AND position < ?2",
+    "SELECT row_key >> 21, row_key & 2097151 FROM late_events WHERE row_key >= ?1 AND row_key < ?2",
   );
 
   // A block does not change until it is rebuilt, except that tokens of removed events disappear. So entries stay valid.
@@ -61,8 +61,8 @@ export function createBlocks(database: Database) {
     sizeCalculation: ({ length }) => length + entryBytes,
   });
 
-  function ordinalsOf({ fromMs, digest }: StoredBlock, token: string): Uint8Array | undefined {
-    const key = `${digest} ${token}`;
+  function ordinalsOf({ fromMs, buildId }: StoredBlock, token: string): Uint8Array | undefined {
+    const key = `${buildId} ${token}`;
     const cached = cache.get(key);
     if (cached) return cached;
     const [row] = selectOrdinals.values(fromMs, token) as [Uint8Array][];

@@ -27,16 +27,16 @@ export function createBuildBlocks(database: Database, blockEvents: number) {
   const selectTotal = database.prepare<{ events: number }, []>(
     "SELECT coalesce(sum(events), 0) AS events FROM channels",
   );
-  const selectUp = database.prepare<{ position: bigint }, [bigint, bigint, number]>(
-    "SELECT position FROM events WHERE position >= ?1 AND position < ?2 ORDER BY position LIMIT 1 OFFSET ?3",
+  const selectUp = database.prepare<{ rowKey: bigint }, [bigint, bigint, number]>(
+    "SELECT row_key AS rowKey FROM events WHERE row_key >= ?1 AND row_key < ?2 ORDER BY row_key LIMIT 1 OFFSET ?3",
   );
-  const selectDown = database.prepare<{ position: bigint }, [bigint, bigint, number]>(
-    "SELECT position FROM events WHERE position >= ?1 AND position < ?2 ORDER BY position DESC LIMIT 1 OFFSET ?3",
+  const selectDown = database.prepare<{ rowKey: bigint }, [bigint, bigint, number]>(
+    "SELECT row_key AS rowKey FROM events WHERE row_key >= ?1 AND row_key < ?2 ORDER BY row_key DESC LIMIT 1 OFFSET ?3",
   );
   for (const statement of [selectUp, selectDown]) statement.safeIntegers(true);
   const selectRows = database.prepare(
-    `SELECT position >> 21, position & 2097151, project_id, body FROM events
-     WHERE position >= ?1 AND position < ?2 ORDER BY position LIMIT ?3`,
+    `SELECT row_key >> 21, row_key & 2097151, project_id, body FROM events
+     WHERE row_key >= ?1 AND row_key < ?2 ORDER BY row_key LIMIT ?3`,
   );
 
   return function* steps(nowMs: number): Steps {
@@ -95,9 +95,9 @@ export function createBuildBlocks(database: Database, blockEvents: number) {
       const step = Math.min(left, countStepEvents);
       const row = (direction === "up" ? selectUp : selectDown).get(low, high, step - 1);
       if (!row) return null;
-      if (left === step) return Number(row.position >> 21n);
-      if (direction === "up") low = row.position + 1n;
-      else high = row.position;
+      if (left === step) return Number(row.rowKey >> 21n);
+      if (direction === "up") low = row.rowKey + 1n;
+      else high = row.rowKey;
       yield null;
     }
   }

@@ -57,8 +57,8 @@ export function createCount(database: Database, vocabulary: Vocabulary, texts: I
   );
   const countEntries = createCountEntries(database);
   const selectRows = database.prepare<Row, [string, bigint, bigint, number]>(
-    `SELECT events.position >> 21 AS ms, events.position & 2097151 AS sequence, lower(hex(events.id)) AS id, events.body
-     FROM events_index JOIN events ON events.position = events_index.rowid
+    `SELECT events.row_key >> 21 AS ms, events.row_key & 2097151 AS sequence, lower(hex(events.id)) AS id, events.body
+     FROM events_index JOIN events ON events.row_key = events_index.rowid
      WHERE events_index MATCH ?1 AND events_index.rowid BETWEEN ?2 AND ?3 ORDER BY events_index.rowid LIMIT ?4`,
   );
 

@@ -13,7 +13,7 @@ import type { BlockWriter } from "./write-blocks.ts";
 type Row = { ms: number; sequence: number; id: string; body: string };
 
 const columns =
-  "events.position >> 21 AS ms, events.position & 2097151 AS sequence, lower(hex(events.id)) AS id, events.body";
+  "events.row_key >> 21 AS ms, events.row_key & 2097151 AS sequence, lower(hex(events.id)) AS id, events.body";
 
 /** Removes events with everything that belongs to them. Call it within a transaction. */
 export function createRemove(
@@ -23,20 +23,20 @@ export function createRemove(
   blockWriter: BlockWriter,
 ) {
   const selectFound = database.prepare<Row, [string, bigint, bigint, number]>(
-    `SELECT ${columns} FROM events_index JOIN events ON events.position = events_index.rowid
+    `SELECT ${columns} FROM events_index JOIN events ON events.row_key = events_index.rowid
      WHERE events_index MATCH ?1 AND events_index.rowid BETWEEN ?2 AND ?3 ORDER BY events_index.rowid LIMIT ?4`,
   );
   const selectOne = database.prepare<Row, [number, string, number, number]>(
-    `SELECT ${columns} FROM events WHERE project_id = ?1 AND id = unhex(?2, '-') AND position IN (
-       SELECT position FROM sent_ids WHERE project_id = ?1 AND id = unhex(?2, '-')
+    `SELECT ${columns} FROM events WHERE project_id = ?1 AND id = unhex(?2, '-') AND row_key IN (
+       SELECT row_key FROM sent_ids WHERE project_id = ?1 AND id = unhex(?2, '-')
        UNION ALL SELECT ${rowKeySql("?3", "?4")}
-       UNION ALL SELECT position FROM events WHERE arrival = ${rowKeySql("?3", "?4")})`,
+       UNION ALL SELECT row_key FROM events WHERE arrival = ${rowKeySql("?3", "?4")})`,
   );
   const overwriteEvent = database.prepare(
     `UPDATE events SET body = replace(hex(zeroblob(octet_length(body))), '00', ' ')
-     WHERE position = ${rowKeySql("?1", "?2")}`,
+     WHERE row_key = ${rowKeySql("?1", "?2")}`,
   );
-  const deleteEvent = database.prepare(`DELETE FROM events WHERE position = ${rowKeySql("?1", "?2")}`);
+  const deleteEvent = database.prepare(`DELETE FROM events WHERE row_key = ${rowKeySql("?1", "?2")}`);
   const deleteTokens = database.prepare(`DELETE FROM events_index WHERE rowid = ${rowKeySql("?1", "?2")}`);
   const deleteSentId = database.prepare("DELETE FROM sent_ids WHERE project_id = ?1 AND id = unhex(?2)");
   const deleteDeliveries = database.prepare("DELETE FROM deliveries WHERE event_id = ?1 AND project_id = ?2");

@@ -17,8 +17,8 @@ export function createIndexedTexts(database: Database, vocabulary: Vocabulary) {
     "SELECT name FROM channels WHERE project_id = ?1",
   );
   const selectEvent = database.prepare<{ ms: number; id: string; body: string }, [string]>(
-    `SELECT events.position >> 21 AS ms, lower(hex(events.id)) AS id, events.body
-     FROM events_index JOIN events ON events.position = events_index.rowid
+    `SELECT events.row_key >> 21 AS ms, lower(hex(events.id)) AS id, events.body
+     FROM events_index JOIN events ON events.row_key = events_index.rowid
      WHERE events_index MATCH ?1 LIMIT 1`,
   );
 

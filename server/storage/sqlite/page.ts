@@ -59,7 +59,7 @@ export function createReadPage(database: Database, vocabulary: Vocabulary, block
   const { inRange, inMs } = createRowsInOrder(database);
   const found = (order: "ASC" | "DESC") =>
     database.prepare<Row, [string, bigint, bigint, number]>(
-      `SELECT ${rowColumns} FROM events_index JOIN events ON events.position = events_index.rowid
+      `SELECT ${rowColumns} FROM events_index JOIN events ON events.row_key = events_index.rowid
        WHERE events_index MATCH ?1 AND events_index.rowid BETWEEN ?2 AND ?3
        ORDER BY events_index.rowid ${order} LIMIT ?4`,
     );
@@ -71,23 +71,23 @@ export function createReadPage(database: Database, vocabulary: Vocabulary, block
   // If most rows belong to the query's project, reading them in their own order is four times as fast as the index.
   const scan = (order: "ASC" | "DESC") =>
     database.prepare<Row, [number, bigint, bigint, number]>(
-      `SELECT ${rowColumns} FROM events WHERE project_id = ?1 AND position BETWEEN ?2 AND ?3
-       ORDER BY position ${order} LIMIT ?4`,
+      `SELECT ${rowColumns} FROM events WHERE project_id = ?1 AND row_key BETWEEN ?2 AND ?3
+       ORDER BY row_key ${order} LIMIT ?4`,
     );
   const selectScanned = { asc: scan("ASC"), desc: scan("DESC") };
   const selectScannedAt = database.prepare<{ isThere: 1 }, [number, bigint, bigint, number]>(
-    "SELECT 1 AS isThere FROM events WHERE project_id = ?1 AND position BETWEEN ?2 AND ?3 LIMIT 1 OFFSET ?4",
+    "SELECT 1 AS isThere FROM events WHERE project_id = ?1 AND row_key BETWEEN ?2 AND ?3 LIMIT 1 OFFSET ?4",
   );
   const selectOfMs = database.prepare<OwnedRow, [number, number, number]>(
     `SELECT project_id AS projectId, ${rowColumns} FROM events
-     WHERE position BETWEEN ${rowKeySql("?1", "0")} AND ${rowKeySql("?1", "2097151")}
-     ORDER BY position LIMIT ?2 OFFSET ?3`,
+     WHERE row_key BETWEEN ${rowKeySql("?1", "0")} AND ${rowKeySql("?1", "2097151")}
+     ORDER BY row_key LIMIT ?2 OFFSET ?3`,
   );
   const selectOne = database.prepare<OwnedRow, [number, number]>(
-    `SELECT project_id AS projectId, ${rowColumns} FROM events WHERE position = ${rowKeySql("?1", "?2")}`,
+    `SELECT project_id AS projectId, ${rowColumns} FROM events WHERE row_key = ${rowKeySql("?1", "?2")}`,
   );
   const selectSpan = database.prepare<{ fromMs: number | null; toMs: number | null }, []>(
-    "SELECT (SELECT min(position) FROM events) >> 21 AS fromMs, (SELECT max(position) FROM events) >> 21 AS toMs",
+    "SELECT (SELECT min(row_key) FROM events) >> 21 AS fromMs, (SELECT max(row_key) FROM events) >> 21 AS toMs",
   );
   const selectLargeProjects = database.prepare<{ projectId: number }, []>(
     `SELECT project_id AS projectId FROM channels GROUP BY project_id

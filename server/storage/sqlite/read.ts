@@ -18,17 +18,17 @@ const chunkCharacters = 1_048_576;
 export function createRead(database: Database, vocabulary: Vocabulary, blocks: Blocks) {
   const readPage = createReadPage(database, vocabulary, blocks);
   const selectSent = database.prepare<Row, [number, string]>(
-    `SELECT ${rowColumns} FROM sent_ids JOIN events USING (position)
+    `SELECT ${rowColumns} FROM sent_ids JOIN events USING (row_key)
      WHERE sent_ids.project_id = ?1 AND sent_ids.id = unhex(?2, '-')`,
   );
   const selectMade = database.prepare<Row, [number, number, number, string]>(
     `SELECT ${rowColumns} FROM events
-     WHERE (position = ${rowKeySql("?2", "?3")} OR arrival = ${rowKeySql("?2", "?3")})
+     WHERE (row_key = ${rowKeySql("?2", "?3")} OR arrival = ${rowKeySql("?2", "?3")})
        AND project_id = ?1 AND id = unhex(?4, '-')`,
   );
   // The arrival of a dated event is in its own column; that of any other event is its row key.
   const selectUndatedAfter = database.prepare<Row, [string, bigint, bigint, number]>(
-    `SELECT ${rowColumns} FROM events_index JOIN events ON events.position = events_index.rowid
+    `SELECT ${rowColumns} FROM events_index JOIN events ON events.row_key = events_index.rowid
      WHERE events_index MATCH ?1 AND events_index.rowid BETWEEN ?2 AND ?3
        AND events_index.rowid & ${datedBit} = 0
      ORDER BY events_index.rowid LIMIT ?4`,
@@ -42,7 +42,7 @@ export function createRead(database: Database, vocabulary: Vocabulary, blocks: B
   );
   const selectAny = database.prepare("SELECT 1 FROM events LIMIT 1");
   const selectLastUndated = database.prepare<{ ms: number; sequence: number }, [bigint]>(
-    "SELECT position >> 21 AS ms, position & 2097151 AS sequence FROM events WHERE position > ?1 AND arrival IS NULL ORDER BY position DESC LIMIT 1",
+    "SELECT row_key >> 21 AS ms, row_key & 2097151 AS sequence FROM events WHERE row_key > ?1 AND arrival IS NULL ORDER BY row_key DESC LIMIT 1",
   );
   const selectLastDated = database.prepare<{ ms: number; sequence: number }, []>(
     "SELECT arrival >> 21 AS ms, arrival & 2097151 AS sequence FROM events WHERE arrival IS NOT NULL ORDER BY arrival DESC LIMIT 1",

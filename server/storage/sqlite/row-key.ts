@@ -1,7 +1,7 @@
 import { type ArrivalStamp, sequenceMax } from "../../event/id.ts";
 
 /**
- * The rowid of an event in `events` (the column `position`) and in the index: the milliseconds of `createdAt` shifted
+ * The rowid of an event in `events` (the column `row_key`) and in the index: the milliseconds of `createdAt` shifted
  * left by 21 bits, plus a 21-bit sequence. If `createdAt` is the arrival's millisecond, the sequence is the arrival's.
  * Any other event is called _dated_: a client sent its `createdAt`, or the clock was set back. It has the highest bit
  * (`datedBit`) set and the millisecond's next counter. So the two kinds never collide, and newest-first is the order of

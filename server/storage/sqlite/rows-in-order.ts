@@ -24,7 +24,7 @@ export type Source = {
 export type RowCursor = { ms: number; id: string };
 
 export const rowColumns =
-  "events.position >> 21 AS ms, events.position & 2097151 AS sequence, lower(hex(events.id)) AS id, events.body";
+  "events.row_key >> 21 AS ms, events.row_key & 2097151 AS sequence, lower(hex(events.id)) AS id, events.body";
 /** Rows read beyond those wanted, so that a run mostly includes a whole last millisecond. */
 const spareRows = 16;
 /** Rows of one millisecond that are read at once and sorted. If there are more, they are read in the order of ids. */
@@ -32,7 +32,7 @@ const sortedMax = 1_000;
 /** Rows per read in the order of ids, the first time and at most. */
 const byIdFirst = 64;
 const byIdMax = 512;
-const busy = `position & ${datedBit - 1} >= ${busyFrom}`;
+const busy = `row_key & ${datedBit - 1} >= ${busyFrom}`;
 
 /**
  * Reads rows in the order of listings, by `createdAt` and then id. Within a millisecond, row keys can be in another
@@ -43,27 +43,27 @@ const busy = `position & ${datedBit - 1} >= ${busyFrom}`;
 export function createRowsInOrder(database: Database) {
   const selectUnindexed = database.prepare<Row, [number, number]>(
     `SELECT ${rowColumns} FROM events WHERE project_id = ?1 AND (
-       position BETWEEN ${rowKeySql("?2", "0")} AND ${rowKeySql("?2", `${busyFrom - 1}`)}
-       OR position BETWEEN ${rowKeySql("?2", `${datedBit}`)} AND ${rowKeySql("?2", `${datedBit + busyFrom - 1}`)})`,
+       row_key BETWEEN ${rowKeySql("?2", "0")} AND ${rowKeySql("?2", `${busyFrom - 1}`)}
+       OR row_key BETWEEN ${rowKeySql("?2", `${datedBit}`)} AND ${rowKeySql("?2", `${datedBit + busyFrom - 1}`)})`,
   );
   const busyAfter = (comparison: "<" | ">", order: "ASC" | "DESC") =>
     database.prepare<Row, [number, number, string, number]>(
       `SELECT ${rowColumns} FROM events INDEXED BY events_busy
-       WHERE project_id = ?1 AND position >> 21 = ?2 AND ${busy} AND events.id ${comparison} unhex(?3)
+       WHERE project_id = ?1 AND row_key >> 21 = ?2 AND ${busy} AND events.id ${comparison} unhex(?3)
        ORDER BY events.id ${order} LIMIT ?4`,
     );
   const selectBusy = { asc: busyAfter(">", "ASC"), desc: busyAfter("<", "DESC") };
 
   const selectBusySorted = database.prepare<{ isSorted: 0 | 1 }, [number]>(
     `SELECT EXISTS (SELECT 1 FROM events
-                    WHERE position BETWEEN ${rowKeySql("?1", `${datedBit + busyFrom}`)} AND ${rowKeySql("?1", "2097151")})
+                    WHERE row_key BETWEEN ${rowKeySql("?1", `${datedBit + busyFrom}`)} AND ${rowKeySql("?1", "2097151")})
         AND NOT EXISTS (SELECT 1 FROM events
-                        WHERE position BETWEEN ${rowKeySql("?1", "0")} AND ${rowKeySql("?1", `${datedBit - 1}`)})
+                        WHERE row_key BETWEEN ${rowKeySql("?1", "0")} AND ${rowKeySql("?1", `${datedBit - 1}`)})
         AND NOT EXISTS (SELECT 1 FROM unsorted_ms WHERE ms = ?1) AS isSorted`,
   );
   const selectNext = database.prepare<{ sequence: number; id: string }, [number, number]>(
-    `SELECT position & 2097151 AS sequence, lower(hex(id)) AS id FROM events
-     WHERE position BETWEEN ${rowKeySql("?1", "?2")} AND ${rowKeySql("?1", "2097151")} ORDER BY position LIMIT 1`,
+    `SELECT row_key & 2097151 AS sequence, lower(hex(id)) AS id FROM events
+     WHERE row_key BETWEEN ${rowKeySql("?1", "?2")} AND ${rowKeySql("?1", "2097151")} ORDER BY row_key LIMIT 1`,
   );
 
   /** The first row key of a millisecond whose event has this id or a later one. Ids must rise with row keys. */

@@ -26,12 +26,12 @@ export function createBlockWriter(database: Database) {
      WHERE place BETWEEN ${rowKeySql("?1", "0")} AND ${rowKeySql("?1", "2097151")}`,
   );
   const deleteLate = database.prepare(
-    `DELETE FROM late_events WHERE position >= (SELECT from_ms << 21 FROM blocks WHERE from_ms = ?1)
-       AND position < (SELECT to_ms << 21 FROM blocks WHERE from_ms = ?1)`,
+    `DELETE FROM late_events WHERE row_key >= (SELECT from_ms << 21 FROM blocks WHERE from_ms = ?1)
+       AND row_key < (SELECT to_ms << 21 FROM blocks WHERE from_ms = ?1)`,
   );
   const deleteBlock = database.prepare("DELETE FROM blocks WHERE from_ms = ?1");
   const insertBlock = database.prepare(
-    "INSERT INTO blocks (from_ms, to_ms, events, begun_at, digest) VALUES (?1, ?2, NULL, ?3, random() >> 11)",
+    "INSERT INTO blocks (from_ms, to_ms, events, begun_at, build_id) VALUES (?1, ?2, NULL, ?3, random() >> 11)",
   );
   const insertTimestamps = database.prepare(
     `INSERT INTO block_moments (place, ms, gaps) VALUES (${rowKeySql("?1", "?2")}, ?3, ?4)`,
@@ -47,7 +47,7 @@ export function createBlockWriter(database: Database) {
     "SELECT from_ms AS fromMs, to_ms AS toMs, changed FROM blocks WHERE from_ms <= ?1 ORDER BY from_ms DESC LIMIT 1",
   );
   const insertLate = database.prepare(
-    `INSERT OR IGNORE INTO late_events (position) VALUES (${rowKeySql("?1", "?2")})`,
+    `INSERT OR IGNORE INTO late_events (row_key) VALUES (${rowKeySql("?1", "?2")})`,
   );
   const addChanged = database.prepare("UPDATE blocks SET changed = changed + 1 WHERE from_ms = ?1");
   const insertSentinel = database.prepare(

@@ -1,7 +1,7 @@
--- Events. `position` is the row key: the milliseconds of `createdAt` shifted left by 21 bits, plus a counter
+-- Events. `row_key` is the row key: the milliseconds of `createdAt` shifted left by 21 bits, plus a counter
 -- (row-key.ts).
 CREATE TABLE events (
-  position INTEGER PRIMARY KEY,
+  row_key INTEGER PRIMARY KEY,
   project_id INTEGER NOT NULL,
   id BLOB NOT NULL,
   -- The arrival of an event whose `createdAt` is another millisecond; that of any other event is its row key.
@@ -10,19 +10,19 @@ CREATE TABLE events (
   body TEXT NOT NULL
 );
 
-CREATE INDEX events_dated ON events (arrival) WHERE arrival IS NOT NULL;
+CREATE INDEX events_arrival ON events (arrival) WHERE arrival IS NOT NULL;
 
 -- Ids that clients made. Ids that the server made are found through the timestamp in them.
 CREATE TABLE sent_ids (
   project_id INTEGER NOT NULL,
   id BLOB NOT NULL,
-  position INTEGER NOT NULL,
+  row_key INTEGER NOT NULL,
   PRIMARY KEY (project_id, id)
 ) WITHOUT ROWID;
 
 -- Events after the first 256 of a millisecond and kind (dated or not, row-key.ts), in the order of listings, so that a
 -- page can begin among them without reading all. Few databases have any.
-CREATE INDEX events_busy ON events (project_id, position >> 21, id) WHERE position & 1048575 >= 256;
+CREATE INDEX events_busy ON events (project_id, row_key >> 21, id) WHERE row_key & 1048575 >= 256;
 
 -- Milliseconds with more than 256 dated events whose ids do not rise with their row keys (append.ts).
 CREATE TABLE unsorted_ms (ms INTEGER PRIMARY KEY);
@@ -86,7 +86,7 @@ CREATE TABLE blocks (
   begun_at INTEGER NOT NULL,
   -- A random number that identifies this build of the block in the reader's cache. It fits in a JavaScript integer (53
   -- bits).
-  digest INTEGER NOT NULL DEFAULT 0
+  build_id INTEGER NOT NULL DEFAULT 0
 );
 
 -- The timestamps of a block's events, 2,048 in a row. An event's ordinal is its place in the order of row keys.
@@ -109,7 +109,7 @@ CREATE TABLE block_tokens (
 CREATE UNIQUE INDEX block_tokens_token ON block_tokens (from_ms, token);
 
 -- Events that were stored within a block after its build began.
-CREATE TABLE late_events (position INTEGER PRIMARY KEY);
+CREATE TABLE late_events (row_key INTEGER PRIMARY KEY);
 
 CREATE TABLE settings (
   name TEXT PRIMARY KEY,
@@ -251,7 +251,7 @@ CREATE TABLE deliveries (
 );
 CREATE INDEX deliveries_event ON deliveries (event_id);
 CREATE INDEX deliveries_due ON deliveries (next_attempt_at) WHERE state = 'waiting';
-CREATE INDEX deliveries_bell ON deliveries (account_id, id, read_at) WHERE kind = 'dashboard';
+CREATE INDEX deliveries_inbox ON deliveries (account_id, id, read_at) WHERE kind = 'dashboard';
 
 -- Rejected events as they were sent, until somebody fixes them or they are too old.
 CREATE TABLE rejected_events (
