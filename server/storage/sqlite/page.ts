@@ -35,6 +35,8 @@ const blockCostRows = 10;
 const scanRowsMax = 300;
 /** Safety factor on the row estimate. */
 const scanSafetyFactor = 1.5;
+/** A project with this share of all events, and of the nearest block's, is read without the index. */
+const wholeShareMin = 0.5;
 /** How long the list of projects with at least half of all events is cached. */
 const largeProjectsMs = 1_000;
 /** Candidates whose events are gone, after which the index is asked for the rest of the block. */
@@ -91,7 +93,7 @@ export function createReadPage(database: Database, vocabulary: Vocabulary, block
   );
   const selectLargeProjects = database.prepare<{ projectId: number }, []>(
     `SELECT project_id AS projectId FROM channels GROUP BY project_id
-     HAVING sum(events) * 2 >= (SELECT sum(events) FROM channels)`,
+     HAVING sum(events) >= ${wholeShareMin} * (SELECT sum(events) FROM channels)`,
   );
   let large = { projects: new Set<number>(), untilMs: 0 };
 
@@ -200,15 +202,16 @@ export function createReadPage(database: Database, vocabulary: Vocabulary, block
     const reading = begin(query, limit);
     const { rows } = reading;
     const range = rangeOf(query, timeSpan());
-    if (isWholeProject(query))
-      return addRange(reading, range, projectSource(query), true) ?? { rows, next: null };
     const match = matchOf(projectId, filter, vocabulary);
-    const share = pruneBlocks.estimateShare(match.query, range, order);
-    const count = Math.ceil((scanSafetyFactor * (limit + 1)) / share);
-    if (count <= scanRowsMax) {
+    const near = pruneBlocks.nearest(match.query, range, order);
+    const count = Math.ceil((scanSafetyFactor * (limit + 1)) / near.share);
+    if (isWholeProject(query) && near.share >= wholeShareMin) {
+      const page = addRange(reading, near.range, projectSource(query), true);
+      if (page || !near.isBlock) return page ?? { rows, next: null };
+    } else if (near.isBlock && count <= scanRowsMax) {
       const [batch] = inRange(
         projectSource(query),
-        range,
+        near.range,
         () => count,
         () => reading.last,
       );

@@ -35,15 +35,30 @@ export function createPruneBlocks(database: Database, blocks: Blocks) {
   const selectEntries = { asc: entries("ASC"), desc: entries("DESC") };
   type Order = keyof typeof selectEntries;
 
-  return { parts, estimateShare };
+  return { parts, nearest };
 
-  /** The share of events that match, from 0 to 1, in the nearest block; 0 if there is none. */
-  function estimateShare(query: Condition, range: MsRange, order: Order): number {
+  /**
+   * The share of events that match, from 0 to 1, in the nearest block, and the range up to its end. Without a block, the
+   * range is small.
+   */
+  function nearest(
+    query: Condition,
+    range: MsRange,
+    order: Order,
+  ): { isBlock: boolean; share: number; range: MsRange } {
     for (const block of blocks.between(range.fromMs, range.toMs, order)) {
       const { ifAbsent } = evaluate(query, block, blocks);
-      return ifAbsent ? countBits(ifAbsent) / block.events : 0;
+      const end =
+        order === "asc"
+          ? { toMs: Math.min(block.toMs, range.toMs) }
+          : { fromMs: Math.max(block.fromMs, range.fromMs) };
+      return {
+        isBlock: true,
+        share: ifAbsent ? countBits(ifAbsent) / block.events : 0,
+        range: { ...range, ...end },
+      };
     }
-    return 0;
+    return { isBlock: false, share: 1, range };
   }
 
   /** The parts to search, in order. Each is computed only when it is needed. */
