@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { ArrivalClock } from "../../event/id.ts";
 import { createProject } from "../../projects/projects.ts";
 import { acceptedEvent } from "../../testing/accepted-event.ts";
-import { makePlace, removePlace, testWatch } from "../../testing/engine.ts";
+import { makeStorage, removeStorage, testWatch } from "../../testing/engine.ts";
 import { createBlocks } from "./blocks.ts";
 import { openSqliteStore } from "./index.ts";
 import { databaseFile, openForReading } from "./open.ts";
@@ -14,7 +14,7 @@ const blockEvents = 100;
 const startMs = Date.UTC(2026, 0, 31);
 
 test("a page of a project does not go through the newer events of another one", async () => {
-  const place = await makePlace("sqlite");
+  const place = await makeStorage("sqlite");
   const store = await openSqliteStore(place.dataDirectory, testWatch, blockEvents);
   const [older, newer] = [
     (await createProject(store.control, "Older", null)).id,
@@ -61,5 +61,5 @@ test("a page of a project does not go through the newer events of another one", 
     }
   }
   await store.close();
-  await removePlace(place);
+  await removeStorage(place);
 });

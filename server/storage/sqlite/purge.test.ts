@@ -1,7 +1,7 @@
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { effort } from "../../testing/effort.ts";
+import { effort } from "../../testing/engine.ts";
 import { createMerge } from "./purge.ts";
 
 /** A token whose end is in the file as it is: FTS5 leaves out what a term has in common with the one before. */
