@@ -81,7 +81,7 @@ export function tokensFor({
   return tokens ?? tokensOf(projectId, event);
 }
 
-/** The tokens of an event, separated by spaces. */
+/** The tokens of an event, separated by spaces. `storage/block-builder.ts` takes the same ones from stored events. */
 export function tokensOf(project: number, event: Omit<Event, "id" | "createdAt">): string {
   let tokens = `${token.every(project)} ${token.channel(project, event.channelId)} ${token.user(project, event.userId)}`;
   tokens += tokensOfName(project, event.name);
