@@ -1,4 +1,5 @@
 import pg from "pg";
+import { batchesMax } from "../group-commit.ts";
 import type { EventStore } from "../store.ts";
 import { createAnalyze } from "./analyze.ts";
 import { createBlocks } from "./blocks.ts";
@@ -14,7 +15,7 @@ import { connectionSettings, type DatabaseAddress, openPool } from "./pool.ts";
 import { createPurge } from "./purge.ts";
 import { createQuery } from "./query.ts";
 import { createRead } from "./read.ts";
-import { batchesMax, Writer } from "./writer.ts";
+import { createWriter } from "./writer.ts";
 
 /** How long a read can take, by default. */
 const readMs = 10_000;
@@ -54,13 +55,13 @@ export async function createPostgresEvents({
     durableArrival: read.durableArrival,
     onError,
   });
-  const writer = new Writer(
-    runWriteQuery,
+  const writer = createWriter({
+    runQuery: runWriteQuery,
     node,
-    new Partitions(runWriteQuery),
-    (commit) => feed.committed(commit),
+    partitions: new Partitions(runWriteQuery),
+    onCommit: (commit) => feed.committed(commit),
     onError,
-  );
+  });
 
   return {
     append: (event) => writer.append(event),
@@ -100,7 +101,7 @@ export async function createPostgresEvents({
     },
     lastArrival: read.lastArrival,
     async close() {
-      await writer.close();
+      await writer.drain();
       await feed.close();
       await writePool.end();
     },

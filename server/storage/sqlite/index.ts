@@ -96,11 +96,11 @@ export async function openSqliteStore(
   }
 
   const events: EventStore = {
-    append: (event) => writer.append(event),
+    append: (event) => writer.batches.append(event),
     page,
-    appendAll: (events) => writer.appendAll(events),
-    appendWith: (events, companion) => writer.appendWith(events, companion),
-    keepRejected: (rejected, retention) => writer.keepRejected(rejected, retention),
+    appendAll: (events) => writer.batches.appendAll(events),
+    appendWith: (events, companion) => writer.batches.appendWith(events, companion),
+    keepRejected: (rejected, retention) => writer.batches.keepRejected(rejected, retention),
     stream,
     find: (projectId, id) => reader.request<string | null>({ kind: "find", projectId, id }),
     arrivedAfter: (projectId, stamp, limit) =>

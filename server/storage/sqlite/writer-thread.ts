@@ -3,7 +3,6 @@
  * control tables, and answers each after its commit's fsync.
  */
 import type { SQLQueryBindings } from "bun:sqlite";
-import type { BatchAnswer, Failed, ListedResults } from "../queue.ts";
 import type { AppendResult, OneEvent, RejectedEvent, RejectedRetention, Removal, Removed } from "../store.ts";
 import { createAppend } from "./append.ts";
 import { type CompanionBatch, createAppendWith } from "./append-with.ts";
@@ -38,7 +37,15 @@ export type WriterRequest =
 
 export type ExecuteResult = { rows: unknown[]; changes: number; lastInsertRowid: number | bigint };
 
-export type AppendAnswer = { kind: "appended" } & BatchAnswer;
+/** Why something was not stored; `code` is SQLite's own. */
+export type Failed = { kind: "failed"; code: string; message: string };
+
+/** Like `BatchResults`. */
+export type AppendAnswer = {
+  kind: "appended";
+  listed: [index: number, result: AppendResult | Failed][];
+  withCompanion: (AppendResult[] | null | Failed)[];
+};
 
 export type WriterAnswer =
   | { kind: "ready" }
@@ -112,12 +119,12 @@ function appendAnswer(
   results: (AppendResult | Failed)[],
   withCompanion: (AppendResult[] | null | Failed)[],
 ): AppendAnswer {
-  const listed: ListedResults = [];
+  const listed: AppendAnswer["listed"] = [];
   for (let index = 0; index < results.length; index++) {
     const result = results[index]!;
     if (result.kind !== "created" || result.notified) listed.push([index, result]);
   }
-  return { kind: "appended", results: listed, withCompanion };
+  return { kind: "appended", listed, withCompanion };
 }
 
 function failure(error: unknown): Failed {

@@ -1,15 +1,6 @@
 import { ProblemError } from "../../problems.ts";
-import { type Batch, type Failed, type OnCreated, WriteQueue } from "../queue.ts";
-import type {
-  AcceptedEvent,
-  AppendCompanion,
-  AppendResult,
-  OneEvent,
-  RejectedEvent,
-  RejectedRetention,
-  Removal,
-  Removed,
-} from "../store.ts";
+import { type Batch, type BatchResults, GroupCommit, type OnCreated } from "../group-commit.ts";
+import type { OneEvent, Removal, Removed } from "../store.ts";
 import { encodeBatch } from "./batch.ts";
 import { Checkpoints } from "./checkpoints.ts";
 import type { ErrorOf } from "./damage.ts";
@@ -21,12 +12,11 @@ import type {
   AppendAnswer,
   AppendRequest,
   ExecuteResult,
+  Failed,
   WriterAnswer,
   WriterRequest,
 } from "./writer-thread.ts";
 
-/** Batches that the writer has at a time: the one it commits and the next, so that it never waits for this thread. */
-const batchesMax = 2;
 /**
  * With this many events in progress, the HTTP thread does not sleep while it waits for the writer: waking up costs more
  * than the wait, and under load there is always a request to read. Measured with 128 clients, this stores a fifth more
@@ -35,25 +25,19 @@ const batchesMax = 2;
 const stayAwakeEvents = 16;
 const canStayAwake = navigator.hardwareConcurrency > 1;
 
-/**
- * The HTTP thread's side of the writer. Events that arrive during a commit wait and share the next one (group commit).
- * A control transaction has the writer to itself until it ends.
- */
+/** The HTTP thread's side of the writer. A control transaction has the writer to itself until it ends. */
 export class Writer {
+  readonly batches: GroupCommit;
   readonly #thread: Worker;
   readonly #checkpoints: Checkpoints;
   readonly #errorOf: ErrorOf;
   readonly #onFatal: (error: Error) => void;
-  readonly #queue: WriteQueue;
   #outstanding: ((answer: WriterAnswer) => void)[] = [];
-  #flushScheduled = false;
   #eventsInProgress = 0;
   #isAwake = false;
   /** Events were appended since the counters were last flushed. */
   #countersAreBehind = true;
   #counterFlush: Promise<unknown> = Promise.resolve();
-  #exclusive = false;
-  #idle: (() => void)[] = [];
   #control: Promise<unknown> = Promise.resolve();
 
   private constructor(
@@ -65,7 +49,7 @@ export class Writer {
   ) {
     this.#thread = thread;
     this.#checkpoints = checkpoints;
-    this.#queue = new WriteQueue(onCreated);
+    this.batches = new GroupCommit((batch) => this.#commit(batch), onCreated);
     this.#errorOf = errorOf;
     this.#onFatal = onFatal;
   }
@@ -89,32 +73,6 @@ export class Writer {
     return writer;
   }
 
-  /** Resolves once the event is durable. */
-  append(event: AcceptedEvent): Promise<AppendResult> {
-    const result = this.#queue.add(event);
-    this.#scheduleFlush();
-    return result;
-  }
-
-  /** Resolves once each event is durable or has failed; its error is then its result. */
-  appendAll(events: readonly AcceptedEvent[]): Promise<(AppendResult | Error)[]> {
-    const results = this.#queue.addAll(events);
-    this.#scheduleFlush();
-    return results;
-  }
-
-  appendWith(events: readonly AcceptedEvent[], companion: AppendCompanion): Promise<AppendResult[] | null> {
-    const results = this.#queue.addWith(events, companion);
-    this.#scheduleFlush();
-    return results;
-  }
-
-  keepRejected(rejected: readonly RejectedEvent[], retention: RejectedRetention): Promise<void> {
-    const kept = this.#queue.addRejected(rejected, retention);
-    this.#scheduleFlush();
-    return kept;
-  }
-
   /** Runs one statement in a commit of its own. */
   execute(sql: string, parameters: readonly unknown[]): Promise<ExecuteResult> {
     return this.transaction((run) => run(sql, parameters));
@@ -125,14 +83,12 @@ export class Writer {
     work: (run: (sql: string, parameters: readonly unknown[]) => Promise<ExecuteResult>) => Promise<T>,
   ): Promise<T> {
     const result = this.#control.then(async () => {
-      this.#exclusive = true;
       try {
-        if (this.#outstanding.length > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
+        await this.batches.pause();
         return await work((sql, parameters) => this.#executeNow(sql, parameters));
       } finally {
-        this.#exclusive = false;
-        // Flush now, before the next transaction: events must not wait for all transactions in the queue.
-        this.#flush();
+        // Before the next transaction: events must not wait for all transactions in the queue.
+        this.batches.resume();
       }
     });
     this.#control = result.catch(() => {});
@@ -181,9 +137,7 @@ export class Writer {
   /** Stores what is waiting, then closes the database. */
   async close(): Promise<void> {
     await this.#control;
-    while (this.#outstanding.length > 0 || !this.#queue.isEmpty) {
-      await new Promise<void>((resolve) => this.#idle.push(resolve));
-    }
+    await this.batches.drain();
     await this.#checkpoints.close();
     await this.#send({ kind: "close" });
     await endThread(this.#thread);
@@ -207,39 +161,24 @@ export class Writer {
     throw new Error(`The writer answered "${answer.kind}" to a statement.`);
   }
 
-  get #mustWait(): boolean {
-    return this.#outstanding.length >= batchesMax || this.#exclusive || this.#queue.isEmpty;
-  }
-
-  // Requests that were read in one turn of the event loop share a commit, so it starts after them.
-  #scheduleFlush(): void {
-    if (this.#flushScheduled || this.#mustWait) return;
-    this.#flushScheduled = true;
-    setImmediate(() => {
-      this.#flushScheduled = false;
-      this.#flush();
-    });
-  }
-
-  #flush(): void {
-    if (this.#mustWait) return;
-    const batch = this.#queue.take();
+  async #commit(batch: Batch): Promise<BatchResults> {
     const waiting = batch.events.length + batch.withCompanion.length;
     this.#countersAreBehind = true;
     this.#eventsInProgress += waiting;
     this.#stayAwake();
-    this.#send(requestOf(batch), (answer) => {
-      this.#eventsInProgress -= waiting;
-      if (answer.kind !== "failed") {
-        batch.complete(answer as AppendAnswer, (failed) => this.#failure(failed));
-        return;
-      }
-      const error = this.#failure(answer);
-      batch.fail(error);
-      // Waiting events would fail the same way, each batch after its own wait. Reject them now, so that clients can
-      // retry.
-      if (error instanceof ProblemError) this.#queue.rejectAll(error);
-    });
+    const answer = await this.#send(requestOf(batch));
+    this.#eventsInProgress -= waiting;
+    if (answer.kind === "failed") throw this.#failure(answer);
+    const { listed, withCompanion } = answer as AppendAnswer;
+    return {
+      listed: listed.map(([index, result]) => [
+        index,
+        result.kind === "failed" ? this.#failure(result) : result,
+      ]),
+      withCompanion: withCompanion.map((group) =>
+        group !== null && "kind" in group ? this.#failure(group) : group,
+      ),
+    };
   }
 
   #stayAwake(): void {
@@ -252,21 +191,16 @@ export class Writer {
     });
   }
 
-  #send(request: WriterRequest): Promise<WriterAnswer>;
-  #send(request: WriterRequest, done: (answer: WriterAnswer) => void): void;
-  #send(request: WriterRequest, done?: (answer: WriterAnswer) => void): Promise<WriterAnswer> | undefined {
-    if (!done) return new Promise((resolve) => this.#send(request, resolve));
-    this.#outstanding.push(done);
-    this.#thread.postMessage(request);
+  #send(request: WriterRequest): Promise<WriterAnswer> {
+    return new Promise((resolve) => {
+      this.#outstanding.push(resolve);
+      this.#thread.postMessage(request);
+    });
   }
 
   #onAnswer(answer: WriterAnswer): void {
-    const done = this.#outstanding.shift()!;
     this.#checkpoints.committed();
-    // Send the next batch before writing this one's responses.
-    this.#flush();
-    done(answer);
-    if (this.#outstanding.length === 0) for (const resolve of this.#idle.splice(0)) resolve();
+    this.#outstanding.shift()!(answer);
   }
 
   #failure({ code, message }: Failed): Error {

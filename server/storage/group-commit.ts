@@ -1,8 +1,9 @@
-import { problem } from "../problems.ts";
+import { ProblemError, problem } from "../problems.ts";
 import type {
   AcceptedEvent,
   AppendCompanion,
   AppendResult,
+  EventAppender,
   RejectedEvent,
   RejectedRetention,
 } from "./store.ts";
@@ -42,30 +43,35 @@ type WaitingRejected = {
   reject: (error: Error) => void;
 };
 
-/** Why something was not stored; `code` is the database's own. */
-export type Failed = { kind: "failed"; code: string; message: string };
-
-/** Results by the events' index. Events that are not listed were created and did not notify. */
-export type ListedResults = [index: number, result: AppendResult | Failed][];
-
-/** The results of a batch: of the single events, and of each group with a companion. */
-export type BatchAnswer = { results: ListedResults; withCompanion: (AppendResult[] | null | Failed)[] };
-
-/** What shares a commit; `complete` and `fail` resolve and reject the waiting promises. */
+/** What shares a commit. */
 export type Batch = {
   events: AcceptedEvent[];
   withCompanion: EventsWithCompanion[];
   rejected: { events: RejectedEvent[]; retention: RejectedRetention } | null;
-  complete: (answer: BatchAnswer, errorOf: (failed: Failed) => Error) => void;
-  fail: (error: Error) => void;
 };
+
+/**
+ * The results of a batch: of the single events, by their index, and of each group with a companion. Events that are not
+ * listed were created and did not notify.
+ */
+export type BatchResults = {
+  listed: [index: number, result: AppendResult | Error][];
+  withCompanion: (AppendResult[] | null | Error)[];
+};
+
+/** Stores a batch. Resolves once it is durable; rejects if nothing of it was stored. */
+export type CommitBatch = (batch: Batch) => Promise<BatchResults>;
 
 export type OnCreated = (event: AcceptedEvent, notified: boolean) => void;
 
+/** Batches in progress at a time: the one being committed and the next, so that the database never waits for them. */
+export const batchesMax = 2;
+
 const created: AppendResult = { kind: "created", notified: false };
 
-/** Collects what the next commits store. */
-export class WriteQueue {
+/** Stores events in batches. What arrives while two batches are in progress waits and shares the next commit. */
+export class GroupCommit implements EventAppender {
+  readonly #commit: CommitBatch;
   readonly #onCreated: OnCreated;
   #waiting: Waiting[] = [];
   #events = 0;
@@ -73,18 +79,18 @@ export class WriteQueue {
   #rejected: WaitingRejected[] = [];
   #rejectedEvents = 0;
   #rejectedCharacters = 0;
+  #inProgress = 0;
+  #isFlushScheduled = false;
+  #isPaused = false;
+  #onIdle: (() => void)[] = [];
 
   /** @param onCreated - called for each stored event, before its promise resolves */
-  constructor(onCreated: OnCreated) {
+  constructor(commit: CommitBatch, onCreated: OnCreated = () => {}) {
+    this.#commit = commit;
     this.#onCreated = onCreated;
   }
 
-  get isEmpty(): boolean {
-    return this.#waiting.length === 0 && this.#rejected.length === 0;
-  }
-
-  /** Throws `overloaded`, as `addAll` and `addWith` do. */
-  add(event: AcceptedEvent): Promise<AppendResult> {
+  append(event: AcceptedEvent): Promise<AppendResult> {
     this.#rejectWhenFull();
     return new Promise((resolve, reject) => {
       const characters = event.json.length;
@@ -92,8 +98,7 @@ export class WriteQueue {
     });
   }
 
-  /** Resolves once each event has a result. Events of a failed commit have its error as their result. */
-  addAll(events: readonly AcceptedEvent[]): Promise<(AppendResult | Error)[]> {
+  appendAll(events: readonly AcceptedEvent[]): Promise<(AppendResult | Error)[]> {
     this.#rejectWhenFull();
     return new Promise((allFinished) => {
       const results = new Array<AppendResult | Error>(events.length);
@@ -118,8 +123,7 @@ export class WriteQueue {
     });
   }
 
-  /** Adds events that go into one commit together with their companion. */
-  addWith(events: readonly AcceptedEvent[], companion: AppendCompanion): Promise<AppendResult[] | null> {
+  appendWith(events: readonly AcceptedEvent[], companion: AppendCompanion): Promise<AppendResult[] | null> {
     this.#rejectWhenFull();
     return new Promise((resolve, reject) => {
       const characters = events.reduce((sum, { json }) => sum + json.length, 0);
@@ -128,58 +132,90 @@ export class WriteQueue {
     });
   }
 
-  /** Resolves once they are durable, or at once if too many are waiting. */
-  addRejected(rejected: readonly RejectedEvent[], retention: RejectedRetention): Promise<void> {
+  /** Resolves at once if too many are waiting. */
+  keepRejected(rejected: readonly RejectedEvent[], retention: RejectedRetention): Promise<void> {
     if (this.#rejectedEvents >= rejectedMax || this.#rejectedCharacters >= rejectedCharactersMax)
       return Promise.resolve();
     return new Promise((resolve, reject) => {
       this.#rejected.push({ rejected, retention, resolve, reject });
       this.#rejectedEvents += rejected.length;
       for (const { body } of rejected) this.#rejectedCharacters += body.length;
+      this.#scheduleFlush();
     });
   }
 
-  /** Takes the next commit's batch. */
-  take(): Batch {
-    const waiting = this.#takeWaiting();
-    const rejected = this.#rejected;
-    this.#rejected = [];
-    this.#rejectedEvents = 0;
-    this.#rejectedCharacters = 0;
-    const events: AcceptedEvent[] = [];
-    const withCompanion: EventsWithCompanion[] = [];
-    for (const each of waiting) {
-      if (each.withCompanion === null) events.push(each.event);
-      else withCompanion.push(each.withCompanion);
-    }
-    const complete = (answer: BatchAnswer, errorOf: (failed: Failed) => Error) => {
-      completeAll(waiting, answer, errorOf, this.#onCreated);
-      for (const { resolve } of rejected) resolve();
-    };
-    return {
-      events,
-      withCompanion,
-      rejected:
-        rejected.length === 0
-          ? null
-          : { events: rejected.flatMap((each) => each.rejected), retention: rejected[0]!.retention },
-      complete,
-      fail(error) {
-        for (const { reject, at } of waiting) reject(error, at);
-        for (const { reject } of rejected) reject(error);
-      },
-    };
+  /** Begins no batch until `resume`. Resolves once none is in progress. */
+  async pause(): Promise<void> {
+    this.#isPaused = true;
+    while (this.#inProgress > 0) await this.#idle();
   }
 
-  /** Rejects everything that waits. */
-  rejectAll(error: Error): void {
-    while (!this.isEmpty) this.take().fail(error);
+  resume(): void {
+    this.#isPaused = false;
+    this.#flush();
+  }
+
+  /** Resolves once everything that waits is stored. */
+  async drain(): Promise<void> {
+    while (this.#inProgress > 0 || !this.#isEmpty) await this.#idle();
+  }
+
+  get #isEmpty(): boolean {
+    return this.#waiting.length === 0 && this.#rejected.length === 0;
+  }
+
+  get #mustWait(): boolean {
+    return this.#inProgress >= batchesMax || this.#isPaused || this.#isEmpty;
+  }
+
+  #idle(): Promise<void> {
+    return new Promise((resolve) => this.#onIdle.push(resolve));
+  }
+
+  // Requests that were read in one turn of the event loop share a commit, so it starts after them.
+  #scheduleFlush(): void {
+    if (this.#isFlushScheduled || this.#mustWait) return;
+    this.#isFlushScheduled = true;
+    setImmediate(() => {
+      this.#isFlushScheduled = false;
+      this.#flush();
+    });
+  }
+
+  #flush(): void {
+    if (this.#mustWait) return;
+    const waiting = this.#takeWaiting();
+    const rejected = this.#takeRejected();
+    this.#inProgress++;
+    this.#commit(batchOf(waiting, rejected))
+      .then(
+        (results) => {
+          // Send the next batch before writing this one's responses.
+          this.#inProgress--;
+          this.#flush();
+          completeAll(waiting, results, this.#onCreated);
+          for (const { resolve } of rejected) resolve();
+        },
+        (error: Error) => {
+          rejectAll(waiting, rejected, error);
+          // Waiting events would fail the same way, each batch after its own wait. Reject them now, so that clients can
+          // retry.
+          while (error instanceof ProblemError && !this.#isEmpty)
+            rejectAll(this.#takeWaiting(), this.#takeRejected(), error);
+          this.#inProgress--;
+          this.#flush();
+        },
+      )
+      .then(() => {
+        if (this.#inProgress === 0) for (const resolve of this.#onIdle.splice(0)) resolve();
+      });
   }
 
   #push(waiting: Waiting): void {
     this.#waiting.push(waiting);
     this.#events += waiting.events;
     this.#characters += waiting.characters;
+    this.#scheduleFlush();
   }
 
   #takeWaiting(): Waiting[] {
@@ -204,6 +240,14 @@ export class WriteQueue {
     return taken;
   }
 
+  #takeRejected(): WaitingRejected[] {
+    const taken = this.#rejected;
+    this.#rejected = [];
+    this.#rejectedEvents = 0;
+    this.#rejectedCharacters = 0;
+    return taken;
+  }
+
   #rejectWhenFull(): void {
     if (this.#events < eventsMax && this.#characters < charactersMax) return;
     throw problem("overloaded", {
@@ -213,20 +257,33 @@ export class WriteQueue {
   }
 }
 
-function completeAll(
-  batch: Waiting[],
-  { results, withCompanion }: BatchAnswer,
-  errorOf: (failed: Failed) => Error,
-  onCreated: OnCreated,
-): void {
+function batchOf(waiting: Waiting[], rejected: WaitingRejected[]): Batch {
+  const batch: Batch = { events: [], withCompanion: [], rejected: null };
+  for (const each of waiting) {
+    if (each.withCompanion === null) batch.events.push(each.event);
+    else batch.withCompanion.push(each.withCompanion);
+  }
+  if (rejected.length > 0) {
+    const events = rejected.flatMap((each) => each.rejected);
+    batch.rejected = { events, retention: rejected[0]!.retention };
+  }
+  return batch;
+}
+
+function rejectAll(waiting: Waiting[], rejected: WaitingRejected[], error: Error): void {
+  for (const { reject, at } of waiting) reject(error, at);
+  for (const { reject } of rejected) reject(error);
+}
+
+function completeAll(batch: Waiting[], { listed, withCompanion }: BatchResults, onCreated: OnCreated): void {
   let index = 0;
   let nextListed = 0;
   let nextWithCompanion = 0;
   for (const waiting of batch) {
     if (waiting.withCompanion !== null) {
       const group = withCompanion[nextWithCompanion++]!;
-      if (group !== null && "kind" in group) {
-        waiting.reject(errorOf(group), 0);
+      if (group instanceof Error) {
+        waiting.reject(group, 0);
         continue;
       }
       group?.forEach((result, at) => {
@@ -235,9 +292,9 @@ function completeAll(
       waiting.resolve(group);
       continue;
     }
-    const isListed = nextListed < results.length && results[nextListed]![0] === index;
-    const result = isListed ? results[nextListed++]![1] : created;
-    if (result.kind === "failed") waiting.reject(errorOf(result), waiting.at);
+    const isListed = nextListed < listed.length && listed[nextListed]![0] === index;
+    const result = isListed ? listed[nextListed++]![1] : created;
+    if (result instanceof Error) waiting.reject(result, waiting.at);
     else {
       if (result.kind === "created") onCreated(waiting.event, result.notified);
       waiting.resolve(result, waiting.at);
