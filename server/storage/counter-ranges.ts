@@ -5,14 +5,15 @@ const hourMs = 3_600_000;
 
 export type Range = { fromMs: number; toMs: number };
 
-type Part = Range & { isCounted: boolean };
+/** A part of a count's range. If `isCounted`, it is whole hours, and counters have its total. */
+export type CountRange = Range & { isCounted: boolean };
 
 /**
  * Divides a count's range into whole hours that the counters can answer, and the rest.
  *
  * @param partialHours - hours since 1970, ascending, whose counters can't answer it
  */
-export function counterRangesOf(query: CountQuery, partialHours: readonly number[] = []): Part[] {
+export function counterRangesOf(query: CountQuery, partialHours: readonly number[] = []): CountRange[] {
   const parts = partsByHour(query);
   for (const hour of partialHours) {
     const fromMs = hour * hourMs;
@@ -33,8 +34,8 @@ export function counterRangesOf(query: CountQuery, partialHours: readonly number
   return parts;
 }
 
-function partsByHour({ filter, bounds }: CountQuery): Part[] {
-  const parts: Part[] = [];
+function partsByHour({ filter, bounds }: CountQuery): CountRange[] {
+  const parts: CountRange[] = [];
   const canUseCounters = Object.keys(filter).every((name) => name === "channel" || name === "name");
   let doneMs = bounds[0]!;
   for (let bucket = 0; canUseCounters && bucket < bounds.length - 1; bucket++) {
@@ -52,6 +53,13 @@ function partsByHour({ filter, bounds }: CountQuery): Part[] {
   const endMs = bounds.at(-1)!;
   if (doneMs < endMs) parts.push({ fromMs: doneMs, toMs: endMs, isCounted: false });
   return parts;
+}
+
+/** Appends a range, and joins it with the last one if they touch. */
+export function appendRange(ranges: Range[], { fromMs, toMs }: Range): void {
+  const last = ranges.at(-1);
+  if (last?.toMs === fromMs) last.toMs = toMs;
+  else ranges.push({ fromMs, toMs });
 }
 
 /** An event's value for a split; undefined if it does not have the tag. */

@@ -1,10 +1,11 @@
 import pg from "pg";
+import { createCount } from "../count.ts";
 import { batchesMax } from "../group-commit.ts";
 import type { EventStore } from "../store.ts";
 import { createAnalyze } from "./analyze.ts";
 import { createBlocks } from "./blocks.ts";
 import { createBuildBlocks } from "./build-blocks.ts";
-import { createCount } from "./count.ts";
+import { createCountSource } from "./count.ts";
 import { createDeleteEvents } from "./delete-events.ts";
 import { createExpirePartitions } from "./expire-partitions.ts";
 import { Feed } from "./feed.ts";
@@ -76,7 +77,7 @@ export async function createPostgresEvents({
     announceDeleted: (projectId, deleted) => feed.announceDeleted(projectId, deleted),
     // Each commit updates them.
     flushCounters: async () => {},
-    count: createCount(runQuery, read, blocks),
+    count: createCount(createCountSource(runQuery, read, blocks)),
     users: texts.users,
     startingWith: texts.startingWith,
     countRemovable: removal.countRemovable,

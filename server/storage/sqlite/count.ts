@@ -1,14 +1,11 @@
 import type { Database } from "bun:sqlite";
-import type { Event } from "../../event/event.ts";
-import { matches } from "../../event/filter.ts";
 import type { Condition } from "../../event/match.ts";
 import type { Term } from "../../event/tokens.ts";
 import { Turns } from "../../turns.ts";
 import type { BlockCount } from "../block-count.ts";
-import { counterRangesOf, type Range, valueIn } from "../counter-ranges.ts";
-import { eventJson, userIdIn } from "../event-row.ts";
-import { Buckets, Histogram, TooManyValuesError } from "../histogram.ts";
-import type { CountQuery, Counts, Split } from "../store.ts";
+import { addToSplit, type CountRow, type CountSource, type CountState } from "../count.ts";
+import { appendRange, type CountRange, type Range } from "../counter-ranges.ts";
+import type { Split } from "../store.ts";
 import type { Blocks, StoredBlock } from "./blocks.ts";
 import { createCountNext } from "./count-blocks.ts";
 import { createCountEntries } from "./count-entries.ts";
@@ -32,23 +29,24 @@ const filteredLookupsMax = 100;
 /** Excludes sentinel rows. */
 const isEvent = "rowid & 2097151 <> 2097151";
 
-type Row = { ms: number; sequence: number; id: string; body: string };
-/** A running count: the query and its results so far. */
-type CountState = CountQuery & {
+type Row = CountRow & { sequence: number };
+
+/** What is kept during a count. */
+type Own = {
   match: Match;
-  buckets: Buckets;
-  all: number[];
-  histogram: Histogram;
   turns: Turns;
   /** The values of the split, once they were looked up. */
   terms?: Term[];
 };
+type State = CountState & Own;
 
-/**
- * Counts events. Counters answer for whole hours of channels and names. Otherwise blocks do, and then the index, whose
- * row ids contain the time. Rows are read only if the index can't decide the query.
- */
-export function createCount(database: Database, vocabulary: Vocabulary, texts: IndexedTexts, blocks: Blocks) {
+/** Reads for counts: counters, blocks, and the index, whose row ids contain the time. */
+export function createCountSource(
+  database: Database,
+  vocabulary: Vocabulary,
+  texts: IndexedTexts,
+  blocks: Blocks,
+): CountSource<Own> {
   const counters = createCounters(database);
   const countNext = createCountNext(database, blocks);
   const selectMs = database.prepare<{ ms: number }, [string, bigint, bigint, number]>(
@@ -62,105 +60,63 @@ export function createCount(database: Database, vocabulary: Vocabulary, texts: I
      WHERE events_index MATCH ?1 AND events_index.rowid BETWEEN ?2 AND ?3 ORDER BY events_index.rowid LIMIT ?4`,
   );
 
-  return async function count(query: CountQuery): Promise<Counts | null> {
-    const buckets = new Buckets(query.bounds);
-    const all = new Array<number>(buckets.length).fill(0);
-    const match = matchOf(query.projectId, query.filter, vocabulary);
-    const state: CountState = {
-      ...query,
-      match,
-      buckets,
-      all,
-      histogram: new Histogram(),
+  return {
+    begin: ({ projectId, filter }) => ({
+      match: matchOf(projectId, filter, vocabulary),
       turns: new Turns(),
-    };
-    try {
-      for (const part of counterRangesOf(query, partialHours(query))) {
-        const events = await (part.isCounted ? addFromCounters(state, part) : addFromIndex(state, part));
-        const isSplit = part.isCounted && query.split?.by !== "tag";
-        if (query.split && events > 0 && !isSplit) await addSplit(state, part, query.split, events);
-        await state.turns.next();
-      }
-    } catch (error) {
-      if (error instanceof TooManyValuesError) return null;
-      throw error;
-    }
-    return {
-      all,
-      series: state.histogram.largest(query.series, buckets.length),
-      users: query.users ? await countUsers(state) : null,
-    };
+    }),
+    partialHours: ({ projectId, filter }, hours) => counters.partialHours(projectId, filter.channel, hours),
+    forEachCounter,
+    addRange,
+    forEachRow,
   };
 
-  /** The hours whose counters don't have all names, if the query is for a name. */
-  function partialHours({ projectId, filter: { name, channel }, bounds }: CountQuery): number[] {
-    if (name === undefined) return [];
-    return counters.partialHours(projectId, channel, [
-      Math.floor(bounds[0]! / hourMs),
-      Math.ceil(bounds.at(-1)! / hourMs),
-    ]);
-  }
-
-  /** Adds the counters of whole hours, split by channel or name. Returns the number of events. */
-  async function addFromCounters(state: CountState, hours: Range): Promise<number> {
-    const { buckets, bounds, all, histogram, split, turns } = state;
-    let events = 0;
-    // Names without a counter of their own are only in the total.
-    const isByName = split?.by === "name" && state.filter.name === undefined;
-    const { split: _, ...whole } = state;
+  async function forEachCounter(
+    { projectId, filter, buckets, bounds, turns }: State,
+    split: Split | undefined,
+    hours: Range,
+    take: (value: string, bucket: number, events: number) => void,
+  ): Promise<void> {
     const isByHour = (bounds.at(-1)! - bounds[0]!) / buckets.length < 2 * hourMs;
     for (let fromMs = hours.fromMs; fromMs < hours.toMs; ) {
       const endMs = isByHour ? hours.toMs : Math.min(buckets.endOf(fromMs), hours.toMs);
       const toMs = Math.min(fromMs + runHours * hourMs, endMs);
       const run: [number, number] = [fromMs / hourMs, toMs / hourMs];
-      for (const count of counters.read(isByName ? whole : state, run, !isByHour)) {
-        const bucket = buckets.of(count.hour * hourMs);
-        all[bucket]! += count.events;
-        events += count.events;
-        if (split && split.by !== "tag" && !isByName) histogram.add(count.value, bucket, count.events);
-      }
-      for (const count of isByName ? counters.read(state, run, !isByHour) : []) {
-        histogram.add(count.value, buckets.of(count.hour * hourMs), count.events);
+      for (const { value, hour, events } of counters.read({ projectId, filter, split }, run, !isByHour)) {
+        take(value, buckets.of(hour * hourMs), events);
       }
       fromMs = toMs;
       await turns.next();
     }
-    return events;
   }
 
-  /** Adds the events of a range. Returns their number. */
-  async function addFromIndex(state: CountState, range: Range): Promise<number> {
-    const { match, all, buckets } = state;
+  async function addRange(state: State, range: CountRange): Promise<void> {
+    const { match, all, split } = state;
     let found = 0;
     const add = (bucket: number, events: number) => {
       all[bucket]! += events;
       found += events;
     };
-    if (!match.isExact) {
-      await forEachRow(state, range, (row) => isMatch(state, row) && add(buckets.of(row.ms), 1));
-      return found;
+    if (range.isCounted)
+      await forEachCounter(state, undefined, range, (_value, bucket, events) => add(bucket, events));
+    else {
+      await forEachPart(
+        state,
+        range,
+        (count) => count.count(add),
+        (part) => forEachEntry(state, match.query, part, add),
+      );
     }
-    await forEachPart(
-      state,
-      range,
-      (count) => count.count(add),
-      (part) => forEachEntry(state, match.query, part, add),
-    );
-    return found;
+    if (split && found > 0) await addSplit(state, range, split, found);
   }
 
   /** Splits the events of a range: by lookups of each value, or by reading the rows if these are fewer. */
-  async function addSplit(state: CountState, range: Range, split: Split, events: number): Promise<void> {
-    const { filter, match, histogram, buckets, turns } = state;
+  async function addSplit(state: State, range: Range, split: Split, events: number): Promise<void> {
+    const { filter, match, histogram, turns } = state;
     const isFiltered = Object.keys(filter).length > 0;
     const max = Math.min(isFiltered ? filteredLookupsMax : lookupsMax, events / lookupCostRows);
-    const terms = match.isExact && max > 1 ? await termsOf(state, split) : null;
-    if (!terms || terms.length > max) {
-      return forEachRow(state, range, (row) => {
-        const value = isMatch(state, row) ? valueIn(eventOf(row), split) : undefined;
-        if (value !== undefined) histogram.add(value, buckets.of(row.ms), 1);
-      });
-    }
+    const terms = max > 1 ? await termsOf(state, split) : null;
+    if (!terms || terms.length > max) return forEachRow(state, range, (row) => addToSplit(state, row));
     // The ranges in which the index must be asked for each term.
     const pending = terms.map((): Range[] => []);
     await forEachPart(
@@ -169,10 +125,10 @@ export function createCount(database: Database, vocabulary: Vocabulary, texts: I
       (count) => {
         // The total was counted before.
         const unknown = count.split(terms, histogram, () => {});
-        for (const index of unknown) extend(pending[index]!, count.range);
+        for (const index of unknown) appendRange(pending[index]!, count.range);
       },
       async (part) => {
-        for (const ranges of pending) extend(ranges, part);
+        for (const ranges of pending) appendRange(ranges, part);
       },
     );
     for (const [index, { token, text }] of terms.entries()) {
@@ -187,7 +143,7 @@ export function createCount(database: Database, vocabulary: Vocabulary, texts: I
 
   /** Divides a range into blocks that can count the matches, and the time between them. */
   async function forEachPart(
-    { match, buckets, turns }: CountState,
+    { match, buckets, turns }: State,
     { fromMs, toMs }: Range,
     inBlock: (count: BlockCount<StoredBlock>) => void,
     between: (range: Range) => Promise<void>,
@@ -200,7 +156,7 @@ export function createCount(database: Database, vocabulary: Vocabulary, texts: I
     }
   }
 
-  async function termsOf(state: CountState, split: Split): Promise<Term[]> {
+  async function termsOf(state: State, split: Split): Promise<Term[]> {
     if (state.terms) return state.terms;
     const terms: Term[] = [];
     for (const term of texts.ofSplit(state.projectId, split)) {
@@ -212,20 +168,9 @@ export function createCount(database: Database, vocabulary: Vocabulary, texts: I
     return terms;
   }
 
-  /** How many users had an event. Looking up each user's token would cost more than reading the events. */
-  async function countUsers(state: CountState): Promise<number> {
-    const { bounds } = state;
-    const seen = new Set<string>();
-    await forEachRow(state, { fromMs: bounds[0]!, toMs: bounds.at(-1)! }, (row) => {
-      if (isMatch(state, row)) seen.add(userIdIn(row.body));
-    });
-    seen.delete("");
-    return seen.size;
-  }
-
   /** Counts matches by bucket, from the index alone. */
   async function forEachEntry(
-    { buckets, turns }: CountState,
+    { buckets, turns }: State,
     query: Condition,
     { fromMs, toMs }: Range,
     add: (bucket: number, events: number) => void,
@@ -247,11 +192,7 @@ export function createCount(database: Database, vocabulary: Vocabulary, texts: I
     }
   }
 
-  async function forEachRow(
-    state: CountState,
-    { fromMs, toMs }: Range,
-    take: (row: Row) => void,
-  ): Promise<void> {
+  async function forEachRow(state: State, { fromMs, toMs }: Range, take: (row: Row) => void): Promise<void> {
     const match = textOf(state.match.query, { sentinels: true });
     const high = rowKeyAt(toMs) - 1n;
     let low = rowKeyAt(fromMs);
@@ -264,19 +205,4 @@ export function createCount(database: Database, vocabulary: Vocabulary, texts: I
       await state.turns.next();
     }
   }
-}
-
-function eventOf({ id, body, ms }: Row): Event {
-  return JSON.parse(eventJson(id, body, ms)) as Event;
-}
-
-/** Appends a range, and joins it with the last one if they touch. */
-function extend(ranges: Range[], { fromMs, toMs }: Range): void {
-  const last = ranges.at(-1);
-  if (last?.toMs === fromMs) last.toMs = toMs;
-  else ranges.push({ fromMs, toMs });
-}
-
-function isMatch({ match, filter }: CountState, row: Row): boolean {
-  return match.isExact || matches(filter, eventOf(row));
 }

@@ -1,10 +1,11 @@
 /** The reader: a thread with a read-only connection, so that no query blocks the HTTP thread. */
 import type { Cursor } from "../../event/filter.ts";
 import type { ArrivalStamp } from "../../event/id.ts";
+import { createCount } from "../count.ts";
 import type { CountQuery, EventQuery, KnownTexts, Removal, UserQuery } from "../store.ts";
 import { createBlocks } from "./blocks.ts";
 import { createBuildBlocks } from "./build-blocks.ts";
-import { createCount } from "./count.ts";
+import { createCountSource } from "./count.ts";
 import { createCountRemovable } from "./delete-events.ts";
 import { createIndexedTexts } from "./indexed-texts.ts";
 import { databaseFile, openForReading } from "./open.ts";
@@ -53,7 +54,7 @@ const vocabulary = openVocabulary(database);
 const texts = createIndexedTexts(database, vocabulary);
 const blocks = createBlocks(database);
 const read = createRead(database, vocabulary, blocks);
-const count = createCount(database, vocabulary, texts, blocks);
+const count = createCount(createCountSource(database, vocabulary, texts, blocks));
 const users = createUsers(database, texts);
 const countRemovable = createCountRemovable(database);
 const buildBlocks = createBuildBlocks(database, Number(blockEvents));

@@ -1,0 +1,116 @@
+import type { Event } from "../event/event.ts";
+import { matches } from "../event/filter.ts";
+import { type CountRange, counterRangesOf, type Range, valueIn } from "./counter-ranges.ts";
+import { jsonOf, userIdIn } from "./event-row.ts";
+import { Buckets, Histogram, TooManyValuesError } from "./histogram.ts";
+import type { CountQuery, Counts, Split } from "./store.ts";
+
+const hourMs = 3_600_000;
+
+/** A running count: the query and its results so far. */
+export type CountState = CountQuery & { buckets: Buckets; all: number[]; histogram: Histogram };
+
+/** A row to count. Its id is in the engine's form: counts don't look at it. */
+export type CountRow = { ms: number; id: string; body: string };
+
+/** What an engine reads for counts. `Own` is what it keeps during one. */
+export type CountSource<Own> = {
+  begin: (query: CountQuery) => Own & { match: { isExact: boolean } };
+  /** The hours, from the first to before the last, in which some names have no counter of their own. */
+  partialHours: (query: CountQuery, hours: [from: number, to: number]) => number[] | Promise<number[]>;
+  /** Reads the counters of whole hours, by channel or name, or only their sums. Tags have no counters. */
+  forEachCounter: (
+    state: CountState & Own,
+    split: Split | undefined,
+    hours: Range,
+    take: (value: string | null, bucket: number, events: number) => void,
+  ) => Promise<void>;
+  /** Adds the events of a range. The index can decide which ones match. */
+  addRange: (state: CountState & Own, range: CountRange) => Promise<void>;
+  /** Reads the rows of a range that can match. */
+  forEachRow: (state: CountState & Own, range: Range, take: (row: CountRow) => void) => Promise<void>;
+  /** Counts users, if the index can decide which events match. Without it, the rows are read. */
+  countUsers?: (state: CountState & Own, range: Range) => Promise<number>;
+};
+
+/**
+ * Counts events. Counters answer for whole hours of channels and names. Otherwise blocks do, and then the index. Rows
+ * are read only if the index can't decide the query.
+ */
+export function createCount<Own>(source: CountSource<Own>) {
+  type State = CountState & ReturnType<(typeof source)["begin"]>;
+
+  return async function count(query: CountQuery): Promise<Counts | null> {
+    const buckets = new Buckets(query.bounds);
+    const all = new Array<number>(buckets.length).fill(0);
+    const state: State = { ...query, ...source.begin(query), buckets, all, histogram: new Histogram() };
+    try {
+      for (const part of counterRangesOf(query, await partialHours(query))) {
+        if (part.isCounted && query.split?.by !== "tag") await addCounters(state, part);
+        else if (state.match.isExact) await source.addRange(state, part);
+        else await addRows(state, part);
+      }
+    } catch (error) {
+      if (error instanceof TooManyValuesError) return null;
+      throw error;
+    }
+    return {
+      all,
+      series: state.histogram.largest(query.series, buckets.length),
+      users: query.users ? await countUsers(state) : null,
+    };
+  };
+
+  /** The hours whose counters don't have all names, if the query is for a name. */
+  async function partialHours(query: CountQuery): Promise<number[]> {
+    if (query.filter.name === undefined) return [];
+    const [fromMs, toMs] = [query.bounds[0]!, query.bounds.at(-1)!];
+    return source.partialHours(query, [Math.floor(fromMs / hourMs), Math.ceil(toMs / hourMs)]);
+  }
+
+  /** Adds the counters of whole hours. */
+  async function addCounters(state: State, hours: Range): Promise<void> {
+    const { split, filter, all, histogram } = state;
+    // Names without a counter of their own are only in the total.
+    const isByName = split?.by === "name" && filter.name === undefined;
+    await source.forEachCounter(state, isByName ? undefined : split, hours, (value, bucket, events) => {
+      all[bucket]! += events;
+      if (split && !isByName) histogram.add(value!, bucket, events);
+    });
+    if (!isByName) return;
+    await source.forEachCounter(state, split, hours, (value, bucket, events) => {
+      histogram.add(value!, bucket, events);
+    });
+  }
+
+  /** Adds the rows of a range that match. */
+  async function addRows(state: State, range: Range): Promise<void> {
+    await source.forEachRow(state, range, (row) => {
+      if (!matches(state.filter, eventOf(row))) return;
+      state.all[state.buckets.of(row.ms)]! += 1;
+      addToSplit(state, row);
+    });
+  }
+
+  async function countUsers(state: State): Promise<number> {
+    const { bounds, match, filter } = state;
+    const range = { fromMs: bounds[0]!, toMs: bounds.at(-1)! };
+    if (match.isExact && source.countUsers) return source.countUsers(state, range);
+    const seen = new Set<string>();
+    await source.forEachRow(state, range, (row) => {
+      if (match.isExact || matches(filter, eventOf(row))) seen.add(userIdIn(row.body));
+    });
+    seen.delete("");
+    return seen.size;
+  }
+}
+
+/** Adds an event to its value's series. */
+export function addToSplit({ split, histogram, buckets }: CountState, row: CountRow): void {
+  const value = split && valueIn(eventOf(row), split);
+  if (value !== undefined) histogram.add(value, buckets.of(row.ms), 1);
+}
+
+function eventOf({ id, body, ms }: CountRow): Event {
+  return JSON.parse(jsonOf(id, body, ms)) as Event;
+}
