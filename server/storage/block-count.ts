@@ -1,8 +1,7 @@
 import type { Condition } from "../event/match.ts";
 import type { Term } from "../event/tokens.ts";
 import { type Bits, countBits } from "./bits.ts";
-import type { Block, BlockReader } from "./block.ts";
-import type { Range } from "./counter-ranges.ts";
+import type { Block, BlockReader, MsRange } from "./block.ts";
 import { and, evaluate } from "./evaluate.ts";
 import type { Buckets, Histogram } from "./histogram.ts";
 
@@ -15,14 +14,14 @@ type BucketRange = { bucket: number; from: number; to: number };
 /** The events of a block that match a query. */
 export class BlockCount<Of extends Block = Block> {
   /** The part of the block's time that is counted. */
-  readonly range: Range;
+  readonly range: MsRange;
   readonly #block: Of;
   readonly #reader: BlockReader<Of>;
   readonly #found: Bits | null;
   readonly #bucketRanges: BucketRange[];
 
   constructor(
-    range: Range,
+    range: MsRange,
     block: Of,
     reader: BlockReader<Of>,
     found: Bits | null,
@@ -79,7 +78,7 @@ export function countIn<Of extends Block>(
   block: Of,
   reader: BlockReader<Of>,
   query: Condition,
-  range: Range,
+  range: MsRange,
   buckets: Buckets,
 ): BlockCount<Of> | null {
   // A changed block still contains removed events.
@@ -94,7 +93,7 @@ export function countIn<Of extends Block>(
 
 function bucketRangesOf<Of extends Block>(
   block: Of,
-  { fromMs, toMs }: Range,
+  { fromMs, toMs }: MsRange,
   buckets: Buckets,
   reader: BlockReader<Of>,
 ): BucketRange[] {

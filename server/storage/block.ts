@@ -7,10 +7,11 @@ export const changedMsMax = 3_600_000;
 /** Blocks end this long before now: events with a client's `createdAt` can still arrive for the time since. */
 export const unsettledMs = 10_000;
 
+/** Milliseconds since 1970; `toMs` is exclusive. */
+export type MsRange = { fromMs: number; toMs: number };
+
 /** A range of time whose events are indexed by token. */
-export type Block = {
-  fromMs: number;
-  toMs: number;
+export type Block = MsRange & {
   /** Their number; ordinals are below it. */
   events: number;
   /** Events added or removed since it was built. */

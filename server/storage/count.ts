@@ -1,6 +1,7 @@
 import type { Event } from "../event/event.ts";
 import { matches } from "../event/filter.ts";
-import { type CountRange, counterRangesOf, type Range, valueIn } from "./counter-ranges.ts";
+import type { MsRange } from "./block.ts";
+import { type CountRange, counterRangesOf, valueIn } from "./counter-ranges.ts";
 import { jsonOf, userIdIn } from "./event-row.ts";
 import { Buckets, Histogram, TooManyValuesError } from "./histogram.ts";
 import type { CountQuery, Counts, Split } from "./store.ts";
@@ -22,15 +23,15 @@ export type CountSource<Own> = {
   forEachCounter: (
     state: CountState & Own,
     split: Split | undefined,
-    hours: Range,
+    hours: MsRange,
     take: (value: string | null, bucket: number, events: number) => void,
   ) => Promise<void>;
   /** Adds the events of a range. The index can decide which ones match. */
   addRange: (state: CountState & Own, range: CountRange) => Promise<void>;
   /** Reads the rows of a range that can match. */
-  forEachRow: (state: CountState & Own, range: Range, take: (row: CountRow) => void) => Promise<void>;
+  forEachRow: (state: CountState & Own, range: MsRange, take: (row: CountRow) => void) => Promise<void>;
   /** Counts users, if the index can decide which events match. Without it, the rows are read. */
-  countUsers?: (state: CountState & Own, range: Range) => Promise<number>;
+  countUsers?: (state: CountState & Own, range: MsRange) => Promise<number>;
 };
 
 /**
@@ -69,7 +70,7 @@ export function createCount<Own>(source: CountSource<Own>) {
   }
 
   /** Adds the counters of whole hours. */
-  async function addCounters(state: State, hours: Range): Promise<void> {
+  async function addCounters(state: State, hours: MsRange): Promise<void> {
     const { split, filter, all, histogram } = state;
     // Names without a counter of their own are only in the total.
     const isByName = split?.by === "name" && filter.name === undefined;
@@ -84,7 +85,7 @@ export function createCount<Own>(source: CountSource<Own>) {
   }
 
   /** Adds the rows of a range that match. */
-  async function addRows(state: State, range: Range): Promise<void> {
+  async function addRows(state: State, range: MsRange): Promise<void> {
     await source.forEachRow(state, range, (row) => {
       if (!matches(state.filter, eventOf(row))) return;
       state.all[state.buckets.of(row.ms)]! += 1;

@@ -1,12 +1,11 @@
 import type { Event } from "../event/event.ts";
+import type { MsRange } from "./block.ts";
 import type { CountQuery, Split } from "./store.ts";
 
 const hourMs = 3_600_000;
 
-export type Range = { fromMs: number; toMs: number };
-
 /** A part of a count's range. If `isCounted`, it is whole hours, and counters have its total. */
-export type CountRange = Range & { isCounted: boolean };
+export type CountRange = MsRange & { isCounted: boolean };
 
 /**
  * Divides a count's range into whole hours that the counters can answer, and the rest.
@@ -56,7 +55,7 @@ function partsByHour({ filter, bounds }: CountQuery): CountRange[] {
 }
 
 /** Appends a range, and joins it with the last one if they touch. */
-export function appendRange(ranges: Range[], { fromMs, toMs }: Range): void {
+export function appendRange(ranges: MsRange[], { fromMs, toMs }: MsRange): void {
   const last = ranges.at(-1);
   if (last?.toMs === fromMs) last.toMs = toMs;
   else ranges.push({ fromMs, toMs });

@@ -3,6 +3,7 @@ import {
   type Block,
   type BlockReader,
   changedMax,
+  type MsRange,
   ordinalFrom,
   type Timestamps,
   type TimestampsRow,
@@ -12,7 +13,6 @@ import {
 import { timestampsPerRow } from "../block-builder.ts";
 import { bigints, integers, texts } from "./arrays.ts";
 import type { Query } from "./query.ts";
-import type { MsRange } from "./scan-cursor.ts";
 
 export type StoredBlock = Block & { id: number };
 

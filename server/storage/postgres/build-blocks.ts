@@ -1,9 +1,9 @@
-import { changedMax, changedMsMax, unsettledMs } from "../block.ts";
+import { changedMax, changedMsMax, type MsRange, unsettledMs } from "../block.ts";
 import { BlockBuilder, type BlockPart, type BlockRow } from "../block-builder.ts";
 import type { Pause } from "../store.ts";
 import { bigints, bytes, integers, texts } from "./arrays.ts";
 import type { Query } from "./query.ts";
-import { earliest, type MsRange } from "./scan-cursor.ts";
+import { earliest } from "./scan-cursor.ts";
 
 /** Events per block; a few more if many are in the last millisecond. Two bitmaps of this size fit on a page of 8 kB. */
 export const blockEventsUsual = 30_720;

@@ -1,12 +1,12 @@
 import type { Condition } from "../../event/match.ts";
+import type { MsRange } from "../block.ts";
 import { type BlockCount, countIn } from "../block-count.ts";
-import type { Range } from "../counter-ranges.ts";
 import type { Buckets } from "../histogram.ts";
 import type { Blocks, StoredBlock } from "./blocks.ts";
 import { tokensOf } from "./prune-blocks.ts";
 
 /** A block's count, or a range of time for which the index must be asked. */
-export type RangeCount = { count: BlockCount<StoredBlock>; range: null } | { count: null; range: Range };
+export type RangeCount = { count: BlockCount<StoredBlock>; range: null } | { count: null; range: MsRange };
 
 type CountBlocksQuery = {
   projectId: number;
@@ -24,7 +24,7 @@ const pairsMax = 4_096;
 export function createCountBlocks(blocks: Blocks) {
   return async function* countBlocks(
     { projectId, condition, tokens, buckets }: CountBlocksQuery,
-    range: Range,
+    range: MsRange,
   ): AsyncGenerator<RangeCount> {
     const all = [...new Set([...tokensOf(condition), ...tokens])];
     const size = Math.max(1, Math.min(chunkMax, Math.floor(pairsMax / (all.length + 1))));
@@ -54,7 +54,7 @@ export function createCountBlocks(blocks: Blocks) {
 /** The timestamps within a block where the range or a bucket begins or ends. */
 function boundariesIn(
   block: StoredBlock,
-  { fromMs, toMs }: Range,
+  { fromMs, toMs }: MsRange,
   buckets: Buckets,
 ): { block: StoredBlock; ms: number }[] {
   const boundaries: { block: StoredBlock; ms: number }[] = [];

@@ -1,7 +1,8 @@
 import { type Term, textOf, token } from "../../event/tokens.ts";
 import { limits } from "../../limits.ts";
+import type { MsRange } from "../block.ts";
 import type { CountRow, CountSource, CountState } from "../count.ts";
-import { appendRange, type Range } from "../counter-ranges.ts";
+import { appendRange } from "../counter-ranges.ts";
 import type { CountQuery, Split } from "../store.ts";
 import type { Blocks } from "./blocks.ts";
 import { createCountBlocks } from "./count-blocks.ts";
@@ -53,7 +54,7 @@ export function createCountSource(
   async function forEachCounter(
     state: State,
     split: Split | undefined,
-    hours: Range,
+    hours: MsRange,
     take: (value: string | null, bucket: number, events: number) => void,
   ): Promise<void> {
     const { projectId, filter, bounds } = state;
@@ -81,14 +82,14 @@ export function createCountSource(
     for (const { value, bucket, events } of rows) take(value, bucket, events);
   }
 
-  async function addRange(state: State, range: Range): Promise<void> {
+  async function addRange(state: State, range: MsRange): Promise<void> {
     const { projectId, match, buckets, all, histogram, split } = state;
     const terms = split ? await termsOf(projectId, split) : [];
     if (terms === null) return addGrouped(state, range);
     const { condition } = match;
     const tokens = terms.map(({ token }) => token);
     // The ranges in which the index must be asked for each term.
-    const pending = terms.map((): Range[] => []);
+    const pending = terms.map((): MsRange[] => []);
     for await (const { count, range: between } of countBlocks(
       { projectId, condition, tokens, buckets },
       range,
@@ -112,7 +113,7 @@ export function createCountSource(
     { projectId, match, bounds, histogram }: State,
     token: string,
     text: string,
-    range: Range,
+    range: MsRange,
   ): Promise<void> {
     const terms = [queryOfTokens([token]), match.query, withinOf(projectId, range)];
     const rows = await runQuery<{ bucket: number; events: number }>(
@@ -146,7 +147,7 @@ export function createCountSource(
   }
 
   /** Adds the events of a range, grouped by the database. */
-  async function addGrouped(state: State, { fromMs, toMs }: Range): Promise<void> {
+  async function addGrouped(state: State, { fromMs, toMs }: MsRange): Promise<void> {
     const { projectId, match, split, bounds, all, histogram } = state;
     const rows = await runQuery<{ value: string | null; bucket: number; events: number }>(
       `SELECT ${valueSql(split)} AS value, width_bucket(created_at, $4::bigint[]) - 1 AS bucket, count(*) AS events
@@ -162,7 +163,7 @@ export function createCountSource(
     }
   }
 
-  async function countUsers({ projectId, match }: State, { fromMs, toMs }: Range): Promise<number> {
+  async function countUsers({ projectId, match }: State, { fromMs, toMs }: MsRange): Promise<number> {
     const [row] = await runQuery<{ users: number }>(
       `SELECT count(DISTINCT nullif(${memberSql("userId")}, '') COLLATE "C") AS users FROM events
          WHERE project_id = $1 AND created_at >= $2 AND created_at < $3
@@ -173,7 +174,7 @@ export function createCountSource(
     return row!.users;
   }
 
-  async function forEachRow(state: State, range: Range, take: (row: CountRow) => void): Promise<void> {
+  async function forEachRow(state: State, range: MsRange, take: (row: CountRow) => void): Promise<void> {
     const query = {
       projectId: state.projectId,
       filter: { ...state.filter, ...range },

@@ -1,10 +1,19 @@
 import type { Condition } from "../../event/match.ts";
 import { ordinalsOf } from "../bits.ts";
+import type { MsRange } from "../block.ts";
 import { type Evaluation, evaluate } from "../evaluate.ts";
+import {
+  endOf,
+  PendingRange,
+  requiredTokens,
+  startOf,
+  unknownEventsMax,
+  unknownTokensMax,
+} from "../prune-blocks.ts";
 import type { Blocks, Entry, StoredBlock } from "./blocks.ts";
 import { queryOfTokens } from "./match.ts";
 import type { Query } from "./query.ts";
-import { type MsRange, withinOf } from "./scan-cursor.ts";
+import { withinOf } from "./scan-cursor.ts";
 
 /**
  * A range to search: only at these timestamps, in order, or with the index if they are null. With `isRare`, the index
@@ -26,9 +35,6 @@ const chunkGrowth = 4;
 const chunkMax = 128;
 /** Pairs of blocks and tokens that one query reads. */
 const pairsMax = 4_096;
-/** Tokens unknown to the blocks that are looked up in the index, and their events in a chunk. */
-const unknownTokensMax = 64;
-const unknownEventsMax = 1_000;
 /** Timestamps of a part beyond those wanted, at first and at most: more each time, as those before did not suffice. */
 const timestampsSpare = 16;
 const timestampsMax = 2_000;
@@ -47,6 +53,12 @@ export function createPruneBlocks(runQuery: Query, blocks: Blocks) {
     const ascending = order === "asc";
     const tokens = [...tokensOf(condition)];
     const pending = new PendingRange(range, ascending);
+    let isRare = false;
+    const takePending = (): Part => {
+      const part = { range: pending.take(), timestamps: null, isRare };
+      isRare = false;
+      return part;
+    };
     let size = 1;
     let required: string[] | null | undefined;
     for await (const listed of blocks.between(projectId, range, order)) {
@@ -55,9 +67,10 @@ export function createPruneBlocks(runQuery: Query, blocks: Blocks) {
         pending.extendTo(startOf(listed[at]!, ascending));
         if (required === undefined) {
           // Time without blocks comes first; it can have enough events.
-          if (pending.isOpen) yield pending.take();
+          if (pending.isOpen) yield takePending();
           const first = listed[at]!;
-          required = requiredUnknown(condition, await blocks.read([first], tokens), first);
+          const { withAny } = await blocks.read([first], tokens);
+          required = [...requiredTokens(condition)].find((any) => withAny(first, any).bits === null) ?? null;
         }
         if (required) {
           known ??= await blocks.withAnyToken(listed, required);
@@ -65,7 +78,8 @@ export function createPruneBlocks(runQuery: Query, blocks: Blocks) {
           let end = at;
           while (end < listed.length && known.has(listed[end]!.id) === isKnown) end++;
           if (!isKnown) {
-            pending.extendTo(endOf(listed[end - 1]!, ascending), true);
+            pending.extendTo(endOf(listed[end - 1]!, ascending));
+            isRare = true;
             at = end;
             continue;
           }
@@ -82,23 +96,21 @@ export function createPruneBlocks(runQuery: Query, blocks: Blocks) {
           for await (const { timestamps, end: timestampsEnd } of timestampsIn(group, pruneQuery)) {
             isDeleted = timestamps === null;
             if (timestamps === null) break;
-            if (pending.isOpen) yield pending.take();
+            if (pending.isOpen) yield takePending();
             pending.extendTo(timestampsEnd ?? end);
-            if (pending.isOpen) yield { ...pending.take(), timestamps };
+            if (pending.isOpen) yield { ...takePending(), timestamps };
           }
-          // The index must be asked for the rest of the group.
-          if (isDeleted) pending.extendTo(end);
-          else {
-            if (pending.isOpen) yield pending.take();
-            pending.skipTo(end);
-          }
+          if (!isDeleted && pending.isOpen) yield takePending();
+          pending.extendTo(end);
+          // If a block was deleted, the index must be asked for the rest of the group.
+          if (!isDeleted) pending.take();
         }
         at += chunk.length;
         size = Math.min(size * chunkGrowth, chunkMax);
       }
     }
-    pending.extendTo(ascending ? range.toMs : range.fromMs);
-    if (pending.isOpen) yield pending.take();
+    pending.extendTo(endOf(range, ascending));
+    if (pending.isOpen) yield takePending();
   };
 
   async function evaluateChunk(
@@ -207,56 +219,6 @@ export function createPruneBlocks(runQuery: Query, blocks: Blocks) {
   }
 }
 
-/** The range that no part covers yet. It starts where the last part ended. */
-class PendingRange {
-  readonly #range: MsRange;
-  readonly #ascending: boolean;
-  #start: number;
-  #end: number;
-  #isRare = false;
-
-  constructor(range: MsRange, ascending: boolean) {
-    this.#range = range;
-    this.#ascending = ascending;
-    this.#start = this.#end = ascending ? range.fromMs : range.toMs;
-  }
-
-  get isOpen(): boolean {
-    return this.#start !== this.#end;
-  }
-
-  /** @param isRare - few events match there */
-  extendTo(ms: number, isRare = false): void {
-    const end = Math.min(Math.max(ms, this.#range.fromMs), this.#range.toMs);
-    if (this.#ascending ? end <= this.#end : end >= this.#end) return;
-    this.#end = end;
-    if (isRare) this.#isRare = true;
-  }
-
-  take(): Part {
-    const [fromMs, toMs] = this.#ascending ? [this.#start, this.#end] : [this.#end, this.#start];
-    const part = { range: { fromMs, toMs }, timestamps: null, isRare: this.#isRare };
-    this.#start = this.#end;
-    this.#isRare = false;
-    return part;
-  }
-
-  /** Continues after a range that is done. */
-  skipTo(ms: number): void {
-    this.extendTo(ms);
-    this.#start = this.#end;
-    this.#isRare = false;
-  }
-}
-
-function startOf({ fromMs, toMs }: StoredBlock, ascending: boolean): number {
-  return ascending ? fromMs : toMs;
-}
-
-function endOf({ fromMs, toMs }: StoredBlock, ascending: boolean): number {
-  return ascending ? toMs : fromMs;
-}
-
 /** All tokens of a condition. */
 export function tokensOf(condition: Condition): Set<string> {
   switch (condition.kind) {
@@ -269,29 +231,6 @@ export function tokensOf(condition: Condition): Set<string> {
       return new Set(condition.of.flatMap((part) => [...tokensOf(part)]));
     case "andNot":
       return new Set([...tokensOf(condition.of), ...tokensOf(condition.not)]);
-  }
-}
-
-/** Tokens of which every match has at least one, and none of which the block knows; null if there are none. */
-function requiredUnknown(
-  condition: Condition,
-  reader: Awaited<ReturnType<Blocks["read"]>>,
-  block: StoredBlock,
-): string[] | null {
-  switch (condition.kind) {
-    case "tokens":
-      return reader.withAny(block, condition.tokens).bits === null ? condition.tokens : null;
-    case "all": {
-      for (const part of condition.of) {
-        const required = requiredUnknown(part, reader, block);
-        if (required) return required;
-      }
-      return null;
-    }
-    case "andNot":
-      return requiredUnknown(condition.of, reader, block);
-    default:
-      return null;
   }
 }
 

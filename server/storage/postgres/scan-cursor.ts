@@ -1,11 +1,9 @@
 import type { Cursor } from "../../event/filter.ts";
 import { token } from "../../event/tokens.ts";
+import type { MsRange } from "../block.ts";
 import type { EventQuery } from "../store.ts";
 import { queryOfTokens } from "./match.ts";
 import { dayMs, hourMs } from "./tokens.ts";
-
-/** Milliseconds since 1970; `toMs` is exclusive. */
-export type MsRange = { fromMs: number; toMs: number };
 
 /** Hours or days whose tokens a window's query contains. */
 const unitsMax = 48;

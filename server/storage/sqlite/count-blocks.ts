@@ -1,9 +1,9 @@
 import type { Database } from "bun:sqlite";
 import type { Condition } from "../../event/match.ts";
+import type { MsRange } from "../block.ts";
 import { type BlockCount, countIn } from "../block-count.ts";
 import type { Buckets } from "../histogram.ts";
 import type { Blocks, StoredBlock } from "./blocks.ts";
-import type { MsRange } from "./prune-blocks.ts";
 
 export function createCountNext(database: Database, blocks: Blocks) {
   /**

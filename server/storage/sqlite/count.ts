@@ -2,9 +2,10 @@ import type { Database } from "bun:sqlite";
 import type { Condition } from "../../event/match.ts";
 import type { Term } from "../../event/tokens.ts";
 import { Turns } from "../../turns.ts";
+import type { MsRange } from "../block.ts";
 import type { BlockCount } from "../block-count.ts";
 import { addToSplit, type CountRow, type CountSource, type CountState } from "../count.ts";
-import { appendRange, type CountRange, type Range } from "../counter-ranges.ts";
+import { appendRange, type CountRange } from "../counter-ranges.ts";
 import type { Split } from "../store.ts";
 import type { Blocks, StoredBlock } from "./blocks.ts";
 import { createCountNext } from "./count-blocks.ts";
@@ -74,7 +75,7 @@ export function createCountSource(
   async function forEachCounter(
     { projectId, filter, buckets, bounds, turns }: State,
     split: Split | undefined,
-    hours: Range,
+    hours: MsRange,
     take: (value: string, bucket: number, events: number) => void,
   ): Promise<void> {
     const isByHour = (bounds.at(-1)! - bounds[0]!) / buckets.length < 2 * hourMs;
@@ -111,14 +112,14 @@ export function createCountSource(
   }
 
   /** Splits the events of a range: by lookups of each value, or by reading the rows if these are fewer. */
-  async function addSplit(state: State, range: Range, split: Split, events: number): Promise<void> {
+  async function addSplit(state: State, range: MsRange, split: Split, events: number): Promise<void> {
     const { filter, match, histogram, turns } = state;
     const isFiltered = Object.keys(filter).length > 0;
     const max = Math.min(isFiltered ? filteredLookupsMax : lookupsMax, events / lookupCostRows);
     const terms = max > 1 ? await termsOf(state, split) : null;
     if (!terms || terms.length > max) return forEachRow(state, range, (row) => addToSplit(state, row));
     // The ranges in which the index must be asked for each term.
-    const pending = terms.map((): Range[] => []);
+    const pending = terms.map((): MsRange[] => []);
     await forEachPart(
       state,
       range,
@@ -144,9 +145,9 @@ export function createCountSource(
   /** Divides a range into blocks that can count the matches, and the time between them. */
   async function forEachPart(
     { match, buckets, turns }: State,
-    { fromMs, toMs }: Range,
+    { fromMs, toMs }: MsRange,
     inBlock: (count: BlockCount<StoredBlock>) => void,
-    between: (range: Range) => Promise<void>,
+    between: (range: MsRange) => Promise<void>,
   ): Promise<void> {
     for (let ms = fromMs; ms < toMs; ) {
       const { before, nextMs } = countNext(match.query, { fromMs: ms, toMs }, buckets, inBlock);
@@ -172,7 +173,7 @@ export function createCountSource(
   async function forEachEntry(
     { buckets, turns }: State,
     query: Condition,
-    { fromMs, toMs }: Range,
+    { fromMs, toMs }: MsRange,
     add: (bucket: number, events: number) => void,
   ): Promise<void> {
     const match = textOf(query, { sentinels: true });
@@ -192,7 +193,11 @@ export function createCountSource(
     }
   }
 
-  async function forEachRow(state: State, { fromMs, toMs }: Range, take: (row: Row) => void): Promise<void> {
+  async function forEachRow(
+    state: State,
+    { fromMs, toMs }: MsRange,
+    take: (row: Row) => void,
+  ): Promise<void> {
     const match = textOf(state.match.query, { sentinels: true });
     const high = rowKeyAt(toMs) - 1n;
     let low = rowKeyAt(fromMs);

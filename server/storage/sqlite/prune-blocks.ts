@@ -1,12 +1,20 @@
 import type { Database } from "bun:sqlite";
 import type { Condition } from "../../event/match.ts";
 import { type Bits, countBits, ordinalsOf } from "../bits.ts";
+import type { MsRange } from "../block.ts";
 import { evaluate } from "../evaluate.ts";
+import {
+  endOf,
+  PendingRange,
+  requiredTokens,
+  startOf,
+  unknownEventsMax,
+  unknownTokensMax,
+} from "../prune-blocks.ts";
 import type { Blocks, StoredBlock } from "./blocks.ts";
 import { rowKeyAt } from "./row-key.ts";
 
-/** Milliseconds since 1970; `toMs` is exclusive. */
-export type MsRange = { fromMs: number; toMs: number };
+export type { MsRange };
 /** A range to search: at its candidates, in order, or with the index if `candidates` is null. */
 export type Part = { range: MsRange; candidates: Iterable<Candidate> | null };
 /**
@@ -19,9 +27,6 @@ export type Candidate = { ms: number; sequences: number[]; indexes: number[]; is
 export const rowsOfMsMax = 200;
 /** If one event in this many matches, the index is faster than reading candidates. */
 const denseShare = 64;
-/** Tokens unknown to a block that are looked up in the index, and their entries in a block. */
-const unknownTokensMax = 64;
-const unknownEventsMax = 1_000;
 /** Index entries in the first read of a lookahead. */
 const lookaheadEntries = 128;
 
@@ -64,40 +69,27 @@ export function createPruneBlocks(database: Database, blocks: Blocks) {
   /** The parts to search, in order. Each is computed only when it is needed. */
   function* parts(query: Condition, range: MsRange, order: Order): Generator<Part> {
     const ascending = order === "asc";
-    // The range that no part covers yet and the index will be asked for. It starts where the last part ended.
-    const pending = ascending
-      ? { fromMs: range.fromMs, toMs: range.fromMs }
-      : { fromMs: range.toMs, toMs: range.toMs };
-    const extend = (ms: number) => {
-      if (ascending) pending.toMs = Math.min(ms, range.toMs);
-      else pending.fromMs = Math.max(ms, range.fromMs);
-    };
-    const isPending = () => pending.fromMs < pending.toMs;
-    const takePending = (): Part => {
-      const part = { range: { ...pending }, candidates: null };
-      if (ascending) pending.fromMs = pending.toMs;
-      else pending.toMs = pending.fromMs;
-      return part;
-    };
+    const pending = new PendingRange(range, ascending);
+    const takePending = (): Part => ({ range: pending.take(), candidates: null });
     const lookaheads = new Map<string, Lookahead>();
     let isFirst = true;
     let unprunedBlocks = 0;
     let unprunedBlocksMax = 1;
     for (const block of blocks.between(range.fromMs, range.toMs, order)) {
-      const [start, end] = ascending ? [block.fromMs, block.toMs] : [block.toMs, block.fromMs];
-      extend(start);
-      if (unprunedBlocks === 0 && isPending()) yield takePending();
+      const end = endOf(block, ascending);
+      pending.extendTo(startOf(block, ascending));
+      if (unprunedBlocks === 0 && pending.isOpen) yield takePending();
       if (isFirst) {
         isFirst = false;
         const entries = rareEntriesFrom(block, query, order, lookaheads, range);
         if (entries) {
-          extend(ascending ? range.toMs : range.fromMs);
+          pending.extendTo(endOf(range, ascending));
           return yield { ...takePending(), candidates: mergeEntries([], entries, order) };
         }
       }
       const candidates = candidatesIn(block, query, order, lookaheads, range);
       if (candidates === null) {
-        extend(end);
+        pending.extendTo(end);
         // One index query covers several of these blocks, twice as many each time.
         if (++unprunedBlocks < unprunedBlocksMax) continue;
         yield takePending();
@@ -105,13 +97,13 @@ export function createPruneBlocks(database: Database, blocks: Blocks) {
         unprunedBlocksMax *= 2;
         continue;
       }
-      if (isPending()) yield takePending();
+      if (pending.isOpen) yield takePending();
       unprunedBlocks = 0;
-      extend(end);
+      pending.extendTo(end);
       yield { ...takePending(), candidates };
     }
-    extend(ascending ? range.toMs : range.fromMs);
-    if (isPending()) yield takePending();
+    pending.extendTo(endOf(range, ascending));
+    if (pending.isOpen) yield takePending();
   }
 
   /** If matches need a token that is rare: its index entries from this block on. Otherwise null. */
@@ -122,11 +114,9 @@ export function createPruneBlocks(database: Database, blocks: Blocks) {
     lookaheads: Map<string, Lookahead>,
     range: MsRange,
   ): Entry[] | null {
-    for (const part of query.kind === "all" ? query.of : [query.kind === "andNot" ? query.of : query]) {
-      if (part.kind === "all") return rareEntriesFrom(block, part, order, lookaheads, range);
-      if (part.kind !== "tokens" || part.tokens.length > unknownTokensMax) continue;
-      if (blocks.withAny(block, part.tokens).bits !== null) continue;
-      const entries = lookaheadOf(part.tokens, order, lookaheads).all(block, order, range);
+    for (const tokens of requiredTokens(query)) {
+      if (tokens.length > unknownTokensMax || blocks.withAny(block, tokens).bits !== null) continue;
+      const entries = lookaheadOf(tokens, order, lookaheads).all(block, order, range);
       if (entries) return entries;
     }
     return null;
