@@ -2,7 +2,7 @@ import { expect } from "bun:test";
 import pg from "pg";
 import type { Event } from "../event/event.ts";
 import { token, tokensOf } from "../event/tokens.ts";
-import { timedTokens } from "../storage/postgres/tokens.ts";
+import { timedTokens } from "../storage/postgres/scan-cursor.ts";
 import { databaseFile, openForReading } from "../storage/sqlite/open.ts";
 import { busyFrom, datedBit } from "../storage/sqlite/row-key.ts";
 import type { TestStorage } from "./engine.ts";

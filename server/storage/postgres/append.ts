@@ -9,7 +9,7 @@ import { arrivals, bigints, integers, texts, uuids } from "./arrays.ts";
 import { shiftStamp } from "./arrival.ts";
 import type { Partitions } from "./partitions.ts";
 import type { Query } from "./query.ts";
-import { timedTokens } from "./tokens.ts";
+import { timedTokens } from "./scan-cursor.ts";
 import type { NewTexts } from "./vocabulary.ts";
 
 /**

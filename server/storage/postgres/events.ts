@@ -2,7 +2,6 @@ import pg from "pg";
 import { createCount } from "../count.ts";
 import { batchesMax } from "../group-commit.ts";
 import type { EventStore } from "../store.ts";
-import { createAnalyze } from "./analyze.ts";
 import { createBlocks } from "./blocks.ts";
 import { createBuildBlocks } from "./build-blocks.ts";
 import { createCountSource } from "./count.ts";
@@ -11,7 +10,7 @@ import { createExpirePartitions } from "./expire-partitions.ts";
 import { Feed } from "./feed.ts";
 import { createKnownTexts } from "./known-texts.ts";
 import { scanRowsUsual } from "./page.ts";
-import { Partitions } from "./partitions.ts";
+import { analyzePartitions, Partitions } from "./partitions.ts";
 import { connectionSettings, type DatabaseAddress, openPool } from "./pool.ts";
 import { createPurge } from "./purge.ts";
 import { createQuery } from "./query.ts";
@@ -44,7 +43,6 @@ export async function createPostgresEvents({
   const blocks = createBlocks(runQuery);
   const read = createRead(runQuery, blocks, Math.min(scanRowsUsual, blockEvents));
   const texts = createKnownTexts(runQuery);
-  const analyze = createAnalyze(runQuery);
   const buildBlocks = createBuildBlocks(runQuery, blockEvents);
   const removal = createDeleteEvents(runQuery, read);
   const expiry = createExpirePartitions(runQuery);
@@ -86,7 +84,7 @@ export async function createPostgresEvents({
     removeExpired: expiry.removeExpired,
     shrink: purge.shrink,
     async indexBlocks(pause, nowMs) {
-      await analyze();
+      await analyzePartitions(runQuery);
       await buildBlocks(pause, nowMs);
     },
     async purge(pause, userIds = []) {

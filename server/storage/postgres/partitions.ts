@@ -1,19 +1,38 @@
 import type { Query } from "./query.ts";
 
+/** Smaller partitions are fast to search with any plan. */
+const analyzedBytesMin = 1_048_576;
+/** Statistics are from a sample, so they take some seconds however large a partition is. */
+const analyzeMs = 120_000;
+
 /** A partition of `events`; `suffix` is the end of its name. The oldest has no beginning. */
-export type Partition = { suffix: string; fromMs: number | null; toMs: number };
+type Partition = { name: string; suffix: string; fromMs: number | null; toMs: number };
 
 /** The existing partitions, oldest first. */
 export async function readPartitions(runQuery: Query): Promise<Partition[]> {
-  const rows = await runQuery<{ suffix: string; bound: string }>(
-    `SELECT substr(relname, length('events_') + 1) AS suffix, pg_get_expr(relpartbound, oid) AS bound
+  const rows = await runQuery<{ name: string; bound: string }>(
+    `SELECT relname AS name, pg_get_expr(relpartbound, oid) AS bound
      FROM pg_inherits JOIN pg_class ON oid = inhrelid WHERE inhparent = 'events'::regclass AND NOT inhdetachpending`,
   );
-  const partitions = rows.map(({ suffix, bound }) => {
+  const partitions = rows.map(({ name, bound }) => {
+    const suffix = name.slice("events_".length);
     const [, from, to] = /FROM \((?:MINVALUE|'(-?\d+)')\) TO \('(-?\d+)'\)/.exec(bound)!;
-    return { suffix, fromMs: from === undefined ? null : Number(from), toMs: Number(to) };
+    return { name, suffix, fromMs: from === undefined ? null : Number(from), toMs: Number(to) };
   });
   return partitions.sort((a, b) => a.toMs - b.toMs);
+}
+
+/**
+ * Analyzes partitions that have no statistics yet. Autovacuum would do so a minute later, and until then searches have
+ * bad plans.
+ */
+export async function analyzePartitions(runQuery: Query): Promise<void> {
+  const partitions = await runQuery<{ name: string }>(
+    `SELECT relname AS name FROM pg_inherits JOIN pg_class ON oid = inhrelid
+     WHERE inhparent = 'events'::regclass AND NOT inhdetachpending AND reltuples < 0 AND pg_relation_size(oid) >= $1`,
+    [analyzedBytesMin],
+  );
+  for (const { name } of partitions) await runQuery(`ANALYZE (SKIP_LOCKED) ${name}`, [], analyzeMs);
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Pause } from "../store.ts";
 import { texts } from "./arrays.ts";
+import { readPartitions } from "./partitions.ts";
 import type { Query } from "./query.ts";
 
 /** Tokens that one step checks: some ten milliseconds. */
@@ -76,22 +77,13 @@ export function createPurge(runQuery: Query) {
     }
   }
 
-  async function partitions(): Promise<string[]> {
-    const rows = await runQuery<{ name: string }>(
-      `SELECT quote_ident(relname) AS name FROM pg_inherits JOIN pg_class ON oid = inhrelid
-       WHERE inhparent = 'events'::regclass AND NOT inhdetachpending ORDER BY relname`,
-    );
-    return rows.map(({ name }) => name);
-  }
-
   return {
     /** Drops months that have no events left. Autovacuum makes the space of other removed events reusable. */
     async shrink(pause: Pause): Promise<void> {
       await settleDoubts(pause);
-      for (const name of await partitions()) {
-        const month = /^events_(\d{4}_\d{2})$/.exec(name)?.[1];
-        if (month === undefined) continue;
-        await runQuery("SELECT drop_empty_partition($1)", [month]);
+      for (const { suffix, fromMs } of await readPartitions(runQuery)) {
+        if (fromMs === null) continue;
+        await runQuery("SELECT drop_empty_partition($1)", [suffix]);
         await pause();
       }
     },
@@ -105,7 +97,8 @@ export function createPurge(runQuery: Query) {
     async purge(pause: Pause, rebuilds: boolean): Promise<void> {
       await settleDoubts(pause);
       await forgetTokens(pause);
-      for (const name of [...(await partitions()), ...tables]) {
+      const partitions = await readPartitions(runQuery);
+      for (const name of [...partitions.map(({ name }) => name), ...tables]) {
         // This waits for locks on the table: a skipped table would keep what was erased.
         await runQuery(`VACUUM ${name}`, [], vacuumMs);
         await pause();

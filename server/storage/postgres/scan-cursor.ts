@@ -3,8 +3,9 @@ import { token } from "../../event/tokens.ts";
 import type { MsRange } from "../block.ts";
 import type { EventQuery } from "../store.ts";
 import { queryOfTokens } from "./match.ts";
-import { dayMs, hourMs } from "./tokens.ts";
 
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
 /** Hours or days whose tokens a window's query contains. */
 const unitsMax = 48;
 /** No event's `createdAt` is further in the future. */
@@ -105,6 +106,12 @@ export class ScanCursor {
       this.#fromMs = this.#lowest;
     }
   }
+}
+
+/** An event's tokens, and those of its hour and day, by which the index can be asked for a range of time. */
+export function timedTokens(projectId: number, tokens: string, createdAtMs: number): string {
+  const hour = token.hour(projectId, Math.floor(createdAtMs / hourMs));
+  return `${tokens} ${hour} ${token.day(projectId, Math.floor(createdAtMs / dayMs))}`;
 }
 
 /** The query for the tokens of a range's hours or days; null if there are too many. */

@@ -3,7 +3,7 @@ import { token } from "../../event/tokens.ts";
 import type { AcceptedEvent } from "../store.ts";
 import type { Query } from "./query.ts";
 
-/** Texts that a node remembers to have stored: at least the latest half of these, each up to a kilobyte. */
+/** Texts that a node remembers to have stored, each up to a kilobyte. */
 const knownTextsMax = 200_000;
 /**
  * Values of one key that a node adds to the vocabulary. A key with more has a different value on every event, and
@@ -23,8 +23,7 @@ export type NewTokens = { texts: string[]; tokens: string[]; cuts: number };
  * cost as much as the rest of storing an event.
  */
 export class NewTexts {
-  #known = new Set<string>();
-  #knownBefore = new Set<string>();
+  readonly #known = new LRUCache<string, true>({ max: knownTextsMax });
   readonly #valuesOf = new LRUCache<string, number>({ max: keysMax });
   #cuts = -1;
 
@@ -34,15 +33,15 @@ export class NewTexts {
     for (const { projectId, event } of events) {
       const { name, userId, tags } = event;
       const ofName = `${projectId}e${name}`;
-      if (!this.#known.has(ofName) && this.#isNew(ofName)) found.set(ofName, token.name(projectId, name));
+      if (!this.#known.get(ofName)) found.set(ofName, token.name(projectId, name));
       if (userId !== "") {
         const ofUser = `${projectId}u${userId}`;
-        if (!this.#known.has(ofUser) && this.#isNew(ofUser)) found.set(ofUser, token.user(projectId, userId));
+        if (!this.#known.get(ofUser)) found.set(ofUser, token.user(projectId, userId));
       }
       for (const key in tags) {
         const value = tags[key]!;
         const ofTag = `${projectId}t${key}\0${value}`;
-        if (this.#known.has(ofTag) || found.has(ofTag) || !this.#isNew(ofTag)) continue;
+        if (this.#known.get(ofTag) || found.has(ofTag)) continue;
         if (this.#takesValue(`${projectId}${key}`)) found.set(ofTag, token.tag(projectId, key, value));
       }
     }
@@ -54,17 +53,10 @@ export class NewTexts {
     if (cuts !== this.#cuts) {
       if (cuts < this.#cuts) return;
       this.#known.clear();
-      this.#knownBefore.clear();
       this.#valuesOf.clear();
       this.#cuts = cuts;
     }
-    for (const text of texts) this.#remember(text);
-  }
-
-  #isNew(text: string): boolean {
-    if (!this.#knownBefore.has(text)) return true;
-    this.#remember(text);
-    return false;
+    for (const text of texts) this.#known.set(text, true);
   }
 
   #takesValue(key: string): boolean {
@@ -72,14 +64,6 @@ export class NewTexts {
     if (values === valuesMax) return false;
     this.#valuesOf.set(key, values + 1);
     return true;
-  }
-
-  #remember(text: string): void {
-    if (this.#known.size >= knownTextsMax / 2) {
-      this.#knownBefore = this.#known;
-      this.#known = new Set();
-    }
-    this.#known.add(text);
   }
 }
 

@@ -314,11 +314,8 @@ BEGIN
   -- The planner needs enough statistics to tell rare tokens from common ones.
   EXECUTE format('ALTER TABLE %I ALTER COLUMN tokens SET STATISTICS 500', partition);
   -- Unlike CREATE TABLE … PARTITION OF, this blocks no query.
-  IF from_ms IS NULL THEN
-    EXECUTE format('ALTER TABLE events ATTACH PARTITION %I FOR VALUES FROM (MINVALUE) TO (%s)', partition, to_ms);
-  ELSE
-    EXECUTE format('ALTER TABLE events ATTACH PARTITION %I FOR VALUES FROM (%s) TO (%s)', partition, from_ms, to_ms);
-  END IF;
+  EXECUTE format('ALTER TABLE events ATTACH PARTITION %I FOR VALUES FROM (%s) TO (%s)',
+    partition, coalesce(from_ms::text, 'MINVALUE'), to_ms);
 END
 $$;
 
@@ -642,14 +639,12 @@ BEGIN
   WITH sums AS (
     SELECT channel, name, (created_at / 3600000)::integer AS hour, count(*) AS removed
     FROM unnest(gone_channels, gone_names, gone_created) AS t (channel, name, created_at) GROUP BY 1, 2, 3
+  ), by_name AS (
+    UPDATE counters SET events = events - removed FROM sums
+    WHERE project_id = in_project AND counters.channel = sums.channel AND counters.name = sums.name AND counters.hour = sums.hour
   )
-  UPDATE counters SET events = events - removed FROM sums
-    WHERE project_id = in_project AND counters.channel = sums.channel AND counters.name = sums.name AND counters.hour = sums.hour;
-  WITH sums AS (
-    SELECT channel, (created_at / 3600000)::integer AS hour, count(*) AS removed
-    FROM unnest(gone_channels, gone_created) AS t (channel, created_at) GROUP BY 1, 2
-  )
-  UPDATE channel_counters SET events = events - removed FROM sums
+  UPDATE channel_counters SET events = events - removed
+    FROM (SELECT channel, hour, sum(removed) AS removed FROM sums GROUP BY 1, 2) AS sums
     WHERE project_id = in_project AND channel_counters.channel = sums.channel AND channel_counters.hour = sums.hour;
   WITH hours AS (
     SELECT DISTINCT channel, (created_at / 3600000)::integer AS hour FROM unnest(gone_channels, gone_created) AS t (channel, created_at)
