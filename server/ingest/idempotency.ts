@@ -20,7 +20,7 @@ import type { RejectedEvents } from "./rejected.ts";
 type Deps = { control: Kysely<ControlTables>; recorder: Recorder; rejected: RejectedEvents };
 
 /** A response as it is kept: an event's JSON, or the outcomes of an array before it was stored. */
-type DraftOutcome = string | Pick<ProblemError, "code" | "options">;
+type TemplateOutcome = string | Pick<ProblemError, "code" | "options">;
 
 const printable = /^[\x20-\x7e]+$/;
 
@@ -82,14 +82,14 @@ export class Idempotency {
         detail: "This Idempotency-Key was used with a different body. Use a new key for a new request.",
       });
     }
-    const results = JSON.parse(row.verdicts) as AppendResult[];
-    if (!row.draft.startsWith("[")) {
+    const results = JSON.parse(row.results) as AppendResult[];
+    if (!row.responseTemplate.startsWith("[")) {
       const [result] = results;
       const isNew = result!.kind !== "duplicate";
-      return eventResponse({ json: isNew ? row.draft : result!.json, isNew }, replayedHeaders);
+      return eventResponse({ json: isNew ? row.responseTemplate : result!.json, isNew }, replayedHeaders);
     }
     let next = 0;
-    const outcomes = (JSON.parse(row.draft) as DraftOutcome[]).map((outcome): ItemOutcome => {
+    const outcomes = (JSON.parse(row.responseTemplate) as TemplateOutcome[]).map((outcome): ItemOutcome => {
       if (typeof outcome !== "string") return problem(outcome.code, outcome.options);
       return results[next++]!.kind === "timestampFull" ? timestampFull() : outcome;
     });
@@ -104,7 +104,12 @@ export class Idempotency {
     source: EventSource,
   ): Promise<Response | null> {
     const { recorder, rejected } = this.#deps;
-    const companionOf = (draft: string): AppendCompanion => ({ kind: "idempotency", key, bodyHash, draft });
+    const companionOf = (responseTemplate: string): AppendCompanion => ({
+      kind: "idempotency",
+      key,
+      bodyHash,
+      responseTemplate,
+    });
     if (!isArray(bytes)) {
       const recorded = await recorder.recordWith(parseJson(bytes), source, companionOf);
       return recorded && eventResponse(recorded);
@@ -121,8 +126,8 @@ export class Idempotency {
       await nextTurn();
     }
     // All in one transaction with the key, however long the array is.
-    const outcomes = await recorder.recordAllWith(items, source, (drafted) =>
-      companionOf(JSON.stringify(drafted.map(draftOf))),
+    const outcomes = await recorder.recordAllWith(items, source, (outcomes) =>
+      companionOf(JSON.stringify(outcomes.map(templateOf))),
     );
     if (outcomes === null) return null;
     await rejected.keep(rejectionsOf(outcomes, array), source);
@@ -130,7 +135,7 @@ export class Idempotency {
   }
 }
 
-function draftOf(outcome: ItemOutcome): DraftOutcome {
+function templateOf(outcome: ItemOutcome): TemplateOutcome {
   return outcome instanceof ProblemError ? { code: outcome.code, options: outcome.options } : outcome;
 }
 

@@ -111,9 +111,9 @@ export type ControlTables = {
     key: string;
     bodyHash: string;
     /** The response before the events were stored, as JSON: an event, or the results of a batch. */
-    draft: string;
+    responseTemplate: string;
     /** The `AppendResult` of each event, as JSON. */
-    verdicts: string;
+    results: string;
     createdAt: number;
   };
   users: { projectId: number; userId: string; properties: string; updatedAt: number };

@@ -274,8 +274,8 @@ for (const engine of stores) {
 
     describe("events with a companion", () => {
       const keep = { events: 10, ms: 60_000 };
-      const idempotency = (draft: string) =>
-        ({ kind: "idempotency", key: "k", bodyHash: "h", draft }) as const;
+      const idempotency = (responseTemplate: string) =>
+        ({ kind: "idempotency", key: "k", bodyHash: "h", responseTemplate }) as const;
       const keysOf = (projectId: number) =>
         store.control.selectFrom("idempotencyKeys").selectAll().where("projectId", "=", projectId).execute();
       const rejectedOf = (projectId: number) =>
@@ -289,7 +289,7 @@ for (const engine of stores) {
         rejectedAt,
       });
 
-      test("an Idempotency-Key is stored with its draft and the results", async () => {
+      test("an Idempotency-Key is stored with its response and the results", async () => {
         const projectId = await newProject();
         const known = await append(projectId, { id: Bun.randomUUIDv7() });
         const events = [make(projectId), make(projectId, { id: known.event.id })];
@@ -299,8 +299,8 @@ for (const engine of stores) {
           { kind: "duplicate", json: known.json },
         ]);
         const [row] = await keysOf(projectId);
-        expect(row).toMatchObject({ key: "k", bodyHash: "h", draft: "[]" });
-        expect(JSON.parse(row!.verdicts)).toEqual(results!);
+        expect(row).toMatchObject({ key: "k", bodyHash: "h", responseTemplate: "[]" });
+        expect(JSON.parse(row!.results)).toEqual(results!);
       });
 
       test("an expired Idempotency-Key is replaced, and other expired ones are deleted", async () => {
@@ -311,20 +311,20 @@ for (const engine of stores) {
         expect(await keysOf(projectId)).toMatchObject([{ key: "l" }]);
         await store.control.updateTable("idempotencyKeys").set({ createdAt: 0 }).execute();
         await store.events.appendWith([make(projectId)], { ...idempotency("newer"), key: "l" });
-        expect(await keysOf(projectId)).toMatchObject([{ key: "l", draft: "newer" }]);
+        expect(await keysOf(projectId)).toMatchObject([{ key: "l", responseTemplate: "newer" }]);
       });
 
       test("an existing Idempotency-Key is left unchanged, and nothing is stored with it", async () => {
         const projectId = await newProject();
         const results = await Promise.all(
-          ["a", "b", "c"].map((draft) =>
-            store.events.appendWith([make(projectId), make(projectId)], idempotency(draft)),
+          ["a", "b", "c"].map((template) =>
+            store.events.appendWith([make(projectId), make(projectId)], idempotency(template)),
           ),
         );
         expect(results.filter((result) => result !== null)).toHaveLength(1);
         expect(await store.events.appendWith([make(projectId)], idempotency("d"))).toBeNull();
-        const draft = ["a", "b", "c"][results.findIndex((result) => result !== null)];
-        expect(await keysOf(projectId)).toMatchObject([{ draft }]);
+        const responseTemplate = ["a", "b", "c"][results.findIndex((result) => result !== null)];
+        expect(await keysOf(projectId)).toMatchObject([{ responseTemplate }]);
         expect(await streamed(all(projectId))).toHaveLength(2);
       });
 
@@ -491,7 +491,12 @@ for (const engine of stores) {
       ];
       await Promise.all(events.map((event) => store.events.append(event)));
       const tied = [make(projectId), make(projectId)];
-      await store.events.appendWith(tied, { kind: "idempotency", key: "f", bodyHash: "", draft: "[]" });
+      await store.events.appendWith(tied, {
+        kind: "idempotency",
+        key: "f",
+        bodyHash: "",
+        responseTemplate: "[]",
+      });
       await store.events.appendAll([make(999_999)]);
       const expected = [...events.filter(({ event }) => event.id !== known.event.id), ...tied];
       for (const until = Date.now() + 5_000; reported.length < expected.length && Date.now() < until; )

@@ -38,8 +38,8 @@ export type AppendResult =
 
 /** What is committed in the same transaction as events. */
 export type AppendCompanion =
-  /** A request's `Idempotency-Key`; `draft` and the results make up its response. */
-  | { kind: "idempotency"; key: string; bodyHash: string; draft: string }
+  /** A request's `Idempotency-Key`; `responseTemplate` and the results make up its response. */
+  | { kind: "idempotency"; key: string; bodyHash: string; responseTemplate: string }
   /** A rejected event that is resent and leaves the list of rejected events. */
   | { kind: "replay"; rejectedId: number };
 

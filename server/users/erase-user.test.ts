@@ -101,15 +101,15 @@ test("the user's rejected events, stored responses and properties are removed, o
   await rejected('{"user_id":"Zo\\u00eb.Quux+77@example.com"}');
   await rejected(`{"userId":"${userId}","na`);
   await rejected(JSON.stringify({ userId: "another", name: "" }));
-  const stored = (key: string, draft: unknown, verdicts: unknown[]) =>
+  const stored = (key: string, template: unknown, results: unknown[]) =>
     control
       .insertInto("idempotencyKeys")
       .values({
         projectId,
         key,
         bodyHash: "hash",
-        draft: JSON.stringify(draft),
-        verdicts: JSON.stringify(verdicts),
+        responseTemplate: JSON.stringify(template),
+        results: JSON.stringify(results),
         createdAt: 1,
       })
       .execute();

@@ -119,7 +119,7 @@ async function eraseResponses(context: JobContext, job: JobRow, userId: string):
   for (let last = ""; ; ) {
     const rows = await control
       .selectFrom("idempotencyKeys")
-      .select(["key", "draft", "verdicts"])
+      .select(["key", "responseTemplate", "results"])
       .where("projectId", "=", job.projectId!)
       .where("key", ">", last)
       .orderBy("key")
@@ -144,15 +144,15 @@ async function eraseResponses(context: JobContext, job: JobRow, userId: string):
 
 /** Whether a response contains an event of the user, or quotes the user's id in a problem. */
 function responseNamesUser(
-  { draft, verdicts }: { draft: string; verdicts: string },
+  { responseTemplate, results }: { responseTemplate: string; results: string },
   userId: string,
 ): boolean {
-  const drafted = JSON.parse(draft) as { userId?: string } | (string | object)[];
-  const isInDraft = Array.isArray(drafted)
-    ? drafted.some((item) => typeof item === "object" && JSON.stringify(item).includes(escaped(userId)))
-    : drafted.userId === userId;
-  if (isInDraft) return true;
-  return (JSON.parse(verdicts) as AppendResult[]).some(
+  const template = JSON.parse(responseTemplate) as { userId?: string } | (string | object)[];
+  const isInTemplate = Array.isArray(template)
+    ? template.some((item) => typeof item === "object" && JSON.stringify(item).includes(escaped(userId)))
+    : template.userId === userId;
+  if (isInTemplate) return true;
+  return (JSON.parse(results) as AppendResult[]).some(
     (result) => result.kind === "duplicate" && (JSON.parse(result.json) as Event).userId === userId,
   );
 }

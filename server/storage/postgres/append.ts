@@ -52,11 +52,11 @@ type Row = {
   before_ms: number;
   before_sequence: number;
   shift: number;
-  cuts: number;
-  news:
+  removals: number;
+  listed:
     | (
-        | [place: number, kind: "notified" | "untied"]
-        | [place: number, kind: "duplicate", id: string, body: string, createdAtMs: number]
+        | [number: number, kind: "notified" | "skipped"]
+        | [number: number, kind: "duplicate", id: string, body: string, createdAtMs: number]
       )[]
     | null;
 };
@@ -113,8 +113,8 @@ export function createAppend(runQuery: Query, node: string, partitions: Partitio
       in_flags: integers(events.map(flagsOf)),
       in_id_ms: bigints(events.map(({ hasClientId, event }) => (hasClientId ? stampOfId(event.id).ms : 0))),
       in_all_flags: allFlags,
-      in_tie_of: integers(entries.map(({ companionNumber }) => companionNumber)),
-      in_ties: companionsOf(units),
+      in_companion_of: integers(entries.map(({ companionNumber }) => companionNumber)),
+      in_companions: companionsOf(units),
       sum_projects: integers(sums.map(({ projectId }) => projectId)),
       sum_channels: texts(sums.map(({ channel }) => channel)),
       sum_names: texts(sums.map(({ name }) => name)),
@@ -122,28 +122,28 @@ export function createAppend(runQuery: Query, node: string, partitions: Partitio
       sum_events: integers(sums.map(({ events }) => events)),
       sum_last: bigints(sums.map(({ lastMs }) => lastMs)),
       in_new_tokens: texts(newTokens.tokens),
-      in_cuts: newTokens.cuts,
+      in_removals: newTokens.removals,
       in_note: JSON.stringify(note).slice(1, -1),
       now_ms: events.at(-1)!.receivedMs,
     };
     const named = Object.keys(parameters).map((name, index) => `${name} => $${index + 1}`);
     const [row] = await runQuery<Row>(
-      `CALL append_events(${named}, before_ms => NULL, before_sequence => NULL, shift => NULL, cuts => NULL, news => NULL)`,
+      `CALL append_events(${named}, before_ms => NULL, before_sequence => NULL, shift => NULL, removals => NULL, listed => NULL)`,
       Object.values(parameters),
       appendMs,
     );
-    const { before_ms, before_sequence, shift, cuts, news } = row!;
-    newTexts.stored(newTokens, cuts);
+    const { before_ms, before_sequence, shift, removals, listed } = row!;
+    newTexts.stored(newTokens, removals);
 
     const results = units.map(({ events }): AppendResult[] | null =>
       new Array<AppendResult>(events.length).fill(created),
     );
     const isCreated = new Array<boolean>(entries.length).fill(true);
-    for (const item of news ?? []) {
+    for (const item of listed ?? []) {
       const index = item[0] - 1;
       const { unit, at } = entries[index]!;
       isCreated[index] = item[1] === "notified";
-      if (item[1] === "untied") results[unit] = null;
+      if (item[1] === "skipped") results[unit] = null;
       else if (item[1] === "notified") results[unit]![at] = createdAndNotified;
       else results[unit]![at] = { kind: "duplicate", json: jsonOf(item[2]!, item[3]!, item[4]!) };
     }

@@ -124,7 +124,7 @@ export function createBlocks(runQuery: Query) {
     const missing = [...rows.values()].filter(({ timestamps }) => !timestamps);
     if (missing.length > 0) {
       const read = await runQuery<StoredTimestamps>(
-        `SELECT block, first, ms, encode(gaps, 'hex') AS gaps FROM block_moments
+        `SELECT block, first, ms, encode(gaps, 'hex') AS gaps FROM block_timestamps
          JOIN unnest($1::bigint[], $2::integer[]) AS wanted (block, first) USING (block, first)`,
         [bigints(missing.map(({ id }) => id)), integers(missing.map(({ first }) => first))],
       );
@@ -150,7 +150,7 @@ export function createBlocks(runQuery: Query) {
       `SELECT points.ms AS "pointMs", found.block, found.first, found.ms, encode(found.gaps, 'hex') AS gaps
        FROM unnest($1::bigint[], $2::bigint[]) AS points (block, ms)
        CROSS JOIN LATERAL (
-         SELECT * FROM block_moments WHERE block_moments.block = points.block AND (first = 0 OR block_moments.ms < points.ms)
+         SELECT * FROM block_timestamps WHERE block_timestamps.block = points.block AND (first = 0 OR block_timestamps.ms < points.ms)
          ORDER BY first DESC LIMIT 1) AS found`,
       [bigints(points.map(({ block }) => block.id)), bigints(points.map(({ ms }) => ms))],
     );

@@ -21,13 +21,13 @@ type BlockRange = MsRange & { projectId: number };
 
 /** Builds all missing blocks, newest first, and rebuilds changed ones. Of several nodes, one builds at a time. */
 export function createBuildBlocks(runQuery: Query, blockEvents: number) {
-  const maker = crypto.randomUUID();
+  const node = crypto.randomUUID();
   const partEvents = Math.ceil(blockEvents / partsOfBlock);
 
-  async function retire(block: number, pause: Pause): Promise<void> {
+  async function deleteBlock(block: number, pause: Pause): Promise<void> {
     await runQuery("SELECT empty_block($1)", [block]);
     await pause();
-    await runQuery("SELECT retire_block($1)", [block]);
+    await runQuery("SELECT delete_block($1)", [block]);
     await pause();
   }
 
@@ -110,7 +110,7 @@ export function createBuildBlocks(runQuery: Query, blockEvents: number) {
   ): Promise<boolean> {
     const [begun] = await runQuery<{ block: number | null }>(
       "SELECT begin_block($1, $2, $3, $4, $5) AS block",
-      [projectId, fromMs, toMs, maker, nowMs],
+      [projectId, fromMs, toMs, node, nowMs],
     );
     const block = begun!.block;
     if (block === null) return false;
@@ -135,9 +135,9 @@ export function createBuildBlocks(runQuery: Query, blockEvents: number) {
       await pause();
     }
     if (isOurs) {
-      await runQuery("UPDATE blocks SET events = $3, maker = NULL WHERE id = $1 AND maker = $2", [
+      await runQuery("UPDATE blocks SET events = $3, builder = NULL WHERE id = $1 AND builder = $2", [
         block,
-        maker,
+        node,
         builder.events,
       ]);
     }
@@ -147,10 +147,10 @@ export function createBuildBlocks(runQuery: Query, blockEvents: number) {
 
   async function storePart(block: number, { timestamps, tokens }: BlockPart): Promise<boolean> {
     const [kept] = await runQuery<{ isOurs: boolean }>(
-      `SELECT keep_digest($1, $2, $3, $4, $5, $6, $7) AS "isOurs"`,
+      `SELECT add_to_block($1, $2, $3, $4, $5, $6, $7) AS "isOurs"`,
       [
         block,
-        maker,
+        node,
         integers(timestamps.map(({ first }) => first)),
         bigints(timestamps.map(({ ms }) => ms)),
         bytes(timestamps.map(({ gaps }) => gaps)),
@@ -163,14 +163,14 @@ export function createBuildBlocks(runQuery: Query, blockEvents: number) {
 
   return async function buildBlocks(pause: Pause, nowMs: number): Promise<void> {
     for (;;) {
-      const [unusable] = await runQuery<{ id: number; isBeingMade: boolean }>(
-        `SELECT id, coalesce(maker <> $2 AND stepped_at > now() - make_interval(secs => $3), false) AS "isBeingMade" FROM blocks
+      const [unusable] = await runQuery<{ id: number; isBeingBuilt: boolean }>(
+        `SELECT id, coalesce(builder <> $2 AND stepped_at > now() - make_interval(secs => $3), false) AS "isBeingBuilt" FROM blocks
          WHERE events IS NULL OR changed > $1 ORDER BY 2 DESC, from_ms DESC LIMIT 1`,
-        [changedMax, maker, goneSeconds],
+        [changedMax, node, goneSeconds],
       );
-      if (unusable?.isBeingMade) return;
+      if (unusable?.isBeingBuilt) return;
       if (unusable) {
-        await retire(unusable.id, pause);
+        await deleteBlock(unusable.id, pause);
         continue;
       }
       const range = await nextRange(nowMs - unsettledMs);
@@ -179,14 +179,14 @@ export function createBuildBlocks(runQuery: Query, blockEvents: number) {
         continue;
       }
       const mergedParts = await parts();
-      for (const id of mergedParts) await retire(id, pause);
+      for (const id of mergedParts) await deleteBlock(id, pause);
       if (mergedParts.length > 0) continue;
       const [changed] = await runQuery<{ id: number }>(
         "SELECT id FROM blocks WHERE changed > 0 AND begun_at < $1 ORDER BY from_ms DESC LIMIT 1",
         [nowMs - changedMsMax],
       );
       if (!changed) return;
-      await retire(changed.id, pause);
+      await deleteBlock(changed.id, pause);
     }
   };
 }

@@ -177,7 +177,7 @@ test("a result stored under an Idempotency-Key is durable as soon as it can be r
   const node = await openNode();
   await node.events.append(make());
   const letGo = await holdWaits();
-  const companion = { kind: "idempotency", key: "k", bodyHash: "", draft: "[]" } as const;
+  const companion = { kind: "idempotency", key: "k", bodyHash: "", responseTemplate: "[]" } as const;
   await node.events.appendWith([make()], companion);
   expect(await query("SELECT FROM idempotency_keys WHERE key = 'k'")).toBe(1);
   await crash();

@@ -8,7 +8,7 @@ const eventsMin = 1_000;
 /** Attempts to detach a partition that is in use. After these, its events are removed one by one. */
 const attemptsMax = 20;
 /** Correcting a month's counters, up to a million rows, takes some seconds, in which nothing waits for it. */
-const takeMs = 60_000;
+const detachMs = 60_000;
 /** Pages of a table that one step clears: some hundred events, a few milliseconds. */
 const stepPages = 32;
 const undefinedTable = "42P01";
@@ -34,15 +34,15 @@ export function createExpirePartitions(runQuery: Query) {
     for (const { suffix, fromMs, toMs } of await readPartitions(runQuery)) {
       if (toMs > untilMs) return;
       for (let attempts = 0; attempts < attemptsMax; attempts++) {
-        const [row] = await runQuery<{ taken: number | null }>(
-          "SELECT take_expired($1, $2, $3, $4, $5) AS taken",
+        const [row] = await runQuery<{ detached: number | null }>(
+          "SELECT detach_expired($1, $2, $3, $4, $5) AS detached",
           [suffix, fromMs, toMs, nowMs, eventsMin],
-          takeMs,
+          detachMs,
         );
         // Nothing was done, so no pause is needed.
-        if (row!.taken === 0) break;
+        if (row!.detached === 0) break;
         await pause();
-        if (row!.taken !== null) break;
+        if (row!.detached !== null) break;
       }
     }
   }
@@ -64,7 +64,7 @@ export function createExpirePartitions(runQuery: Query) {
     for (const { name, pages } of await detachedTables()) {
       try {
         for (let page = nextPages.get(name) ?? 0; page < pages; page += stepPages) {
-          const [row] = await runQuery<{ ids: string[] }>("SELECT clear_taken($1, $2, $3) AS ids", [
+          const [row] = await runQuery<{ ids: string[] }>("SELECT clear_detached($1, $2, $3) AS ids", [
             name,
             page,
             page + stepPages,
@@ -74,7 +74,7 @@ export function createExpirePartitions(runQuery: Query) {
           nextPages.set(name, page + stepPages);
           await pause();
         }
-        const [row] = await runQuery<{ dropped: boolean }>("SELECT drop_taken($1) AS dropped", [name]);
+        const [row] = await runQuery<{ dropped: boolean }>("SELECT drop_detached($1) AS dropped", [name]);
         if (row!.dropped) nextPages.delete(name);
       } catch (error) {
         // Another process cleared and dropped it first.

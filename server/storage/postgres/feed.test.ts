@@ -253,7 +253,7 @@ test("if two nodes use the same key or resend the same rejected event at once, o
     const { id } = await control.selectFrom("rejectedEvents").select("id").executeTakeFirstOrThrow();
     for (const companion of [
       { kind: "replay", rejectedId: id } as const,
-      { kind: "idempotency", key: `${n}`, bodyHash: "", draft: "[]" } as const,
+      { kind: "idempotency", key: `${n}`, bodyHash: "", responseTemplate: "[]" } as const,
     ]) {
       const results = await Promise.all(
         nodes.map(({ store, make }) => store.events.appendWith([make()], companion)),

@@ -24,7 +24,7 @@ const tables = [
   "users",
   "jobs",
   "blocks",
-  "block_moments",
+  "block_timestamps",
   "block_tokens",
   "late_events",
 ];
@@ -32,7 +32,7 @@ const tables = [
 export function createPurge(runQuery: Query) {
   /** The words that are on no event. */
   async function unusedAmong(words: string[]): Promise<string[]> {
-    const [row] = await runQuery<{ unused: string[] }>("SELECT tokens_gone($1, $2) AS unused", [
+    const [row] = await runQuery<{ unused: string[] }>("SELECT unused_tokens($1, $2) AS unused", [
       texts(words),
       newestEvents,
     ]);
@@ -43,7 +43,7 @@ export function createPurge(runQuery: Query) {
   async function forgetTokens(pause: Pause): Promise<void> {
     // A block that is being built can contain removed events. Its node finds that it is gone, and starts again.
     await runQuery(
-      "SELECT empty_block(id), retire_block(id) FROM blocks WHERE events IS NULL AND changed > 0",
+      "SELECT empty_block(id), delete_block(id) FROM blocks WHERE events IS NULL AND changed > 0",
     );
     const blocks = await runQuery<{ id: number }>("SELECT id FROM blocks WHERE changed > 0 ORDER BY id");
     const known = new Set<string>();

@@ -13,9 +13,9 @@ const valuesMax = 20_000;
 const keysMax = 10_000;
 
 /**
- * Tokens that can be missing from the vocabulary, and the number of cuts (removals of tokens) when that was decided.
+ * Tokens that can be missing from the vocabulary, and how often tokens had been removed when that was decided.
  */
-export type NewTokens = { texts: string[]; tokens: string[]; cuts: number };
+export type NewTokens = { texts: string[]; tokens: string[]; removals: number };
 
 /**
  * Finds the names, users and tags that have to be added to the vocabulary. It remembers what this node has added, until
@@ -25,7 +25,7 @@ export type NewTokens = { texts: string[]; tokens: string[]; cuts: number };
 export class NewTexts {
   readonly #known = new LRUCache<string, true>({ max: knownTextsMax });
   readonly #valuesOf = new LRUCache<string, number>({ max: keysMax });
-  #cuts = -1;
+  #removals = -1;
 
   /** The tokens of these events that are not known to be in the vocabulary. */
   among(events: readonly Pick<AcceptedEvent, "projectId" | "event">[]): NewTokens {
@@ -45,16 +45,16 @@ export class NewTexts {
         if (this.#takesValue(`${projectId}${key}`)) found.set(ofTag, token.tag(projectId, key, value));
       }
     }
-    return { texts: [...found.keys()], tokens: [...found.values()], cuts: this.#cuts };
+    return { texts: [...found.keys()], tokens: [...found.values()], removals: this.#removals };
   }
 
-  /** Remembers texts that are now in the vocabulary. If `cuts` has changed, it forgets all others. */
-  stored({ texts }: NewTokens, cuts: number): void {
-    if (cuts !== this.#cuts) {
-      if (cuts < this.#cuts) return;
+  /** Remembers texts that are now in the vocabulary. If `removals` has changed, it forgets all others. */
+  stored({ texts }: NewTokens, removals: number): void {
+    if (removals !== this.#removals) {
+      if (removals < this.#removals) return;
       this.#known.clear();
       this.#valuesOf.clear();
-      this.#cuts = cuts;
+      this.#removals = removals;
     }
     for (const text of texts) this.#known.set(text, true);
   }

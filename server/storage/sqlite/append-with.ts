@@ -12,9 +12,9 @@ export type CompanionBatch = { batch: string; companion: AppendCompanion };
 /** Stores events and their companion. Call it within a transaction. */
 export function createAppendWith(database: Database, append: (events: BatchEvent[]) => AppendResult[]) {
   const insertKey = database.prepare(
-    `INSERT INTO idempotency_keys (project_id, key, body_hash, draft, verdicts, created_at)
+    `INSERT INTO idempotency_keys (project_id, key, body_hash, response_template, results, created_at)
      VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-     ON CONFLICT DO UPDATE SET body_hash = excluded.body_hash, draft = excluded.draft, verdicts = excluded.verdicts,
+     ON CONFLICT DO UPDATE SET body_hash = excluded.body_hash, response_template = excluded.response_template, results = excluded.results,
        created_at = excluded.created_at`,
   );
   const dropExpiredKeys = database.prepare(
@@ -45,7 +45,7 @@ export function createAppendWith(database: Database, append: (events: BatchEvent
         projectId,
         companion.key,
         companion.bodyHash,
-        companion.draft,
+        companion.responseTemplate,
         JSON.stringify(results),
         now,
       );

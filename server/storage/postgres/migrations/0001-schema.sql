@@ -165,9 +165,9 @@ CREATE TABLE idempotency_keys (
   -- SHA-256 of the request's body.
   body_hash text NOT NULL,
   -- The response before the events were stored, as JSON: an event, or the results of a batch.
-  draft text NOT NULL,
+  response_template text NOT NULL,
   -- The result of each event, as JSON.
-  verdicts text NOT NULL,
+  results text NOT NULL,
   created_at bigint NOT NULL,
   PRIMARY KEY (project_id, key)
 );
@@ -284,10 +284,10 @@ CREATE TABLE vocabulary_doubts (
   times bigint NOT NULL DEFAULT 1
 );
 
--- The last arrival, and how often tokens were removed from the vocabulary (cuts). These are sequences, because a row
--- that each commit updates would leave a dead row each time.
+-- The last arrival, and how often tokens were removed from the vocabulary. These are sequences, because a row that each
+-- commit updates would leave a dead row each time.
 CREATE SEQUENCE last_arrival AS bigint MINVALUE 0 START 0;
-CREATE SEQUENCE vocabulary_cuts AS bigint MINVALUE 0 START 0;
+CREATE SEQUENCE vocabulary_removals AS bigint MINVALUE 0 START 0;
 
 -- Serializes all transactions that change events, until the transaction ends. So each comes after everything that was
 -- committed before it.
@@ -364,36 +364,36 @@ $$;
 -- Each array has an element for each event, in the order of the node's arrivals.
 --
 -- flags: 1 the client made the id, 2 the client dated it, 4 it notifies, 8 its deliveries exist; all_flags is their
--- union. id_ms: the timestamp in a client's id. ties: the companions; tie_of is the number of an event's companion,
--- from 1 on, or 0. The sum_ arrays have an element for each channel, name and hour of the events. new_tokens: tokens
--- that the node does not know to be in the vocabulary; in_cuts: the cuts it knows of. note: the notification to other
--- nodes, as the members of a JSON object. now_ms: the node's clock, for times that are shown; arrivals are ahead of it
--- after a clock was set back.
+-- union. id_ms: the timestamp in a client's id. companions: what is committed with events; companion_of is the number
+-- of an event's companion, from 1 on, or 0. The sum_ arrays have an element for each channel, name and hour of the
+-- events. new_tokens: tokens that the node does not know to be in the vocabulary; in_removals: the removals it knows of.
+-- note: the notification to other nodes, as the members of a JSON object. now_ms: the node's clock, for times that are
+-- shown; arrivals are ahead of it after a clock was set back.
 --
 -- Events that are not stored are marked in an array, because searching a list for each event would be slow.
 --
--- news: the results other than a plain "created", by the event's number from 1 on: [number, "notified"], [number,
--- "untied"] (the companion could not be recorded), [number, "duplicate", id, body, createdAt].
+-- listed: the results other than a plain "created", by the event's number from 1 on: [number, "notified"], [number,
+-- "skipped"] (the companion could not be recorded), [number, "duplicate", id, body, createdAt].
 CREATE PROCEDURE append_events(
   in_projects integer[], in_created bigint[], in_arrivals bigint[], in_ids uuid[], in_bodies text[], in_tokens text[],
-  in_flags integer[], in_id_ms bigint[], in_all_flags integer, in_tie_of integer[], in_ties jsonb,
+  in_flags integer[], in_id_ms bigint[], in_all_flags integer, in_companion_of integer[], in_companions jsonb,
   sum_projects integer[], sum_channels text[], sum_names text[], sum_hours integer[], sum_events integer[], sum_last bigint[],
-  in_new_tokens text[], in_cuts bigint, in_note text, now_ms bigint,
-  OUT before_ms bigint, OUT before_sequence integer, OUT shift bigint, OUT cuts bigint, OUT news jsonb
+  in_new_tokens text[], in_removals bigint, in_note text, now_ms bigint,
+  OUT before_ms bigint, OUT before_sequence integer, OUT shift bigint, OUT removals bigint, OUT listed jsonb
 ) LANGUAGE plpgsql AS $$
 DECLARE
   size integer := cardinality(in_created);
   before bigint;
   -- For each event, whether it is not stored, and whether it notified somebody.
-  is_left_out boolean[] := array_fill(false, ARRAY[size]);
+  is_skipped boolean[] := array_fill(false, ARRAY[size]);
   is_notified boolean[] := array_fill(false, ARRAY[size]);
-  left_out integer := 0;
+  skipped integer := 0;
   notified integer := 0;
-  places integer[];
+  numbers integer[];
   at integer;
-  tie jsonb;
-  place integer;
-  found_news jsonb;
+  companion jsonb;
+  number integer;
+  duplicates jsonb;
 BEGIN
   PERFORM set_config('enable_seqscan', 'off', true);
   PERFORM lock_events();
@@ -403,29 +403,29 @@ BEGIN
   PERFORM setval('last_arrival', in_arrivals[size] + shift);
   before_ms := before >> 20;
   before_sequence := before & 1048575;
-  news := '[]';
+  listed := '[]';
 
-  IF in_ties IS NOT NULL THEN
-    FOR tie, place IN SELECT value, ordinality FROM jsonb_array_elements(in_ties) WITH ORDINALITY LOOP
-      IF tie ->> 'kind' = 'replay' THEN
+  IF in_companions IS NOT NULL THEN
+    FOR companion, number IN SELECT value, ordinality FROM jsonb_array_elements(in_companions) WITH ORDINALITY LOOP
+      IF companion ->> 'kind' = 'replay' THEN
         DELETE FROM rejected_events
-          WHERE id = (tie ->> 'rejectedId')::bigint AND project_id = (tie ->> 'projectId')::integer;
+          WHERE id = (companion ->> 'rejectedId')::bigint AND project_id = (companion ->> 'projectId')::integer;
         CONTINUE WHEN FOUND;
       ELSE
-        INSERT INTO idempotency_keys AS known (project_id, key, body_hash, draft, verdicts, created_at)
-          VALUES ((tie ->> 'projectId')::integer, tie ->> 'key', tie ->> 'bodyHash', tie ->> 'draft', '', now_ms)
-          ON CONFLICT (project_id, key) DO UPDATE SET body_hash = excluded.body_hash, draft = excluded.draft,
-            verdicts = excluded.verdicts, created_at = excluded.created_at
-          WHERE known.created_at < (tie ->> 'expiredMs')::bigint;
+        INSERT INTO idempotency_keys AS known (project_id, key, body_hash, response_template, results, created_at)
+          VALUES ((companion ->> 'projectId')::integer, companion ->> 'key', companion ->> 'bodyHash', companion ->> 'responseTemplate', '', now_ms)
+          ON CONFLICT (project_id, key) DO UPDATE SET body_hash = excluded.body_hash, response_template = excluded.response_template,
+            results = excluded.results, created_at = excluded.created_at
+          WHERE known.created_at < (companion ->> 'expiredMs')::bigint;
         CONTINUE WHEN FOUND;
       END IF;
-      FOR at IN SELECT n FROM unnest(in_tie_of) WITH ORDINALITY AS t (tie_of, n) WHERE tie_of = place LOOP
-        is_left_out[at] := true;
-        left_out := left_out + 1;
+      FOR at IN SELECT n FROM unnest(in_companion_of) WITH ORDINALITY AS t (companion_of, n) WHERE companion_of = number LOOP
+        is_skipped[at] := true;
+        skipped := skipped + 1;
       END LOOP;
-      news := news || (
-        SELECT coalesce(jsonb_agg(jsonb_build_array(n, 'untied')), '[]')
-        FROM unnest(in_tie_of) WITH ORDINALITY AS t (tie_of, n) WHERE tie_of = place);
+      listed := listed || (
+        SELECT coalesce(jsonb_agg(jsonb_build_array(n, 'skipped')), '[]')
+        FROM unnest(in_companion_of) WITH ORDINALITY AS t (companion_of, n) WHERE companion_of = number);
     END LOOP;
   END IF;
 
@@ -434,13 +434,13 @@ BEGIN
       SELECT n, project_id, sent.id, id_ms,
         row_number() OVER (PARTITION BY project_id, sent.id ORDER BY n) AS nth,
         first_value(n) OVER (PARTITION BY project_id, sent.id ORDER BY n) AS first_n
-      FROM unnest(in_projects, in_ids, in_id_ms, in_flags, is_left_out)
-        WITH ORDINALITY AS sent (project_id, id, id_ms, flag, is_out, n)
-      WHERE flag & 1 = 1 AND NOT is_out
+      FROM unnest(in_projects, in_ids, in_id_ms, in_flags, is_skipped)
+        WITH ORDINALITY AS sent (project_id, id, id_ms, flag, skip, n)
+      WHERE flag & 1 = 1 AND NOT skip
     ), placed AS MATERIALIZED (
       SELECT sent.*, coalesce(sent_ids.created_at, sent.id_ms) AS at_ms
       FROM sent LEFT JOIN sent_ids ON sent_ids.project_id = sent.project_id AND sent_ids.id = sent.id
-    ), doubles AS (
+    ), repeated AS (
       SELECT n, placed.id, events.body, events.created_at
       FROM placed JOIN events ON events.project_id = placed.project_id AND events.created_at = placed.at_ms AND events.id = placed.id
       UNION ALL
@@ -450,20 +450,20 @@ BEGIN
         WHERE events.project_id = placed.project_id AND events.created_at = placed.at_ms AND events.id = placed.id)
     )
     SELECT array_agg(n), jsonb_agg(jsonb_build_array(n, 'duplicate', id, body, created_at))
-      INTO places, found_news FROM doubles;
-    IF found_news IS NOT NULL THEN
-      FOREACH at IN ARRAY places LOOP is_left_out[at] := true; END LOOP;
-      left_out := left_out + cardinality(places);
-      news := news || found_news;
+      INTO numbers, duplicates FROM repeated;
+    IF duplicates IS NOT NULL THEN
+      FOREACH at IN ARRAY numbers LOOP is_skipped[at] := true; END LOOP;
+      skipped := skipped + cardinality(numbers);
+      listed := listed || duplicates;
     END IF;
   END IF;
 
   IF in_all_flags & 4 <> 0 THEN
     WITH notifying AS MATERIALIZED (
       SELECT n, project_id, id::text AS event_id, least(arrival >> 20, now_ms) AS received_ms
-      FROM unnest(in_projects, in_ids, in_arrivals, in_flags, is_left_out)
-        WITH ORDINALITY AS t (project_id, id, arrival, flag, is_out, n)
-      WHERE flag & 4 = 4 AND NOT is_out
+      FROM unnest(in_projects, in_ids, in_arrivals, in_flags, is_skipped)
+        WITH ORDINALITY AS t (project_id, id, arrival, flag, skip, n)
+      WHERE flag & 4 = 4 AND NOT skip
     ), made AS (
       INSERT INTO deliveries (project_id, event_id, account_id, destination_id, kind, label, state, created_at,
                               next_attempt_at, delivered_at)
@@ -474,30 +474,30 @@ BEGIN
       WHERE enabled = 1 ORDER BY n
       RETURNING project_id, event_id
     )
-    SELECT coalesce(array_agg(n), '{}') INTO places
+    SELECT coalesce(array_agg(n), '{}') INTO numbers
     FROM notifying WHERE EXISTS (SELECT FROM made WHERE made.project_id = notifying.project_id AND made.event_id = notifying.event_id);
-    FOREACH at IN ARRAY places LOOP is_notified[at] := true; END LOOP;
-    notified := cardinality(places);
-    news := news || (SELECT coalesce(jsonb_agg(jsonb_build_array(n, 'notified')), '[]') FROM unnest(places) AS n);
+    FOREACH at IN ARRAY numbers LOOP is_notified[at] := true; END LOOP;
+    notified := cardinality(numbers);
+    listed := listed || (SELECT coalesce(jsonb_agg(jsonb_build_array(n, 'notified')), '[]') FROM unnest(numbers) AS n);
   END IF;
 
   INSERT INTO events (created_at, arrival, id, project_id, notified, body, tokens)
-    SELECT created_at, arrival + shift, id, project_id, flag & 8 = 8 OR is_told, body,
+    SELECT created_at, arrival + shift, id, project_id, flag & 8 = 8 OR has_deliveries, body,
            array_to_tsvector(string_to_array(token_list, ' '))
-    FROM unnest(in_created, in_arrivals, in_ids, in_projects, in_flags, in_bodies, in_tokens, is_notified, is_left_out)
-      AS t (created_at, arrival, id, project_id, flag, body, token_list, is_told, is_out)
-    WHERE NOT is_out;
-  PERFORM note_late_events(in_projects, in_created, is_left_out);
+    FROM unnest(in_created, in_arrivals, in_ids, in_projects, in_flags, in_bodies, in_tokens, is_notified, is_skipped)
+      AS t (created_at, arrival, id, project_id, flag, body, token_list, has_deliveries, skip)
+    WHERE NOT skip;
+  PERFORM note_late_events(in_projects, in_created, is_skipped);
   IF in_all_flags & 3 <> 0 THEN
     INSERT INTO sent_ids (project_id, id, created_at)
       SELECT project_id, id, created_at
-      FROM unnest(in_projects, in_ids, in_created, in_flags, is_left_out) AS t (project_id, id, created_at, flag, is_out)
-      WHERE flag & 3 <> 0 AND NOT is_out
-      -- The conflict is with an event of a detached month that is not cleared yet (clear_taken).
+      FROM unnest(in_projects, in_ids, in_created, in_flags, is_skipped) AS t (project_id, id, created_at, flag, skip)
+      WHERE flag & 3 <> 0 AND NOT skip
+      -- The conflict is with an event of a detached month that is not cleared yet (clear_detached).
       ON CONFLICT (project_id, id) DO UPDATE SET created_at = excluded.created_at;
   END IF;
 
-  IF left_out > 0 THEN
+  IF skipped > 0 THEN
     SELECT array_agg(project_id), array_agg(channel), array_agg(name), array_agg(hour), array_agg(events), array_agg(last_ms)
       INTO sum_projects, sum_channels, sum_names, sum_hours, sum_events, sum_last
       FROM (
@@ -505,8 +505,8 @@ BEGIN
           count(*)::integer AS events, max(created_at) AS last_ms
         FROM (
           SELECT project_id, created_at, ('{' || body || '}')::json AS event
-          FROM unnest(in_projects, in_created, in_bodies, is_left_out) AS t (project_id, created_at, body, is_out)
-          WHERE NOT is_out) AS stored
+          FROM unnest(in_projects, in_created, in_bodies, is_skipped) AS t (project_id, created_at, body, skip)
+          WHERE NOT skip) AS stored
         GROUP BY 1, 2, 3, 4) AS sums;
   END IF;
   INSERT INTO counters AS known (project_id, channel, name, hour, events)
@@ -522,8 +522,8 @@ BEGIN
     ON CONFLICT (project_id, name) DO UPDATE SET events = known.events + excluded.events,
       last_event_at = greatest(known.last_event_at, excluded.last_event_at);
 
-  SELECT last_value INTO cuts FROM vocabulary_cuts;
-  IF cuts <> in_cuts THEN
+  SELECT last_value INTO removals FROM vocabulary_removals;
+  IF removals <> in_removals THEN
     -- Tokens were removed that the node does not know of: add all tokens of the batch.
     in_new_tokens := ARRAY(
       SELECT DISTINCT token FROM unnest(in_tokens) AS list, string_to_table(list, ' ') AS token WHERE token ~ '^[0-9]+[eut]');
@@ -532,36 +532,36 @@ BEGIN
     INSERT INTO vocabulary (token) SELECT unnest(in_new_tokens) ON CONFLICT DO NOTHING;
   END IF;
 
-  IF in_ties IS NOT NULL THEN
-    FOR tie, place IN SELECT value, ordinality FROM jsonb_array_elements(in_ties) WITH ORDINALITY LOOP
-      CONTINUE WHEN tie ->> 'kind' = 'replay' OR EXISTS (
-        SELECT FROM jsonb_array_elements(news) AS item WHERE item ->> 1 = 'untied' AND in_tie_of[(item ->> 0)::integer] = place);
-      UPDATE idempotency_keys SET verdicts = (
+  IF in_companions IS NOT NULL THEN
+    FOR companion, number IN SELECT value, ordinality FROM jsonb_array_elements(in_companions) WITH ORDINALITY LOOP
+      CONTINUE WHEN companion ->> 'kind' = 'replay' OR EXISTS (
+        SELECT FROM jsonb_array_elements(listed) AS item WHERE item ->> 1 = 'skipped' AND in_companion_of[(item ->> 0)::integer] = number);
+      UPDATE idempotency_keys SET results = (
         SELECT json_agg(
           CASE item ->> 1
             WHEN 'duplicate' THEN json_build_object('kind', 'duplicate',
               'json', event_json((item ->> 2)::uuid, item ->> 3, (item ->> 4)::bigint))
             ELSE json_build_object('kind', 'created', 'notified', item IS NOT NULL)
           END ORDER BY n)
-        FROM unnest(in_tie_of) WITH ORDINALITY AS t (tie_of, n)
-        LEFT JOIN jsonb_array_elements(news) AS item ON (item ->> 0)::integer = n
-        WHERE tie_of = place)
-      WHERE project_id = (tie ->> 'projectId')::integer AND key = tie ->> 'key';
+        FROM unnest(in_companion_of) WITH ORDINALITY AS t (companion_of, n)
+        LEFT JOIN jsonb_array_elements(listed) AS item ON (item ->> 0)::integer = n
+        WHERE companion_of = number)
+      WHERE project_id = (companion ->> 'projectId')::integer AND key = companion ->> 'key';
       -- Delete some expired keys whenever one is added: more than come, so that none accumulate.
       DELETE FROM idempotency_keys WHERE (project_id, key) IN (
-        SELECT project_id, key FROM idempotency_keys WHERE created_at < (tie ->> 'expiredMs')::bigint
+        SELECT project_id, key FROM idempotency_keys WHERE created_at < (companion ->> 'expiredMs')::bigint
         ORDER BY created_at LIMIT 10);
     END LOOP;
   END IF;
-  IF news = '[]' THEN news := NULL; END IF;
+  IF listed = '[]' THEN listed := NULL; END IF;
 
   -- With a companion, there is only one, durable commit: others can use an Idempotency-Key as soon as they can read it.
-  IF in_ties IS NULL THEN
+  IF in_companions IS NULL THEN
     PERFORM set_config('synchronous_commit', 'off', true);
     COMMIT;
     PERFORM setval('waits_for_log', 1);
   END IF;
-  IF left_out < size THEN
+  IF skipped < size THEN
     PERFORM pg_notify(arrivals_channel(), format('{%s,"before":"%s","last":"%s","notified":%s}',
       in_note, before, in_arrivals[size] + shift, (notified > 0)::text));
   END IF;
@@ -624,15 +624,15 @@ DECLARE
 BEGIN
   PERFORM lock_events();
   WITH gone AS (
-    DELETE FROM events USING unnest(in_created, in_ids) AS place (created_at, id)
-    WHERE events.project_id = in_project AND events.created_at = place.created_at AND events.id = place.id
+    DELETE FROM events USING unnest(in_created, in_ids) AS listed (created_at, id)
+    WHERE events.project_id = in_project AND events.created_at = listed.created_at AND events.id = listed.id
     RETURNING events.id, events.created_at, ('{' || events.body || '}')::json AS event, events.tokens
   )
   SELECT coalesce(array_agg(id), '{}'), coalesce(array_agg(created_at), '{}'), coalesce(array_agg(event ->> 'channelId'), '{}'),
          coalesce(array_agg(event ->> 'name'), '{}'),
          coalesce(array_agg(array_to_string(tsvector_to_array(tokens), ' ')), '{}')
     INTO gone_ids, gone_created, gone_channels, gone_names, gone_tokens FROM gone;
-  PERFORM note_gone_events(in_project, gone_created);
+  PERFORM note_removed_events(in_project, gone_created);
   DELETE FROM sent_ids WHERE project_id = in_project AND id = ANY (gone_ids);
   DELETE FROM deliveries WHERE event_id = ANY (gone_ids::text[]) AND project_id = in_project;
 
@@ -681,7 +681,7 @@ $$;
 --
 -- Most tokens still in use are common, and so on one of a project's newest events. The others are rare, and are looked
 -- up in the search index. Its pending list is emptied first, as each lookup reads through that.
-CREATE FUNCTION tokens_gone(in_tokens text[], newest_events integer) RETURNS text[] LANGUAGE plpgsql
+CREATE FUNCTION unused_tokens(in_tokens text[], newest_events integer) RETURNS text[] LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_indexscan = on AS $$
 DECLARE
   used text[];
@@ -717,7 +717,7 @@ BEGIN
     FROM (SELECT token, times FROM vocabulary_doubts LIMIT tokens_max) AS step;
   IF doubted IS NULL THEN RETURN 0; END IF;
   SELECT max(arrival) INTO last_seen FROM events;
-  gone := tokens_gone(doubted, newest_events);
+  gone := unused_tokens(doubted, newest_events);
 
   PERFORM lock_events();
   gone := ARRAY(
@@ -727,7 +727,7 @@ BEGIN
     WHERE vocabulary_doubts.token = settled.token
       AND (vocabulary_doubts.times = settled.times OR vocabulary_doubts.token = ANY (gone));
   IF cardinality(gone) > 0 THEN
-    PERFORM nextval('vocabulary_cuts');
+    PERFORM nextval('vocabulary_removals');
     DELETE FROM vocabulary WHERE token = ANY (gone);
   END IF;
   RETURN cardinality(doubted);
@@ -765,14 +765,14 @@ CREATE TABLE blocks (
   changed integer NOT NULL DEFAULT 0,
   begun_at bigint NOT NULL,
   -- The node that builds it, and the time of its last step.
-  maker uuid,
+  builder uuid,
   stepped_at timestamptz NOT NULL DEFAULT now(),
   UNIQUE (project_id, from_ms)
 ) WITH (fillfactor = 70);
 CREATE INDEX blocks_end ON blocks (to_ms);
 
 -- The timestamps of a block's events, 2,048 in a row. An event's ordinal is its place in the order of listings.
-CREATE TABLE block_moments (
+CREATE TABLE block_timestamps (
   block bigint NOT NULL,
   -- The ordinal of the first event, its millisecond, and the gaps to the next ones (storage/bits.ts).
   first integer NOT NULL,
@@ -790,7 +790,7 @@ CREATE TABLE block_tokens (
 ) WITH (toast_tuple_target = 8160);
 
 -- Compression would gain nothing on these, and a row is read in one piece.
-ALTER TABLE block_moments ALTER COLUMN gaps SET STORAGE EXTERNAL;
+ALTER TABLE block_timestamps ALTER COLUMN gaps SET STORAGE EXTERNAL;
 ALTER TABLE block_tokens ALTER COLUMN ordinals SET STORAGE EXTERNAL;
 
 -- The timestamps of events that were stored within a block after its build began.
@@ -800,8 +800,8 @@ CREATE TABLE late_events (
   PRIMARY KEY (block, created_at)
 );
 
--- Notes events that are stored within existing blocks. Call it with the lock, like note_gone_events.
-CREATE FUNCTION note_late_events(in_projects integer[], in_created bigint[], is_left_out boolean[]) RETURNS void
+-- Notes events that are stored within existing blocks. Call it with the lock, like note_removed_events.
+CREATE FUNCTION note_late_events(in_projects integer[], in_created bigint[], is_skipped boolean[]) RETURNS void
 LANGUAGE plpgsql SET enable_seqscan = off AS $$
 BEGIN
   IF NOT EXISTS (SELECT FROM blocks WHERE to_ms > (SELECT min(created_at) FROM unnest(in_created) AS created_at)) THEN
@@ -809,12 +809,12 @@ BEGIN
   END IF;
   WITH late AS MATERIALIZED (
     SELECT block.id, created_at
-    FROM unnest(in_projects, in_created, is_left_out) AS t (project_id, created_at, is_out)
+    FROM unnest(in_projects, in_created, is_skipped) AS t (project_id, created_at, skip)
     CROSS JOIN LATERAL (
       SELECT id, to_ms, changed FROM blocks
       WHERE blocks.project_id = t.project_id AND from_ms <= t.created_at ORDER BY from_ms DESC LIMIT 1) AS block
     -- A block with more changes is not used (storage/block.ts).
-    WHERE created_at < block.to_ms AND block.changed <= 256 AND NOT is_out
+    WHERE created_at < block.to_ms AND block.changed <= 256 AND NOT skip
   ), noted AS (
     INSERT INTO late_events (block, created_at) SELECT DISTINCT id, created_at FROM late ON CONFLICT DO NOTHING
   )
@@ -824,7 +824,7 @@ END
 $$;
 
 -- Notes events that were removed from blocks.
-CREATE FUNCTION note_gone_events(in_project integer, in_created bigint[]) RETURNS void
+CREATE FUNCTION note_removed_events(in_project integer, in_created bigint[]) RETURNS void
 LANGUAGE sql SET enable_seqscan = off AS $$
   UPDATE blocks SET changed = changed + went
     FROM (
@@ -837,14 +837,14 @@ LANGUAGE sql SET enable_seqscan = off AS $$
 $$;
 
 -- Begins a block. From now on, changes to its events are noted. Returns null if there is an overlapping block.
-CREATE FUNCTION begin_block(in_project integer, in_from bigint, in_to bigint, in_maker uuid, now_ms bigint) RETURNS bigint
+CREATE FUNCTION begin_block(in_project integer, in_from bigint, in_to bigint, in_builder uuid, now_ms bigint) RETURNS bigint
 LANGUAGE plpgsql AS $$
 DECLARE
   made bigint;
 BEGIN
   PERFORM lock_events();
   IF EXISTS (SELECT FROM blocks WHERE project_id = in_project AND from_ms < in_to AND to_ms > in_from) THEN RETURN NULL; END IF;
-  INSERT INTO blocks (project_id, from_ms, to_ms, maker, begun_at) VALUES (in_project, in_from, in_to, in_maker, now_ms)
+  INSERT INTO blocks (project_id, from_ms, to_ms, builder, begun_at) VALUES (in_project, in_from, in_to, in_builder, now_ms)
     RETURNING id INTO made;
   RETURN made;
 END
@@ -852,20 +852,20 @@ $$;
 
 -- Adds to a block. Returns false if another node discarded it because its builder seemed gone, or if it has changed too
 -- much to be useful (storage/block.ts).
-CREATE FUNCTION keep_digest(
-  in_block bigint, in_maker uuid, in_firsts integer[], in_ms bigint[], in_gaps bytea[], in_tokens text[], in_ordinals bytea[]
+CREATE FUNCTION add_to_block(
+  in_block bigint, in_builder uuid, in_firsts integer[], in_ms bigint[], in_gaps bytea[], in_tokens text[], in_ordinals bytea[]
 ) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
-  UPDATE blocks SET stepped_at = now() WHERE id = in_block AND maker = in_maker AND changed <= 256;
+  UPDATE blocks SET stepped_at = now() WHERE id = in_block AND builder = in_builder AND changed <= 256;
   IF NOT FOUND THEN RETURN false; END IF;
-  INSERT INTO block_moments (block, first, ms, gaps) SELECT in_block, * FROM unnest(in_firsts, in_ms, in_gaps);
+  INSERT INTO block_timestamps (block, first, ms, gaps) SELECT in_block, * FROM unnest(in_firsts, in_ms, in_gaps);
   INSERT INTO block_tokens (block, token, ordinals) SELECT in_block, * FROM unnest(in_tokens, in_ordinals);
   RETURN true;
 END
 $$;
 
--- To delete a block, call empty_block first, which deletes most rows without the lock, and then retire_block.
-CREATE FUNCTION retire_block(in_block bigint) RETURNS void LANGUAGE plpgsql AS $$
+-- To delete a block, call empty_block first, which deletes most rows without the lock, and then delete_block.
+CREATE FUNCTION delete_block(in_block bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM lock_events();
   DELETE FROM late_events WHERE block = in_block;
@@ -875,9 +875,9 @@ $$;
 
 CREATE FUNCTION empty_block(in_block bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-  UPDATE blocks SET events = NULL, maker = NULL WHERE id = in_block;
+  UPDATE blocks SET events = NULL, builder = NULL WHERE id = in_block;
   DELETE FROM block_tokens WHERE block = in_block;
-  DELETE FROM block_moments WHERE block = in_block;
+  DELETE FROM block_timestamps WHERE block = in_block;
 END
 $$;
 
@@ -902,7 +902,7 @@ $$;
 --
 -- Everything slow is done before the lock on events is taken. Until then, only transactions that store or remove events
 -- of these hours wait, as they update the same counters, and no longer than this waits for the lock.
-CREATE FUNCTION take_expired(in_suffix text, in_from bigint, in_to bigint, now_ms bigint, events_min integer) RETURNS bigint
+CREATE FUNCTION detach_expired(in_suffix text, in_from bigint, in_to bigint, now_ms bigint, events_min integer) RETURNS bigint
 LANGUAGE plpgsql SET enable_seqscan = off SET lock_timeout = '2s' AS $$
 DECLARE
   partition text := 'events_' || in_suffix;
@@ -914,14 +914,14 @@ DECLARE
   held_projects integer[];
   held_channels text[];
   held_events bigint[];
-  taken bigint;
+  detached bigint;
 BEGIN
   SELECT array_agg(project_id), array_agg(channel), coalesce(sum(events), 0)
-    INTO held_projects, held_channels, taken
+    INTO held_projects, held_channels, detached
     FROM (
       SELECT project_id, channel, sum(events) AS events FROM channel_counters
       WHERE hour >= from_hour AND hour < to_hour GROUP BY 1, 2) AS sums;
-  IF taken < events_min OR NOT are_expired(held_projects, held_channels, in_to, now_ms) THEN RETURN 0; END IF;
+  IF detached < events_min OR NOT are_expired(held_projects, held_channels, in_to, now_ms) THEN RETURN 0; END IF;
 
   -- Autovacuum gives way to this lock after a second; reads and writes don't conflict with it. A second node waits
   -- here, while it holds nothing else.
@@ -936,7 +936,7 @@ BEGIN
     DELETE FROM channel_counters WHERE hour >= from_hour AND hour < to_hour RETURNING project_id, channel, events
   )
   SELECT array_agg(project_id), array_agg(channel), array_agg(events), coalesce(sum(events), 0)
-    INTO held_projects, held_channels, held_events, taken
+    INTO held_projects, held_channels, held_events, detached
     FROM (SELECT project_id, channel, sum(events) AS events FROM gone GROUP BY 1, 2) AS sums;
 
   PERFORM lock_events();
@@ -963,7 +963,7 @@ BEGIN
   EXECUTE format('ALTER TABLE events DETACH PARTITION %I', partition);
   EXECUTE format('ALTER TABLE %I RENAME TO %I', partition, 'gone_events_' || partition::regclass::oid);
   IF in_from IS NULL THEN PERFORM make_partition(in_suffix, in_from, in_to); END IF;
-  RETURN taken;
+  RETURN detached;
 EXCEPTION
   WHEN lock_not_available OR deadlock_detected THEN RETURN NULL;
   -- Detached or dropped by another node.
@@ -973,10 +973,10 @@ $$;
 
 -- Deletes what belonged to the events on some pages of a detached table, and returns their ids. It can safely run
 -- twice. If an id was sent again meanwhile, what belongs to the new event stays.
-CREATE FUNCTION clear_taken(taken text, from_page integer, to_page integer) RETURNS text[]
+CREATE FUNCTION clear_detached(detached text, from_page integer, to_page integer) RETURNS text[]
 LANGUAGE plpgsql SET enable_seqscan = off AS $$
 DECLARE
-  pages text := format(' FROM %I WHERE ctid >= %L AND ctid < %L', taken, format('(%s,0)', from_page), format('(%s,0)', to_page));
+  pages text := format(' FROM %I WHERE ctid >= %L AND ctid < %L', detached, format('(%s,0)', from_page), format('(%s,0)', to_page));
   projects integer[];
   ids uuid[];
   created bigint[];
@@ -1009,9 +1009,9 @@ END
 $$;
 
 -- Drops a detached table that was cleared. Returns false if it is being read, as by a backup.
-CREATE FUNCTION drop_taken(taken text) RETURNS boolean LANGUAGE plpgsql SET lock_timeout = '200ms' AS $$
+CREATE FUNCTION drop_detached(detached text) RETURNS boolean LANGUAGE plpgsql SET lock_timeout = '200ms' AS $$
 BEGIN
-  EXECUTE format('DROP TABLE IF EXISTS %I', taken);
+  EXECUTE format('DROP TABLE IF EXISTS %I', detached);
   RETURN true;
 EXCEPTION WHEN lock_not_available THEN
   RETURN false;

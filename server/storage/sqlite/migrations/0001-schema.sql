@@ -275,9 +275,9 @@ CREATE TABLE idempotency_keys (
   -- SHA-256 of the request's body.
   body_hash TEXT NOT NULL,
   -- The response before the events were stored, as JSON: an event, or the results of a batch.
-  draft TEXT NOT NULL,
+  response_template TEXT NOT NULL,
   -- The result of each event, as JSON.
-  verdicts TEXT NOT NULL,
+  results TEXT NOT NULL,
   created_at INTEGER NOT NULL,
   PRIMARY KEY (project_id, key)
 ) WITHOUT ROWID;
