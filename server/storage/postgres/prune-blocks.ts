@@ -39,11 +39,8 @@ const pairsMax = 4_096;
 const timestampsSpare = 16;
 const timestampsMax = 2_000;
 
-/**
- * What is known of a block: matches between the ordinals `from` and `to`, and timestamps of late events. `found` is
- * null if the index must be asked.
- */
-type BlockResult = { block: StoredBlock; found: Evaluation | null; from: number; to: number; late: number[] };
+/** What is known of a block: its matches, null if the index must be asked, and the timestamps of late events. */
+type BlockResult = { block: StoredBlock; found: Evaluation | null; late: number[] };
 
 /** Decides where to search for a query, and leaves out the blocks that can't have a match. */
 export function createPruneBlocks(runQuery: Query, blocks: Blocks) {
@@ -118,15 +115,14 @@ export function createPruneBlocks(runQuery: Query, blocks: Blocks) {
     chunk: StoredBlock[],
     tokens: string[],
   ): Promise<BlockResult[]> {
-    const { condition, projectId, range } = pruneQuery;
+    const { condition, projectId } = pruneQuery;
     const [reader, late] = await Promise.all([blocks.read(chunk, tokens), blocks.lateIn(chunk)]);
     const results = chunk.map((block): BlockResult => {
       const found = evaluate(condition, block, reader);
       const isUsable = found.upper === null || !(found.hasPrefix || found.unknown.length > unknownTokensMax);
       const own = late.filter((result) => result.block === block.id).map(({ ms }) => ms);
-      return { block, found: isUsable ? found : null, from: 0, to: block.events, late: own };
+      return { block, found: isUsable ? found : null, late: own };
     });
-    await clipToRange(results, range);
     const incomplete = results.filter(
       ({ found }) => found && found.upper !== null && found.unknown.length > 0,
     );
@@ -142,22 +138,6 @@ export function createPruneBlocks(runQuery: Query, blocks: Blocks) {
       }
     }
     return results;
-  }
-
-  /** Limits the blocks' ordinals to a range of time. */
-  async function clipToRange(results: BlockResult[], { fromMs, toMs }: MsRange): Promise<void> {
-    for (const result of results) {
-      const { block, found } = result;
-      if (!found?.ifAbsent) continue;
-      const timestamps = [fromMs, toMs].filter((ms) => ms > block.fromMs && ms < block.toMs);
-      if (timestamps.length === 0) continue;
-      const ordinalAt = await blocks.readOrdinals(timestamps.map((ms) => ({ block, ms })));
-      if (ordinalAt === null) result.found = null;
-      else {
-        if (fromMs > block.fromMs) result.from = ordinalAt(block, fromMs);
-        if (toMs < block.toMs) result.to = ordinalAt(block, toMs);
-      }
-    }
   }
 
   /** The timestamps of events with any of the tokens, in the time of the blocks; null if there are too many. */
@@ -257,10 +237,8 @@ function groupsOf(results: BlockResult[], ascending: boolean): BlockResult[][] {
 }
 
 function* entriesIn(group: BlockResult[], ascending: boolean): Generator<Entry> {
-  for (const { block, found, from, to } of group) {
+  for (const { block, found } of group) {
     if (!found?.ifAbsent) continue;
-    for (const ordinal of ordinalsOf(found.ifAbsent, ascending)) {
-      if (ordinal >= from && ordinal < to) yield { block, ordinal };
-    }
+    for (const ordinal of ordinalsOf(found.ifAbsent, ascending)) yield { block, ordinal };
   }
 }
