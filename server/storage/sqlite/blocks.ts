@@ -43,11 +43,11 @@ export function createBlocks(database: Database) {
     "SELECT ordinals FROM block_tokens WHERE from_ms = ?1 AND token = ?2",
   );
   const selectTimestamps = database.prepare<TimestampsRow, [number, number]>(
-    `SELECT place & 2097151 AS first, ms, gaps FROM block_moments
+    `SELECT place & 2097151 AS first, ms, gaps FROM block_timestamps
      WHERE place BETWEEN ${rowKeySql("?1", "0")} AND ${rowKeySql("?1", "?2")} ORDER BY place DESC LIMIT 1`,
   );
   const selectTimestampsBefore = database.prepare<TimestampsRow, [number, number]>(
-    `SELECT place & 2097151 AS first, ms, gaps FROM block_moments
+    `SELECT place & 2097151 AS first, ms, gaps FROM block_timestamps
      WHERE place BETWEEN ${rowKeySql("?1", "0")} AND ${rowKeySql("?1", "2097151")} AND ms < ?2
      ORDER BY place DESC LIMIT 1`,
   );

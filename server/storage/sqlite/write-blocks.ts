@@ -22,7 +22,7 @@ export function createBlockWriter(database: Database) {
     "DELETE FROM block_tokens WHERE id IN (SELECT id FROM block_tokens WHERE from_ms = ?1 ORDER BY token LIMIT ?2)",
   );
   const deleteTimestamps = database.prepare(
-    `DELETE FROM block_moments
+    `DELETE FROM block_timestamps
      WHERE place BETWEEN ${rowKeySql("?1", "0")} AND ${rowKeySql("?1", "2097151")}`,
   );
   const deleteLate = database.prepare(
@@ -34,7 +34,7 @@ export function createBlockWriter(database: Database) {
     "INSERT INTO blocks (from_ms, to_ms, events, begun_at, build_id) VALUES (?1, ?2, NULL, ?3, random() >> 11)",
   );
   const insertTimestamps = database.prepare(
-    `INSERT INTO block_moments (place, ms, gaps) VALUES (${rowKeySql("?1", "?2")}, ?3, ?4)`,
+    `INSERT INTO block_timestamps (place, ms, gaps) VALUES (${rowKeySql("?1", "?2")}, ?3, ?4)`,
   );
   const insertToken = database.prepare(
     "INSERT INTO block_tokens (from_ms, token, ordinals) VALUES (?1, ?2, ?3)",

@@ -90,7 +90,7 @@ CREATE TABLE blocks (
 );
 
 -- The timestamps of a block's events, 2,048 in a row. An event's ordinal is its place in the order of row keys.
-CREATE TABLE block_moments (
+CREATE TABLE block_timestamps (
   -- The block's from_ms shifted left by 21 bits, plus the ordinal of the first event.
   place INTEGER PRIMARY KEY,
   -- The millisecond of the first event, and the gaps to the next ones (bits.ts).
