@@ -1,11 +1,12 @@
 import type { Database } from "bun:sqlite";
 import type { Event } from "../../event/event.ts";
 import { type Cursor, matches } from "../../event/filter.ts";
+import type { MsRange } from "../block.ts";
 import { dashed, eventJson } from "../event-row.ts";
 import type { EventQuery } from "../store.ts";
 import type { Blocks } from "./blocks.ts";
 import { matchOf, textOf } from "./match.ts";
-import { type Candidate, createPruneBlocks, type MsRange, type Part, rowsOfMsMax } from "./prune-blocks.ts";
+import { type Candidate, createPruneBlocks, type Part, rowsOfMsMax } from "./prune-blocks.ts";
 import { rowKeySql } from "./row-key.ts";
 import {
   createRowsInOrder,

@@ -14,7 +14,6 @@ import {
 import type { Blocks, StoredBlock } from "./blocks.ts";
 import { rowKeyAt } from "./row-key.ts";
 
-export type { MsRange };
 /** A range to search: at its candidates, in order, or with the index if `candidates` is null. */
 export type Part = { range: MsRange; candidates: Iterable<Candidate> | null };
 /**
