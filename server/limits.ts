@@ -90,6 +90,8 @@ export const limits = {
   keyEventsPerSecond: 1_000_000,
   /** Rate limit of publishable keys, unless another is chosen. */
   publishableEventsPerSecond: 50,
+  /** Keys that each rate limit remembers on SQLite, where they are in memory. */
+  rateLimitKeys: 20_000,
   accountNameCharacters: 80,
   emailCharacters: 254,
   passwordCharactersMin: 10,

@@ -273,11 +273,38 @@ export type ClaimDeliveries = (
   limit: number,
 ) => Promise<Selectable<ControlTables["deliveries"]>[]>;
 
+/** A limit: so many points for each key, in windows that begin with a key's first use. */
+export type RateLimiterOptions = {
+  /** Tells its keys from those of other limits. */
+  name: string;
+  points: number;
+  seconds: number;
+};
+
+export type RateLimitState = {
+  allowed: boolean;
+  /** Points that are left in this window. */
+  remaining: number;
+  /** Seconds until the window ends; at least 1. */
+  resetSeconds: number;
+};
+
+/** Limits what each key may do. All nodes count together. */
+export interface RateLimiter {
+  /**
+   * Takes points from a key, one by default; not allowed if it has too few left. Throws `storage-unavailable`.
+   */
+  consume(key: string, points?: number): Promise<RateLimitState>;
+  /** Gives a key all its points back. */
+  reset(key: string): Promise<void>;
+}
+
 /** Events, and everything else in the control tables. */
 export interface Store {
   events: EventStore;
   control: Kysely<ControlTables>;
   claimDeliveries: ClaimDeliveries;
+  rateLimiter(options: RateLimiterOptions): RateLimiter;
   /** Stores what was accepted, then closes. */
   close(): Promise<void>;
 }

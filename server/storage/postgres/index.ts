@@ -10,6 +10,7 @@ import { isPassing, storageProblem } from "./failure.ts";
 import { migrate } from "./migrate.ts";
 import { takeOver } from "./migration-guard.ts";
 import { type DatabaseAddress, openPool } from "./pool.ts";
+import { createRateLimiter } from "./rate-limiter.ts";
 import { checkServer } from "./server-settings.ts";
 
 /** Between two attempts to reach a server that does not answer yet. */
@@ -40,6 +41,7 @@ export async function openPostgresStore(
       events,
       control,
       claimDeliveries: createClaimDeliveries(control),
+      rateLimiter: (options) => createRateLimiter(pool, options),
       async close() {
         await events.close();
         await control.destroy();

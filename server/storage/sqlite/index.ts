@@ -23,6 +23,7 @@ import { markOpen, unmarkOpen } from "./directory.ts";
 import { migrateAside } from "./migrate-aside.ts";
 import { databaseFile, openForReading, removeSnapshots } from "./open.ts";
 import type { PurgeStep } from "./purge.ts";
+import { createRateLimiter } from "./rate-limiter.ts";
 import { Reader } from "./reader.ts";
 import type { BuildStep, Chunk } from "./reader-thread.ts";
 import { hasResidue } from "./residue-scan.ts";
@@ -159,6 +160,7 @@ export async function openSqliteStore(
     events,
     control,
     claimDeliveries: createClaimDeliveries(control),
+    rateLimiter: createRateLimiter,
     async close() {
       check.close();
       await control.destroy();

@@ -1,0 +1,34 @@
+import type { Pool, QueryConfig } from "pg";
+import RateLimiterPostgres from "rate-limiter-flexible/lib/RateLimiterPostgres.js";
+import { rateLimiter } from "../rate-limiter.ts";
+import type { RateLimiter, RateLimiterOptions } from "../store.ts";
+import { storageProblem } from "./failure.ts";
+
+/** A limit that can't be checked in this time holds up what it limits. */
+const statementMs = 3_000;
+
+/** Counts in the table `rate_limits`, for all nodes. A node remembers exhausted keys, and doesn't ask for them again. */
+export function createRateLimiter(pool: Pool, options: RateLimiterOptions): RateLimiter {
+  const { name, points, seconds } = options;
+  const limiter = new RateLimiterPostgres({
+    storeClient: { query: (config: QueryConfig) => query(pool, config) },
+    storeType: "client",
+    tableName: "rate_limits",
+    tableCreated: true,
+    keyPrefix: name,
+    points,
+    duration: seconds,
+    inMemoryBlockOnConsumed: points,
+  });
+  return rateLimiter(limiter, options);
+}
+
+/** Without the statement's name, because statements must not need a session (ARCHITECTURE.md). */
+async function query(pool: Pool, { text, values = [] }: QueryConfig) {
+  const config: QueryConfig & { query_timeout: number } = { text, values, query_timeout: statementMs };
+  try {
+    return await pool.query(config);
+  } catch (error) {
+    throw storageProblem(error);
+  }
+}

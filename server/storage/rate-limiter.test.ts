@@ -1,0 +1,82 @@
+// @engines sqlite, postgres
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { limits } from "../limits.ts";
+import { stores } from "../testing/stores.ts";
+import { until } from "../testing/until.ts";
+import type { Store } from "./store.ts";
+
+for (const engine of stores) {
+  describe(`rate limits on ${engine.name}`, () => {
+    let place: Awaited<ReturnType<typeof engine.place>>;
+    let store: Store;
+    beforeAll(async () => {
+      place = await engine.place();
+      store = await place.open();
+    });
+    afterAll(async () => {
+      await store.close();
+      await place.remove();
+    });
+
+    const consumeAll = (keys: string[], name: string) => {
+      const limiter = store.rateLimiter({ name, points: 3, seconds: 60 });
+      return Promise.all(keys.map((key) => limiter.consume(key)));
+    };
+
+    test("a key gets exactly its points, even at once; other keys and limits have their own", async () => {
+      const states = await consumeAll(Array<string>(10).fill("a"), "first");
+      expect(states.filter(({ allowed }) => allowed).map(({ remaining }) => remaining)).toEqual([2, 1, 0]);
+      const rejected = states.filter(({ allowed }) => !allowed);
+      expect(rejected).toHaveLength(7);
+      for (const { remaining, resetSeconds } of rejected) {
+        expect(remaining).toBe(0);
+        expect(resetSeconds).toBeWithin(50, 61);
+      }
+      expect((await consumeAll(["b"], "first"))[0]!.allowed).toBe(true);
+      expect((await consumeAll(["a"], "second"))[0]!.allowed).toBe(true);
+    });
+
+    test("several points can be taken at once", async () => {
+      const limiter = store.rateLimiter({ name: "several", points: 10, seconds: 60 });
+      expect(await limiter.consume("a", 8)).toMatchObject({ allowed: true, remaining: 2 });
+      expect(await limiter.consume("a", 8)).toMatchObject({ allowed: false, remaining: 0 });
+    });
+
+    test("a reset gives all points back", async () => {
+      const limiter = store.rateLimiter({ name: "reset", points: 2, seconds: 60 });
+      await limiter.consume("a");
+      await limiter.reset("a");
+      expect(await limiter.consume("a")).toMatchObject({ allowed: true, remaining: 1 });
+    });
+
+    test("a window ends", async () => {
+      const limiter = store.rateLimiter({ name: "window", points: 1, seconds: 1 });
+      await limiter.consume("a");
+      expect(await limiter.consume("a")).toMatchObject({ allowed: false, resetSeconds: 1 });
+      await until(async () => (await limiter.consume("a")).allowed);
+    });
+
+    if (engine.name === "postgres") {
+      test("two nodes count together", async () => {
+        await using other = await place.open().then((node) => ({
+          node,
+          [Symbol.asyncDispose]: () => node.close(),
+        }));
+        const options = { name: "nodes", points: 3, seconds: 60 };
+        const limiters = [store.rateLimiter(options), other.node.rateLimiter(options)];
+        const states = await Promise.all([...limiters, ...limiters].map((limiter) => limiter.consume("a")));
+        expect(states.filter(({ allowed }) => allowed)).toHaveLength(3);
+      });
+    } else {
+      test("a key in use is remembered, however many others there are", async () => {
+        const limiter = store.rateLimiter({ name: "many", points: 3, seconds: 60 });
+        for (let n = 0; n < limits.rateLimitKeys * 1.5; n++) {
+          if (n % 10_000 === 0) await limiter.consume("guarded");
+          await limiter.consume(`${n}`);
+        }
+        expect((await limiter.consume("guarded")).allowed).toBe(false);
+        expect((await limiter.consume("0")).remaining).toBe(2);
+      });
+    }
+  });
+}
