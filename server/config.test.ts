@@ -10,6 +10,7 @@ test("every setting has a default", () => {
     databaseUrl: null,
     databaseConnections: 10,
     url: null,
+    trustedProxies: [],
     smtpUrl: null,
     emailFrom: "Tidings <tidings@localhost>",
     allowPrivateAddresses: false,
@@ -32,6 +33,7 @@ test("all mistakes are reported together, each with its variable and value", () 
     TIDINGS_DATA: " ",
     DATABASE_CONNECTIONS: "many",
     TIDINGS_URL: "example.com",
+    TRUSTED_PROXIES: "10.0.0.0/8, proxy.example.com",
     SMTP_FROM: " ",
     TIDINGS_ALLOW_PRIVATE_ADDRESSES: "yes",
     TIDINGS_LOG: "loud",
@@ -65,6 +67,13 @@ test("a mistake in a secret setting is reported without its value", () => {
   }
 });
 
+test("proxies are addresses, CIDR blocks and words", () => {
+  const trusted = (text: string) => readConfig({ TRUSTED_PROXIES: text }).trustedProxies;
+  expect(trusted("10.1.2.3, 2001:db8::/32,::1 ,")).toEqual(["10.1.2.3/32", "2001:db8::/32", "::1/128"]);
+  expect(trusted("loopback,192.0.2.0/24")).toEqual(["127.0.0.0/8", "::1/128", "192.0.2.0/24"]);
+  expect(trusted("private")).toContain("172.16.0.0/12");
+});
+
 test("a database can be given by name, address or socket", () => {
   for (const url of [
     "postgres://tidings@db.example.com/tidings",
@@ -88,6 +97,9 @@ describe("a setting", () => {
     ["DATABASE_URL", "postgres://db.example.com"],
     ["DATABASE_URL", "postgres:///tidings"],
     ["DATABASE_CONNECTIONS", "1"],
+    ["TRUSTED_PROXIES", "10.0.0.0/33"],
+    ["TRUSTED_PROXIES", "10.1"],
+    ["TRUSTED_PROXIES", "constructor"],
     ["SMTP_URL", "https://mail.example.com"],
     ["TIDINGS_ALLOW_PRIVATE_ADDRESSES", "TRUE"],
   ];

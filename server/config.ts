@@ -1,5 +1,7 @@
 import { accessSync, constants } from "node:fs";
+import { isIP } from "node:net";
 import { resolve } from "node:path";
+import ipaddr from "ipaddr.js";
 import manifest from "../package.json";
 
 /** How a setting is read. `parse` throws the second half of a sentence: what the value must be. */
@@ -60,6 +62,12 @@ export const settings = {
     "public address, for links in notifications and the setup link; default: `http://localhost` and the port",
     parseUrl,
   ),
+  trustedProxies: setting(
+    "TRUSTED_PROXIES",
+    "",
+    "reverse proxies whose `X-Forwarded-For` is believed: addresses and CIDR blocks, separated by commas; also `loopback` and `private` ([HTTPS](#https))",
+    parseProxies,
+  ),
   smtpUrl: secret(
     "SMTP_URL",
     null,
@@ -104,6 +112,8 @@ export type Config = {
   databaseConnections: number;
   /** Without a trailing slash. Null means localhost and the port in use. */
   url: string | null;
+  /** CIDR blocks. */
+  trustedProxies: string[];
   smtpUrl: string | null;
   emailFrom: string;
   allowPrivateAddresses: boolean;
@@ -201,6 +211,25 @@ function checkTls(parameters: URLSearchParams): void {
 function parseConnections(text: string): number {
   if (!/^\d{1,4}$/.test(text) || Number(text) < 2) throw new Error("must be a whole number from 2 to 9999");
   return Number(text);
+}
+
+/** What the words in TRUSTED_PROXIES stand for: RFC 1122, RFC 1918, RFC 4193 and RFC 4291. */
+const proxyBlocks = new Map([
+  ["loopback", ["127.0.0.0/8", "::1/128"]],
+  ["private", ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7", "fe80::/10"]],
+]);
+
+function parseProxies(text: string): string[] {
+  const entries = text.split(",").map((entry) => entry.trim());
+  return entries
+    .filter((entry) => entry !== "")
+    .flatMap((entry) => {
+      const blocks = proxyBlocks.get(entry);
+      if (blocks) return blocks;
+      const block = isIP(entry) === 0 ? entry : `${entry}/${isIP(entry) === 4 ? 32 : 128}`;
+      if (ipaddr.IPv4.isValidCIDRFourPartDecimal(block) || ipaddr.IPv6.isValidCIDR(block)) return [block];
+      throw new Error('must be addresses, CIDR blocks, "loopback" or "private", separated by commas');
+    });
 }
 
 function parseSmtpUrl(text: string): string {

@@ -18,7 +18,7 @@ writeTable("settings", [
   ["variable", "default", "description"],
   ...Object.values(settings).map(({ variable, fallback, help }) => [
     `\`${variable}\``,
-    fallback === null ? "" : `\`${fallback}\``,
+    !fallback ? "" : `\`${fallback}\``,
     help,
   ]),
 ]);

@@ -14,6 +14,7 @@ import { ArrivalClock } from "./event/id.ts";
 import { LiveStreams } from "./events/live.ts";
 import { StreamAuthorizer } from "./events/stream-authorizer.ts";
 import { errorResponse, FailureLog } from "./failures.ts";
+import { clientAddresses } from "./http/client-address.ts";
 import { createRecorder } from "./ingest/record.ts";
 import { recordRoute } from "./ingest/record-route.ts";
 import { RejectedEvents } from "./ingest/rejected.ts";
@@ -149,6 +150,8 @@ export async function serve(
     onError,
     onInfo,
   });
+  const clients = clientAddresses(config.trustedProxies);
+  const peerOf = (request: Request) => server.requestIP(originalOf.get(request) ?? request)?.address ?? null;
   const authorizer = new Authorizer({ control, auth, keys, baseUrl });
   const services: Services = {
     config,
@@ -168,7 +171,7 @@ export async function serve(
     worker,
     transports,
     vapidPublicKey,
-    addressOf: (request) => server.requestIP(originalOf.get(request) ?? request)?.address ?? null,
+    addressOf: (request) => clients.addressOf(peerOf(request), request.headers),
     setRequestTimeout: (request, seconds) => server.timeout(originalOf.get(request) ?? request, seconds),
   };
 
@@ -199,7 +202,7 @@ export async function serve(
       const request = withAddress(incoming);
       const { pathname } = new URL(request.url);
       if (pathname.startsWith("/api/auth/")) {
-        request.headers.set(clientAddressHeader, server.requestIP(incoming)?.address ?? "");
+        request.headers.set(clientAddressHeader, services.addressOf(request) ?? "");
       }
       const response = await app.fetch(request);
       // Live streams may be silent for longer than the request timeout. Their heartbeats detect dead connections.

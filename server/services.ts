@@ -34,7 +34,7 @@ export type Services = {
   worker: BackgroundWorker;
   transports: { browser: Send; email?: Send | undefined };
   vapidPublicKey: string;
-  /** The client's address; null if the connection is gone. */
+  /** The client's address, behind trusted proxies too; null if the connection is gone. */
   addressOf: (request: Request) => string | null;
   /** Closes a request's connection after this many idle seconds. 0 disables the timeout. */
   setRequestTimeout: (request: Request, seconds: number) => void;

@@ -12,7 +12,7 @@ export function rateLimiter(
         return stateOf(await limiter.consume(key, points));
       } catch (rejected) {
         if (rejected instanceof Error) throw rejected;
-        return { ...stateOf(rejected as Result), allowed: false };
+        return { ...stateOf(rejected as Result), allowed: false, remaining: 0 };
       }
     },
     async reset(key) {
