@@ -92,6 +92,16 @@ export const limits = {
   publishableEventsPerSecond: 50,
   /** Keys that each rate limit remembers on SQLite, where they are in memory. */
   rateLimitKeys: 20_000,
+  /** Attempts to sign in to an account with a wrong password (`auth/sign-in-limits.ts`). */
+  signIn: {
+    perClient: [
+      { attempts: 5, seconds: 60 },
+      { attempts: 10, seconds: 15 * 60 },
+      { attempts: 20, seconds: 60 * 60 },
+    ],
+    // Under 100 an hour (OWASP ASVS 4.0, 2.2.1), in short windows, so that a stranger can't lock anybody out for long.
+    perAccount: { attempts: 16, seconds: 10 * 60 },
+  },
   accountNameCharacters: 80,
   emailCharacters: 254,
   passwordCharactersMin: 10,

@@ -6,6 +6,7 @@ import { clientAddressHeader, createAuth } from "./auth/auth.ts";
 import { Authorizer } from "./auth/authorizer.ts";
 import { type PasswordHashing, scrypt } from "./auth/create-account.ts";
 import { openSetup } from "./auth/setup.ts";
+import { SignInLimits, type SignInTiers } from "./auth/sign-in-limits.ts";
 import { BackgroundWorker } from "./background/worker.ts";
 import { deleteChannel } from "./channels/delete-channel.ts";
 import { ProjectChannels } from "./channels/project-channels.ts";
@@ -57,13 +58,14 @@ type ServeOptions = {
   passwords?: PasswordHashing;
   /** The machine's clock, which dates events. */
   now?: () => number;
+  signInTiers?: SignInTiers;
   log?: Logger;
 };
 
 /** Wires up the service and listens. */
 export async function serve(
   config: Config,
-  { passwords = scrypt, now = Date.now, log = createLog(config.logLevel) }: ServeOptions = {},
+  { passwords = scrypt, now = Date.now, signInTiers, log = createLog(config.logLevel) }: ServeOptions = {},
 ): Promise<Running> {
   const failures = new FailureLog(log);
   const onError = (error: unknown) => failures.taskFailed(error);
@@ -114,7 +116,14 @@ export async function serve(
 
   const baseUrl = config.url ?? `http://localhost:${server.port}`;
 
-  const auth = createAuth(control, { secret: authSecret, baseUrl, passwords, log });
+  const { rateLimiter } = store;
+  const auth = createAuth(control, { secret: authSecret, baseUrl, passwords, rateLimiter, log });
+  const signInLimits = new SignInLimits({
+    rateLimiter,
+    secret: authSecret,
+    isSecure: baseUrl.startsWith("https:"),
+    tiers: signInTiers,
+  });
   const {
     transports,
     vapidPublicKey,
@@ -161,6 +170,7 @@ export async function serve(
     store,
     auth,
     passwords,
+    signInLimits,
     authorizer,
     keys,
     streamAuthorizer,

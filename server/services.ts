@@ -2,6 +2,7 @@ import type { ApiKeyCache } from "./auth/api-key-cache.ts";
 import type { Auth } from "./auth/auth.ts";
 import type { Authorizer } from "./auth/authorizer.ts";
 import type { PasswordHashing } from "./auth/create-account.ts";
+import type { SignInLimits } from "./auth/sign-in-limits.ts";
 import type { BackgroundWorker } from "./background/worker.ts";
 import type { ProjectChannels } from "./channels/project-channels.ts";
 import type { Config } from "./config.ts";
@@ -24,6 +25,7 @@ export type Services = {
   store: Store;
   auth: Auth;
   passwords: PasswordHashing;
+  signInLimits: SignInLimits;
   authorizer: Authorizer;
   keys: ApiKeyCache;
   streamAuthorizer: StreamAuthorizer;

@@ -11,12 +11,15 @@ import { Me, Setup, SetupResponse, SetupState } from "../wire/account.ts";
 import { type Auth, callAuth } from "./auth.ts";
 import { hasAccounts, type PasswordHashing } from "./create-account.ts";
 import { claimSetup } from "./setup.ts";
+import type { SignInLimits } from "./sign-in-limits.ts";
 
 type Deps = {
   store: Store;
   auth: Auth;
   baseUrl: string;
   passwords: PasswordHashing;
+  signInLimits: SignInLimits;
+  addressOf: (request: Request) => string | null;
   transports: { email?: unknown };
   /** Ends the live streams of ended sessions at once. */
   streamAuthorizer: { check: () => Promise<void> };
@@ -24,7 +27,8 @@ type Deps = {
 };
 
 export function addAccountRoutes(routes: Routes, deps: Deps): void {
-  const { auth, baseUrl, transports, passwords, streamAuthorizer, vapidPublicKey } = deps;
+  const { auth, baseUrl, transports, passwords, signInLimits, addressOf, streamAuthorizer, vapidPublicKey } =
+    deps;
   const { control } = deps.store;
 
   routes.add(
@@ -109,7 +113,12 @@ export function addAccountRoutes(routes: Routes, deps: Deps): void {
     routes.app.post(`/api/auth/${path}`, async ({ req }) => {
       const body = await readBytes(req.raw, limits.requestBytes);
       const request = new Request(req.raw, { body: new Uint8Array(body) });
-      const response = await callHandler(request);
+      const email = path === "sign-in/email" ? emailOf(body) : null;
+      const call = () => callHandler(request);
+      const response =
+        email === null
+          ? await call()
+          : await signInLimits.limit({ email, address: addressOf(req.raw), headers: req.raw.headers }, call);
       await streamAuthorizer.check();
       return response;
     });
@@ -122,6 +131,16 @@ export function addAccountRoutes(routes: Routes, deps: Deps): void {
     for (const cookie of response.headers.getSetCookie())
       problemResponse.headers.append("set-cookie", cookie);
     return problemResponse;
+  }
+}
+
+/** The email address of a request to sign in; null if better-auth will reject the request. */
+function emailOf(body: Uint8Array): string | null {
+  try {
+    const { email } = JSON.parse(new TextDecoder().decode(body)) as { email?: unknown };
+    return typeof email === "string" ? email : null;
+  } catch {
+    return null;
   }
 }
 

@@ -6,8 +6,9 @@ import type { Account } from "../http/caller.ts";
 import { limits } from "../limits.ts";
 import { ProblemError } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
+import type { Store } from "../storage/store.ts";
 import type { PasswordHashing } from "./create-account.ts";
-import { RateLimits } from "./rate-limits.ts";
+import { rateLimitStorage } from "./rate-limits.ts";
 
 /** Header that `main.ts` sets to the client's real address, for the rate limits on signing in. */
 export const clientAddressHeader = "x-tidings-client-address";
@@ -21,8 +22,15 @@ export function createAuth(
     secret,
     baseUrl,
     passwords,
+    rateLimiter,
     log,
-  }: { secret: string; baseUrl: string; passwords: PasswordHashing; log: Logger },
+  }: {
+    secret: string;
+    baseUrl: string;
+    passwords: PasswordHashing;
+    rateLimiter: Store["rateLimiter"];
+    log: Logger;
+  },
 ) {
   const isSecure = baseUrl.startsWith("https:");
   return betterAuth({
@@ -49,7 +57,7 @@ export function createAuth(
     verification: { modelName: "verifications" },
     rateLimit: {
       enabled: true,
-      customStorage: new RateLimits(),
+      customStorage: rateLimitStorage(rateLimiter),
       window: 10,
       max: 100,
       customRules: { "/sign-in/email": { window: 60, max: 20 } },

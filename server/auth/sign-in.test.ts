@@ -93,9 +93,9 @@ describe("signing in is rejected", () => {
     }
   });
 
-  test("after 20 attempts within a minute, on one server only", async () => {
+  test("after 20 attempts from an address within a minute", async () => {
     await using own = await testApp();
-    const attempt = () =>
+    const attempt = (n: number) =>
       fetch(`${own.address}/api/auth/sign-in/email`, {
         method: "POST",
         // An address sent by the client is ignored.
@@ -105,9 +105,9 @@ describe("signing in is rejected", () => {
           "x-forwarded-for": `${Math.random()}`,
           "x-tidings-client-address": `${Math.random()}`,
         },
-        body: JSON.stringify({ email: own.owner, password: "not the password" }),
+        body: JSON.stringify({ email: `${n}@example.com`, password: "not the password" }),
       });
-    const answers = await Promise.all(Array.from({ length: 25 }, attempt));
+    const answers = await Promise.all(Array.from({ length: 25 }, (_, n) => attempt(n)));
     const rejected = answers.filter(({ status }) => status === 429);
     expect(rejected).toHaveLength(5);
     const { headers } = rejected[0]!;
@@ -116,8 +116,7 @@ describe("signing in is rejected", () => {
       { ok: false, type: "/problems/too-many-requests", status: 429 },
     ]);
     expect(Number(headers.get("retry-after"))).toBeWithin(1, 61);
-    expect((await signIn({ email: app.owner, password: testPassword })).status).toBe(200);
-  }, 15_000);
+  });
 });
 
 test("only those of better-auth's routes that we use exist", async () => {
