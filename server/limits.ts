@@ -90,7 +90,7 @@ export const limits = {
   keyEventsPerSecond: 1_000_000,
   /** Rate limit of publishable keys, unless another is chosen. */
   publishableEventsPerSecond: 50,
-  /** Keys that each rate limit remembers on SQLite, where they are in memory. */
+  /** Keys that each rate limit in memory remembers. */
   rateLimitKeys: 20_000,
   /** Attempts to sign in to an account with a wrong password (`auth/sign-in-limits.ts`). */
   signIn: {
