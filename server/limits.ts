@@ -106,6 +106,8 @@ export const limits = {
   emailCharacters: 254,
   passwordCharactersMin: 10,
   passwordCharactersMax: 128,
+  /** Passwords that are hashed or wait for it: up to ten seconds of work. */
+  passwordsHashing: 100,
   pushEndpointCharacters: 2_048,
   destinationsPerAccount: 50,
   /** How long deliveries are kept, and with them the inbox. */

@@ -4,7 +4,7 @@ import { createApp } from "./app.ts";
 import { ApiKeyCache } from "./auth/api-key-cache.ts";
 import { clientAddressHeader, createAuth } from "./auth/auth.ts";
 import { Authorizer } from "./auth/authorizer.ts";
-import { type PasswordHashing, scrypt } from "./auth/create-account.ts";
+import { oneAtATime, type PasswordHashing, scrypt } from "./auth/passwords.ts";
 import { openSetup } from "./auth/setup.ts";
 import { SignInLimits, type SignInTiers } from "./auth/sign-in-limits.ts";
 import { BackgroundWorker } from "./background/worker.ts";
@@ -65,7 +65,12 @@ type ServeOptions = {
 /** Wires up the service and listens. */
 export async function serve(
   config: Config,
-  { passwords = scrypt, now = Date.now, signInTiers, log = createLog(config.logLevel) }: ServeOptions = {},
+  {
+    passwords: hashing = scrypt,
+    now = Date.now,
+    signInTiers,
+    log = createLog(config.logLevel),
+  }: ServeOptions = {},
 ): Promise<Running> {
   const failures = new FailureLog(log);
   const onError = (error: unknown) => failures.taskFailed(error);
@@ -114,6 +119,7 @@ export async function serve(
     ),
   );
 
+  const passwords = oneAtATime(hashing);
   const baseUrl = config.url ?? `http://localhost:${server.port}`;
 
   const { rateLimiter } = store;

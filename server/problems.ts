@@ -28,6 +28,7 @@ const problems = {
   "key-in-url": { status: 400, title: "API key in the URL" },
   "key-invalid": { status: 401, title: "Invalid API key" },
   "sign-in-failed": { status: 401, title: "Wrong email or password" },
+  "password-common": { status: 422, title: "Password easy to guess" },
   "account-request-invalid": { status: 400, title: "Invalid request" },
   "too-many-requests": { status: 429, title: "Too many requests" },
   "sign-in-needed": { status: 401, title: "Sign-in required" },

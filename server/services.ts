@@ -1,7 +1,7 @@
 import type { ApiKeyCache } from "./auth/api-key-cache.ts";
 import type { Auth } from "./auth/auth.ts";
 import type { Authorizer } from "./auth/authorizer.ts";
-import type { PasswordHashing } from "./auth/create-account.ts";
+import type { PasswordHashing } from "./auth/passwords.ts";
 import type { SignInLimits } from "./auth/sign-in-limits.ts";
 import type { BackgroundWorker } from "./background/worker.ts";
 import type { ProjectChannels } from "./channels/project-channels.ts";

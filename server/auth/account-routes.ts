@@ -1,6 +1,6 @@
 import { version } from "../config.ts";
 import { internalDetail } from "../failures.ts";
-import { readBytes } from "../http/body.ts";
+import { readJson } from "../http/body.ts";
 import type { Routes } from "../http/routes.ts";
 import { limits } from "../limits.ts";
 import { countUnread } from "../notifications/inbox.ts";
@@ -8,8 +8,10 @@ import { type ProblemError, problem } from "../problems.ts";
 import { listProjects } from "../projects/projects.ts";
 import type { Store } from "../storage/store.ts";
 import { Me, Setup, SetupResponse, SetupState } from "../wire/account.ts";
-import { type Auth, callAuth } from "./auth.ts";
-import { hasAccounts, type PasswordHashing } from "./create-account.ts";
+import { type Auth, callAuth, sessionOf } from "./auth.ts";
+import { hasAccounts } from "./create-account.ts";
+import { checkNewPassword } from "./password-rules.ts";
+import type { PasswordHashing } from "./passwords.ts";
 import { claimSetup } from "./setup.ts";
 import type { SignInLimits } from "./sign-in-limits.ts";
 
@@ -111,12 +113,17 @@ export function addAccountRoutes(routes: Routes, deps: Deps): void {
     "revoke-other-sessions",
   ]) {
     routes.app.post(`/api/auth/${path}`, async ({ req }) => {
-      const body = await readBytes(req.raw, limits.requestBytes);
-      const request = new Request(req.raw, { body: new Uint8Array(body) });
-      const email = path === "sign-in/email" ? emailOf(body) : null;
+      // better-auth also takes forms. With JSON only, it gets what was checked here.
+      const body = await readJson(req.raw, limits.requestBytes);
+      const request = new Request(req.raw, { body: JSON.stringify(body) });
+      const { email, newPassword } = (body ?? {}) as { email?: unknown; newPassword?: unknown };
+      if (typeof newPassword === "string") {
+        const session = await sessionOf(auth, req.raw.headers);
+        await checkNewPassword(newPassword, session?.account ?? {});
+      }
       const call = () => callHandler(request);
       const response =
-        email === null
+        path !== "sign-in/email" || typeof email !== "string"
           ? await call()
           : await signInLimits.limit({ email, address: addressOf(req.raw), headers: req.raw.headers }, call);
       await streamAuthorizer.check();
@@ -131,16 +138,6 @@ export function addAccountRoutes(routes: Routes, deps: Deps): void {
     for (const cookie of response.headers.getSetCookie())
       problemResponse.headers.append("set-cookie", cookie);
     return problemResponse;
-  }
-}
-
-/** The email address of a request to sign in; null if better-auth will reject the request. */
-function emailOf(body: Uint8Array): string | null {
-  try {
-    const { email } = JSON.parse(new TextDecoder().decode(body)) as { email?: unknown };
-    return typeof email === "string" ? email : null;
-  } catch {
-    return null;
   }
 }
 

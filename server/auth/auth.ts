@@ -7,7 +7,7 @@ import { limits } from "../limits.ts";
 import { ProblemError } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Store } from "../storage/store.ts";
-import type { PasswordHashing } from "./create-account.ts";
+import type { PasswordHashing } from "./passwords.ts";
 import { rateLimitStorage } from "./rate-limits.ts";
 
 /** Header that `main.ts` sets to the client's real address, for the rate limits on signing in. */
@@ -60,7 +60,10 @@ export function createAuth(
       customStorage: rateLimitStorage(rateLimiter),
       window: 10,
       max: 100,
-      customRules: { "/sign-in/email": { window: 60, max: 20 } },
+      customRules: {
+        "/sign-in/email": { window: 60, max: 20 },
+        "/change-password": { window: 60, max: 20 },
+      },
     },
     advanced: {
       // Our migrations create the tables.

@@ -1,4 +1,3 @@
-import { hashPassword, verifyPassword } from "better-auth/crypto";
 import type { Kysely, Transaction } from "kysely";
 import { problem } from "../problems.ts";
 import { addMember, createProject } from "../projects/projects.ts";
@@ -89,12 +88,3 @@ export async function hasAccounts(
 ): Promise<boolean> {
   return (await control.selectFrom("accounts").select("id").limit(1).executeTakeFirst()) !== undefined;
 }
-
-/** How passwords are hashed. Tests replace it to save time. */
-export type PasswordHashing = {
-  hash: (password: string) => Promise<string>;
-  verify: (stored: { hash: string; password: string }) => Promise<boolean>;
-};
-
-/** scrypt with better-auth's parameters: a tenth of a second of one core for each password. */
-export const scrypt: PasswordHashing = { hash: hashPassword, verify: verifyPassword };

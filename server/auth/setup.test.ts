@@ -78,6 +78,7 @@ describe("a claim is rejected", () => {
     ["without a token", { token: undefined }, 422, "/token"],
     ["with an e-mail address that is none", { email: "ada" }, 422, "/email"],
     ["with a short password", { password: "short" }, 422, "at least 10 characters"],
+    ["with a common password", { password: "password123" }, 422, "easy to guess"],
     ["with a password without end", { password: "x".repeat(129) }, 422, "at most 128 characters"],
     ["with a blank name", { name: " " }, 422, "/name"],
     ["with a member that is not known", { role: "owner" }, 422, "/role"],

@@ -5,8 +5,10 @@ import { problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { withLock } from "../storage/settings.ts";
 import type { Project } from "../wire/project.ts";
-import { createAccount, hasAccounts, type NewAccount, type PasswordHashing } from "./create-account.ts";
+import { createAccount, hasAccounts, type NewAccount } from "./create-account.ts";
 import { createKey } from "./keys.ts";
+import { checkNewPassword } from "./password-rules.ts";
+import type { PasswordHashing } from "./passwords.ts";
 
 const setting = "setupTokens";
 /** Tokens older than this are void at the next start. Nodes that start together each print a link. */
@@ -65,7 +67,7 @@ async function readTokens(control: Kysely<ControlTables>): Promise<Token[]> {
  * Creates the owner's account, the project "Default" and its first key in one transaction. Of concurrent claims, one
  * succeeds.
  *
- * Throws `setup-closed` and `setup-token-invalid`.
+ * Throws `setup-closed`, `setup-token-invalid` and `password-common`.
  */
 export async function claimSetup(
   control: Kysely<ControlTables>,
@@ -75,6 +77,7 @@ export async function claimSetup(
   actor: Actor,
 ): Promise<{ project: Project; secret: string }> {
   await checkToken(control, token);
+  await checkNewPassword(account.password, account);
   const passwordHash = await passwords.hash(account.password);
   return control.transaction().execute(async (transaction) => {
     await withLock(transaction, setting);

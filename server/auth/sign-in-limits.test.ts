@@ -2,10 +2,10 @@
 import { expect, test } from "bun:test";
 import type { Config } from "../config.ts";
 import { serve } from "../main.ts";
-import { effort } from "../testing/effort.ts";
-import { engine, removePlace } from "../testing/engine.ts";
-import { preparedConfig, testPassword } from "../testing/test-app.ts";
-import { testPasswords } from "../testing/test-passwords.ts";
+
+import { effort, engine, removeStorage } from "../testing/engine.ts";
+import { preparedConfig, testPassword, testPasswords } from "../testing/test-app.ts";
+
 import { until } from "../testing/until.ts";
 import type { SignInTiers } from "./sign-in-limits.ts";
 
@@ -20,28 +20,32 @@ async function start(change: Partial<Config> = {}, signInTiers?: SignInTiers) {
   const { config } = await preparedConfig({ trustedProxies: ["127.0.0.0/8"], ...change });
   const startNode = () => serve(config, { passwords: testPasswords, ...(signInTiers && { signInTiers }) });
   const nodes = [await startNode()];
+  const send = (
+    body: string | URLSearchParams,
+    type: string,
+    { address = "203.0.113.7", cookie }: Attempt = {},
+    node = 0,
+  ) =>
+    fetch(`${nodes[node]!.address}/api/auth/sign-in/email`, {
+      method: "POST",
+      headers: {
+        "content-type": type,
+        origin: nodes[node]!.address,
+        "x-forwarded-for": `198.51.100.1, ${address}`,
+        ...(cookie && { cookie }),
+      },
+      body,
+    });
   return {
+    send,
     async addNode(): Promise<void> {
       nodes.push(await startNode());
     },
-    signIn(
-      { email = owner, password = wrong, address = "203.0.113.7", cookie }: Attempt,
-      node = 0,
-    ): Promise<Response> {
-      return fetch(`${nodes[node]!.address}/api/auth/sign-in/email`, {
-        method: "POST",
-        headers: {
-          "content-type": "application/json",
-          origin: nodes[node]!.address,
-          "x-forwarded-for": `198.51.100.1, ${address}`,
-          ...(cookie && { cookie }),
-        },
-        body: JSON.stringify({ email, password }),
-      });
-    },
+    signIn: ({ email = owner, password = wrong, ...from }: Attempt, node = 0) =>
+      send(JSON.stringify({ email, password }), "application/json", from, node),
     async [Symbol.asyncDispose](): Promise<void> {
       for (const node of nodes) await node.stop();
-      await removePlace(config);
+      await removeStorage(config);
     },
   };
 }
@@ -113,6 +117,12 @@ test("guesses from many addresses are limited too, and the owner's browser is ex
   // The browser has a limit of its own, and its cookie is no way into another account.
   expect(statuses(await many(6, () => app.signIn({ cookie })))).toEqual({ 401: 5, 429: 1 });
   expect(statuses(await many(6, () => app.signIn({ cookie, email: other })))).toEqual({ 401: 5, 429: 1 });
+});
+
+test("a form is no way around the limits", async () => {
+  await using app = await start();
+  const form = new URLSearchParams({ email: owner, password: testPassword });
+  expect((await app.send(form, "application/x-www-form-urlencoded")).status).toBe(415);
 });
 
 test("an unknown account is limited like any other", async () => {

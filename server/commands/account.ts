@@ -1,6 +1,8 @@
 import "../validation/messages.ts";
 import { defineCommand } from "citty";
-import { createAccount, scrypt } from "../auth/create-account.ts";
+import { createAccount } from "../auth/create-account.ts";
+import { checkNewPassword } from "../auth/password-rules.ts";
+import { scrypt } from "../auth/passwords.ts";
 import { findProject } from "../projects/projects.ts";
 import { accountTexts } from "../wire/account.ts";
 import { UsageError, withStore } from "./with-store.ts";
@@ -32,6 +34,7 @@ const create = defineCommand({
         "The password",
       );
       const name = args.name === undefined ? undefined : parsed(accountTexts.name, args.name, "--name");
+      await checkNewPassword(password, { email, name });
       const passwordHash = await scrypt.hash(password);
       const joined = await control.transaction().execute(async (transaction) => {
         const isFirst =

@@ -63,6 +63,7 @@ describe("without a server, on an empty directory", () => {
       "--email must be an email address, such as ada@example.com.",
     ],
     ["a short password", account("b@example.com"), "short", "The password must have at least 10 characters."],
+    ["a common password", account("b@example.com"), "password123", "easy to guess"],
     ["no password", account("b@example.com"), "", "The password must have at least 10 characters."],
     [
       "a password that is not piped",

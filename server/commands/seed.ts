@@ -1,5 +1,6 @@
 import { defineCommand } from "citty";
-import { createAccount, hasAccounts, scrypt } from "../auth/create-account.ts";
+import { createAccount, hasAccounts } from "../auth/create-account.ts";
+import { scrypt } from "../auth/passwords.ts";
 import { ProjectChannels } from "../channels/project-channels.ts";
 import { ArrivalClock } from "../event/id.ts";
 import { createRecorder } from "../ingest/record.ts";

@@ -1,21 +1,21 @@
 // @engines sqlite, postgres
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { limits } from "../limits.ts";
-import { stores } from "../testing/stores.ts";
+import { stores } from "../testing/engine.ts";
 import { until } from "../testing/until.ts";
 import type { Store } from "./store.ts";
 
 for (const engine of stores) {
   describe(`rate limits on ${engine.name}`, () => {
-    let place: Awaited<ReturnType<typeof engine.place>>;
+    let storage: Awaited<ReturnType<typeof engine.create>>;
     let store: Store;
     beforeAll(async () => {
-      place = await engine.place();
-      store = await place.open();
+      storage = await engine.create();
+      store = await storage.open();
     });
     afterAll(async () => {
       await store.close();
-      await place.remove();
+      await storage.remove();
     });
 
     const consumeAll = (keys: string[], name: string) => {
@@ -58,7 +58,7 @@ for (const engine of stores) {
 
     if (engine.name === "postgres") {
       test("two nodes count together", async () => {
-        await using other = await place.open().then((node) => ({
+        await using other = await storage.open().then((node) => ({
           node,
           [Symbol.asyncDispose]: () => node.close(),
         }));

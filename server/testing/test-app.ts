@@ -1,5 +1,6 @@
-import { createAccount, type PasswordHashing, scrypt } from "../auth/create-account.ts";
+import { createAccount } from "../auth/create-account.ts";
 import { createKey } from "../auth/keys.ts";
+import { type PasswordHashing, scrypt } from "../auth/passwords.ts";
 import { type Config, readConfig } from "../config.ts";
 import type { Event } from "../event/event.ts";
 import { type Running, serve } from "../main.ts";
