@@ -29,6 +29,9 @@ function preloadFont(): Plugin {
 export default defineConfig({
   root: import.meta.dirname,
   plugins: [react(), tailwindcss(), preloadFont()],
+  resolve: {
+    alias: { "react-style-singleton": `${import.meta.dirname}/components/style-singleton.ts` },
+  },
   build: {
     target: "es2022",
     // The content security policy has no `data:` for fonts and scripts, so nothing may be inlined.

@@ -59,6 +59,21 @@ test("a page of another site can use an API key and read the responses", async (
   expect((await fetchCrossSite("GET", `/api/jobs/${job.id}`)).status).toBe(200);
 });
 
+test("a page of another site can't use a session", async () => {
+  const cookie = await app.signIn();
+  for (const path of ["events", "me", "keys", "projects"]) {
+    for (const method of ["OPTIONS", "GET"]) {
+      const { headers } = await fetch(`${app.address}/api/${path}`, {
+        method,
+        headers: { origin: "https://shop.example", "access-control-request-method": "GET", cookie },
+      });
+      // Without this header, browsers don't send cookies, or don't let the page read the response.
+      expect([path, headers.get("access-control-allow-credentials")]).toEqual([path, null]);
+      expect(headers.get("access-control-allow-origin")).not.toBe("https://shop.example");
+    }
+  }
+});
+
 describe("a body", () => {
   const head = (more: string) =>
     `POST /api/events HTTP/1.1\r\nhost: a\r\nx-api-key: ${app.key}\r\ncontent-type: application/json\r\n${more}\r\n`;

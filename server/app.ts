@@ -7,6 +7,7 @@ import { addChannelRoutes } from "./channels/routes.ts";
 import { addEventRoutes } from "./events/routes.ts";
 import { errorResponse } from "./failures.ts";
 import { Routes } from "./http/routes.ts";
+import { dataPolicy, everyResponse } from "./http/security-headers.ts";
 import { addRejectedEventRoutes } from "./ingest/rejected-routes.ts";
 import { addNotificationRoutes } from "./notifications/routes.ts";
 import { addPages } from "./pages.ts";
@@ -32,8 +33,16 @@ export function createApp(services: Services): App {
 
   app.use(async (context, next) => {
     await next();
-    const { headers } = context.res;
-    for (const [name, value] of Object.entries(dataHeaders)) if (!headers.has(name)) headers.set(name, value);
+    const { headers, status } = context.res;
+    // A browser adds the headers of a 304 to what it has stored, so a page would get the policy of data. Scripts and
+    // styles have the policy of the page that loads them.
+    const hasPolicy = status === 304 || context.req.path.startsWith("/assets/");
+    const missing = {
+      ...dataHeaders,
+      ...everyResponse,
+      ...(!hasPolicy && { "content-security-policy": dataPolicy }),
+    };
+    for (const [name, value] of Object.entries(missing)) if (!headers.has(name)) headers.set(name, value);
   });
 
   // API keys are sent on purpose, so pages of other sites may use them. Session cookies are never sent with such

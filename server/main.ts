@@ -16,6 +16,7 @@ import { LiveStreams } from "./events/live.ts";
 import { StreamAuthorizer } from "./events/stream-authorizer.ts";
 import { errorResponse, FailureLog } from "./failures.ts";
 import { clientAddresses } from "./http/client-address.ts";
+import { strictTransportSecurity } from "./http/security-headers.ts";
 import { createRecorder } from "./ingest/record.ts";
 import { recordRoute } from "./ingest/record-route.ts";
 import { RejectedEvents } from "./ingest/rejected.ts";
@@ -122,12 +123,13 @@ export async function serve(
   const passwords = oneAtATime(hashing);
   const baseUrl = config.url ?? `http://localhost:${server.port}`;
 
+  const isSecure = baseUrl.startsWith("https:");
   const { rateLimiter } = store;
   const auth = createAuth(control, { secret: authSecret, baseUrl, passwords, rateLimiter, log });
   const signInLimits = new SignInLimits({
     rateLimiter,
     secret: authSecret,
-    isSecure: baseUrl.startsWith("https:"),
+    isSecure,
     tiers: signInTiers,
   });
   const {
@@ -221,6 +223,8 @@ export async function serve(
         request.headers.set(clientAddressHeader, services.addressOf(request) ?? "");
       }
       const response = await app.fetch(request);
+      if (isSecure || clients.cameOverTls(peerOf(request), request.headers))
+        response.headers.set("strict-transport-security", strictTransportSecurity);
       // Live streams may be silent for longer than the request timeout. Their heartbeats detect dead connections.
       if (response.headers.get("content-type") === "text/event-stream") server.timeout(incoming, 0);
       return response;

@@ -131,3 +131,30 @@ test("the text typed to fix a rejected event is kept, and each fault is shown on
   expect(await body.inputValue()).toBe(fixed);
   await pressEscape();
 });
+
+test("the page does not scroll under an open dialog", async () => {
+  const overflow = () => page.evaluate("getComputedStyle(document.body).overflow");
+  expect(await overflow()).not.toBe("hidden");
+  await page.getByRole("button", { name: "New channel" }).first().click();
+  await dialog().waitFor();
+  await until(async () => (await overflow()) === "hidden");
+  await pressEscape();
+  await until(async () => (await overflow()) !== "hidden");
+});
+
+test("the page turns no text into HTML or a script, and runs no worker of another server", async () => {
+  const attempts = [
+    'document.body.innerHTML = "<b>x</b>"',
+    'document.createElement("script").text = "1"',
+    'document.createElement("script").src = "https://evil.example/x.js"',
+    'new Worker("https://evil.example/x.js")',
+    'new DOMParser().parseFromString("<b>x</b>", "text/html")',
+    'trustedTypes.createPolicy("another", {})',
+  ];
+  for (const attempt of attempts) {
+    const outcome = await page.evaluate(
+      `(() => { try { ${attempt}; return "done" } catch ({ name }) { return name } })()`,
+    );
+    expect([attempt, outcome]).toEqual([attempt, "TypeError"]);
+  }
+});

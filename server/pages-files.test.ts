@@ -1,5 +1,7 @@
 /** The built dashboard over HTTP. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { rawRequest } from "./testing/raw-request.ts";
 import { type TestApp, testApp } from "./testing/test-app.ts";
@@ -71,10 +73,45 @@ test("each file has its type and cache lifetime", async () => {
     expect(headers.get("content-type")).toMatch(type);
     expect(headers.get("x-content-type-options")).toBe("nosniff");
     expect(headers.get("referrer-policy")).toBe("same-origin");
-    const policy = headers.get("content-security-policy");
-    if (path === "/") expect(policy).toContain("script-src 'self'");
-    else expect(policy).toBeNull();
   }
+});
+
+test("pages and workers can only use this server, and nothing else can do anything", async () => {
+  const worker = readdirSync(join(import.meta.dir, "../dashboard/dist/assets")).find((name) =>
+    /^stream-worker-.*\.js$/.test(name),
+  );
+  for (const path of ["/", "/p/default", "/nowhere", "/sw.js", `/assets/${worker}`]) {
+    const policy = (await get(path, browser)).headers.get("content-security-policy")!;
+    expect([path, policy]).toEqual([path, expect.stringContaining("default-src 'none'; script-src 'self'")]);
+    expect(policy).toContain("require-trusted-types-for 'script'");
+    expect(policy).toContain("frame-ancestors 'none'");
+    expect(policy).not.toContain("unsafe");
+  }
+  for (const path of ["/mark.svg", "/healthz", "/openapi.json", "/api/me", "/api/nowhere"]) {
+    const { headers } = await get(path);
+    expect([path, headers.get("content-security-policy")]).toEqual([
+      path,
+      "default-src 'none'; frame-ancestors 'none'",
+    ]);
+    expect(headers.get("cross-origin-resource-policy")).toBe("same-origin");
+  }
+  const { headers } = await get("/");
+  expect(headers.get("cross-origin-opener-policy")).toBe("same-origin");
+  expect(headers.get("permissions-policy")).toContain("camera=()");
+});
+
+test("HTTPS is required for a year, if it is used", async () => {
+  const hsts = (headers: Record<string, string> = {}, own = app) =>
+    fetch(`${own.address}/api/setup`, { headers }).then((response) =>
+      response.headers.get("strict-transport-security"),
+    );
+  expect(await hsts()).toBeNull();
+  expect(await hsts({ "x-forwarded-proto": "https" })).toBeNull();
+  await using proxied = await testApp({ trustedProxies: ["127.0.0.0/8"] });
+  expect(await hsts({ "x-forwarded-proto": "https" }, proxied)).toBe("max-age=31536000");
+  expect(await hsts({ "x-forwarded-proto": "http" }, proxied)).toBeNull();
+  await using secure = await testApp({ url: "https://tidings.example.com" });
+  expect(await hsts({}, secure)).toBe("max-age=31536000");
 });
 
 test("cached files get 304 in every encoding", async () => {
@@ -84,6 +121,8 @@ test("cached files get 304 in every encoding", async () => {
     for (const encoding of ["br", "gzip", "identity"]) {
       const again = await get(path, { "accept-encoding": encoding, "if-none-match": `"other", ${tag}` });
       expect([path, again.status, await again.text()]).toEqual([path, 304, ""]);
+      // A browser would add it to the page that it has stored.
+      expect(again.headers.get("content-security-policy")).toBeNull();
       for (const name of ["etag", "vary", "cache-control"])
         expect(again.headers.get(name)).toBe(first.headers.get(name));
     }

@@ -4,22 +4,13 @@ import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { MiddlewareHandler } from "hono";
 import { serveStatic } from "hono/bun";
 import { etag } from "hono/etag";
+import { everyPage, pagePolicy } from "./http/security-headers.ts";
 
 /** Where `npm run build` writes the dashboard, with compressed copies beside the files. */
 const root = join(import.meta.dir, "../dashboard/dist");
 
-const contentSecurityPolicy = [
-  "default-src 'self'",
-  "img-src 'self' data:",
-  "style-src 'self' 'unsafe-inline'",
-  "script-src 'self'",
-  "connect-src 'self'",
-  "worker-src 'self'",
-  "object-src 'none'",
-  "frame-ancestors 'none'",
-  "base-uri 'none'",
-  "form-action 'self'",
-].join("; ");
+/** Workers have a policy of their own, like pages. */
+const workers = /\/sw\.js$|\/stream-worker-[^/]+\.js$/;
 
 /** Paths of the dashboard's pages. They must match `dashboard/router.tsx`. */
 const pagePaths = [
@@ -42,12 +33,10 @@ export function addPages(app: OpenAPIHono): void {
       header("etag", `W/"${Bun.hash(await Bun.file(path).bytes()).toString(36)}"`);
       // Hono sets this only on compressed responses.
       header("vary", "accept-encoding");
-      header("x-content-type-options", "nosniff");
-      // The setup link contains a token that other sites must not see.
-      header("referrer-policy", "same-origin");
       const isAsset = path.startsWith(join(root, "assets/"));
       header("cache-control", isAsset ? "public, max-age=31536000, immutable" : "no-cache");
-      if (path.endsWith(".html")) header("content-security-policy", contentSecurityPolicy);
+      if (path.endsWith(".html")) for (const [name, value] of Object.entries(everyPage)) header(name, value);
+      else if (workers.test(path)) header("content-security-policy", pagePolicy);
     },
   };
   // Unknown paths never reach the file system, which has errors of its own for paths that are too long.

@@ -79,8 +79,7 @@ async function fetchEntryName(): Promise<string | null> {
   try {
     const response = await fetch("/index.html", { cache: "no-store" });
     if (!response.ok) return null;
-    const page = new DOMParser().parseFromString(await response.text(), "text/html");
-    return page.querySelector('script[type="module"][src]')?.getAttribute("src") ?? null;
+    return /<script type="module"[^>]* src="([^"]+)"/.exec(await response.text())?.[1] ?? null;
   } catch {
     return null;
   }

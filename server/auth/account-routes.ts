@@ -21,6 +21,7 @@ type Deps = {
   baseUrl: string;
   passwords: PasswordHashing;
   signInLimits: SignInLimits;
+  authorizer: { checkOrigin: (request: Request) => void };
   addressOf: (request: Request) => string | null;
   transports: { email?: unknown };
   /** Ends the live streams of ended sessions at once. */
@@ -29,8 +30,17 @@ type Deps = {
 };
 
 export function addAccountRoutes(routes: Routes, deps: Deps): void {
-  const { auth, baseUrl, transports, passwords, signInLimits, addressOf, streamAuthorizer, vapidPublicKey } =
-    deps;
+  const {
+    auth,
+    baseUrl,
+    transports,
+    passwords,
+    signInLimits,
+    authorizer,
+    addressOf,
+    streamAuthorizer,
+    vapidPublicKey,
+  } = deps;
   const { control } = deps.store;
 
   routes.add(
@@ -113,6 +123,8 @@ export function addAccountRoutes(routes: Routes, deps: Deps): void {
     "revoke-other-sessions",
   ]) {
     routes.app.post(`/api/auth/${path}`, async ({ req }) => {
+      // Another site's page must not use up attempts to sign in. What is no browser sends neither header.
+      if (isFromBrowser(req.raw.headers)) authorizer.checkOrigin(req.raw);
       // better-auth also takes forms. With JSON only, it gets what was checked here.
       const body = await readJson(req.raw, limits.requestBytes);
       const request = new Request(req.raw, { body: JSON.stringify(body) });
@@ -139,6 +151,10 @@ export function addAccountRoutes(routes: Routes, deps: Deps): void {
       problemResponse.headers.append("set-cookie", cookie);
     return problemResponse;
   }
+}
+
+function isFromBrowser(headers: Headers): boolean {
+  return headers.has("sec-fetch-site") || headers.has("origin");
 }
 
 /** Turns an error response of better-auth into a problem. */

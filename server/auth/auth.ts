@@ -68,8 +68,10 @@ export function createAuth(
     advanced: {
       // Our migrations create the tables.
       database: { validateSchema: false },
-      cookiePrefix: "tidings",
-      useSecureCookies: isSecure,
+      // With this prefix, browsers accept no cookie from a subdomain or over plain HTTP (RFC 6265bis, section 4.1.3.2).
+      cookiePrefix: isSecure ? "__Host-tidings" : "tidings",
+      useSecureCookies: false,
+      defaultCookieAttributes: { secure: isSecure, httpOnly: true, sameSite: "lax", path: "/" },
       // Explicit, because better-auth skips these checks if NODE_ENV is "test".
       disableCSRFCheck: false,
       disableOriginCheck: false,

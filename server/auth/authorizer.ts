@@ -79,15 +79,17 @@ export class Authorizer implements CallerLookup {
 
   /**
    * Browsers may send a cookie from any site, so requests that change something must come from our own (OWASP, CSRF
-   * prevention).
+   * prevention). `Sec-Fetch-Site` decides, and `Origin` where browsers don't send it: over plain HTTP.
    */
   checkOrigin(request: Request): void {
     if (request.method === "GET" || request.method === "HEAD") return;
+    const site = request.headers.get("sec-fetch-site");
+    if (site === "same-origin") return;
     const origin = request.headers.get("origin");
-    if (origin === null) {
-      if (request.headers.get("sec-fetch-site") === "same-origin") return;
-    } else if (origin === this.#deps.baseUrl || URL.parse(origin)?.host === request.headers.get("host"))
-      return;
+    const isOwn =
+      origin !== null &&
+      (origin === this.#deps.baseUrl || URL.parse(origin)?.host === request.headers.get("host"));
+    if (site === null && isOwn) return;
     throw problem("origin-forbidden", {
       detail: "A session works only for requests from the dashboard's own pages.",
     });

@@ -45,10 +45,23 @@ test("a session survives a restart", async () => {
   expect((await fetch(`${own.address}/api/me`, { headers: { cookie } })).status).toBe(200);
 });
 
-test("the cookie is secure if the public address is https", async () => {
+test("the cookies are for this host over HTTPS only, if the public address is https", async () => {
   await using own = await testApp({ url: "https://tidings.example.com" });
-  const cookie = await own.signIn();
-  expect(cookie).toContain("__Secure-tidings.session_token=");
+  const response = await fetch(`${own.address}/api/auth/sign-in/email`, {
+    method: "POST",
+    headers: { "content-type": "application/json", origin: own.address },
+    body: JSON.stringify({ email: own.owner, password: testPassword }),
+  });
+  const cookies = response.headers.getSetCookie();
+  expect(cookies.map((text) => text.split("=")[0])).toContain("__Host-tidings.session_token");
+  for (const text of cookies) {
+    expect(text).toStartWith("__Host-");
+    expect(text).toContain("; Secure");
+    expect(text).toContain("HttpOnly");
+    expect(text).toContain("Path=/;");
+    expect(text).not.toContain("Domain");
+  }
+  const cookie = cookies.map((text) => text.split(";")[0]).join("; ");
   expect((await fetch(`${own.address}/api/me`, { headers: { cookie } })).status).toBe(200);
 });
 
@@ -66,12 +79,17 @@ describe("signing in is rejected", () => {
   test("from another site", async () => {
     const response = await signIn(
       { email: app.owner, password: testPassword },
-      { origin: "https://evil.example", cookie: "a=b" },
+      { origin: "https://evil.example" },
     );
     expect([response.status, await response.json()]).toMatchObject([
       403,
       { type: "/problems/origin-forbidden" },
     ]);
+    const fromBeside = await signIn(
+      { email: app.owner, password: testPassword },
+      { "sec-fetch-site": "same-site" },
+    );
+    expect(fromBeside.status).toBe(403);
   });
 
   test("if a field is missing or the body isn't JSON", async () => {

@@ -387,6 +387,23 @@ describe("a session works only for requests from the dashboard's own pages", () 
     });
   }
 
+  test("Sec-Fetch-Site decides, because no page can change it", async () => {
+    const response = await app.request("/api/notifications/read", {
+      method: "POST",
+      headers: {
+        cookie: owner.cookie!,
+        "content-type": "application/json",
+        origin: app.address,
+        "sec-fetch-site": "same-site",
+      },
+      body: '{"ids":[]}',
+    });
+    expect([response.status, await response.text()]).toEqual([
+      403,
+      expect.stringContaining("origin-forbidden"),
+    ]);
+  });
+
   test("a request from its own page is accepted, by its origin or by Sec-Fetch-Site", async () => {
     for (const headers of [{ origin: app.address }, { "sec-fetch-site": "same-origin" }] as Record<
       string,
