@@ -44,6 +44,12 @@ export const settings = {
   dataDirectory: setting("TIDINGS_DATA", "data", "directory of the database", (text) =>
     resolve(parseNonBlank(text)),
   ),
+  secretKey: secret(
+    "TIDINGS_SECRET_KEY",
+    null,
+    "encrypts secrets in the database: 32 bytes in base64, the same for all nodes ([Secrets](secrets.md)); default: `secret.key` in the data directory, created at the first start",
+    parseSecretKey,
+  ),
   databaseUrl: secret(
     "DATABASE_URL",
     null,
@@ -107,6 +113,8 @@ export type Config = {
   port: number;
   host: string;
   dataDirectory: string;
+  /** 32 bytes in base64. If null, it is in the data directory. */
+  secretKey: string | null;
   /** If null, everything is in the data directory. */
   databaseUrl: string | null;
   databaseConnections: number;
@@ -159,6 +167,18 @@ function parsePort(text: string): number {
 
 function parseNonBlank(text: string): string {
   if (text.trim() === "") throw new Error("must not be blank");
+  return text;
+}
+
+/** Whether a text is 32 bytes in base64 or base64url. */
+export function isSecretKey(text: string): boolean {
+  return /^[\w+/-]{43}=?$/.test(text);
+}
+
+function parseSecretKey(text: string): string {
+  if (!isSecretKey(text)) {
+    throw new Error("must be 32 bytes in base64, such as the output of `openssl rand -base64 32`");
+  }
   return text;
 }
 

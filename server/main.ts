@@ -30,7 +30,9 @@ import { ProblemError, problem } from "./problems.ts";
 import { deleteProject } from "./projects/delete-project.ts";
 import { Readiness } from "./readiness.ts";
 import type { Services } from "./services.ts";
-import { getOrCreateSetting } from "./storage/settings.ts";
+import { generateSecretKey } from "./storage/secret-box.ts";
+import { openSecretBox } from "./storage/secret-key.ts";
+import { getOrCreateSecret } from "./storage/settings.ts";
 import type { Follower, Store } from "./storage/store.ts";
 import { eraseTraces, eraseUser } from "./users/erase-user.ts";
 
@@ -114,10 +116,13 @@ export async function serve(
   const streams = new LiveStreams(store.events, clock, onError);
   const keys = new ApiKeyCache(control, onError);
   const streamAuthorizer = new StreamAuthorizer(control, streams, onError);
+  const secrets = await retrying(() => openSecretBox(config, control)).catch(async (error) => {
+    await store.close();
+    await server.stop(true);
+    throw error;
+  });
   const authSecret = await retrying(() =>
-    getOrCreateSetting(control, "authSecret", () =>
-      Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64url"),
-    ),
+    getOrCreateSecret(control, secrets, "authSecret", generateSecretKey),
   );
 
   const passwords = oneAtATime(hashing);
@@ -136,7 +141,7 @@ export async function serve(
     transports,
     vapidPublicKey,
     close: closeTransports,
-  } = await retrying(() => createTransports(config, control, baseUrl));
+  } = await retrying(() => createTransports(config, control, secrets, baseUrl));
   const deliveryWorker = new DeliveryWorker({ store, transports, onError });
   const liveNotifications = new LiveNotifications(control, streams, onError);
   const rejected = new RejectedEvents({ events: store.events, control, config, onError });
@@ -189,6 +194,7 @@ export async function serve(
     worker,
     transports,
     vapidPublicKey,
+    secrets,
     addressOf: (request) => clients.addressOf(peerOf(request), request.headers),
     setRequestTimeout: (request, seconds) => server.timeout(originalOf.get(request) ?? request, seconds),
   };

@@ -7,7 +7,13 @@ import type { PushSubscription } from "./notifications/push.ts";
 import { createProject } from "./projects/projects.ts";
 import type { Store } from "./storage/store.ts";
 import { expectConsistent } from "./testing/consistency.ts";
-import { environmentOf, makeStorage, removeStorage, type TestStorage } from "./testing/engine.ts";
+import {
+  environmentOf,
+  makeStorage,
+  removeStorage,
+  type TestStorage,
+  testSecrets,
+} from "./testing/engine.ts";
 import { openStream } from "./testing/event-stream.ts";
 import { pushService } from "./testing/push-service.ts";
 import { startServer } from "./testing/server-process.ts";
@@ -233,7 +239,7 @@ describe("nodes that share work", () => {
   const addOwnersBrowser = (subscription: PushSubscription) =>
     withStore(async ({ control }) => {
       const { id } = await control.selectFrom("accounts").select("id").executeTakeFirstOrThrow();
-      await addBrowser(control, id, { kind: "browser", label: "b", subscription });
+      await addBrowser(control, testSecrets, id, { kind: "browser", label: "b", subscription });
     });
   const deliveries = () =>
     withStore(({ control }) =>

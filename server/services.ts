@@ -13,6 +13,7 @@ import type { Recorder } from "./ingest/record.ts";
 import type { RejectedEvents } from "./ingest/rejected.ts";
 import type { Send } from "./notifications/send.ts";
 import type { Readiness } from "./readiness.ts";
+import type { SecretBox } from "./storage/secret-box.ts";
 import type { Store } from "./storage/store.ts";
 
 /** Services that routes share, wired up in `main.ts`. */
@@ -36,6 +37,7 @@ export type Services = {
   worker: BackgroundWorker;
   transports: { browser: Send; email?: Send | undefined };
   vapidPublicKey: string;
+  secrets: SecretBox;
   /** The client's address, behind trusted proxies too; null if the connection is gone. */
   addressOf: (request: Request) => string | null;
   /** Closes a request's connection after this many idle seconds. 0 disables the timeout. */

@@ -48,7 +48,7 @@ async function migrateTo(address: string): Promise<0 | 1> {
     const different = compared.filter((each) => !agrees(each));
     if (different.length === 0) {
       console.error(
-        `Everything matches. Start the server with this address in DATABASE_URL. ${dataDirectory} is unchanged; delete it when you no longer need it.`,
+        `Everything matches. Start the server with this address in DATABASE_URL and the same secret key: set TIDINGS_SECRET_KEY to the content of ${dataDirectory}/secret.key, unless it is set already. ${dataDirectory} is unchanged; delete it when you no longer need it.`,
       );
       return 0;
     }

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { createAccount } from "../auth/create-account.ts";
 import { ArrivalClock, eventIdOf } from "../event/id.ts";
 import type { AcceptedEvent, Store } from "../storage/store.ts";
-import { stores } from "../testing/engine.ts";
+import { stores, testSecrets } from "../testing/engine.ts";
 import { pushService } from "../testing/push-service.ts";
 import { testConfig } from "../testing/test-app.ts";
 import { DeliveryWorker } from "./delivery-worker.ts";
@@ -33,7 +33,7 @@ for (const engine of stores) {
       store = await storage.open();
       service = pushService();
       const config = await testConfig({ dataDirectory: "unused" });
-      transports = await createTransports(config, store.control, "http://localhost");
+      transports = await createTransports(config, store.control, testSecrets, "http://localhost");
       const account = await store.control
         .transaction()
         .execute((transaction) =>
@@ -67,7 +67,11 @@ for (const engine of stores) {
 
     async function browser(label = "browser") {
       const subscription = service.subscribe();
-      const { id } = await addBrowser(store.control, accountId, { kind: "browser", label, subscription });
+      const { id } = await addBrowser(store.control, testSecrets, accountId, {
+        kind: "browser",
+        label,
+        subscription,
+      });
       return { id, subscription };
     }
 

@@ -3,6 +3,8 @@ import type { Kysely, Selectable, Transaction } from "kysely";
 import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
+import type { SecretBox } from "../storage/secret-box.ts";
+import { destinationPurpose } from "../storage/secret-key.ts";
 import type { Destination, NewDestination } from "../wire/notification.ts";
 
 type Row = Selectable<ControlTables["destinations"]>;
@@ -33,17 +35,20 @@ export async function listDestinations(
  */
 export async function addBrowser(
   control: Kysely<ControlTables>,
+  secrets: SecretBox,
   accountId: string,
   { label, subscription }: z.infer<typeof NewDestination>,
 ): Promise<Destination> {
   const { p256dh, auth } = subscription.keys;
+  const keys = JSON.stringify({ p256dh, auth });
+  const purpose = destinationPurpose(subscription.endpoint);
   const row: Row = {
     id: Bun.randomUUIDv7(),
     accountId,
     kind: "browser",
     label,
     address: subscription.endpoint,
-    secret: JSON.stringify({ p256dh, auth }),
+    secret: secrets.seal(keys, purpose),
     enabled: 1,
     createdAt: Date.now(),
   };
@@ -56,7 +61,7 @@ export async function addBrowser(
       .execute();
     const existing = await insertOrLock(transaction, row);
     if (existing.accountId !== accountId) {
-      if (existing.secret !== row.secret) {
+      if (secrets.open(existing.secret!, purpose) !== keys) {
         throw problem("destination-taken", {
           detail:
             "This browser is registered by another account with other keys. Unsubscribe it from push messages, then subscribe again.",

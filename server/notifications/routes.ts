@@ -3,6 +3,7 @@ import type { Config } from "../config.ts";
 import type { Routes } from "../http/routes.ts";
 import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
+import type { SecretBox } from "../storage/secret-box.ts";
 import type { Store } from "../storage/store.ts";
 import {
   DestinationChange,
@@ -41,11 +42,13 @@ export function addNotificationRoutes(
   {
     store,
     transports,
+    secrets,
     config,
     baseUrl,
   }: {
     store: Store;
     transports: { browser: Send; email?: Send | undefined };
+    secrets: SecretBox;
     config: Config;
     baseUrl: string;
   },
@@ -112,7 +115,7 @@ export function addNotificationRoutes(
     },
     async ({ account, body }) => {
       checkEndpoint(body.subscription.endpoint, { allowPrivate: config.allowPrivateAddresses });
-      return { ok: true, destination: await addBrowser(control, account.id, body) };
+      return { ok: true, destination: await addBrowser(control, secrets, account.id, body) };
     },
   );
 

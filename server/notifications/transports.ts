@@ -1,7 +1,9 @@
 import type { Kysely } from "kysely";
 import type { Config } from "../config.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import { getOrCreateSetting } from "../storage/settings.ts";
+import type { SecretBox } from "../storage/secret-box.ts";
+import { destinationPurpose } from "../storage/secret-key.ts";
+import { getOrCreateSecret } from "../storage/settings.ts";
 import { createMailer, renderEventEmail } from "./email.ts";
 import { generateVapid, sendPush } from "./push.ts";
 import type { NotificationMessage, Send } from "./send.ts";
@@ -16,9 +18,12 @@ type Transports = {
 export async function createTransports(
   config: Config,
   control: Kysely<ControlTables>,
+  secrets: SecretBox,
   baseUrl: string,
 ): Promise<Transports> {
-  const keys = JSON.parse(await getOrCreateSetting(control, "vapid", () => JSON.stringify(generateVapid())));
+  const keys = JSON.parse(
+    await getOrCreateSecret(control, secrets, "vapid", () => JSON.stringify(generateVapid())),
+  );
   // Push services require a contact, and some reject localhost (RFC 8292, section 2.1).
   const subject = baseUrl.startsWith("https:") ? baseUrl : "mailto:tidings@example.com";
   const policy = { allowPrivate: config.allowPrivateAddresses };
@@ -33,7 +38,8 @@ export async function createTransports(
       url: urlOf(notification),
       tag: event.id,
     };
-    const subscription = { endpoint: address, keys: JSON.parse(secret!) };
+    const keysOfBrowser = JSON.parse(secrets.open(secret!, destinationPurpose(address)));
+    const subscription = { endpoint: address, keys: keysOfBrowser };
     return sendPush(subscription, message, { ...keys, subject }, policy, timeoutMs);
   };
 

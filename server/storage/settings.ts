@@ -1,25 +1,27 @@
 import type { Kysely, Transaction } from "kysely";
 import type { ControlTables } from "./control-tables.ts";
+import type { SecretBox } from "./secret-box.ts";
 
 /**
- * A value that is created once for an installation, such as its secret. If several processes create it, the first one
+ * A secret that is created once for an installation, and stored sealed. If several processes create it, the first one
  * wins.
  */
-export async function getOrCreateSetting(
+export async function getOrCreateSecret(
   control: Kysely<ControlTables>,
+  secrets: SecretBox,
   name: string,
   make: () => string,
 ): Promise<string> {
   const find = () =>
     control.selectFrom("settings").select("value").where("name", "=", name).executeTakeFirst();
   const known = await find();
-  if (known) return known.value;
+  if (known) return secrets.open(known.value, name);
   await control
     .insertInto("settings")
-    .values({ name, value: make() })
+    .values({ name, value: secrets.seal(make(), name) })
     .onConflict((conflict) => conflict.doNothing())
     .execute();
-  return (await find())!.value;
+  return secrets.open((await find())!.value, name);
 }
 
 /**

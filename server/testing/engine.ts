@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { Config } from "../config.ts";
 import { openStore } from "../open-store.ts";
 import { openPostgresStore } from "../storage/postgres/index.ts";
+import { SecretBox } from "../storage/secret-box.ts";
 import type { Store, StoreWatch } from "../storage/store.ts";
 import { type TestDatabase, testDatabase } from "./postgres.ts";
 
@@ -24,6 +25,12 @@ function readEngine(): Engine | undefined {
     throw new Error(`TIDINGS_TEST_ENGINE is ${requested}, and must be one of ${engines.join(", ")}`);
   return known;
 }
+
+/** The key for secrets of all test installations. Their files and databases are copies of each other. */
+export const testSecretKey = "c2VjcmV0IGtleSBvZiBhbGwgdGVzdCBpbnN0YWxscy4";
+
+/** What that key encrypts. */
+export const testSecrets = new SecretBox(testSecretKey);
 
 /** A store watch that throws on damage and fatal errors, and ignores everything else. */
 export const testWatch: StoreWatch = {

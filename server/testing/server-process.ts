@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Config } from "../config.ts";
-import { environmentOf, removeStorage } from "./engine.ts";
+import { environmentOf, removeStorage, testSecretKey } from "./engine.ts";
 import { memoryMbOf, processorMsOf } from "./process-usage.ts";
 import { preparedConfig } from "./test-app.ts";
 
@@ -149,7 +149,7 @@ export function spawnTidings(args: string[], environment: Record<string, string>
   const { PATH = "", HOME = "", TMPDIR } = process.env;
   return Bun.spawn([process.execPath, join(server, "commands/tidings.ts"), ...args], {
     cwd: server,
-    env: { PATH, HOME, ...(TMPDIR && { TMPDIR }), ...environment },
+    env: { PATH, HOME, ...(TMPDIR && { TMPDIR }), TIDINGS_SECRET_KEY: testSecretKey, ...environment },
     stdin: new Blob([stdin]),
     stdout: "pipe",
     stderr: "pipe",

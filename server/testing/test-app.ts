@@ -8,7 +8,14 @@ import { openStore } from "../open-store.ts";
 import type { Role } from "../permissions.ts";
 import { addMember, createProject, findProject } from "../projects/projects.ts";
 import type { Store } from "../storage/store.ts";
-import { makeFilledStorage, makeStorage, removeStorage, type TestStorage, testWatch } from "./engine.ts";
+import {
+  makeFilledStorage,
+  makeStorage,
+  removeStorage,
+  type TestStorage,
+  testSecretKey,
+  testWatch,
+} from "./engine.ts";
 
 export const testPassword = "correct horse battery";
 const owner = "owner@example.com";
@@ -25,6 +32,7 @@ function configAt(storage: Partial<TestStorage>, change: Partial<Config>): Confi
       HOST: "127.0.0.1",
       TIDINGS_LOG: "error",
       TIDINGS_ALLOW_PRIVATE_ADDRESSES: "true",
+      TIDINGS_SECRET_KEY: testSecretKey,
     }),
     ...storage,
     ...change,

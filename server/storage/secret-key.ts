@@ -1,0 +1,120 @@
+import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, readFileSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import type { Kysely, Transaction } from "kysely";
+import { isSecretKey } from "../config.ts";
+import type { ControlTables } from "./control-tables.ts";
+import { generateSecretKey, SecretBox } from "./secret-box.ts";
+import { withLock } from "./settings.ts";
+
+/** A sealed value in the database that only the installation's key opens. */
+const checkSetting = "secretKeyCheck";
+
+type Place = {
+  /** `TIDINGS_SECRET_KEY`, if it is set. */
+  secretKey: string | null;
+  dataDirectory: string;
+};
+
+/**
+ * Opens the box for the database's secrets: with `TIDINGS_SECRET_KEY`, or else with `secret.key` in the data directory,
+ * which is created for a new database. Throws an error for the operator if the database's secrets have another key.
+ */
+export async function openSecretBox(place: Place, control: Kysely<ControlTables>): Promise<SecretBox> {
+  const file = join(place.dataDirectory, "secret.key");
+  const source = place.secretKey === null ? file : "TIDINGS_SECRET_KEY";
+  const check = await readCheck(control);
+  const key = place.secretKey ?? readKeyFile(file) ?? (check === null ? createKeyFile(file) : null);
+  const shouldBe =
+    "Set TIDINGS_SECRET_KEY to the key that the database was used with, or put its secret.key there. All nodes share one key. If the key is lost, see docs/secrets.md.";
+  if (key === null) throw new Error(`${file} is missing, and the database has secrets. ${shouldBe}`);
+  const box = new SecretBox(key);
+  const sealed = check ?? (await sealAll(control, box));
+  try {
+    box.open(sealed, checkSetting);
+  } catch {
+    throw new Error(`The database's secrets are encrypted with another key than ${source}. ${shouldBe}`);
+  }
+  return box;
+}
+
+async function readCheck(control: Kysely<ControlTables>): Promise<string | null> {
+  const query = control.selectFrom("settings").select("value").where("name", "=", checkSetting);
+  return (await query.executeTakeFirst())?.value ?? null;
+}
+
+/** Seals what earlier versions stored in clear, and the check. Of several nodes that start, the first one does. */
+function sealAll(control: Kysely<ControlTables>, box: SecretBox): Promise<string> {
+  return control.transaction().execute(async (transaction) => {
+    await withLock(transaction, checkSetting);
+    const known = await readCheck(transaction);
+    if (known !== null) return known;
+    await sealStored(transaction, box);
+    const value = box.seal("", checkSetting);
+    await transaction.insertInto("settings").values({ name: checkSetting, value }).execute();
+    return value;
+  });
+}
+
+async function sealStored(transaction: Transaction<ControlTables>, box: SecretBox): Promise<void> {
+  const settings = await transaction
+    .selectFrom("settings")
+    .selectAll()
+    .where("name", "in", ["authSecret", "vapid"])
+    .execute();
+  for (const { name, value } of settings) {
+    await transaction
+      .updateTable("settings")
+      .set({ value: box.seal(value, name) })
+      .where("name", "=", name)
+      .execute();
+  }
+  const destinations = await transaction
+    .selectFrom("destinations")
+    .select(["id", "address", "secret"])
+    .where("secret", "not like", "v1.%")
+    .execute();
+  for (const { id, address, secret } of destinations) {
+    await transaction
+      .updateTable("destinations")
+      .set({ secret: box.seal(secret!, destinationPurpose(address)) })
+      .where("id", "=", id)
+      .execute();
+  }
+}
+
+/** What a destination's secret is sealed for. */
+export function destinationPurpose(address: string): string {
+  return `destination ${address}`;
+}
+
+function readKeyFile(file: string): string | null {
+  let key: string;
+  try {
+    key = readFileSync(file, "utf8").trim();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    throw error;
+  }
+  if (!isSecretKey(key)) throw new Error(`${file} must be 32 bytes in base64. Restore it from a backup.`);
+  chmodSync(file, 0o600);
+  return key;
+}
+
+function createKeyFile(file: string): string {
+  const key = generateSecretKey();
+  try {
+    mkdirSync(join(file, ".."), { recursive: true, mode: 0o700 });
+    // "wx" fails if another process was faster.
+    const descriptor = openSync(file, "wx", 0o600);
+    writeSync(descriptor, `${key}\n`);
+    fsyncSync(descriptor);
+    closeSync(descriptor);
+  } catch (error) {
+    const known = (error as NodeJS.ErrnoException).code === "EEXIST" ? readKeyFile(file) : null;
+    if (known !== null) return known;
+    throw new Error(
+      `${file} can't be created (${(error as Error).message}). Set TIDINGS_SECRET_KEY instead.`,
+    );
+  }
+  return key;
+}
