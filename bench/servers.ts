@@ -32,6 +32,9 @@ const blocksTimeoutMs = 1_800_000;
 /** The key of the servers that get theirs from the environment. */
 const fixedKey = "tdg_sk_0123456789abcdefghijABCDEFGHIJabcdef";
 
+/** Encrypts the secrets of Tidings' nodes on PostgreSQL. */
+const secretKey = "A".repeat(43);
+
 /** `Bun.serve` that parses JSON and returns it: the upper bound. */
 export async function startEcho(): Promise<Server> {
   const port = freePort();
@@ -171,7 +174,7 @@ let postgresKey = "";
 /** Tidings on PostgreSQL, with several nodes. */
 export async function startTidingsOnPostgres(nodes: number): Promise<TidingsOnPostgres> {
   const database = await copyDatabase(async (url) => {
-    postgresKey = await install({ DATABASE_URL: url });
+    postgresKey = await install({ DATABASE_URL: url, TIDINGS_SECRET_KEY: secretKey });
   });
   return startNodes(nodes, database, () => database.drop());
 }
@@ -182,7 +185,7 @@ export async function startNodes(
   database: PostgresDatabase,
   drop: () => Promise<void> = async () => {},
 ): Promise<TidingsOnPostgres> {
-  const env = { DATABASE_URL: database.url };
+  const env = { DATABASE_URL: database.url, TIDINGS_SECRET_KEY: secretKey };
   const nodes = await Promise.all(Array.from({ length: count }, () => startNode(env)));
   const ports = nodes.map(({ port }) => port);
   return {
