@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { sql } from "kysely";
 import type { Config } from "../config.ts";
 import { type Running, serve } from "../main.ts";
-import { effort, engine, removeStorage } from "../testing/engine.ts";
+import { engine, removeStorage } from "../testing/engine.ts";
 import { openTestStore, preparedConfig, testPassword, testPasswords } from "../testing/test-app.ts";
 
 import { generateSecretKey } from "./secret-box.ts";

@@ -1,3 +1,4 @@
+/// <reference path="../rate-limiter-flexible.d.ts" />
 import type { Pool, QueryConfig } from "pg";
 import RateLimiterPostgres from "rate-limiter-flexible/lib/RateLimiterPostgres.js";
 import { rateLimiter } from "../rate-limiter.ts";

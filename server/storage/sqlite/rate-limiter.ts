@@ -1,3 +1,4 @@
+/// <reference path="../rate-limiter-flexible.d.ts" />
 import { LRUCache } from "lru-cache";
 import RateLimiterMemory from "rate-limiter-flexible/lib/RateLimiterMemory.js";
 import { limits } from "../../limits.ts";
