@@ -1,6 +1,6 @@
 /**
- * The quick checks: types, lint and format, generated files, engine independence, import order, unused code, and the
- * size of the first load.
+ * The quick checks: types, lint and format, generated files, engine independence, import order, unused code, known
+ * vulnerabilities, and the size of the first load.
  */
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
@@ -17,6 +17,7 @@ const checks = {
   "engine independence": ["node", "scripts/engines.mjs"],
   "import order": ["node", "scripts/imports.mjs"],
   "unused code": ["knip"],
+  "known vulnerabilities": ["node", "scripts/audit.mjs"],
   "size of the first load": ["bun", "server/testing/first-load-budget.ts"],
 };
 
@@ -31,7 +32,11 @@ async function next() {
     const [name, [command, ...args]] = check;
     const startMs = Date.now();
     const { code, output } = await run(command, args);
-    console.log(`${code === 0 ? "ok  " : "FAIL"} ${name} (${((Date.now() - startMs) / 1_000).toFixed(1)} s)`);
+    const seconds = ((Date.now() - startMs) / 1_000).toFixed(1);
+    const isSkipped = code === 0 && output.startsWith("skipped");
+    console.log(
+      isSkipped ? `--   ${name}, ${output.trim()}` : `${code === 0 ? "ok  " : "FAIL"} ${name} (${seconds} s)`,
+    );
     if (code !== 0) {
       console.log(output);
       isClean = false;
