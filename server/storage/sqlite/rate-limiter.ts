@@ -1,5 +1,4 @@
 /// <reference path="../rate-limiter-flexible.d.ts" />
-import { LRUCache } from "lru-cache";
 import RateLimiterMemory from "rate-limiter-flexible/lib/RateLimiterMemory.js";
 import { limits } from "../../limits.ts";
 import { rateLimiter } from "../rate-limiter.ts";
@@ -10,17 +9,20 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
   const { name, points, seconds } = options;
   const limiter = new RateLimiterMemory({ keyPrefix: name, points, duration: seconds });
   const { consume, reset } = rateLimiter(limiter, options);
-  const recent = new LRUCache<string, true>({
-    max: limits.rateLimitKeys,
-    dispose: (_, key, reason) => {
-      if (reason === "evict") void limiter.delete(key);
-    },
-  });
+  /** Keys by their last use, the oldest first. Unlike `LRUCache`, a set takes no memory in advance. */
+  const used = new Set<string>();
   return {
     consume(key, points) {
-      recent.set(key, true);
+      used.delete(key);
+      used.add(key);
+      if (used.size > limits.rateLimitKeys) forget(used.keys().next().value!);
       return consume(key, points);
     },
     reset,
   };
+
+  function forget(key: string): void {
+    used.delete(key);
+    void limiter.delete(key);
+  }
 }
