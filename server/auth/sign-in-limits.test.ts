@@ -7,6 +7,7 @@ import { effort, engine, removeStorage } from "../testing/engine.ts";
 import { preparedConfig, testPassword, testPasswords } from "../testing/test-app.ts";
 
 import { until } from "../testing/until.ts";
+import type { PasswordHashing } from "./passwords.ts";
 import type { SignInTiers } from "./sign-in-limits.ts";
 
 const owner = "owner@example.com";
@@ -123,6 +124,36 @@ test("a form is no way around the limits", async () => {
   await using app = await start();
   const form = new URLSearchParams({ email: owner, password: testPassword });
   expect((await app.send(form, "application/x-www-form-urlencoded")).status).toBe(415);
+});
+
+test("an unknown account takes as much work as a known one", async () => {
+  const { config } = await preparedConfig();
+  let hashed = 0;
+  const counting: PasswordHashing = {
+    hash(password) {
+      hashed++;
+      return testPasswords.hash(password);
+    },
+    verify(stored) {
+      hashed++;
+      return testPasswords.verify(stored);
+    },
+  };
+  const running = await serve(config, { passwords: counting });
+  try {
+    for (const email of [owner, other]) {
+      hashed = 0;
+      await fetch(`${running.address}/api/auth/sign-in/email`, {
+        method: "POST",
+        headers: { "content-type": "application/json", origin: running.address },
+        body: JSON.stringify({ email, password: wrong }),
+      });
+      expect([email, hashed]).toEqual([email, 1]);
+    }
+  } finally {
+    await running.stop();
+    await removeStorage(config);
+  }
 });
 
 test("an unknown account is limited like any other", async () => {
