@@ -131,7 +131,7 @@ export function addAccountRoutes(routes: Routes, deps: Deps): void {
       const { email, newPassword } = (body ?? {}) as { email?: unknown; newPassword?: unknown };
       if (typeof newPassword === "string") {
         const session = await sessionOf(auth, req.raw.headers);
-        await checkNewPassword(newPassword, session?.account ?? {});
+        await checkNewPassword(newPassword, session?.account ?? {}, "newPassword");
       }
       const call = () => callHandler(request);
       const response =

@@ -58,7 +58,11 @@ describe("over HTTP", () => {
       expect(response.headers.get("content-type")).toBe("application/problem+json");
       expect(await response.json()).toMatchObject({
         ok: false,
-        ...(password !== "short" && { type: "/problems/password-common", status: 422 }),
+        ...(password !== "short" && {
+          type: "/problems/password-common",
+          status: 422,
+          errors: [{ pointer: "/newPassword" }],
+        }),
       });
     }
     expect((await change("a longer one")).status).toBe(200);

@@ -8,10 +8,13 @@ const differentCharactersMin = 4;
 /**
  * Checks that a new password isn't easy to guess: a common one, perhaps with digits or signs around it, the owner's
  * email address or name, or ours. Lengths are checked with the request. Throws `password-common`.
+ *
+ * @param field - the request's field that has the password
  */
 export async function checkNewPassword(
   password: string,
   account: { email?: string | undefined; name?: string | undefined },
+  field: "password" | "newPassword" = "password",
 ): Promise<void> {
   const folded = password.toLowerCase();
   const email = account.email?.toLowerCase();
@@ -24,7 +27,7 @@ export async function checkNewPassword(
   if (!isEasy) return;
   const detail =
     "This password is easy to guess: it is a common one, a pattern, or your own name or address. Choose another one.";
-  throw problem("password-common", { detail, errors: [{ pointer: "/password", detail }] });
+  throw problem("password-common", { detail, errors: [{ pointer: `/${field}`, detail }] });
 }
 
 /** Reads the list each time, because passwords change rarely, and memory is needed all the time. */
