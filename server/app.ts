@@ -27,6 +27,9 @@ export type App = {
   handlers: { method: string; path: string }[];
 };
 
+/** How long browsers may remember a preflight; Chromium does for at most two hours. */
+const preflightSeconds = 7_200;
+
 export function createApp(services: Services): App {
   const routes = new Routes(services.authorizer, services.addressOf);
   const { app } = routes;
@@ -46,7 +49,7 @@ export function createApp(services: Services): App {
   });
 
   // API keys are sent on purpose, so pages of other sites may use them. Session cookies are never sent with such
-  // requests.
+  // requests. A preflight comes without the key, and names the page's origin as the answer to a publishable key does.
   for (const path of [
     "/api/events",
     "/api/events/*",
@@ -59,7 +62,14 @@ export function createApp(services: Services): App {
     "/api/jobs/*",
     "/api/audit",
   ])
-    app.use(path, cors({ origin: "*", exposeHeaders: ["x-next-cursor"] }));
+    app.use(
+      path,
+      cors({
+        origin: (origin, { req }) => (req.method === "OPTIONS" && origin) || "*",
+        exposeHeaders: ["x-next-cursor"],
+        maxAge: preflightSeconds,
+      }),
+    );
 
   addRejectedEventRoutes(routes, services); // /api/events/rejected …
   addEventRoutes(routes, services); //        /api/events …

@@ -90,6 +90,12 @@ export const limits = {
   keyEventsPerSecond: 1_000_000,
   /** Rate limit of publishable keys, unless another is chosen. */
   publishableEventsPerSecond: 50,
+  /** Length of the windows in which rate limits count. */
+  rateWindowSeconds: 10,
+  /** How long a rotated key can stay valid, and how long it does unless another time is chosen. */
+  keyOverlapHours: 168,
+  keyOverlapHoursDefault: 24,
+  projectEventsPerDay: 1_000_000_000,
   /** Keys that each rate limit in memory remembers. */
   rateLimitKeys: 20_000,
   /** Attempts to sign in to an account with a wrong password (`auth/sign-in-limits.ts`). */

@@ -5,6 +5,7 @@ import { ApiKeyCache } from "./auth/api-key-cache.ts";
 import { clientAddressHeader, createAuth } from "./auth/auth.ts";
 import { Authorizer } from "./auth/authorizer.ts";
 import { oneAtATime, type PasswordHashing, scrypt } from "./auth/passwords.ts";
+import { checkUrl } from "./auth/key-secret.ts";
 import { openSetup } from "./auth/setup.ts";
 import { SignInLimits, type SignInTiers } from "./auth/sign-in-limits.ts";
 import { BackgroundWorker } from "./background/worker.ts";
@@ -17,6 +18,7 @@ import { StreamAuthorizer } from "./events/stream-authorizer.ts";
 import { errorResponse, FailureLog } from "./failures.ts";
 import { clientAddresses } from "./http/client-address.ts";
 import { strictTransportSecurity } from "./http/security-headers.ts";
+import { DailyQuota } from "./ingest/daily-quota.ts";
 import { createRecorder } from "./ingest/record.ts";
 import { recordRoute } from "./ingest/record-route.ts";
 import { RejectedEvents } from "./ingest/rejected.ts";
@@ -114,7 +116,7 @@ export async function serve(
     warn: (warning) => log.warn(warning),
   });
   const streams = new LiveStreams(store.events, clock, onError);
-  const keys = new ApiKeyCache(control, onError);
+  const keys = new ApiKeyCache(control, (request) => services.addressOf(request), onError);
   const streamAuthorizer = new StreamAuthorizer(control, streams, onError);
   const secrets = await retrying(() => openSecretBox(config, control)).catch(async (error) => {
     await store.close();
@@ -146,7 +148,8 @@ export async function serve(
   const liveNotifications = new LiveNotifications(control, streams, onError);
   const rejected = new RejectedEvents({ events: store.events, control, config, onError });
   const projectChannels = new ProjectChannels(control);
-  const recorder = createRecorder({ events: store.events, channels: projectChannels, clock });
+  const quota = new DailyQuota(control, { now, onError });
+  const recorder = createRecorder({ events: store.events, channels: projectChannels, quota, clock });
   const follower: Follower = {
     projects: () => streams.projects(),
     arrived(event, notified) {
@@ -223,6 +226,7 @@ export async function serve(
     },
     async fetch(incoming, server) {
       checkHost(incoming);
+      checkUrl(incoming.url);
       const request = withAddress(incoming);
       const { pathname } = new URL(request.url);
       if (pathname.startsWith("/api/auth/")) {
@@ -258,6 +262,7 @@ export async function serve(
       await liveNotifications.close();
       await closeTransports();
       await keys.close();
+      await quota.close();
       await store.close();
       failures.close();
     },

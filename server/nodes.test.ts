@@ -18,7 +18,9 @@ import { openStream } from "./testing/event-stream.ts";
 import { pushService } from "./testing/push-service.ts";
 import { startServer } from "./testing/server-process.ts";
 import { openTestStore, prepare, testConfig, testPassword, testPasswords } from "./testing/test-app.ts";
+import { until } from "./testing/until.ts";
 import type { Job } from "./wire/job.ts";
+import type { NewKey } from "./wire/key.ts";
 
 type Node = Awaited<ReturnType<typeof startServer>>;
 
@@ -108,8 +110,20 @@ describe("nodes on one database", () => {
     expect(performance.now() - sinceMs).toBeLessThan(1_100);
   }
 
-  async function newKey(): Promise<{ id: string; secret: string }> {
-    const response = await send(nodes[0]!, cookie, "POST", "/api/keys", { name: "n" });
+  /** Records an event. */
+  const record = (node: Node, secret: string) =>
+    asKey(node, secret).request("/api/events", {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ channel: "c", name: "n" }),
+    });
+
+  async function newKey(
+    settings: Partial<NewKey> = {},
+    { slug, session } = { slug: "default", session: cookie },
+  ): Promise<{ id: string; secret: string }> {
+    const path = `/api/keys?project=${slug}`;
+    const response = await send(nodes[0]!, session, "POST", path, { name: "n", ...settings });
     const { key, secret } = (await response.json()) as { key: { id: string }; secret: string };
     return { id: key.id, secret };
   }
@@ -157,6 +171,48 @@ describe("nodes on one database", () => {
     await clients;
     expect(lastGoodMs).toBeGreaterThan(revokedMs - 500);
     expect(lastGoodMs - revokedMs).toBeLessThan(1_050);
+  });
+
+  test("a key that may no longer read loses its streams on the other within a second", async () => {
+    const [one, other] = nodes as [Node, Node];
+    const { id, secret } = await newKey();
+    using stream = await openStream(asKey(other, secret));
+    await stream.next("ready");
+    expect((await send(one, cookie, "PATCH", `/api/keys/${id}`, { scopes: ["ingest"] })).status).toBe(200);
+    await endsSoon(stream);
+    await rejectedSoon(other, secret);
+  });
+
+  test("a key's rate limit is one for all", async () => {
+    const { secret } = await newKey({ eventsPerSecond: 2 });
+    const sent = await Promise.all(Array.from({ length: 30 }, (_, n) => record(nodes[n % 2]!, secret)));
+    expect(sent.filter(({ status }) => status === 201)).toHaveLength(20);
+    // Each node tells by itself when the window ends.
+    for (const { status, headers } of sent.filter(({ status }) => status !== 201)) {
+      expect(status).toBe(429);
+      expect(Number(headers.get("retry-after"))).toBeWithin(1, 11);
+    }
+  });
+
+  test("a project's daily quota is one for all, a second's events aside", async () => {
+    const limited = await another("Quota", "quota@example.com");
+    const [one, other] = nodes as [Node, Node];
+    const { secret } = await newKey({}, limited);
+    const change = { eventsPerDay: 10 };
+    await send(one, limited.session, "PATCH", `/api/projects/${limited.slug}`, change);
+    for (let sent = 0; sent < 6; sent++) expect((await record(one, secret)).status).toBe(201);
+    const { control, close } = await openTestStore(await testConfig(storage));
+    const counted = control
+      .selectFrom("dailyEvents")
+      .innerJoin("projects", "projects.id", "dailyEvents.projectId")
+      .select("events")
+      .where("slug", "=", limited.slug);
+    await until(async () => (await counted.executeTakeFirst())?.events === 6, soonMs);
+    await close();
+    const statuses = [];
+    for (let sent = 0; sent < 6; sent++) statuses.push((await record(other, secret)).status);
+    expect(statuses).toEqual([201, 201, 201, 201, 429, 429]);
+    await until(async () => (await record(one, secret)).status === 429);
   });
 
   test("signing out on one ends the session's streams on the other", async () => {

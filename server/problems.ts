@@ -30,9 +30,12 @@ const problems = {
   "sign-in-failed": { status: 401, title: "Wrong email or password" },
   "password-common": { status: 422, title: "Password easy to guess" },
   "account-request-invalid": { status: 400, title: "Invalid request" },
+  "rate-limited": { status: 429, title: "Rate limit exceeded" },
+  "quota-reached": { status: 429, title: "Daily quota reached" },
   "too-many-requests": { status: 429, title: "Too many requests" },
   "sign-in-needed": { status: 401, title: "Sign-in required" },
   "key-insufficient": { status: 403, title: "Not allowed with this API key" },
+  "key-origin-forbidden": { status: 403, title: "Origin not allowed for this API key" },
   "origin-forbidden": { status: 403, title: "Request from another site" },
   "role-insufficient": { status: 403, title: "Not allowed with your role" },
   "setup-closed": { status: 409, title: "Already set up" },
@@ -49,6 +52,7 @@ const problems = {
   "job-unknown": { status: 404, title: "Job not found" },
   "project-unknown": { status: 404, title: "Project not found" },
   "key-unknown": { status: 404, title: "API key not found" },
+  "key-inactive": { status: 409, title: "API key no longer in use" },
   "destination-unknown": { status: 404, title: "Destination not found" },
   "method-unknown": { status: 405, title: "Method not allowed" },
   "route-unknown": { status: 404, title: "Not found" },
@@ -135,6 +139,7 @@ export class ProblemError extends Error {
     if (this.status === 408) headers.set("connection", "close");
     if (this.options.retryAfterSeconds !== undefined) {
       headers.set("retry-after", String(this.options.retryAfterSeconds));
+      headers.set("access-control-expose-headers", "retry-after");
     }
     if (this.options.allow) headers.set("allow", this.options.allow.join(", "));
     return new Response(JSON.stringify(this.toProblem()), { status: this.status, headers });

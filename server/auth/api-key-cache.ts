@@ -1,29 +1,20 @@
 import type { Kysely } from "kysely";
 import { LRUCache } from "lru-cache";
-import type { KeyKind, Scope } from "../permissions.ts";
+import type { KeyAccess } from "../http/caller.ts";
 import { problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { hashOf, isSecret } from "./key-secret.ts";
-import { scopesOf } from "./keys.ts";
-
-export type KnownKey = {
-  keyId: string;
-  keyName: string;
-  kind: KeyKind;
-  scopes: ReadonlySet<Scope>;
-  projectId: number;
-  knownChannelsOnly: boolean;
-};
+import { originsOf, scopesOf } from "./keys.ts";
 
 /** How long a key is valid without checking the database again. A command or another node may revoke it. */
 const maxAgeMs = 1_000;
 /** From this age on, a key is checked in the background, so that requests with a busy key never wait. */
 const refreshAgeMs = 500;
-/** `lastUsedAt` is updated at most this often. */
+/** The last use, with its address, is recorded at most this often. */
 const recordUseMs = 60_000;
 const keysMax = 10_000;
 
-type Entry = KnownKey & { expiresAtMs: number; checkedAtMs: number; usedAtMs: number; recordedAtMs: number };
+type Entry = KeyAccess & { expiresAtMs: number; checkedAtMs: number; useDueMs: number };
 
 /** Identifies the API key of a request. Keys in use are cached. */
 export class ApiKeyCache {
@@ -34,14 +25,20 @@ export class ApiKeyCache {
   readonly #lookups = new Map<string, { startedMs: number; entry: Promise<Entry> }>();
   /** Number of invalidations. A lookup that started before the last one is not cached. */
   #invalidations = 0;
-  readonly #timer: Timer;
+  /** Uses that are being recorded. */
+  readonly #uses = new Set<Promise<void>>();
+  readonly #addressOf: (request: Request) => string | null;
   readonly #onError: (error: unknown) => void;
 
-  constructor(control: Kysely<ControlTables>, onError: (error: unknown) => void) {
+  /** @param addressOf - returns the client's address; called once a minute for each key */
+  constructor(
+    control: Kysely<ControlTables>,
+    addressOf: (request: Request) => string | null,
+    onError: (error: unknown) => void,
+  ) {
     this.#control = control;
+    this.#addressOf = addressOf;
     this.#onError = onError;
-    this.#timer = setInterval(() => this.#recordUse().catch(onError), recordUseMs);
-    this.#timer.unref();
   }
 
   /**
@@ -49,8 +46,8 @@ export class ApiKeyCache {
    *
    * Throws `key-missing` and `key-invalid`.
    */
-  identify(headers: Headers): KnownKey | Promise<KnownKey> {
-    const secret = secretOf(headers);
+  identify(request: Request): KeyAccess | Promise<KeyAccess> {
+    const secret = secretOf(request.headers);
     if (secret === null) {
       throw problem("key-missing", {
         detail: 'Send your API key in the header "x-api-key". Create keys in the dashboard under "API keys".',
@@ -59,15 +56,18 @@ export class ApiKeyCache {
     const now = Date.now();
     const entry = this.#entries.get(secret);
     if (!entry || now - entry.checkedAtMs >= maxAgeMs || now >= entry.expiresAtMs) {
-      return this.#lookUp(secret, now);
+      return this.#lookUp(secret, now).then((found) => {
+        if (now >= found.useDueMs) this.#recordUse(found, request, now);
+        return found;
+      });
     }
-    entry.usedAtMs = now;
+    if (now >= entry.useDueMs) this.#recordUse(entry, request, now);
     // If this lookup fails, the next request that has to wait for one gets the error.
     if (now - entry.checkedAtMs >= refreshAgeMs) this.#lookUp(secret, now).catch(() => {});
     return entry;
   }
 
-  /** Makes a revocation effective at once. */
+  /** Makes a change or the revocation of a key effective at once. */
   invalidateKey(id: string): void {
     this.#invalidations++;
     this.#lookups.clear();
@@ -84,11 +84,10 @@ export class ApiKeyCache {
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#timer);
-    await this.#recordUse().catch(this.#onError);
+    await Promise.all(this.#uses);
   }
 
-  #lookUp(secret: string, now: number): Promise<KnownKey> {
+  #lookUp(secret: string, now: number): Promise<Entry> {
     const current = this.#lookups.get(secret);
     if (current && now - current.startedMs < maxAgeMs) return current.entry;
     const lookup = { startedMs: now, entry: this.#read(secret, now) };
@@ -110,8 +109,8 @@ export class ApiKeyCache {
     const row = await this.#control
       .selectFrom("keys")
       .innerJoin("projects", "projects.id", "keys.projectId")
-      .select(["keys.id", "keys.name", "kind", "scopes", "keys.projectId", "knownChannelsOnly"])
-      .select(["expiresAt", "revokedAt", "lastUsedAt"])
+      .select(["keys.id", "keys.name", "kind", "scopes", "origins", "eventsPerSecond", "keys.projectId"])
+      .select(["knownChannelsOnly", "eventsPerDay", "expiresAt", "revokedAt", "lastUsedAt"])
       .where("hash", "=", hashOf(secret))
       .executeTakeFirst();
     const isExpired = row !== undefined && row.expiresAt !== null && row.expiresAt <= now;
@@ -126,36 +125,39 @@ export class ApiKeyCache {
             : "Unknown API key.",
       });
     }
-    const recordedAtMs = this.#entries.get(secret)?.recordedAtMs ?? row.lastUsedAt ?? 0;
-    const entry = {
+    const scopes = new Set(scopesOf(row));
+    const entry: Entry = {
+      by: "key",
       keyId: row.id,
       keyName: row.name,
       kind: row.kind,
-      scopes: new Set(scopesOf(row)),
-      expiresAtMs: row.expiresAt ?? Infinity,
+      scopes,
+      origins: originsOf(row),
+      eventsPerSecond: row.eventsPerSecond,
+      isUnrestricted: row.kind === "secret" && scopes.has("ingest") && row.eventsPerSecond === null,
       projectId: row.projectId,
       knownChannelsOnly: row.knownChannelsOnly === 1,
+      eventsPerDay: row.eventsPerDay,
+      expiresAtMs: row.expiresAt ?? Infinity,
       checkedAtMs: now,
-      usedAtMs: now,
-      recordedAtMs,
+      useDueMs: this.#entries.get(secret)?.useDueMs ?? (row.lastUsedAt ?? 0) + recordUseMs,
     };
     if (invalidations === this.#invalidations) this.#entries.set(secret, entry);
-    if (recordedAtMs === 0) this.#recordUse().catch(this.#onError);
     return entry;
   }
 
-  async #recordUse(): Promise<void> {
-    for (const entry of this.#entries.values()) {
-      if (entry.usedAtMs - entry.recordedAtMs < recordUseMs && entry.recordedAtMs !== 0) continue;
-      entry.recordedAtMs = entry.usedAtMs;
-      await this.#control
-        .updateTable("keys")
-        .set({ lastUsedAt: entry.usedAtMs })
-        .where("id", "=", entry.keyId)
-        // Another node may have recorded a later use.
-        .where((eb) => eb.or([eb("lastUsedAt", "is", null), eb("lastUsedAt", "<", entry.usedAtMs)]))
-        .execute();
-    }
+  #recordUse(entry: Entry, request: Request, now: number): void {
+    entry.useDueMs = now + recordUseMs;
+    const use = this.#control
+      .updateTable("keys")
+      .set({ lastUsedAt: now, lastUsedAddress: this.#addressOf(request) })
+      .where("id", "=", entry.keyId)
+      // Another node may have recorded a later use.
+      .where((eb) => eb.or([eb("lastUsedAt", "is", null), eb("lastUsedAt", "<", now)]))
+      .execute()
+      .then(() => {}, this.#onError)
+      .finally(() => this.#uses.delete(use));
+    this.#uses.add(use);
   }
 }
 

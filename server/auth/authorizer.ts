@@ -1,9 +1,9 @@
 import type { Kysely } from "kysely";
-import type { Access, Account, Caller, CallerLookup, MemberAccess } from "../http/caller.ts";
+import type { Access, Account, Caller, CallerLookup, KeyAccess, MemberAccess } from "../http/caller.ts";
 import { keyMay, type MemberPermission, type PermissionName, permissions, roleMay } from "../permissions.ts";
 import { problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import { type ApiKeyCache, type KnownKey, secretOf } from "./api-key-cache.ts";
+import { type ApiKeyCache, secretOf } from "./api-key-cache.ts";
 import { type Auth, type Session, sessionOf } from "./auth.ts";
 
 type Deps = { control: Kysely<ControlTables>; auth: Auth; keys: ApiKeyCache; baseUrl: string };
@@ -33,15 +33,14 @@ export class Authorizer implements CallerLookup {
     const hasKey = secretOf(request.headers) !== null;
     if (!isForKeys || (!hasKey && request.headers.has("cookie")))
       return this.#member(request, permission, slug);
-    const key = await this.#deps.keys.identify(request.headers);
+    const key = await this.#deps.keys.identify(request);
     if (URL.parse(request.url, this.#deps.baseUrl)?.searchParams.has("project")) {
       throw problem("query-invalid", {
         detail: 'An API key belongs to one project. Omit "project".',
       });
     }
     checkKey(key, permission);
-    const { keyId, keyName, projectId, knownChannelsOnly } = key;
-    return { by: "key", keyId, keyName, projectId, knownChannelsOnly };
+    return key;
   }
 
   /** A key that may read, or a signed-in account. Throws `key-missing`, `key-invalid`, `key-insufficient` and `origin-forbidden`. */
@@ -49,9 +48,9 @@ export class Authorizer implements CallerLookup {
     if (secretOf(request.headers) === null && request.headers.has("cookie")) {
       return { by: "account", account: await this.toAccount(request) };
     }
-    const key = await this.#deps.keys.identify(request.headers);
+    const key = await this.#deps.keys.identify(request);
     checkKey(key, "events:read");
-    return { by: "key", projectId: key.projectId, keyId: key.keyId, keyName: key.keyName };
+    return key;
   }
 
   /**
@@ -66,7 +65,7 @@ export class Authorizer implements CallerLookup {
     const session = await sessionOf(this.#deps.auth, request.headers);
     if (!session) {
       if (secretOf(request.headers) !== null) {
-        await this.#deps.keys.identify(request.headers);
+        await this.#deps.keys.identify(request);
         throw problem("key-insufficient", {
           detail: "An API key can't do this. Sign in to the dashboard.",
         });
@@ -106,7 +105,7 @@ export class Authorizer implements CallerLookup {
     const projects = await this.#deps.control
       .selectFrom("members")
       .innerJoin("projects", "projects.id", "members.projectId")
-      .select(["projects.id", "projects.knownChannelsOnly", "members.role"])
+      .select(["projects.id", "projects.knownChannelsOnly", "projects.eventsPerDay", "members.role"])
       .where("members.accountId", "=", account.id)
       .$if(slug !== null, (query) => query.where("projects.slug", "=", slug!))
       .limit(2)
@@ -132,12 +131,13 @@ export class Authorizer implements CallerLookup {
       role: project.role,
       projectId: project.id,
       knownChannelsOnly: project.knownChannelsOnly === 1,
+      eventsPerDay: project.eventsPerDay,
     };
   }
 }
 
 /** Throws `key-insufficient`. */
-export function checkKey(key: KnownKey, permission: PermissionName): void {
+export function checkKey(key: KeyAccess, permission: PermissionName): void {
   if (keyMay(key, permission)) return;
   const { allows, scope } = permissions[permission];
   const has =

@@ -2,9 +2,18 @@ import { recordAudit } from "../audit/audit-log.ts";
 import { ProjectQuery } from "../event/event-query.ts";
 import type { Routes } from "../http/routes.ts";
 import type { Store } from "../storage/store.ts";
-import { KeyList, KeyResponse, NewKey, NewKeyResponse } from "../wire/key.ts";
+import {
+  type Key,
+  KeyChange,
+  KeyList,
+  KeyResponse,
+  KeyRotation,
+  NewKey,
+  NewKeyResponse,
+  RotatedKeyResponse,
+} from "../wire/key.ts";
 import type { ApiKeyCache } from "./api-key-cache.ts";
-import { createKey, listKeys, revokeKey } from "./keys.ts";
+import { changeKey, createKey, listKeys, revokeKey, rotateKey } from "./keys.ts";
 
 export function addKeyRoutes(
   routes: Routes,
@@ -14,6 +23,13 @@ export function addKeyRoutes(
     streams,
   }: { store: Store; keys: ApiKeyCache; streams: { disconnectKey: (keyId: string) => void } },
 ): void {
+  /** Makes a change effective at once on this node, and within a second on others. */
+  function apply({ id, scopes, revokedAt, expiresAt }: Key): void {
+    keys.invalidateKey(id);
+    const isValid = revokedAt === null && (expiresAt === null || Date.parse(expiresAt) > Date.now());
+    if (!isValid || !scopes.includes("read")) streams.disconnectKey(id);
+  }
+
   routes.add(
     {
       method: "get",
@@ -56,6 +72,69 @@ export function addKeyRoutes(
 
   routes.add(
     {
+      method: "patch",
+      path: "/api/keys/{id}",
+      by: "keys:manage",
+      tag: "API keys",
+      summary: "Change an API key",
+      description: "Takes effect at once. A revoked key can't be changed.",
+      query: ProjectQuery,
+      body: KeyChange,
+      response: KeyResponse,
+      problems: [404, 409],
+    },
+    async ({ projectId, actor, parameter, body }) => {
+      const id = parameter("id");
+      const key = await store.control.transaction().execute(async (transaction) => {
+        const changed = await changeKey(transaction, projectId, id, body);
+        await recordAudit(transaction, actor, {
+          action: "key.changed",
+          projectId,
+          target: changed.name,
+          detail: { id, ...body },
+        });
+        return changed;
+      });
+      apply(key);
+      return { ok: true, key };
+    },
+  );
+
+  routes.add(
+    {
+      method: "post",
+      path: "/api/keys/{id}/rotate",
+      by: "keys:manage",
+      tag: "API keys",
+      summary: "Rotate an API key",
+      description:
+        "Creates a key with the same settings and, if the old one expires, the same lifetime. The old key stays valid for `overlapHours`. Only this response contains the new key itself.",
+      query: ProjectQuery,
+      body: KeyRotation,
+      status: 201,
+      response: RotatedKeyResponse,
+      problems: [404, 409],
+    },
+    async ({ projectId, account, actor, parameter, body }) => {
+      const id = parameter("id");
+      const rotated = await store.control.transaction().execute(async (transaction) => {
+        const result = await rotateKey(transaction, projectId, id, body, account.id);
+        const { key, replaced } = result;
+        await recordAudit(transaction, actor, {
+          action: "key.rotated",
+          projectId,
+          target: key.name,
+          detail: { id, newId: key.id, expiresAt: replaced.expiresAt },
+        });
+        return result;
+      });
+      apply(rotated.replaced);
+      return { ok: true, ...rotated };
+    },
+  );
+
+  routes.add(
+    {
       method: "delete",
       path: "/api/keys/{id}",
       by: "keys:manage",
@@ -79,8 +158,7 @@ export function addKeyRoutes(
         });
         return revoked;
       });
-      keys.invalidateKey(key.id);
-      streams.disconnectKey(key.id);
+      apply(key);
       return { ok: true, key };
     },
   );

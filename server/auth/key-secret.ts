@@ -1,4 +1,5 @@
 import type { KeyKind } from "../permissions.ts";
+import { problem } from "../problems.ts";
 
 /**
  * An API key is `tdg_sk_` for a secret or `tdg_pk_` for a publishable one, 30 random base62 characters, and 6 characters
@@ -10,6 +11,8 @@ const randomCharacters = 30;
 const checksumCharacters = 6;
 const prefixes = { secret: "tdg_sk_", publishable: "tdg_pk_" } as const;
 const format = /^tdg_[sp]k_[0-9A-Za-z]{36}$/;
+/** Also without its last characters. */
+const secretInText = /tdg_[sp]k_[0-9A-Za-z]{30}/;
 
 export function createSecret(kind: KeyKind): string {
   let text: string = prefixes[kind];
@@ -28,9 +31,13 @@ export function isSecret(text: string): boolean {
   return format.test(text) && text.endsWith(checksumOf(text.slice(0, -checksumCharacters)));
 }
 
-/** Whether a URL contains an API key. */
-export function containsSecret(url: string): boolean {
-  return url.includes("tdg_sk_") || url.includes("tdg_pk_");
+/** Throws `key-in-url` if a URL contains an API key. URLs are kept in histories and in the logs of proxies. */
+export function checkUrl(url: string): void {
+  if (!secretInText.test(url)) return;
+  throw problem("key-in-url", {
+    detail:
+      'Send the API key in the header "x-api-key", never in the URL, which is kept in histories and logs. Revoke this key and create a new one.',
+  });
 }
 
 /** The stored hash of a key: SHA-256 in hexadecimal. 30 random characters need neither salt nor a slow hash. */

@@ -76,6 +76,7 @@ test("a key is returned once, and listed by its ending", async () => {
     lastUsedAt: null,
     lastUsedAddress: null,
     revokedAt: null,
+    replacedBy: null,
   });
   const [newest] = await list();
   expect(newest).toEqual(key);

@@ -1,10 +1,15 @@
 import type { Kysely, Selectable, Transaction } from "kysely";
 import { limits } from "../limits.ts";
 import type { Scope } from "../permissions.ts";
-import { problem } from "../problems.ts";
+import { type ProblemError, pointerTo, problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import type { Key, NewKey } from "../wire/key.ts";
+import type { Key, KeyChange, NewKey } from "../wire/key.ts";
 import { createSecret, hashOf } from "./key-secret.ts";
+
+type Control = Kysely<ControlTables> | Transaction<ControlTables>;
+type KeyRow = Selectable<ControlTables["keys"]>;
+
+const hourMs = 60 * 60 * 1_000;
 
 /**
  * Creates a key. Only the return value contains the secret.
@@ -12,15 +17,13 @@ import { createSecret, hashOf } from "./key-secret.ts";
  * @param createdBy - the account's ID; null for a command
  */
 export async function createKey(
-  control: Kysely<ControlTables> | Transaction<ControlTables>,
+  control: Control,
   projectId: number,
   { name, kind = "secret", scopes, origins = [], expiresAt = null, eventsPerSecond }: NewKey,
   createdBy: string | null,
 ): Promise<{ key: Key; secret: string }> {
   const isPublishable = kind === "publishable";
-  const secret = createSecret(kind);
-  const row = {
-    id: Bun.randomUUIDv7(),
+  return insertKey(control, {
     projectId,
     name,
     kind,
@@ -30,21 +33,134 @@ export async function createKey(
       eventsPerSecond === undefined && isPublishable
         ? limits.publishableEventsPerSecond
         : (eventsPerSecond ?? null),
+    createdBy,
+    expiresAt: expiresAt === null ? null : Date.parse(expiresAt),
+  });
+}
+
+type NewKeyRow = Pick<
+  KeyRow,
+  "projectId" | "name" | "kind" | "scopes" | "origins" | "eventsPerSecond" | "createdBy" | "expiresAt"
+>;
+
+async function insertKey(control: Control, settings: NewKeyRow): Promise<{ key: Key; secret: string }> {
+  const secret = createSecret(settings.kind);
+  const row = {
+    ...settings,
+    id: Bun.randomUUIDv7(),
     hash: hashOf(secret),
     ending: secret.slice(-4),
     createdAt: Date.now(),
-    createdBy,
-    expiresAt: expiresAt === null ? null : Date.parse(expiresAt),
     lastUsedAt: null,
     lastUsedAddress: null,
     revokedAt: null,
+    replacedBy: null,
   };
   await control.insertInto("keys").values(row).execute();
   return { key: keyOf(row), secret };
 }
 
+/** Changes a key's settings. Throws `key-unknown`, `key-inactive` if it was revoked, and `body-invalid`. */
+export async function changeKey(
+  control: Control,
+  projectId: number,
+  id: string,
+  { name, scopes, origins, eventsPerSecond, expiresAt }: KeyChange,
+): Promise<Key> {
+  const { kind } = await findUnrevoked(control, projectId, id);
+  if (kind === "publishable" && scopes !== undefined)
+    throw notForKind("scopes", "A publishable key only sends events, so its scopes can't be changed.");
+  if (kind === "secret" && origins !== undefined)
+    throw notForKind("origins", "Origins are for publishable keys only.");
+  const row = await control
+    .updateTable("keys")
+    .set({
+      // A change that names only unchanged values is still a valid statement.
+      id,
+      ...(name !== undefined && { name }),
+      ...(scopes !== undefined && { scopes: scopes.join(",") }),
+      ...(origins !== undefined && { origins: JSON.stringify(origins) }),
+      ...(eventsPerSecond !== undefined && { eventsPerSecond }),
+      ...(expiresAt !== undefined && { expiresAt: expiresAt === null ? null : Date.parse(expiresAt) }),
+    })
+    .where("id", "=", id)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  return keyOf(row);
+}
+
+/**
+ * Replaces a key with a new one that has the same settings, and as long to live as the old one was given. Throws
+ * `key-unknown` and `key-inactive`.
+ *
+ * @param overlapHours - how long the old key stays valid, unless it expires before
+ * @param createdBy - the account's ID; null for a command
+ */
+export async function rotateKey(
+  transaction: Transaction<ControlTables>,
+  projectId: number,
+  id: string,
+  { overlapHours = limits.keyOverlapHoursDefault }: { overlapHours?: number | undefined },
+  createdBy: string | null,
+): Promise<{ key: Key; secret: string; replaced: Key }> {
+  const old = await findUnrevoked(transaction, projectId, id);
+  if (old.replacedBy !== null) throw replaced();
+  const now = Date.now();
+  const { name, kind, scopes, origins, eventsPerSecond } = old;
+  const created = await insertKey(transaction, {
+    projectId,
+    name,
+    kind,
+    scopes,
+    origins,
+    eventsPerSecond,
+    createdBy,
+    expiresAt: old.expiresAt === null ? null : now + old.expiresAt - old.createdAt,
+  });
+  const row = await transaction
+    .updateTable("keys")
+    .set({
+      replacedBy: created.key.id,
+      expiresAt: Math.min(old.expiresAt ?? Infinity, now + overlapHours * hourMs),
+    })
+    .where("id", "=", id)
+    // Two may rotate a key at the same time.
+    .where("replacedBy", "is", null)
+    .where("revokedAt", "is", null)
+    .returningAll()
+    .executeTakeFirst();
+  if (!row) throw replaced();
+  return { ...created, replaced: keyOf(row) };
+}
+
+async function findUnrevoked(control: Control, projectId: number, id: string): Promise<KeyRow> {
+  const row = await control
+    .selectFrom("keys")
+    .selectAll()
+    .where("projectId", "=", projectId)
+    .where("id", "=", id)
+    .executeTakeFirst();
+  if (!row) throw unknown();
+  if (row.revokedAt !== null) throw problem("key-inactive", { detail: "This API key was revoked." });
+  return row;
+}
+
+function replaced(): ProblemError {
+  return problem("key-inactive", {
+    detail: "This API key was rotated before. Rotate the key that replaced it.",
+  });
+}
+
+function unknown(): ProblemError {
+  return problem("key-unknown", { detail: "This project has no API key with this ID." });
+}
+
+function notForKind(field: string, detail: string): ProblemError {
+  return problem("body-invalid", { detail, errors: [{ pointer: pointerTo(field), detail }] });
+}
+
 /** A project's keys, newest first, including revoked ones. */
-export async function listKeys(control: Kysely<ControlTables>, projectId: number): Promise<Key[]> {
+export async function listKeys(control: Control, projectId: number): Promise<Key[]> {
   const rows = await control
     .selectFrom("keys")
     .selectAll()
@@ -56,11 +172,7 @@ export async function listKeys(control: Kysely<ControlTables>, projectId: number
 }
 
 /** Revokes a key permanently. Throws `key-unknown`. */
-export async function revokeKey(
-  control: Kysely<ControlTables> | Transaction<ControlTables>,
-  projectId: number,
-  id: string,
-): Promise<Key> {
+export async function revokeKey(control: Control, projectId: number, id: string): Promise<Key> {
   const row = await control
     .updateTable("keys")
     .set((eb) => ({ revokedAt: eb.fn.coalesce("revokedAt", eb.val(Date.now())) }))
@@ -68,7 +180,7 @@ export async function revokeKey(
     .where("id", "=", id)
     .returningAll()
     .executeTakeFirst();
-  if (!row) throw problem("key-unknown", { detail: "This project has no API key with this ID." });
+  if (!row) throw unknown();
   return keyOf(row);
 }
 
@@ -76,14 +188,18 @@ export function scopesOf(row: { scopes: string }): Scope[] {
   return row.scopes.split(",") as Scope[];
 }
 
-function keyOf(row: Selectable<ControlTables["keys"]>): Key {
+export function originsOf(row: { origins: string }): string[] {
+  return JSON.parse(row.origins) as string[];
+}
+
+function keyOf(row: KeyRow): Key {
   const timeOf = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
   return {
     id: row.id,
     name: row.name,
     kind: row.kind,
     scopes: scopesOf(row),
-    origins: JSON.parse(row.origins) as string[],
+    origins: originsOf(row),
     eventsPerSecond: row.eventsPerSecond,
     ending: row.ending,
     createdAt: new Date(row.createdAt).toISOString(),
@@ -91,5 +207,6 @@ function keyOf(row: Selectable<ControlTables["keys"]>): Key {
     lastUsedAt: timeOf(row.lastUsedAt),
     lastUsedAddress: row.lastUsedAddress,
     revokedAt: timeOf(row.revokedAt),
+    replacedBy: row.replacedBy,
   };
 }

@@ -112,8 +112,10 @@ beforeAll(async () => {
   expect((await app.request("/api/auth/sign-out", signOut)).status).toBe(200);
   callers["a garbled key"] = withKey("tdg_sk_garbled");
   callers["an unknown key"] = withKey(createSecret("secret"));
-  const expired = await newKey({ expiresAt: new Date(Date.now() - 1_000).toISOString() });
+  const expired = await newKey({});
   callers["an expired key"] = withKey(expired.secret);
+  const rotation = { method: "POST", headers: owner, body: '{"overlapHours":0}' };
+  expect((await app.request(`/api/keys/${expired.key.id}/rotate`, rotation)).status).toBe(201);
   const revoked = await newKey({});
   callers["a revoked key"] = withKey(revoked.secret);
   await app.request(`/api/keys/${revoked.key.id}`, { method: "DELETE", headers: owner });

@@ -3,6 +3,7 @@ import { isSecret } from "../auth/key-secret.ts";
 import { environmentOf, makeStorage, removeStorage, type TestStorage } from "../testing/engine.ts";
 import { runTidings } from "../testing/server-process.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
+import type { Key } from "../wire/key.ts";
 
 const password = "long enough password";
 
@@ -44,6 +45,45 @@ describe("without a server, on an empty directory", () => {
       expect(stdout).toEndWith("\n");
       expect(isSecret(stdout.trimEnd())).toBe(true);
     }
+  });
+
+  test("a key is created with its settings, listed, rotated and revoked", async () => {
+    const key = (...args: string[]) => run(["key", ...args, "--project", "default"]);
+    const secret = await key(
+      "create",
+      "--name",
+      "Loader",
+      "--scopes",
+      "ingest",
+      "--expires",
+      "90d",
+      "--rate",
+      "5",
+    );
+    expect(secret.code).toBe(0);
+    const page = await key("create", "--name", "Page", "--publishable", "--origins", "https://a.example");
+    expect(page.stdout).toStartWith("tdg_pk_");
+    const keys = async () =>
+      (await key("list", "--json")).stdout
+        .trimEnd()
+        .split("\n")
+        .map((line) => JSON.parse(line) as Key);
+    const [publishable, loader] = await keys();
+    expect(publishable).toMatchObject({ name: "Page", origins: ["https://a.example"], eventsPerSecond: 50 });
+    expect(loader).toMatchObject({ name: "Loader", scopes: ["ingest"], eventsPerSecond: 5 });
+    expect(Date.parse(loader!.expiresAt!) - Date.now()).toBeWithin(89 * 86_400_000, 90 * 86_400_000);
+    const { stdout } = await key("list");
+    expect(stdout).toMatch(/^KEY +NAME +SCOPES +STATE +LAST USED\n/);
+    expect(stdout).toContain(`tdg_sk_…${loader!.ending}  Loader`);
+
+    const rotated = await key("rotate", "Loader", "--overlap-hours", "1");
+    expect(isSecret(rotated.stdout.trimEnd())).toBe(true);
+    expect(rotated.stderr).toMatch(/^The old key is valid until .*Z\.\n$/);
+    const twice = await key("revoke", "Loader");
+    expect([twice.code, twice.stderr]).toEqual([1, expect.stringMatching(/^Several keys match "Loader"\./)]);
+    const revoked = await key("revoke", loader!.ending);
+    expect(revoked.stderr).toBe(`Revoked the key "Loader" (…${loader!.ending}).\n`);
+    expect((await keys()).find(({ id }) => id === loader!.id)?.revokedAt).toBeString();
   });
 
   test("a project's slug is all that stdout gets, and the first account owns it", async () => {
@@ -101,6 +141,18 @@ describe("without a server, on an empty directory", () => {
       ["key", "create", "--project", "default", "--name", " "],
       "",
       "--name must not be blank.",
+    ],
+    [
+      "a key that expires at no time",
+      ["key", "create", "--project", "default", "--name", "n", "--expires", "tomorrow"],
+      "",
+      "--expires must be a time in ISO 8601, such as 2030-01-31T12:00:00Z.",
+    ],
+    [
+      "an unknown key",
+      ["key", "rotate", "Nobody", "--project", "default"],
+      "",
+      'The project "default" has no key "Nobody". List its keys with: tidings key list --project default',
     ],
     ["a key without a project", ["key", "create", "--name", "n"], "", "project"],
     ["a project with a blank name", ["project", "create", " "], "", "must not be blank"],

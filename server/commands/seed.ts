@@ -3,6 +3,7 @@ import { createAccount, hasAccounts } from "../auth/create-account.ts";
 import { scrypt } from "../auth/passwords.ts";
 import { ProjectChannels } from "../channels/project-channels.ts";
 import { ArrivalClock } from "../event/id.ts";
+import { DailyQuota } from "../ingest/daily-quota.ts";
 import { createRecorder } from "../ingest/record.ts";
 import { findProject } from "../projects/projects.ts";
 import { createShop } from "./shop.ts";
@@ -40,11 +41,13 @@ export const seedCommand = defineCommand({
           .execute();
       }
       const clock = new ArrivalClock(await events.lastArrival());
-      const { record } = createRecorder({ events, channels: new ProjectChannels(control), clock });
-      const source = { projectId: id, knownChannelsOnly: false };
+      const quota = new DailyQuota(control, { onError: (error) => console.error(error) });
+      const { record } = createRecorder({ events, channels: new ProjectChannels(control), quota, clock });
+      const source = { projectId: id, knownChannelsOnly: false, eventsPerDay: null };
       for (let start = 0; start < shop.events.length; start += inFlight) {
         await Promise.all(shop.events.slice(start, start + inFlight).map((event) => record(event, source)));
       }
+      await quota.close();
       console.error(`Recorded ${shop.events.length.toLocaleString("en")} events in the project "${slug}".`);
     }),
 });

@@ -1,11 +1,12 @@
 import type { Kysely } from "kysely";
+import { scopesOf } from "../auth/keys.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Listener, LiveStreams } from "./live.ts";
 
 /** How often the listeners' keys and sessions are checked. They may end elsewhere, for example on another node. */
 const checkEveryMs = 1_000;
 
-/** Ends the live streams of revoked and expired keys, ended sessions and former members. */
+/** Ends the live streams of revoked and expired keys and those that may no longer read, ended sessions and former members. */
 export class StreamAuthorizer {
   readonly #control: Kysely<ControlTables>;
   readonly #streams: LiveStreams;
@@ -49,17 +50,17 @@ export class StreamAuthorizer {
     clearInterval(this.#timer);
   }
 
-  /** The keys among `ids` that are valid. */
+  /** The keys among `ids` that are valid and may read. */
   async #keys(ids: string[]): Promise<Set<string>> {
     if (ids.length === 0) return new Set();
     const rows = await this.#control
       .selectFrom("keys")
-      .select("id")
+      .select(["id", "scopes"])
       .where("id", "in", ids)
       .where("revokedAt", "is", null)
       .where((eb) => eb.or([eb("expiresAt", "is", null), eb("expiresAt", ">", Date.now())]))
       .execute();
-    return new Set(rows.map(({ id }) => id));
+    return new Set(rows.filter((row) => scopesOf(row).includes("read")).map(({ id }) => id));
   }
 
   /** The valid sessions among `ids`, each with the projects of its account. */

@@ -1,27 +1,44 @@
-import type { PermissionName, Role } from "../permissions.ts";
+import type { KeyKind, PermissionName, Role, Scope } from "../permissions.ts";
 
 /** A signed-in account. */
 export type Account = { id: string; name: string; email: string };
 
-/** A signed-in member in a project. */
-export type MemberAccess = {
+/** The project of a request, with what recording its events depends on. */
+export type ProjectAccess = {
   projectId: number;
   knownChannelsOnly: boolean;
+  /** Null is unlimited. */
+  eventsPerDay: number | null;
+};
+
+/** A signed-in member in a project. */
+export type MemberAccess = ProjectAccess & {
   by: "account";
   account: Account;
   sessionId: string;
   role: Role;
 };
 
+/** An API key, which has access to its own project. */
+export type KeyAccess = ProjectAccess & {
+  by: "key";
+  keyId: string;
+  keyName: string;
+  kind: KeyKind;
+  scopes: ReadonlySet<Scope>;
+  /** Origins of the pages that may use a publishable key; empty allows all. */
+  origins: readonly string[];
+  /** Null is unlimited. */
+  eventsPerSecond: number | null;
+  /** Whether it may send events from anywhere and at any rate. */
+  isUnrestricted: boolean;
+};
+
 /** Who makes a request, and in which project: a key in its own, or a member. */
-export type Access =
-  | MemberAccess
-  | { projectId: number; knownChannelsOnly: boolean; by: "key"; keyId: string; keyName: string };
+export type Access = MemberAccess | KeyAccess;
 
 /** Who makes a request that isn't about one project: a key or an account. */
-export type Caller =
-  | { by: "key"; projectId: number; keyId: string; keyName: string }
-  | { by: "account"; account: Account };
+export type Caller = KeyAccess | { by: "account"; account: Account };
 
 /** Authenticates and authorizes requests. Throws if the caller may not make the request. */
 export type CallerLookup = {

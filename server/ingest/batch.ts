@@ -77,7 +77,7 @@ export function rejectionsOf(outcomes: readonly ItemOutcome[], array: JsonArray,
   );
 }
 
-/** Throws the storage's problem if it stored no event. */
+/** Throws the problem that isn't the events' fault, if there is one and no event was recorded. */
 export async function batchResponse(
   outcomes: readonly ItemOutcome[],
   headers: Record<string, string> = responseHeaders,
@@ -91,7 +91,7 @@ export async function batchResponse(
   }
   const rejected = outcomes.filter((outcome) => outcome instanceof ProblemError);
   const accepted = outcomes.length - rejected.length;
-  const status = statusOf(accepted, rejected.length, rejected.find(isStorageProblem));
+  const status = statusOf(accepted, rejected.length, rejected.find(isExternalProblem));
   const totals: Omit<BatchResponse, "results"> = {
     ok: rejected.length === 0,
     accepted,
@@ -101,20 +101,20 @@ export async function batchResponse(
   return new Response(body, { status, headers });
 }
 
-/** 201 if all were accepted, 207 if some were, 422 if none was. Throws the storage's problem if it stored none. */
+/** 201 if all were accepted, 207 if some were, 422 if none was. Throws the external problem if none was. */
 export function statusOf(
   accepted: number,
   rejected: number,
-  storageProblem: ProblemError | undefined,
+  externalProblem: ProblemError | undefined,
 ): number {
-  if (accepted === 0 && storageProblem) throw storageProblem;
+  if (accepted === 0 && externalProblem) throw externalProblem;
   if (rejected === 0) return 201;
   return accepted > 0 ? 207 : 422;
 }
 
-/** Whether an event was rejected for a reason that isn't its own fault. */
-export function isStorageProblem({ status }: ProblemError): boolean {
-  return status >= 500;
+/** Whether an event was rejected for a reason that isn't its own fault: the storage, a limit, or a revoked key. */
+export function isExternalProblem({ status }: ProblemError): boolean {
+  return status >= 500 || [401, 403, 429].includes(status);
 }
 
 /**

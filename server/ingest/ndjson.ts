@@ -4,7 +4,7 @@ import { limits } from "../limits.ts";
 import { ProblemError, problem } from "../problems.ts";
 import { Turns } from "../turns.ts";
 import type { LinesResponse } from "../wire/batch.ts";
-import { chunkBytes, chunkEvents, isStorageProblem, mapInOrder, statusOf } from "./batch.ts";
+import { chunkBytes, chunkEvents, isExternalProblem, mapInOrder, statusOf } from "./batch.ts";
 import { type EventSource, type Recorder, responseHeaders } from "./record.ts";
 import type { RejectedEvents } from "./rejected.ts";
 
@@ -19,28 +19,42 @@ type Line = {
 
 const lineEnd = "\n".charCodeAt(0);
 
+type Deps = {
+  recorder: Recorder;
+  rejected: RejectedEvents;
+  source: EventSource;
+  /**
+   * Checks whether the source may send this many events, again and again, because a key can be revoked while lines
+   * arrive.
+   */
+  authorize: (events: number) => Promise<void>;
+  /** The most lines to authorize at once. */
+  linesMax: number;
+  /** Called for each piece of the body. */
+  extendTimeout: () => void;
+};
+
 /**
  * Records events while they arrive, one on each line, in constant memory: the body is read no faster than events are
- * stored. Stops if the client disconnects, or if too many lines are rejected.
- *
- * @param extendTimeout - called for each piece of the body
+ * stored. Stops if the client disconnects, if it may no longer send events, or if too many lines are rejected.
  */
 export async function recordLines(
-  { recorder, rejected }: { recorder: Recorder; rejected: RejectedEvents },
   request: Request,
-  source: EventSource,
-  extendTimeout: () => void,
+  { recorder, rejected, source, authorize, linesMax, extendTimeout }: Deps,
 ): Promise<Response> {
   const { signal } = request;
   const totals: Totals = { accepted: 0, rejected: 0 };
-  let storageProblem: ProblemError | undefined;
+  let externalProblem: ProblemError | undefined;
   const rejections: LinesResponse["rejections"] = [];
   let keptCount = 0;
 
   async function* checkedLines() {
-    for await (const lines of readLines(bodyPieces(request), totals, signal, extendTimeout)) {
-      const bodies = lines.map(({ body }) => body);
+    for await (const lines of readLines(bodyPieces(request), { totals, signal, linesMax, extendTimeout })) {
+      const denial = await problemOf(() => authorize(lines.length));
+      if (denial && denial.status !== 429) lines.at(-1)!.isLast = true;
+      const bodies = lines.map(({ body }) => denial ?? body);
       yield { lines, items: await recorder.checkAll(bodies, source) };
+      if (lines.at(-1)!.isLast) return;
     }
   }
   const chunks = mapInOrder(checkedLines(), async ({ lines, items }) => {
@@ -62,7 +76,7 @@ export async function recordLines(
   for await (const { accepted, failed } of chunks) {
     totals.accepted += accepted;
     totals.rejected += failed.length;
-    storageProblem ??= failed.find(({ problem }) => isStorageProblem(problem))?.problem;
+    externalProblem ??= failed.find(({ problem }) => isExternalProblem(problem))?.problem;
     for (const { number, problem, isLast } of failed) {
       if (rejections.length >= limits.listedRejections && !isLast) continue;
       rejections.push({ line: number, ...problem.toProblem() });
@@ -72,7 +86,7 @@ export async function recordLines(
   if (accepted + rejectedLines === 0) {
     throw problem("body-malformed", { detail: "The body is empty. Send a JSON object on each line." });
   }
-  const status = statusOf(accepted, rejectedLines, storageProblem);
+  const status = statusOf(accepted, rejectedLines, externalProblem);
   const body: LinesResponse = { ok: rejectedLines === 0, accepted, rejected: rejectedLines, rejections };
   return new Response(JSON.stringify(body), { status, headers: responseHeaders });
 }
@@ -85,9 +99,12 @@ type Totals = { accepted: number; rejected: number };
  */
 async function* readLines(
   pieces: AsyncIterable<Uint8Array>,
-  totals: Totals,
-  signal: AbortSignal,
-  extendTimeout: () => void,
+  {
+    totals,
+    signal,
+    linesMax,
+    extendTimeout,
+  }: { totals: Totals; signal: AbortSignal; linesMax: number; extendTimeout: () => void },
 ): AsyncGenerator<Line[]> {
   const turns = new Turns();
   let number = 1;
@@ -139,7 +156,7 @@ async function* readLines(
         if (end === -1) break;
         endLine();
         start = end + 1;
-        if (lines.length >= chunkEvents || linesBytes >= chunkBytes) {
+        if (lines.length >= Math.min(linesMax, chunkEvents) || linesBytes >= chunkBytes) {
           yield lines;
           lines = [];
           linesBytes = 0;
@@ -162,6 +179,17 @@ async function* readLines(
     lines.push({ number, bytes: Buffer.concat(parts), body, isLast: true });
   }
   if (lines.length > 0) yield lines;
+}
+
+/** The problem that a check throws, if any. */
+async function problemOf(check: () => Promise<void>): Promise<ProblemError | null> {
+  try {
+    await check();
+    return null;
+  } catch (error) {
+    if (error instanceof ProblemError) return error;
+    throw error;
+  }
 }
 
 function parseLine(bytes: Uint8Array): unknown | ProblemError {

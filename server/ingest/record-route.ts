@@ -1,14 +1,18 @@
 import type { Server } from "bun";
-import type { ApiKeyCache, KnownKey } from "../auth/api-key-cache.ts";
+import { type ApiKeyCache, secretOf } from "../auth/api-key-cache.ts";
 import { type Authorizer, checkKey } from "../auth/authorizer.ts";
+import { checkUrl } from "../auth/key-secret.ts";
 import { ProjectQuery, readQuery } from "../event/event-query.ts";
+import { errorResponse, type FailureLog } from "../failures.ts";
 import { BodyPermit, BodySemaphore, isNdjson, readEventBytes } from "../http/body.ts";
+import type { KeyAccess } from "../http/caller.ts";
 import { isArray, JsonArray, parseJson, rejectedText } from "../http/json.ts";
 import { limits } from "../limits.ts";
 import { ProblemError, problem } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
 import { batchResponse, recordBatch } from "./batch.ts";
 import { Idempotency } from "./idempotency.ts";
+import { checkKeyOrigin, KeyRateLimits, type RequestRateLimit } from "./key-limits.ts";
 import { recordLines } from "./ndjson.ts";
 import { type EventSource, eventResponse, type Recorder } from "./record.ts";
 import type { RejectedEvents } from "./rejected.ts";
@@ -19,35 +23,87 @@ type Deps = {
   recorder: Recorder;
   rejected: RejectedEvents;
   store: Store;
+  failures: FailureLog;
   baseUrl: string;
 };
 
+type Incoming = {
+  request: Request;
+  server: Pick<Server<undefined>, "timeout">;
+  source: EventSource;
+  rateLimit: RequestRateLimit | null;
+};
+
 /** Handles `POST /api/events`. It is one of `Bun.serve`'s own routes, so events bypass the router. */
-export function recordRoute({ authorizer, keys, recorder, rejected, store, baseUrl }: Deps) {
+export function recordRoute({ authorizer, keys, recorder, rejected, store, failures, baseUrl }: Deps) {
   const idempotency = new Idempotency({ control: store.control, recorder, rejected });
   const largeBodies = new BodySemaphore();
+  const rateLimits = new KeyRateLimits(store);
 
   return async (request: Request, server: Pick<Server<undefined>, "timeout">): Promise<Response> => {
+    if (request.headers.get("x-api-key") !== null && !request.url.includes("?")) {
+      const key = await keys.identify(request);
+      if (key.isUnrestricted) return record({ request, server, source: key, rateLimit: null });
+      return recordRestricted(request, server, key);
+    }
+    checkUrl(request.url);
+    const access = await authorizer.toProject(request, "events:send");
+    readQuery(new URL(request.url, baseUrl).searchParams, ProjectQuery);
+    if (access.by === "key") return recordRestricted(request, server, access);
+    return record({ request, server, source: access, rateLimit: null });
+  };
+
+  /** Records events of a key that is limited to some origins or a rate. */
+  async function recordRestricted(
+    request: Request,
+    server: Pick<Server<undefined>, "timeout">,
+    key: KeyAccess,
+  ): Promise<Response> {
+    checkKey(key, "events:send");
+    const origin = key.kind === "publishable" ? request.headers.get("origin") : null;
+    checkKeyOrigin(key, origin);
+    const rateLimit = rateLimits.of(key);
+    const response = await record({ request, server, source: key, rateLimit }).catch((error) =>
+      errorResponse(error, failures),
+    );
+    const { headers } = response;
+    if (origin !== null) {
+      headers.set("access-control-allow-origin", origin);
+      headers.append("vary", "origin");
+    }
+    if (rateLimit) {
+      rateLimit.addHeaders(headers);
+      headers.append("access-control-expose-headers", "ratelimit, ratelimit-policy");
+    }
+    return response;
+  }
+
+  async function record({ request, server, source, rateLimit }: Incoming): Promise<Response> {
     const { headers } = request;
-    const isSimple = headers.get("x-api-key") !== null && !request.url.includes("?");
-    const source: EventSource = isSimple
-      ? permittedToSend(await keys.identify(headers))
-      : await authorizer.toProject(request, "events:send");
-    if (!isSimple) readQuery(new URL(request.url, baseUrl).searchParams, ProjectQuery);
     const type = headers.get("content-type");
     const idempotencyKey = headers.get("idempotency-key");
     // Bun's timeout runs from the start of the request, even while the body arrives. Each call restarts it.
     const extendTimeout = (seconds: number) => server.timeout(request, seconds);
     if (isNdjson(type)) {
       if (idempotencyKey !== null) throw keyForLines();
-      return recordLines({ recorder, rejected }, request, source, () =>
-        extendTimeout(limits.linesPauseSeconds),
-      );
+      return recordLines(request, {
+        recorder,
+        rejected,
+        source,
+        async authorize(events) {
+          if (secretOf(headers) !== null) checkKey(await keys.identify(request), "events:send");
+          else await authorizer.toProject(request, "events:send");
+          await rateLimit?.take(events);
+        },
+        linesMax: rateLimit?.windowEvents ?? Infinity,
+        extendTimeout: () => extendTimeout(limits.linesPauseSeconds),
+      });
     }
     const permit = new BodyPermit(largeBodies, source.projectId);
     try {
       const bytes = await readEventBytes(request, type, headers.get("content-length"), permit, extendTimeout);
       try {
+        if (rateLimit) await rateLimit.take(isArray(bytes) ? (await JsonArray.read(bytes)).length : 1);
         if (idempotencyKey !== null) return await idempotency.handle(idempotencyKey, bytes, source);
         if (!isArray(bytes)) return eventResponse(await recorder.record(parseJson(bytes), source));
         return batchResponse(await recordBatch({ recorder, rejected }, await JsonArray.read(bytes), source));
@@ -60,12 +116,7 @@ export function recordRoute({ authorizer, keys, recorder, rejected, store, baseU
     } finally {
       permit.release();
     }
-  };
-}
-
-function permittedToSend(key: KnownKey): EventSource {
-  checkKey(key, "events:send");
-  return key;
+  }
 }
 
 function keyForLines(): ProblemError {

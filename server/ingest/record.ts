@@ -3,14 +3,17 @@ import { type CheckedEvent, checkEvent } from "../event/check-event.ts";
 import type { Event } from "../event/event.ts";
 import { type ArrivalClock, type ArrivalStamp, eventIdOf } from "../event/id.ts";
 import { tokensOf } from "../event/tokens.ts";
+import type { ProjectAccess } from "../http/caller.ts";
 import { limits } from "../limits.ts";
 import { dataHeaders, ProblemError, problem } from "../problems.ts";
 import type { AcceptedEvent, AppendCompanion, AppendResult, EventAppender } from "../storage/store.ts";
 import { Turns } from "../turns.ts";
+import type { DailyQuota } from "./daily-quota.ts";
 
 type Deps = {
   events: EventAppender;
   channels: ProjectChannels;
+  quota: DailyQuota;
   clock: ArrivalClock;
 };
 
@@ -21,7 +24,7 @@ type Deps = {
 export type CheckedItem = { event: CheckedEvent; tokens: string } | ProblemError;
 
 /** Where an event comes from. */
-export type EventSource = { projectId: number; knownChannelsOnly: boolean; keyId?: string };
+export type EventSource = ProjectAccess & { keyId?: string };
 
 /** The event's JSON as listings return it, and whether it is new. */
 export type Recorded = { json: string; isNew: boolean };
@@ -32,7 +35,7 @@ export type ItemOutcome = string | ProblemError;
 export type Recorder = ReturnType<typeof createRecorder>;
 
 /** The only way in for events: check, date, store. The store reports them to the live streams. */
-export function createRecorder({ events, channels, clock }: Deps) {
+export function createRecorder({ events, channels, quota, clock }: Deps) {
   /**
    * Accepts an event. The caller passes it to the store without awaiting anything in between: commits keep the order of
    * arrival.
@@ -87,11 +90,27 @@ export function createRecorder({ events, channels, clock }: Deps) {
     return { json: event.json, isNew: true };
   }
 
+  /** Stores events, all of them within their project's quota. Throws `quota-reached`. */
+  async function withinQuota<Results extends AppendResult[] | null>(
+    source: EventSource,
+    accepted: readonly AcceptedEvent[],
+    append: () => Promise<Results>,
+  ): Promise<Results> {
+    const reservation = quota.reserve(source, accepted.length);
+    if (reservation.events < accepted.length) {
+      reservation.release();
+      throw quota.exceeded(source);
+    }
+    return reservation.use(append);
+  }
+
   /** Accepts checked events. Returns the id or the problem of each. */
-  function acceptAll(items: readonly CheckedItem[], { projectId }: EventSource) {
+  function acceptAll(items: readonly CheckedItem[], source: EventSource, eventsMax = Infinity) {
+    const { projectId } = source;
     const accepted: AcceptedEvent[] = [];
     const outcomes = items.map((checked): ItemOutcome => {
       if (checked instanceof ProblemError) return checked;
+      if (accepted.length >= eventsMax) return quota.exceeded(source);
       const arrival = nextArrival();
       if (arrival instanceof ProblemError) return arrival;
       const event = acceptedEvent(checked.event, projectId, arrival, clock.nowMs);
@@ -105,14 +124,17 @@ export function createRecorder({ events, channels, clock }: Deps) {
     /**
      * Records an event. Resolves once it is durable: after the commit's fsync, never before.
      *
-     * Throws `body-invalid`, `clock-wrong`, `overloaded`, `storage-full` and `storage-unavailable`.
+     * Throws `body-invalid`, `quota-reached`, `clock-wrong`, `overloaded`, `storage-full` and `storage-unavailable`.
      */
     async record(body: unknown, source: EventSource): Promise<Recorded> {
       const preparing = channels.prepare(source, [body]);
       if (preparing) await preparing;
+      if (source.eventsPerDay !== null) await quota.prepare(source);
       const event = accept(body, source);
       if (event instanceof ProblemError) throw event;
-      return recordedOf(event, await events.append(event));
+      if (source.eventsPerDay === null) return recordedOf(event, await events.append(event));
+      const results = await withinQuota(source, [event], async () => [await events.append(event)]);
+      return recordedOf(event, results[0]!);
     },
 
     /**
@@ -125,9 +147,11 @@ export function createRecorder({ events, channels, clock }: Deps) {
       companionOf: (json: string) => AppendCompanion,
     ): Promise<Recorded | null> {
       await channels.prepare(source, [body]);
+      await quota.prepare(source);
       const event = accept(body, source);
       if (event instanceof ProblemError) throw event;
-      const results = await events.appendWith([event], companionOf(event.json));
+      const append = () => events.appendWith([event], companionOf(event.json));
+      const results = await withinQuota(source, [event], append);
       return results && recordedOf(event, results[0]!);
     },
 
@@ -155,15 +179,23 @@ export function createRecorder({ events, channels, clock }: Deps) {
     },
 
     /**
-     * Records the events that passed the check. Returns an outcome for each item, in order. If the store fails, its
-     * problem is the outcome.
+     * Records the events that passed the check, as many as the project's quota has left. Returns an outcome for each
+     * item, in order. If the store fails, its problem is the outcome.
      */
     async recordAll(items: readonly CheckedItem[], source: EventSource): Promise<ItemOutcome[]> {
-      const { accepted, outcomes } = acceptAll(items, source);
-      if (accepted.length === 0) return outcomes;
+      await quota.prepare(source);
+      const reservation = quota.reserve(
+        source,
+        items.filter((item) => !(item instanceof ProblemError)).length,
+      );
+      const { accepted, outcomes } = acceptAll(items, source, reservation.events);
+      if (accepted.length === 0) {
+        reservation.release();
+        return outcomes;
+      }
       let stored: (AppendResult | Error)[];
       try {
-        stored = await events.appendAll(accepted);
+        stored = await reservation.use(() => events.appendAll(accepted));
       } catch (error) {
         if (!(error instanceof ProblemError)) throw error;
         return outcomes.map((outcome) => (typeof outcome === "string" ? error : outcome));
@@ -171,15 +203,17 @@ export function createRecorder({ events, channels, clock }: Deps) {
       return mergeResults(outcomes, stored);
     },
 
-    /** The same in one transaction with the events' companion; null as above. Throws if the store fails. */
+    /** The same in one transaction with the events' companion; null as above. Throws if the store fails, and `quota-reached`. */
     async recordAllWith(
       items: readonly CheckedItem[],
       source: EventSource,
       companionOf: (outcomes: ItemOutcome[]) => AppendCompanion,
     ): Promise<ItemOutcome[] | null> {
+      await quota.prepare(source);
       const { accepted, outcomes } = acceptAll(items, source);
       if (accepted.length === 0) return outcomes;
-      const stored = await events.appendWith(accepted, companionOf(outcomes));
+      const append = () => events.appendWith(accepted, companionOf(outcomes));
+      const stored = await withinQuota(source, accepted, append);
       return stored && mergeResults(outcomes, stored);
     },
   };

@@ -240,7 +240,7 @@ describe("a project with known channels only", () => {
     const response = await app.request(`/api/keys?project=${slug}`, {
       method: "POST",
       headers,
-      body: '{"name":"k"}',
+      body: '{"name":"k","scopes":["ingest","read","manage"]}',
     });
     key = ((await response.json()) as { secret: string }).secret;
     expect((await app.post({ channel: "payments", name: "before" }, key)).status).toBe(201);

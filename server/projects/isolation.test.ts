@@ -118,6 +118,20 @@ const table: Record<string, Row> = {
   "GET /api/audit": { key: 200, session: 200, nobody: 401 },
   "GET /api/keys": { key: 403, session: 200, nobody: 401 },
   "POST /api/keys": { key: 403, session: 201, nobody: 401, body: () => ({ name: "k" }) },
+  "PATCH /api/keys/{id}": {
+    key: 403,
+    session: 404,
+    nobody: 401,
+    path: ({ key }) => `/api/keys/${key}`,
+    body: () => ({ name: "stolen" }),
+  },
+  "POST /api/keys/{id}/rotate": {
+    key: 403,
+    session: 404,
+    nobody: 401,
+    path: ({ key }) => `/api/keys/${key}/rotate`,
+    body: () => ({}),
+  },
   "DELETE /api/keys/{id}": { key: 403, session: 404, nobody: 401, path: ({ key }) => `/api/keys/${key}` },
   "GET /api/projects": { key: 403, session: 200, nobody: 401 },
   "POST /api/projects": { key: 403, session: 201, nobody: 401, body: () => ({ name: "p" }) },
@@ -245,7 +259,7 @@ async function everything(): Promise<string[]> {
   const texts = await Promise.all(
     paths.map(async (path) => (await app.request(`/api/${path}`, { headers: owner })).text()),
   );
-  return texts.map((text) => text.replace(/"lastUsedAt":"[^"]*"/g, ""));
+  return texts.map((text) => text.replace(/"lastUsed(At|Address)":("[^"]*"|null)/g, ""));
 }
 
 /** A response's body, or the beginning of an endless stream. */

@@ -49,7 +49,7 @@ export async function changeProject(
   control: Control,
   id: number,
   role: Project["role"],
-  { name, knownChannelsOnly, retentionDays }: ProjectChange,
+  { name, knownChannelsOnly, retentionDays, eventsPerDay }: ProjectChange,
 ): Promise<Project> {
   const row = await control
     .updateTable("projects")
@@ -57,6 +57,7 @@ export async function changeProject(
       ...(name !== undefined && { name }),
       ...(knownChannelsOnly !== undefined && { knownChannelsOnly: knownChannelsOnly ? 1 : 0 }),
       ...(retentionDays !== undefined && { retentionDays }),
+      ...(eventsPerDay !== undefined && { eventsPerDay }),
     })
     .where("id", "=", id)
     .returningAll()
@@ -118,6 +119,7 @@ function projectOf(row: Selectable<ControlTables["projects"]> & { role: Project[
     role: row.role,
     knownChannelsOnly: row.knownChannelsOnly === 1,
     retentionDays: row.retentionDays,
+    eventsPerDay: row.eventsPerDay,
     createdAt: new Date(row.createdAt).toISOString(),
   };
 }

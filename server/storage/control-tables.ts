@@ -88,6 +88,8 @@ export type ControlTables = {
     eventsPerSecond: number | null;
     lastUsedAddress: string | null;
     createdBy: string | null;
+    /** The key that it was rotated to. */
+    replacedBy: string | null;
     /** SHA-256 of the key, in hexadecimal. */
     hash: string;
     ending: string;

@@ -21,6 +21,7 @@ const keyTexts = {
     }),
   expiresAt: z.iso
     .datetime({ offset: true, error: "must be a time in ISO 8601, such as 2030-01-31T12:00:00Z" })
+    .refine((time) => Date.parse(time) > Date.now(), "must be in the future")
     .nullable()
     .openapi({ description: "From when the key is invalid. Null: never." }),
   eventsPerSecond: z
@@ -60,6 +61,32 @@ export const NewKey = z
   .openapi("NewKey", { example: { name: "Production" } });
 export type NewKey = z.infer<typeof NewKey>;
 
+/** Fields that are left out stay as they are. */
+export const KeyChange = z
+  .strictObject({
+    name: keyTexts.name.optional(),
+    scopes: keyTexts.scopes.optional().openapi({ description: "For secret keys only." }),
+    origins: keyTexts.origins.optional(),
+    expiresAt: keyTexts.expiresAt.optional(),
+    eventsPerSecond: keyTexts.eventsPerSecond.optional(),
+  })
+  .refine((change) => Object.keys(change).length > 0, "changes nothing. Send at least one field")
+  .openapi("KeyChange");
+export type KeyChange = z.infer<typeof KeyChange>;
+
+export const KeyRotation = z
+  .strictObject({
+    overlapHours: z
+      .int("must be a whole number of hours")
+      .min(0, "must be at least 0")
+      .max(limits.keyOverlapHours, `must be at most ${limits.keyOverlapHours}`)
+      .optional()
+      .openapi({
+        description: `How long the old key stays valid. Default: ${limits.keyOverlapHoursDefault}.`,
+      }),
+  })
+  .openapi("KeyRotation");
+
 /** An API key as listed. The secret is returned only once, when the key is created. */
 export const Key = z
   .object({
@@ -78,6 +105,10 @@ export const Key = z
       .openapi({ format: "date-time", description: "Accurate to the minute." }),
     lastUsedAddress: z.string().nullable().openapi({ description: "The client's IP address." }),
     revokedAt: z.string().nullable().openapi({ format: "date-time" }),
+    replacedBy: z
+      .string()
+      .nullable()
+      .openapi({ description: "ID of the key that it was rotated to. It stays valid until it expires." }),
   })
   .openapi("Key");
 export type Key = z.infer<typeof Key>;
@@ -90,6 +121,9 @@ export const NewKeyResponse = z
     secret: z.string().openapi({ description: "The key. Only this response contains it." }),
   })
   .openapi("NewKeyResponse");
+export const RotatedKeyResponse = NewKeyResponse.extend({
+  replaced: Key.openapi({ description: "The old key." }),
+}).openapi("RotatedKeyResponse");
 export const KeyList = z.object({ ok: z.literal(true), keys: z.array(Key) }).openapi("KeyList");
 
 /** Whether a text is an origin (RFC 6454), possibly with `*.` for any subdomain. */

@@ -13,6 +13,13 @@ const retentionDays = z
   .max(limits.retentionDays, `must be at most ${limits.retentionDays}`)
   .nullable();
 
+/** How many events can be recorded on a day. */
+const eventsPerDay = z
+  .int("must be a whole number")
+  .min(1, "must be at least 1")
+  .max(limits.projectEventsPerDay, `must be at most ${limits.projectEventsPerDay}`)
+  .nullable();
+
 export const ProjectChange = z
   .strictObject({
     name: projectName.optional(),
@@ -21,10 +28,11 @@ export const ProjectChange = z
       .optional()
       .openapi({ description: "Rejects events for channels that don't exist." }),
     retentionDays: retentionDays.optional(),
+    eventsPerDay: eventsPerDay.optional(),
   })
   .refine(
     (change) => Object.keys(change).length > 0,
-    "changes nothing. Send name, retentionDays or knownChannelsOnly",
+    "changes nothing. Send name, retentionDays, eventsPerDay or knownChannelsOnly",
   )
   .openapi("ProjectChange");
 export type ProjectChange = z.infer<typeof ProjectChange>;
@@ -39,6 +47,9 @@ export const Project = z
       .openapi({ description: "Events for channels that don't exist are rejected." }),
     retentionDays: z.int().nullable().openapi({
       description: "How many days events are kept. Channels can override it. Null keeps events forever.",
+    }),
+    eventsPerDay: z.int().nullable().openapi({
+      description: "How many events can be recorded on a day (UTC). Null is unlimited.",
     }),
     createdAt: z.string().openapi({ format: "date-time" }),
   })

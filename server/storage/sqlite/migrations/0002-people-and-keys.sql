@@ -51,6 +51,8 @@ ALTER TABLE keys ADD COLUMN expires_at INTEGER;
 ALTER TABLE keys ADD COLUMN events_per_second INTEGER;
 ALTER TABLE keys ADD COLUMN last_used_address TEXT;
 ALTER TABLE keys ADD COLUMN created_by TEXT;
+-- The key that it was rotated to.
+ALTER TABLE keys ADD COLUMN replaced_by TEXT;
 
 -- The number of events that a project can record on a day (UTC); null is unlimited.
 ALTER TABLE projects ADD COLUMN events_per_day INTEGER;
