@@ -54,7 +54,7 @@ export function actorText({ actor }: AuditEntry): string {
 /** The details as "name: value, …"; IDs are left to the export. */
 export function detailText({ detail }: AuditEntry): string {
   return Object.entries(detail)
-    .filter(([name, value]) => name !== "id" && name !== "job" && value !== null && value !== "")
+    .filter(([name, value]) => !/^(id|newId|job)$/.test(name) && value !== null && value !== "")
     .map(
       ([name, value]) => `${labelOf(name)}: ${typeof value === "object" ? [value].flat().join(", ") : value}`,
     )

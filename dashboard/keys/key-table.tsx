@@ -1,26 +1,37 @@
 import { queryOptions } from "@tanstack/react-query";
 import { clsx } from "clsx";
+import { Ban, Pencil, RefreshCw } from "lucide-react";
+import type { ReactNode } from "react";
 import type { Key } from "../../server/wire/key.ts";
 import { api } from "../api.ts";
+import { formatDate } from "../components/dates.ts";
 import { RelativeTime } from "../components/relative-time.tsx";
-import { Button } from "../components/ui/button.tsx";
+import { IconButton } from "../components/ui/button.tsx";
+import { scopeLabels } from "./key-settings.ts";
 
-type KeyTableProps = { keys: Key[]; revoke: (key: Key) => void };
+type KeyTableProps = {
+  keys: Key[];
+  edit: (key: Key) => void;
+  rotate: (key: Key) => void;
+  revoke: (key: Key) => void;
+};
 
 /** Active keys first. On phones each row is a small card, because five columns don't fit. */
-export function KeyTable({ keys, revoke }: KeyTableProps) {
+export function KeyTable({ keys, ...actions }: KeyTableProps) {
+  const now = Date.now();
   const sorted = keys.toSorted(
-    (a, b) =>
-      Number(a.revokedAt !== null) - Number(b.revokedAt !== null) || (a.createdAt < b.createdAt ? 1 : -1),
+    (a, b) => Number(hasEnded(a, now)) - Number(hasEnded(b, now)) || (a.createdAt < b.createdAt ? 1 : -1),
   );
   return (
     <div className="overflow-hidden rounded-lg border border-line bg-raised">
       <table className="w-full text-sm max-md:block">
         <thead className="border-line border-b text-left text-muted text-xs max-md:sr-only">
           <tr className="[&>th]:h-9 [&>th]:px-4 [&>th]:font-medium">
-            <th scope="col">Name</th>
-            <th scope="col">Key</th>
-            <th scope="col">Created</th>
+            <th scope="col" className="md:w-[32%]">
+              Name
+            </th>
+            <th scope="col">Access</th>
+            <th scope="col">Expires</th>
             <th scope="col">Last used</th>
             <th scope="col">
               <span className="sr-only">Actions</span>
@@ -29,55 +40,157 @@ export function KeyTable({ keys, revoke }: KeyTableProps) {
         </thead>
         <tbody className="max-md:block">
           {sorted.map((key) => (
-            <tr
-              key={key.id}
-              className={clsx(
-                "border-line border-b last:border-b-0 max-md:grid max-md:grid-cols-[1fr_auto] max-md:gap-x-3 max-md:p-4",
-                "md:h-13 md:[&>*]:px-4",
-                key.revokedAt !== null && "text-muted",
-              )}
-            >
-              <th
-                scope="row"
-                className={clsx(
-                  "hostile text-left font-medium md:max-w-56",
-                  key.revokedAt !== null && "line-through decoration-line-strong",
-                )}
-              >
-                {key.name}
-              </th>
-              <td className="font-mono text-muted text-xs max-md:col-start-1">tdg_sk_…{key.ending}</td>
-              <td className="text-muted max-md:col-start-1 max-md:mt-1">
-                <span className="md:hidden">Created </span>
-                <RelativeTime at={key.createdAt} form="long" />
-              </td>
-              <td className="text-muted max-md:col-start-1">
-                {key.lastUsedAt ? (
-                  <>
-                    <span className="md:hidden">Used </span>
-                    <RelativeTime at={key.lastUsedAt} form="long" />
-                  </>
-                ) : (
-                  "Never used"
-                )}
-              </td>
-              <td className="text-right max-md:col-start-2 max-md:row-span-4 max-md:row-start-1">
-                {key.revokedAt === null ? (
-                  <Button variant="danger" onClick={() => revoke(key)}>
-                    Revoke
-                  </Button>
-                ) : (
-                  <span className="text-xs">
-                    Revoked <RelativeTime at={key.revokedAt} form="long" />
-                  </span>
-                )}
-              </td>
-            </tr>
+            <KeyRow key={key.id} apiKey={key} hasEnded={hasEnded(key, now)} {...actions} />
           ))}
         </tbody>
       </table>
     </div>
   );
+}
+
+type KeyRowProps = Omit<KeyTableProps, "keys"> & { apiKey: Key; hasEnded: boolean };
+
+function KeyRow({ apiKey: key, hasEnded, edit, rotate, revoke }: KeyRowProps) {
+  const isRevoked = key.revokedAt !== null;
+  return (
+    <tr
+      className={clsx(
+        "border-line border-b align-top last:border-b-0 max-md:grid max-md:grid-cols-[1fr_auto] max-md:gap-x-3 max-md:gap-y-1 max-md:p-4",
+        "md:[&>*]:px-4 md:[&>*]:py-2.5",
+        hasEnded && "text-muted",
+      )}
+    >
+      <th scope="row" className="min-w-0 text-left font-medium">
+        <span className={clsx("hostile", isRevoked && "line-through decoration-line-strong")}>
+          {key.name}
+        </span>
+        <span className="block font-normal text-muted text-xs">
+          <code className="whitespace-nowrap font-mono">
+            {key.kind === "secret" ? "tdg_sk" : "tdg_pk"}_…{key.ending}
+          </code>
+          {" · "}
+          created <RelativeTime at={key.createdAt} form="long" />
+        </span>
+      </th>
+      <td className="min-w-0 text-muted max-md:col-start-1 md:max-w-52">
+        {key.kind === "secret" ? (
+          key.scopes.map((scope) => scopeLabels[scope].label).join(", ")
+        ) : (
+          <>
+            Send only
+            <span className="hostile block text-xs" title={key.origins.join("\n")}>
+              {originsText(key.origins)}
+            </span>
+          </>
+        )}
+        {key.eventsPerSecond !== null && (
+          <span className="block text-xs">{key.eventsPerSecond.toLocaleString("en")} events a second</span>
+        )}
+      </td>
+      <td className="text-muted max-md:col-start-1">
+        <Expiry apiKey={key} />
+      </td>
+      <td className="text-muted max-md:col-start-1 md:whitespace-nowrap">
+        {key.lastUsedAt ? (
+          <>
+            <span className="md:hidden">Used </span>
+            <RelativeTime at={key.lastUsedAt} form="long" />
+            {key.lastUsedAddress && (
+              <span className="block break-all font-mono text-xs max-md:ml-1.5 max-md:inline">
+                {key.lastUsedAddress}
+              </span>
+            )}
+          </>
+        ) : (
+          "Never used"
+        )}
+      </td>
+      <td className="max-md:col-start-2 max-md:row-span-4 max-md:row-start-1">
+        {!isRevoked && (
+          <div className="-my-1 flex justify-end gap-0.5">
+            <Action label="Edit" onClick={() => edit(key)}>
+              <Pencil aria-hidden className="size-4" />
+            </Action>
+            {key.replacedBy === null && (
+              <Action label="Rotate" onClick={() => rotate(key)}>
+                <RefreshCw aria-hidden className="size-4" />
+              </Action>
+            )}
+            <Action label="Revoke" danger onClick={() => revoke(key)}>
+              <Ban aria-hidden className="size-4" />
+            </Action>
+          </div>
+        )}
+      </td>
+    </tr>
+  );
+}
+
+type ActionProps = { label: string; danger?: boolean; onClick: () => void; children: ReactNode };
+
+function Action({ label, danger = false, onClick, children }: ActionProps) {
+  return (
+    <IconButton
+      label={label}
+      title={label}
+      onClick={onClick}
+      className={clsx("size-8 max-md:size-10", danger && "hover:bg-danger-soft hover:text-danger")}
+    >
+      {children}
+    </IconButton>
+  );
+}
+
+/** Until when a key works, or since when it doesn't. */
+function Expiry({ apiKey: { revokedAt, expiresAt, replacedBy } }: { apiKey: Key }) {
+  if (revokedAt !== null) {
+    return (
+      <>
+        Revoked <RelativeTime at={revokedAt} form="long" />
+      </>
+    );
+  }
+  if (expiresAt === null) {
+    return (
+      <>
+        <span className="max-md:hidden">Never</span>
+        <span className="md:hidden">Never expires</span>
+      </>
+    );
+  }
+  const ms = Date.parse(expiresAt) - Date.now();
+  if (ms <= 0) {
+    return (
+      <>
+        {replacedBy === null ? "Expired" : "Rotated, expired"} <RelativeTime at={expiresAt} form="long" />
+      </>
+    );
+  }
+  const text = formatDate(expiresAt, ms < soonMs ? "medium" : "dayOfYear");
+  return (
+    <>
+      {replacedBy === null ? <span className="md:hidden">Expires </span> : "Rotated, works until "}
+      <time
+        dateTime={expiresAt}
+        title={formatDate(expiresAt, "exact")}
+        className={clsx(ms < soonMs && "text-ink")}
+      >
+        {text}
+      </time>
+    </>
+  );
+}
+
+/** Shorter than this, an expiry is shown with its time. */
+const soonMs = 8 * 86_400_000;
+
+function hasEnded({ revokedAt, expiresAt }: Key, now: number): boolean {
+  return revokedAt !== null || (expiresAt !== null && Date.parse(expiresAt) <= now);
+}
+
+function originsText([first, ...others]: string[]): string {
+  if (first === undefined) return "from all pages";
+  return `from ${first.replace(/^https:\/\//, "")}${others.length > 0 ? ` and ${others.length} more` : ""}`;
 }
 
 export function keysQuery(project: string) {

@@ -6,15 +6,21 @@ import { Button } from "../components/ui/button.tsx";
 import { EmptyState, ErrorState, Skeleton } from "../components/ui/states.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { PageHeader } from "../shell/page-header.tsx";
+import { EditKeyDialog, NewKeyDialog } from "./key-dialogs.tsx";
 import { KeyTable, keysQuery } from "./key-table.tsx";
-import { NewKeyDialog } from "./new-key-dialog.tsx";
 import { RevokeDialog } from "./revoke-dialog.tsx";
+import { RotateDialog } from "./rotate-dialog.tsx";
+
+/** Dialogs for a key. */
+const dialogs = { edit: EditKeyDialog, rotate: RotateDialog, revoke: RevokeDialog };
 
 export function KeysPage() {
   const project = useProjectSlug();
   const { data: keys, error, refetch } = useQuery(keysQuery(project));
   const [creating, setCreating] = useState(false);
-  const [revoking, setRevoking] = useState<Key | null>(null);
+  const [opened, setOpened] = useState<{ dialog: keyof typeof dialogs; key: Key } | null>(null);
+  const open = (dialog: keyof typeof dialogs) => (key: Key) => setOpened({ dialog, key });
+  const Opened = opened && dialogs[opened.dialog];
   const newKey = (
     <Button variant="solid" onClick={() => setCreating(true)}>
       <Plus aria-hidden className="size-4" />
@@ -25,13 +31,12 @@ export function KeysPage() {
     <>
       <PageHeader title="API keys" />
       <div className="min-h-0 flex-1 overflow-y-auto">
-        <div className="mx-auto flex max-w-4xl flex-col gap-5 px-4 py-6 md:px-8 md:py-8">
+        <div className="mx-auto flex max-w-5xl flex-col gap-5 px-4 py-6 md:px-8 md:py-8">
           <div className="flex flex-wrap items-center justify-between gap-4">
             <p className="max-w-lg text-muted text-sm">
-              Applications send events with a key in the{" "}
-              <code className="whitespace-nowrap font-mono text-ink text-xs">X-API-KEY</code> header. A key
-              can send, read and delete this project's events, and manage its channels and users. Keep it
-              secret.
+              Applications send and read this project's events with a key in the{" "}
+              <code className="whitespace-nowrap font-mono text-ink text-xs">X-API-KEY</code> header. Keep
+              secret keys on your servers. A publishable key only sends events, so a web page may contain it.
             </p>
             {keys && keys.length > 0 && newKey}
           </div>
@@ -44,12 +49,12 @@ export function KeysPage() {
               Create one for each application, so you can revoke them separately.
             </EmptyState>
           ) : (
-            <KeyTable keys={keys} revoke={setRevoking} />
+            <KeyTable keys={keys} edit={open("edit")} rotate={open("rotate")} revoke={open("revoke")} />
           )}
         </div>
       </div>
       {creating && <NewKeyDialog close={() => setCreating(false)} />}
-      {revoking && <RevokeDialog apiKey={revoking} close={() => setRevoking(null)} />}
+      {Opened && <Opened apiKey={opened.key} close={() => setOpened(null)} />}
     </>
   );
 }

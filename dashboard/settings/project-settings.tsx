@@ -12,6 +12,7 @@ import { useCan } from "../projects/can.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { DeleteProjectDialog } from "./delete-project-dialog.tsx";
 import { Group, Panel } from "./group.tsx";
+import { QuotaForm } from "./quota-form.tsx";
 import { RetentionForm } from "./retention-form.tsx";
 import { changeProject, SavedField } from "./saved-field.tsx";
 
@@ -32,7 +33,12 @@ export function ProjectSettings() {
     >
       {/* The key resets the field when the project changes. */}
       <RenameForm key={slug} project={project} />
-      {can("project:change") && <RetentionForm key={`${slug} retention`} project={project} />}
+      {can("project:change") && (
+        <>
+          <RetentionForm key={`${slug} retention`} project={project} />
+          <QuotaForm key={`${slug} quota`} project={project} />
+        </>
+      )}
       <KnownChannelsSwitch key={`${slug} channels`} project={project} />
       {/* On phones, the bottom bar has no room for this page. */}
       <Link

@@ -1,0 +1,114 @@
+import { type UseMutationResult, useMutation } from "@tanstack/react-query";
+import { type FormEvent, type ReactNode, useState } from "react";
+import type { Key } from "../../server/wire/key.ts";
+import { api } from "../api.ts";
+import { Button } from "../components/ui/button.tsx";
+import { Dialog, DialogButtons } from "../components/ui/dialog.tsx";
+import { formError } from "../components/ui/field.tsx";
+import { Alert } from "../components/ui/states.tsx";
+import { useProjectSlug } from "../projects/current-project.ts";
+import { refresh } from "../queries.ts";
+import { KeyFields, keyFields } from "./key-fields.tsx";
+import {
+  type KeySettings,
+  keyChangeOf,
+  newKeyOf,
+  newKeySettings,
+  originsOf,
+  settingsOf,
+} from "./key-settings.ts";
+import { keysQuery } from "./key-table.tsx";
+import { NewSecretDialog } from "./new-secret-dialog.tsx";
+
+export function NewKeyDialog({ close }: { close: () => void }) {
+  const project = useProjectSlug();
+  const create = useMutation({
+    mutationFn: (settings: KeySettings) =>
+      api<{ ok: true; key: Key; secret: string }>("/api/keys", {
+        method: "POST",
+        query: { project },
+        body: newKeyOf(settings),
+      }),
+    onSuccess: () => refresh(keysQuery(project).queryKey),
+  });
+  if (create.data)
+    return <NewSecretDialog created={create.data.key} secret={create.data.secret} close={close} />;
+  return (
+    <KeyDialog title="New API key" initial={newKeySettings} save={create} action="Create key" close={close} />
+  );
+}
+
+export function EditKeyDialog({ apiKey, close }: { apiKey: Key; close: () => void }) {
+  const project = useProjectSlug();
+  const save = useMutation({
+    async mutationFn(settings: KeySettings) {
+      const body = keyChangeOf(apiKey, settings);
+      if (Object.keys(body).length === 0) return;
+      await api(`/api/keys/${apiKey.id}`, { method: "PATCH", query: { project }, body });
+    },
+    onSuccess() {
+      void refresh(keysQuery(project).queryKey);
+      close();
+    },
+  });
+  return (
+    <KeyDialog
+      title="Edit API key"
+      description="Changes take effect at once."
+      initial={settingsOf(apiKey)}
+      existing={apiKey}
+      save={save}
+      action="Save"
+      close={close}
+    />
+  );
+}
+
+type Props = {
+  title: string;
+  description?: ReactNode;
+  initial: KeySettings;
+  existing?: { expiresAt: string | null };
+  /** Saves the settings. */
+  save: UseMutationResult<unknown, Error, KeySettings>;
+  /** The submit button's label. */
+  action: string;
+  close: () => void;
+};
+
+function originFields(settings: KeySettings): string[] {
+  return originsOf(settings).map((_, index) => `origins/${index}`);
+}
+
+/** Asks for the settings of a key. */
+function KeyDialog({ title, description, initial, existing, save, action, close }: Props) {
+  const [settings, setSettings] = useState(initial);
+  const error = formError(save.error, [...keyFields, ...originFields(settings)]);
+
+  function submit(event: FormEvent) {
+    event.preventDefault();
+    save.mutate(settings);
+  }
+
+  return (
+    <Dialog open wide onOpenChange={close} title={title} description={description}>
+      <form onSubmit={submit} className="flex flex-col gap-4">
+        {error && <Alert>{error}</Alert>}
+        <KeyFields
+          settings={settings}
+          onChange={setSettings}
+          error={save.error}
+          {...(existing && { existing })}
+        />
+        <DialogButtons>
+          <Button variant="ghost" onClick={close}>
+            Cancel
+          </Button>
+          <Button variant="solid" type="submit" busy={save.isPending}>
+            {action}
+          </Button>
+        </DialogButtons>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,185 @@
+import { clsx } from "clsx";
+import type { ReactNode } from "react";
+import { limits } from "../../server/limits.ts";
+import { type KeyKind, keyKinds, scopes } from "../../server/permissions.ts";
+import { formatDate } from "../components/dates.ts";
+import { Field, fieldError, SelectField, TextField } from "../components/ui/field.tsx";
+import { type Expiry, type KeySettings, originsOf, scopeLabels, withKind } from "./key-settings.ts";
+
+const kindLabels: Record<KeyKind, { label: string; hint: string }> = {
+  secret: { label: "Secret", hint: "For servers and scripts. Keep it private." },
+  publishable: { label: "Publishable", hint: "For web pages. It only sends events." },
+};
+
+/** The names of the fields, whose errors the form shows next to them. */
+export const keyFields = ["name", "scopes", "origins", "expiresAt", "eventsPerSecond"];
+
+type Props = {
+  settings: KeySettings;
+  onChange: (settings: KeySettings) => void;
+  error: unknown;
+  /** A key that exists keeps its kind. */
+  existing?: { expiresAt: string | null };
+};
+
+export function KeyFields({ settings, onChange, error, existing }: Props) {
+  const { kind } = settings;
+  const change = (changed: Partial<KeySettings>) => onChange({ ...settings, ...changed });
+  return (
+    <>
+      <Field
+        label="Name"
+        value={settings.name}
+        onChange={(event) => change({ name: event.target.value })}
+        required
+        maxLength={limits.keyNameCharacters}
+        placeholder={kind === "secret" ? "Production" : "Website"}
+        autoComplete="off"
+        hint="Name it after the application that uses it."
+        error={fieldError(error, "name")}
+      />
+      {!existing && (
+        <Choices label="Kind" className="sm:grid-cols-2">
+          {keyKinds.map((each) => (
+            <Choice
+              key={each}
+              type="radio"
+              name="kind"
+              {...kindLabels[each]}
+              checked={kind === each}
+              onChange={() => onChange(withKind(settings, each))}
+            />
+          ))}
+        </Choices>
+      )}
+      {kind === "secret" ? (
+        <Choices label="What it may do" error={fieldError(error, "scopes")}>
+          {scopes.map((scope) => (
+            <Choice
+              key={scope}
+              type="checkbox"
+              name="scopes"
+              {...scopeLabels[scope]}
+              checked={settings.scopes.includes(scope)}
+              onChange={(checked) =>
+                change({
+                  scopes: scopes.filter((each) =>
+                    each === scope ? checked : settings.scopes.includes(each),
+                  ),
+                })
+              }
+            />
+          ))}
+        </Choices>
+      ) : (
+        <TextField
+          label="Pages that may use it"
+          value={settings.origins}
+          onChange={(event) => change({ origins: event.target.value })}
+          rows={2}
+          placeholder="https://www.example.com"
+          spellCheck={false}
+          autoCapitalize="none"
+          autoComplete="off"
+          hint="Their origins, one on each line. https://*.example.com allows all subdomains. Empty allows all pages."
+          error={fieldError(error, "origins") ?? originError(error, settings)}
+        />
+      )}
+      <div className="grid gap-4 sm:grid-cols-2">
+        <SelectField
+          label="Expires"
+          value={settings.expiry}
+          onChange={(event) => change({ expiry: event.target.value as Expiry })}
+          error={settings.expiry === "date" ? undefined : fieldError(error, "expiresAt")}
+        >
+          <option value="never">Never</option>
+          {existing?.expiresAt && (
+            <option value="present">{formatDate(existing.expiresAt, "dayOfYear")}</option>
+          )}
+          <option value="30">In 30 days</option>
+          <option value="90">In 90 days</option>
+          <option value="365">In a year</option>
+          <option value="date">On a date…</option>
+        </SelectField>
+        {settings.expiry === "date" && (
+          <Field
+            label="Last day"
+            type="date"
+            required
+            value={settings.date}
+            onChange={(event) => change({ date: event.target.value })}
+            error={fieldError(error, "expiresAt")}
+          />
+        )}
+        <Field
+          label="Events a second"
+          type="number"
+          inputMode="numeric"
+          min={1}
+          max={limits.keyEventsPerSecond}
+          value={settings.eventsPerSecond}
+          onChange={(event) => change({ eventsPerSecond: event.target.value })}
+          placeholder="Unlimited"
+          hint="On average over ten seconds, so bursts pass."
+          error={fieldError(error, "eventsPerSecond")}
+        />
+      </div>
+    </>
+  );
+}
+
+/** The error of the first invalid origin. */
+function originError(error: unknown, settings: KeySettings): string | undefined {
+  for (const [index, origin] of originsOf(settings).entries()) {
+    const found = fieldError(error, `origins/${index}`);
+    if (found) return found.replace(`"origins.${index}"`, `"${origin}"`);
+  }
+  return undefined;
+}
+
+type ChoicesProps = { label: string; error?: string | undefined; className?: string; children: ReactNode };
+
+function Choices({ label, error, className, children }: ChoicesProps) {
+  return (
+    <fieldset className="flex flex-col gap-1.5">
+      <legend className="mb-1.5 font-medium text-sm">{label}</legend>
+      <div className={clsx("grid gap-2", className)}>{children}</div>
+      {error && (
+        <p role="alert" className="text-danger text-xs">
+          {error}
+        </p>
+      )}
+    </fieldset>
+  );
+}
+
+type ChoiceProps = {
+  type: "radio" | "checkbox";
+  name: string;
+  label: string;
+  hint: string;
+  checked: boolean;
+  onChange: (checked: boolean) => void;
+};
+
+function Choice({ label, hint, checked, onChange, ...input }: ChoiceProps) {
+  return (
+    <label
+      className={clsx(
+        "flex cursor-pointer items-start gap-2.5 rounded-md border px-3 py-2",
+        checked ? "border-accent/60 bg-accent-soft" : "border-line-strong hover:bg-hover",
+      )}
+    >
+      <input
+        {...input}
+        checked={checked}
+        onChange={(event) => onChange(event.target.checked)}
+        className="mt-0.5 size-4 shrink-0 accent-accent"
+      />
+      <span className="min-w-0">
+        <span className="block font-medium text-sm">{label}</span>
+        <span className="block text-muted text-xs">{hint}</span>
+      </span>
+    </label>
+  );
+}

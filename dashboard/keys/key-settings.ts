@@ -1,0 +1,100 @@
+import { limits } from "../../server/limits.ts";
+import type { KeyKind, Scope } from "../../server/permissions.ts";
+import type { Key, KeyChange, NewKey } from "../../server/wire/key.ts";
+
+export const scopeLabels: Record<Scope, { label: string; hint: string }> = {
+  ingest: { label: "Send", hint: "Record events and set the properties of users" },
+  read: { label: "Read", hint: "List, search, stream and count events" },
+  manage: { label: "Manage", hint: "Change channels, delete events, erase users" },
+};
+
+/** When a key expires: never, at its present time, after some days, or at the end of a chosen day. */
+export type Expiry = "never" | "present" | "30" | "90" | "365" | "date";
+
+/** The fields of a form for a key. */
+export type KeySettings = {
+  name: string;
+  kind: KeyKind;
+  scopes: Scope[];
+  /** One on each line. */
+  origins: string;
+  expiry: Expiry;
+  /** The chosen day, as `2030-01-31`. */
+  date: string;
+  /** Empty is unlimited. */
+  eventsPerSecond: string;
+};
+
+export const newKeySettings: KeySettings = {
+  name: "",
+  kind: "secret",
+  scopes: ["ingest", "read"],
+  origins: "",
+  expiry: "never",
+  date: "",
+  eventsPerSecond: "",
+};
+
+export function settingsOf(key: Key): KeySettings {
+  return {
+    name: key.name,
+    kind: key.kind,
+    scopes: key.scopes,
+    origins: key.origins.join("\n"),
+    expiry: key.expiresAt === null ? "never" : "present",
+    date: "",
+    eventsPerSecond: key.eventsPerSecond === null ? "" : String(key.eventsPerSecond),
+  };
+}
+
+/** The settings of a kind of key, with the default rate limit of that kind. */
+export function withKind(settings: KeySettings, kind: KeyKind): KeySettings {
+  const eventsPerSecond = kind === "publishable" ? String(limits.publishableEventsPerSecond) : "";
+  return { ...settings, kind, eventsPerSecond };
+}
+
+export function newKeyOf(settings: KeySettings): NewKey {
+  const { kind, scopes } = settings;
+  return {
+    name: settings.name.trim(),
+    kind,
+    ...(kind === "secret" ? { scopes } : { origins: originsOf(settings) }),
+    expiresAt: expiryOf(settings, null),
+    eventsPerSecond: rateOf(settings),
+  };
+}
+
+/** What differs from a key's settings. */
+export function keyChangeOf(key: Key, settings: KeySettings): KeyChange {
+  const { expiresAt, eventsPerSecond, kind } = key;
+  const name = settings.name.trim();
+  const origins = originsOf(settings);
+  const expiry = expiryOf(settings, expiresAt);
+  const rate = rateOf(settings);
+  return {
+    ...(name !== key.name && { name }),
+    ...(kind === "secret" && settings.scopes.join() !== key.scopes.join() && { scopes: settings.scopes }),
+    ...(kind === "publishable" && origins.join() !== key.origins.join() && { origins }),
+    ...(expiry !== expiresAt && { expiresAt: expiry }),
+    ...(rate !== eventsPerSecond && { eventsPerSecond: rate }),
+  };
+}
+
+export function originsOf({ origins }: KeySettings): string[] {
+  return origins
+    .split(/[\s,]+/)
+    .map((origin) => origin.replace(/\/$/, ""))
+    .filter((origin) => origin !== "");
+}
+
+function rateOf({ eventsPerSecond }: KeySettings): number | null {
+  return eventsPerSecond === "" ? null : Number(eventsPerSecond);
+}
+
+function expiryOf({ expiry, date }: KeySettings, present: string | null): string | null {
+  if (expiry === "never") return null;
+  if (expiry === "present") return present;
+  const at =
+    expiry === "date" ? new Date(`${date}T23:59:59`) : new Date(Date.now() + Number(expiry) * 86_400_000);
+  return at.toISOString();
+}

@@ -1,0 +1,61 @@
+import type { Key } from "../../server/wire/key.ts";
+import { Button } from "../components/ui/button.tsx";
+import { CodeBlock } from "../components/ui/code-block.tsx";
+import { SecretBox } from "../components/ui/copy-button.tsx";
+import { Dialog, DialogButtons } from "../components/ui/dialog.tsx";
+import { curlCommand } from "../setup/curl-command.ts";
+
+type Props = {
+  created: Key;
+  secret: string;
+  /** What becomes of the old key. */
+  note?: string;
+  close: () => void;
+};
+
+/** Shows a new key, for the only time, with an example of its use. */
+export function NewSecretDialog({ created, secret, note, close }: Props) {
+  const example = exampleOf(created, secret);
+  return (
+    <Dialog
+      open
+      wide
+      onOpenChange={close}
+      title="Your new API key"
+      description={["Copy it now. You won't see it again.", note].filter(Boolean).join(" ")}
+    >
+      <div className="flex flex-col gap-4">
+        <SecretBox secret={secret} />
+        {example && <CodeBlock {...example} />}
+      </div>
+      <DialogButtons>
+        <Button variant="solid" onClick={close}>
+          Done
+        </Button>
+      </DialogButtons>
+    </Dialog>
+  );
+}
+
+type Example = { label: string; code: string; copyLabel: string };
+
+/** An example that the key may run, if it may send or read. */
+function exampleOf({ kind, scopes }: Key, secret: string): Example | null {
+  if (kind === "publishable")
+    return { label: "Use it in a web page", code: pageCode(secret), copyLabel: "Copy code" };
+  const inTerminal = { label: "Try it in a terminal", copyLabel: "Copy command" };
+  if (scopes.includes("ingest")) return { ...inTerminal, code: curlCommand({ key: secret }) };
+  if (!scopes.includes("read")) return null;
+  const code = `curl -H "X-API-KEY: ${secret}" "${location.origin}/api/events?limit=10"`;
+  return { ...inTerminal, code };
+}
+
+/** JavaScript that sends an event, even while the page is being closed. */
+function pageCode(secret: string): string {
+  return `fetch("${location.origin}/api/events", {
+  method: "POST",
+  keepalive: true,
+  headers: { "x-api-key": "${secret}", "content-type": "application/json" },
+  body: JSON.stringify({ channel: "pages", name: "Page viewed", tags: { path: location.pathname } }),
+});`;
+}
