@@ -54,6 +54,23 @@ test("each event is stored once although its first two responses are lost", asyn
   expect(new Set(listed.map(({ id }) => id))).toEqual(new Set(tracked.map(({ id }) => id)));
 }, 30_000);
 
+test("a rate limit rejects with the time to wait, and splits arrays that are longer than a window", async () => {
+  const headers = { cookie: await app.signIn(), origin: app.address, "content-type": "application/json" };
+  const created = await app.request("/api/keys", {
+    method: "POST",
+    headers,
+    body: '{"name":"limited","kind":"publishable","eventsPerSecond":1}',
+  });
+  const { secret } = (await created.json()) as { secret: string };
+  const { track, trackMany } = createClient({ baseUrl: app.address, apiKey: secret, retries: 0 });
+  const event = { channel: "limited", name: "n" };
+  const results = await trackMany(Array(16).fill(event));
+  expect(results.map(({ ok }) => ok)).toEqual([...Array(8).fill(true), ...Array(8).fill(false)]);
+  const error = await track(event).catch((reason) => reason as TidingsError);
+  expect(error).toMatchObject({ status: 429, code: "rate-limited" });
+  expect((error as TidingsError).retryAfterMs).toBeWithin(1_000, 10_001);
+});
+
 test("pages contain every event once, in either order", async () => {
   const { track, list } = client();
   const channel = "pages";

@@ -49,7 +49,7 @@ export function addEventRoutes(routes: Routes, deps: Deps): void {
     body: NewEvents,
     status: 201,
     response: RecordResponse,
-    problems: [409, 503, 507],
+    problems: [409, 429, 503, 507],
   });
 
   routes.add(
