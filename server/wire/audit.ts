@@ -39,7 +39,7 @@ export const auditActions = [
 ] as const;
 export type AuditAction = (typeof auditActions)[number];
 
-export const actorKinds = ["account", "key", "command", "server", "nobody"] as const;
+const actorKinds = ["account", "key", "command", "server", "nobody"] as const;
 
 export const AuditQuery = z.strictObject({
   action: z
