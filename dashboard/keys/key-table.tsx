@@ -16,7 +16,7 @@ type KeyTableProps = {
   revoke: (key: Key) => void;
 };
 
-/** Active keys first. On phones each row is a small card, because five columns don't fit. */
+/** Active keys first. On narrow screens each row is a small card, because five columns don't fit. */
 export function KeyTable({ keys, ...actions }: KeyTableProps) {
   const now = Date.now();
   const sorted = keys.toSorted(
@@ -24,10 +24,10 @@ export function KeyTable({ keys, ...actions }: KeyTableProps) {
   );
   return (
     <div className="overflow-hidden rounded-lg border border-line bg-raised">
-      <table className="w-full text-sm max-md:block">
-        <thead className="border-line border-b text-left text-muted text-xs max-md:sr-only">
+      <table className="w-full text-sm max-lg:block">
+        <thead className="border-line border-b text-left text-muted text-xs max-lg:sr-only">
           <tr className="[&>th]:h-9 [&>th]:px-4 [&>th]:font-medium">
-            <th scope="col" className="md:w-[32%]">
+            <th scope="col" className="lg:w-[32%]">
               Name
             </th>
             <th scope="col">Access</th>
@@ -38,7 +38,7 @@ export function KeyTable({ keys, ...actions }: KeyTableProps) {
             </th>
           </tr>
         </thead>
-        <tbody className="max-md:block">
+        <tbody className="max-lg:block">
           {sorted.map((key) => (
             <KeyRow key={key.id} apiKey={key} hasEnded={hasEnded(key, now)} {...actions} />
           ))}
@@ -55,8 +55,8 @@ function KeyRow({ apiKey: key, hasEnded, edit, rotate, revoke }: KeyRowProps) {
   return (
     <tr
       className={clsx(
-        "border-line border-b align-top last:border-b-0 max-md:grid max-md:grid-cols-[1fr_auto] max-md:gap-x-3 max-md:gap-y-1 max-md:p-4",
-        "md:[&>*]:px-4 md:[&>*]:py-2.5",
+        "border-line border-b align-top last:border-b-0 max-lg:grid max-lg:grid-cols-[1fr_auto] max-lg:gap-x-3 max-lg:gap-y-1 max-lg:p-4",
+        "lg:[&>*]:px-4 lg:[&>*]:py-2.5",
         hasEnded && "text-muted",
       )}
     >
@@ -72,7 +72,7 @@ function KeyRow({ apiKey: key, hasEnded, edit, rotate, revoke }: KeyRowProps) {
           created <RelativeTime at={key.createdAt} form="long" />
         </span>
       </th>
-      <td className="min-w-0 text-muted max-md:col-start-1 md:max-w-52">
+      <td className="min-w-0 text-muted max-lg:col-start-1 lg:max-w-52">
         {key.kind === "secret" ? (
           key.scopes.map((scope) => scopeLabels[scope].label).join(", ")
         ) : (
@@ -87,16 +87,16 @@ function KeyRow({ apiKey: key, hasEnded, edit, rotate, revoke }: KeyRowProps) {
           <span className="block text-xs">{key.eventsPerSecond.toLocaleString("en")} events a second</span>
         )}
       </td>
-      <td className="text-muted max-md:col-start-1">
+      <td className="text-muted max-lg:col-start-1">
         <Expiry apiKey={key} />
       </td>
-      <td className="text-muted max-md:col-start-1 md:whitespace-nowrap">
+      <td className="text-muted max-lg:col-start-1 lg:whitespace-nowrap">
         {key.lastUsedAt ? (
           <>
-            <span className="md:hidden">Used </span>
+            <span className="lg:hidden">Used </span>
             <RelativeTime at={key.lastUsedAt} form="long" />
             {key.lastUsedAddress && (
-              <span className="block break-all font-mono text-xs max-md:ml-1.5 max-md:inline">
+              <span className="block break-all font-mono text-xs max-lg:ml-1.5 max-lg:inline lg:max-w-40 lg:whitespace-normal">
                 {key.lastUsedAddress}
               </span>
             )}
@@ -105,7 +105,7 @@ function KeyRow({ apiKey: key, hasEnded, edit, rotate, revoke }: KeyRowProps) {
           "Never used"
         )}
       </td>
-      <td className="max-md:col-start-2 max-md:row-span-4 max-md:row-start-1">
+      <td className="max-lg:col-start-2 max-lg:row-span-4 max-lg:row-start-1">
         {!isRevoked && (
           <div className="-my-1 flex justify-end gap-0.5">
             <Action label="Edit" onClick={() => edit(key)}>
@@ -153,8 +153,8 @@ function Expiry({ apiKey: { revokedAt, expiresAt, replacedBy } }: { apiKey: Key 
   if (expiresAt === null) {
     return (
       <>
-        <span className="max-md:hidden">Never</span>
-        <span className="md:hidden">Never expires</span>
+        <span className="max-lg:hidden">Never</span>
+        <span className="lg:hidden">Never expires</span>
       </>
     );
   }
@@ -169,7 +169,7 @@ function Expiry({ apiKey: { revokedAt, expiresAt, replacedBy } }: { apiKey: Key 
   const text = formatDate(expiresAt, ms < soonMs ? "medium" : "dayOfYear");
   return (
     <>
-      {replacedBy === null ? <span className="md:hidden">Expires </span> : "Rotated, works until "}
+      {replacedBy === null ? <span className="lg:hidden">Expires </span> : "Rotated, works until "}
       <time
         dateTime={expiresAt}
         title={formatDate(expiresAt, "exact")}
