@@ -1,5 +1,6 @@
 import { createTransport } from "nodemailer";
 import type { Event } from "../event/event.ts";
+import { emailButton, emailPage, oneLine } from "./email-page.ts";
 import type { Outcome } from "./send.ts";
 
 export type EmailContent = {
@@ -136,21 +137,6 @@ type Parts = {
   settingsUrl: string;
 };
 
-/** Classes are only for dark mode. Mail programs that drop style sheets show the inline, light styles. */
-const darkStyles = `
-  @media (prefers-color-scheme: dark) {
-    .page { background: #1a1917 !important; }
-    .card { background: #242320 !important; border-color: #3a3834 !important; }
-    .strong { color: #f2efea !important; }
-    .soft { color: #a8a29a !important; }
-    .line { border-color: #3a3834 !important; }
-    .icon { background: #33312d !important; }
-    .button { background: #f2efea !important; color: #1a1917 !important; }
-  }`;
-
-const typeface =
-  "font-family: ui-sans-serif, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";
-
 function page(event: Event, { icon, about, at, tags, why, eventUrl, settingsUrl }: Parts): string {
   const iconCell =
     icon === null
@@ -173,31 +159,15 @@ function page(event: Event, { icon, about, at, tags, why, eventUrl, settingsUrl 
     ? `
       <div class="strong" dir="auto" style="margin-top: 18px; font-size: 14px; line-height: 21px; color: #26241f; white-space: pre-wrap; word-break: break-word">${Bun.escapeHTML(event.description)}</div>`
     : "";
-  return `<!doctype html>
-<html lang="en">
-<head>
-  <meta charset="utf-8">
-  <meta name="viewport" content="width=device-width">
-  <meta name="color-scheme" content="light dark">
-  <meta name="supported-color-schemes" content="light dark">
-  <title>${Bun.escapeHTML(oneLine(event.name))}</title>
-  <style>${darkStyles}
-  </style>
-</head>
-<body class="page" style="margin: 0; padding: 0; background: #f7f5f2">
-  <table class="page" role="presentation" width="100%" cellpadding="0" cellspacing="0" style="background: #f7f5f2; ${typeface}"><tr><td align="center" style="padding: 28px 14px">
-    <table role="presentation" width="100%" cellpadding="0" cellspacing="0" style="max-width: 520px; text-align: left"><tr><td class="card" style="padding: 24px; background: #ffffff; border: 1px solid #e6e1da; border-radius: 12px">
+  const card = `
       <table role="presentation" cellpadding="0" cellspacing="0"><tr>${iconCell}<td valign="middle">
         <div class="strong" dir="auto" style="font-size: 18px; line-height: 24px; font-weight: 600; color: #26241f; word-break: break-word">${Bun.escapeHTML(event.name)}</div>
         <div class="soft" style="font-size: 13px; line-height: 20px; color: #77716a; word-break: break-word">${Bun.escapeHTML(about)}</div>
         <div class="soft" style="font-size: 13px; line-height: 20px; color: #77716a">${Bun.escapeHTML(at)}</div>
       </td></tr></table>${tagTable}${description}
-      <div style="margin-top: 22px"><a class="button" href="${Bun.escapeHTML(eventUrl)}" style="display: inline-block; padding: 9px 16px; background: #26241f; color: #ffffff; border-radius: 8px; font-size: 14px; line-height: 20px; font-weight: 600; text-decoration: none">View event</a></div>
-    </td></tr><tr><td class="soft" style="padding: 16px 25px 0; font-size: 12px; line-height: 18px; color: #77716a">${Bun.escapeHTML(why)}<br><a class="soft" href="${Bun.escapeHTML(settingsUrl)}" style="color: #77716a">Change notification settings</a></td></tr></table>
-  </td></tr></table>
-</body>
-</html>
-`;
+      ${emailButton("View event", eventUrl)}`;
+  const settingsLink = `<a class="soft" href="${Bun.escapeHTML(settingsUrl)}" style="color: #77716a">Change notification settings</a>`;
+  return emailPage({ title: event.name, card, footer: `${Bun.escapeHTML(why)}<br>${settingsLink}` });
 }
 
 /** Short keys don't wrap. Long ones would push their values off a phone's screen. */
@@ -207,11 +177,6 @@ function keyStyle(key: string): string {
 
 function rowBorder(index: number): string {
   return index === 0 ? "" : "; border-top: 1px solid #eeeae4";
-}
-
-/** Replaces line breaks and other control characters, which could end a header, with spaces. */
-function oneLine(text: string): string {
-  return text.replace(/[\p{Cc}\u2028\u2029]+/gu, " ").trim();
 }
 
 /** Icons can also be file names or longer texts, which are not shown. */

@@ -4,12 +4,14 @@ import type { ControlTables } from "../storage/control-tables.ts";
 import type { SecretBox } from "../storage/secret-box.ts";
 import { destinationPurpose } from "../storage/secret-key.ts";
 import { getOrCreateSecret } from "../storage/settings.ts";
-import { createMailer, renderEventEmail } from "./email.ts";
+import { createMailer, type Mailer, renderEventEmail } from "./email.ts";
 import { generateVapid, sendPush } from "./push.ts";
 import type { NotificationMessage, Send } from "./send.ts";
 
 type Transports = {
   transports: { browser: Send; email?: Send | undefined };
+  /** For emails that aren't notifications; null if email isn't configured. */
+  mailer: Mailer | null;
   vapidPublicKey: string;
   close: () => Promise<void>;
 };
@@ -59,6 +61,7 @@ export async function createTransports(
 
   return {
     transports: { browser, email },
+    mailer,
     vapidPublicKey: keys.publicKey,
     close: async () => mailer?.close(),
   };
