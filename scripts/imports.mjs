@@ -29,6 +29,7 @@ const order = [
   "projects",
   "notifications",
   "auth",
+  "invitations",
   "ingest",
   "events",
   "search",

@@ -9,9 +9,11 @@ import { errorResponse } from "./failures.ts";
 import { Routes } from "./http/routes.ts";
 import { dataPolicy, everyResponse } from "./http/security-headers.ts";
 import { addRejectedEventRoutes } from "./ingest/rejected-routes.ts";
+import { addInvitationRoutes } from "./invitations/routes.ts";
 import { addNotificationRoutes } from "./notifications/routes.ts";
 import { addPages } from "./pages.ts";
 import { dataHeaders, problem } from "./problems.ts";
+import { addMemberRoutes } from "./projects/member-routes.ts";
 import { addProjectRoutes } from "./projects/routes.ts";
 import { addSearchRoutes } from "./search/routes.ts";
 import type { Services } from "./services.ts";
@@ -79,6 +81,8 @@ export function createApp(services: Services): App {
   addStatsRoutes(routes, services); //        /api/stats
   addKeyRoutes(routes, services); //          /api/keys …
   addProjectRoutes(routes, services); //      /api/projects …
+  addMemberRoutes(routes, services); //       /api/members … /api/projects/{slug}/leave …/transfer
+  addInvitationRoutes(routes, services); //   /api/invitations …
   addAuditRoutes(routes, services); //        /api/audit
   addJobRoutes(routes, services); //          /api/jobs …
   addNotificationRoutes(routes, services); // /api/notifications … /api/destinations …
@@ -107,9 +111,9 @@ export function createApp(services: Services): App {
 
 /** The app without services. Its routes can be listed and described, but not called. */
 export function describedApp(): App {
-  const empty = new Proxy(
-    {},
-    { get: (_, name): unknown => (name === "then" ? undefined : empty) },
-  ) as Services;
+  const empty = new Proxy(() => {}, {
+    get: (_, name): unknown => (name === "then" ? undefined : empty),
+    apply: (): unknown => empty,
+  }) as unknown as Services;
   return createApp(empty);
 }

@@ -85,6 +85,13 @@ export const limits = {
   projectNameCharacters: 80,
   /** Entries of the audit log on a page. */
   pageAuditEntries: 1_000,
+  /** Members of a project, including those who are invited. */
+  members: 1_000,
+  invitationDays: 30,
+  /** Invitations that an account can send an hour. */
+  invitationsPerHour: 100,
+  /** Requests with an invitation's link from one address in a minute. */
+  invitationRequestsPerMinute: 300,
   keyNameCharacters: 80,
   keyOrigins: 50,
   keyEventsPerSecond: 1_000_000,

@@ -141,6 +141,7 @@ export async function serve(
   });
   const {
     transports,
+    mailer,
     vapidPublicKey,
     close: closeTransports,
   } = await retrying(() => createTransports(config, control, secrets, baseUrl));
@@ -196,6 +197,7 @@ export async function serve(
     rejected,
     worker,
     transports,
+    mailer,
     vapidPublicKey,
     secrets,
     addressOf: (request) => clients.addressOf(peerOf(request), request.headers),

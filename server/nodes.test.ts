@@ -224,6 +224,27 @@ describe("nodes on one database", () => {
     expect((await asSession(other, session).request("/api/me")).status).toBe(401);
   });
 
+  test("a member removed on one has no access to the other, and the streams there end", async () => {
+    const [one, other] = nodes as [Node, Node];
+    const { slug, session: owner } = await another("Team", "head@example.com");
+    const { session: member } = await another("Elsewhere", "member@example.com");
+    const path = `?project=${slug}`;
+    const invited = await send(one, owner, "POST", `/api/invitations${path}`, { role: "viewer" });
+    const { link } = (await invited.json()) as { link: string };
+    const token = link.split("/").at(-1);
+    // Accepted on the node that didn't make the link.
+    const joined = await send(other, member, "POST", `/api/invitations/token/${token}/accept`);
+    expect(joined.status).toBe(200);
+    const { members } = (await (await asSession(other, member).request(`/api/members${path}`)).json()) as {
+      members: { id: string; email: string }[];
+    };
+    const { id } = members.find(({ email }) => email === "member@example.com")!;
+    using stream = await openStream(asSession(other, member), path);
+    expect((await send(one, owner, "DELETE", `/api/members/${id}${path}`)).status).toBe(200);
+    expect((await asSession(other, member).request(`/api/channels${path}`)).status).toBe(404);
+    await endsSoon(stream);
+  });
+
   test("an event and a channel deleted on one disappear from the other's streams", async () => {
     const [one, other] = nodes as [Node, Node];
     const recorded = await asKey(one, key).request("/api/events", {

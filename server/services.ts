@@ -11,6 +11,7 @@ import type { StreamAuthorizer } from "./events/stream-authorizer.ts";
 import type { FailureLog } from "./failures.ts";
 import type { Recorder } from "./ingest/record.ts";
 import type { RejectedEvents } from "./ingest/rejected.ts";
+import type { Mailer } from "./notifications/email.ts";
 import type { Send } from "./notifications/send.ts";
 import type { Readiness } from "./readiness.ts";
 import type { SecretBox } from "./storage/secret-box.ts";
@@ -36,6 +37,8 @@ export type Services = {
   rejected: RejectedEvents;
   worker: BackgroundWorker;
   transports: { browser: Send; email?: Send | undefined };
+  /** For emails that aren't notifications; null if email isn't configured. */
+  mailer: Mailer | null;
   vapidPublicKey: string;
   secrets: SecretBox;
   /** The client's address, behind trusted proxies too; null if the connection is gone. */

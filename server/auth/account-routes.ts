@@ -8,7 +8,7 @@ import { type ProblemError, problem } from "../problems.ts";
 import { listProjects } from "../projects/projects.ts";
 import type { Store } from "../storage/store.ts";
 import { Me, Setup, SetupResponse, SetupState } from "../wire/account.ts";
-import { type Auth, callAuth, sessionOf } from "./auth.ts";
+import { type Auth, callAuth, sessionOf, signInResponse } from "./auth.ts";
 import { hasAccounts } from "./create-account.ts";
 import { checkNewPassword } from "./password-rules.ts";
 import type { PasswordHashing } from "./passwords.ts";
@@ -92,19 +92,8 @@ export function addAccountRoutes(routes: Routes, deps: Deps): void {
     },
     async ({ request, actor, body }) => {
       const { project, secret } = await claimSetup(control, body.token, body, passwords, actor);
-      const signInResponse = await callAuth(() =>
-        auth.api.signInEmail({
-          body: { email: body.email, password: body.password },
-          headers: request.headers,
-          asResponse: true,
-        }),
-      );
-      const headers = new Headers();
-      for (const cookie of signInResponse.headers.getSetCookie()) headers.append("set-cookie", cookie);
-      return Response.json({ ok: true, project, secret } satisfies typeof SetupResponse._output, {
-        status: 201,
-        headers,
-      });
+      const response: typeof SetupResponse._output = { ok: true, project, secret };
+      return signInResponse(auth, request, body, response);
     },
   );
 

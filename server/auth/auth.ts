@@ -103,6 +103,21 @@ export async function sessionOf(auth: Auth, headers: Headers): Promise<Session |
   return { id: result.session.id, account: { id, name, email } };
 }
 
+/** A response that signs a new account in. */
+export async function signInResponse(
+  auth: Auth,
+  request: Request,
+  { email, password }: { email: string; password: string },
+  body: object,
+): Promise<Response> {
+  const signedIn = await callAuth(() =>
+    auth.api.signInEmail({ body: { email, password }, headers: request.headers, asResponse: true }),
+  );
+  const headers = new Headers();
+  for (const cookie of signedIn.headers.getSetCookie()) headers.append("set-cookie", cookie);
+  return Response.json(body, { status: 201, headers });
+}
+
 /** The problem that better-auth logged during a call. */
 const calls = new AsyncLocalStorage<{ problem?: ProblemError }>();
 

@@ -1,4 +1,5 @@
 import type { Kysely, Transaction } from "kysely";
+import type { Role } from "../permissions.ts";
 import { problem } from "../problems.ts";
 import { addMember, createProject } from "../projects/projects.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
@@ -21,7 +22,7 @@ export async function createAccount(
   transaction: Transaction<ControlTables>,
   { email, name }: NewAccount,
   passwordHash: string,
-  projectToJoin: { id: number } | null,
+  projectToJoin: { id: number; role: Role } | null,
 ): Promise<CreatedAccount> {
   const address = email.toLowerCase();
   await withLock(transaction, "createAccount");
@@ -79,7 +80,7 @@ export async function createAccount(
       })),
     )
     .execute();
-  if (projectToJoin) await addMember(transaction, projectToJoin.id, id, "member");
+  if (projectToJoin) await addMember(transaction, projectToJoin.id, id, projectToJoin.role);
   return { id, firstProject: isFirst ? await createProject(transaction, "Default", id) : null };
 }
 

@@ -84,8 +84,8 @@ async function channelsWithRetention(control: Kysely<ControlTables>): Promise<Ex
 }
 
 /**
- * Removes deliveries, finished jobs and entries of the audit log that are too old. A few in each commit, because events
- * wait for it.
+ * Removes deliveries, finished jobs, entries of the audit log and expired invitations that are too old. A few in each
+ * commit, because events wait for it.
  */
 export async function expireRecords(
   { store: { control }, pause }: JobContext,
@@ -135,6 +135,10 @@ export async function expireRecords(
       )
       .executeTakeFirst(),
   );
+  await control
+    .deleteFrom("invitations")
+    .where("expiresAt", "<", nowMs - limits.invitationDays * dayMs)
+    .execute();
 }
 
 /** Repeats a deletion of up to `stepRows` rows until it finds fewer. */

@@ -3,6 +3,7 @@ import { defineCommand } from "citty";
 import { createAccount } from "../auth/create-account.ts";
 import { checkNewPassword } from "../auth/password-rules.ts";
 import { scrypt } from "../auth/passwords.ts";
+import { type Role, roles } from "../permissions.ts";
 import { findProject } from "../projects/projects.ts";
 import { accountTexts } from "../wire/account.ts";
 import { UsageError, withStore } from "./with-store.ts";
@@ -21,6 +22,11 @@ const create = defineCommand({
       description: 'Project to join, by name or slug (default: "default")',
       valueHint: "P",
     },
+    role: {
+      type: "string",
+      description: `Role in the project: ${roles.join(", ")} (default: member)`,
+      valueHint: "R",
+    },
   },
   run: ({ args }) =>
     withStore(async ({ control }) => {
@@ -35,20 +41,27 @@ const create = defineCommand({
       );
       const name = args.name === undefined ? undefined : parsed(accountTexts.name, args.name, "--name");
       await checkNewPassword(password, { email, name });
+      const role = roleOf(args.role);
       const passwordHash = await scrypt.hash(password);
       const joined = await control.transaction().execute(async (transaction) => {
         const isFirst =
           (await transaction.selectFrom("accounts").select("id").executeTakeFirst()) === undefined;
+        if (isFirst && role !== "owner" && args.role !== undefined)
+          throw new UsageError("The first account owns the installation. Omit --role.");
         const project = isFirst ? null : await findProject(transaction, args.project ?? "default");
         const { firstProject } = await createAccount(
           transaction,
           { email, password, name },
           passwordHash,
-          project,
+          project && { id: project.id, role },
         );
-        return firstProject?.project.slug ?? project!.slug;
+        return firstProject
+          ? { slug: firstProject.project.slug, role: firstProject.project.role }
+          : { slug: project!.slug, role };
       });
-      console.error(`Created the account ${email.toLowerCase()}, a member of the project "${joined}".`);
+      console.error(
+        `Created the account ${email.toLowerCase()}, ${joined.role} of the project "${joined.slug}".`,
+      );
     }),
 });
 
@@ -56,6 +69,12 @@ export const accountCommand = defineCommand({
   meta: { name: "account", description: "Manage accounts: the people who sign in" },
   subCommands: { create },
 });
+
+function roleOf(text: string | undefined): Role {
+  const role = text === undefined ? "member" : roles.find((each) => each === text);
+  if (!role) throw new UsageError(`--role must be one of ${roles.join(", ")}.`);
+  return role;
+}
 
 function parsed(
   schema: typeof accountTexts.email | typeof accountTexts.name,

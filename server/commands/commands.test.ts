@@ -37,7 +37,7 @@ describe("without a server, on an empty directory", () => {
     expect(created).toEqual({
       code: 0,
       stdout: "",
-      stderr: 'Created the account owner@example.com, a member of the project "default".\n',
+      stderr: 'Created the account owner@example.com, owner of the project "default".\n',
     });
     for (const project of ["default", "Default"]) {
       const { code, stdout, stderr } = await run(["key", "create", "--project", project, "--name", "CI"]);
@@ -129,6 +129,12 @@ describe("without a server, on an empty directory", () => {
       password,
       'Several projects are named "My Shop". Use the slug',
     ],
+    [
+      "an unknown role",
+      account("b@example.com", "--role", "boss"),
+      password,
+      "--role must be one of owner, admin, member, viewer.",
+    ],
     ["a blank account name", account("b@example.com", "--name", " "), password, "--name must not be blank."],
     [
       "a key for an unknown project",
@@ -210,12 +216,16 @@ describe("next to a running server", () => {
   });
 
   test("an account can sign in at once, and sees its project", async () => {
-    expect((await run(account("new@example.com"), password)).code).toBe(0);
+    const created = await run(account("new@example.com", "--role", "viewer"), password);
+    expect([created.code, created.stderr]).toEqual([
+      0,
+      'Created the account new@example.com, viewer of the project "default".\n',
+    ]);
     const cookie = await app.signIn("new@example.com", password);
     const me = (await (await app.request("/api/me", { headers: { cookie } })).json()) as object;
     expect(me).toMatchObject({
       account: { email: "new@example.com", name: "new" },
-      projects: [{ slug: "default", role: "member" }],
+      projects: [{ slug: "default", role: "viewer" }],
     });
   });
 

@@ -89,6 +89,12 @@ export class LiveNotifications {
     const rows = await this.#control
       .selectFrom("deliveries")
       .innerJoin("projects", "projects.id", "deliveries.projectId")
+      // Not to somebody who was a member when the event was stored.
+      .innerJoin("members", (join) =>
+        join
+          .onRef("members.projectId", "=", "deliveries.projectId")
+          .onRef("members.accountId", "=", "deliveries.accountId"),
+      )
       .select(["deliveries.id", "deliveries.accountId", "deliveries.eventId", "projects.slug"])
       .where("deliveries.eventId", "in", [...byId.keys()])
       .where("deliveries.projectId", "=", projectId)

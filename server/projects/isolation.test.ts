@@ -21,6 +21,8 @@ type Ids = {
   destination: string;
   notification: string;
   job: string;
+  member: string;
+  invitation: string;
 };
 
 /** Each route, and its status for those outside the first project. */
@@ -133,6 +135,55 @@ const table: Record<string, Row> = {
     body: () => ({}),
   },
   "DELETE /api/keys/{id}": { key: 403, session: 404, nobody: 401, path: ({ key }) => `/api/keys/${key}` },
+  "GET /api/members": { key: 403, session: 200, nobody: 401 },
+  "PATCH /api/members/{id}": {
+    key: 403,
+    session: 404,
+    nobody: 401,
+    path: ({ member }) => `/api/members/${member}`,
+    body: () => ({ role: "viewer" }),
+  },
+  "DELETE /api/members/{id}": {
+    key: 403,
+    session: 404,
+    nobody: 401,
+    path: ({ member }) => `/api/members/${member}`,
+  },
+  "GET /api/invitations": { key: 403, session: 200, nobody: 401 },
+  "POST /api/invitations": { key: 403, session: 201, nobody: 401, body: () => ({ role: "viewer" }) },
+  "DELETE /api/invitations/{id}": {
+    key: 403,
+    session: 404,
+    nobody: 401,
+    path: ({ invitation }) => `/api/invitations/${invitation}`,
+  },
+  "POST /api/invitations/{id}/renew": {
+    key: 403,
+    session: 404,
+    nobody: 401,
+    path: ({ invitation }) => `/api/invitations/${invitation}/renew`,
+  },
+  // Whoever has the link may look at the invitation; nobody here has it.
+  "GET /api/invitations/token/{token}": {
+    key: 404,
+    session: 404,
+    nobody: 404,
+    path: ({ invitation }) => `/api/invitations/token/${invitation}`,
+  },
+  "POST /api/invitations/token/{token}/accept": {
+    key: 403,
+    session: 404,
+    nobody: 401,
+    path: ({ invitation }) => `/api/invitations/token/${invitation}/accept`,
+  },
+  // Only from the dashboard's own pages.
+  "POST /api/invitations/token/{token}/sign-up": {
+    key: 403,
+    session: 404,
+    nobody: 403,
+    path: ({ invitation }) => `/api/invitations/token/${invitation}/sign-up`,
+    body: () => ({ email: "x@example.com", password: "long enough password" }),
+  },
   "GET /api/projects": { key: 403, session: 200, nobody: 401 },
   "POST /api/projects": { key: 403, session: 201, nobody: 401, body: () => ({ name: "p" }) },
   "PATCH /api/projects/{slug}": {
@@ -147,6 +198,19 @@ const table: Record<string, Row> = {
     session: 404,
     nobody: 401,
     path: () => "/api/projects/default?confirm=default",
+  },
+  "POST /api/projects/{slug}/leave": {
+    key: 403,
+    session: 404,
+    nobody: 401,
+    path: () => "/api/projects/default/leave",
+  },
+  "POST /api/projects/{slug}/transfer": {
+    key: 403,
+    session: 404,
+    nobody: 401,
+    path: () => "/api/projects/default/transfer",
+    body: ({ member }) => ({ accountId: member }),
   },
   "GET /api/notifications": { key: 403, session: 200, nobody: 401 },
   "POST /api/notifications/read": {
@@ -222,6 +286,11 @@ beforeAll(async () => {
   const { notifications } = await json<{ notifications: { id: string }[] }>("/api/notifications");
   await app.post({ channel: secret, name: 7 });
   const { rejected } = await json<{ rejected: { id: string }[] }>("/api/events/rejected");
+  const { invitation } = await post<Made<"invitation">>("/api/invitations", {
+    email: `${secret}@example.com`,
+    role: "viewer",
+  });
+  const { members } = await json<{ members: { id: string }[] }>("/api/members");
   const { job } = await json<Made<"job">>("/api/users/nobody", { method: "DELETE" });
   ids = {
     event: event.id,
@@ -230,6 +299,8 @@ beforeAll(async () => {
     destination: destination.id,
     notification: notifications[0]!.id,
     job: job.id,
+    member: members[0]!.id,
+    invitation: invitation.id,
   };
   const other = await app.another("Other", "other@example.com");
   credentials = {
@@ -255,11 +326,13 @@ async function everything(): Promise<string[]> {
     "projects",
     "notifications",
     "destinations",
+    "members",
+    "invitations",
   ];
   const texts = await Promise.all(
     paths.map(async (path) => (await app.request(`/api/${path}`, { headers: owner })).text()),
   );
-  return texts.map((text) => text.replace(/"lastUsed(At|Address)":("[^"]*"|null)/g, ""));
+  return texts.map((text) => text.replace(/"last(UsedAt|UsedAddress|SeenAt)":("[^"]*"|null)/g, ""));
 }
 
 /** A response's body, or the beginning of an endless stream. */
@@ -319,7 +392,8 @@ describe("nothing of another's project can be read or changed", () => {
 
   test("with the slug of another's project, a session is told that it doesn't exist", async () => {
     for (const route of Object.keys(table)) {
-      if (!/\/api\/(events|channels|stats|users|keys|audit)/.test(route)) continue;
+      if (!/\/api\/(events|channels|stats|users|keys|audit|members|invitations(?!\/token))/.test(route))
+        continue;
       const response = await requestAs(route, "session", "project=default");
       expect(`${route} ${response.status}`).toBe(`${route} 404`);
       expect(await response.text()).toContain("project-unknown");

@@ -33,15 +33,25 @@ export async function addMember(
 
 /** An account's projects, oldest first. */
 export async function listProjects(control: Control, accountId: string): Promise<Project[]> {
-  const rows = await control
+  const rows = await selectOwnProjects(control, accountId).orderBy("projects.id").execute();
+  return rows.map(projectOf);
+}
+
+/** A project as one of its members sees it. */
+export async function findOwnProject(control: Control, accountId: string, id: number): Promise<Project> {
+  const row = await selectOwnProjects(control, accountId)
+    .where("projects.id", "=", id)
+    .executeTakeFirstOrThrow();
+  return projectOf(row);
+}
+
+function selectOwnProjects(control: Control, accountId: string) {
+  return control
     .selectFrom("members")
     .innerJoin("projects", "projects.id", "members.projectId")
     .selectAll("projects")
     .select("members.role")
-    .where("members.accountId", "=", accountId)
-    .orderBy("projects.id")
-    .execute();
-  return rows.map(projectOf);
+    .where("members.accountId", "=", accountId);
 }
 
 /** Changes a project's settings. The slug never changes. */

@@ -93,7 +93,7 @@ async function openPlace(engine: Engine): Promise<Opened> {
   const store = await openStore({ ...storage, databaseConnections: 5 }, testWatch);
   const projectId = await store.control.transaction().execute(async (transaction) => {
     const { id } = await createProject(transaction, "Shop", null);
-    await createAccount(transaction, { email: "a@example.com", password: "" }, "", { id });
+    await createAccount(transaction, { email: "a@example.com", password: "" }, "", { id, role: "member" });
     return id;
   });
   return { store, storage, projectId };

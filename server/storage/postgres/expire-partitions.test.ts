@@ -264,11 +264,12 @@ describe("expired months with several nodes", () => {
 
   test("another node clears what a dead node left, except what belongs to an id that was sent again", async () => {
     const { control } = nodes[0];
-    await control
-      .transaction()
-      .execute((transaction) =>
-        createAccount(transaction, { email: "a@example.com", password: "" }, "", { id: projectId }),
-      );
+    await control.transaction().execute((transaction) =>
+      createAccount(transaction, { email: "a@example.com", password: "" }, "", {
+        id: projectId,
+        role: "member",
+      }),
+    );
     const [again, gone] = [Bun.randomUUIDv7(), Bun.randomUUIDv7()];
     for (const id of [again, gone])
       await append(nodes[0], { createdAtMs: oldMs, name: "sent", id, notifies: true });

@@ -1,0 +1,210 @@
+import { type Auth, signInResponse } from "../auth/auth.ts";
+import type { PasswordHashing } from "../auth/create-account.ts";
+
+import { ProjectQuery } from "../event/event-query.ts";
+import type { Account, Actor } from "../http/caller.ts";
+import type { Routes } from "../http/routes.ts";
+import { limits } from "../limits.ts";
+import type { Mailer } from "../notifications/email.ts";
+import { problem } from "../problems.ts";
+import type { ActingMember } from "../projects/members.ts";
+import type { RateLimiter, Store } from "../storage/store.ts";
+import {
+  InvitationList,
+  InvitationPreview,
+  InvitationResponse,
+  InvitationSignUp,
+  JoinResponse,
+  NewInvitation,
+  NewInvitationResponse,
+} from "../wire/invitation.ts";
+import { renderInvitationEmail } from "./invitation-email.ts";
+import {
+  acceptInvitation,
+  invite,
+  listInvitations,
+  previewInvitation,
+  renewInvitation,
+  revokeInvitation,
+  type SentInvitation,
+  signUpWithInvitation,
+} from "./invitations.ts";
+
+type Deps = {
+  store: Store;
+  auth: Auth;
+  baseUrl: string;
+  passwords: PasswordHashing;
+  /** Null if email isn't configured. */
+  mailer: Mailer | null;
+  authorizer: { checkOrigin: (request: Request) => void };
+  addressOf: (request: Request) => string | null;
+};
+
+export function addInvitationRoutes(routes: Routes, deps: Deps): void {
+  const { store, auth, baseUrl, passwords, mailer, authorizer, addressOf } = deps;
+  const { control } = store;
+  const sending = store.rateLimiter({
+    name: "invitations",
+    points: limits.invitationsPerHour,
+    seconds: 60 * 60,
+  });
+  const opening = store.rateLimiter({
+    name: "invitation-links",
+    points: limits.invitationRequestsPerMinute,
+    seconds: 60,
+  });
+
+  routes.add(
+    {
+      method: "get",
+      path: "/api/invitations",
+      by: "members:manage",
+      tag: "Members",
+      summary: "List invitations",
+      description:
+        "Those that nobody has accepted yet. An invitation is void while its sender may not send it.",
+      query: ProjectQuery,
+      response: InvitationList,
+    },
+    async ({ projectId }) => ({ ok: true, invitations: await listInvitations(control, projectId) }),
+  );
+
+  routes.add(
+    {
+      method: "post",
+      path: "/api/invitations",
+      by: "members:manage",
+      tag: "Members",
+      summary: "Invite to a project",
+      description:
+        "Returns a link that works once. It is also sent by email, if email is configured and the invitation names an address.",
+      query: ProjectQuery,
+      body: NewInvitation,
+      status: 201,
+      response: NewInvitationResponse,
+      problems: [409, 429],
+    },
+    async ({ body, ...call }) => {
+      await consume(sending, call.account.id);
+      return send(await invite(control, invitingMember(call), body));
+    },
+  );
+
+  routes.add(
+    {
+      method: "delete",
+      path: "/api/invitations/{id}",
+      by: "members:manage",
+      tag: "Members",
+      summary: "Revoke an invitation",
+      query: ProjectQuery,
+      response: InvitationResponse,
+      problems: [404],
+    },
+    async ({ parameter, ...call }) => ({
+      ok: true,
+      invitation: await revokeInvitation(control, invitingMember(call), parameter("id")),
+    }),
+  );
+
+  routes.add(
+    {
+      method: "post",
+      path: "/api/invitations/{id}/renew",
+      by: "members:manage",
+      tag: "Members",
+      summary: "Renew an invitation",
+      description: "Sends it again, with a new link for seven days. The former link is void.",
+      query: ProjectQuery,
+      response: NewInvitationResponse,
+      problems: [404, 429],
+    },
+    async ({ parameter, ...call }) => {
+      await consume(sending, call.account.id);
+      return send(await renewInvitation(control, invitingMember(call), parameter("id")));
+    },
+  );
+
+  routes.add(
+    {
+      method: "get",
+      path: "/api/invitations/token/{token}",
+      by: "anyone",
+      tag: "Members",
+      summary: "Look at an invitation",
+      response: InvitationPreview,
+      problems: [404, 429],
+    },
+    async ({ request, parameter }) => {
+      await consume(opening, addressOf(request));
+      return { ok: true, ...(await previewInvitation(control, parameter("token"))) };
+    },
+  );
+
+  routes.add(
+    {
+      method: "post",
+      path: "/api/invitations/token/{token}/accept",
+      by: "account",
+      tag: "Members",
+      summary: "Accept an invitation",
+      description: "Joins the project with the signed-in account.",
+      response: JoinResponse,
+      problems: [404, 409, 429],
+    },
+    async ({ request, account, actor, parameter }) => {
+      await consume(opening, addressOf(request));
+      return { ok: true, project: await acceptInvitation(control, parameter("token"), account, actor) };
+    },
+  );
+
+  routes.add(
+    {
+      method: "post",
+      path: "/api/invitations/token/{token}/sign-up",
+      by: "anyone",
+      tag: "Members",
+      summary: "Accept an invitation with a new account",
+      description: "The response signs the new account in.",
+      body: InvitationSignUp,
+      status: 201,
+      response: JoinResponse,
+      problems: [403, 404, 409, 429],
+    },
+    async ({ request, actor, body, parameter }) => {
+      // It signs in, so other sites must not call it.
+      authorizer.checkOrigin(request);
+      await consume(opening, addressOf(request));
+      const token = parameter("token");
+      const { project, email } = await signUpWithInvitation(control, token, body, passwords, actor);
+      return signInResponse(auth, request, { email, password: body.password }, { ok: true, project });
+    },
+  );
+
+  async function send({ invitation, project, token }: SentInvitation): Promise<NewInvitationResponse> {
+    const link = `${baseUrl}/invite/${token}`;
+    const made = { ok: true as const, invitation, link };
+    if (invitation.email === null)
+      return { ...made, emailed: false, detail: "Give the link to the person whom you invite." };
+    if (!mailer)
+      return { ...made, emailed: false, detail: "Email is not configured. Send the link yourself." };
+    const email = renderInvitationEmail(invitation, project, link);
+    const outcome = await mailer.send({ ...email, to: invitation.email }, limits.destinationTestMs);
+    return { ...made, emailed: outcome.kind === "delivered", detail: outcome.detail };
+  }
+}
+
+function invitingMember(call: { projectId: number; account: Account; actor: Actor }): ActingMember {
+  return { projectId: call.projectId, accountId: call.account.id, actor: call.actor };
+}
+
+/** Throws `too-many-requests`. */
+async function consume(limiter: RateLimiter, key: string | null): Promise<void> {
+  const { allowed, resetSeconds } = await limiter.consume(key ?? "");
+  if (allowed) return;
+  throw problem("too-many-requests", {
+    detail: `Too many requests with invitations. Try again in ${resetSeconds} seconds.`,
+    retryAfterSeconds: resetSeconds,
+  });
+}

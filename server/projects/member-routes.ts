@@ -1,0 +1,114 @@
+import { ProjectQuery } from "../event/event-query.ts";
+import type { Account, Actor } from "../http/caller.ts";
+import type { Routes } from "../http/routes.ts";
+import type { Store } from "../storage/store.ts";
+import {
+  LeaveResponse,
+  MemberChange,
+  MemberList,
+  MemberResponse,
+  Transfer,
+  TransferResponse,
+} from "../wire/member.ts";
+import { type ActingMember, changeRole, listMembers, removeMember, transferProject } from "./members.ts";
+import { findOwnProject } from "./projects.ts";
+
+type Deps = {
+  store: Store;
+  /** Ends the live streams of former members at once. Other nodes end theirs within a second. */
+  streamAuthorizer: { check: () => Promise<void> };
+};
+
+export function addMemberRoutes(routes: Routes, { store: { control }, streamAuthorizer }: Deps): void {
+  routes.add(
+    {
+      method: "get",
+      path: "/api/members",
+      by: "members:read",
+      tag: "Members",
+      summary: "List members",
+      query: ProjectQuery,
+      response: MemberList,
+    },
+    async ({ projectId }) => ({ ok: true, members: await listMembers(control, projectId) }),
+  );
+
+  routes.add(
+    {
+      method: "patch",
+      path: "/api/members/{id}",
+      by: "members:manage",
+      tag: "Members",
+      summary: "Change a member's role",
+      description: "Only an owner can make, change or remove an owner. A project always has an owner.",
+      query: ProjectQuery,
+      body: MemberChange,
+      response: MemberResponse,
+      problems: [404, 409],
+    },
+    async ({ body, parameter, ...call }) => ({
+      ok: true,
+      member: await changeRole(control, actingMember(call), parameter("id"), body.role),
+    }),
+  );
+
+  routes.add(
+    {
+      method: "delete",
+      path: "/api/members/{id}",
+      by: "members:manage",
+      tag: "Members",
+      summary: "Remove a member",
+      description:
+        "Takes effect at once: the member's requests are rejected, live streams end, and nothing more is sent to the member's destinations.",
+      query: ProjectQuery,
+      response: LeaveResponse,
+      problems: [404, 409],
+    },
+    async ({ parameter, ...call }) => {
+      await removeMember(control, actingMember(call), parameter("id"));
+      await streamAuthorizer.check();
+      return { ok: true };
+    },
+  );
+
+  routes.add(
+    {
+      method: "post",
+      path: "/api/projects/{slug}/leave",
+      by: "project:leave",
+      tag: "Members",
+      summary: "Leave a project",
+      description: "The only owner must make another member the owner first.",
+      response: LeaveResponse,
+      problems: [404, 409],
+    },
+    async (call) => {
+      await removeMember(control, actingMember(call), call.account.id);
+      await streamAuthorizer.check();
+      return { ok: true };
+    },
+  );
+
+  routes.add(
+    {
+      method: "post",
+      path: "/api/projects/{slug}/transfer",
+      by: "project:transfer",
+      tag: "Members",
+      summary: "Make another member the owner",
+      description: "You become an admin.",
+      body: Transfer,
+      response: TransferResponse,
+      problems: [404],
+    },
+    async ({ body, ...call }) => {
+      await transferProject(control, actingMember(call), body.accountId);
+      return { ok: true, project: await findOwnProject(control, call.account.id, call.projectId) };
+    },
+  );
+}
+
+function actingMember(call: { projectId: number; account: Account; actor: Actor }): ActingMember {
+  return { projectId: call.projectId, accountId: call.account.id, actor: call.actor };
+}
