@@ -4,6 +4,7 @@ import { ApiError } from "./api.ts";
 import { lazyPart } from "./components/lazy-part.tsx";
 import { FeedPage } from "./feed/feed-page.tsx";
 import { filtersIn } from "./feed/filters.ts";
+import { permitted } from "./projects/permitted.tsx";
 import { queries } from "./queries.ts";
 import { setupQuery } from "./setup/setup.ts";
 import { NotFoundPage, PageError, Root } from "./shell/root.tsx";
@@ -32,6 +33,12 @@ const setup = createRoute({
   validateSearch: (search): { token?: string } =>
     typeof search.token === "string" ? { token: search.token } : {},
   component: lazyPart(async () => (await import("./setup/setup-page.tsx")).SetupPage),
+});
+
+const invitation = createRoute({
+  getParentRoute: () => root,
+  path: "/invite/$token",
+  component: lazyPart(async () => (await import("./members/invitation-page.tsx")).InvitationPage),
 });
 
 /** Pages that need an account. Redirects to the sign-in page, which leads back here. */
@@ -93,7 +100,16 @@ const event = createRoute({
 const keys = createRoute({
   getParentRoute: () => project,
   path: "/keys",
-  component: lazyPart(async () => (await import("./keys/keys-page.tsx")).KeysPage),
+  component: permitted(
+    "keys:manage",
+    "API keys",
+    lazyPart(async () => (await import("./keys/keys-page.tsx")).KeysPage),
+  ),
+});
+const members = createRoute({
+  getParentRoute: () => project,
+  path: "/members",
+  component: lazyPart(async () => (await import("./members/members-page.tsx")).MembersPage),
 });
 const rejected = createRoute({
   getParentRoute: () => project,
@@ -103,7 +119,11 @@ const rejected = createRoute({
 const audit = createRoute({
   getParentRoute: () => project,
   path: "/audit",
-  component: lazyPart(async () => (await import("./audit/audit-page.tsx")).AuditPage),
+  component: permitted(
+    "audit:read",
+    "Audit log",
+    lazyPart(async () => (await import("./audit/audit-page.tsx")).AuditPage),
+  ),
 });
 const settings = createRoute({
   getParentRoute: () => project,
@@ -112,26 +132,35 @@ const settings = createRoute({
 });
 
 /** Short URLs without a project redirect to the first project. */
-const short = ["/channels/$", "/events/$", "/keys", "/rejected", "/audit", "/settings"].map((path) =>
-  createRoute({
-    getParentRoute: () => signedIn,
-    path,
-    beforeLoad({ context, location }) {
-      const first = context.me.projects[0]?.slug;
-      if (!first) throw redirect({ to: "/" });
-      throw redirect({ href: `/p/${encodeURIComponent(first)}${location.href}`, replace: true });
-    },
-  }),
+const short = ["/channels/$", "/events/$", "/keys", "/members", "/rejected", "/audit", "/settings"].map(
+  (path) =>
+    createRoute({
+      getParentRoute: () => signedIn,
+      path,
+      beforeLoad({ context, location }) {
+        const first = context.me.projects[0]?.slug;
+        if (!first) throw redirect({ to: "/" });
+        throw redirect({ href: `/p/${encodeURIComponent(first)}${location.href}`, replace: true });
+      },
+    }),
 );
 
 export const router = createRouter({
   routeTree: root.addChildren([
     signIn,
     setup,
+    invitation,
     signedIn.addChildren([
       home,
       notifications,
-      project.addChildren([feed.addChildren([allEvents, channel, event]), keys, rejected, audit, settings]),
+      project.addChildren([
+        feed.addChildren([allEvents, channel, event]),
+        keys,
+        members,
+        rejected,
+        audit,
+        settings,
+      ]),
       ...short,
     ]),
   ]),

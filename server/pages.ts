@@ -14,8 +14,8 @@ const workers = /\/sw\.js$|\/stream-worker-[^/]+\.js$/;
 
 /** Paths of the dashboard's pages. They must match `dashboard/router.tsx`. */
 const pagePaths = [
-  /^\/(?:sign-in|setup|notifications)?$/,
-  /^(?:\/p\/[^/]+)?\/(?:channels\/[^/]+|events\/[^/]+|keys|rejected|audit|settings)$/,
+  /^\/(?:sign-in|setup|notifications|invite\/[^/]+)?$/,
+  /^(?:\/p\/[^/]+)?\/(?:channels\/[^/]+|events\/[^/]+|keys|members|rejected|audit|settings)$/,
   /^\/p\/[^/]+$/,
 ];
 

@@ -16,7 +16,7 @@ const actions: Record<AuditAction, string> = {
   "passkey.removed": "removed a passkey",
   "project.created": "created the project",
   "project.changed": "changed the project's settings",
-  "project.transferred": "made a new owner of",
+  "project.transferred": "handed the project over to",
   "project.deleted": "deleted the project",
   "member.invited": "invited",
   "member.joined": "joined the project",
@@ -36,7 +36,9 @@ const actions: Record<AuditAction, string> = {
   "user.erased": "erased a user",
 };
 
-export function actionText({ action }: AuditEntry): string {
+export function actionText({ action, target }: AuditEntry): string {
+  if (action === "member.invited" && target === null) return "made an invitation link";
+  if (action === "invitation.revoked" && target === null) return "revoked an invitation link";
   return actions[action] ?? action;
 }
 

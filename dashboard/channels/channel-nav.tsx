@@ -6,6 +6,7 @@ import { countOf, shortCount } from "../components/counts.ts";
 import { EventIcon } from "../components/event-icon.tsx";
 import { IconButton, navItemClass } from "../components/ui/button.tsx";
 import { Skeleton } from "../components/ui/states.tsx";
+import { useCan } from "../projects/can.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { openOverlay } from "../shell/overlays.tsx";
 import { channelsQuery } from "./channels.ts";
@@ -25,6 +26,7 @@ export function useInFeed(): boolean {
 
 export function ChannelNav({ onNavigate }: { onNavigate?: () => void }) {
   const project = useProjectSlug();
+  const can = useCan();
   const { data: channels, isError, refetch } = useQuery(channelsQuery(project));
   const open = useOpenChannel();
   const unreadOf = useUnread(project, channels, open);
@@ -51,14 +53,16 @@ export function ChannelNav({ onNavigate }: { onNavigate?: () => void }) {
       </Link>
       <div className="mt-3 flex h-8 items-center justify-between pl-2">
         <h2 className="font-medium text-faint text-xs">Channels</h2>
-        <IconButton
-          label="New channel"
-          title="New channel"
-          onClick={() => openOverlay("new-channel")}
-          className="size-7 max-md:size-10"
-        >
-          <Plus aria-hidden className="size-4" />
-        </IconButton>
+        {can("channels:change") && (
+          <IconButton
+            label="New channel"
+            title="New channel"
+            onClick={() => openOverlay("new-channel")}
+            className="size-7 max-md:size-10"
+          >
+            <Plus aria-hidden className="size-4" />
+          </IconButton>
+        )}
       </div>
       {(showsArchived ? listed?.concat(archived) : listed)?.map((channel) => {
         const unread = unreadOf(channel);

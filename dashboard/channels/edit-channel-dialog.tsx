@@ -9,6 +9,7 @@ import { Dialog, DialogButtons } from "../components/ui/dialog.tsx";
 import { fieldError, formError, TextField } from "../components/ui/field.tsx";
 import { Alert } from "../components/ui/states.tsx";
 import { SwitchRow } from "../components/ui/switch.tsx";
+import { useCan } from "../projects/can.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { refresh } from "../queries.ts";
 import { channelsQuery } from "./channels.ts";
@@ -17,6 +18,7 @@ import { IconField } from "./icon-field.tsx";
 
 export default function EditChannelDialog({ channel, close }: { channel: Channel; close: () => void }) {
   const project = useProjectSlug();
+  const can = useCan();
   const [icon, setIcon] = useState(channel.icon ?? "");
   const [description, setDescription] = useState(channel.description ?? "");
   const [days, setDays] = useState(formatDays(channel.retentionDays));
@@ -77,9 +79,11 @@ export default function EditChannelDialog({ channel, close }: { channel: Channel
           />
         </div>
         <DialogButtons>
-          <Button variant="danger" className="mr-auto" onClick={() => setDeleting(true)}>
-            Delete…
-          </Button>
+          {can("channels:delete") && (
+            <Button variant="danger" className="mr-auto" onClick={() => setDeleting(true)}>
+              Delete…
+            </Button>
+          )}
           <Button variant="ghost" onClick={close}>
             Cancel
           </Button>

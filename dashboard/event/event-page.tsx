@@ -14,6 +14,7 @@ import { CodeBlock } from "../components/ui/code-block.tsx";
 import { CopyButton } from "../components/ui/copy-button.tsx";
 import { EmptyState, ErrorState, Skeleton } from "../components/ui/states.tsx";
 import { filtersIn } from "../feed/filters.ts";
+import { useCan } from "../projects/can.ts";
 import { OverlayBoundary } from "../shell/overlays.tsx";
 import { useShortcuts } from "../shell/shortcuts.tsx";
 import type { DeleteEventProps } from "./delete-dialog.tsx";
@@ -32,6 +33,7 @@ export function EventPage() {
   const { project = "", id = "" } = useParams({ strict: false });
   const { data: event, error, refetch } = useQuery(eventQuery(project, id));
   const close = useClose(project);
+  const can = useCan();
   const [deleting, setDeleting] = useState(false);
   useShortcuts({ Escape: close });
 
@@ -48,14 +50,16 @@ export function EventPage() {
         {!error && (
           <>
             <CopyButton text={location.href} label="Copy link" variant="ghost" className="h-7" />
-            <IconButton
-              label="Delete event"
-              title="Delete"
-              onClick={() => setDeleting(true)}
-              className="size-8 max-md:size-10"
-            >
-              <Trash2 aria-hidden className="size-4" />
-            </IconButton>
+            {can("events:delete") && (
+              <IconButton
+                label="Delete event"
+                title="Delete"
+                onClick={() => setDeleting(true)}
+                className="size-8 max-md:size-10"
+              >
+                <Trash2 aria-hidden className="size-4" />
+              </IconButton>
+            )}
           </>
         )}
         <IconButton label="Close event" title="Close (Esc)" onClick={close} className="size-8 max-md:hidden">

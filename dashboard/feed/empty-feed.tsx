@@ -6,6 +6,7 @@ import { WaitingMark } from "../components/mark.tsx";
 import { Button, buttonClass } from "../components/ui/button.tsx";
 import { CodeBlock } from "../components/ui/code-block.tsx";
 import { EmptyState } from "../components/ui/states.tsx";
+import { useCan } from "../projects/can.ts";
 import { curlCommand } from "../setup/curl-command.ts";
 import type { Filters } from "./filters.ts";
 
@@ -14,6 +15,7 @@ export type EmptyFeedProps = { project: string; filters: Filters; clear: () => v
 export function EmptyFeed({ project, filters, clear }: EmptyFeedProps) {
   const { data: channels } = useQuery(channelsQuery(project));
   const { channel, ...others } = filters;
+  const mayGetKey = useCan()("keys:manage");
   if (Object.keys(others).length > 0) {
     return (
       <EmptyState
@@ -36,7 +38,8 @@ export function EmptyFeed({ project, filters, clear }: EmptyFeedProps) {
               <h2 className="font-semibold text-xl">Waiting for your first event</h2>
             </div>
             <p className="max-w-sm text-balance text-muted text-sm">
-              Send one with this command and watch it appear here. You need an API key for this project.
+              Send one with this command and watch it appear here. You need an API key for this project
+              {mayGetKey ? "." : ": ask an owner or admin for one."}
             </p>
           </div>
         ) : (
@@ -54,11 +57,13 @@ export function EmptyFeed({ project, filters, clear }: EmptyFeedProps) {
           label="Run this in a terminal"
           code={curlCommand({ key: "YOUR_API_KEY", ...(channel !== undefined && { channel }) })}
         />
-        <div className="flex justify-center">
-          <Link to="/p/$project/keys" params={{ project }} className={buttonClass()}>
-            Get an API key
-          </Link>
-        </div>
+        {mayGetKey && (
+          <div className="flex justify-center">
+            <Link to="/p/$project/keys" params={{ project }} className={buttonClass()}>
+              Get an API key
+            </Link>
+          </div>
+        )}
       </div>
     </div>
   );

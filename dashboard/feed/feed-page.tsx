@@ -12,6 +12,7 @@ import { Button } from "../components/ui/button.tsx";
 import { ErrorState } from "../components/ui/states.tsx";
 import { eventQuery } from "../event/event-query.ts";
 import { LiveIndicator } from "../live/live-indicator.tsx";
+import { useCan } from "../projects/can.ts";
 import { PageHeader } from "../shell/page-header.tsx";
 import type { EmptyFeedProps } from "./empty-feed.tsx";
 import { FeedList } from "./feed-list.tsx";
@@ -35,6 +36,7 @@ export function FeedPage() {
   const { data: channels } = useQuery(channelsQuery(project));
   const searchError = searchErrorIn(stableFilters);
   const navigate = useNavigate();
+  const can = useCan();
 
   const change = useCallback(
     ({ channel, ...rest }: Filters) => {
@@ -77,7 +79,7 @@ export function FeedPage() {
         }
         titleActions={
           <>
-            {channel && <EditChannel key={channel.id} channel={channel} />}
+            {channel && can("channels:change") && <EditChannel key={channel.id} channel={channel} />}
             <LiveIndicator />
           </>
         }

@@ -12,8 +12,10 @@ import {
   Moon,
   Newspaper,
   Plus,
+  ScrollText,
   Settings2,
   Sun,
+  Users,
 } from "lucide-react";
 import { Dialog } from "radix-ui";
 import type { ReactNode } from "react";
@@ -22,6 +24,7 @@ import { useSignOut } from "../account/sign-out.ts";
 import { channelsQuery } from "../channels/channels.ts";
 import { markSeen } from "../channels/unread.ts";
 import { EventIcon } from "../components/event-icon.tsx";
+import { useCan } from "../projects/can.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { focusOpener } from "../shell/opener.ts";
 import { openOverlay } from "../shell/overlays.tsx";
@@ -32,6 +35,7 @@ export default function Palette({ close }: { close: () => void }) {
   const project = useProjectSlug();
   const { data: channels = [] } = useQuery(channelsQuery(project));
   const { projects } = useMe();
+  const can = useCan();
   const navigate = useNavigate();
   const signOut = useSignOut();
   const dark = useDark();
@@ -76,9 +80,11 @@ export default function Palette({ close }: { close: () => void }) {
                     {name}
                   </Item>
                 ))}
-                <Item icon={<Plus aria-hidden />} onSelect={() => openOverlay("new-channel")}>
-                  New channel
-                </Item>
+                {can("channels:change") && (
+                  <Item icon={<Plus aria-hidden />} onSelect={() => openOverlay("new-channel")}>
+                    New channel
+                  </Item>
+                )}
                 <Item
                   icon={<CheckCheck aria-hidden />}
                   onSelect={closeAnd(() => markSeen(project, channels))}
@@ -99,11 +105,19 @@ export default function Palette({ close }: { close: () => void }) {
                 >
                   Notifications
                 </Item>
+                {can("keys:manage") && (
+                  <Item
+                    icon={<KeyRound aria-hidden />}
+                    onSelect={closeAnd(() => navigate({ to: "/p/$project/keys", params }))}
+                  >
+                    API keys
+                  </Item>
+                )}
                 <Item
-                  icon={<KeyRound aria-hidden />}
-                  onSelect={closeAnd(() => navigate({ to: "/p/$project/keys", params }))}
+                  icon={<Users aria-hidden />}
+                  onSelect={closeAnd(() => navigate({ to: "/p/$project/members", params }))}
                 >
-                  API keys
+                  Members
                 </Item>
                 <Item
                   icon={<CircleSlash aria-hidden />}
@@ -111,6 +125,14 @@ export default function Palette({ close }: { close: () => void }) {
                 >
                   Rejected events
                 </Item>
+                {can("audit:read") && (
+                  <Item
+                    icon={<ScrollText aria-hidden />}
+                    onSelect={closeAnd(() => navigate({ to: "/p/$project/audit", params }))}
+                  >
+                    Audit log
+                  </Item>
+                )}
                 <Item
                   icon={<Settings2 aria-hidden />}
                   onSelect={closeAnd(() => navigate({ to: "/p/$project/settings", params }))}
@@ -118,9 +140,9 @@ export default function Palette({ close }: { close: () => void }) {
                   Settings
                 </Item>
               </Group>
-              {projects.length > 1 && (
-                <Group heading="Projects">
-                  {projects.map(({ slug, name }) => (
+              <Group heading="Projects">
+                {projects.length > 1 &&
+                  projects.map(({ slug, name }) => (
                     <Item
                       key={slug}
                       value={`project ${name} ${slug}`}
@@ -132,8 +154,10 @@ export default function Palette({ close }: { close: () => void }) {
                       {name}
                     </Item>
                   ))}
-                </Group>
-              )}
+                <Item icon={<Plus aria-hidden />} onSelect={() => openOverlay("new-project")}>
+                  New project
+                </Item>
+              </Group>
               <Group heading="Commands">
                 <Item
                   icon={dark ? <Sun aria-hidden /> : <Moon aria-hidden />}

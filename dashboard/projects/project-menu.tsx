@@ -5,11 +5,16 @@ import type { MenuContentProps } from "../components/ui/lazy-menu.tsx";
 import { Menu, MenuItem, MenuLabel, MenuSeparator } from "../components/ui/menu.tsx";
 import { openOverlay } from "../shell/overlays.tsx";
 import { useProjectSlug } from "./current-project.ts";
+import { ProjectSearch } from "./project-search.tsx";
+
+/** With this many projects, the menu has a search field. */
+const searchFrom = 6;
 
 export default function ProjectMenu(props: MenuContentProps) {
   const { projects } = useMe();
   const current = useProjectSlug();
   const navigate = useNavigate();
+  if (projects.length >= searchFrom) return <ProjectSearch {...props} />;
   return (
     <Menu {...props}>
       <MenuLabel>Projects</MenuLabel>

@@ -1,6 +1,7 @@
 import type { RejectedEvent } from "../../server/wire/rejected-event.ts";
 import { RelativeTime } from "../components/relative-time.tsx";
 import { Button } from "../components/ui/button.tsx";
+import { useCan } from "../projects/can.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { reasonsIn, useDiscard } from "./rejected.ts";
 
@@ -9,6 +10,7 @@ type RejectedItemProps = { rejected: RejectedEvent; fix: (rejected: RejectedEven
 /** A rejected event: why, what was sent and by whom, with its actions. */
 export function RejectedItem({ rejected, fix }: RejectedItemProps) {
   const discard = useDiscard(useProjectSlug());
+  const mayChange = useCan()("rejected:change");
   const { problem, key, body } = rejected;
   return (
     <li className="flex flex-col gap-2.5 border-line border-b p-4 last:border-b-0">
@@ -34,12 +36,14 @@ export function RejectedItem({ rejected, fix }: RejectedItemProps) {
         <p className="hostile-line text-faint text-xs">
           {key ? `Sent with API key ${key.name} (…${key.ending})` : "Sent by a project member"}
         </p>
-        <div className="flex gap-2">
-          <Button variant="ghost" busy={discard.isPending} onClick={() => discard.mutate(rejected.id)}>
-            Discard
-          </Button>
-          <Button onClick={() => fix(rejected)}>Fix and resend</Button>
-        </div>
+        {mayChange && (
+          <div className="flex gap-2">
+            <Button variant="ghost" busy={discard.isPending} onClick={() => discard.mutate(rejected.id)}>
+              Discard
+            </Button>
+            <Button onClick={() => fix(rejected)}>Fix and resend</Button>
+          </div>
+        )}
       </div>
     </li>
   );

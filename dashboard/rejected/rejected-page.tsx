@@ -5,6 +5,7 @@ import type { RejectedEvent } from "../../server/wire/rejected-event.ts";
 import { countOf } from "../components/counts.ts";
 import { Button } from "../components/ui/button.tsx";
 import { EmptyState, ErrorState, Skeleton } from "../components/ui/states.tsx";
+import { useCan } from "../projects/can.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { PageHeader } from "../shell/page-header.tsx";
 import { FixDialog } from "./fix-dialog.tsx";
@@ -14,6 +15,7 @@ import { RejectedItem } from "./rejected-item.tsx";
 /** Rejected events with their reasons, to fix or discard. */
 export function RejectedPage() {
   const project = useProjectSlug();
+  const mayChange = useCan()("rejected:change");
   const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery(
     rejectedQuery(project),
   );
@@ -28,7 +30,7 @@ export function RejectedPage() {
           <p className="max-w-xl text-muted text-sm">
             {retentionDays === 0
               ? "This installation doesn't keep rejected events."
-              : `Invalid events are kept here ${retentionDays === undefined ? "" : `for ${countOf(retentionDays, "day")} `}so you can fix and resend them.`}
+              : `Invalid events are kept here ${retentionDays === undefined ? "" : `for ${countOf(retentionDays, "day")} `}${mayChange ? "so you can fix and resend them." : "until somebody with the role member fixes and resends them."}`}
           </p>
           {error && !rejected ? (
             <ErrorState

@@ -31,15 +31,20 @@ export function ProjectSettings() {
         </>
       }
     >
-      {/* The key resets the field when the project changes. */}
-      <RenameForm key={slug} project={project} />
-      {can("project:change") && (
+      {can("project:change") ? (
         <>
+          {/* The key resets the field when the project changes. */}
+          <RenameForm key={slug} project={project} />
           <RetentionForm key={`${slug} retention`} project={project} />
           <QuotaForm key={`${slug} quota`} project={project} />
+          <KnownChannelsSwitch key={`${slug} channels`} project={project} />
         </>
+      ) : (
+        <p className="text-sm">Only owners and admins can change the project's settings.</p>
       )}
-      <KnownChannelsSwitch key={`${slug} channels`} project={project} />
+      <Link to="/p/$project/members" params={{ project: slug }} className={buttonClass({}, "self-start")}>
+        View members
+      </Link>
       {/* On phones, the bottom bar has no room for this page. */}
       <Link
         to="/p/$project/rejected"
@@ -76,20 +81,15 @@ function KnownChannelsSwitch({ project }: { project: Project }) {
     mutationFn: (knownChannelsOnly: boolean) => changeProject(project.slug, { knownChannelsOnly }),
     onSuccess: (response) => putProject(queries, response.project),
   });
-  const mayChange = useCan()("project:change");
   return (
     <>
       {change.error && <Alert>{change.error.message}</Alert>}
       <Panel>
         <SwitchRow
           label="Reject unknown channels"
-          hint={
-            mayChange
-              ? "Events for channels that don't exist are rejected; you can fix and resend them."
-              : "Only owners and admins can change this."
-          }
+          hint="Events for channels that don't exist are rejected; you can fix and resend them."
           checked={project.knownChannelsOnly}
-          disabled={!mayChange || change.isPending}
+          disabled={change.isPending}
           onChange={(on) => change.mutate(on)}
         />
       </Panel>

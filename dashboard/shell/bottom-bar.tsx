@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { Bell, Hash, KeyRound, Newspaper, Settings2 } from "lucide-react";
 import { useInFeed } from "../channels/channel-nav.tsx";
+import { useCan } from "../projects/can.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { openOverlay } from "./overlays.tsx";
 
@@ -11,6 +12,7 @@ const itemClass =
 export function BottomBar() {
   const project = useProjectSlug();
   const inFeed = useInFeed();
+  const can = useCan();
   const active = { activeProps: { "data-active": true } };
   return (
     <nav
@@ -35,10 +37,12 @@ export function BottomBar() {
         <Bell aria-hidden />
         Notifications
       </Link>
-      <Link to="/p/$project/keys" params={{ project }} className={itemClass} {...active}>
-        <KeyRound aria-hidden />
-        API keys
-      </Link>
+      {can("keys:manage") && (
+        <Link to="/p/$project/keys" params={{ project }} className={itemClass} {...active}>
+          <KeyRound aria-hidden />
+          API keys
+        </Link>
+      )}
       <Link to="/p/$project/settings" params={{ project }} className={itemClass} {...active}>
         <Settings2 aria-hidden />
         Settings

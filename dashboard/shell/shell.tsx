@@ -1,6 +1,8 @@
-import { Outlet, useNavigate } from "@tanstack/react-router";
-import { useCallback } from "react";
+import { Outlet, useNavigate, useParams } from "@tanstack/react-router";
+import { Suspense, useCallback } from "react";
 import type { Notification } from "../../server/wire/notification.ts";
+import { useMe } from "../account/me.ts";
+import { lazyPart } from "../components/lazy-part.tsx";
 import { useLiveUpdates } from "../live/live-updates.ts";
 import { useMarkRead } from "../notifications/notifications.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
@@ -9,6 +11,8 @@ import { ConnectionNote } from "./connection-note.tsx";
 import { Overlays } from "./overlays.tsx";
 import { Sidebar } from "./sidebar.tsx";
 import { announce } from "./toasts.tsx";
+
+const ProjectGone = lazyPart(async () => (await import("../projects/project-gone.tsx")).ProjectGone);
 
 export function Shell() {
   const project = useProjectSlug();
@@ -31,6 +35,9 @@ export function Shell() {
     [navigate, markRead],
   );
   useLiveUpdates(project, show);
+  const { project: opened } = useParams({ strict: false });
+  const { projects } = useMe();
+  const isGone = opened !== undefined && !projects.some(({ slug }) => slug === opened);
 
   return (
     <>
@@ -47,7 +54,13 @@ export function Shell() {
           tabIndex={-1}
           className="relative flex min-h-0 min-w-0 flex-1 flex-col bg-surface outline-none"
         >
-          <Outlet />
+          {isGone ? (
+            <Suspense fallback={null}>
+              <ProjectGone />
+            </Suspense>
+          ) : (
+            <Outlet />
+          )}
           <ConnectionNote />
         </main>
         <BottomBar />

@@ -1,11 +1,12 @@
 import { Link } from "@tanstack/react-router";
-import { ChevronsUpDown, CircleSlash, KeyRound, Settings2 } from "lucide-react";
+import { ChevronsUpDown, CircleSlash, KeyRound, Settings2, Users } from "lucide-react";
 import { useMe } from "../account/me.ts";
 import { ChannelNav } from "../channels/channel-nav.tsx";
 import { lazyPart } from "../components/lazy-part.tsx";
 import { Mark } from "../components/mark.tsx";
 import { navItemClass } from "../components/ui/button.tsx";
 import { LazyMenu, type MenuContentProps } from "../components/ui/lazy-menu.tsx";
+import { useCan } from "../projects/can.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
 
 const ProjectMenu = lazyPart<MenuContentProps>(
@@ -19,6 +20,7 @@ const AccountMenu = lazyPart<MenuContentProps>(
 export function Sidebar() {
   const project = useProjectSlug();
   const { account } = useMe();
+  const can = useCan();
   return (
     <aside
       aria-label="Project and channels"
@@ -34,14 +36,25 @@ export function Sidebar() {
       </div>
       <ChannelNav />
       <nav aria-label="Project" className="flex flex-col gap-px border-line border-t p-2">
+        {can("keys:manage") && (
+          <Link
+            to="/p/$project/keys"
+            params={{ project }}
+            className={navItemClass}
+            activeProps={{ "data-active": true }}
+          >
+            <KeyRound aria-hidden className="mx-0.5 size-4 shrink-0 text-faint" />
+            API keys
+          </Link>
+        )}
         <Link
-          to="/p/$project/keys"
+          to="/p/$project/members"
           params={{ project }}
           className={navItemClass}
           activeProps={{ "data-active": true }}
         >
-          <KeyRound aria-hidden className="mx-0.5 size-4 shrink-0 text-faint" />
-          API keys
+          <Users aria-hidden className="mx-0.5 size-4 shrink-0 text-faint" />
+          Members
         </Link>
         <Link
           to="/p/$project/rejected"

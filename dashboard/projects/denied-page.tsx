@@ -1,0 +1,20 @@
+import { Lock } from "lucide-react";
+import { type PermissionName, permissions, type Role, roleMay, roles } from "../../server/permissions.ts";
+import { EmptyState } from "../components/ui/states.tsx";
+import { PageHeader } from "../shell/page-header.tsx";
+
+/** Instead of a page that the member's role doesn't allow. */
+export function DeniedPage({ title, permission }: { title: string; permission: PermissionName }) {
+  const { allows } = permissions[permission];
+  const [first, ...rest] = allows;
+  const names = roles.filter((role) => roleMay(role, permission)).map((role: Role) => `${role}s`);
+  return (
+    <>
+      <PageHeader title={title} />
+      <EmptyState icon={<Lock aria-hidden />} title="Not allowed with your role">
+        Only {new Intl.ListFormat("en").format(names)} can {first!.toLowerCase() + rest.join("")}. Ask one of
+        them.
+      </EmptyState>
+    </>
+  );
+}
