@@ -54,7 +54,7 @@ test("an owner makes an invitation, a stranger opens the link, creates an accoun
   await expectAccessible("the invite dialog", page);
   await page.getByLabel("Email").fill("mira@example.com");
   await page.getByLabel("Role").selectOption("Viewer");
-  await page.getByText("Sees everything and changes nothing.").waitFor();
+  await page.getByText("Viewers see everything and change nothing.").waitFor();
   await page.keyboard.press("Enter");
   const link = await page.locator("[data-secret]").textContent();
   await expectAccessible("the invitation's link", page);
