@@ -1,8 +1,16 @@
-import { QueryClient, type QueryKey } from "@tanstack/react-query";
-import { isTemporary } from "./api.ts";
+import { MutationCache, QueryClient, type QueryKey } from "@tanstack/react-query";
+import { meQuery } from "./account/me.ts";
+import { ApiError, isTemporary } from "./api.ts";
 import { broadcastToTabs, onTabMessage } from "./tabs.ts";
 
 export const queries = new QueryClient({
+  mutationCache: new MutationCache({
+    // The role may just have changed: what it no longer allows must disappear.
+    onError(error) {
+      if (error instanceof ApiError && error.status === 403)
+        void queries.invalidateQueries({ queryKey: meQuery.queryKey });
+    },
+  }),
   defaultOptions: {
     queries: {
       staleTime: 10_000,

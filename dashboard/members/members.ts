@@ -48,6 +48,10 @@ export function rolesUpTo(role: Role): Role[] {
 export const roleNames: Record<Role, { name: string; article: string; summary: string }> = {
   owner: { name: "Owner", article: "an owner", summary: "Owners may do everything, and delete the project." },
   admin: { name: "Admin", article: "an admin", summary: "Admins manage members, API keys and settings." },
-  member: { name: "Member", article: "a member", summary: "Members send and delete events, and manage channels." },
+  member: {
+    name: "Member",
+    article: "a member",
+    summary: "Members send and delete events, and manage channels.",
+  },
   viewer: { name: "Viewer", article: "a viewer", summary: "Viewers see everything and change nothing." },
 };

@@ -42,22 +42,20 @@ export function ProjectSettings() {
       ) : (
         <p className="text-sm">Only owners and admins can change the project's settings.</p>
       )}
-      <Link to="/p/$project/members" params={{ project: slug }} className={buttonClass({}, "self-start")}>
-        View members
-      </Link>
-      {/* On phones, the bottom bar has no room for this page. */}
-      <Link
-        to="/p/$project/rejected"
-        params={{ project: slug }}
-        className={buttonClass({}, "self-start md:hidden")}
-      >
-        View rejected events
-      </Link>
-      {can("audit:read") && (
-        <Link to="/p/$project/audit" params={{ project: slug }} className={buttonClass({}, "self-start")}>
-          View audit log
+      <div className="flex flex-wrap gap-2">
+        <Link to="/p/$project/members" params={{ project: slug }} className={buttonClass()}>
+          View members
         </Link>
-      )}
+        {/* On phones, the bottom bar has no room for this page. */}
+        <Link to="/p/$project/rejected" params={{ project: slug }} className={buttonClass({}, "md:hidden")}>
+          View rejected events
+        </Link>
+        {can("audit:read") && (
+          <Link to="/p/$project/audit" params={{ project: slug }} className={buttonClass()}>
+            View audit log
+          </Link>
+        )}
+      </div>
       {can("project:delete") && <DeleteProject project={project} />}
     </Group>
   );

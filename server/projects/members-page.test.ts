@@ -126,6 +126,16 @@ test("an owner changes roles and revokes invitations", async () => {
   await kim.goto(`${dashboard.address}/p/default/members`);
   await memberItem("owner@example.com", kim).getByText("Owner", { exact: true }).waitFor();
   expect(await kim.getByLabel("Role of owner").count()).toBe(0);
+  // What a new role no longer allows disappears with the first refusal.
+  const invite = kim.getByRole("button", { name: "Invite", exact: true });
+  await invite.waitFor();
+  await page.getByLabel("Role of kim").selectOption("Viewer");
+  await page.getByLabel("Role of kim").and(page.locator(":enabled")).waitFor();
+  await invite.click();
+  await kim.getByRole("button", { name: "Create invitation" }).click();
+  await kim.getByText("Your role in this project is viewer.").waitFor();
+  await kim.keyboard.press("Escape");
+  await invite.waitFor({ state: "detached" });
   await page.getByRole("button", { name: "New link for Anyone with the link" }).click();
   await page.locator("[data-secret]").waitFor();
   await page.getByRole("button", { name: "Done" }).click();

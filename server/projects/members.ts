@@ -95,7 +95,7 @@ export async function transferProject(
  * Ends a membership in an open transaction. The caller has the lock of `lockMembers`. Deliveries that still wait are
  * not sent: the delivery worker checks the membership first. Throws `owner-needed`.
  */
-export async function endMembership(
+async function endMembership(
   transaction: Transaction<ControlTables>,
   projectId: number,
   accountId: string,

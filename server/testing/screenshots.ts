@@ -122,6 +122,7 @@ async function shootPages(browser: Browser): Promise<void> {
       channel: "/p/default/channels/payments",
       search: "/p/default?q=card%20-refund&tag.currency=EUR",
       keys: "/p/default/keys",
+      members: "/p/default/members",
       rejected: "/p/default/rejected",
       settings: "/p/default/settings",
       notifications: "/notifications",
