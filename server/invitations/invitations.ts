@@ -80,7 +80,11 @@ export async function invite(
   });
 }
 
-/** Replaces an invitation's link by a new one, of its inviter, for a week. Throws as `invite`, and `invitation-unknown`. */
+/**
+ * Replaces an invitation's link by a new one, which is valid for a week. It is then the renewing member's invitation.
+ *
+ * Throws `invitation-unknown` and `role-insufficient`.
+ */
 export async function renewInvitation(
   control: Control,
   inviter: ActingMember,

@@ -95,7 +95,8 @@ describe("a data directory with something in every table", () => {
       "events of default": rows.own.toLocaleString("en"),
       "idempotency keys": "2",
       "rejected events": "4",
-      accounts: "2",
+      accounts: "3",
+      invitations: "1",
       users: "1",
       jobs: "2",
     });

@@ -67,7 +67,11 @@ export async function removeMember(
   });
 }
 
-/** Makes another member an owner and the former owner an admin. Throws `member-unknown`, `role-insufficient` and `body-invalid`. */
+/**
+ * Makes another member the owner, and the former owner an admin.
+ *
+ * Throws `member-unknown`, `role-insufficient` and `body-invalid`.
+ */
 export async function transferProject(
   control: Control,
   { projectId, accountId, actor }: ActingMember,

@@ -22,6 +22,8 @@ export async function fillInstallation(app: TestApp, events: number): Promise<vo
   await send(`/api/channels/${encodeURIComponent("a/b %? 💰")}`, "PATCH", { retentionDays: 30, icon: "📬" });
   await send("/api/users/u%2F1", "PUT", '{"__proto__":"kept","plan":"pro","seats":5,"note":null}');
   await send("/api/destinations", "POST", browser, owner);
+  await send("/api/invitations", "POST", { role: "viewer", email: "ada@example.com" }, owner);
+  await app.addMember("admin@example.com", "admin");
 
   const everyId = Bun.randomUUIDv7();
   const sameMs = Date.now() - 40 * 24 * hourMs;
