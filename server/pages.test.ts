@@ -342,6 +342,7 @@ describe("keys and sessions", () => {
       ["/p/default", main.getByRole("article")],
       ["/p/default/settings", main.getByRole("heading", { name: "Devices" })],
       ["/p/default/keys", main.getByText("Till")],
+      ["/p/default/members", main.getByText("Your membership")],
       ["/p/default/rejected", main.getByText("No rejected events")],
       ["/notifications", main.getByText("Refund asked for")],
     ] as const;
@@ -352,7 +353,7 @@ describe("keys and sessions", () => {
       expect(await phone.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(390);
     }
     await other.close();
-    // Five pages are checked for accessibility, which takes a while on a busy machine.
+    // Six pages are checked for accessibility, which takes a while on a busy machine.
   }, 20_000);
 });
 

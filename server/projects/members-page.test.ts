@@ -258,3 +258,16 @@ test("somebody with many projects finds one by typing, in the project menu and t
   await page.keyboard.press("Escape");
   await until(() => button.evaluate((element) => element === element.ownerDocument.activeElement));
 }, 60_000);
+
+test("an invitation fits on a phone, in the dark", async () => {
+  const context = await dashboard.browser.newContext({
+    viewport: { width: 390, height: 844 },
+    colorScheme: "dark",
+  });
+  const phone = await context.newPage();
+  await phone.goto(dashboard.address + (await invitationLink("admin")));
+  await phone.getByRole("button", { name: "Create account and join" }).waitFor();
+  await expectAccessible("the invitation on a phone", phone);
+  expect(await phone.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(390);
+  await context.close();
+});

@@ -222,7 +222,6 @@ describe("a member who is removed", () => {
     await stream.next("ready");
     await others.next("ready");
     expect((await owner.remove(member.id)).status).toBe(200);
-    // It has ended before the response: nothing is waited for.
     expect(await stream.next()).toBeNull();
     expect(await member.read()).toBe(404);
     expect(await viewer.read()).toBe(200);
