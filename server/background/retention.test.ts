@@ -165,7 +165,7 @@ function fail(error: unknown): never {
   throw error;
 }
 
-test("deliveries expire after 30 days and finished jobs after 90, in small steps; others stay", async () => {
+test("deliveries expire after 30 days, finished jobs after 90, invitations 30 days after they end; others stay", async () => {
   await using storage = await testPlace();
   const { control } = storage.store;
   const now = Date.now();
@@ -213,6 +213,20 @@ test("deliveries expire after 30 days and finished jobs after 90, in small steps
     .insertInto("auditLog")
     .values([createdAt(366), createdAt(364), createdAt(400)])
     .execute();
+  const invitation = (id: string, expiredDaysAgo: number) => ({
+    id,
+    projectId,
+    email: null,
+    role: "viewer" as const,
+    tokenHash: id,
+    createdBy: account.id,
+    createdAt: 1,
+    expiresAt: now - expiredDaysAgo * dayMs,
+  });
+  await control
+    .insertInto("invitations")
+    .values([invitation("old", 31), invitation("expired", 29), invitation("open", -1)])
+    .execute();
   let pauses = 0;
   const pause = async () => void pauses++;
   await expireRecords({ store: storage.store, pause, onRemoved: () => {} }, now, 365);
@@ -222,6 +236,8 @@ test("deliveries expire after 30 days and finished jobs after 90, in small steps
   expect(jobs.map(({ id }) => id)).toEqual(keptJobs.map(({ id }) => id));
   const entries = await control.selectFrom("auditLog").select("createdAt").execute();
   expect(entries).toEqual([{ createdAt: now - 364 * dayMs }]);
+  const invitations = await control.selectFrom("invitations").select("id").orderBy("id").execute();
+  expect(invitations.map(({ id }) => id)).toEqual(["expired", "open"]);
   expect(pauses).toBe(2);
 });
 
