@@ -205,7 +205,8 @@ export async function signUpWithInvitation(
     }
     if (invited !== null && email !== invited)
       throw problem("invitation-for-another", { detail: `This invitation is for ${invited}.` });
-    const account = { email, password, name };
+    // The inviter knows the link too, so it doesn't prove whose the address is.
+    const account = { email, password, name, emailVerified: false };
     const { id } = await createAccount(transaction, account, passwordHash, { id: projectId, role });
     const self = { ...actor, kind: "account" as const, id, name: email };
     await recordAudit(transaction, self, { action: "account.created", target: email });
