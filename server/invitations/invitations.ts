@@ -1,7 +1,7 @@
 import type { Kysely, Transaction } from "kysely";
 import { recordAudit } from "../audit/audit-log.ts";
-import type { PasswordHashing } from "../auth/create-account.ts";
 import { createAccount } from "../auth/create-account.ts";
+import type { PasswordHashing } from "../auth/passwords.ts";
 import type { Account, Actor } from "../http/caller.ts";
 import { limits } from "../limits.ts";
 import { type Role, roleMay, roles } from "../permissions.ts";

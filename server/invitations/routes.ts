@@ -1,5 +1,5 @@
 import { type Auth, signInResponse } from "../auth/auth.ts";
-import type { PasswordHashing } from "../auth/create-account.ts";
+import type { PasswordHashing } from "../auth/passwords.ts";
 
 import { ProjectQuery } from "../event/event-query.ts";
 import type { Account, Actor } from "../http/caller.ts";
