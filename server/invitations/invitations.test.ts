@@ -190,6 +190,17 @@ describe("an invitation", () => {
     expect((await look(token)).status).toBe(200);
   });
 
+  test("isn't used up by a new account with a common password", async () => {
+    const { invite } = await newProject();
+    const email = newEmail();
+    const token = tokenOf(await invite({ email, role: "member" }));
+    for (const password of ["password123", email]) {
+      const rejected = await signUp(token, { password });
+      expect(`${rejected.status} ${rejected.text}`).toMatch(/^422 .*password-common/);
+    }
+    expect((await signUp(token)).status).toBe(201);
+  });
+
   test("is void once it expires, is revoked, renewed or replaced", async () => {
     const { invite, renew, revoke, list, audited, ownerEmail } = await newProject();
     const isVoid = async (token: string) => {

@@ -1,6 +1,7 @@
 import type { Kysely, Transaction } from "kysely";
 import { recordAudit } from "../audit/audit-log.ts";
 import { createAccount } from "../auth/create-account.ts";
+import { checkNewPassword } from "../auth/password-rules.ts";
 import type { PasswordHashing } from "../auth/passwords.ts";
 import type { Account, Actor } from "../http/caller.ts";
 import { limits } from "../limits.ts";
@@ -183,8 +184,8 @@ export async function acceptInvitation(
 /**
  * Creates an account that joins a project. Returns its address too.
  *
- * Throws `invitation-unknown`, `invitation-for-another`, `account-exists`, and `body-invalid` if neither names an
- * address.
+ * Throws `invitation-unknown`, `invitation-for-another`, `account-exists`, `password-common`, and `body-invalid` if
+ * neither names an address.
  */
 export async function signUpWithInvitation(
   control: Control,
@@ -194,7 +195,8 @@ export async function signUpWithInvitation(
   actor: Actor,
 ): Promise<{ project: Project; email: string }> {
   // First, because a password takes a while to hash, and anybody can ask for it.
-  await openInvitation(control, token);
+  const { email: named } = await openInvitation(control, token);
+  await checkNewPassword(password, { email: chosen ?? named ?? undefined, name });
   const passwordHash = await passwords.hash(password);
   return control.transaction().execute(async (transaction) => {
     const { projectId, role, email: invited } = await takeInvitation(transaction, token);
