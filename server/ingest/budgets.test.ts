@@ -106,7 +106,7 @@ describe("a body with too many rejected lines", () => {
     expect(rejections).toHaveLength(limits.listedRejections + 1);
     const { line, type, detail } = rejections.at(-1)!;
     expect([type, line]).toEqual(["/problems/lines-rejected", 100 + rejected]);
-    expect(detail).toContain(`from line ${line} on`);
+    expect(detail).toContain(`before line ${line}.`);
   });
 
   test("is read in full if as many are accepted", async () => {
