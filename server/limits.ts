@@ -116,6 +116,9 @@ export const limits = {
     perAccount: { attempts: 16, seconds: 10 * 60 },
   },
   accountNameCharacters: 80,
+  passkeyNameCharacters: 80,
+  /** How recent a sign-in must be to change what protects an account, where there is no password to ask for. */
+  recentSignInSeconds: 60 * 60,
   emailCharacters: 254,
   passwordCharactersMin: 10,
   passwordCharactersMax: 128,

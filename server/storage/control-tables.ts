@@ -14,7 +14,7 @@ export type ControlTables = {
     emailVerified: number;
     image: string | null;
     twoFactorEnabled: Generated<number>;
-    /** ISO 8601, as better-auth writes it; the same in the two tables below. */
+    /** ISO 8601, as better-auth writes it; the same in the tables below, up to passkeys. */
     createdAt: string;
     updatedAt: string;
   };
@@ -31,6 +31,17 @@ export type ControlTables = {
     id: string;
     userId: string;
     token: string;
+    expiresAt: string;
+    createdAt: string;
+    updatedAt: string;
+    ipAddress: string | null;
+    userAgent: string | null;
+  };
+  /** One-time links and challenges of sign-ins. */
+  verifications: {
+    id: string;
+    identifier: string;
+    value: string;
     expiresAt: string;
     createdAt: string;
     updatedAt: string;
