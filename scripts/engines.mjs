@@ -7,7 +7,7 @@ const allowed =
   /^(?:storage|migrate-to|commands|testing|node_modules)\/|^(?:config|open-store)\.ts$|\.test\.ts$/;
 const engine = /postgres|sqlite|from "pg"/i;
 /** Exceptions: here it is better-auth's name for a table layout. */
-const exceptions = { "auth/auth.ts": 'type: "sqlite"' };
+const exceptions = { "auth/auth-adapter.ts": 'type: "sqlite"' };
 
 let isClean = true;
 for (const path of readdirSync(server, { recursive: true }).map((path) => path.replaceAll("\\", "/"))) {

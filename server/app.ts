@@ -1,7 +1,9 @@
 import { cors } from "hono/cors";
 import { addAuditRoutes } from "./audit/routes.ts";
 import { addAccountRoutes } from "./auth/account-routes.ts";
+import { addAuthRoutes } from "./auth/auth-routes.ts";
 import { addKeyRoutes } from "./auth/key-routes.ts";
+import { addSignUpRoutes } from "./auth/sign-up-routes.ts";
 import { addJobRoutes } from "./background/routes.ts";
 import { addChannelRoutes } from "./channels/routes.ts";
 import { addEventRoutes } from "./events/routes.ts";
@@ -86,7 +88,9 @@ export function createApp(services: Services): App {
   addAuditRoutes(routes, services); //        /api/audit
   addJobRoutes(routes, services); //          /api/jobs …
   addNotificationRoutes(routes, services); // /api/notifications … /api/destinations …
-  addAccountRoutes(routes, services); //      /api/me /api/setup /api/auth …
+  addAccountRoutes(routes, services); //      /api/me /api/account … /api/sessions …
+  addSignUpRoutes(routes, services); //       /api/setup /api/sign-in /api/sign-up … /api/password-reset
+  addAuthRoutes(routes, services); //         /api/auth …
   addStatusRoutes(routes, services); //       /healthz /readyz /openapi.json
 
   app.all("/api/*", ({ req }) => {

@@ -14,6 +14,11 @@ test("every setting has a default", () => {
     trustedProxies: [],
     smtpUrl: null,
     emailFrom: "Tidings <tidings@localhost>",
+    signUp: "invited",
+    oidcIssuer: null,
+    oidcClientId: null,
+    oidcClientSecret: null,
+    oidcName: "single sign-on",
     allowPrivateAddresses: false,
     rejectedEvents: 1_000,
     rejectedDays: 7,
@@ -36,6 +41,7 @@ test("all mistakes are reported together, each with its variable and value", () 
     TIDINGS_URL: "example.com",
     TRUSTED_PROXIES: "10.0.0.0/8, proxy.example.com",
     SMTP_FROM: " ",
+    TIDINGS_SIGN_UP: "everyone",
     TIDINGS_ALLOW_PRIVATE_ADDRESSES: "yes",
     TIDINGS_LOG: "loud",
   };
@@ -127,4 +133,18 @@ describe("a setting", () => {
     );
     expect(readConfig({ TIDINGS_URL: "http://localhost:8080" }).url).toBe("http://localhost:8080");
   });
+});
+
+test("OpenID Connect needs all of its settings, and an issuer that can't be overheard", () => {
+  const complete = {
+    TIDINGS_OIDC_ISSUER: "https://login.example.com/",
+    TIDINGS_OIDC_CLIENT_ID: "tidings",
+    TIDINGS_OIDC_CLIENT_SECRET: "secret",
+  };
+  expect(readConfig(complete).oidcIssuer).toBe("https://login.example.com");
+  const { TIDINGS_OIDC_CLIENT_SECRET: _, ...incomplete } = complete;
+  expect(() => readConfig(incomplete)).toThrow("TIDINGS_OIDC_CLIENT_SECRET must be set");
+  expect(() => readConfig({ ...complete, TIDINGS_OIDC_ISSUER: "http://login.example.com" })).toThrow(
+    "TIDINGS_OIDC_ISSUER must be an https URL",
+  );
 });

@@ -81,6 +81,36 @@ export const settings = {
     parseSmtpUrl,
   ),
   emailFrom: setting("SMTP_FROM", "Tidings <tidings@localhost>", "sender of emails", parseNonBlank),
+  signUp: setting(
+    "TIDINGS_SIGN_UP",
+    "invited",
+    "who may create an account: `invited` or `open`, which means anyone ([Accounts](accounts.md#creating-accounts))",
+    parseSignUp,
+  ),
+  oidcIssuer: setting(
+    "TIDINGS_OIDC_ISSUER",
+    null,
+    "OpenID Connect provider to sign in with, such as `https://login.example.com` ([Accounts](accounts.md#openid-connect))",
+    parseIssuer,
+  ),
+  oidcClientId: setting(
+    "TIDINGS_OIDC_CLIENT_ID",
+    null,
+    "the provider's client ID for Tidings",
+    parseNonBlank,
+  ),
+  oidcClientSecret: secret(
+    "TIDINGS_OIDC_CLIENT_SECRET",
+    null,
+    "the provider's client secret for Tidings",
+    parseNonBlank,
+  ),
+  oidcName: setting(
+    "TIDINGS_OIDC_NAME",
+    "single sign-on",
+    'the provider\'s name on the sign-in page: "Continue with …"',
+    parseNonBlank,
+  ),
   allowPrivateAddresses: setting(
     "TIDINGS_ALLOW_PRIVATE_ADDRESSES",
     "false",
@@ -109,6 +139,8 @@ export const settings = {
   ),
 } as const;
 
+export type SignUpPolicy = "invited" | "open";
+
 export type Config = {
   port: number;
   host: string;
@@ -124,6 +156,12 @@ export type Config = {
   trustedProxies: string[];
   smtpUrl: string | null;
   emailFrom: string;
+  signUp: SignUpPolicy;
+  /** Null turns OpenID Connect off. */
+  oidcIssuer: string | null;
+  oidcClientId: string | null;
+  oidcClientSecret: string | null;
+  oidcName: string;
   allowPrivateAddresses: boolean;
   rejectedEvents: number;
   rejectedDays: number;
@@ -131,6 +169,11 @@ export type Config = {
   shutdownDelaySeconds: number;
   logLevel: string;
 };
+
+/** The public address, without a trailing slash. */
+export function baseUrlOf({ url, port }: Pick<Config, "url" | "port">): string {
+  return url ?? `http://localhost:${port}`;
+}
 
 export class ConfigError extends Error {
   constructor(mistakes: string[]) {
@@ -156,6 +199,11 @@ export function readConfig(environment: Record<string, string | undefined> = pro
       mistakes.push(`${variable} ${(error as Error).message}${got}`);
     }
   }
+  const { oidcIssuer, oidcClientId, oidcClientSecret } = settings;
+  const oidc = [oidcIssuer, oidcClientId, oidcClientSecret].map(({ variable }) => variable);
+  const missing = oidc.filter((variable) => !environment[variable]);
+  if (missing.length > 0 && missing.length < oidc.length)
+    mistakes.push(`${missing.join(" and ")} must be set, because OpenID Connect needs ${oidc.join(", ")}`);
   if (mistakes.length > 0) throw new ConfigError(mistakes);
   return values as Config;
 }
@@ -188,6 +236,21 @@ function parseUrl(text: string): string {
     throw new Error("must be an http or https URL without a path, such as https://tidings.example.com");
   }
   return url.origin;
+}
+
+function parseSignUp(text: string): SignUpPolicy {
+  if (text !== "invited" && text !== "open") throw new Error("must be invited or open");
+  return text;
+}
+
+/** OpenID Connect Discovery 1.0, section 3: an https URL without query and fragment; http for tests on one machine. */
+function parseIssuer(text: string): string {
+  const url = URL.parse(text);
+  const isLocal = url?.protocol === "http:" && ["localhost", "127.0.0.1", "[::1]"].includes(url.hostname);
+  if (!url || !(url.protocol === "https:" || isLocal) || url.search || url.hash) {
+    throw new Error("must be an https URL, such as https://login.example.com");
+  }
+  return text.replace(/\/$/, "");
 }
 
 /** Throws the second half of a sentence: what the address must be. It never contains the password. */

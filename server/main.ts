@@ -1,6 +1,7 @@
 import { stdout } from "node:process";
 import type { Logger } from "pino";
 import { createApp } from "./app.ts";
+import { AccountEmails } from "./auth/account-emails.ts";
 import { ApiKeyCache } from "./auth/api-key-cache.ts";
 import { clientAddressHeader, createAuth } from "./auth/auth.ts";
 import { Authorizer } from "./auth/authorizer.ts";
@@ -11,7 +12,7 @@ import { SignInLimits, type SignInTiers } from "./auth/sign-in-limits.ts";
 import { BackgroundWorker } from "./background/worker.ts";
 import { deleteChannel } from "./channels/delete-channel.ts";
 import { ProjectChannels } from "./channels/project-channels.ts";
-import { type Config, ConfigError, readConfig, version } from "./config.ts";
+import { baseUrlOf, type Config, ConfigError, readConfig, version } from "./config.ts";
 import { ArrivalClock } from "./event/id.ts";
 import { LiveStreams } from "./events/live.ts";
 import { StreamAuthorizer } from "./events/stream-authorizer.ts";
@@ -128,11 +129,11 @@ export async function serve(
   );
 
   const passwords = oneAtATime(hashing);
-  const baseUrl = config.url ?? `http://localhost:${server.port}`;
+  const baseUrl = baseUrlOf({ url: config.url, port: server.port! });
 
   const isSecure = baseUrl.startsWith("https:");
   const { rateLimiter } = store;
-  const auth = createAuth(control, { secret: authSecret, baseUrl, passwords, rateLimiter, log });
+  const auth = createAuth(control, { secret: authSecret, baseUrl, config, passwords, rateLimiter, log });
   const signInLimits = new SignInLimits({
     rateLimiter,
     secret: authSecret,
@@ -145,6 +146,7 @@ export async function serve(
     vapidPublicKey,
     close: closeTransports,
   } = await retrying(() => createTransports(config, control, secrets, baseUrl));
+  const emails = mailer && new AccountEmails(mailer, baseUrl, onError);
   const deliveryWorker = new DeliveryWorker({ store, transports, onError });
   const liveNotifications = new LiveNotifications(control, streams, onError);
   const rejected = new RejectedEvents({ events: store.events, control, config, onError });
@@ -188,6 +190,7 @@ export async function serve(
     auth,
     passwords,
     signInLimits,
+    emails,
     authorizer,
     keys,
     streamAuthorizer,

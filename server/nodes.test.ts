@@ -134,6 +134,20 @@ describe("nodes on one database", () => {
     }
   });
 
+  test("a stolen session ends on all nodes, with its stream, when the password changes on one", async () => {
+    const [one, other] = nodes as [Node, Node];
+    const { session } = await another("Stolen", "stolen@example.com");
+    const own = await signIn(one, "stolen@example.com");
+    using stream = await openStream(asSession(other, session));
+    const changed = await send(one, own, "POST", "/api/auth/change-password", {
+      currentPassword: testPassword,
+      newPassword: "only mine again",
+    });
+    expect(changed.status).toBe(200);
+    expect((await asSession(other, session).request("/api/me")).status).toBe(401);
+    await endsSoon(stream);
+  });
+
   test("a key revoked on one is rejected by the other, and its streams end, within a second", async () => {
     const [one, other] = nodes as [Node, Node];
     const { id, secret } = await newKey();

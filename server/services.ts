@@ -1,3 +1,4 @@
+import type { AccountEmails } from "./auth/account-emails.ts";
 import type { ApiKeyCache } from "./auth/api-key-cache.ts";
 import type { Auth } from "./auth/auth.ts";
 import type { Authorizer } from "./auth/authorizer.ts";
@@ -28,6 +29,8 @@ export type Services = {
   auth: Auth;
   passwords: PasswordHashing;
   signInLimits: SignInLimits;
+  /** Null if email isn't configured. */
+  emails: AccountEmails | null;
   authorizer: Authorizer;
   keys: ApiKeyCache;
   streamAuthorizer: StreamAuthorizer;

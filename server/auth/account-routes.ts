@@ -1,46 +1,50 @@
+import { recordAudit } from "../audit/audit-log.ts";
 import { version } from "../config.ts";
-import { internalDetail } from "../failures.ts";
-import { readJson } from "../http/body.ts";
 import type { Routes } from "../http/routes.ts";
-import { limits } from "../limits.ts";
 import { countUnread } from "../notifications/inbox.ts";
-import { type ProblemError, problem } from "../problems.ts";
+import { problem } from "../problems.ts";
 import { listProjects } from "../projects/projects.ts";
 import type { Store } from "../storage/store.ts";
-import { Me, Setup, SetupResponse, SetupState } from "../wire/account.ts";
-import { type Auth, callAuth, sessionOf, signInResponse } from "./auth.ts";
-import { hasAccounts } from "./create-account.ts";
-import { checkNewPassword } from "./password-rules.ts";
+import {
+  AccountChange,
+  AccountDeletion,
+  AccountResponse,
+  Done,
+  EmailChange,
+  EmailChangeResponse,
+  EmailConfirmed,
+  LinkToken,
+  Me,
+  PasskeyChange,
+} from "../wire/account.ts";
+import { EndedSessions, SessionList } from "../wire/session.ts";
+import type { AccountEmails } from "./account-emails.ts";
+import { consumeLink, createLink, invalidLink } from "./account-links.ts";
+import { type Auth, type Session, sessionOf } from "./auth.ts";
+import { changeEmail } from "./change-email.ts";
+import { deleteAccount } from "./delete-account.ts";
 import type { PasswordHashing } from "./passwords.ts";
-import { claimSetup } from "./setup.ts";
-import type { SignInLimits } from "./sign-in-limits.ts";
+import { passwordHashOf, reauthenticate } from "./reauthenticate.ts";
+import { endSession, endSessions, listSessions } from "./sessions.ts";
 
 type Deps = {
   store: Store;
   auth: Auth;
   baseUrl: string;
   passwords: PasswordHashing;
-  signInLimits: SignInLimits;
-  authorizer: { checkOrigin: (request: Request) => void };
-  addressOf: (request: Request) => string | null;
-  transports: { email?: unknown };
+  /** Null if email isn't configured. */
+  emails: AccountEmails | null;
+  keys: { invalidateProject: (id: number) => void };
+  streams: { disconnectProject: (id: number) => void };
+  worker: { wake: () => void };
   /** Ends the live streams of ended sessions at once. */
   streamAuthorizer: { check: () => Promise<void> };
   vapidPublicKey: string;
 };
 
+/** The signed-in account: its profile, email address, sessions and deletion. */
 export function addAccountRoutes(routes: Routes, deps: Deps): void {
-  const {
-    auth,
-    baseUrl,
-    transports,
-    passwords,
-    signInLimits,
-    authorizer,
-    addressOf,
-    streamAuthorizer,
-    vapidPublicKey,
-  } = deps;
+  const { auth, baseUrl, passwords, emails, keys, streams, worker, streamAuthorizer, vapidPublicKey } = deps;
   const { control } = deps.store;
 
   routes.add(
@@ -49,7 +53,7 @@ export function addAccountRoutes(routes: Routes, deps: Deps): void {
       path: "/api/me",
       by: "account",
       tag: "Account",
-      summary: "Get the signed-in account",
+      summary: "Get what the dashboard needs to start",
       response: Me,
     },
     async ({ account }) => ({
@@ -59,7 +63,7 @@ export function addAccountRoutes(routes: Routes, deps: Deps): void {
       unread: await countUnread(control, account.id),
       baseUrl,
       vapidPublicKey,
-      emailAvailable: transports.email !== undefined,
+      emailAvailable: emails !== null,
       version,
     }),
   );
@@ -67,114 +71,274 @@ export function addAccountRoutes(routes: Routes, deps: Deps): void {
   routes.add(
     {
       method: "get",
-      path: "/api/setup",
-      by: "anyone",
+      path: "/api/account",
+      by: "account",
       tag: "Account",
-      summary: "Check whether setup is needed",
-      response: SetupState,
+      summary: "Get the signed-in account",
+      response: AccountResponse,
     },
-    async () => ({ ok: true, needed: !(await hasAccounts(control)) }),
+    async ({ account }) => responseFor(account.id),
+  );
+
+  routes.add(
+    {
+      method: "patch",
+      path: "/api/account",
+      by: "account",
+      tag: "Account",
+      summary: "Change your name",
+      body: AccountChange,
+      response: AccountResponse,
+    },
+    async ({ account, actor, body: { name } }) => {
+      await control.transaction().execute(async (transaction) => {
+        await transaction
+          .updateTable("accounts")
+          .set({ name, updatedAt: new Date().toISOString() })
+          .where("id", "=", account.id)
+          .execute();
+        const detail = { name, formerName: account.name };
+        await recordAudit(transaction, actor, { action: "account.changed", target: account.email, detail });
+      });
+      return responseFor(account.id);
+    },
   );
 
   routes.add(
     {
       method: "post",
-      path: "/api/setup",
-      by: "anyone",
+      path: "/api/account/email",
+      by: "account",
       tag: "Account",
-      summary: "Create the owner's account, a project and its first API key",
+      summary: "Change your email address",
       description:
-        "Takes the one-time token from the link on the server's console. The response signs the owner in.",
-      body: Setup,
-      status: 201,
-      response: SetupResponse,
-      problems: [403, 409],
+        "If email is configured, the address changes when the link sent to it is opened; otherwise at once. Other sessions end with the change.",
+      body: EmailChange,
+      response: EmailChangeResponse,
+      problems: [409],
     },
-    async ({ request, actor, body }) => {
-      const { project, secret } = await claimSetup(control, body.token, body, passwords, actor);
-      const response: typeof SetupResponse._output = { ok: true, project, secret };
-      return signInResponse(auth, request, body, response);
+    async ({ account, actor, request, body }) => {
+      const session = await requireSession(request);
+      await reauthenticate(control, passwords, session, body.password);
+      const email = body.email.toLowerCase();
+      if (email === account.email)
+        throw problem("account-request-invalid", { detail: "This is your email address already." });
+      if (emails) {
+        // An address that has an account gets no email, and the response doesn't tell.
+        const owner = await control
+          .selectFrom("accounts")
+          .select("id")
+          .where("email", "=", email)
+          .executeTakeFirst();
+        const token = await createLink(
+          control,
+          "change-email",
+          JSON.stringify({ accountId: account.id, email }),
+        );
+        if (!owner) emails.sendEmailConfirmation(email, token);
+        return { ok: true, confirmation: true };
+      }
+      const change = { accountId: account.id, email, isVerified: false, keepSession: session.id };
+      await control.transaction().execute((transaction) => changeEmail(transaction, change, actor));
+      await streamAuthorizer.check();
+      return { ok: true, confirmation: false };
     },
   );
 
-  // Sign-in, sign-out, passwords and sessions are handled by better-auth
-  // (https://www.better-auth.com/docs/basic-usage). Its other routes are not used, and some accept what our limits
-  // forbid.
-  for (const path of ["get-session", "list-sessions"]) {
-    routes.app.get(`/api/auth/${path}`, ({ req }) => callHandler(req.raw));
-  }
-  for (const path of [
-    "sign-in/email",
-    "sign-out",
-    "change-password",
-    "revoke-session",
-    "revoke-sessions",
-    "revoke-other-sessions",
-  ]) {
-    routes.app.post(`/api/auth/${path}`, async ({ req }) => {
-      // Another site's page must not use up attempts to sign in. What is no browser sends neither header.
-      if (isFromBrowser(req.raw.headers)) authorizer.checkOrigin(req.raw);
-      // better-auth also takes forms. With JSON only, it gets what was checked here.
-      const body = await readJson(req.raw, limits.requestBytes);
-      const request = new Request(req.raw, { body: JSON.stringify(body) });
-      const { email, newPassword } = (body ?? {}) as { email?: unknown; newPassword?: unknown };
-      if (typeof newPassword === "string") {
-        const session = await sessionOf(auth, req.raw.headers);
-        await checkNewPassword(newPassword, session?.account ?? {}, "newPassword");
-      }
-      const call = () => callHandler(request);
-      const response =
-        path !== "sign-in/email" || typeof email !== "string"
-          ? await call()
-          : await signInLimits.limit({ email, address: addressOf(req.raw), headers: req.raw.headers }, call);
-      await streamAuthorizer.check();
-      return response;
-    });
-  }
-
-  async function callHandler(request: Request): Promise<Response> {
-    const response = await callAuth(() => auth.handler(request));
-    if (response.ok) return response;
-    const problemResponse = problemOf(request, response, await response.text()).toResponse();
-    for (const cookie of response.headers.getSetCookie())
-      problemResponse.headers.append("set-cookie", cookie);
-    return problemResponse;
-  }
-}
-
-function isFromBrowser(headers: Headers): boolean {
-  return headers.has("sec-fetch-site") || headers.has("origin");
-}
-
-/** Turns an error response of better-auth into a problem. */
-function problemOf(request: Request, { status, headers }: Response, text: string): ProblemError {
-  const isSignIn = new URL(request.url).pathname.endsWith("/sign-in/email");
-  switch (status) {
-    case 401:
-      return isSignIn
-        ? problem("sign-in-failed", { detail: "The email address or password is wrong." })
-        : problem("sign-in-needed", { detail: "Sign in to the dashboard first." });
-    case 403:
-      return problem("origin-forbidden", {
-        detail: "A session works only for requests from the dashboard's own pages.",
+  routes.add(
+    {
+      method: "post",
+      path: "/api/account/email/confirm",
+      by: "anyone",
+      tag: "Account",
+      summary: "Confirm a new email address",
+      description: "Takes the token from the link that was sent to the address.",
+      body: LinkToken,
+      response: EmailConfirmed,
+      problems: [403, 409],
+    },
+    async ({ actor, request, body }) => {
+      const session = await sessionOf(auth, request.headers);
+      const { email, former } = await control.transaction().execute(async (transaction) => {
+        const link = JSON.parse(await consumeLink(transaction, "change-email", body.token)) as {
+          accountId: string;
+          email: string;
+        };
+        const keepSession = session?.account.id === link.accountId ? session.id : null;
+        const former = await changeEmail(transaction, { ...link, isVerified: true, keepSession }, actor);
+        if (former === null) throw invalidLink();
+        return { email: link.email, former };
       });
-    case 429: {
-      const retryAfterSeconds = Number(headers.get("x-retry-after")) || 60;
-      const detail = `Too many attempts from this address. Try again in ${retryAfterSeconds} seconds.`;
-      return problem("too-many-requests", { detail, retryAfterSeconds });
-    }
+      emails?.sendEmailChanged(former, email);
+      await streamAuthorizer.check();
+      return { ok: true, email };
+    },
+  );
+
+  // Adding a passkey is better-auth's (`auth-routes.ts`).
+  routes.add(
+    {
+      method: "patch",
+      path: "/api/account/passkeys/{id}",
+      by: "account",
+      tag: "Account",
+      summary: "Rename a passkey",
+      body: PasskeyChange,
+      response: AccountResponse,
+      problems: [404],
+    },
+    async ({ account, body: { name }, parameter }) => {
+      const { numUpdatedRows } = await control
+        .updateTable("passkeys")
+        .set({ name })
+        .where("userId", "=", account.id)
+        .where("id", "=", parameter("id"))
+        .executeTakeFirst();
+      if (numUpdatedRows === 0n) throw unknownPasskey();
+      return responseFor(account.id);
+    },
+  );
+
+  routes.add(
+    {
+      method: "delete",
+      path: "/api/account/passkeys/{id}",
+      by: "account",
+      tag: "Account",
+      summary: "Remove a passkey",
+      response: AccountResponse,
+      problems: [404],
+    },
+    async ({ account, actor, parameter }) => {
+      await control.transaction().execute(async (transaction) => {
+        const passkey = await transaction
+          .deleteFrom("passkeys")
+          .where("userId", "=", account.id)
+          .where("id", "=", parameter("id"))
+          .returning("name")
+          .executeTakeFirst();
+        if (!passkey) throw unknownPasskey();
+        const detail = { name: passkey.name };
+        await recordAudit(transaction, actor, { action: "passkey.removed", target: account.email, detail });
+      });
+      return responseFor(account.id);
+    },
+  );
+
+  routes.add(
+    {
+      method: "post",
+      path: "/api/account/delete",
+      by: "account",
+      tag: "Account",
+      summary: "Delete your account",
+      description:
+        "Projects of which you are the only member are deleted too. Rejected if you are the only owner of a project with other members.",
+      body: AccountDeletion,
+      response: Done,
+      problems: [409],
+    },
+    async ({ account, actor, request, body }) => {
+      await reauthenticate(control, passwords, await requireSession(request), body.password);
+      const closedProjects = await deleteAccount(control, account.id, actor);
+      for (const id of closedProjects) {
+        keys.invalidateProject(id);
+        streams.disconnectProject(id);
+      }
+      if (closedProjects.length > 0) worker.wake();
+      await streamAuthorizer.check();
+      return { ok: true };
+    },
+  );
+
+  routes.add(
+    {
+      method: "get",
+      path: "/api/sessions",
+      by: "account",
+      tag: "Account",
+      summary: "List your sessions",
+      response: SessionList,
+    },
+    async ({ account, request }) => {
+      const { id } = await requireSession(request);
+      return { ok: true, sessions: await listSessions(control, account.id, id) };
+    },
+  );
+
+  routes.add(
+    {
+      method: "delete",
+      path: "/api/sessions/{id}",
+      by: "account",
+      tag: "Account",
+      summary: "End one of your sessions",
+      description: "Its live streams end at once.",
+      response: EndedSessions,
+      problems: [404],
+    },
+    async ({ account, actor, parameter }) => {
+      await endSession(control, account.id, parameter("id"), actor);
+      await streamAuthorizer.check();
+      return { ok: true, ended: 1 };
+    },
+  );
+
+  routes.add(
+    {
+      method: "delete",
+      path: "/api/sessions",
+      by: "account",
+      tag: "Account",
+      summary: "End all your sessions but this one",
+      response: EndedSessions,
+    },
+    async ({ account, actor, request }) => {
+      const { id } = await requireSession(request);
+      const ended = await control.transaction().execute(async (transaction) => {
+        const sessions = await endSessions(transaction, account.id, id);
+        const detail = { sessions };
+        if (sessions > 0)
+          await recordAudit(transaction, actor, { action: "session.ended", target: account.email, detail });
+        return sessions;
+      });
+      await streamAuthorizer.check();
+      return { ok: true, ended };
+    },
+  );
+
+  async function responseFor(accountId: string): Promise<AccountResponse> {
+    const { twoFactorEnabled, ...account } = await control
+      .selectFrom("accounts")
+      .select(["id", "name", "email", "twoFactorEnabled", "createdAt"])
+      .where("id", "=", accountId)
+      .executeTakeFirstOrThrow();
+    const passkeys = await control
+      .selectFrom("passkeys")
+      .select(["id", "name", "createdAt"])
+      .where("userId", "=", accountId)
+      .orderBy("createdAt")
+      .orderBy("id")
+      .execute();
+    return {
+      ok: true,
+      account: {
+        ...account,
+        passkeys: passkeys.map(({ name, ...passkey }) => ({ ...passkey, name: name ?? "Passkey" })),
+        hasPassword: (await passwordHashOf(control, accountId)) !== null,
+        twoFactorEnabled: twoFactorEnabled === 1,
+      },
+    };
   }
-  if (status >= 500) return problem("internal", { detail: internalDetail, log: text });
-  return problem("account-request-invalid", { detail: sentenceOf(text) });
+
+  /** The request's session, of which routes know only the account. It may have ended since. */
+  async function requireSession(request: Request): Promise<Session> {
+    const session = await sessionOf(auth, request.headers);
+    if (!session) throw problem("sign-in-needed", { detail: "Sign in to the dashboard first." });
+    return session;
+  }
 }
 
-/** better-auth's errors are `{ "message": … }`, mostly without a full stop. */
-function sentenceOf(text: string): string {
-  try {
-    const { message } = JSON.parse(text) as { message?: unknown };
-    if (typeof message === "string" && message !== "") return `${message.replace(/[.!]$/, "")}.`;
-  } catch {
-    // There is no message.
-  }
-  return "The request is incomplete or invalid. See /openapi.json.";
+function unknownPasskey() {
+  return problem("passkey-unknown", { detail: "You have no passkey with this id." });
 }

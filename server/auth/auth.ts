@@ -1,42 +1,48 @@
-import { AsyncLocalStorage } from "node:async_hooks";
-import { type Auth, type BetterAuthOptions, betterAuth } from "better-auth";
+import {
+  type Auth as BetterAuth,
+  type BetterAuthOptions,
+  type BetterAuthPlugin,
+  betterAuth,
+} from "better-auth";
+import { createAuthMiddleware } from "better-auth/api";
+import { twoFactor } from "better-auth/plugins/two-factor";
 import type { Kysely } from "kysely";
 import type { Logger } from "pino";
-import type { Account } from "../http/caller.ts";
+import type { Config } from "../config.ts";
+import type { Account, Actor } from "../http/caller.ts";
 import { limits } from "../limits.ts";
-import { ProblemError } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Store } from "../storage/store.ts";
+import { linkHours } from "./account-links.ts";
+import { createAuthAdapter } from "./auth-adapter.ts";
+import { callAuth, currentCall, problemBehind } from "./auth-call.ts";
+import { connected, oidcProvider } from "./oidc-provider.ts";
 import type { PasswordHashing } from "./passwords.ts";
 import { rateLimitStorage } from "./rate-limits.ts";
+import { mayCreateAccount } from "./sign-up-policy.ts";
 
 /** Header that `main.ts` sets to the client's real address, for the rate limits on signing in. */
 export const clientAddressHeader = "x-tidings-client-address";
 
 const daySeconds = 24 * 60 * 60;
 
-/** Accounts and sessions: better-auth on our tables. Only `create-account.ts` creates accounts. */
+type Deps = {
+  secret: string;
+  baseUrl: string;
+  config: Config;
+  passwords: PasswordHashing;
+  rateLimiter: Store["rateLimiter"];
+  log: Logger;
+};
+
+/** Accounts and sessions: better-auth on our tables. */
 export function createAuth(
   control: Kysely<ControlTables>,
-  {
-    secret,
-    baseUrl,
-    passwords,
-    rateLimiter,
-    log,
-  }: {
-    secret: string;
-    baseUrl: string;
-    passwords: PasswordHashing;
-    rateLimiter: Store["rateLimiter"];
-    log: Logger;
-  },
-) {
+  { secret, baseUrl, config, passwords, rateLimiter, log }: Deps,
+): Auth {
   const isSecure = baseUrl.startsWith("https:");
-  return betterAuth({
-    // Not the real engine: with this type, better-auth stores timestamps as texts and booleans as numbers, as our
-    // tables do.
-    database: { db: control as unknown as Kysely<unknown>, type: "sqlite", transaction: true },
+  const options = {
+    database: createAuthAdapter(control),
     secret,
     baseURL: baseUrl,
     basePath: "/api/auth",
@@ -50,21 +56,48 @@ export function createAuth(
       minPasswordLength: limits.passwordCharactersMin,
       maxPasswordLength: limits.passwordCharactersMax,
       password: passwords,
+      resetPasswordTokenExpiresIn: linkHours * 60 * 60,
+      revokeSessionsOnPasswordReset: true,
     },
-    user: { modelName: "accounts" },
+    user: {
+      modelName: "accounts",
+      // An identity of the OpenID Connect provider that is new here, or that now has another address.
+      validateUserInfo: async ({ user, source }) => {
+        if (source.action === "sign-in") return;
+        if (user.emailVerified !== true) return { error: "email_not_verified" };
+        if (source.action === "create-user" && !(await mayCreateAccount(control, config.signUp, user.email!)))
+          return { error: "sign_up_closed" };
+      },
+    },
     account: { modelName: "credentials" },
-    session: { modelName: "sessions", expiresIn: 30 * daySeconds, updateAge: daySeconds },
-    verification: { modelName: "verifications" },
+    session: {
+      modelName: "sessions",
+      expiresIn: 30 * daySeconds,
+      updateAge: daySeconds,
+      freshAge: limits.recentSignInSeconds,
+    },
+    verification: { modelName: "verifications", storeIdentifier: "hashed" },
     rateLimit: {
       enabled: true,
       customStorage: rateLimitStorage(rateLimiter),
       window: 10,
       max: 100,
-      customRules: {
-        "/sign-in/email": { window: 60, max: 20 },
-        "/change-password": { window: 60, max: 20 },
-      },
+      customRules: { "/sign-in/email": { window: 60, max: 20 }, "/two-factor/*": { window: 60, max: 20 } },
     },
+    hooks: {
+      before: createAuthMiddleware(async ({ path, body }) => {
+        // Whoever stole a session must not keep it.
+        if (path === "/change-password") return { context: { body: { ...body, revokeOtherSessions: true } } };
+        // Names come from the authenticator, and from our own route within our limits.
+        if (path === "/passkey/verify-registration")
+          return { context: { body: { response: body?.response } } };
+        // Every sign-in asks for the second factor.
+        if (path.startsWith("/two-factor/verify-"))
+          return { context: { body: { ...body, trustDevice: false, disableSession: false } } };
+      }),
+    },
+    plugins: [twoFactor({ issuer: "Tidings", schema: { twoFactor: { modelName: "twoFactors" } } })],
+    onAPIError: { errorURL: `${baseUrl}/sign-in` },
     advanced: {
       // Our migrations create the tables.
       database: { validateSchema: false },
@@ -83,16 +116,47 @@ export function createAuth(
       log(_level, message, ...details) {
         const error = [message, ...details].find((detail) => detail instanceof Error);
         const problem = problemBehind(error);
-        const call = calls.getStore();
+        const call = currentCall();
         if (problem && call) call.problem = problem;
-        else log.error({ err: error }, `sign-in or sign-out failed: ${message}`);
+        else if (error) log.error({ err: error }, `sign-in or sign-out failed: ${message}`);
+        else log.warn(`a sign-in was rejected: ${message}`);
       },
     },
-  } satisfies BetterAuthOptions) as unknown as Auth;
+  } satisfies BetterAuthOptions;
+  /** The same with another plugin. */
+  const withPlugin = (plugin: BetterAuthPlugin) =>
+    betterAuth({ ...options, plugins: [...options.plugins, plugin] }) as unknown as BetterAuth;
+  const { api, handler } = betterAuth(options) as unknown as BetterAuth;
+  let withPasskeys: Promise<BetterAuth> | undefined;
+  let withProvider: Promise<BetterAuth> | undefined;
+  return {
+    api,
+    handler,
+    withPasskeys() {
+      withPasskeys ??= import("./passkeys.ts").then(({ passkeys }) => withPlugin(passkeys(baseUrl)));
+      return withPasskeys;
+    },
+    withProvider() {
+      withProvider ??= connected(withPlugin(oidcProvider(config)), config.oidcName).catch((error) => {
+        withProvider = undefined;
+        throw error;
+      });
+      return withProvider;
+    },
+  };
 }
-export type { Auth };
 
-export type Session = { id: string; account: Account };
+export type Auth = Pick<BetterAuth, "api" | "handler"> & {
+  /** With passkeys. They need five megabytes of memory, which is left to those who use them. */
+  withPasskeys: () => Promise<BetterAuth>;
+  /**
+   * With the OpenID Connect provider, which is asked for its configuration first: while it doesn't respond, other
+   * sign-ins work. Throws `provider-unavailable`.
+   */
+  withProvider: () => Promise<BetterAuth>;
+};
+
+export type Session = { id: string; account: Account; createdAt: Date };
 
 /** The session of a request's cookie, or null. Throws `storage-unavailable`. */
 export async function sessionOf(auth: Auth, headers: Headers): Promise<Session | null> {
@@ -100,43 +164,26 @@ export async function sessionOf(auth: Auth, headers: Headers): Promise<Session |
   const result = await callAuth(() => auth.api.getSession({ headers }));
   if (!result) return null;
   const { id, name, email } = result.user;
-  return { id: result.session.id, account: { id, name, email } };
+  return {
+    id: result.session.id,
+    account: { id, name, email },
+    createdAt: new Date(result.session.createdAt),
+  };
 }
 
 /** A response that signs a new account in. */
 export async function signInResponse(
   auth: Auth,
   request: Request,
+  { address, userAgent }: Actor,
   { email, password }: { email: string; password: string },
   body: object,
 ): Promise<Response> {
-  const signedIn = await callAuth(() =>
-    auth.api.signInEmail({ body: { email, password }, headers: request.headers, asResponse: true }),
+  const signedIn = await callAuth(
+    () => auth.api.signInEmail({ body: { email, password }, headers: request.headers, asResponse: true }),
+    { path: "/sign-in/email", address, userAgent },
   );
   const headers = new Headers();
   for (const cookie of signedIn.headers.getSetCookie()) headers.append("set-cookie", cookie);
   return Response.json(body, { status: 201, headers });
-}
-
-/** The problem that better-auth logged during a call. */
-const calls = new AsyncLocalStorage<{ problem?: ProblemError }>();
-
-/**
- * Calls better-auth. If the storage is unavailable, better-auth reports an internal error or that nobody is signed in;
- * this throws the storage's problem instead.
- */
-export async function callAuth<Result>(work: () => Promise<Result>): Promise<Result> {
-  const call: { problem?: ProblemError } = {};
-  try {
-    const result = await calls.run(call, work);
-    if (call.problem) throw call.problem;
-    return result;
-  } catch (error) {
-    throw call.problem ?? problemBehind(error) ?? error;
-  }
-}
-
-function problemBehind(error: unknown): ProblemError | undefined {
-  if (error instanceof ProblemError) return error;
-  return error instanceof Error && error.cause !== undefined ? problemBehind(error.cause) : undefined;
 }

@@ -6,7 +6,16 @@ import type { ControlTables } from "../storage/control-tables.ts";
 import { withLock } from "../storage/settings.ts";
 import type { Project } from "../wire/project.ts";
 
-export type NewAccount = { email: string; password: string; name?: string | undefined };
+export type NewAccount = {
+  email: string;
+  password: string;
+  name?: string | undefined;
+  /**
+   * Whether the address is known to be its owner's: it was reached by email, or whoever runs the server entered it.
+   * Default: true. Otherwise OpenID Connect can't sign in to the account.
+   */
+  emailVerified?: boolean;
+};
 
 export type CreatedAccount = { id: string; firstProject: { id: number; project: Project } | null };
 
@@ -20,68 +29,94 @@ export type CreatedAccount = { id: string; firstProject: { id: number; project: 
  */
 export async function createAccount(
   transaction: Transaction<ControlTables>,
-  { email, name }: NewAccount,
+  { email, name, emailVerified = true }: NewAccount,
   passwordHash: string,
   projectToJoin: { id: number; role: Role } | null,
 ): Promise<CreatedAccount> {
   const address = email.toLowerCase();
   await withLock(transaction, "createAccount");
   const isFirst = !(await hasAccounts(transaction));
-  const existing = await transaction
-    .selectFrom("accounts")
-    .select("id")
-    .where("email", "=", address)
-    .executeTakeFirst();
-  if (existing)
-    throw problem("account-exists", {
-      detail: `An account with the email address ${address} already exists.`,
-    });
+  await checkEmailIsFree(transaction, address);
 
   const id = Bun.randomUUIDv7();
-  const nowMs = Date.now();
-  const now = new Date(nowMs).toISOString();
+  const now = new Date().toISOString();
   await transaction
     .insertInto("accounts")
     .values({
       id,
       name: name ?? address.split("@")[0]!,
       email: address,
-      emailVerified: 0,
+      emailVerified: emailVerified ? 1 : 0,
       image: null,
       createdAt: now,
       updatedAt: now,
     })
     .execute();
+  await addPassword(transaction, id, passwordHash);
+  await addDefaultDestinations(transaction, id, address);
+  if (projectToJoin) await addMember(transaction, projectToJoin.id, id, projectToJoin.role);
+  return { id, firstProject: isFirst ? await createProject(transaction, "Default", id) : null };
+}
+
+/** Gives an account that has none a password. */
+export async function addPassword(
+  transaction: Transaction<ControlTables>,
+  accountId: string,
+  passwordHash: string,
+): Promise<void> {
+  const now = new Date().toISOString();
   // For passwords, better-auth's provider is "credential", and the provider's account ID is our own.
   await transaction
     .insertInto("credentials")
     .values({
       id: Bun.randomUUIDv7(),
-      accountId: id,
+      accountId,
       providerId: "credential",
-      userId: id,
+      userId: accountId,
       password: passwordHash,
       createdAt: now,
       updatedAt: now,
     })
     .execute();
+}
+
+/** Throws `account-exists`. */
+export async function checkEmailIsFree(
+  transaction: Transaction<ControlTables>,
+  email: string,
+): Promise<void> {
+  const existing = await transaction
+    .selectFrom("accounts")
+    .select("id")
+    .where("email", "=", email)
+    .executeTakeFirst();
+  if (!existing) return;
+  throw problem("account-exists", {
+    detail: `An account with the email address ${email} already exists.`,
+  });
+}
+
+/** The dashboard notifies everyone; email only those who turn it on. */
+export async function addDefaultDestinations(
+  transaction: Transaction<ControlTables>,
+  accountId: string,
+  email: string,
+): Promise<void> {
   await transaction
     .insertInto("destinations")
     .values(
       [
-        { kind: "dashboard" as const, label: "Dashboard", address: id, enabled: 1 },
-        { kind: "email" as const, label: address, address, enabled: 0 },
+        { kind: "dashboard" as const, label: "Dashboard", address: accountId, enabled: 1 },
+        { kind: "email" as const, label: email, address: email, enabled: 0 },
       ].map((destination) => ({
         ...destination,
         id: Bun.randomUUIDv7(),
-        accountId: id,
+        accountId,
         secret: null,
-        createdAt: nowMs,
+        createdAt: Date.now(),
       })),
     )
     .execute();
-  if (projectToJoin) await addMember(transaction, projectToJoin.id, id, projectToJoin.role);
-  return { id, firstProject: isFirst ? await createProject(transaction, "Default", id) : null };
 }
 
 export async function hasAccounts(

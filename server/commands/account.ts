@@ -1,12 +1,26 @@
 import "../validation/messages.ts";
 import { defineCommand } from "citty";
+import type { Kysely } from "kysely";
+import { commandActor, recordAudit } from "../audit/audit-log.ts";
+import { createLink } from "../auth/account-links.ts";
 import { createAccount } from "../auth/create-account.ts";
+import { deleteAccount } from "../auth/delete-account.ts";
 import { checkNewPassword } from "../auth/password-rules.ts";
 import { scrypt } from "../auth/passwords.ts";
+import { disableTwoFactor, setPassword } from "../auth/recover-account.ts";
+import { baseUrlOf, readConfig } from "../config.ts";
 import { type Role, roles } from "../permissions.ts";
-import { findProject } from "../projects/projects.ts";
+import { findProject, listProjects } from "../projects/projects.ts";
+import type { ControlTables } from "../storage/control-tables.ts";
 import { accountTexts } from "../wire/account.ts";
 import { UsageError, withStore } from "./with-store.ts";
+
+const email = {
+  type: "string",
+  required: true,
+  description: "Email address of the account",
+  valueHint: "E",
+} as const;
 
 const create = defineCommand({
   meta: {
@@ -34,11 +48,7 @@ const create = defineCommand({
       if (!args["password-stdin"]) {
         throw new UsageError("Pipe the password to standard input and add --password-stdin.");
       }
-      const password = parsed(
-        accountTexts.password,
-        (await Bun.stdin.text()).replace(/\r?\n$/, ""),
-        "The password",
-      );
+      const password = await readPassword();
       const name = args.name === undefined ? undefined : parsed(accountTexts.name, args.name, "--name");
       await checkNewPassword(password, { email, name });
       const role = roleOf(args.role);
@@ -49,12 +59,19 @@ const create = defineCommand({
         if (isFirst && role !== "owner" && args.role !== undefined)
           throw new UsageError("The first account owns the installation. Omit --role.");
         const project = isFirst ? null : await findProject(transaction, args.project ?? "default");
-        const { firstProject } = await createAccount(
+        const { id, firstProject } = await createAccount(
           transaction,
           { email, password, name },
           passwordHash,
           project && { id: project.id, role },
         );
+        const projectId = firstProject?.id ?? project!.id;
+        await recordAudit(transaction, commandActor, {
+          action: "account.created",
+          projectId,
+          target: email.toLowerCase(),
+          detail: { id },
+        });
         return firstProject
           ? { slug: firstProject.project.slug, role: firstProject.project.role }
           : { slug: project!.slug, role };
@@ -65,15 +82,101 @@ const create = defineCommand({
     }),
 });
 
+const list = defineCommand({
+  meta: {
+    name: "list",
+    description:
+      "List accounts to standard output: email address, name, second factor and projects with roles",
+  },
+  run: () =>
+    withStore(async ({ control }) => {
+      const accounts = await control
+        .selectFrom("accounts")
+        .select(["id", "email", "name", "twoFactorEnabled"])
+        .orderBy("createdAt")
+        .orderBy("id")
+        .execute();
+      for (const { id, email, name, twoFactorEnabled } of accounts) {
+        const projects = (await listProjects(control, id)).map(({ slug, role }) => `${slug} (${role})`);
+        console.log([email, name, twoFactorEnabled ? "two-factor" : "-", projects.join(", ")].join("\t"));
+      }
+    }),
+});
+
+const resetPassword = defineCommand({
+  meta: {
+    name: "reset-password",
+    description: "Print a link to choose a new password, which works once, for an hour; or set the password",
+  },
+  args: {
+    email,
+    "password-stdin": { type: "boolean", description: "Set the password that is read from standard input" },
+    "two-factor-off": {
+      type: "boolean",
+      description:
+        "Also turn off two-factor authentication, for somebody who has lost the device and the codes",
+    },
+  },
+  run: ({ args }) =>
+    withStore(async ({ control }) => {
+      const password = args["password-stdin"] ? await readPassword() : null;
+      if (password !== null) await checkNewPassword(password, { email: args.email });
+      const passwordHash = password === null ? null : await scrypt.hash(password);
+      const link = await control.transaction().execute(async (transaction) => {
+        const account = await findAccount(transaction, args.email);
+        if (args["two-factor-off"]) await disableTwoFactor(transaction, account, commandActor);
+        if (passwordHash === null) return createLink(transaction, "reset-password", account.id);
+        await setPassword(transaction, account, passwordHash, commandActor);
+        return null;
+      });
+      if (link === null)
+        console.error(`Set the password of ${args.email.toLowerCase()}. All its sessions ended.`);
+      else console.log(`${baseUrlOf(readConfig())}/reset-password?token=${link}`);
+    }),
+});
+
+const remove = defineCommand({
+  meta: {
+    name: "remove",
+    description: "Remove an account, and the projects of which it is the only member",
+  },
+  args: { email },
+  run: ({ args }) =>
+    withStore(async ({ control }) => {
+      const account = await findAccount(control, args.email);
+      const projects = await deleteAccount(control, account.id, commandActor);
+      const also =
+        projects.length === 0 ? "" : ` Its ${projects.length} projects without other members are deleted.`;
+      console.error(`Removed the account ${account.email}.${also}`);
+    }),
+});
+
 export const accountCommand = defineCommand({
   meta: { name: "account", description: "Manage accounts: the people who sign in" },
-  subCommands: { create },
+  subCommands: { create, list, "reset-password": resetPassword, remove },
 });
 
 function roleOf(text: string | undefined): Role {
   const role = text === undefined ? "member" : roles.find((each) => each === text);
   if (!role) throw new UsageError(`--role must be one of ${roles.join(", ")}.`);
   return role;
+}
+
+async function findAccount(
+  control: Kysely<ControlTables>,
+  given: string,
+): Promise<{ id: string; email: string }> {
+  const account = await control
+    .selectFrom("accounts")
+    .select(["id", "email"])
+    .where("email", "=", given.toLowerCase())
+    .executeTakeFirst();
+  if (!account) throw new UsageError(`There is no account with the email address ${given}.`);
+  return account;
+}
+
+async function readPassword(): Promise<string> {
+  return parsed(accountTexts.password, (await Bun.stdin.text()).replace(/\r?\n$/, ""), "The password");
 }
 
 function parsed(

@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { isSecret } from "../auth/key-secret.ts";
+import { auditOf, callAs } from "../testing/account-calls.ts";
 import { environmentOf, makeStorage, removeStorage, type TestStorage } from "../testing/engine.ts";
 import { runTidings } from "../testing/server-process.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
+import { totpCode } from "../testing/totp.ts";
 import type { Key } from "../wire/key.ts";
 
 const password = "long enough password";
@@ -213,6 +215,62 @@ describe("next to a running server", () => {
   test("a key works at once", async () => {
     const { stdout } = await run(["key", "create", "--project", "default", "--name", "CI"]);
     expect((await app.post({ channel: "a", name: "b" }, stdout.trim())).status).toBe(201);
+  });
+
+  test("reset-password prints a link that works once, or sets the password", async () => {
+    expect((await run(account("lost@example.com"), password)).code).toBe(0);
+    const cookie = await app.signIn("lost@example.com", password);
+    const printed = await run(["account", "reset-password", "--email", "Lost@example.com"]);
+    expect([printed.code, printed.stderr]).toEqual([0, ""]);
+    const link = new URL(printed.stdout.trim());
+    expect(link.pathname).toBe("/reset-password");
+    const body = { token: link.searchParams.get("token"), newPassword: "chosen with the link" };
+    expect((await callAs(app, "POST", "/api/auth/reset-password", { body })).status).toBe(200);
+    expect((await callAs(app, "GET", "/api/me", { cookie })).status).toBe(401);
+
+    const again = await app.signIn("lost@example.com", "chosen with the link");
+    const set = ["account", "reset-password", "--email", "lost@example.com", "--password-stdin"];
+    expect((await run(set, "short")).code).toBe(1);
+    expect(await run(set, "piped in here\n")).toEqual({
+      code: 0,
+      stdout: "",
+      stderr: "Set the password of lost@example.com. All its sessions ended.\n",
+    });
+    expect((await callAs(app, "GET", "/api/me", { cookie: again })).status).toBe(401);
+    expect(await app.signIn("lost@example.com", "piped in here")).toContain("session_token");
+    expect((await auditOf(app, "password.reset")).map(({ actorKind }) => actorKind)).toEqual([
+      "account",
+      "command",
+    ]);
+  });
+
+  test("somebody who has lost the second factor gets in again", async () => {
+    expect((await run(account("device@example.com"), password)).code).toBe(0);
+    const cookie = await app.signIn("device@example.com", password);
+    const enable = { cookie, body: { password } };
+    const { body } = await callAs(app, "POST", "/api/auth/two-factor/enable", enable);
+    const code = totpCode(body.totpURI as string);
+    await callAs(app, "POST", "/api/auth/two-factor/verify-totp", { cookie, body: { code } });
+    expect((await run(["account", "list"])).stdout).toContain(
+      "device@example.com\tdevice\ttwo-factor\tdefault (member)\n",
+    );
+    const off = ["account", "reset-password", "--email", "device@example.com", "--two-factor-off"];
+    expect((await run([...off, "--password-stdin"], "a new password")).code).toBe(0);
+    expect(await app.signIn("device@example.com", "a new password")).toContain("session_token");
+  });
+
+  test("a removed account's sessions end", async () => {
+    expect((await run(account("gone@example.com"), password)).code).toBe(0);
+    const cookie = await app.signIn("gone@example.com", password);
+    expect(await run(["account", "remove", "--email", "gone@example.com"])).toEqual({
+      code: 0,
+      stdout: "",
+      stderr: "Removed the account gone@example.com.\n",
+    });
+    expect((await callAs(app, "GET", "/api/me", { cookie })).status).toBe(401);
+    expect((await run(["account", "remove", "--email", "gone@example.com"])).stderr).toBe(
+      "There is no account with the email address gone@example.com.\n",
+    );
   });
 
   test("an account can sign in at once, and sees its project", async () => {

@@ -178,7 +178,7 @@ export function addInvitationRoutes(routes: Routes, deps: Deps): void {
       await consume(opening, addressOf(request));
       const token = parameter("token");
       const { project, email } = await signUpWithInvitation(control, token, body, passwords, actor);
-      return signInResponse(auth, request, { email, password: body.password }, { ok: true, project });
+      return signInResponse(auth, request, actor, { email, password: body.password }, { ok: true, project });
     },
   );
 

@@ -23,6 +23,7 @@ type Ids = {
   job: string;
   member: string;
   invitation: string;
+  session: string;
 };
 
 /** Each route, and its status for those outside the first project. */
@@ -246,6 +247,57 @@ const table: Record<string, Row> = {
     path: ({ destination }) => `/api/destinations/${destination}/test`,
   },
   "GET /api/me": { key: 403, session: 200, nobody: 401 },
+  "GET /api/account": { key: 403, session: 200, nobody: 401 },
+  "PATCH /api/account": { key: 403, session: 200, nobody: 401, body: () => ({ name: "Renamed" }) },
+  "POST /api/account/email": {
+    key: 403,
+    session: 403,
+    nobody: 401,
+    body: () => ({ email: "x@example.com", password: "not the password" }),
+  },
+  "POST /api/account/email/confirm": { key: 403, session: 403, nobody: 403, body: () => ({ token: "t" }) },
+  "PATCH /api/account/passkeys/{id}": {
+    key: 403,
+    session: 404,
+    nobody: 401,
+    path: () => "/api/account/passkeys/x",
+    body: () => ({ name: "Renamed" }),
+  },
+  "DELETE /api/account/passkeys/{id}": {
+    key: 403,
+    session: 404,
+    nobody: 401,
+    path: () => "/api/account/passkeys/x",
+  },
+  "POST /api/account/delete": {
+    key: 403,
+    session: 403,
+    nobody: 401,
+    body: () => ({ password: "not the password" }),
+  },
+  "GET /api/sessions": { key: 403, session: 200, nobody: 401 },
+  "DELETE /api/sessions": { key: 403, session: 200, nobody: 401 },
+  "DELETE /api/sessions/{id}": {
+    key: 403,
+    session: 404,
+    nobody: 401,
+    path: ({ session }) => `/api/sessions/${session}`,
+  },
+  "GET /api/sign-in": { key: 200, session: 200, nobody: 200 },
+  "POST /api/sign-in/provider": { key: 404, session: 404, nobody: 404, body: () => ({}) },
+  "POST /api/password-reset": {
+    key: 409,
+    session: 409,
+    nobody: 409,
+    body: () => ({ email: "x@example.com" }),
+  },
+  "POST /api/sign-up": { key: 403, session: 403, nobody: 403, body: () => ({ email: "x@example.com" }) },
+  "POST /api/sign-up/confirm": {
+    key: 403,
+    session: 403,
+    nobody: 403,
+    body: () => ({ token: "t", password: "long enough password" }),
+  },
   "GET /api/setup": { key: 200, session: 200, nobody: 200 },
   "POST /api/setup": {
     key: 409,
@@ -292,6 +344,7 @@ beforeAll(async () => {
   });
   const { members } = await json<{ members: { id: string }[] }>("/api/members");
   const { job } = await json<Made<"job">>("/api/users/nobody", { method: "DELETE" });
+  const { sessions } = await json<{ sessions: { id: string }[] }>("/api/sessions");
   ids = {
     event: event.id,
     rejected: rejected[0]!.id,
@@ -301,6 +354,7 @@ beforeAll(async () => {
     job: job.id,
     member: members[0]!.id,
     invitation: invitation.id,
+    session: sessions[0]!.id,
   };
   const other = await app.another("Other", "other@example.com");
   credentials = {
@@ -328,6 +382,8 @@ async function everything(): Promise<string[]> {
     "destinations",
     "members",
     "invitations",
+    "account",
+    "sessions",
   ];
   const texts = await Promise.all(
     paths.map(async (path) => (await app.request(`/api/${path}`, { headers: owner })).text()),
@@ -445,9 +501,16 @@ describe("nothing of another's project can be read or changed", () => {
 });
 
 describe("a session works only for requests from the dashboard's own pages", () => {
-  const changes = Object.keys(table).filter(
-    (route) => !route.startsWith("GET") && route !== "POST /api/setup",
-  );
+  // Routes for those who have no session yet don't look at it.
+  const open = new Set([
+    "POST /api/setup",
+    "POST /api/sign-in/provider",
+    "POST /api/sign-up",
+    "POST /api/sign-up/confirm",
+    "POST /api/password-reset",
+    "POST /api/account/email/confirm",
+  ]);
+  const changes = Object.keys(table).filter((route) => !route.startsWith("GET") && !open.has(route));
   const origins: [name: string, headers: Record<string, string>][] = [
     ["from another site", { origin: "https://evil.example" }],
     ["from a page without an origin", { origin: "null" }],

@@ -55,3 +55,121 @@ export const Me = z
   })
   .openapi("Me");
 export type Me = z.infer<typeof Me>;
+
+export const Passkey = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    createdAt: z.string().nullable().openapi({ format: "date-time" }),
+  })
+  .openapi("Passkey");
+export type Passkey = z.infer<typeof Passkey>;
+
+export const PasskeyChange = z
+  .strictObject({ name: text({ max: limits.passkeyNameCharacters, filled: true }) })
+  .openapi("PasskeyChange");
+
+/** The signed-in account, in the settings of the account. */
+export const AccountResponse = z
+  .object({
+    ok: z.literal(true),
+    account: z.object({
+      id: z.string(),
+      name: z.string(),
+      email: z.string(),
+      hasPassword: z.boolean().openapi({ description: "False if it only signs in with OpenID Connect." }),
+      twoFactorEnabled: z.boolean(),
+      passkeys: z.array(Passkey).openapi({ description: "The oldest first." }),
+      createdAt: z.string().openapi({ format: "date-time" }),
+    }),
+  })
+  .openapi("AccountResponse");
+export type AccountResponse = z.infer<typeof AccountResponse>;
+
+export const AccountChange = z.strictObject({ name: accountTexts.name }).openapi("AccountChange");
+
+const currentPassword = z
+  .string()
+  .max(limits.passwordCharactersMax)
+  .optional()
+  .openapi({ description: "Required, unless the account has none and signed in within the last hour." });
+
+export const EmailChange = z
+  .strictObject({ email: accountTexts.email, password: currentPassword })
+  .openapi("EmailChange");
+
+export const EmailChangeResponse = z
+  .object({
+    ok: z.literal(true),
+    confirmation: z.boolean().openapi({
+      description:
+        "True if email is configured: the address changes when the link sent to it is opened. False if it has changed.",
+    }),
+  })
+  .openapi("EmailChangeResponse");
+
+export const LinkToken = z.strictObject({ token: z.string() }).openapi("LinkToken");
+
+export const EmailConfirmed = z.object({ ok: z.literal(true), email: z.string() }).openapi("EmailConfirmed");
+
+export const AccountDeletion = z.strictObject({ password: currentPassword }).openapi("AccountDeletion");
+
+/** What the sign-in page offers. */
+export const SignInOptions = z
+  .object({
+    ok: z.literal(true),
+    signUp: z.boolean().openapi({ description: "Whether anyone may create an account." }),
+    emailAvailable: z.boolean().openapi({ description: "Whether passwords can be reset by email." }),
+    passkeyHost: z
+      .string()
+      .openapi({ description: "Host name that passkeys belong to. They don't work under others." }),
+    provider: z.string().nullable().openapi({ description: "Name of the OpenID Connect provider." }),
+  })
+  .openapi("SignInOptions");
+export type SignInOptions = z.infer<typeof SignInOptions>;
+
+export const ProviderSignIn = z
+  .strictObject({
+    next: z
+      .string()
+      .max(2_000)
+      .optional()
+      .openapi({ description: "Path of the dashboard's page to go on to." }),
+  })
+  .openapi("ProviderSignIn");
+
+export const ProviderSignInResponse = z
+  .object({ ok: z.literal(true), url: z.string() })
+  .openapi("ProviderSignInResponse");
+
+export const PasswordResetRequest = z
+  .strictObject({ email: accountTexts.email })
+  .openapi("PasswordResetRequest");
+
+export const SignUp = z
+  .strictObject({
+    email: accountTexts.email,
+    password: accountTexts.password.optional(),
+    name: accountTexts.name.optional(),
+  })
+  .openapi("SignUp");
+
+export const SignUpConfirmation = z
+  .strictObject({
+    token: z.string(),
+    password: accountTexts.password,
+    name: accountTexts.name.optional(),
+  })
+  .openapi("SignUpConfirmation");
+
+export const SignUpResponse = z
+  .object({
+    ok: z.literal(true),
+    confirmation: z
+      .boolean()
+      .openapi({ description: "True if a link was sent that creates the account. False if it exists now." }),
+  })
+  .openapi("SignUpResponse");
+export type SignUpResponse = z.infer<typeof SignUpResponse>;
+
+export const Done = z.object({ ok: z.literal(true) }).openapi("Done");

@@ -14,6 +14,7 @@ export const auditActions = [
   "password.reset",
   "two-factor.enabled",
   "two-factor.disabled",
+  "recovery-codes.replaced",
   "passkey.added",
   "passkey.removed",
   "project.created",

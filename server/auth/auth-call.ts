@@ -1,0 +1,45 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { ProblemError } from "../problems.ts";
+import type { AuditAction } from "../wire/audit.ts";
+
+/** A call of better-auth: where it comes from, for the audit log, and what came of it. */
+export type AuthCall = {
+  /** better-auth's path of it, such as `/sign-in/email`. */
+  path: string;
+  address: string | null;
+  userAgent: string | null;
+  /** What was recorded in the audit log, and the email address of the account. */
+  recorded?: { action: AuditAction; email: string }[];
+  /** The problem that better-auth logged. */
+  problem?: ProblemError;
+  /** A new session replaces the one of the request: nobody signs in or out. */
+  replacesSession?: boolean;
+};
+
+const calls = new AsyncLocalStorage<AuthCall>();
+
+export function currentCall(): AuthCall | undefined {
+  return calls.getStore();
+}
+
+/**
+ * Calls better-auth. If the storage is unavailable, better-auth reports an internal error or that nobody is signed in;
+ * this throws the storage's problem instead.
+ */
+export async function callAuth<Result>(
+  work: () => Promise<Result>,
+  call: AuthCall = { path: "", address: null, userAgent: null },
+): Promise<Result> {
+  try {
+    const result = await calls.run(call, work);
+    if (call.problem) throw call.problem;
+    return result;
+  } catch (error) {
+    throw call.problem ?? problemBehind(error) ?? error;
+  }
+}
+
+export function problemBehind(error: unknown): ProblemError | undefined {
+  if (error instanceof ProblemError) return error;
+  return error instanceof Error && error.cause !== undefined ? problemBehind(error.cause) : undefined;
+}

@@ -1,0 +1,62 @@
+import type { Kysely } from "kysely";
+import { recordAudit } from "../audit/audit-log.ts";
+import { startJob } from "../background/jobs.ts";
+import type { Actor } from "../http/caller.ts";
+import { problem } from "../problems.ts";
+import { closeProject } from "../projects/projects.ts";
+import type { ControlTables } from "../storage/control-tables.ts";
+import { withLock } from "../storage/settings.ts";
+
+/**
+ * Deletes an account with its sessions, passkeys and destinations. Projects without other members are deleted too, by
+ * jobs. Returns the ids of these.
+ *
+ * Throws `account-owns-projects` if the account is the only owner of a project that has other members.
+ */
+export async function deleteAccount(
+  control: Kysely<ControlTables>,
+  accountId: string,
+  actor: Actor,
+): Promise<number[]> {
+  return control.transaction().execute(async (transaction) => {
+    // Members must not change until it is clear who owns what.
+    await withLock(transaction, "members");
+    const { email } = await transaction
+      .selectFrom("accounts")
+      .select("email")
+      .where("id", "=", accountId)
+      .executeTakeFirstOrThrow();
+    const memberships = await transaction
+      .selectFrom("members")
+      .innerJoin("projects", "projects.id", "members.projectId")
+      .innerJoin("members as others", "others.projectId", "projects.id")
+      .select(["projects.id", "projects.slug", "projects.name", "members.role"])
+      .select((eb) => [
+        eb.fn.countAll<number>().as("members"),
+        eb.fn.sum<number>(eb.case().when("others.role", "=", "owner").then(1).else(0).end()).as("owners"),
+      ])
+      .where("members.accountId", "=", accountId)
+      .groupBy(["projects.id", "projects.slug", "projects.name", "members.role"])
+      .orderBy("projects.id")
+      .execute();
+    const owned = memberships.filter(
+      ({ role, members, owners }) => role === "owner" && Number(members) > 1 && Number(owners) === 1,
+    );
+    if (owned.length > 0) {
+      const names = owned.map(({ name }) => `"${name}"`).join(", ");
+      throw problem("account-owns-projects", {
+        detail: `This account is the only owner of projects with other members: ${names}. Make another member the owner, remove the members, or delete the project first.`,
+      });
+    }
+    const alone = memberships.filter(({ members }) => Number(members) === 1);
+    for (const { id, slug } of alone) {
+      await closeProject(transaction, id);
+      await startJob(transaction, { projectId: id, kind: "delete-project" });
+      await recordAudit(transaction, actor, { action: "project.deleted", projectId: id, target: slug });
+    }
+    await transaction.deleteFrom("verifications").where("value", "=", accountId).execute();
+    await transaction.deleteFrom("accounts").where("id", "=", accountId).execute();
+    await recordAudit(transaction, actor, { action: "account.deleted", target: email });
+    return alone.map(({ id }) => id);
+  });
+}

@@ -1,0 +1,277 @@
+import type { Transaction } from "kysely";
+import { recordAudit } from "../audit/audit-log.ts";
+import type { Config } from "../config.ts";
+import type { Actor } from "../http/caller.ts";
+import type { Routes } from "../http/routes.ts";
+import { problem } from "../problems.ts";
+import type { ControlTables } from "../storage/control-tables.ts";
+import type { RateLimiter, Store } from "../storage/store.ts";
+import {
+  Done,
+  PasswordResetRequest,
+  ProviderSignIn,
+  ProviderSignInResponse,
+  Setup,
+  SetupResponse,
+  SetupState,
+  SignInOptions,
+  SignUp,
+  SignUpConfirmation,
+  SignUpResponse,
+} from "../wire/account.ts";
+import type { AccountEmails } from "./account-emails.ts";
+import { consumeLink, createLink } from "./account-links.ts";
+import { type Auth, signInResponse } from "./auth.ts";
+import { callAuth } from "./auth-call.ts";
+import { createAccount, hasAccounts, type NewAccount } from "./create-account.ts";
+import { providerUnavailable } from "./oidc-provider.ts";
+import { checkNewPassword } from "./password-rules.ts";
+import type { PasswordHashing } from "./passwords.ts";
+import { claimSetup } from "./setup.ts";
+
+type Deps = {
+  config: Config;
+  baseUrl: string;
+  store: Store;
+  auth: Auth;
+  passwords: PasswordHashing;
+  /** Null if email isn't configured. */
+  emails: AccountEmails | null;
+  failures: { taskFailed: (error: unknown) => void };
+};
+
+/** What people need before they have a session: the first account, sign-up, and a new password. */
+export function addSignUpRoutes(routes: Routes, deps: Deps): void {
+  const { config, baseUrl, auth, passwords, emails, failures } = deps;
+  const { control } = deps.store;
+  /** Emails that anyone can make us send, by the client's address and by the recipient. */
+  const emailsByClient = deps.store.rateLimiter({ name: "emails-by-client", points: 10, seconds: 600 });
+  const emailsByRecipient = deps.store.rateLimiter({ name: "emails-by-recipient", points: 3, seconds: 600 });
+  const signUpsByClient = deps.store.rateLimiter({ name: "sign-ups-by-client", points: 10, seconds: 600 });
+
+  routes.add(
+    {
+      method: "get",
+      path: "/api/setup",
+      by: "anyone",
+      tag: "Account",
+      summary: "Check whether setup is needed",
+      response: SetupState,
+    },
+    async () => ({ ok: true, needed: !(await hasAccounts(control)) }),
+  );
+
+  routes.add(
+    {
+      method: "post",
+      path: "/api/setup",
+      by: "anyone",
+      tag: "Account",
+      summary: "Create the owner's account, a project and its first API key",
+      description:
+        "Takes the one-time token from the link on the server's console. The response signs the owner in.",
+      body: Setup,
+      status: 201,
+      response: SetupResponse,
+      problems: [403, 409],
+    },
+    async ({ request, actor, body }) => {
+      const { project, secret } = await claimSetup(control, body.token, body, passwords, actor);
+      return signInResponse(auth, request, actor, body, {
+        ok: true,
+        project,
+        secret,
+      } satisfies typeof SetupResponse._output);
+    },
+  );
+
+  routes.add(
+    {
+      method: "get",
+      path: "/api/sign-in",
+      by: "anyone",
+      tag: "Account",
+      summary: "Get the ways to sign in",
+      response: SignInOptions,
+    },
+    async () => ({
+      ok: true,
+      signUp: config.signUp === "open",
+      emailAvailable: emails !== null,
+      passkeyHost: new URL(baseUrl).hostname,
+      provider: config.oidcIssuer === null ? null : config.oidcName,
+    }),
+  );
+
+  routes.add(
+    {
+      method: "post",
+      path: "/api/sign-in/provider",
+      by: "anyone",
+      tag: "Account",
+      summary: "Sign in with the OpenID Connect provider",
+      description:
+        "Returns the provider's URL to open. The provider leads back to `next`, or to the sign-in page with `?error=`.",
+      body: ProviderSignIn,
+      response: ProviderSignInResponse,
+      problems: [404],
+    },
+    async ({ request, body }) => {
+      if (config.oidcIssuer === null)
+        throw problem("route-unknown", { detail: "This server has no OpenID Connect provider." });
+      const next = URL.parse(body.next ?? "/", baseUrl);
+      const callbackURL = next?.origin === baseUrl ? next.href : `${baseUrl}/`;
+      const { api } = await auth.withProvider();
+      const response = await callAuth(() =>
+        api.signInSocial({
+          body: { provider: "oidc", callbackURL, errorCallbackURL: `${baseUrl}/sign-in` },
+          headers: request.headers,
+          asResponse: true,
+        }),
+      );
+      const { url } = (await response.json()) as { url?: string };
+      if (!response.ok || !url) throw providerUnavailable(config.oidcName);
+      const headers = new Headers();
+      for (const cookie of response.headers.getSetCookie()) headers.append("set-cookie", cookie);
+      return Response.json({ ok: true, url } satisfies typeof ProviderSignInResponse._output, { headers });
+    },
+  );
+
+  routes.add(
+    {
+      method: "post",
+      path: "/api/password-reset",
+      by: "anyone",
+      tag: "Account",
+      summary: "Send a link to choose a new password",
+      description: "The response is the same whether or not there is an account with this address.",
+      body: PasswordResetRequest,
+      response: Done,
+      problems: [409, 429],
+    },
+    async ({ actor, body }) => {
+      if (!emails) {
+        throw problem("email-unavailable", {
+          detail:
+            "This server can't send email. Whoever runs it can make a link: tidings account reset-password.",
+        });
+      }
+      const email = body.email.toLowerCase();
+      await limit(emailsByClient, actor.address ?? "");
+      await limit(emailsByRecipient, email);
+      // Not awaited: the time of the response must not tell whether there is an account.
+      sendPasswordReset(email, emails).catch((error) => failures.taskFailed(error));
+      return { ok: true };
+    },
+  );
+
+  async function sendPasswordReset(email: string, to: AccountEmails): Promise<void> {
+    const account = await control
+      .selectFrom("accounts")
+      .select("id")
+      .where("email", "=", email)
+      .executeTakeFirst();
+    if (account) to.sendPasswordReset(email, await createLink(control, "reset-password", account.id));
+  }
+
+  routes.add(
+    {
+      method: "post",
+      path: "/api/sign-up",
+      by: "anyone",
+      tag: "Account",
+      summary: "Create an account",
+      description:
+        "Only if sign-up is open. If email is configured, this sends a link, and the response is the same for an address that has an account. Otherwise it takes a password, creates the account and signs in.",
+      body: SignUp,
+      status: 201,
+      response: SignUpResponse,
+      problems: [403, 409, 429],
+    },
+    async ({ request, actor, body }) => {
+      await checkSignUpIsOpen();
+      const email = body.email.toLowerCase();
+      if (emails) {
+        await limit(emailsByClient, actor.address ?? "");
+        await limit(emailsByRecipient, email);
+        sendSignUp(email, emails).catch((error) => failures.taskFailed(error));
+        return { ok: true, confirmation: true };
+      }
+      const { password } = body;
+      if (password === undefined) {
+        const detail = '"password" is missing.';
+        throw problem("body-invalid", { detail, errors: [{ pointer: "/password", detail }] });
+      }
+      await limit(signUpsByClient, actor.address ?? "");
+      const account = { email, password, name: body.name, emailVerified: false };
+      await checkNewPassword(password, account);
+      const passwordHash = await passwords.hash(password);
+      await control
+        .transaction()
+        .execute((transaction) => createOwnAccount(transaction, account, passwordHash, actor));
+      return signInResponse(auth, request, actor, account, { ok: true, confirmation: false });
+    },
+  );
+
+  async function sendSignUp(email: string, to: AccountEmails): Promise<void> {
+    const account = await control
+      .selectFrom("accounts")
+      .select("id")
+      .where("email", "=", email)
+      .executeTakeFirst();
+    if (account) to.sendAccountExists(email);
+    else to.sendSignUp(email, await createLink(control, "sign-up", email));
+  }
+
+  routes.add(
+    {
+      method: "post",
+      path: "/api/sign-up/confirm",
+      by: "anyone",
+      tag: "Account",
+      summary: "Create an account with the link from an email",
+      description: "The response signs in.",
+      body: SignUpConfirmation,
+      status: 201,
+      response: SignUpResponse,
+      problems: [403, 409],
+    },
+    async ({ request, actor, body }) => {
+      await checkSignUpIsOpen();
+      await checkNewPassword(body.password, { name: body.name });
+      const passwordHash = await passwords.hash(body.password);
+      const account = await control.transaction().execute(async (transaction) => {
+        const email = await consumeLink(transaction, "sign-up", body.token);
+        const created = { email, password: body.password, name: body.name };
+        await createOwnAccount(transaction, created, passwordHash, actor);
+        return created;
+      });
+      return signInResponse(auth, request, actor, account, { ok: true, confirmation: false });
+    },
+  );
+
+  async function checkSignUpIsOpen(): Promise<void> {
+    if (config.signUp === "open" && (await hasAccounts(control))) return;
+    throw problem("sign-up-closed", { detail: "To create an account here, ask a member for an invitation." });
+  }
+}
+
+/** Creates the account of whoever makes the request. Throws `account-exists`. */
+async function createOwnAccount(
+  transaction: Transaction<ControlTables>,
+  account: NewAccount,
+  passwordHash: string,
+  actor: Actor,
+): Promise<void> {
+  const { id } = await createAccount(transaction, account, passwordHash, null);
+  const owner: Actor = { ...actor, kind: "account", id, name: account.email };
+  await recordAudit(transaction, owner, { action: "account.created", target: account.email });
+}
+
+/** Throws `too-many-requests`. */
+async function limit(limiter: RateLimiter, key: string): Promise<void> {
+  const { allowed, resetSeconds } = await limiter.consume(key);
+  if (allowed) return;
+  const detail = `Too many requests. Try again in ${Math.ceil(resetSeconds / 60)} minutes.`;
+  throw problem("too-many-requests", { detail, retryAfterSeconds: resetSeconds });
+}
