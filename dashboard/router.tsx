@@ -19,21 +19,32 @@ const root = createRootRoute({
   notFoundComponent: NotFoundPage,
 });
 
-const signIn = createRoute({
-  getParentRoute: () => root,
-  path: "/sign-in",
-  validateSearch: (search): { next?: string } =>
-    typeof search.next === "string" ? { next: search.next } : {},
-  component: lazyPart(async () => (await import("./account/sign-in-page.tsx")).SignInPage),
-});
+/** A page for people without a session, with what its link says. */
+function open<Path extends string>(path: Path, load: Parameters<typeof lazyPart>[0]) {
+  return createRoute({
+    getParentRoute: () => root,
+    path,
+    validateSearch: (search): { next?: string; token?: string; error?: string } =>
+      Object.fromEntries(
+        ["next", "token", "error"].flatMap((name) =>
+          typeof search[name] === "string" ? [[name, search[name]]] : [],
+        ),
+      ),
+    component: lazyPart(load),
+  });
+}
 
-const setup = createRoute({
-  getParentRoute: () => root,
-  path: "/setup",
-  validateSearch: (search): { token?: string } =>
-    typeof search.token === "string" ? { token: search.token } : {},
-  component: lazyPart(async () => (await import("./setup/setup-page.tsx")).SetupPage),
-});
+const openPages = [
+  open("/sign-in", async () => (await import("./account/sign-in-page.tsx")).SignInPage),
+  open("/sign-up", async () => (await import("./account/sign-up-page.tsx")).SignUpPage),
+  open(
+    "/forgot-password",
+    async () => (await import("./account/forgot-password-page.tsx")).ForgotPasswordPage,
+  ),
+  open("/reset-password", async () => (await import("./account/reset-password-page.tsx")).ResetPasswordPage),
+  open("/confirm-email", async () => (await import("./account/confirm-email-page.tsx")).ConfirmEmailPage),
+  open("/setup", async () => (await import("./setup/setup-page.tsx")).SetupPage),
+] as const;
 
 const invitation = createRoute({
   getParentRoute: () => root,
@@ -72,6 +83,12 @@ const notifications = createRoute({
   getParentRoute: () => signedIn,
   path: "/notifications",
   component: lazyPart(async () => (await import("./notifications/notifications-page.tsx")).NotificationsPage),
+});
+
+const account = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/account",
+  component: lazyPart(async () => (await import("./account/account-page.tsx")).AccountPage),
 });
 
 const project = createRoute({
@@ -147,12 +164,12 @@ const short = ["/channels/$", "/events/$", "/keys", "/members", "/rejected", "/a
 
 export const router = createRouter({
   routeTree: root.addChildren([
-    signIn,
-    setup,
+    ...openPages,
     invitation,
     signedIn.addChildren([
       home,
       notifications,
+      account,
       project.addChildren([
         feed.addChildren([allEvents, channel, event]),
         keys,

@@ -1,5 +1,15 @@
 import { useNavigate } from "@tanstack/react-router";
-import { Check, CircleHelp, LogOut, type LucideIcon, Monitor, Moon, Settings2, Sun } from "lucide-react";
+import {
+  Check,
+  CircleHelp,
+  LogOut,
+  type LucideIcon,
+  Monitor,
+  Moon,
+  Settings2,
+  Sun,
+  UserRound,
+} from "lucide-react";
 import type { MenuContentProps } from "../components/ui/lazy-menu.tsx";
 import { Menu, MenuItem, MenuLabel, MenuSeparator } from "../components/ui/menu.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
@@ -21,6 +31,10 @@ export default function AccountMenu(props: MenuContentProps) {
       <MenuLabel>
         <span className="hostile-line block">{account.email}</span>
       </MenuLabel>
+      <MenuItem onSelect={() => void navigate({ to: "/account" })}>
+        <UserRound aria-hidden />
+        Account
+      </MenuItem>
       <MenuItem onSelect={() => void navigate({ to: "/p/$project/settings", params: { project } })}>
         <Settings2 aria-hidden />
         Settings

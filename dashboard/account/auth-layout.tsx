@@ -1,9 +1,11 @@
 import type { ReactNode } from "react";
 import { Mark } from "../components/mark.tsx";
 
+export const linkClass = "text-accent underline underline-offset-2 hover:no-underline";
+
 type AuthLayoutProps = { title: string; lead?: ReactNode; wide?: boolean; children?: ReactNode };
 
-/** The layout of pages outside the dashboard: sign-in and first-run setup. */
+/** The layout of pages for people without a session: sign-in, links from emails, first-run setup. */
 export function AuthLayout({ title, lead, wide = false, children }: AuthLayoutProps) {
   return (
     <main className="flex min-h-full flex-col items-center px-5 py-12 md:py-[14vh]">

@@ -1,63 +1,59 @@
-import { useMutation } from "@tanstack/react-query";
-import { useNavigate, useSearch } from "@tanstack/react-router";
-import { type FormEvent, useEffect, useState } from "react";
-import { api, errorMessage } from "../api.ts";
-import { Button } from "../components/ui/button.tsx";
-import { Field } from "../components/ui/field.tsx";
-import { Alert } from "../components/ui/states.tsx";
+import { useQuery } from "@tanstack/react-query";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { useEffect } from "react";
 import { queries } from "../queries.ts";
 import { broadcastToTabs } from "../tabs.ts";
-import { AuthLayout } from "./auth-layout.tsx";
+import { signInOptionsQuery } from "./account-query.ts";
+import { AuthLayout, linkClass } from "./auth-layout.tsx";
+import { SignInForm } from "./sign-in-form.tsx";
+
+/** What went wrong at the OpenID Connect provider, by the code in the URL. */
+const providerErrors: Record<string, string> = {
+  sign_up_closed: "There is no account for you here yet. Ask a member for an invitation.",
+  email_not_verified: "Your sign-in provider has not verified your email address.",
+  account_not_linked:
+    "An account with your email address exists, but the address isn't verified on both sides. Sign in with your password.",
+  access_denied: "You canceled the sign-in.",
+};
 
 export function SignInPage() {
-  const { next }: { next?: string } = useSearch({ strict: false });
+  const { next, error }: { next?: string; error?: string } = useSearch({ strict: false });
   const navigate = useNavigate();
-  const [email, setEmail] = useState("");
-  const [password, setPassword] = useState("");
-  const signIn = useMutation({
-    mutationFn: () => api("/api/auth/sign-in/email", { method: "POST", body: { email, password } }),
-    onSuccess() {
-      queries.clear();
-      broadcastToTabs({ type: "signed-in" });
-      return navigate({ href: safePath(next), replace: true });
-    },
-  });
+  const { data: options } = useQuery(signInOptionsQuery);
+  const path = safePath(next);
   useEffect(() => {
     document.title = "Sign in · Tidings";
   }, []);
 
-  function submit(event: FormEvent) {
-    event.preventDefault();
-    signIn.mutate();
+  function onDone() {
+    queries.clear();
+    broadcastToTabs({ type: "signed-in" });
+    void navigate({ href: path, replace: true });
   }
 
   return (
     <AuthLayout title="Sign in">
-      <form onSubmit={submit} className="flex flex-col gap-4">
-        {signIn.error && <Alert>{errorMessage(signIn.error)}</Alert>}
-        <Field
-          label="Email"
-          type="email"
-          name="email"
-          autoComplete="username"
-          required
-          autoFocus
-          value={email}
-          onChange={(event) => setEmail(event.target.value)}
-        />
-        <Field
-          label="Password"
-          type="password"
-          name="password"
-          autoComplete="current-password"
-          required
-          value={password}
-          onChange={(event) => setPassword(event.target.value)}
-        />
-        <Button variant="solid" size="lg" type="submit" busy={signIn.isPending} className="mt-2">
-          Sign in
-        </Button>
-      </form>
+      <SignInForm
+        next={path}
+        onDone={onDone}
+        footer={
+          options?.signUp && (
+            <p className="text-muted text-sm">
+              New here?{" "}
+              <Link to="/sign-up" className={linkClass}>
+                Create an account
+              </Link>
+            </p>
+          )
+        }
+        notice={error && (providerErrors[error] ?? "The sign-in provider's answer can't be used. Try again.")}
+      >
+        {options?.emailAvailable && (
+          <Link to="/forgot-password" className={`${linkClass} self-start text-sm`}>
+            Forgot your password?
+          </Link>
+        )}
+      </SignInForm>
     </AuthLayout>
   );
 }

@@ -1,5 +1,6 @@
 import { queryOptions, useMutation, useQueryClient } from "@tanstack/react-query";
 import type { Destination } from "../../server/wire/notification.ts";
+import { deviceName } from "../account/device-name.ts";
 import { api } from "../api.ts";
 import { refresh } from "../queries.ts";
 import { destinationsQuery, showError } from "./destinations.ts";
@@ -58,7 +59,7 @@ async function switchOn(vapidPublicKey: string) {
   const { endpoint, keys } = subscription.toJSON();
   await api("/api/destinations", {
     method: "POST",
-    body: { kind: "browser", label: deviceName(), subscription: { endpoint, keys } },
+    body: { kind: "browser", label: deviceName(navigator.userAgent), subscription: { endpoint, keys } },
   });
 }
 
@@ -74,28 +75,4 @@ function keyOf(subscription: PushSubscription): string {
   if (!key) return "";
   const text = btoa(String.fromCharCode(...new Uint8Array(key)));
   return text.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
-}
-
-const browsers: [RegExp, string][] = [
-  [/Edg\//, "Edge"],
-  [/OPR\//, "Opera"],
-  [/Firefox\//, "Firefox"],
-  [/Chrome\//, "Chrome"],
-  [/Safari\//, "Safari"],
-];
-const systems: [RegExp, string][] = [
-  [/iPhone/, "iPhone"],
-  [/iPad/, "iPad"],
-  [/Android/, "Android"],
-  [/Mac OS X/, "Mac"],
-  [/Windows/, "Windows"],
-  [/CrOS/, "ChromeOS"],
-  [/Linux/, "Linux"],
-];
-
-/** A recognizable device name, such as "Firefox on Linux". */
-function deviceName(): string {
-  const find = (names: [RegExp, string][]) =>
-    names.find(([pattern]) => pattern.test(navigator.userAgent))?.[1];
-  return `${find(browsers) ?? "Browser"} on ${find(systems) ?? "this device"}`;
 }

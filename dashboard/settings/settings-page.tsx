@@ -1,7 +1,7 @@
-import { LogOut } from "lucide-react";
+import { Link } from "@tanstack/react-router";
+import { UserRound } from "lucide-react";
 import { useMe } from "../account/me.ts";
-import { useSignOut } from "../account/sign-out.ts";
-import { Button } from "../components/ui/button.tsx";
+import { buttonClass } from "../components/ui/button.tsx";
 import { PageHeader } from "../shell/page-header.tsx";
 import { Group, Panel } from "./group.tsx";
 import { NotificationSettings } from "./notification-settings.tsx";
@@ -10,7 +10,6 @@ import { ThemeSettings } from "./theme-settings.tsx";
 
 export function SettingsPage() {
   const { account, version } = useMe();
-  const signOut = useSignOut();
   return (
     <>
       <PageHeader title="Settings" />
@@ -28,10 +27,10 @@ export function SettingsPage() {
                   <p className="hostile font-medium">{account.name || account.email}</p>
                   <p className="hostile text-muted text-sm">{account.email}</p>
                 </div>
-                <Button onClick={() => void signOut()}>
-                  <LogOut aria-hidden className="size-4" />
-                  Sign out
-                </Button>
+                <Link to="/account" className={buttonClass()}>
+                  <UserRound aria-hidden className="size-4" />
+                  Manage account
+                </Link>
               </div>
             </Panel>
           </Group>

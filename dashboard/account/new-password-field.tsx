@@ -1,0 +1,20 @@
+import type { ComponentProps } from "react";
+import { limits } from "../../server/limits.ts";
+import { Field } from "../components/ui/field.tsx";
+
+type Props = Pick<ComponentProps<typeof Field>, "label" | "value" | "onChange" | "error" | "autoFocus">;
+
+export function NewPasswordField({ error, ...field }: Props) {
+  return (
+    <Field
+      {...field}
+      type="password"
+      autoComplete="new-password"
+      required
+      minLength={limits.passwordCharactersMin}
+      maxLength={limits.passwordCharactersMax}
+      hint={`At least ${limits.passwordCharactersMin} characters.`}
+      error={error}
+    />
+  );
+}

@@ -1,0 +1,139 @@
+import { useMutation } from "@tanstack/react-query";
+import { useState } from "react";
+import { limits } from "../../server/limits.ts";
+import { api } from "../api.ts";
+import { Button } from "../components/ui/button.tsx";
+import { Dialog, DialogButtons } from "../components/ui/dialog.tsx";
+import { Field, fieldError, formError } from "../components/ui/field.tsx";
+import { refresh } from "../queries.ts";
+import { SavedField } from "../settings/saved-field.tsx";
+import { accountQuery, useAccount } from "./account-query.ts";
+import { CurrentPasswordField, SecurityAlert } from "./current-password.tsx";
+import { meQuery, useMe } from "./me.ts";
+
+export function Profile() {
+  const account = useAccount();
+  return (
+    <>
+      <NameForm key={account.name} name={account.name} />
+      <EmailRow />
+    </>
+  );
+}
+
+function NameForm({ name: saved }: { name: string }) {
+  const [name, setName] = useState(saved);
+  const rename = useMutation({
+    mutationFn: () => api("/api/account", { method: "PATCH", body: { name: name.trim() } }),
+    onSuccess: () => refresh(accountQuery.queryKey, meQuery.queryKey),
+  });
+  return (
+    <SavedField
+      save={rename}
+      error={formError(rename.error, ["name"])}
+      changed={name.trim() !== "" && name.trim() !== saved}
+      onSubmit={() => rename.mutate()}
+    >
+      <Field
+        className="flex-1"
+        label="Name"
+        autoComplete="name"
+        required
+        maxLength={limits.accountNameCharacters}
+        value={name}
+        onChange={(event) => setName(event.target.value)}
+        error={fieldError(rename.error, "name")}
+      />
+    </SavedField>
+  );
+}
+
+function EmailRow() {
+  const { email } = useAccount();
+  const [changing, setChanging] = useState(false);
+  return (
+    <div className="flex items-end justify-between gap-4">
+      <div className="min-w-0">
+        <p className="font-medium text-sm">Email</p>
+        <p className="hostile text-muted">{email}</p>
+      </div>
+      <Button onClick={() => setChanging(true)}>Change email…</Button>
+      {changing && <EmailDialog close={() => setChanging(false)} />}
+    </div>
+  );
+}
+
+function EmailDialog({ close }: { close: () => void }) {
+  const { emailAvailable } = useMe();
+  const [email, setEmail] = useState("");
+  const [password, setPassword] = useState("");
+  const change = useMutation({
+    mutationFn: () =>
+      api<{ confirmation: boolean }>("/api/account/email", {
+        method: "POST",
+        body: { email, ...(password && { password }) },
+      }),
+    async onSuccess({ confirmation }) {
+      if (confirmation) return;
+      await refresh(accountQuery.queryKey, meQuery.queryKey);
+      close();
+    },
+  });
+  if (change.data?.confirmation) {
+    return (
+      <Dialog open onOpenChange={close} title="Check your email">
+        <p className="text-muted">
+          We sent a link to <span className="hostile">{email}</span>. Your address changes when you open it,
+          within an hour.
+        </p>
+        <DialogButtons>
+          <Button variant="solid" onClick={close}>
+            Done
+          </Button>
+        </DialogButtons>
+      </Dialog>
+    );
+  }
+  const error = formError(change.error, ["email"]);
+  return (
+    <Dialog
+      open
+      onOpenChange={close}
+      title="Change your email address"
+      description={
+        emailAvailable
+          ? "We'll send a link to the new address to confirm it."
+          : "You'll sign in with the new address at once. This server can't send email to confirm it, so check it twice."
+      }
+    >
+      <form
+        className="flex flex-col gap-4"
+        onSubmit={(event) => {
+          event.preventDefault();
+          change.mutate();
+        }}
+      >
+        {error && <SecurityAlert error={change.error} />}
+        <Field
+          label="New email"
+          type="email"
+          autoComplete="email"
+          required
+          maxLength={limits.emailCharacters}
+          value={email}
+          onChange={(event) => setEmail(event.target.value)}
+          error={fieldError(change.error, "email")}
+        />
+        <CurrentPasswordField value={password} onChange={setPassword} />
+        <DialogButtons>
+          <Button variant="ghost" onClick={close}>
+            Cancel
+          </Button>
+          <Button variant="solid" type="submit" busy={change.isPending}>
+            Change email
+          </Button>
+        </DialogButtons>
+      </form>
+    </Dialog>
+  );
+}
