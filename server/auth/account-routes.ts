@@ -46,6 +46,7 @@ type Deps = {
 export function addAccountRoutes(routes: Routes, deps: Deps): void {
   const { auth, baseUrl, passwords, emails, keys, streams, worker, streamAuthorizer, vapidPublicKey } = deps;
   const { control } = deps.store;
+  const attempts = deps.store.rateLimiter({ name: "reauthentication", points: 10, seconds: 15 * 60 });
 
   routes.add(
     {
@@ -115,11 +116,11 @@ export function addAccountRoutes(routes: Routes, deps: Deps): void {
         "If email is configured, the address changes when the link sent to it is opened; otherwise at once. Other sessions end with the change.",
       body: EmailChange,
       response: EmailChangeResponse,
-      problems: [409],
+      problems: [409, 429],
     },
     async ({ account, actor, request, body }) => {
       const session = await requireSession(request);
-      await reauthenticate(control, passwords, session, body.password);
+      await reauthenticate(control, passwords, session, body.password, attempts);
       const email = body.email.toLowerCase();
       if (email === account.email)
         throw problem("account-request-invalid", { detail: "This is your email address already." });
@@ -236,10 +237,10 @@ export function addAccountRoutes(routes: Routes, deps: Deps): void {
         "Projects of which you are the only member are deleted too. Rejected if you are the only owner of a project with other members.",
       body: AccountDeletion,
       response: Done,
-      problems: [409],
+      problems: [409, 429],
     },
     async ({ account, actor, request, body }) => {
-      await reauthenticate(control, passwords, await requireSession(request), body.password);
+      await reauthenticate(control, passwords, await requireSession(request), body.password, attempts);
       const closedProjects = await deleteAccount(control, account.id, actor);
       for (const id of closedProjects) {
         keys.invalidateProject(id);

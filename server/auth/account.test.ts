@@ -141,6 +141,16 @@ describe("deleting an account", () => {
   });
 });
 
+test("a stolen session can't guess the password", async () => {
+  const cookie = await member("guessed@example.com");
+  const guess = (password: string) => call("POST", "/api/account/delete", cookie, { password });
+  for (let attempt = 0; attempt < 10; attempt++) expect((await guess("not the password")).status).toBe(403);
+  expect(await guess(testPassword)).toMatchObject({
+    status: 429,
+    body: { type: "/problems/too-many-requests", detail: "Too many attempts. Try again in 15 minutes." },
+  });
+});
+
 test("an account without a password must have signed in within the last hour", async () => {
   const cookie = await member("provider@example.com");
   const { control } = app.running.store;

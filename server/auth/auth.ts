@@ -82,7 +82,11 @@ export function createAuth(
       customStorage: rateLimitStorage(rateLimiter),
       window: 10,
       max: 100,
-      customRules: { "/sign-in/email": { window: 60, max: 20 }, "/two-factor/*": { window: 60, max: 20 } },
+      customRules: Object.fromEntries(
+        ["/sign-in/email", "/change-password", "/reset-password", "/two-factor/*", "/passkey/*"].map(
+          (path) => [path, { window: 60, max: 20 }],
+        ),
+      ),
     },
     hooks: {
       before: createAuthMiddleware(async ({ path, body }) => {

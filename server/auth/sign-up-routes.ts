@@ -5,7 +5,7 @@ import type { Actor } from "../http/caller.ts";
 import type { Routes } from "../http/routes.ts";
 import { problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import type { RateLimiter, Store } from "../storage/store.ts";
+import type { Store } from "../storage/store.ts";
 import {
   Done,
   PasswordResetRequest,
@@ -23,6 +23,7 @@ import type { AccountEmails } from "./account-emails.ts";
 import { consumeLink, createLink } from "./account-links.ts";
 import { type Auth, signInResponse } from "./auth.ts";
 import { callAuth } from "./auth-call.ts";
+import { consumePoint } from "./consume-point.ts";
 import { createAccount, hasAccounts, type NewAccount } from "./create-account.ts";
 import { providerUnavailable } from "./oidc-provider.ts";
 import { checkNewPassword } from "./password-rules.ts";
@@ -157,8 +158,8 @@ export function addSignUpRoutes(routes: Routes, deps: Deps): void {
         });
       }
       const email = body.email.toLowerCase();
-      await limit(emailsByClient, actor.address ?? "");
-      await limit(emailsByRecipient, email);
+      await consumePoint(emailsByClient, actor.address ?? "");
+      await consumePoint(emailsByRecipient, email);
       // Not awaited: the time of the response must not tell whether there is an account.
       sendPasswordReset(email, emails).catch((error) => failures.taskFailed(error));
       return { ok: true };
@@ -192,8 +193,8 @@ export function addSignUpRoutes(routes: Routes, deps: Deps): void {
       await checkSignUpIsOpen();
       const email = body.email.toLowerCase();
       if (emails) {
-        await limit(emailsByClient, actor.address ?? "");
-        await limit(emailsByRecipient, email);
+        await consumePoint(emailsByClient, actor.address ?? "");
+        await consumePoint(emailsByRecipient, email);
         sendSignUp(email, emails).catch((error) => failures.taskFailed(error));
         return { ok: true, confirmation: true };
       }
@@ -202,7 +203,7 @@ export function addSignUpRoutes(routes: Routes, deps: Deps): void {
         const detail = '"password" is missing.';
         throw problem("body-invalid", { detail, errors: [{ pointer: "/password", detail }] });
       }
-      await limit(signUpsByClient, actor.address ?? "");
+      await consumePoint(signUpsByClient, actor.address ?? "");
       const account = { email, password, name: body.name, emailVerified: false };
       await checkNewPassword(password, account);
       const passwordHash = await passwords.hash(password);
@@ -266,12 +267,4 @@ async function createOwnAccount(
   const { id } = await createAccount(transaction, account, passwordHash, null);
   const owner: Actor = { ...actor, kind: "account", id, name: account.email };
   await recordAudit(transaction, owner, { action: "account.created", target: account.email });
-}
-
-/** Throws `too-many-requests`. */
-async function limit(limiter: RateLimiter, key: string): Promise<void> {
-  const { allowed, resetSeconds } = await limiter.consume(key);
-  if (allowed) return;
-  const detail = `Too many requests. Try again in ${Math.ceil(resetSeconds / 60)} minutes.`;
-  throw problem("too-many-requests", { detail, retryAfterSeconds: resetSeconds });
 }

@@ -125,7 +125,6 @@ async function readPaths(): Promise<string[]> {
     ...read.map((path) => path.replace(/\{\w+\}/g, Bun.randomUUIDv7()) + (query[path] ?? "")),
     "/api/events?q=pay*&limit=50",
     "/api/auth/get-session",
-    "/api/auth/list-sessions",
   ];
 }
 
