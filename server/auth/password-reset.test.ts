@@ -22,7 +22,7 @@ test("a link by email sets a new password, works once, and ends all sessions and
 
   const reset = (newPassword: string) =>
     callAs(app, "POST", "/api/auth/reset-password", { body: { token, newPassword } });
-  expect((await reset("short")).status).toBe(400);
+  expect((await reset("short")).status).toBe(422);
   expect((await reset("a new long password")).status).toBe(200);
   expect(await reset("an even newer password")).toMatchObject({
     status: 403,
