@@ -34,15 +34,13 @@ function open<Path extends string>(path: Path, load: Parameters<typeof lazyPart>
   });
 }
 
+const accountPages = () => import("./account/open-pages.ts");
 const openPages = [
-  open("/sign-in", async () => (await import("./account/sign-in-page.tsx")).SignInPage),
-  open("/sign-up", async () => (await import("./account/sign-up-page.tsx")).SignUpPage),
-  open(
-    "/forgot-password",
-    async () => (await import("./account/forgot-password-page.tsx")).ForgotPasswordPage,
-  ),
-  open("/reset-password", async () => (await import("./account/reset-password-page.tsx")).ResetPasswordPage),
-  open("/confirm-email", async () => (await import("./account/confirm-email-page.tsx")).ConfirmEmailPage),
+  open("/sign-in", async () => (await accountPages()).SignInPage),
+  open("/sign-up", async () => (await accountPages()).SignUpPage),
+  open("/forgot-password", async () => (await accountPages()).ForgotPasswordPage),
+  open("/reset-password", async () => (await accountPages()).ResetPasswordPage),
+  open("/confirm-email", async () => (await accountPages()).ConfirmEmailPage),
   open("/setup", async () => (await import("./setup/setup-page.tsx")).SetupPage),
 ] as const;
 

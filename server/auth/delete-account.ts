@@ -3,9 +3,9 @@ import { recordAudit } from "../audit/audit-log.ts";
 import { startJob } from "../background/jobs.ts";
 import type { Actor } from "../http/caller.ts";
 import { problem } from "../problems.ts";
+import { lockMembers } from "../projects/members.ts";
 import { closeProject } from "../projects/projects.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import { withLock } from "../storage/settings.ts";
 
 /**
  * Deletes an account with its sessions, passkeys and destinations. Projects without other members are deleted too, by
@@ -19,8 +19,7 @@ export async function deleteAccount(
   actor: Actor,
 ): Promise<number[]> {
   return control.transaction().execute(async (transaction) => {
-    // Members must not change until it is clear who owns what.
-    await withLock(transaction, "members");
+    await lockMembers(transaction);
     const { email } = await transaction
       .selectFrom("accounts")
       .select("email")

@@ -1,0 +1,6 @@
+/** The pages for people without a session. They are small, and the first load names only one file for all. */
+export { ConfirmEmailPage } from "./confirm-email-page.tsx";
+export { ForgotPasswordPage } from "./forgot-password-page.tsx";
+export { ResetPasswordPage } from "./reset-password-page.tsx";
+export { SignInPage } from "./sign-in-page.tsx";
+export { SignUpPage } from "./sign-up-page.tsx";
