@@ -6,7 +6,7 @@ const actions: Record<AuditAction, string> = {
   "account.changed": "changed the account",
   "account.deleted": "deleted the account",
   "session.created": "signed in",
-  "session.failed": "failed to sign in",
+  "session.failed": "failed to sign in as",
   "session.ended": "signed out",
   "password.changed": "changed the password",
   "password.reset": "reset the password",

@@ -50,7 +50,7 @@ type AuditFilter = Pick<AuditQuery, "action" | "actor" | "from" | "to">;
 
 /**
  * A page of a project's audit log, newest first. It includes what its members did outside of any project, such as
- * signing in.
+ * signing in, and failed attempts to sign in as one of them.
  *
  * @param before - the ID of the last entry of the page before
  */
@@ -64,19 +64,23 @@ export async function listAudit(
   const rows = await control
     .selectFrom("auditLog")
     .selectAll()
-    .where((eb) =>
-      eb.or([
+    .where((eb) => {
+      const ofMembers = (column: "accounts.id" | "accounts.email") =>
+        eb
+          .selectFrom("members")
+          .innerJoin("accounts", "accounts.id", "members.accountId")
+          .select(column)
+          .where("members.projectId", "=", projectId);
+      const byMember = eb("actorId", "in", ofMembers("accounts.id"));
+      const asMember = eb.and([
+        eb("actorKind", "=", "nobody"),
+        eb("target", "in", ofMembers("accounts.email")),
+      ]);
+      return eb.or([
         eb("projectId", "=", projectId),
-        eb.and([
-          eb("projectId", "is", null),
-          eb(
-            "actorId",
-            "in",
-            eb.selectFrom("members").select("accountId").where("members.projectId", "=", projectId),
-          ),
-        ]),
-      ]),
-    )
+        eb.and([eb("projectId", "is", null), eb.or([byMember, asMember])]),
+      ]);
+    })
     .$if(action !== undefined, (query) =>
       query.where(
         "action",

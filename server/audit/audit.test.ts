@@ -69,6 +69,18 @@ test("changes are listed newest first, with who made them and from where", async
   expect(JSON.stringify(entries)).not.toContain("ada");
 });
 
+test("sign-ins of members are listed, and failed ones as them", async () => {
+  const { slug } = await app.another("Signed in", "signed-in@example.com");
+  const headers = { cookie: await app.signIn("signed-in@example.com"), origin: app.address };
+  await expect(app.signIn("signed-in@example.com", "a wrong password")).rejects.toThrow("401");
+  await expect(app.signIn("stranger@example.com", "a wrong password")).rejects.toThrow("401");
+  const response = await app.request(`/api/audit?action=session&project=${slug}`, { headers });
+  expect(((await response.json()) as { entries: AuditEntry[] }).entries).toMatchObject([
+    { action: "session.failed", actor: { kind: "nobody" }, target: "signed-in@example.com" },
+    { action: "session.created", actor: { kind: "account", name: "signed-in@example.com" } },
+  ]);
+});
+
 test("what was rejected is not in the log", async () => {
   const before = await audit();
   expect((await call("POST", "/api/channels", { name: "" })).status).toBe(422);

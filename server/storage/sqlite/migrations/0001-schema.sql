@@ -116,13 +116,14 @@ CREATE TABLE settings (
   value TEXT NOT NULL
 ) WITHOUT ROWID;
 
--- People who sign in. These four tables are better-auth's models, under our names.
+-- People who sign in. These six tables are better-auth's models, under our names.
 CREATE TABLE accounts (
   id TEXT PRIMARY KEY,
   name TEXT NOT NULL,
   email TEXT NOT NULL UNIQUE,
   email_verified INTEGER NOT NULL,
   image TEXT,
+  two_factor_enabled INTEGER NOT NULL DEFAULT 0,
   created_at TEXT NOT NULL,
   updated_at TEXT NOT NULL
 );
@@ -156,6 +157,33 @@ CREATE TABLE sessions (
 );
 CREATE INDEX sessions_user ON sessions (user_id);
 
+CREATE TABLE two_factors (
+  id TEXT PRIMARY KEY,
+  user_id TEXT NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
+  -- The seed of the codes (RFC 6238) and the recovery codes, encrypted.
+  secret TEXT NOT NULL,
+  backup_codes TEXT NOT NULL,
+  verified INTEGER NOT NULL DEFAULT 1,
+  failed_verification_count INTEGER NOT NULL DEFAULT 0,
+  locked_until TEXT
+);
+CREATE INDEX two_factors_user ON two_factors (user_id);
+
+CREATE TABLE passkeys (
+  id TEXT PRIMARY KEY,
+  user_id TEXT NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
+  name TEXT,
+  public_key TEXT NOT NULL,
+  credential_id TEXT NOT NULL UNIQUE,
+  counter INTEGER NOT NULL,
+  device_type TEXT NOT NULL,
+  backed_up INTEGER NOT NULL,
+  transports TEXT,
+  aaguid TEXT,
+  created_at TEXT
+);
+CREATE INDEX passkeys_user ON passkeys (user_id);
+
 CREATE TABLE verifications (
   id TEXT PRIMARY KEY,
   identifier TEXT NOT NULL,
@@ -174,6 +202,8 @@ CREATE TABLE projects (
   known_channels_only INTEGER NOT NULL DEFAULT 0,
   -- Days that events are kept; null keeps them forever. A channel's own value overrides its project's.
   retention_days INTEGER,
+  -- The number of events that can be recorded on a day (UTC); null is unlimited.
+  events_per_day INTEGER,
   -- A deleted project's row stays, without name and members, until no request for it can be in progress.
   deleted_at INTEGER,
   created_at INTEGER NOT NULL
@@ -187,6 +217,20 @@ CREATE TABLE members (
   PRIMARY KEY (project_id, account_id)
 ) WITHOUT ROWID;
 CREATE INDEX members_account ON members (account_id);
+
+-- Invitations to a project, by a link that works once. Only the hash of its token is stored.
+CREATE TABLE invitations (
+  id TEXT PRIMARY KEY,
+  project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+  -- Whom it was sent to; null for a link that anyone can use.
+  email TEXT,
+  role TEXT NOT NULL,
+  token_hash TEXT NOT NULL UNIQUE,
+  created_by TEXT REFERENCES accounts (id) ON DELETE SET NULL,
+  created_at INTEGER NOT NULL,
+  expires_at INTEGER NOT NULL
+);
+CREATE INDEX invitations_project ON invitations (project_id);
 
 CREATE TABLE channels (
   project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
@@ -206,13 +250,55 @@ CREATE TABLE keys (
   project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
   name TEXT NOT NULL,
   kind TEXT NOT NULL,
+  -- Separated by commas. Publishable keys have only "ingest".
+  scopes TEXT NOT NULL,
+  -- Origins of the pages that may use a publishable key, as a JSON array; empty allows all.
+  origins TEXT NOT NULL,
   hash TEXT NOT NULL UNIQUE,
   ending TEXT NOT NULL,
   created_at INTEGER NOT NULL,
+  created_by TEXT,
+  expires_at INTEGER,
+  -- Null is unlimited.
+  events_per_second INTEGER,
   last_used_at INTEGER,
-  revoked_at INTEGER
+  last_used_address TEXT,
+  revoked_at INTEGER,
+  -- The key that it was rotated to.
+  replaced_by TEXT
 );
 CREATE INDEX keys_project ON keys (project_id);
+
+-- Events recorded on a day (days since 1970, UTC), for projects with a quota.
+CREATE TABLE daily_events (
+  project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+  day INTEGER NOT NULL,
+  events INTEGER NOT NULL,
+  PRIMARY KEY (project_id, day)
+) WITHOUT ROWID;
+
+-- Who did what. Entries outlive the accounts, keys and projects that they name, so there are no foreign keys.
+CREATE TABLE audit_log (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  -- Null for what concerns no project, such as a sign-in.
+  project_id INTEGER,
+  created_at INTEGER NOT NULL,
+  action TEXT NOT NULL,
+  -- "account", "key", "command", "server", or "nobody" for those who could not sign in.
+  actor_kind TEXT NOT NULL,
+  actor_id TEXT,
+  -- The account's email address or the key's name at that time.
+  actor TEXT,
+  -- What it was done to: a member's email address, a key's name, a channel.
+  target TEXT,
+  -- A JSON object.
+  detail TEXT NOT NULL,
+  address TEXT,
+  user_agent TEXT
+);
+CREATE INDEX audit_log_project ON audit_log (project_id, id);
+CREATE INDEX audit_log_actor ON audit_log (actor_id, id);
+CREATE INDEX audit_log_age ON audit_log (created_at);
 
 CREATE TABLE destinations (
   id TEXT PRIMARY KEY,
