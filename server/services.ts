@@ -13,7 +13,7 @@ import type { FailureLog } from "./failures.ts";
 import type { Recorder } from "./ingest/record.ts";
 import type { RejectedEvents } from "./ingest/rejected.ts";
 import type { Mailer } from "./notifications/email.ts";
-import type { Send } from "./notifications/send.ts";
+import type { Transports } from "./notifications/transport.ts";
 import type { Readiness } from "./readiness.ts";
 import type { SecretBox } from "./storage/secret-box.ts";
 import type { Store } from "./storage/store.ts";
@@ -39,7 +39,7 @@ export type Services = {
   projectChannels: ProjectChannels;
   rejected: RejectedEvents;
   worker: BackgroundWorker;
-  transports: { browser: Send; email?: Send | undefined };
+  transports: Transports;
   /** For emails that aren't notifications; null if email isn't configured. */
   mailer: Mailer | null;
   vapidPublicKey: string;

@@ -16,7 +16,6 @@ import type { Store } from "../storage/store.ts";
 import { linkHours } from "./account-links.ts";
 import { createAuthAdapter } from "./auth-adapter.ts";
 import { callAuth, currentCall, problemBehind } from "./auth-call.ts";
-import { connected, oidcProvider } from "./oidc-provider.ts";
 import type { PasswordHashing } from "./passwords.ts";
 import { rateLimitStorage } from "./rate-limits.ts";
 import { mayCreateAccount } from "./sign-up-policy.ts";
@@ -141,10 +140,12 @@ export function createAuth(
       return withPasskeys;
     },
     withProvider() {
-      withProvider ??= connected(withPlugin(oidcProvider(config)), config.oidcName).catch((error) => {
-        withProvider = undefined;
-        throw error;
-      });
+      withProvider ??= import("./oidc-provider.ts")
+        .then(({ connected, oidcProvider }) => connected(withPlugin(oidcProvider(config)), config.oidcName))
+        .catch((error) => {
+          withProvider = undefined;
+          throw error;
+        });
       return withProvider;
     },
   };

@@ -4,7 +4,7 @@ import type { Event } from "../event/event.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Arrival, Store } from "../storage/store.ts";
 import { removeDestination } from "./destinations.ts";
-import type { Outcome, Send } from "./send.ts";
+import type { Outcome, Transports } from "./transport.ts";
 
 type Delivery = Selectable<ControlTables["deliveries"]>;
 
@@ -30,7 +30,7 @@ type Update = { ids: number[]; attempts: number; set: Partial<Delivery> };
 type Deps = {
   store: Store;
   /** The transport for each kind of destination. A missing one is not configured. */
-  transports: { browser: Send; email?: Send | undefined };
+  transports: Transports;
   onError: (error: unknown) => void;
   now?: () => number;
   random?: () => number;

@@ -1,7 +1,7 @@
 import { createTransport } from "nodemailer";
 import type { Event } from "../event/event.ts";
 import { emailButton, emailPage, oneLine } from "./email-page.ts";
-import type { Outcome } from "./send.ts";
+import type { Outcome } from "./transport.ts";
 
 export type EmailContent = {
   subject: string;

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { createECDH } from "node:crypto";
 import { decryptPush, type PushService, pushService } from "../testing/push-service.ts";
-import { generateVapid, type PushMessage, sendPush } from "./push.ts";
+import { type PushMessage, sendPush } from "./push.ts";
+import { generateVapid } from "./transports.ts";
 
 const vapid = { ...generateVapid(), subject: "mailto:owner@example.com" };
 const policy = { allowPrivate: true };

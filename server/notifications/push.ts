@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { LRUCache } from "lru-cache";
-import { generateRequestDetails, generateVAPIDKeys, getVapidHeaders } from "web-push";
+import { generateRequestDetails, getVapidHeaders } from "web-push";
 import {
   AddressRefused,
   callOutbound,
@@ -9,7 +9,7 @@ import {
   type OutboundResponse,
   readRetryAfterMs,
 } from "./outbound.ts";
-import type { Outcome } from "./send.ts";
+import type { Outcome } from "./transport.ts";
 
 /** A browser's `PushSubscription.toJSON()`. The keys are base64url: `p256dh` a P-256 point, `auth` 16 bytes. */
 export type PushSubscription = { endpoint: string; keys: { p256dh: string; auth: string } };
@@ -43,11 +43,6 @@ const contentEncoding = "aes128gcm";
 const authorizationMs = 60 * 60 * 1_000;
 const authorizationsMax = 100;
 const reasonCharactersMax = 200;
-
-/** Generates the key pair that identifies an installation. It never changes, because subscriptions are bound to it. */
-export function generateVapid(): VapidKeys {
-  return generateVAPIDKeys();
-}
 
 /**
  * Sends a message to a browser through its push service (RFC 8030), encrypted (RFC 8291) and signed (RFC 8292). A body

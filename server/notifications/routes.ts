@@ -24,7 +24,7 @@ import {
 } from "./destinations.ts";
 import { countUnread, listNotifications, markRead } from "./inbox.ts";
 import { AddressRefused, checkAddress, type OutboundPolicy } from "./outbound.ts";
-import type { Send } from "./send.ts";
+import type { Transports } from "./transport.ts";
 
 const notificationsDefault = 50;
 const notificationsMax = 200;
@@ -47,7 +47,7 @@ export function addNotificationRoutes(
     baseUrl,
   }: {
     store: Store;
-    transports: { browser: Send; email?: Send | undefined };
+    transports: Transports;
     secrets: SecretBox;
     config: Config;
     baseUrl: string;

@@ -1,28 +1,32 @@
+import { createECDH } from "node:crypto";
 import type { Kysely } from "kysely";
 import type { Config } from "../config.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { SecretBox } from "../storage/secret-box.ts";
 import { destinationPurpose } from "../storage/secret-key.ts";
 import { getOrCreateSecret } from "../storage/settings.ts";
-import { createMailer, type Mailer, renderEventEmail } from "./email.ts";
-import { generateVapid, sendPush } from "./push.ts";
-import type { NotificationMessage, Send } from "./send.ts";
+import type { Mailer } from "./email.ts";
+import type { VapidKeys } from "./push.ts";
+import type { NotificationMessage, Send, Transports } from "./transport.ts";
 
-type Transports = {
-  transports: { browser: Send; email?: Send | undefined };
+type Outgoing = {
+  transports: Transports;
   /** For emails that aren't notifications; null if email isn't configured. */
   mailer: Mailer | null;
   vapidPublicKey: string;
   close: () => Promise<void>;
 };
 
-/** The transports for notifications outside the dashboard: always Web Push, and email if it is configured. */
+/**
+ * The transports for notifications outside the dashboard: always Web Push, and email if it is configured. Their packages
+ * are loaded on first use, because they need memory.
+ */
 export async function createTransports(
   config: Config,
   control: Kysely<ControlTables>,
   secrets: SecretBox,
   baseUrl: string,
-): Promise<Transports> {
+): Promise<Outgoing> {
   const keys = JSON.parse(
     await getOrCreateSecret(control, secrets, "vapid", () => JSON.stringify(generateVapid())),
   );
@@ -42,22 +46,25 @@ export async function createTransports(
     };
     const keysOfBrowser = JSON.parse(secrets.open(secret!, destinationPurpose(address)));
     const subscription = { endpoint: address, keys: keysOfBrowser };
+    const { sendPush } = await import("./push.ts");
     return sendPush(subscription, message, { ...keys, subject }, policy, timeoutMs);
   };
 
-  const mailer = config.smtpUrl === null ? null : createMailer(config.smtpUrl, config.emailFrom);
-  const email: Send | undefined = mailer
-    ? async (notification, timeoutMs) => {
-        const project = notification.project ?? { name: "Tidings" };
-        const message = renderEventEmail(
-          notification.event,
-          project,
-          baseUrl + urlOf(notification),
-          `${baseUrl}/settings`,
-        );
-        return mailer.send({ ...message, to: notification.address }, timeoutMs);
-      }
-    : undefined;
+  const emails = config.smtpUrl === null ? null : await import("./email.ts");
+  const mailer = emails?.createMailer(config.smtpUrl!, config.emailFrom) ?? null;
+  const email: Send | undefined =
+    emails && mailer
+      ? async (notification, timeoutMs) => {
+          const project = notification.project ?? { name: "Tidings" };
+          const message = emails.renderEventEmail(
+            notification.event,
+            project,
+            baseUrl + urlOf(notification),
+            `${baseUrl}/settings`,
+          );
+          return mailer.send({ ...message, to: notification.address }, timeoutMs);
+        }
+      : undefined;
 
   return {
     transports: { browser, email },
@@ -65,6 +72,15 @@ export async function createTransports(
     vapidPublicKey: keys.publicKey,
     close: async () => mailer?.close(),
   };
+}
+
+/** Generates the key pair that identifies an installation. It never changes, because subscriptions are bound to it. */
+export function generateVapid(): VapidKeys {
+  const curve = createECDH("prime256v1");
+  curve.generateKeys();
+  // A number that begins with a zero byte is shorter.
+  const privateKey = Buffer.concat([Buffer.alloc(32), curve.getPrivateKey()]).subarray(-32);
+  return { publicKey: curve.getPublicKey("base64url"), privateKey: privateKey.toString("base64url") };
 }
 
 function titleOf({ event }: NotificationMessage): string {

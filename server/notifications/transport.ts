@@ -12,6 +12,9 @@ export type NotificationMessage = {
 /** Sends one notification. Has a default timeout; throws only for errors of the program. */
 export type Send = (message: NotificationMessage, timeoutMs?: number) => Promise<Outcome>;
 
+/** How notifications leave the server, by kind of destination. Email only if it is configured. */
+export type Transports = { browser: Send; email?: Send | undefined };
+
 /**
  * Outcome of one attempt to send a notification. The detail is a sentence for users, shown with the delivery.
  *
