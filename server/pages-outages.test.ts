@@ -110,6 +110,7 @@ test("an offline browser keeps what it shows, says so, and misses nothing", asyn
 
 test("a silent connection is noticed and reopened", async () => {
   const page = await openAlone();
+  await page.getByRole("article").nth(4).waitFor();
   const shown = await firstNames(page, 5);
   dashboard.freeze();
   try {
