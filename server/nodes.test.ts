@@ -1,6 +1,7 @@
 // @engines postgres
 /** Several nodes on one database: what happens on one takes effect on the others. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { commandActor } from "./audit/audit-log.ts";
 import { createAccount } from "./auth/create-account.ts";
 import { addBrowser } from "./notifications/destinations.ts";
 import type { PushSubscription } from "./notifications/push.ts";
@@ -85,7 +86,13 @@ describe("nodes on one database", () => {
     const store = await openTestStore(await testConfig(storage));
     const passwordHash = await testPasswords.hash(testPassword);
     const { slug } = await store.control.transaction().execute(async (transaction) => {
-      const account = await createAccount(transaction, { email, password: testPassword }, passwordHash, null);
+      const account = await createAccount(
+        transaction,
+        { email, password: testPassword },
+        passwordHash,
+        null,
+        commandActor,
+      );
       return (await createProject(transaction, name, account.id)).project;
     });
     await store.close();

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { expectAccessible } from "./testing/browser-page.ts";
 import { openDashboard, type TestDashboard } from "./testing/dashboard.ts";
+import { until } from "./testing/until.ts";
 
 const dayMs = 86_400_000;
 
@@ -48,10 +49,12 @@ test("each chip shows its value, also next to an open event on a tablet", async 
   const viewport = { width: 768, height: 1_024 };
   const page = await dashboard.open(`/p/default/events/${id}?channel=chips`, { viewport });
   await page.getByRole("region", { name: "Event", exact: true }).getByText("184.50").first().waitFor();
-  const chips = await article(page, "Order placed")
+  const chips = article(page, "Order placed")
     .locator("button[title^=Only], a[title^=Open]")
-    .filter({ hasText: /^(amount|currency|method|reason|country)/ })
-    .evaluateAll((buttons) =>
+    .filter({ hasText: /^(amount|currency|method|reason|country)/ });
+  // The row is laid out anew when the list gets its final width.
+  await until(async () => {
+    const areWhole = await chips.evaluateAll((buttons) =>
       buttons.map((button) => {
         const value = [...button.querySelectorAll("span")].at(-1)!;
         const { left, right } = value.getBoundingClientRect();
@@ -60,8 +63,8 @@ test("each chip shows its value, also next to an open event on a tablet", async 
         return isWhole && right <= button.getBoundingClientRect().right;
       }),
     );
-  expect(chips.length).toBeGreaterThan(0);
-  expect(chips).toEqual(chips.map(() => true));
+    return areWhole.length > 0 && areWhole.every(Boolean);
+  }, 10_000);
   await page.context().close();
 });
 

@@ -24,13 +24,17 @@ export function useRowLayout(element: RefObject<HTMLElement | null>): RowLayout 
     layoutFor(innerWidth < 768 ? innerWidth : innerWidth - 240),
   );
   useLayoutEffect(() => {
-    if (!element.current) return;
-    const observer = new ResizeObserver(([entry]) => {
-      if (!entry || entry.contentRect.width === 0) return;
-      const next = layoutFor(entry.contentRect.width);
+    const list = element.current;
+    if (!list) return;
+    const update = () => {
+      if (list.clientWidth === 0) return;
+      const next = layoutFor(list.clientWidth);
       setLayout((last) => (last.kind === next.kind && last.tagsPx === next.tagsPx ? last : next));
-    });
-    observer.observe(element.current);
+    };
+    // Before the first paint; the observer calls after it.
+    update();
+    const observer = new ResizeObserver(update);
+    observer.observe(list);
     return () => observer.disconnect();
   }, [element]);
   return layout;

@@ -63,6 +63,8 @@ test("changes are listed newest first, with who made them and from where", async
       address: "127.0.0.1",
       userAgent: "Audit/1.0",
     },
+    { action: "project.created", target: "default", actor: { kind: "command" } },
+    { action: "account.created", target: app.owner, actor: { kind: "command" } },
   ]);
   for (const { createdAt } of entries) expect(Date.now() - Date.parse(createdAt)).toBeWithin(0, 60_000);
   // Whoever is erased must not live on in the log of it.

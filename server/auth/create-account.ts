@@ -1,4 +1,6 @@
 import type { Kysely, Transaction } from "kysely";
+import { recordAudit } from "../audit/audit-log.ts";
+import type { Actor } from "../http/caller.ts";
 import type { Role } from "../permissions.ts";
 import { problem } from "../problems.ts";
 import { addMember, createProject } from "../projects/projects.ts";
@@ -21,8 +23,9 @@ export type CreatedAccount = { id: string; firstProject: { id: number; project: 
 
 /**
  * Creates an account, with its default destinations, in an open transaction. The first account owns the installation
- * and gets the project "Default"; later ones join `projectToJoin`.
+ * and gets the project "Default"; later ones join `projectToJoin`. The audit log says so.
  *
+ * @param actor - a command, or whoever makes the request: the account's own person
  * @param passwordHash - from `PasswordHashing.hash`; computed before the transaction, because it takes a while
  *
  * Throws `account-exists`.
@@ -32,6 +35,7 @@ export async function createAccount(
   { email, name, emailVerified = true }: NewAccount,
   passwordHash: string,
   projectToJoin: { id: number; role: Role } | null,
+  actor: Actor,
 ): Promise<CreatedAccount> {
   const address = email.toLowerCase();
   await withLock(transaction, "createAccount");
@@ -55,7 +59,22 @@ export async function createAccount(
   await addPassword(transaction, id, passwordHash);
   await addDefaultDestinations(transaction, id, address);
   if (projectToJoin) await addMember(transaction, projectToJoin.id, id, projectToJoin.role);
-  return { id, firstProject: isFirst ? await createProject(transaction, "Default", id) : null };
+  const firstProject = isFirst ? await createProject(transaction, "Default", id) : null;
+  const creator: Actor = actor.kind === "command" ? actor : { ...actor, kind: "account", id, name: address };
+  const projectId = firstProject?.id ?? projectToJoin?.id ?? null;
+  await recordAudit(transaction, creator, {
+    action: "account.created",
+    projectId,
+    target: address,
+    detail: { id },
+  });
+  if (firstProject)
+    await recordAudit(transaction, creator, {
+      action: "project.created",
+      projectId,
+      target: firstProject.project.slug,
+    });
+  return { id, firstProject };
 }
 
 /** Gives an account that has none a password. */

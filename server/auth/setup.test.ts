@@ -5,6 +5,7 @@ import { type Running, serve } from "../main.ts";
 import { removeStorage } from "../testing/engine.ts";
 import { testConfig, testPasswords } from "../testing/test-app.ts";
 import type { Me } from "../wire/account.ts";
+import type { AuditEntry } from "../wire/audit.ts";
 
 let config: Config;
 let running: Running;
@@ -48,6 +49,13 @@ test("setup creates an owner, a project and a key, signs in, and can't be repeat
     projects: [{ slug: "default", role: "owner" }],
   });
   expect(await get("/api/events", { "x-api-key": secret })).toEqual({ ok: true, events: [] });
+  const { entries } = await get<{ entries: AuditEntry[] }>("/api/audit?project=default", { cookie });
+  expect(entries.map(({ action, actor }) => `${action} by ${actor.name}`)).toEqual([
+    "session.created by owner@example.com",
+    "key.created by owner@example.com",
+    "project.created by owner@example.com",
+    "account.created by owner@example.com",
+  ]);
   expect(await get("/api/setup")).toEqual({ ok: true, needed: false });
   const again = await claim({ email: "other@example.com" });
   expect(again.status).toBe(409);

@@ -82,16 +82,24 @@ export async function claimSetup(
   return control.transaction().execute(async (transaction) => {
     await withLock(transaction, setting);
     await checkToken(transaction, token);
-    const { id: accountId, firstProject } = await createAccount(transaction, account, passwordHash, null);
+    const { id: accountId, firstProject } = await createAccount(
+      transaction,
+      account,
+      passwordHash,
+      null,
+      actor,
+    );
     await transaction.deleteFrom("settings").where("name", "=", setting).execute();
     const { id, project } = firstProject!;
-    await recordAudit(
-      transaction,
-      { ...actor, kind: "account", id: accountId, name: account.email.toLowerCase() },
-      { action: "account.created", projectId: id, target: account.email.toLowerCase() },
-    );
-    const { secret } = await createKey(transaction, id, { name: "First key" }, accountId);
-    return { project, secret };
+    const created = await createKey(transaction, id, { name: "First key" }, accountId);
+    const owner: Actor = { ...actor, kind: "account", id: accountId, name: account.email.toLowerCase() };
+    await recordAudit(transaction, owner, {
+      action: "key.created",
+      projectId: id,
+      target: created.key.name,
+      detail: { id: created.key.id, kind: created.key.kind, scopes: created.key.scopes },
+    });
+    return { project, secret: created.secret };
   });
 }
 

@@ -1,10 +1,6 @@
-import type { Transaction } from "kysely";
-import { recordAudit } from "../audit/audit-log.ts";
 import type { Config } from "../config.ts";
-import type { Actor } from "../http/caller.ts";
 import type { Routes } from "../http/routes.ts";
 import { problem } from "../problems.ts";
-import type { ControlTables } from "../storage/control-tables.ts";
 import type { Store } from "../storage/store.ts";
 import {
   Done,
@@ -24,7 +20,7 @@ import { consumeLink, createLink } from "./account-links.ts";
 import { type Auth, signInResponse } from "./auth.ts";
 import { callAuth } from "./auth-call.ts";
 import { consumePoint } from "./consume-point.ts";
-import { createAccount, hasAccounts, type NewAccount } from "./create-account.ts";
+import { createAccount, hasAccounts } from "./create-account.ts";
 import { providerUnavailable } from "./oidc-provider.ts";
 import { checkNewPassword } from "./password-rules.ts";
 import type { PasswordHashing } from "./passwords.ts";
@@ -209,7 +205,7 @@ export function addSignUpRoutes(routes: Routes, deps: Deps): void {
       const passwordHash = await passwords.hash(password);
       await control
         .transaction()
-        .execute((transaction) => createOwnAccount(transaction, account, passwordHash, actor));
+        .execute((transaction) => createAccount(transaction, account, passwordHash, null, actor));
       return signInResponse(auth, request, actor, account, { ok: true, confirmation: false });
     },
   );
@@ -244,7 +240,7 @@ export function addSignUpRoutes(routes: Routes, deps: Deps): void {
       const account = await control.transaction().execute(async (transaction) => {
         const email = await consumeLink(transaction, "sign-up", body.token);
         const created = { email, password: body.password, name: body.name };
-        await createOwnAccount(transaction, created, passwordHash, actor);
+        await createAccount(transaction, created, passwordHash, null, actor);
         return created;
       });
       return signInResponse(auth, request, actor, account, { ok: true, confirmation: false });
@@ -255,16 +251,4 @@ export function addSignUpRoutes(routes: Routes, deps: Deps): void {
     if (config.signUp === "open" && (await hasAccounts(control))) return;
     throw problem("sign-up-closed", { detail: "To create an account here, ask a member for an invitation." });
   }
-}
-
-/** Creates the account of whoever makes the request. Throws `account-exists`. */
-async function createOwnAccount(
-  transaction: Transaction<ControlTables>,
-  account: NewAccount,
-  passwordHash: string,
-  actor: Actor,
-): Promise<void> {
-  const { id } = await createAccount(transaction, account, passwordHash, null);
-  const owner: Actor = { ...actor, kind: "account", id, name: account.email };
-  await recordAudit(transaction, owner, { action: "account.created", target: account.email });
 }

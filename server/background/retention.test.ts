@@ -2,6 +2,7 @@
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { SQL } from "bun";
+import { commandActor } from "../audit/audit-log.ts";
 import { createAccount } from "../auth/create-account.ts";
 import { deleteChannel } from "../channels/delete-channel.ts";
 import { deleteProject } from "../projects/delete-project.ts";
@@ -172,7 +173,7 @@ test("deliveries expire after 30 days, finished jobs after 90, invitations 30 da
   const account = await control
     .transaction()
     .execute((transaction) =>
-      createAccount(transaction, { email: "a@example.com", password: "" }, "unused", null),
+      createAccount(transaction, { email: "a@example.com", password: "" }, "unused", null, commandActor),
     );
   const projectId = account.firstProject!.id;
   const delivery = (daysAgo: number, readAt: number | null) => ({

@@ -1,7 +1,7 @@
 import "../validation/messages.ts";
 import { defineCommand } from "citty";
 import type { Kysely } from "kysely";
-import { commandActor, recordAudit } from "../audit/audit-log.ts";
+import { commandActor } from "../audit/audit-log.ts";
 import { createLink } from "../auth/account-links.ts";
 import { createAccount } from "../auth/create-account.ts";
 import { deleteAccount } from "../auth/delete-account.ts";
@@ -59,19 +59,13 @@ const create = defineCommand({
         if (isFirst && role !== "owner" && args.role !== undefined)
           throw new UsageError("The first account owns the installation. Omit --role.");
         const project = isFirst ? null : await findProject(transaction, args.project ?? "default");
-        const { id, firstProject } = await createAccount(
+        const { firstProject } = await createAccount(
           transaction,
           { email, password, name },
           passwordHash,
           project && { id: project.id, role },
+          commandActor,
         );
-        const projectId = firstProject?.id ?? project!.id;
-        await recordAudit(transaction, commandActor, {
-          action: "account.created",
-          projectId,
-          target: email.toLowerCase(),
-          detail: { id },
-        });
         return firstProject
           ? { slug: firstProject.project.slug, role: firstProject.project.role }
           : { slug: project!.slug, role };

@@ -217,6 +217,14 @@ describe("next to a running server", () => {
     expect((await app.post({ channel: "a", name: "b" }, stdout.trim())).status).toBe(201);
   });
 
+  test("a new project is in its audit log", async () => {
+    expect((await run(["project", "create", "Audited"])).stdout).toBe("audited\n");
+    expect((await auditOf(app, "project.created")).at(-1)).toMatchObject({
+      actorKind: "command",
+      target: "audited",
+    });
+  });
+
   test("reset-password prints a link that works once, or sets the password", async () => {
     expect((await run(account("lost@example.com"), password)).code).toBe(0);
     const cookie = await app.signIn("lost@example.com", password);

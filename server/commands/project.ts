@@ -1,5 +1,6 @@
 import "../validation/messages.ts";
 import { defineCommand } from "citty";
+import { commandActor, recordAudit } from "../audit/audit-log.ts";
 import { createProject } from "../projects/projects.ts";
 import { NewProject } from "../wire/project.ts";
 import { UsageError, withStore } from "./with-store.ts";
@@ -28,7 +29,13 @@ const create = defineCommand({
           .executeTakeFirst();
         if (!owner && args.owner !== undefined)
           throw new UsageError(`There is no account with the email address ${args.owner}.`);
-        return (await createProject(transaction, args.name, owner?.id ?? null)).project;
+        const { id: projectId, project } = await createProject(transaction, args.name, owner?.id ?? null);
+        await recordAudit(transaction, commandActor, {
+          action: "project.created",
+          projectId,
+          target: project.slug,
+        });
+        return project;
       });
       console.log(slug);
     }),

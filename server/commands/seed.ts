@@ -1,4 +1,5 @@
 import { defineCommand } from "citty";
+import { commandActor } from "../audit/audit-log.ts";
 import { createAccount, hasAccounts } from "../auth/create-account.ts";
 import { scrypt } from "../auth/passwords.ts";
 import { ProjectChannels } from "../channels/project-channels.ts";
@@ -28,7 +29,7 @@ export const seedCommand = defineCommand({
         const passwordHash = await scrypt.hash(demo.password);
         await control
           .transaction()
-          .execute((transaction) => createAccount(transaction, demo, passwordHash, null));
+          .execute((transaction) => createAccount(transaction, demo, passwordHash, null, commandActor));
         console.error(`Created an account: sign in as ${demo.email} with the password ${demo.password}`);
       }
       const { id, slug } = await findProject(control, args.project);

@@ -151,6 +151,7 @@ describe("an invitation", () => {
       expect(`${again.status} ${again.text}`).toMatch(/^404 .*invitation-unknown/);
     expect(await audited()).toEqual([
       ["member.invited", ownerEmail, null],
+      ["account.created", email, email],
       ["member.joined", email, email],
     ]);
   });

@@ -209,9 +209,8 @@ export async function signUpWithInvitation(
       throw problem("invitation-for-another", { detail: `This invitation is for ${invited}.` });
     // The inviter knows the link too, so it doesn't prove whose the address is.
     const account = { email, password, name, emailVerified: false };
-    const { id } = await createAccount(transaction, account, passwordHash, { id: projectId, role });
+    const { id } = await createAccount(transaction, account, passwordHash, { id: projectId, role }, actor);
     const self = { ...actor, kind: "account" as const, id, name: email };
-    await recordAudit(transaction, self, { action: "account.created", target: email });
     await recordJoined(transaction, self, projectId, email, role);
     return { project: await findOwnProject(transaction, id, projectId), email };
   });

@@ -1,5 +1,6 @@
 // @engines sqlite, postgres
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { commandActor } from "../audit/audit-log.ts";
 import { createAccount } from "../auth/create-account.ts";
 import { ArrivalClock, eventIdOf } from "../event/id.ts";
 import type { AcceptedEvent, Store } from "../storage/store.ts";
@@ -37,7 +38,7 @@ for (const engine of stores) {
       const account = await store.control
         .transaction()
         .execute((transaction) =>
-          createAccount(transaction, { email: "a@example.com", password: "" }, "unused", null),
+          createAccount(transaction, { email: "a@example.com", password: "" }, "unused", null, commandActor),
         );
       accountId = account.id;
       projectId = account.firstProject!.id;
@@ -316,7 +317,13 @@ for (const engine of stores) {
       const other = await store.control
         .transaction()
         .execute((transaction) =>
-          createAccount(transaction, { email: "b@example.com", password: "" }, passwordHash, null),
+          createAccount(
+            transaction,
+            { email: "b@example.com", password: "" },
+            passwordHash,
+            null,
+            commandActor,
+          ),
         );
       // As an earlier version did, which kept the row.
       await store.control

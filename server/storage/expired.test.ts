@@ -1,5 +1,6 @@
 // @engines sqlite, postgres
 import { afterEach, describe, expect, test } from "bun:test";
+import { commandActor } from "../audit/audit-log.ts";
 import { createAccount } from "../auth/create-account.ts";
 import { expire } from "../background/retention.ts";
 import { ArrivalClock } from "../event/id.ts";
@@ -93,7 +94,13 @@ async function openPlace(engine: Engine): Promise<Opened> {
   const store = await openStore({ ...storage, databaseConnections: 5 }, testWatch);
   const projectId = await store.control.transaction().execute(async (transaction) => {
     const { id } = await createProject(transaction, "Shop", null);
-    await createAccount(transaction, { email: "a@example.com", password: "" }, "", { id, role: "member" });
+    await createAccount(
+      transaction,
+      { email: "a@example.com", password: "" },
+      "",
+      { id, role: "member" },
+      commandActor,
+    );
     return id;
   });
   return { store, storage, projectId };

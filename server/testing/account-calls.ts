@@ -70,12 +70,25 @@ export function tokenIn({ text }: { text: string }): string {
   return token;
 }
 
-/** The audit log's entries, oldest first: who did what to whom. */
+/**
+ * The audit log's entries, oldest first: who did what to whom. Without `action`, the accounts and projects that tests
+ * are given are left out.
+ */
 export async function auditOf(app: TestApp, action?: AuditAction) {
   const rows = await app.running.store.control
     .selectFrom("auditLog")
     .select(["action", "actorKind", "actor", "target", "detail", "address"])
     .$if(action !== undefined, (query) => query.where("action", "=", action!))
+    .$if(action === undefined, (query) =>
+      query.where((eb) =>
+        eb.not(
+          eb.and([
+            eb("actorKind", "=", "command"),
+            eb("action", "in", ["account.created", "project.created"]),
+          ]),
+        ),
+      ),
+    )
     .orderBy("id")
     .execute();
   return rows.map(({ detail, ...row }) => ({

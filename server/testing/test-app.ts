@@ -1,3 +1,4 @@
+import { commandActor } from "../audit/audit-log.ts";
 import { createAccount } from "../auth/create-account.ts";
 import { createKey } from "../auth/keys.ts";
 import { type PasswordHashing, scrypt } from "../auth/passwords.ts";
@@ -6,7 +7,7 @@ import type { Event } from "../event/event.ts";
 import { type Running, serve } from "../main.ts";
 import { openStore } from "../open-store.ts";
 import type { Role } from "../permissions.ts";
-import { addMember, createProject, findProject } from "../projects/projects.ts";
+import { createProject, findProject } from "../projects/projects.ts";
 import type { Store } from "../storage/store.ts";
 import {
   makeFilledStorage,
@@ -119,6 +120,7 @@ export async function testApp(change: Partial<Config> = {}, now: () => number = 
           { email, password: testPassword },
           passwordHash,
           null,
+          commandActor,
         );
         return createProject(transaction, name, account.id);
       });
@@ -136,13 +138,8 @@ export async function testApp(change: Partial<Config> = {}, now: () => number = 
       const passwordHash = await testPasswords.hash(testPassword);
       await control.transaction().execute(async (transaction) => {
         const project = await findProject(transaction, slug);
-        const account = await createAccount(
-          transaction,
-          { email, password: testPassword },
-          passwordHash,
-          null,
-        );
-        await addMember(transaction, project.id, account.id, role);
+        const account = { email, password: testPassword };
+        await createAccount(transaction, account, passwordHash, { id: project.id, role }, commandActor);
       });
     },
     /** Restarts the server on the same data. */
@@ -165,7 +162,13 @@ export async function prepare(storage: TestStorage): Promise<{ secret: string }>
     const { firstProject } = await store.control
       .transaction()
       .execute((transaction) =>
-        createAccount(transaction, { email: owner, password: testPassword }, passwordHash, null),
+        createAccount(
+          transaction,
+          { email: owner, password: testPassword },
+          passwordHash,
+          null,
+          commandActor,
+        ),
       );
     return await createKey(
       store.control,

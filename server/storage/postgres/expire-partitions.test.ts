@@ -1,6 +1,7 @@
 // @engines postgres
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import pg from "pg";
+import { commandActor } from "../../audit/audit-log.ts";
 import { createAccount } from "../../auth/create-account.ts";
 import { ArrivalClock } from "../../event/id.ts";
 import { createProject } from "../../projects/projects.ts";
@@ -265,10 +266,16 @@ describe("expired months with several nodes", () => {
   test("another node clears what a dead node left, except what belongs to an id that was sent again", async () => {
     const { control } = nodes[0];
     await control.transaction().execute((transaction) =>
-      createAccount(transaction, { email: "a@example.com", password: "" }, "", {
-        id: projectId,
-        role: "member",
-      }),
+      createAccount(
+        transaction,
+        { email: "a@example.com", password: "" },
+        "",
+        {
+          id: projectId,
+          role: "member",
+        },
+        commandActor,
+      ),
     );
     const [again, gone] = [Bun.randomUUIDv7(), Bun.randomUUIDv7()];
     for (const id of [again, gone])
