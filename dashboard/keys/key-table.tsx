@@ -2,6 +2,7 @@ import { queryOptions } from "@tanstack/react-query";
 import { clsx } from "clsx";
 import { Ban, Pencil, RefreshCw } from "lucide-react";
 import type { ReactNode } from "react";
+import type { Scope } from "../../server/permissions.ts";
 import type { Key } from "../../server/wire/key.ts";
 import { api } from "../api.ts";
 import { formatDate } from "../components/dates.ts";
@@ -74,7 +75,7 @@ function KeyRow({ apiKey: key, hasEnded, edit, rotate, revoke }: KeyRowProps) {
       </th>
       <td className="min-w-0 text-muted max-lg:col-start-1 lg:max-w-52">
         {key.kind === "secret" ? (
-          key.scopes.map((scope) => scopeLabels[scope].label).join(", ")
+          scopesText(key.scopes)
         ) : (
           <>
             Send only
@@ -186,6 +187,11 @@ const soonMs = 8 * 86_400_000;
 
 function hasEnded({ revokedAt, expiresAt }: Key, now: number): boolean {
   return revokedAt !== null || (expiresAt !== null && Date.parse(expiresAt) <= now);
+}
+
+function scopesText(scopes: Scope[]): string {
+  const text = scopes.map((scope) => scopeLabels[scope].label.toLowerCase()).join(", ");
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 function originsText([first, ...others]: string[]): string {

@@ -185,7 +185,7 @@ describe("memory doesn't grow", () => {
   test("while a gzipped body decompresses without end", async () => {
     await using server = await testProcess();
     await server.post({ channel: "c", name: "n" });
-    const bomb = await bombOf(effort(256, 10_240));
+    const bomb = await bombOf(effort(1, 10) * 1_024);
     for (const type of ["application/json", "application/x-ndjson"]) {
       const before = server.memoryMb();
       const peak = await server.peakMb(async () => {

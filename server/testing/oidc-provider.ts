@@ -2,6 +2,14 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import Provider from "oidc-provider";
 
+// The library logs what a provider in production would need.
+for (const level of ["info", "warn"] as const) {
+  const log = console[level];
+  console[level] = (...parts: unknown[]) => {
+    if (!String(parts[0]).startsWith("oidc-provider ")) log(...parts);
+  };
+}
+
 type Person = { email: string; emailVerified: boolean; name: string };
 
 /**
