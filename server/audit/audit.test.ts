@@ -66,7 +66,9 @@ test("changes are listed newest first, with who made them and from where", async
     { action: "project.created", target: "default", actor: { kind: "command" } },
     { action: "account.created", target: app.owner, actor: { kind: "command" } },
   ]);
-  for (const { createdAt } of entries) expect(Date.now() - Date.parse(createdAt)).toBeWithin(0, 60_000);
+  // The last two are as old as the template that the test's data is a copy of.
+  for (const { createdAt } of entries.slice(0, -2))
+    expect(Date.now() - Date.parse(createdAt)).toBeWithin(0, 60_000);
   // Whoever is erased must not live on in the log of it.
   expect(JSON.stringify(entries)).not.toContain("ada");
 });

@@ -14,6 +14,8 @@ beforeAll(async () => {
     oidcClientId: provider.clientId,
     oidcClientSecret: provider.clientSecret,
     oidcName: "Example login",
+    // A test sends a forged callback, which the server would log.
+    logLevel: "silent",
   });
   provider.start();
 });
