@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { statSync } from "node:fs";
 import type { Event } from "../../event/event.ts";
 import { canMount, smallDisk, thinDisk } from "../../testing/disks.ts";
 import { rawRequest } from "../../testing/raw-request.ts";
@@ -27,6 +28,11 @@ async function listed(app: App): Promise<string[]> {
   const response = await app.request("/api/events");
   expect(response.status).toBe(200);
   return ((await response.json()) as { events: Event[] }).events.map(({ id }) => id).toSorted();
+}
+
+/** Waits until a file has not been written to for a quarter of a second. */
+async function untilUnchanged(file: string): Promise<void> {
+  await until(() => Date.now() - statSync(file).mtimeMs > 250);
 }
 
 const long = { channel: "a", name: "long", description: "word ".repeat(1_000) };
@@ -82,6 +88,8 @@ describe.skipIf(!canMount)("a disk", () => {
     using disk = thinDisk(24);
     await using app = await testProcess({ dataDirectory: disk.directory });
     const before = await post(app, long);
+    // A write in progress would end the process, because its fsync fails; the next test is about that.
+    await untilUnchanged(`${databaseFile(disk.directory)}-wal`);
     disk.makeReadOnly();
     for (let n = 0; n < 3; n++) {
       expect(await post(app, long)).toMatchObject({
