@@ -82,9 +82,9 @@ describe("a damaged page of events", () => {
   test("cuts a listing off, fails the requests that meet it, and is logged once", async () => {
     await using app = await testProcess();
     await damage(app, (leaves) => leaves[leaves.length >> 1]!);
-    const response = await app.request("/api/events");
-    expect(response.status).toBe(200);
-    expect(await response.text().catch((error) => (error as { code: string }).code)).toBe("ECONNRESET");
+    // A client that reads late meets the reset with the response's headers, others while they read its body.
+    const listing = app.request("/api/events").then((response) => response.text());
+    await expect(listing).rejects.toMatchObject({ code: "ECONNRESET" });
     // The oldest events are after the damaged page.
     const page = await app.request("/api/events?limit=1000");
     expect(page.status).toBe(200);
