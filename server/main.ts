@@ -26,6 +26,7 @@ import { RejectedEvents } from "./ingest/rejected.ts";
 import { limits } from "./limits.ts";
 import { createLog } from "./log.ts";
 import { DeliveryWorker } from "./notifications/delivery-worker.ts";
+import { FanOut } from "./notifications/fan-out.ts";
 import { LiveNotifications } from "./notifications/live-notifications.ts";
 import { createTransports } from "./notifications/transports.ts";
 import { openStore } from "./open-store.ts";
@@ -149,17 +150,25 @@ export async function serve(
   const emails = mailer && new AccountEmails(mailer, baseUrl, onError);
   const deliveryWorker = new DeliveryWorker({ store, transports, onError });
   const liveNotifications = new LiveNotifications(control, streams, onError);
+  const fanOut = new FanOut({
+    store,
+    onError,
+    onMade(events) {
+      deliveryWorker.wake();
+      for (const event of events) liveNotifications.add(event);
+    },
+  });
   const rejected = new RejectedEvents({ events: store.events, control, config, onError });
   const projectChannels = new ProjectChannels(control);
   const quota = new DailyQuota(control, { now, onError });
   const recorder = createRecorder({ events: store.events, channels: projectChannels, quota, clock });
   const follower: Follower = {
     projects: () => streams.projects(),
-    arrived(event, notified) {
+    arrived(event, notifies) {
       streams.publish(event);
-      if (!notified) return;
-      deliveryWorker.wake(event);
-      liveNotifications.add(event);
+      if (!notifies) return;
+      deliveryWorker.remember(event);
+      fanOut.wake(event);
     },
     reached(stamp) {
       clock.observe(stamp);
@@ -246,6 +255,7 @@ export async function serve(
     },
     error: (error) => errorResponse(error, failures),
   });
+  fanOut.wake();
   deliveryWorker.wake();
   worker.wake();
   return {
@@ -263,6 +273,7 @@ export async function serve(
       // The database may stop first. The token then expires by age.
       await setup?.close().catch(onError);
       await worker.close();
+      await fanOut.close();
       await deliveryWorker.close();
       await liveNotifications.close();
       await closeTransports();

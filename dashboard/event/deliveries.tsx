@@ -34,10 +34,10 @@ export function Deliveries({ project, id }: { project: string; id: string }) {
           <span>{errorMessage(error)}</span>
           <Button onClick={() => void refetch()}>Retry</Button>
         </div>
-      ) : !data ? (
+      ) : !data || data.pending ? (
         <Skeleton className="h-10" />
       ) : data.deliveries.length === 0 ? (
-        <p className="hostile text-muted text-sm">{data.silence ?? "Nobody was notified."}</p>
+        <p className="hostile text-muted text-sm">{data.silence}</p>
       ) : (
         <ul className="flex flex-col">
           {data.deliveries.map((delivery) => (

@@ -17,9 +17,9 @@ export function eventQuery(project: string, id: string) {
   });
 }
 
-type DeliveryList = { ok: true; deliveries: Delivery[]; silence: string | null };
+type DeliveryList = { ok: true; deliveries: Delivery[]; pending: boolean; silence: string | null };
 
-/** Polls while a delivery is waiting. */
+/** Polls while deliveries are still to be made, or a delivery is waiting. */
 export function deliveriesQuery(project: string, id: string) {
   return queryOptions({
     queryKey: ["deliveries", project, id],
@@ -27,6 +27,10 @@ export function deliveriesQuery(project: string, id: string) {
       api<DeliveryList>(`/api/events/${encodeURIComponent(id)}/deliveries`, { query: { project } }),
     staleTime: 0,
     refetchInterval: ({ state }) =>
-      state.data?.deliveries.some((each) => each.state === "waiting") ? 2_000 : false,
+      state.data?.pending
+        ? 500
+        : state.data?.deliveries.some((each) => each.state === "waiting")
+          ? 2_000
+          : false,
   });
 }

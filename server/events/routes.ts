@@ -15,7 +15,7 @@ import { isEventId, parseStampToken } from "../event/id.ts";
 import type { FailureLog } from "../failures.ts";
 import type { Routes } from "../http/routes.ts";
 import { textResponse } from "../http/text-response.ts";
-import { explainNoDelivery, listDeliveries } from "../notifications/inbox.ts";
+import { explainNoDelivery, isInOutbox, listDeliveries } from "../notifications/inbox.ts";
 import { problem } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
 import { NewEvents, RecordResponse } from "../wire/batch.ts";
@@ -196,8 +196,11 @@ export function addEventRoutes(routes: Routes, deps: Deps): void {
     },
     async ({ projectId, parameter }) => {
       const event = JSON.parse(await findEvent(projectId, parameter("id"))) as Event;
+      // Before the deliveries, which are made in the transaction that ends this.
+      const pending = await isInOutbox(store.control, projectId, event.id);
       const deliveries = await listDeliveries(store.control, projectId, event.id);
-      return { ok: true, deliveries, silence: deliveries.length > 0 ? null : explainNoDelivery(event) };
+      const isSilent = !pending && deliveries.length === 0;
+      return { ok: true, deliveries, pending, silence: isSilent ? explainNoDelivery(event) : null };
     },
   );
 }

@@ -9,6 +9,7 @@ import { openStream } from "../testing/event-stream.ts";
 import { rawRequest } from "../testing/raw-request.ts";
 import { scenarios, send } from "../testing/scenarios.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
+import { untilFannedOut } from "../testing/until.ts";
 import type { BatchResponse, LinesResponse } from "../wire/batch.ts";
 import type { Channel } from "../wire/channel.ts";
 
@@ -143,6 +144,7 @@ describe("an array of events", () => {
     for (const { name } of items)
       expect(JSON.parse((await stream.next("event"))!.data)).toMatchObject({ channelId: "live", name });
     const { id } = results[3] as { id: string };
+    await untilFannedOut(app);
     const { deliveries } = (await (await app.request(`/api/events/${id}/deliveries`)).json()) as {
       deliveries: object[];
     };

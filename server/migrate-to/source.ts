@@ -43,7 +43,8 @@ export class Source {
       this.#columns.set(name, all);
     }
     this.#isNotified = this.#database.prepare<unknown, [string, number]>(
-      "SELECT 1 FROM deliveries WHERE event_id = ?1 AND project_id = ?2 LIMIT 1",
+      `SELECT 1 FROM outbox WHERE event_id = ?1 AND project_id = ?2
+       UNION ALL SELECT 1 FROM deliveries WHERE event_id = ?1 AND project_id = ?2 LIMIT 1`,
     );
   }
 

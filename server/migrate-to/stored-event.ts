@@ -9,7 +9,7 @@ export type StoredEvent = Entry & {
   createdAtMs: number;
   json: string;
   arrival: ArrivalStamp;
-  /** It has, or had, deliveries. */
+  /** It notified, so it can have deliveries. */
   notified: boolean;
 };
 

@@ -26,6 +26,7 @@ export const tables: readonly Table[] = [
   { name: "channels", key: ["project_id", "name"], fromEvents: ["events", "last_event_at"] },
   { name: "keys", key: ["id"] },
   { name: "destinations", key: ["id"] },
+  { name: "outbox", key: ["id"], numbered: true },
   { name: "deliveries", key: ["id"], numbered: true },
   { name: "rejected_events", key: ["id"], bytes: ["body"], numbered: true },
   { name: "idempotency_keys", key: ["project_id", "key"] },

@@ -5,6 +5,7 @@ import { createAccount } from "../auth/create-account.ts";
 import { ArrivalClock, eventIdOf } from "../event/id.ts";
 import type { AcceptedEvent, Store } from "../storage/store.ts";
 import { stores, testSecrets } from "../testing/engine.ts";
+import { makeDeliveries } from "../testing/make-deliveries.ts";
 import { pushService } from "../testing/push-service.ts";
 import { testConfig } from "../testing/test-app.ts";
 import { DeliveryWorker } from "./delivery-worker.ts";
@@ -95,7 +96,8 @@ for (const engine of stores) {
         receivedMs: arrival.ms,
         notifies: true,
       };
-      expect(await store.events.append(accepted)).toEqual({ kind: "created", notified: true });
+      expect(await store.events.append(accepted)).toEqual({ kind: "created" });
+      await makeDeliveries(store);
       return accepted;
     }
 

@@ -90,11 +90,13 @@ export class DeliveryWorker {
     this.#random = deps.random ?? Math.random;
   }
 
-  /** Sends what is due: deliveries of an event that was just stored, or what an earlier process left. */
-  wake(arrived?: Arrival): void {
-    if (arrived) {
-      this.#events.set(arrived.event.id, { event: arrived.event, arrivalMs: arrived.arrival.ms });
-    }
+  /** Keeps an event whose deliveries will be sent, so that it isn't read again. */
+  remember({ event, arrival }: Arrival): void {
+    this.#events.set(event.id, { event, arrivalMs: arrival.ms });
+  }
+
+  /** Sends what is due: deliveries that were just made, or what an earlier process left. */
+  wake(): void {
     if (this.#closed) return;
     this.#mayHaveDue = true;
     this.#wakeUp.resolve();

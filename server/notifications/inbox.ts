@@ -145,6 +145,17 @@ export async function listDeliveries(
   }));
 }
 
+/** Whether the deliveries of an event are still to be made. */
+export async function isInOutbox(control: Control, projectId: number, eventId: string): Promise<boolean> {
+  const entry = await control
+    .selectFrom("outbox")
+    .select("id")
+    .where("eventId", "=", eventId)
+    .where("projectId", "=", projectId)
+    .executeTakeFirst();
+  return entry !== undefined;
+}
+
 /** Why an event has no deliveries, as a sentence. */
 export function explainNoDelivery(event: Event): string {
   if (!event.notify) return 'Nobody was notified: the event was sent without "notify".';

@@ -2,6 +2,7 @@
 import { expect, test } from "bun:test";
 import type { Event } from "../event/event.ts";
 import { testApp } from "../testing/test-app.ts";
+import { untilFannedOut } from "../testing/until.ts";
 import { LiveNotifications } from "./live-notifications.ts";
 
 test("a notification that waits to be sent is not sent to somebody who was removed meanwhile", async () => {
@@ -12,6 +13,7 @@ test("a notification that waits to be sent is not sent to somebody who was remov
   const [owner, member] = members.map(({ accountId }) => accountId);
   const response = await app.post({ channel: "c", name: "n", notify: true });
   const { event } = (await response.json()) as { event: Event };
+  await untilFannedOut(app);
 
   /** Who gets the event's notification in the dashboard. */
   async function receivers(): Promise<string[]> {

@@ -8,7 +8,7 @@ import { openStream } from "../testing/event-stream.ts";
 import { pushService } from "../testing/push-service.ts";
 import { smtpInbox } from "../testing/smtp-inbox.ts";
 import { openTestStore, type TestApp, testApp } from "../testing/test-app.ts";
-import { until } from "../testing/until.ts";
+import { until, untilFannedOut } from "../testing/until.ts";
 import type { Delivery, Destination, Notification } from "../wire/notification.ts";
 import type { PushSubscription } from "./push.ts";
 
@@ -49,7 +49,13 @@ type Sent = { deliveries: Delivery[]; silence: string | null };
 const readInbox = (query = "") => call<Inbox>("GET", `/api/notifications${query}`);
 const destinations = async () =>
   (await call<{ destinations: Destination[] }>("GET", "/api/destinations")).destinations;
-const record = async (event: object) => ((await (await app.post(event)).json()) as { event: Event }).event;
+
+/** Records an event, and waits until its deliveries are made. */
+async function record(event: object, key?: string): Promise<Event> {
+  const body = (await (await app.post(event, key)).json()) as { event: Event };
+  await untilFannedOut(app);
+  return body.event;
+}
 
 async function subscribe(label: string) {
   const { vapidPublicKey } = await call<{ vapidPublicKey: string }>("GET", "/api/me");
@@ -154,7 +160,7 @@ describe("nobody is notified, with the reason,", () => {
   test("twice of an event that is sent twice", async () => {
     const before = (await readInbox()).unread;
     const id = Bun.randomUUIDv7();
-    for (let n = 0; n < 3; n++) await app.post({ channel: "a", name: "once", notify: true, id });
+    for (let n = 0; n < 3; n++) await record({ channel: "a", name: "once", notify: true, id });
     expect((await readInbox()).unread).toBe(before + 1);
   });
 
@@ -238,7 +244,7 @@ describe("the inbox", () => {
     const other = await app.another("Team", "team@example.com");
     const member = { ...session, cookie: await app.signIn("team@example.com") };
     const before = (await readInbox()).unread;
-    await app.post({ channel: "a", name: "for the team", notify: true }, other.secret);
+    await record({ channel: "a", name: "for the team", notify: true }, other.secret);
     expect(
       (await call<Inbox>("GET", "/api/notifications", undefined, 200, member)).notifications.map(
         ({ event }) => event.name,

@@ -171,6 +171,13 @@ export type ControlTables = {
     enabled: number;
     createdAt: number;
   };
+  /** Events that notify and whose deliveries are still to be made. */
+  outbox: {
+    id: Generated<number>;
+    projectId: number;
+    eventId: string;
+    createdAt: number;
+  };
   deliveries: {
     id: Generated<number>;
     projectId: number;

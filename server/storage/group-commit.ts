@@ -52,7 +52,7 @@ export type Batch = {
 
 /**
  * The results of a batch: of the single events, by their index, and of each group with a companion. Events that are not
- * listed were created and did not notify.
+ * listed were created.
  */
 export type BatchResults = {
   listed: [index: number, result: AppendResult | Error][];
@@ -62,12 +62,12 @@ export type BatchResults = {
 /** Stores a batch. Resolves once it is durable; rejects if nothing of it was stored. */
 export type CommitBatch = (batch: Batch) => Promise<BatchResults>;
 
-export type OnCreated = (event: AcceptedEvent, notified: boolean) => void;
+export type OnCreated = (event: AcceptedEvent) => void;
 
 /** Batches in progress at a time: the one being committed and the next, so that the database never waits for them. */
 export const batchesMax = 2;
 
-const created: AppendResult = { kind: "created", notified: false };
+const created: AppendResult = { kind: "created" };
 
 /** Stores events in batches. What arrives while two batches are in progress waits and shares the next commit. */
 export class GroupCommit implements EventAppender {
@@ -287,7 +287,7 @@ function completeAll(batch: Waiting[], { listed, withCompanion }: BatchResults, 
         continue;
       }
       group?.forEach((result, at) => {
-        if (result.kind === "created") onCreated(waiting.withCompanion.events[at]!, result.notified);
+        if (result.kind === "created") onCreated(waiting.withCompanion.events[at]!);
       });
       waiting.resolve(group);
       continue;
@@ -296,7 +296,7 @@ function completeAll(batch: Waiting[], { listed, withCompanion }: BatchResults, 
     const result = isListed ? listed[nextListed++]![1] : created;
     if (result instanceof Error) waiting.reject(result, waiting.at);
     else {
-      if (result.kind === "created") onCreated(waiting.event, result.notified);
+      if (result.kind === "created") onCreated(waiting.event);
       waiting.resolve(result, waiting.at);
     }
     index++;

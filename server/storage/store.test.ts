@@ -59,7 +59,7 @@ for (const engine of stores) {
 
     async function append(projectId: number, made: Made = {}): Promise<AcceptedEvent> {
       const event = make(projectId, made);
-      expect(await store.events.append(event)).toEqual({ kind: "created", notified: false });
+      expect(await store.events.append(event)).toEqual({ kind: "created" });
       return event;
     }
 
@@ -264,11 +264,9 @@ for (const engine of stores) {
         store.events.append(make(projectId)),
       ]);
       expect(results).toEqual(
-        events.map((_, n) =>
-          n % 100 === 7 ? { kind: "duplicate", json: known.json } : { kind: "created", notified: false },
-        ),
+        events.map((_, n) => (n % 100 === 7 ? { kind: "duplicate", json: known.json } : { kind: "created" })),
       );
-      expect(single).toEqual({ kind: "created", notified: false });
+      expect(single).toEqual({ kind: "created" });
       expect(await streamed(all(projectId))).toHaveLength(6_000 - 60 + 2);
     });
 
@@ -294,10 +292,7 @@ for (const engine of stores) {
         const known = await append(projectId, { id: Bun.randomUUIDv7() });
         const events = [make(projectId), make(projectId, { id: known.event.id })];
         const results = await store.events.appendWith(events, idempotency("[]"));
-        expect(results).toEqual([
-          { kind: "created", notified: false },
-          { kind: "duplicate", json: known.json },
-        ]);
+        expect(results).toEqual([{ kind: "created" }, { kind: "duplicate", json: known.json }]);
         const [row] = await keysOf(projectId);
         expect(row).toMatchObject({ key: "k", bodyHash: "h", responseTemplate: "[]" });
         expect(JSON.parse(row!.results)).toEqual(results!);

@@ -23,15 +23,15 @@ export type AcceptedEvent = {
   arrival: ArrivalStamp;
   /** The clock when it arrived; milliseconds since 1970, never later than the arrival stamp. */
   receivedMs: number;
-  /** Storing it creates deliveries. */
+  /** It is stored with an entry in the outbox, from which its deliveries are made. */
   notifies: boolean;
-  /** Its deliveries exist already: both are being moved from another database. */
+  /** It notified before: it is being moved from another database, with its deliveries. */
   wasNotified?: true;
 };
 
 /** The result of storing an event. For a duplicate, the JSON of the stored event. */
 export type AppendResult =
-  | { kind: "created"; notified: boolean }
+  | { kind: "created" }
   | { kind: "duplicate"; json: string }
   /** A million events already have this `createdAt` to the millisecond, the most that fit. */
   | { kind: "timestampFull" };
@@ -134,10 +134,10 @@ export type Arrival = Pick<AcceptedEvent, "projectId" | "event" | "json" | "arri
 
 /** Receives what arrives. */
 export type Follower = {
-  /** The projects whose events to report. Of other projects, only events that notified are reported. */
+  /** The projects whose events to report. Of other projects, only events that notify are reported. */
   projects: () => Iterable<number>;
   /** An event is durable. Events of all nodes come in the order of arrival. */
-  arrived: (event: Arrival, notified: boolean) => void;
+  arrived: (event: Arrival, notifies: boolean) => void;
   /** Everything up to this arrival was reported. */
   reached: (stamp: ArrivalStamp) => void;
   /** Too many events arrived up to here; they are not reported. */
@@ -149,7 +149,7 @@ export type Follower = {
 /** Stores events. */
 export interface EventAppender {
   /**
-   * Stores an event with its channel, counters, index entries and deliveries. Resolves once it is durable: after the
+   * Stores an event with its channel, counters, index entries and, if it notifies, an entry in the outbox. Resolves once it is durable: after the
    * commit's fsync, never before. Events that wait at the same time share a commit.
    *
    * Throws the problems `overloaded`, `storage-full` and `storage-unavailable`.

@@ -12,6 +12,12 @@ export async function until(condition: () => boolean | Promise<boolean>, withinM
 /** Less than the minute after which the background worker looks for work by itself. */
 const waitMsMax = 20_000;
 
+/** Waits until the deliveries of all stored events are made. */
+export async function untilFannedOut({ running }: TestApp): Promise<void> {
+  const { control } = running.store;
+  await until(async () => !(await control.selectFrom("outbox").select("id").limit(1).executeTakeFirst()));
+}
+
 /** Waits until only `count` events are listed, and returns them. */
 export async function untilListed(app: TestApp, count: number, query = ""): Promise<Event[]> {
   for (const endMs = performance.now() + waitMsMax; ; ) {

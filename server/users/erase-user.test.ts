@@ -113,7 +113,7 @@ test("the user's rejected events, stored responses and properties are removed, o
         createdAt: 1,
       })
       .execute();
-  const created = { kind: "created", notified: false };
+  const created = { kind: "created" };
   await stored("a", { userId, name: "" }, [created]);
   await stored(
     "b",

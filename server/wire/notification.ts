@@ -75,6 +75,9 @@ export const DeliveryList = z
   .object({
     ok: z.literal(true),
     deliveries: z.array(Delivery),
+    pending: z
+      .boolean()
+      .openapi({ description: "Its deliveries are still to be made. Usually for less than a second." }),
     silence: z
       .string()
       .nullable()

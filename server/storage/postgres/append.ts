@@ -29,12 +29,12 @@ export type Commit = {
   before: ArrivalStamp;
   last: ArrivalStamp;
   shift: number;
-  created: { event: AcceptedEvent; notified: boolean }[];
+  created: AcceptedEvent[];
 };
 
 /**
- * The part of a commit's notification that the node writes. The database adds its arrivals and whether anyone was
- * notified.
+ * The part of a commit's notification that the node writes. The database adds its arrivals and whether any of its
+ * events notifies.
  */
 export type NoteStart = {
   node: string;
@@ -55,14 +55,13 @@ type Row = {
   removals: number;
   listed:
     | (
-        | [number: number, kind: "notified" | "skipped"]
+        | [number: number, kind: "skipped"]
         | [number: number, kind: "duplicate", id: string, body: string, createdAtMs: number]
       )[]
     | null;
 };
 
-const created: AppendResult = { kind: "created", notified: false };
-const createdAndNotified: AppendResult = { kind: "created", notified: true };
+const created: AppendResult = { kind: "created" };
 
 /**
  * Stores units in one transaction and waits until it is durable. Returns the results of each unit, or null for a unit
@@ -142,9 +141,8 @@ export function createAppend(runQuery: Query, node: string, partitions: Partitio
     for (const item of listed ?? []) {
       const index = item[0] - 1;
       const { unit, at } = entries[index]!;
-      isCreated[index] = item[1] === "notified";
+      isCreated[index] = false;
       if (item[1] === "skipped") results[unit] = null;
-      else if (item[1] === "notified") results[unit]![at] = createdAndNotified;
       else results[unit]![at] = { kind: "duplicate", json: jsonOf(item[2]!, item[3]!, item[4]!) };
     }
     return {
@@ -153,9 +151,7 @@ export function createAppend(runQuery: Query, node: string, partitions: Partitio
         before: { ms: before_ms, sequence: before_sequence },
         last: shiftStamp(events.at(-1)!.arrival, shift),
         shift,
-        created: entries.flatMap(({ event, unit, at }, index) =>
-          isCreated[index] ? [{ event, notified: results[unit]![at] === createdAndNotified }] : [],
-        ),
+        created: events.filter((_, index) => isCreated[index]),
       },
     };
   };

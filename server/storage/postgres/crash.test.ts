@@ -143,7 +143,7 @@ test("an event lost before the log was durable is neither acknowledged nor repor
   for (const { event } of events) expect(await isThere(event.id)).toBe(false);
 
   for (const [at, event] of events.entries()) {
-    expect(await nodes[at]!.events.append(event)).toEqual({ kind: "created", notified: false });
+    expect(await nodes[at]!.events.append(event)).toEqual({ kind: "created" });
   }
   const ids = [first, ...events].map(({ event }) => event.id);
   await until(() => reported.every(({ length }) => length === 3));

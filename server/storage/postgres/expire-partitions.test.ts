@@ -8,6 +8,7 @@ import { createProject } from "../../projects/projects.ts";
 import { acceptedEvent } from "../../testing/accepted-event.ts";
 import { expectConsistent } from "../../testing/consistency.ts";
 import { makeStorage, removeStorage, type TestStorage, testWatch } from "../../testing/engine.ts";
+import { makeDeliveries } from "../../testing/make-deliveries.ts";
 import type { AcceptedEvent, Pause, Store } from "../store.ts";
 import { openPostgresStore } from "./index.ts";
 
@@ -280,6 +281,7 @@ describe("expired months with several nodes", () => {
     const [again, gone] = [Bun.randomUUIDv7(), Bun.randomUUIDv7()];
     for (const id of [again, gone])
       await append(nodes[0], { createdAtMs: oldMs, name: "sent", id, notifies: true });
+    await makeDeliveries(nodes[0]);
     await stopOnceTaken(nodes[0]);
     expect(await oldMonths()).toBe(0);
     expect(await left().catch(() => "ids of events that are gone")).toBe("ids of events that are gone");
@@ -287,6 +289,7 @@ describe("expired months with several nodes", () => {
     // This node still has the month in its list of partitions.
     clock = new ArrivalClock(null, { now: () => Date.now() + 1_000 });
     const { json } = await append(nodes[0], { createdAtMs: oldMs, name: "sent", id: again, notifies: true });
+    await makeDeliveries(nodes[0]);
     expect(await removeExpired(nodes[1])).toHaveLength(count + 2);
     expect([await oldMonths(), await tables("^gone_events"), await left()]).toEqual([1, 0, 3]);
     expect(await nodes[1].events.find(projectId, again)).toBe(json);

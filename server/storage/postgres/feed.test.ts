@@ -188,7 +188,7 @@ test("a node reports its own commit once, even if part of it was read before the
     before: { ms: 1, sequence: 0 },
     last,
     shift: 0,
-    created: [{ event: first, notified: false }],
+    created: [first],
   });
   await until(() => compareStamps(reached, last) === 0);
   await Bun.sleep(5);

@@ -184,11 +184,11 @@ export class Feed {
   }
 
   #reportOwn({ created, shift, last }: Commit): void {
-    for (const { event, notified } of created) {
-      const { projectId, json, arrival } = event;
+    for (const event of created) {
+      const { projectId, json, arrival, notifies } = event;
       this.#follower?.arrived(
         shift === 0 ? event : { projectId, event: event.event, json, arrival: shiftStamp(arrival, shift) },
-        notified,
+        notifies,
       );
     }
     this.#advanceTo(last);

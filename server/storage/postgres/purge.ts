@@ -18,6 +18,7 @@ const tables = [
   "counters",
   "channel_counters",
   "channels",
+  "outbox",
   "deliveries",
   "rejected_events",
   "idempotency_keys",

@@ -11,7 +11,7 @@ import type { BlockWriter } from "./write-blocks.ts";
 const firstBusy = datedBit + busyFrom;
 
 /**
- * Stores a batch of events with their index entries, channels and deliveries, and reports each to the counter writer,
+ * Stores a batch of events with their index entries, channels and outbox, and reports each to the counter writer,
  * merging and the block writer. Returns the results in the order of the events. Call it within a transaction.
  */
 export function createAppend(
@@ -55,13 +55,8 @@ export function createAppend(
   const insertTokens = database.prepare(
     `INSERT INTO events_index (rowid, tokens) VALUES (${rowKeySql("?1", "?2")}, ?3)`,
   );
-  const insertDeliveries = database.prepare(
-    `INSERT INTO deliveries (project_id, event_id, account_id, destination_id, kind, label, state, created_at,
-                             next_attempt_at, delivered_at)
-     SELECT ?1, ?2, members.account_id, destinations.id, kind, label,
-            iif(kind = 'dashboard', 'delivered', 'waiting'), ?3,
-            iif(kind = 'dashboard', NULL, ?3), iif(kind = 'dashboard', ?3, NULL)
-     FROM members JOIN destinations USING (account_id) WHERE members.project_id = ?1 AND enabled = 1`,
+  const insertOutbox = database.prepare(
+    "INSERT INTO outbox (project_id, event_id, created_at) VALUES (?1, ?2, ?3)",
   );
 
   /**
@@ -132,15 +127,14 @@ export function createAppend(
       merging.added(event.tokens);
       if (createdAtMs < blocksEndMs) blockWriter.added(createdAtMs, sequence);
       counterWriter.add(projectId, event.channel, event.name, createdAtMs, event.receivedMs);
-      const notified = event.notifies && insertDeliveries.run(projectId, id, event.receivedMs).changes > 0;
-      results[index] = notified ? createdAndNotified : created;
+      if (event.notifies) insertOutbox.run(projectId, id, event.receivedMs);
+      results[index] = created;
     }
     return results;
   };
 }
 
-const created: AppendResult = { kind: "created", notified: false };
-const createdAndNotified: AppendResult = { kind: "created", notified: true };
+const created: AppendResult = { kind: "created" };
 
 /** The events' indexes, oldest first: descending row ids cost the full-text index ten times as much. */
 function inOrderOfTime(events: BatchEvent[]): number[] {

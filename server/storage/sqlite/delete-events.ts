@@ -39,6 +39,7 @@ export function createRemove(
   const deleteEvent = database.prepare(`DELETE FROM events WHERE row_key = ${rowKeySql("?1", "?2")}`);
   const deleteTokens = database.prepare(`DELETE FROM events_index WHERE rowid = ${rowKeySql("?1", "?2")}`);
   const deleteSentId = database.prepare("DELETE FROM sent_ids WHERE project_id = ?1 AND id = unhex(?2)");
+  const deleteOutbox = database.prepare("DELETE FROM outbox WHERE event_id = ?1 AND project_id = ?2");
   const deleteDeliveries = database.prepare("DELETE FROM deliveries WHERE event_id = ?1 AND project_id = ?2");
   const subtractFromCounter = database.prepare(
     "UPDATE counters SET events = events - ?5 WHERE project_id = ?1 AND channel = ?2 AND name = ?3 AND hour = ?4",
@@ -91,6 +92,7 @@ export function createRemove(
       merging.removed();
       deleteSentId.run(projectId, id);
       if (ms < blocksEndMs) blockWriter.removed(ms);
+      deleteOutbox.run(dashed(id), projectId);
       deleteDeliveries.run(dashed(id), projectId);
       const { channelId, name } = JSON.parse(`{${body}}`) as { channelId: string; name: string };
       counts.add(projectId, channelId, name, ms);

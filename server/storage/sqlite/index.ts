@@ -47,7 +47,7 @@ export async function openSqliteStore(
   let follower: Follower | null = null;
   const writer = await Writer.start(
     dataDirectory,
-    (event, notified) => follower?.arrived(event, notified),
+    (event) => follower?.arrived(event, event.notifies),
     damage.errorOf,
     onFatal,
   );

@@ -122,7 +122,7 @@ function appendAnswer(
   const listed: AppendAnswer["listed"] = [];
   for (let index = 0; index < results.length; index++) {
     const result = results[index]!;
-    if (result.kind !== "created" || result.notified) listed.push([index, result]);
+    if (result.kind !== "created") listed.push([index, result]);
   }
   return { kind: "appended", listed, withCompanion };
 }

@@ -315,9 +315,18 @@ CREATE TABLE destinations (
 );
 CREATE INDEX destinations_account ON destinations (account_id);
 
--- Deliveries have no foreign keys. Each would cost a lookup for each row that a notifying event creates, and the one to
--- destinations would need an index that costs more than the rest of a row. Deliveries are deleted with their event, or
--- by age.
+-- Events that notify and whose deliveries are still to be made. Oldest first, so that each is told in its order.
+CREATE TABLE outbox (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  project_id INTEGER NOT NULL,
+  event_id TEXT NOT NULL,
+  -- When the event arrived.
+  created_at INTEGER NOT NULL
+);
+CREATE INDEX outbox_event ON outbox (event_id);
+
+-- Deliveries have no foreign keys. Each would cost a lookup for each row, and the one to destinations would need an
+-- index that costs more than the rest of a row. Deliveries are deleted with their event, or by age.
 CREATE TABLE deliveries (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   project_id INTEGER NOT NULL,

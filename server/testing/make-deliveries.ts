@@ -1,0 +1,17 @@
+import { FanOut } from "../notifications/fan-out.ts";
+import type { Store } from "../storage/store.ts";
+import { until } from "./until.ts";
+
+/** Makes the deliveries of a store's events, as the server does in the background. */
+export async function makeDeliveries({ control }: Pick<Store, "control">): Promise<void> {
+  const fanOut = new FanOut({
+    store: { control },
+    onMade() {},
+    onError(error) {
+      throw error;
+    },
+  });
+  fanOut.wake();
+  await until(async () => !(await control.selectFrom("outbox").select("id").limit(1).executeTakeFirst()));
+  await fanOut.close();
+}
