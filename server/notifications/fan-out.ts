@@ -12,10 +12,10 @@ type Deps = {
   onError: (error: unknown) => void;
 };
 
-/** About how many deliveries are made in one transaction, which events wait for on SQLite. */
+/** About how many deliveries are made in one transaction, which events may wait for. */
 const deliveriesPerStep = 500;
 const eventsPerStepMax = 200;
-/** Rows of an INSERT: each has nine values, and SQLite allows 32,766. */
+/** Rows of an INSERT, whose values the storage engines limit to some 32,000. */
 const rowsPerInsert = 1_000;
 /**
  * After a step, the worker rests this many times as long as the step took. While many events arrive, steps take longer,
