@@ -107,6 +107,13 @@ export const Event = z
 export type Event = z.infer<typeof Event>;
 
 /**
+ * Whether an event is too old to notify: more than an hour when it arrived. Times are milliseconds since 1970.
+ */
+export function isBackdated(createdAtMs: number, receivedMs: number): boolean {
+  return receivedMs - createdAtMs > limits.notifyAgeMs;
+}
+
+/**
  * Deleted events, as live streams report them: by id, or all events of some channels, with `before` only those whose
  * `createdAt` is earlier.
  */

@@ -1,6 +1,6 @@
 import type { ProjectChannels } from "../channels/project-channels.ts";
 import { type CheckedEvent, checkEvent } from "../event/check-event.ts";
-import type { Event } from "../event/event.ts";
+import { type Event, isBackdated } from "../event/event.ts";
 import { type ArrivalClock, type ArrivalStamp, eventIdOf } from "../event/id.ts";
 import { tokensOf } from "../event/tokens.ts";
 import type { ProjectAccess } from "../http/caller.ts";
@@ -266,7 +266,7 @@ function acceptedEvent(
     hasClientTimestamp: checked.createdAtMs !== undefined || receivedMs !== arrival.ms,
     arrival,
     receivedMs,
-    notifies: checked.notify && receivedMs - createdAtMs <= limits.notifyAgeMs,
+    notifies: checked.notify && !isBackdated(createdAtMs, receivedMs),
   };
 }
 
