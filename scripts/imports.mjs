@@ -15,6 +15,7 @@ const order = [
   "validation",
   "event",
   "wire",
+  "rules",
   "log.ts",
   "failures.ts",
   "http",

@@ -76,7 +76,7 @@ export const limits = {
   doneJobs: 10_000,
   /** How far `createdAt` may be ahead of the server's clock, for clients whose clock is fast. */
   maxClockSkewMs: 24 * 60 * 60 * 1_000,
-  /** Events older than this never notify. */
+  /** Events that are older than this when they arrive never notify. */
   notifyAgeMs: 60 * 60 * 1_000,
   /** Channels of a project, created explicitly or by their first event. */
   channels: 1_000,
@@ -126,6 +126,20 @@ export const limits = {
   passwordsHashing: 100,
   pushEndpointCharacters: 2_048,
   destinationsPerAccount: 50,
+  /** Rules of a project. */
+  rules: 50,
+  ruleNameCharacters: 80,
+  /** Destinations that a rule names. */
+  ruleDestinations: 100,
+  /** Longest window of a rule: 31 days. */
+  ruleMinutes: 31 * 24 * 60,
+  /** Highest threshold of a rule that counts. */
+  ruleCount: 1_000_000,
+  /** Newest events, and kinds of events with a count of their own, in a digest. */
+  digestEvents: 10,
+  digestGroups: 10,
+  /** Latest notifications that a rule's preview lists. All are counted. */
+  previewNotifications: 100,
   /** How long deliveries are kept, and with them the inbox. */
   deliveryDays: 30,
   /** Unread notifications are counted among this many of an account's newest. */

@@ -1,5 +1,6 @@
 import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
+import { canonicalTimeZone } from "../validation/time.ts";
 import type { StatsQuery } from "../wire/stats.ts";
 
 export type BucketUnit = StatsQuery["by"];
@@ -18,13 +19,9 @@ const units: Record<BucketUnit, { ms: number; originMs: number; defaultCount: nu
 
 /** A time zone's IANA name. Throws `query-invalid`. */
 export function timeZoneOf(name: string): string {
-  try {
-    return new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone;
-  } catch {
-    throw problem("query-invalid", {
-      detail: '"timeZone" must be an IANA time zone, such as Europe/Berlin.',
-    });
-  }
+  const timeZone = canonicalTimeZone(name);
+  if (timeZone !== null) return timeZone;
+  throw problem("query-invalid", { detail: '"timeZone" must be an IANA time zone, such as Europe/Berlin.' });
 }
 
 /** Start of a range without `from`: a default number of buckets, including the one that the range ends in. */

@@ -14,7 +14,10 @@ z.config({
       case "too_big":
         return `must ${sizeOf(issue.origin, `at most ${numberOf(issue.maximum)}`)}`;
       case "invalid_value":
-        return `must be ${anyOf.format(issue.values.map((value) => JSON.stringify(value)))}`;
+        return oneOf(issue.values);
+      case "invalid_union":
+        // The value that selects one of several schemas, such as `type`.
+        return Array.isArray(issue.options) ? oneOf(issue.options) : undefined;
       case "invalid_format":
         return "is not valid";
       default:
@@ -22,6 +25,10 @@ z.config({
     }
   },
 });
+
+function oneOf(values: readonly unknown[]): string {
+  return `must be ${anyOf.format(values.map((value) => JSON.stringify(value)))}`;
+}
 
 const anyOf = new Intl.ListFormat("en", { type: "disjunction" });
 

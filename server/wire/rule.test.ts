@@ -1,0 +1,129 @@
+import { describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import "../validation/messages.ts";
+import { limits } from "../limits.ts";
+import { QuietHours } from "./quiet-hours.ts";
+import { NewRule, Rule, RuleChange } from "./rule.ts";
+
+const everyone = { everyone: true, members: [], destinations: [] };
+const rule = { name: "Payments", q: "channel:payments", when: { type: "each" }, to: everyone };
+
+describe("what a rule may be", () => {
+  const whens: object[] = [
+    { type: "each" },
+    { type: "burst", minutes: 5 },
+    { type: "digest", every: "hour", timeZone: "Asia/Kathmandu" },
+    { type: "digest", every: "day", at: "08:00", timeZone: "Europe/Berlin" },
+    { type: "digest", every: "week", at: "23:59", weekday: "sunday", timeZone: "UTC" },
+    { type: "silence", minutes: limits.ruleMinutes },
+    { type: "count", above: 100, minutes: 1 },
+    { type: "number", tag: "amount", above: -0.5 },
+  ];
+  for (const when of whens) {
+    test(JSON.stringify(when), () => {
+      const parsed = NewRule.parse({ ...rule, when });
+      expect(parsed).toEqual({ ...rule, when, urgent: false, enabled: true } as typeof parsed);
+      expect(RuleChange.parse({ when })).toEqual({ when } as RuleChange);
+      const stored = { ...parsed, id: "1", createdAt: "2026-01-31T12:00:00.000Z" };
+      expect(Rule.parse(stored)).toEqual(stored);
+    });
+  }
+
+  test("q is empty unless it is sent, and ids are listed once", () => {
+    const to = { everyone: false, members: ["a", "b", "a"], destinations: ["d", "d"] };
+    expect(NewRule.parse({ name: "All", when: { type: "each" }, to })).toMatchObject({
+      q: "",
+      to: { members: ["a", "b"], destinations: ["d"] },
+    });
+  });
+
+  test("a time zone is stored as IANA spells it", () => {
+    const when = { type: "digest", every: "hour", timeZone: "europe/berlin" };
+    expect(RuleChange.parse({ when })).toMatchObject({ when: { timeZone: "Europe/Berlin" } });
+  });
+
+  test("a change leaves out what stays", () => {
+    expect(RuleChange.parse({ enabled: false })).toEqual({ enabled: false });
+  });
+});
+
+test("the examples in the documentation are valid", () => {
+  const page = readFileSync(join(import.meta.dir, "../../docs/rules.md"), "utf8");
+  const [rule] = /(?<=```json\n)[^`]+/.exec(page)!;
+  expect(NewRule.parse(JSON.parse(rule))).toEqual(JSON.parse(rule));
+  const whens = [...page.matchAll(/^\| `(\w+)` +\| `([^`]+)`/gm)];
+  expect(whens.map(([, type]) => type!)).toEqual(["each", "burst", "digest", "silence", "count", "number"]);
+  for (const [, type, when] of whens) {
+    expect(RuleChange.parse({ when: JSON.parse(when!) }).when!.type as string).toBe(type!);
+  }
+});
+
+describe("what a rule may not be is reported with its place", () => {
+  const daily = { type: "digest", every: "day", at: "08:00", timeZone: "UTC" };
+  const nobody = "must name somebody: everyone, a member or a destination";
+  const cases: [change: object, path: string, says: string][] = [
+    [{ name: " " }, "name", "must not be blank"],
+    [
+      { q: "a chanel:b" },
+      "q",
+      'is not a valid search. Unknown field "chanel". Did you mean "channel:"? The mistake is at character 3',
+    ],
+    [
+      { when: { type: "never" } },
+      "when.type",
+      'must be "each", "burst", "digest", "silence", "count", or "number"',
+    ],
+    [{ when: "each" }, "when", "must be an object, not a string"],
+    [{ when: { type: "each", minutes: 5 } }, "when", 'Unrecognized key: "minutes"'],
+    [{ when: { type: "burst", minutes: 0 } }, "when.minutes", "must be at least 1"],
+    [{ when: { type: "silence", minutes: 44_641 } }, "when.minutes", "must be at most 44,640"],
+    [{ when: { type: "count", minutes: 1.5, above: 1 } }, "when.minutes", "must be a whole number"],
+    [{ when: { type: "number", tag: "", above: 1 } }, "when.tag", "must not be blank"],
+    [{ when: { ...daily, every: "year" } }, "when.every", 'must be "hour", "day", or "week"'],
+    [{ when: { ...daily, at: "24:00" } }, "when.at", 'must be a time of day from "00:00" to "23:59"'],
+    [
+      { when: { ...daily, timeZone: "Mars/Olympus" } },
+      "when.timeZone",
+      'must be an IANA time zone, such as "Europe/Berlin"',
+    ],
+    [
+      { when: { ...daily, every: "week", weekday: "Sunday" } },
+      "when.weekday",
+      'must be "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", or "sunday"',
+    ],
+    [{ to: { everyone: false, members: [], destinations: [] } }, "to", nobody],
+    [
+      { to: { ...everyone, destinations: Array(101).fill("d") } },
+      "to.destinations",
+      `must have at most ${limits.ruleDestinations} items`,
+    ],
+  ];
+  for (const [change, path, says] of cases) {
+    test(`${path} ${says}`, () => {
+      for (const result of [NewRule.safeParse({ ...rule, ...change }), RuleChange.safeParse(change)]) {
+        const issues = result.error?.issues.map((issue) => [issue.path.join("."), issue.message]);
+        expect(issues).toEqual([[path, says]]);
+      }
+    });
+  }
+
+  test("the column of a mistake in q is also a number", () => {
+    const [issue] = RuleChange.safeParse({ q: "a chanel:b" }).error!.issues;
+    expect(issue).toMatchObject({ params: { column: 3 } });
+  });
+
+  test("a change without fields", () => {
+    expect(RuleChange.safeParse({}).error!.issues[0]!.message).toBe(
+      "changes nothing. Send at least one field",
+    );
+  });
+});
+
+test("quiet hours begin and end at different times", () => {
+  const hours = { from: "22:00", to: "07:00", timeZone: "America/New_York" };
+  expect(QuietHours.parse(hours)).toEqual(hours);
+  expect(QuietHours.safeParse({ ...hours, to: "22:00" }).error!.issues[0]!.message).toBe(
+    'must differ from "from"',
+  );
+});

@@ -1,0 +1,163 @@
+import { z } from "@hono/zod-openapi";
+import { eventTexts } from "../event/event.ts";
+import { searchText } from "../event/event-query.ts";
+import { parseSearch, SearchError } from "../event/search.ts";
+import { limits } from "../limits.ts";
+import { text } from "../validation/text.ts";
+import { timeOfDay, timeZone } from "../validation/time.ts";
+
+/** In the order of ISO 8601. */
+export const weekdays = [
+  "monday",
+  "tuesday",
+  "wednesday",
+  "thursday",
+  "friday",
+  "saturday",
+  "sunday",
+] as const;
+
+const minutes = wholeNumber(limits.ruleMinutes);
+
+const digest = { type: z.literal("digest"), timeZone };
+
+/** When a rule notifies. */
+const RuleWhen = z
+  .discriminatedUnion("type", [
+    z
+      .strictObject({ type: z.literal("each") })
+      .openapi({ description: "Notifies of each matching event, at once." }),
+    z
+      .strictObject({
+        type: z.literal("burst"),
+        minutes: minutes.openapi({ description: "How long events are counted before each summary." }),
+      })
+      .openapi({
+        description: "Notifies of the first event at once, then counts further ones in summaries.",
+      }),
+    z
+      .discriminatedUnion("every", [
+        z.strictObject({ ...digest, every: z.literal("hour") }),
+        z.strictObject({ ...digest, every: z.literal("day"), at: timeOfDay }),
+        z.strictObject({ ...digest, every: z.literal("week"), at: timeOfDay, weekday: z.enum(weekdays) }),
+      ])
+      .openapi({ description: "Collects events and notifies of them together, at fixed times." }),
+    z
+      .strictObject({
+        type: z.literal("silence"),
+        minutes: minutes.openapi({ description: "How long no event may match." }),
+      })
+      .openapi({ description: "Notifies if no event matches for some time, and again when one does." }),
+    z
+      .strictObject({
+        type: z.literal("count"),
+        above: wholeNumber(limits.ruleCount).openapi({
+          description: "The highest number of events that doesn't notify.",
+        }),
+        minutes: minutes.openapi({ description: "Length of the window in which events are counted." }),
+      })
+      .openapi({ description: "Notifies if more events than this match within some time." }),
+    z
+      .strictObject({
+        type: z.literal("number"),
+        tag: text(eventTexts.tagKey).openapi({ description: "Key of the tag." }),
+        above: z.number().openapi({ description: "The largest value that doesn't notify." }),
+      })
+      .openapi({ description: "Notifies of each matching event with a tag whose value is a larger number." }),
+  ])
+  .openapi("RuleWhen");
+export type RuleWhen = z.infer<typeof RuleWhen>;
+
+const RuleRecipients = z
+  .strictObject({
+    everyone: z.boolean().openapi({ description: "All members of the project, also those who join later." }),
+    members: ids(limits.members).openapi({ description: "Account IDs of members." }),
+    destinations: ids(limits.ruleDestinations).openapi({ description: "IDs of the project's destinations." }),
+  })
+  .openapi("RuleRecipients");
+
+const recipients = RuleRecipients.refine(
+  ({ everyone, members, destinations }) => everyone || members.length > 0 || destinations.length > 0,
+  "must name somebody: everyone, a member or a destination",
+);
+
+const fields = {
+  name: text({ max: limits.ruleNameCharacters, filled: true }),
+  q: searchText
+    .superRefine((q, context) => {
+      try {
+        parseSearch(q);
+      } catch (error) {
+        if (!(error instanceof SearchError)) throw error;
+        const { column, message } = error;
+        context.addIssue({
+          code: "custom",
+          message: `is not a valid search. ${message} The mistake is at character ${column}`,
+          params: { column },
+        });
+      }
+    })
+    .openapi({ description: "The search that events must match (docs/search.md). Empty matches all." }),
+  urgent: z.boolean().openapi({ description: "Notifies also during quiet hours." }),
+  enabled: z.boolean().openapi({ description: "A rule that isn't enabled neither notifies nor collects." }),
+};
+
+export const NewRule = z
+  .strictObject({
+    name: fields.name,
+    q: fields.q
+      .default("")
+      .openapi({ description: "The search that events must match. Default: all match." }),
+    when: RuleWhen,
+    to: recipients,
+    urgent: fields.urgent.default(false),
+    enabled: fields.enabled.default(true),
+  })
+  .openapi("NewRule", {
+    example: {
+      name: "Backup missing",
+      q: 'name:"Backup done"',
+      when: { type: "silence", minutes: 26 * 60 },
+      to: { everyone: true, members: [], destinations: [] },
+      urgent: true,
+    },
+  });
+export type NewRule = z.infer<typeof NewRule>;
+
+/** Fields that are left out stay as they are. Another `q` or `when` drops what the rule has counted or collected. */
+export const RuleChange = z
+  .strictObject({ ...fields, when: RuleWhen, to: recipients })
+  .partial()
+  .refine((change) => Object.keys(change).length > 0, "changes nothing. Send at least one field")
+  .openapi("RuleChange");
+export type RuleChange = z.infer<typeof RuleChange>;
+
+/** Which events of a project notify whom, and when. */
+export const Rule = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    q: z.string().openapi({ description: "The search that events match. Empty matches all." }),
+    when: RuleWhen,
+    to: RuleRecipients,
+    urgent: fields.urgent,
+    enabled: fields.enabled,
+    createdAt: z.string().openapi({ format: "date-time" }),
+  })
+  .openapi("Rule");
+export type Rule = z.infer<typeof Rule>;
+
+function wholeNumber(max: number) {
+  return z
+    .int("must be a whole number")
+    .min(1, "must be at least 1")
+    .max(max, `must be at most ${max.toLocaleString("en")}`);
+}
+
+/** Ids without repetitions. */
+function ids(max: number) {
+  return z
+    .array(text({ max: 100, filled: true }))
+    .max(max)
+    .transform((listed) => [...new Set(listed)]);
+}
