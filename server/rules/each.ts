@@ -1,0 +1,34 @@
+import type { Event } from "../event/event.ts";
+import type { RuleKind, Step, WhenOf } from "./rule-kind.ts";
+
+/** Rules that look at each event on its own, and keep nothing. */
+const stateless = {
+  start: () => null,
+  dueAt: () => null,
+  onTime: () => ({ state: null, notifications: [] }),
+  setBack: () => null,
+};
+
+/** Notifies of each event. */
+export const each: RuleKind<WhenOf<"each">, null> = {
+  ...stateless,
+  onMatch: (_, __, event, nowMs) => notifyOf(event, nowMs),
+};
+
+/** Notifies of each event with a tag that is a larger number. */
+export const number: RuleKind<WhenOf<"number">, null> = {
+  ...stateless,
+  onMatch({ tag, above }, state, event, nowMs) {
+    const value = Object.hasOwn(event.tags, tag) ? numberIn(event.tags[tag]!) : null;
+    return value !== null && value > above ? notifyOf(event, nowMs) : { state, notifications: [] };
+  },
+};
+
+function notifyOf(event: Event, atMs: number): Step<null> {
+  return { state: null, notifications: [{ type: "event", atMs, event }] };
+}
+
+/** A number as JSON writes it, also with a plus sign or without a digit before the point; null for other texts. */
+function numberIn(text: string): number | null {
+  return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : null;
+}

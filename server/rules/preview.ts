@@ -1,0 +1,42 @@
+import type { Event } from "../event/event.ts";
+import { limits } from "../limits.ts";
+import { Turns } from "../turns.ts";
+import type { Rule } from "../wire/rule.ts";
+import type { RuleNotification, Step } from "./rule-kind.ts";
+import { ruleMatcher } from "./rule-matcher.ts";
+import { onMatch, onTime, type RuleState, startState } from "./rule-state.ts";
+
+/** An event, and what the server's clock showed when it arrived. */
+export type ReceivedEvent = { event: Event; receivedMs: number };
+
+/** How often a rule would have notified, and the latest of these notifications, in their order. */
+export type RulePreview = { count: number; notifications: RuleNotification[] };
+
+/**
+ * What a rule would have notified of if it had begun at `fromMs`, up to `toMs`; milliseconds since 1970. It is run as it
+ * would have been then, on events that arrived in that time, in the order of arrival.
+ */
+export async function previewRule(
+  rule: Pick<Rule, "q" | "when">,
+  events: AsyncIterable<ReceivedEvent>,
+  fromMs: number,
+  toMs: number,
+): Promise<RulePreview> {
+  const isMatch = ruleMatcher(rule);
+  const turns = new Turns();
+  const preview: RulePreview = { count: 0, notifications: [] };
+  let state = startState(rule, fromMs);
+  for await (const { event, receivedMs } of events) {
+    if (isMatch(event)) state = follow(onMatch(rule, state, event, receivedMs));
+    if (turns.isOver) await turns.next();
+  }
+  follow(onTime(rule, state, toMs));
+  return preview;
+
+  function follow(step: Step<RuleState>): RuleState {
+    preview.count += step.notifications.length;
+    preview.notifications.push(...step.notifications);
+    preview.notifications.splice(0, preview.notifications.length - limits.previewNotifications);
+    return step.state;
+  }
+}

@@ -1,0 +1,48 @@
+import type { Event } from "../event/event.ts";
+import type { RuleWhen } from "../wire/rule.ts";
+
+export type WhenOf<Type extends RuleWhen["type"]> = Extract<RuleWhen, { type: Type }>;
+
+/**
+ * What a rule notifies of. `atMs` is when it was due, in milliseconds since 1970, even if it was noticed later. For a
+ * summary and a digest, that is also the end of their period.
+ */
+export type RuleNotification = { atMs: number } & (
+  | { type: "event"; event: Event }
+  /** Further events of a burst. `firstId` is the event that began it, which was notified of at once. */
+  | { type: "summary"; count: number; fromMs: number; firstId: string }
+  /**
+   * Collected events, the first of which arrived at `fromMs`. The newest come first, and so do the largest groups, the
+   * events of one channel and name. Events of further groups are only in `count`.
+   */
+  | { type: "digest"; count: number; fromMs: number; newestIds: string[]; groups: EventGroup[] }
+  /** No event has matched since `sinceMs`. */
+  | { type: "silence"; sinceMs: number }
+  /** The event that ended a silence, which had lasted for `afterMs`. */
+  | { type: "recovery"; afterMs: number; event: Event }
+  /** More events than the rule allows, with the one that was too many. */
+  | { type: "threshold"; count: number; minutes: number; event: Event }
+);
+
+export type EventGroup = { channel: string; name: string; count: number };
+
+/** A rule's next state, and what it notifies of on the way there. */
+export type Step<State> = { state: State; notifications: RuleNotification[] };
+
+/**
+ * How rules with one type of `when` work. Times never go back: `rule-state.ts` sees to that, and to events that don't
+ * notify.
+ */
+export type RuleKind<When, State> = {
+  start: (nowMs: number) => State;
+  /** When `onTime` has something to notify of; null as long as that takes another event. */
+  dueAt: (when: When, state: State) => number | null;
+  /** Notifies of everything that is due. */
+  onTime: (when: When, state: State, nowMs: number) => Step<State>;
+  /** Takes in a matching event, after `onTime` for the same moment. */
+  onMatch: (when: When, state: State, event: Event, nowMs: number) => Step<State>;
+  /** Moves what is later than `nowMs` there, because the clock was set back. */
+  setBack: (when: When, state: State, nowMs: number) => State;
+};
+
+export const minuteMs = 60_000;

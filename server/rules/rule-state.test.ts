@@ -1,0 +1,563 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import type { Event } from "../event/event.ts";
+import { eventIdOf } from "../event/id.ts";
+import { limits } from "../limits.ts";
+import { effort } from "../testing/engine.ts";
+import type { RuleWhen } from "../wire/rule.ts";
+import { previewRule, type ReceivedEvent } from "./preview.ts";
+import type { RuleNotification } from "./rule-kind.ts";
+import { dueAt, onMatch, onTime, type RuleState, startState, startsAnew } from "./rule-state.ts";
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+/** 10:00 in Berlin. */
+const startMs = Date.parse("2026-03-27T09:00:00Z");
+
+/** A rule that runs. Each call reads the state from JSON, as after a restart. */
+class RunningRule {
+  readonly when: RuleWhen;
+  state: RuleState;
+  readonly notifications: RuleNotification[] = [];
+
+  constructor(when: RuleWhen, fromMs = startMs) {
+    this.when = when;
+    this.state = startState(this, fromMs);
+  }
+
+  get dueAtMs(): number | null {
+    return dueAt(this, this.state);
+  }
+
+  match(receivedMs: number, event = eventAt(receivedMs)): RuleNotification[] {
+    return this.#take(onMatch(this, this.#restarted(), event, receivedMs));
+  }
+
+  pass(nowMs: number): RuleNotification[] {
+    return this.#take(onTime(this, this.#restarted(), nowMs));
+  }
+
+  #restarted(): RuleState {
+    return JSON.parse(JSON.stringify(this.state));
+  }
+
+  #take({ state, notifications }: ReturnType<typeof onTime>): RuleNotification[] {
+    this.state = state;
+    this.notifications.push(...notifications);
+    return notifications;
+  }
+}
+
+let events = 0;
+
+function eventAt(createdAtMs: number, fields: Partial<Event> = {}): Event {
+  return {
+    id: eventIdOf({ ms: createdAtMs, sequence: events++ % 1_000 }),
+    name: "Payment received",
+    channelId: "payments",
+    userId: "",
+    notify: false,
+    tags: {},
+    createdAt: new Date(createdAtMs).toISOString(),
+    ...fields,
+  };
+}
+
+/** So many minutes after the rule began. */
+const at = (minutes: number) => startMs + minutes * minuteMs;
+
+describe("each", () => {
+  test("notifies of each event at once", () => {
+    const rule = new RunningRule({ type: "each" });
+    const event = eventAt(at(1));
+    expect(rule.match(at(1), event)).toEqual([{ type: "event", atMs: at(1), event }]);
+    expect(rule.match(at(1))).toHaveLength(1);
+    expect(rule.dueAtMs).toBeNull();
+  });
+
+  test("keeps the same state, which needn't be stored again", () => {
+    const rule = { when: { type: "each" } as const };
+    const state = startState(rule, startMs);
+    expect(onMatch(rule, state, eventAt(at(1)), at(1)).state).toBe(state);
+    expect(onTime(rule, state, at(2)).state).toBe(state);
+  });
+});
+
+describe("number", () => {
+  const values: [value: string, isAbove: boolean][] = [
+    ["1000", false],
+    ["1000.01", true],
+    ["1e4", true],
+    ["+2000", true],
+    ["-2000", false],
+    ["1,001", false],
+    ["2000 €", false],
+    ["0x7d1", false],
+    ["Infinity", false],
+    ["", false],
+  ];
+  for (const [value, isAbove] of values) {
+    test(JSON.stringify(value), () => {
+      const rule = new RunningRule({ type: "number", tag: "amount", above: 1_000 });
+      expect(rule.match(at(1), eventAt(at(1), { tags: { amount: value } }))).toHaveLength(isAbove ? 1 : 0);
+    });
+  }
+
+  test("events without the tag are left out", () => {
+    const rule = new RunningRule({ type: "number", tag: "constructor", above: -1 });
+    expect(rule.match(at(1))).toEqual([]);
+  });
+});
+
+describe("burst", () => {
+  test("the first at once, then one summary", () => {
+    const rule = new RunningRule({ type: "burst", minutes: 5 });
+    const first = eventAt(at(1));
+    expect(rule.match(at(1), first)).toEqual([{ type: "event", atMs: at(1), event: first }]);
+    for (let second = 1; second <= 214; second++) expect(rule.match(at(1) + second * 1_000)).toEqual([]);
+    expect(rule.dueAtMs).toBe(at(6));
+    expect(rule.pass(at(6) - 1)).toEqual([]);
+    expect(rule.pass(at(6))).toEqual([
+      { type: "summary", atMs: at(6), count: 214, fromMs: at(1), firstId: first.id },
+    ]);
+  });
+
+  test("further windows follow while events keep coming", () => {
+    const rule = new RunningRule({ type: "burst", minutes: 5 });
+    const first = eventAt(at(0));
+    rule.match(at(0), first);
+    rule.match(at(1));
+    rule.match(at(5));
+    expect(rule.match(at(9))).toEqual([]);
+    rule.pass(at(10));
+    expect(rule.notifications.slice(1)).toEqual([
+      { type: "summary", atMs: at(5), count: 1, fromMs: at(0), firstId: first.id },
+      { type: "summary", atMs: at(10), count: 2, fromMs: at(5), firstId: first.id },
+    ]);
+    expect(rule.dueAtMs).toBeNull();
+    const next = eventAt(at(15));
+    expect(rule.match(at(15), next)).toEqual([{ type: "event", atMs: at(15), event: next }]);
+  });
+
+  test("noticed hours late, a window says the same", () => {
+    const rule = new RunningRule({ type: "burst", minutes: 5 });
+    rule.match(at(0));
+    rule.match(at(1));
+    const next = eventAt(at(600));
+    expect(rule.match(at(600), next)).toMatchObject([
+      { type: "summary", atMs: at(5), count: 1, fromMs: at(0) },
+      { type: "event", atMs: at(600), event: next },
+    ]);
+  });
+});
+
+describe("digest", () => {
+  const daily: RuleWhen = { type: "digest", every: "day", at: "08:00", timeZone: "Europe/Berlin" };
+
+  test("what was collected since the last one, across a change to summer time", () => {
+    const rule = new RunningRule(daily);
+    const saturday = [Date.parse("2026-03-28T06:59:59Z"), Date.parse("2026-03-28T07:00:00Z")] as const;
+    const sunday = Date.parse("2026-03-29T06:00:00Z");
+    rule.match(saturday[0]);
+    expect(rule.dueAtMs).toBe(saturday[1]);
+    rule.match(saturday[1]);
+    expect(rule.dueAtMs).toBe(sunday);
+    rule.pass(sunday + 5 * hourMs);
+    expect(rule.notifications).toMatchObject([
+      { type: "digest", atMs: saturday[1], count: 1, fromMs: saturday[0] },
+      { type: "digest", atMs: sunday, count: 1, fromMs: saturday[1] },
+    ]);
+  });
+
+  test("without events there is none, and one that is overdue comes once", () => {
+    const rule = new RunningRule(daily);
+    expect(rule.dueAtMs).toBeNull();
+    expect(rule.pass(at(10_000))).toEqual([]);
+    rule.match(at(10_000));
+    expect(rule.pass(at(50_000))).toHaveLength(1);
+    expect(rule.pass(at(90_000))).toEqual([]);
+  });
+
+  test("lists the newest events, and the largest groups", () => {
+    const rule = new RunningRule({ type: "digest", every: "hour", timeZone: "UTC" });
+    const ids: string[] = [];
+    for (let n = 0; n < 30; n++) {
+      const event = eventAt(at(1) + n, { name: n % 3 === 0 ? "Refund" : `Payment ${n % 20}` });
+      ids.unshift(event.id);
+      rule.match(at(1) + n, event);
+    }
+    const [digest] = rule.pass(at(60));
+    expect(digest).toMatchObject({ type: "digest", count: 30, newestIds: ids.slice(0, limits.digestEvents) });
+    const { groups } = digest as Extract<RuleNotification, { type: "digest" }>;
+    expect(groups).toHaveLength(limits.digestGroups);
+    expect(groups[0]).toEqual({ channel: "payments", name: "Refund", count: 10 });
+    expect(groups[1]!.count).toBe(2);
+  });
+});
+
+describe("silence", () => {
+  const rule = () => new RunningRule({ type: "silence", minutes: 26 * 60 });
+
+  test("once, and its recovery", () => {
+    const backup = rule();
+    expect(backup.dueAtMs).toBe(at(26 * 60));
+    backup.match(at(60));
+    expect(backup.dueAtMs).toBe(at(27 * 60));
+    expect(backup.pass(at(27 * 60) - 1)).toEqual([]);
+    expect(backup.pass(at(27 * 60))).toEqual([{ type: "silence", atMs: at(27 * 60), sinceMs: at(60) }]);
+    expect(backup.dueAtMs).toBeNull();
+    expect(backup.pass(at(99 * 60))).toEqual([]);
+    const event = eventAt(at(100 * 60));
+    expect(backup.match(at(100 * 60), event)).toEqual([
+      { type: "recovery", atMs: at(100 * 60), afterMs: 99 * hourMs, event },
+    ]);
+    expect(backup.dueAtMs).toBe(at(126 * 60));
+  });
+
+  test("noticed late, it says the same", () => {
+    const backup = rule();
+    expect(backup.match(at(30 * 60))).toMatchObject([
+      { type: "silence", atMs: at(26 * 60), sinceMs: startMs },
+      { type: "recovery", atMs: at(30 * 60), afterMs: 30 * hourMs },
+    ]);
+  });
+
+  test("an event that happened within the window is a sign of life when it arrives, and an older one isn't", () => {
+    const backup = rule();
+    backup.match(at(10 * 60), eventAt(at(9 * 60 - 25 * 60)));
+    expect(backup.dueAtMs).toBe(at(36 * 60));
+    backup.match(at(20 * 60), eventAt(at(20 * 60 - 26 * 60) - 1));
+    expect(backup.dueAtMs).toBe(at(36 * 60));
+    backup.pass(at(40 * 60));
+    expect(backup.match(at(50 * 60), eventAt(at(20 * 60)))).toEqual([]);
+    expect(backup.match(at(50 * 60), eventAt(at(30 * 60)))).toMatchObject([{ type: "recovery" }]);
+  });
+});
+
+describe("count", () => {
+  test("once, until it was low enough again", () => {
+    const rule = new RunningRule({ type: "count", above: 3, minutes: 10 });
+    for (const minute of [0, 1, 2]) expect(rule.match(at(minute))).toEqual([]);
+    const event = eventAt(at(3));
+    expect(rule.match(at(3), event)).toEqual([
+      { type: "threshold", atMs: at(3), count: 4, minutes: 10, event },
+    ]);
+    expect(rule.match(at(4))).toEqual([]);
+    // The window has those of the minutes 3, 4 and 12.9, then one more.
+    expect(rule.match(at(12.9))).toEqual([]);
+    expect(rule.match(at(12.9))).toMatchObject([{ type: "threshold", count: 4 }]);
+    expect(rule.dueAtMs).toBeNull();
+  });
+});
+
+describe("events that are late", () => {
+  const late = (ageMs: number) => eventAt(at(10) - ageMs);
+  const whens: RuleWhen[] = [
+    { type: "each" },
+    { type: "burst", minutes: 5 },
+    { type: "digest", every: "hour", timeZone: "UTC" },
+    { type: "count", above: 1, minutes: 5 },
+    { type: "number", tag: "n", above: 1 },
+  ];
+  for (const when of whens) {
+    test(`${when.type}: count when they arrive, unless they are more than an hour old`, () => {
+      const notified = (ageMs: number) => {
+        const rule = new RunningRule(when);
+        for (let n = 0; n < 2; n++) rule.match(at(10), { ...late(ageMs), tags: { n: "2" } });
+        rule.pass(at(60));
+        return rule.notifications.map(({ type, atMs }) => [type, atMs]);
+      };
+      expect(notified(limits.notifyAgeMs)).toEqual(notified(0));
+      expect(notified(limits.notifyAgeMs)).not.toEqual([]);
+      expect(notified(limits.notifyAgeMs + 1)).toEqual([]);
+    });
+  }
+});
+
+test("a rule begins anew if what it looks for changes, or if it is turned on", () => {
+  const rule = { q: "a", when: { type: "burst", minutes: 5 } as RuleWhen, enabled: true };
+  expect(startsAnew(rule, { ...rule, when: { type: "burst", minutes: 5 } })).toBe(false);
+  expect(startsAnew(rule, { ...rule, when: { type: "burst", minutes: 6 } })).toBe(true);
+  expect(startsAnew(rule, { ...rule, when: { type: "silence", minutes: 5 } })).toBe(true);
+  expect(startsAnew(rule, { ...rule, q: "b" })).toBe(true);
+  expect(startsAnew(rule, { ...rule, enabled: false })).toBe(false);
+  expect(startsAnew({ ...rule, enabled: false }, rule)).toBe(true);
+});
+
+describe("a clock that is set back", () => {
+  const yearMs = 365 * 24 * hourMs;
+
+  test("a little, because nodes differ: the end of a window stays where it was", () => {
+    const hourly: RuleWhen = { type: "digest", every: "hour", timeZone: "UTC" };
+    const byEvent = new RunningRule(hourly);
+    byEvent.match(at(59));
+    byEvent.match(at(60));
+    byEvent.match(at(60) - 10);
+    const byTime = new RunningRule(hourly);
+    byTime.match(at(59));
+    byTime.pass(at(60));
+    byTime.match(at(60) - 10);
+    for (const [rule, count] of [[byEvent, 2] as const, [byTime, 1] as const]) {
+      expect(rule.dueAtMs).toBe(at(120));
+      expect(rule.pass(at(120))).toMatchObject([{ type: "digest", count, fromMs: at(60) }]);
+    }
+  });
+
+  test("after it was a year ahead: a window doesn't last a year", () => {
+    const burst: RuleWhen = { type: "burst", minutes: 5 };
+    const digest: RuleWhen = { type: "digest", every: "hour", timeZone: "UTC" };
+    const silence: RuleWhen = { type: "silence", minutes: 5 };
+    for (const [when, dueMs] of [
+      [burst, at(7)] as const,
+      [digest, at(60)] as const,
+      [silence, at(7)] as const,
+    ]) {
+      for (const next of ["match", "pass"] as const) {
+        const rule = new RunningRule(when);
+        rule.match(at(1) + yearMs);
+        rule.match(at(1) + yearMs);
+        rule[next](at(2));
+        expect(rule.dueAtMs).toBe(dueMs);
+      }
+    }
+  });
+
+  test("after it was a year ahead: what was counted stays counted, for as long as the window", () => {
+    const rule = new RunningRule({ type: "count", above: 2, minutes: 5 });
+    for (let n = 0; n < 3; n++) rule.match(at(1) + yearMs);
+    for (let n = 0; n < 3; n++) expect(rule.match(at(1))).toEqual([]);
+    for (let n = 0; n < 3; n++) rule.match(at(10));
+    expect(rule.notifications).toMatchObject([{ type: "threshold" }, { type: "threshold", atMs: at(10) }]);
+  });
+});
+
+const minutes = fc.constantFrom(1, 5, 60, 26 * 60);
+const timeZone = fc.constantFrom("UTC", "Europe/Berlin", "Australia/Lord_Howe");
+const anyWhen: fc.Arbitrary<RuleWhen> = fc.oneof(
+  fc.constant({ type: "each" as const }),
+  fc.record({ type: fc.constant("burst" as const), minutes }),
+  fc.record({ type: fc.constant("digest" as const), every: fc.constant("hour" as const), timeZone }),
+  fc.record({
+    type: fc.constant("digest" as const),
+    every: fc.constant("day" as const),
+    at: fc.constantFrom("02:30", "08:00"),
+    timeZone,
+  }),
+  fc.record({
+    type: fc.constant("digest" as const),
+    every: fc.constant("week" as const),
+    at: fc.constant("08:00"),
+    weekday: fc.constantFrom("monday" as const, "sunday" as const),
+    timeZone,
+  }),
+  fc.record({ type: fc.constant("silence" as const), minutes }),
+  fc.record({ type: fc.constant("count" as const), above: fc.integer({ min: 1, max: 5 }), minutes }),
+  fc.record({ type: fc.constant("number" as const), tag: fc.constant("n"), above: fc.constant(3) }),
+);
+
+/** Pauses of any scale, from milliseconds to days. Round ones meet the ends of windows. */
+const pauseMs = fc.oneof(
+  fc.integer({ min: 0, max: 2_000 }),
+  fc.constantFrom(0, minuteMs, 5 * minuteMs, hourMs, 26 * hourMs),
+  fc.integer({ min: 0, max: 10 * minuteMs }),
+  fc.integer({ min: 0, max: 40 * hourMs }),
+);
+const ageMs = fc.oneof(
+  { weight: 6, arbitrary: fc.constant(0) },
+  fc.integer({ min: -hourMs, max: hourMs }),
+  fc.constantFrom(minuteMs, hourMs, hourMs + 1, 26 * hourMs),
+);
+
+/** Events in the order of arrival. Nine in ten have the name that the rules look for. */
+const arrivals = fc
+  .array(
+    fc.record({ pauseMs, ageMs, n: fc.integer({ min: 0, max: 6 }), isMatch: fc.integer({ min: 0, max: 9 }) }),
+    { maxLength: 60 },
+  )
+  .map((steps) => {
+    let nowMs = startMs;
+    return steps.map(({ pauseMs, ageMs, n, isMatch }): ReceivedEvent => {
+      nowMs += pauseMs;
+      const fields = { name: isMatch > 0 ? "match" : "other", channelId: `c${n}`, tags: { n: String(n) } };
+      return { receivedMs: nowMs, event: eventAt(nowMs - ageMs, fields) };
+    });
+  });
+
+const isMatch = ({ event }: ReceivedEvent) => event.name === "match";
+const q = "name:match";
+
+describe("any sequence of events", () => {
+  test("the preview equals what a rule notifies of, whenever time is checked and however often it restarts", async () => {
+    const lateness = fc.infiniteStream(fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 3 * hourMs })));
+    await fc.assert(
+      fc.asyncProperty(anyWhen, arrivals, pauseMs, lateness, async (when, events, restMs, lateMs) => {
+        const toMs = (events.at(-1)?.receivedMs ?? startMs) + restMs;
+        const prompt = new RunningRule(when);
+        const late = new RunningRule(when);
+        for (const { receivedMs, event } of [...events.filter(isMatch), { receivedMs: toMs, event: null }]) {
+          for (let dueMs = prompt.dueAtMs; dueMs !== null && dueMs <= receivedMs; dueMs = prompt.dueAtMs) {
+            const notified = prompt.pass(dueMs);
+            expect(notified.map(({ atMs }) => atMs)).toEqual([dueMs]);
+          }
+          const dueMs = late.dueAtMs;
+          const checkMs = dueMs === null ? null : dueMs + lateMs.next().value!;
+          if (checkMs !== null && checkMs <= receivedMs) late.pass(checkMs);
+          if (event === null) for (const rule of [prompt, late]) rule.pass(receivedMs);
+          else for (const rule of [prompt, late]) rule.match(receivedMs, event);
+        }
+
+        const preview = await previewRule({ q, when }, asyncIterable(events), startMs, toMs);
+        expect(prompt.notifications).toEqual(late.notifications);
+        expect(preview).toEqual({
+          count: prompt.notifications.length,
+          notifications: prompt.notifications.slice(-limits.previewNotifications),
+        });
+        const moments = prompt.notifications.map(({ atMs }) => atMs);
+        expect(moments).toEqual(moments.toSorted((a, b) => a - b));
+      }),
+      { numRuns: effort(400, 10_000) },
+    );
+  });
+
+  test("each event is notified of or counted once, also if time runs ahead or the clock is set back", () => {
+    const collecting = anyWhen.filter(({ type }) => type === "each" || type === "burst" || type === "digest");
+    const moment = fc.integer({ min: startMs, max: startMs + 3 * 24 * hourMs });
+    const steps = fc.array(fc.record({ isEvent: fc.boolean(), moment }), { maxLength: 60 });
+    const inOrder = steps.map((all) => all.toSorted((a, b) => a.moment - b.moment));
+    fc.assert(
+      fc.property(collecting, fc.oneof(steps, inOrder), (when, steps) => {
+        const rule = new RunningRule(when);
+        for (const { isEvent, moment } of steps) {
+          if (isEvent) rule.match(moment);
+          else rule.pass(moment);
+        }
+        rule.pass(startMs + 60 * 24 * hourMs);
+        const counts = rule.notifications.map((notification) =>
+          "count" in notification ? notification.count : 1,
+        );
+        expect(counts.reduce((sum, count) => sum + count, 0)).toBe(
+          steps.filter(({ isEvent }) => isEvent).length,
+        );
+      }),
+      { numRuns: effort(500, 10_000) },
+    );
+  });
+
+  test("silences are the gaps between events that are signs of life", () => {
+    fc.assert(
+      fc.property(minutes, arrivals, pauseMs, (minutes, events, restMs) => {
+        const toMs = (events.at(-1)?.receivedMs ?? startMs) + restMs;
+        const rule = new RunningRule({ type: "silence", minutes });
+        for (const { event, receivedMs } of events) rule.match(receivedMs, event);
+        rule.pass(toMs);
+
+        const windowMs = minutes * minuteMs;
+        const signs = events.filter(
+          ({ event, receivedMs }) => Date.parse(event.createdAt) >= receivedMs - windowMs,
+        );
+        const moments = [startMs, ...signs.map(({ receivedMs }) => receivedMs)];
+        const expected = moments.flatMap((sinceMs, index) => {
+          const next = signs[index];
+          const silence = { type: "silence", atMs: sinceMs + windowMs, sinceMs };
+          if ((next?.receivedMs ?? toMs) - sinceMs < windowMs) return [];
+          if (next === undefined) return [silence];
+          const { event, receivedMs } = next;
+          return [silence, { type: "recovery", atMs: receivedMs, afterMs: receivedMs - sinceMs, event }];
+        });
+        expect(rule.notifications as object[]).toEqual(expected);
+      }),
+      { numRuns: effort(500, 10_000) },
+    );
+  });
+
+  test("a threshold is exceeded by the events of the window, counted one by one", () => {
+    fc.assert(
+      fc.property(minutes, fc.integer({ min: 1, max: 5 }), arrivals, (minutes, above, events) => {
+        const rule = new RunningRule({ type: "count", above, minutes });
+        const windowMs = minutes * minuteMs;
+        const bucketMs = windowMs / 60;
+        const bucket = (ms: number) => Math.floor(ms / bucketMs);
+        const counted: number[] = [];
+        let wasAbove = false;
+        for (const { event, receivedMs } of events) {
+          const notified = rule.match(receivedMs, event);
+          if (receivedMs - Date.parse(event.createdAt) > limits.notifyAgeMs) {
+            expect(notified).toEqual([]);
+            continue;
+          }
+          const within = (ms: number) => bucket(receivedMs) - bucket(ms) < 60;
+          const before = counted.filter(within).length;
+          counted.push(receivedMs);
+          wasAbove = wasAbove && before > above;
+          const isAbove = before + 1 > above;
+          expect(notified.map((each) => "count" in each && each.count)).toEqual(
+            isAbove && !wasAbove ? [before + 1] : [],
+          );
+          wasAbove = isAbove;
+          // The window is at most as long as the rule says, and at most a bucket shorter.
+          const lastOf = (ms: number) => counted.filter((each) => receivedMs - each < ms).length;
+          expect(before + 1).toBeWithin(lastOf(windowMs - bucketMs), lastOf(windowMs) + 1);
+        }
+      }),
+      { numRuns: effort(500, 10_000) },
+    );
+  });
+});
+
+test("the state stays small, however many events match and however long their texts are", () => {
+  // Each of these characters takes two in JSON.
+  const longest = {
+    channelId: '"'.repeat(limits.channelCharacters),
+    tags: Object.fromEntries(
+      Array.from({ length: limits.tags }, (_, n) => [`n${n}`, "x".repeat(limits.tagValueCharacters)]),
+    ),
+    description: "x".repeat(limits.descriptionCharacters),
+  };
+  fc.assert(
+    fc.property(anyWhen, fc.constantFrom(1, 997, 9_973, minuteMs, hourMs), (when, stepMs) => {
+      const rule = { when };
+      let state = startState(rule, startMs);
+      let largest = 0;
+      for (let n = 0; n < 1_000; n++) {
+        const receivedMs = startMs + n * stepMs;
+        const name = String(n).padStart(limits.nameCharacters, '"');
+        state = onMatch(rule, state, eventAt(receivedMs, { ...longest, name }), receivedMs).state;
+        if (n % 50 === 0) largest = Math.max(largest, JSON.stringify(state).length);
+      }
+      expect(largest).toBeLessThan(8_000);
+    }),
+    { numRuns: effort(30, 300) },
+  );
+});
+
+describe("a preview", () => {
+  test("keeps the latest notifications and counts all", async () => {
+    const events = Array.from({ length: 250 }, (_, n) => ({ event: eventAt(at(n)), receivedMs: at(n) }));
+    const rule = { q: "", when: { type: "each" } as const };
+    const preview = await previewRule(rule, asyncIterable(events), startMs, at(250));
+    expect(preview.count).toBe(250);
+    expect(preview.notifications).toEqual(
+      events.slice(-100).map(({ event, receivedMs }) => ({ type: "event", atMs: receivedMs, event })),
+    );
+  });
+
+  test("lets others have their turn", async () => {
+    let turns = 0;
+    let isDone = false;
+    const count = () => {
+      turns++;
+      if (!isDone) setImmediate(count);
+    };
+    setImmediate(count);
+    const event = eventAt(startMs);
+    const rule = { q: "payment -refund", when: { type: "count", above: 5, minutes: 60 } as const };
+    const events = Array.from({ length: 20_000 }, () => ({ event, receivedMs: startMs }));
+    await previewRule(rule, asyncIterable(events), startMs, startMs);
+    isDone = true;
+    expect(turns).toBeGreaterThan(3);
+  });
+});
+
+async function* asyncIterable<Item>(items: Item[]): AsyncGenerator<Item> {
+  yield* items;
+}
