@@ -126,6 +126,10 @@ export const limits = {
   passwordsHashing: 100,
   pushEndpointCharacters: 2_048,
   destinationsPerAccount: 50,
+  destinationUrlCharacters: 2_048,
+  destinationTokenCharacters: 512,
+  /** How long a webhook's previous secret stays valid after its rotation. */
+  webhookSecretOverlapHours: 24,
   /** How long deliveries are kept, and with them the inbox. */
   deliveryDays: 30,
   /** Unread notifications are counted among this many of an account's newest. */
