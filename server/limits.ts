@@ -140,6 +140,10 @@ export const limits = {
   digestGroups: 10,
   /** Latest notifications that a rule's preview lists. All are counted. */
   previewNotifications: 100,
+  destinationUrlCharacters: 2_048,
+  destinationTokenCharacters: 512,
+  /** How long a webhook's previous secret stays valid after its rotation. */
+  webhookSecretOverlapHours: 24,
   /** How long deliveries are kept, and with them the inbox. */
   deliveryDays: 30,
   /** Unread notifications are counted among this many of an account's newest. */

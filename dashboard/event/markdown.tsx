@@ -1,6 +1,7 @@
 import { Square, SquareCheck } from "lucide-react";
-import { lexer, type Token, type Tokens } from "marked";
+import type { Token, Tokens } from "marked";
 import { Fragment, type ReactNode, useMemo } from "react";
+import { decodeEntities, parseMarkdown } from "../../server/event/markdown.ts";
 import { externalLink } from "../feed/tag-chips.tsx";
 
 /**
@@ -8,33 +9,9 @@ import { externalLink } from "../feed/tag-chips.tsx";
  * injected; HTML in the text is shown as text.
  */
 export default function Markdown({ text }: { text: string }) {
-  const tokens = useMemo(() => parse(text), [text]);
+  const tokens = useMemo(() => parseMarkdown(text), [text]);
   if (!tokens) return <p className="hostile whitespace-pre-wrap text-base">{text}</p>;
   return <div className="markdown hostile flex flex-col gap-2.5 text-base">{blocks(tokens)}</div>;
-}
-
-const depthMax = 24;
-/** A line that begins with this many quote or list markers was not written by a person. */
-const deepLine = new RegExp(`^(?:[ \\t]*(?:>|[-*+]|\\d{1,9}[.)])){${depthMax},}`, "m");
-
-/** Null for text nested so deeply that it would overflow the stack of the parser or the browser. */
-function parse(text: string): Token[] | null {
-  if (deepLine.test(text)) return null;
-  try {
-    const tokens = lexer(text, { gfm: true, breaks: true });
-    return isDeep(tokens, depthMax) ? null : tokens;
-  } catch (error) {
-    if (error instanceof RangeError) return null;
-    throw error;
-  }
-}
-
-function isDeep(tokens: Token[], levels: number): boolean {
-  if (levels === 0) return true;
-  return tokens.some((token) => {
-    const { items = [] } = token as Partial<Tokens.List>;
-    return ("tokens" in token && isDeep(token.tokens ?? [], levels - 1)) || isDeep(items, levels - 1);
-  });
 }
 
 function blocks(tokens: Token[]): ReactNode[] {
@@ -120,20 +97,6 @@ function checkbox({ checked }: Tokens.Checkbox): ReactNode {
       className="mr-1.5 inline size-4 align-[-3px] text-muted"
     />
   );
-}
-
-const entities: Record<string, string> = {
-  amp: "&",
-  lt: "<",
-  gt: ">",
-  quot: '"',
-  "#39": "'",
-  nbsp: "\u00a0",
-};
-
-/** Decodes the few entities that Markdown authors use; others stay as typed. */
-function decodeEntities(text: string): string {
-  return text.replace(/&(amp|lt|gt|quot|#39|nbsp);/g, (_, name: string) => entities[name]!);
 }
 
 /** Links only to http, https and mailto; `javascript:` and others stay text. */

@@ -1,6 +1,7 @@
 import { createTransport } from "nodemailer";
 import type { Event } from "../event/event.ts";
 import { emailButton, emailPage, oneLine } from "./email-page.ts";
+import { emojiOf, formatTime } from "./message.ts";
 import type { Outcome } from "./transport.ts";
 
 export type EmailContent = {
@@ -106,7 +107,7 @@ export function renderEventEmail(
   eventUrl: string,
   settingsUrl: string,
 ): Required<EmailContent> {
-  const icon = event.icon && isEmoji(event.icon) ? event.icon : null;
+  const icon = emojiOf(event);
   const title = icon === null ? event.name : `${icon} ${event.name}`;
   const about = [event.channelId, event.userId].filter((part) => part !== "").join(" · ");
   const at = formatTime(event.createdAt);
@@ -177,22 +178,4 @@ function keyStyle(key: string): string {
 
 function rowBorder(index: number): string {
   return index === 0 ? "" : "; border-top: 1px solid #eeeae4";
-}
-
-/** Icons can also be file names or longer texts, which are not shown. */
-function isEmoji(icon: string): boolean {
-  const [first, second] = new Intl.Segmenter().segment(icon);
-  return (
-    second === undefined && /\p{Extended_Pictographic}|\p{Regional_Indicator}|\u20e3/u.test(first!.segment)
-  );
-}
-
-function formatTime(createdAt: string): string {
-  const time = new Intl.DateTimeFormat("en", {
-    dateStyle: "long",
-    timeStyle: "medium",
-    timeZone: "UTC",
-    hourCycle: "h23",
-  });
-  return `${time.format(new Date(createdAt))} UTC`;
 }

@@ -9,6 +9,7 @@ import {
   type OutboundResponse,
   readRetryAfterMs,
 } from "./outbound.ts";
+import { jsonBytes, shorten } from "./shorten.ts";
 import type { Outcome } from "./transport.ts";
 
 /** A browser's `PushSubscription.toJSON()`. The keys are base64url: `p256dh` a P-256 point, `auth` 16 bytes. */
@@ -112,27 +113,9 @@ function topicOf(tag: string): string {
 }
 
 function payloadOf(message: PushMessage): string {
-  const frame = { ...message, title: truncate(message.title, titleBytesMax), body: "" };
+  const frame = { ...message, title: shorten(message.title, titleBytesMax, jsonBytes), body: "" };
   const remaining = payloadBytesMax - Buffer.byteLength(JSON.stringify(frame));
-  return JSON.stringify({ ...frame, body: truncate(message.body, remaining) });
-}
-
-/** Shortens a text at a code point, so that its JSON (without quotes) has at most `bytesMax` bytes. */
-function truncate(text: string, bytesMax: number): string {
-  if (jsonBytes(text) <= bytesMax) return text;
-  const ellipsis = "…";
-  let remaining = bytesMax - jsonBytes(ellipsis);
-  let kept = "";
-  for (const character of text) {
-    remaining -= jsonBytes(character);
-    if (remaining < 0) break;
-    kept += character;
-  }
-  return kept === "" ? "" : kept.trimEnd() + ellipsis;
-}
-
-function jsonBytes(text: string): number {
-  return Buffer.byteLength(JSON.stringify(text)) - 2;
+  return JSON.stringify({ ...frame, body: shorten(message.body, remaining, jsonBytes) });
 }
 
 function outcomeOf(response: OutboundResponse): Outcome {

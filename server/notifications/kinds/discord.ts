@@ -1,0 +1,98 @@
+import { z } from "@hono/zod-openapi";
+import type { Message } from "../message.ts";
+import { shorten } from "../shorten.ts";
+import { memberOf, outcomeOf, type Service, sendJson, updateOrSend } from "./answer.ts";
+import { defineKind, urlSetting } from "./kind.ts";
+import { fieldsOf, linkOf, textOf, titleOf } from "./layout.ts";
+import { escapeMarkdown } from "./markup.ts";
+
+const settings = z.strictObject({
+  url: urlSetting({
+    title: "Webhook URL",
+    description: "In the channel's settings: Integrations, Webhooks, New Webhook, Copy Webhook URL.",
+    secret: true,
+  }).refine(
+    (url) => /^\/api(\/v\d+)?\/webhooks\/\d+\/[\w-]+\/?$/.test(URL.parse(url)?.pathname ?? ""),
+    "must end with /api/webhooks/, the webhook's id and its token",
+  ),
+});
+
+/** https://discord.com/developers/docs/topics/opcodes-and-status-codes#json */
+const unknownWebhook = 10_015;
+
+const service: Service = {
+  name: "Discord",
+  reason: ({ json }) => {
+    const errors = memberOf(json, "errors");
+    return (
+      [memberOf(json, "message"), errors && JSON.stringify(errors)].filter(Boolean).join(" ") || undefined
+    );
+  },
+  // https://discord.com/developers/docs/topics/rate-limits#exceeding-a-rate-limit
+  retryAfterMs: ({ json }) => Number(memberOf(json, "retry_after")) * 1_000,
+  isGone: ({ status, json }) => status === 404 && memberOf(json, "code") === unknownWebhook,
+  reference: ({ json }) => memberOf(json, "id"),
+};
+
+/** A webhook: https://discord.com/developers/docs/resources/webhook#execute-webhook */
+export const discord = defineKind({
+  kind: "discord",
+  label: "Discord",
+  settings,
+  send(message, { url }, context) {
+    const body = { embeds: [render(message)], allowed_mentions: { parse: [] } };
+    return updateOrSend(
+      context,
+      async (id) => {
+        const address = new URL(url);
+        address.pathname = `${address.pathname.replace(/\/$/, "")}/messages/${encodeURIComponent(id)}`;
+        return outcomeOf(await sendJson("PATCH", address.href, body, context), service, context);
+      },
+      async () => {
+        const address = new URL(url);
+        // The answer comes when the message is stored, and has its id.
+        address.searchParams.set("wait", "true");
+        return outcomeOf(await sendJson("POST", address.href, body, context), service, context);
+      },
+    );
+  },
+});
+
+/** https://discord.com/developers/docs/resources/message#embed-object-embed-limits */
+const titleMax = 256;
+const descriptionMax = 4_096;
+const footerMax = 200;
+const embedMax = 6_000;
+/** So that all fields leave room for a description, also if each character is escaped. */
+const [nameMax, valueMax] = [64, 150];
+/** Fields with values up to this length share a row. */
+const inlineMax = 30;
+const urgentColor = 0xd9_2d_20;
+
+function render(message: Message) {
+  const title = shorten(escapeMarkdown(titleOf(message)), titleMax);
+  const footer = shorten(message.project.name, footerMax);
+  const fields = fieldsOf(message).map(({ name, value }) => ({
+    name: shorten(escapeMarkdown(name), nameMax),
+    value: isLink(value) ? value : shorten(escapeMarkdown(value), valueMax),
+    inline: value.length <= inlineMax,
+  }));
+  const fieldsLength = fields.reduce((sum, { name, value }) => sum + name.length + value.length, 0);
+  const used = title.length + footer.length + fieldsLength;
+  const text = shorten(textOf(message) ?? "", Math.min(descriptionMax, embedMax - used));
+  const link = linkOf(message);
+  return {
+    title,
+    ...(link !== null && { url: link }),
+    ...(text.trim() !== "" && { description: text }),
+    fields,
+    footer: { text: footer },
+    timestamp: message.createdAt,
+    ...(message.urgent && { color: urgentColor }),
+  };
+}
+
+/** Escaping would change where it leads. */
+function isLink(value: string): boolean {
+  return /^https?:\/\/[^\s<>]+$/.test(value) && URL.canParse(value);
+}

@@ -1,0 +1,25 @@
+import { apprise } from "./apprise.ts";
+import { discord } from "./discord.ts";
+import { gotify } from "./gotify.ts";
+import type { DestinationKind } from "./kind.ts";
+import { matrix } from "./matrix.ts";
+import { ntfy } from "./ntfy.ts";
+import { pushover } from "./pushover.ts";
+import { slack } from "./slack.ts";
+import { teams } from "./teams.ts";
+import { telegram } from "./telegram.ts";
+import { webhook } from "./webhook.ts";
+
+/** The kinds of destinations that a project can have, in the order in which people are offered them. */
+export const destinationKinds: readonly DestinationKind[] = [
+  webhook,
+  slack,
+  discord,
+  telegram,
+  teams,
+  ntfy,
+  gotify,
+  pushover,
+  matrix,
+  apprise,
+];

@@ -1,0 +1,121 @@
+import { z } from "@hono/zod-openapi";
+import { limits } from "../../limits.ts";
+import type { Message } from "../message.ts";
+import { AddressRefused, OutboundFailure, type OutboundPolicy } from "../outbound.ts";
+import { shorten } from "../shorten.ts";
+import type { Outcome } from "../transport.ts";
+
+declare module "zod" {
+  interface GlobalMeta {
+    /** Never shown again once it is saved, and hidden in what is reported about deliveries. */
+    secret?: boolean;
+    /** Set by the server; not part of the form. */
+    internal?: boolean;
+  }
+}
+
+/** One kind of destination, such as Slack. */
+export type DestinationKind<Settings extends z.ZodObject = z.ZodObject> = {
+  kind: string;
+  label: string;
+  /** The form is made from it: each field has a title and a description, which says how to get it. */
+  settings: Settings;
+  /** Sends a message, or updates the previous one. Throws only for errors of the program. */
+  send(message: Message, settings: z.infer<Settings>, context: Context): Promise<Outcome>;
+};
+
+export type Context = {
+  policy: OutboundPolicy;
+  /** Timeout for each call. Updating a message that no longer exists takes two. */
+  timeoutMs?: number;
+  /** When this attempt is made, in milliseconds since 1970. */
+  nowMs: number;
+  /** Reference of an earlier message of the same burst. Discord, Telegram and Matrix update that message. */
+  previous?: string;
+};
+
+const detailCharactersMax = 240;
+
+/** Completes a kind: failed calls become outcomes, and no secret of the settings gets into their details. */
+export function defineKind<Settings extends z.ZodObject>(
+  definition: DestinationKind<Settings>,
+): DestinationKind<Settings> {
+  return {
+    ...definition,
+    async send(message, settings, context) {
+      const outcome = await definition
+        .send(wellFormed(message), settings, context)
+        .catch((error: unknown): Outcome => {
+          if (error instanceof AddressRefused) return { kind: "failed", detail: error.message };
+          if (error instanceof OutboundFailure) return { kind: "retry", detail: error.message };
+          throw error;
+        });
+      // In this order, because half a secret would not be found.
+      const detail = hideSecrets(outcome.detail, secretsOf(definition.settings, settings));
+      return { ...outcome, detail: shorten(detail, detailCharactersMax) };
+    },
+  };
+}
+
+/** Replaces lone surrogates, which are not valid in UTF-8. */
+function wellFormed(message: Message): Message {
+  const repair = (_: string, value: unknown) => (typeof value === "string" ? value.toWellFormed() : value);
+  return JSON.parse(JSON.stringify(message), repair);
+}
+
+/** What is declared about a setting, also if it is optional or has a default. */
+export function settingMeta(field: z.ZodType): z.GlobalMeta {
+  const meta = z.globalRegistry.get(field);
+  if (meta) return meta;
+  const isWrapped = field instanceof z.ZodOptional || field instanceof z.ZodDefault;
+  return isWrapped ? settingMeta(field.unwrap() as z.ZodType) : {};
+}
+
+/** A setting that is a URL. */
+export function urlSetting(meta: z.GlobalMeta) {
+  return z
+    .url({ protocol: /^https?$/, error: "must be a URL that begins with https://" })
+    .max(limits.destinationUrlCharacters)
+    .meta(meta);
+}
+
+/** A setting that goes into a header or a path: visible ASCII without spaces. */
+export function tokenSetting(meta: z.GlobalMeta) {
+  return z
+    .string()
+    .regex(/^[\x21-\x7e]+$/, "must be letters, digits and punctuation, without spaces")
+    .max(limits.destinationTokenCharacters)
+    .meta(meta);
+}
+
+/** Shorter parts of a URL are no secrets, and hiding them would garble sentences. */
+const secretCharactersMin = 8;
+
+/** The texts that must not be shown: secret settings, and of those that are URLs, the parts of path and query. */
+function secretsOf(schema: z.ZodObject, settings: Record<string, unknown>): string[] {
+  const secrets = Object.entries(schema.shape)
+    .filter(([, field]) => settingMeta(field as z.ZodType).secret)
+    .flatMap(([name]) => settings[name] ?? [])
+    .map(String)
+    .flatMap((secret) => {
+      const url = URL.parse(secret);
+      if (!url?.host) return [secret, encodeURIComponent(secret)];
+      const parts = [...url.pathname.split("/"), ...url.searchParams.values(), url.password];
+      return [secret, url.href, url.pathname + url.search, ...parts, ...parts.map(decodeSafely)];
+    });
+  return secrets
+    .filter(({ length }) => length >= secretCharactersMin)
+    .sort((one, other) => other.length - one.length);
+}
+
+function decodeSafely(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+function hideSecrets(detail: string, secrets: string[]): string {
+  return secrets.reduce((hidden, secret) => hidden.replaceAll(secret, "•••"), detail);
+}

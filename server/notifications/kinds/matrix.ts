@@ -1,0 +1,95 @@
+import { z } from "@hono/zod-openapi";
+import { jsonBytes, shorten } from "../shorten.ts";
+import { joinUrl, memberOf, outcomeOf, type Service, sendJson } from "./answer.ts";
+import { defineKind, tokenSetting, urlSetting } from "./kind.ts";
+import { layOut, titleOf } from "./layout.ts";
+import { escapeHtml, htmlLink, type Markup, plainText } from "./markup.ts";
+
+const settings = z.strictObject({
+  server: urlSetting({ title: "Homeserver", description: "Such as https://matrix.example.com." }),
+  token: tokenSetting({
+    title: "Access token",
+    description: "Of the account that sends. In Element: All settings, Help & About, Access Token.",
+    secret: true,
+  }),
+  room: z
+    .string()
+    .regex(/^![^\s\p{Cc}]{1,254}$/u, "must begin with !")
+    .meta({
+      title: "Room ID",
+      description: "In Element: Room settings, Advanced. The account must have joined the room.",
+    }),
+});
+
+const service: Service = {
+  name: "The homeserver",
+  reason: ({ json }) => memberOf(json, "error"),
+  // Older homeservers send this member, newer ones the header: https://spec.matrix.org/latest/client-server-api/#rate-limiting
+  retryAfterMs: ({ json }) => Number(memberOf(json, "retry_after_ms") ?? Number.NaN),
+  reference: ({ json }) => memberOf(json, "event_id"),
+};
+
+/** https://spec.matrix.org/latest/client-server-api/#put_matrixclientv3roomsroomidsendeventtypetxnid */
+export const matrix = defineKind({
+  kind: "matrix",
+  label: "Matrix",
+  settings,
+  async send(message, { server, token, room }, context) {
+    const content = {
+      msgtype: "m.text",
+      body: layOut(message, plainText, plainBytesMax, jsonBytes),
+      format: "org.matrix.custom.html",
+      formatted_body: layOut(message, matrixHtml, htmlBytesMax, jsonBytes),
+      ...nobody,
+    };
+    const { previous } = context;
+    const body =
+      previous === undefined
+        ? content
+        : {
+            // For clients without replacements: https://spec.matrix.org/latest/client-server-api/#event-replacements
+            msgtype: "m.text",
+            body: `* ${shorten(titleOf(message), titleBytesMax, jsonBytes)}`,
+            ...nobody,
+            "m.new_content": content,
+            "m.relates_to": { rel_type: "m.replace", event_id: previous },
+          };
+    // With the same transaction id, the homeserver stores a repeated message once.
+    const path = [room, "send", "m.room.message", message.id].map(encodeURIComponent).join("/");
+    const address = joinUrl(server, `/_matrix/client/v3/rooms/${path}`);
+    const headers = { authorization: `Bearer ${token}` };
+    const outcome = outcomeOf(await sendJson("PUT", address, body, context, headers), service, context);
+    if (outcome.kind !== "delivered" || previous === undefined) return outcome;
+    // A replacement always names the first message.
+    return { ...outcome, reference: previous };
+  },
+});
+
+/** With this, no text mentions anybody: https://spec.matrix.org/latest/client-server-api/#user-and-room-mentions */
+const nobody = { "m.mentions": {} };
+
+/** A whole event has at most 65,536 bytes: https://spec.matrix.org/latest/client-server-api/#size-limits */
+const htmlBytesMax = 32_000;
+const plainBytesMax = 16_000;
+const titleBytesMax = 2_000;
+
+/** https://spec.matrix.org/latest/client-server-api/#mroommessage-msgtypes */
+export const matrixHtml: Markup = {
+  ...plainText,
+  escape: escapeHtml,
+  lineBreak: "<br>",
+  gap: "",
+  paragraph: ["<p>", "</p>"],
+  strong: ["<strong>", "</strong>"],
+  emphasis: ["<em>", "</em>"],
+  deleted: ["<del>", "</del>"],
+  code: ["<code>", "</code>"],
+  codeBlock: ["<pre><code>", "</code></pre>"],
+  quote: ["<blockquote>", "</blockquote>"],
+  quotePrefix: "",
+  list: (isOrdered) => (isOrdered ? ["<ol>", "</ol>"] : ["<ul>", "</ul>"]),
+  item: ["<li>", "</li>"],
+  itemGap: "",
+  bullet: () => "",
+  link: htmlLink,
+};

@@ -1,0 +1,97 @@
+import { z } from "@hono/zod-openapi";
+import { formatTime, type Message } from "../message.ts";
+import { BoundedWriter, shorten } from "../shorten.ts";
+import { outcomeOf, type Service, sendJson } from "./answer.ts";
+import { defineKind, urlSetting } from "./kind.ts";
+import { fieldsOf, textOf, titleOf, writeTitle } from "./layout.ts";
+import { escapeHtml, type Markup, plainText, writeMarkdown } from "./markup.ts";
+
+const settings = z.strictObject({
+  url: urlSetting({
+    title: "Webhook URL",
+    description: "Create an app at api.slack.com/apps, turn on Incoming Webhooks, and add one for a channel.",
+    secret: true,
+  }),
+});
+
+const service: Service = {
+  name: "Slack",
+  // https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks#handling_errors
+  isGone: ({ status, body }) => status === 404 && body.trim() === "no_service",
+};
+
+/** An incoming webhook: https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks */
+export const slack = defineKind({
+  kind: "slack",
+  label: "Slack",
+  settings,
+  async send(message, { url }, context) {
+    return outcomeOf(await sendJson("POST", url, render(message), context), service, context);
+  },
+});
+
+/** https://docs.slack.dev/reference/block-kit/blocks/section-block */
+const sectionMax = 3_000;
+const fieldMax = 2_000;
+const fieldsOfSectionMax = 10;
+const footerMax = 500;
+
+function render(message: Message) {
+  const title = write(sectionMax, (writer) => writeTitle(writer, message, mrkdwn));
+  const text = write(sectionMax, (writer) => writeMarkdown(writer, textOf(message) ?? "", mrkdwn));
+  const fields = fieldsOf(message).map(({ name, value }) =>
+    write(fieldMax, (writer) => {
+      writer.enclose(mrkdwn.strong, () => writer.write(name, escapeHtml));
+      writer.write(`\n${value}`, escapeHtml);
+    }),
+  );
+  const fieldSections = Array.from({ length: Math.ceil(fields.length / fieldsOfSectionMax) }, (_, index) => ({
+    type: "section",
+    fields: fields.slice(index * fieldsOfSectionMax, (index + 1) * fieldsOfSectionMax).map(textObject),
+  }));
+  const blocks = [
+    { type: "section", text: textObject(title) },
+    ...(text.trim() === "" ? [] : [{ type: "section", text: textObject(text) }]),
+    ...fieldSections,
+    { type: "context", elements: [textObject(footerOf(message))] },
+  ];
+  // The text is what notifications and screen readers show.
+  const summary = shorten(titleOf(message), footerMax);
+  return { text: escapeHtml(summary), blocks, unfurl_links: false, unfurl_media: false };
+}
+
+function write(max: number, inside: (writer: BoundedWriter) => void): string {
+  const writer = new BoundedWriter(max);
+  inside(writer);
+  return writer.text;
+}
+
+/** `verbatim` keeps Slack from making links and mentions of names. */
+function textObject(text: string) {
+  return { type: "mrkdwn", text, verbatim: true };
+}
+
+/** Slack shows each reader the time in their own time zone. */
+function footerOf({ project, createdAt }: Message): string {
+  const seconds = Math.floor(Date.parse(createdAt) / 1_000);
+  const name = write(footerMax, (writer) => writer.write(project.name, escapeHtml));
+  return `${name} · <!date^${seconds}^{date_short_pretty} at {time}|${formatTime(createdAt)}>`;
+}
+
+/**
+ * https://docs.slack.dev/messaging/formatting-message-text: only &, < and > need escaping. A mention needs a <, so an
+ * escaped text never notifies anybody.
+ */
+export const mrkdwn: Markup = {
+  ...plainText,
+  escape: escapeHtml,
+  // Nothing escapes a backtick in code.
+  disarmCode: (code) => code.replaceAll("`", "'"),
+  strong: ["*", "*"],
+  emphasis: ["_", "_"],
+  deleted: ["~", "~"],
+  code: ["`", "`"],
+  codeBlock: ["```\n", "\n```"],
+  quotePrefix: "> ",
+  link: (url) => [`<${escapeHtml(url).replaceAll("|", "%7C")}|`, ">"],
+};

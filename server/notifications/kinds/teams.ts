@@ -1,0 +1,75 @@
+import { z } from "@hono/zod-openapi";
+import type { Message } from "../message.ts";
+import { jsonBytes, shorten } from "../shorten.ts";
+import { memberOf, outcomeOf, type Service, sendJson } from "./answer.ts";
+import { defineKind, urlSetting } from "./kind.ts";
+import { fieldsOf, linkLabelOf, linkOf, textOf, titleOf } from "./layout.ts";
+import { escapeMarkdown } from "./markup.ts";
+
+const settings = z.strictObject({
+  url: urlSetting({
+    title: "Workflow URL",
+    description:
+      "In the channel's menu: Workflows, “Send webhook alerts to a channel”. Copy the URL that it shows at the end.",
+    secret: true,
+  }),
+});
+
+const service: Service = {
+  name: "Microsoft Teams",
+  reason: ({ json }) => memberOf(json, "error", "message"),
+};
+
+/**
+ * A workflow that begins with a webhook:
+ * https://learn.microsoft.com/microsoftteams/platform/webhooks-and-connectors/how-to/add-incoming-webhook
+ */
+export const teams = defineKind({
+  kind: "teams",
+  label: "Microsoft Teams",
+  settings,
+  async send(message, { url }, context) {
+    const content = cardOf(message);
+    const attachment = { contentType: "application/vnd.microsoft.card.adaptive", contentUrl: null, content };
+    const body = { type: "message", attachments: [attachment] };
+    return outcomeOf(await sendJson("POST", url, body, context), service, context);
+  },
+});
+
+/** A message has at most 28 kB, says the page, of which Teams itself uses a part. */
+const cardBytesMax = 20_000;
+const projectNameMax = 200;
+
+/** https://adaptivecards.io/explorer/AdaptiveCard.html */
+function cardOf(message: Message) {
+  const link = linkOf(message);
+  const open = link === null ? null : { type: "Action.OpenUrl", url: link };
+  // A text run shows Markdown as it is. A text block would format it.
+  const run = { type: "TextRun", text: titleOf(message), size: "Large", weight: "Bolder" };
+  const title = { type: "RichTextBlock", inlines: [{ ...run, ...(open && { selectAction: open }) }] };
+  const facts = fieldsOf(message).map(({ name, value }) => ({
+    title: escapeMarkdown(name),
+    value: escapeMarkdown(value),
+  }));
+  const factSets = facts.length > 0 ? [{ type: "FactSet", facts }] : [];
+  const footer = { type: "TextBlock", text: footerOf(message), isSubtle: true, size: "Small", wrap: true };
+  const card = (body: object[]) => ({
+    type: "AdaptiveCard",
+    $schema: "http://adaptivecards.io/schemas/adaptive-card.json",
+    version: "1.4",
+    body,
+    ...(open && { actions: [{ ...open, title: linkLabelOf(message) }] }),
+    msteams: { width: "Full" },
+  });
+  const rest = Buffer.byteLength(JSON.stringify(card([title, ...factSets, footer])));
+  const text = shorten(textOf(message) ?? "", cardBytesMax - rest, jsonBytes);
+  const texts = text === "" ? [] : [{ type: "TextBlock", text, wrap: true }];
+  return card([title, ...texts, ...factSets, footer]);
+}
+
+/** Teams shows each reader the time in their own time zone: https://adaptivecards.io/explorer/TextBlock.html */
+function footerOf({ project, createdAt }: Message): string {
+  const at = new Date(createdAt).toISOString().replace(/\.\d+/, "");
+  const name = escapeMarkdown(shorten(project.name, projectNameMax));
+  return `${name} · {{DATE(${at},SHORT)}} {{TIME(${at})}}`;
+}

@@ -1,0 +1,105 @@
+import { createHmac, randomBytes } from "node:crypto";
+import { z } from "@hono/zod-openapi";
+import { limits } from "../../limits.ts";
+import type { Message } from "../message.ts";
+import { call, outcomeOf, type Service } from "./answer.ts";
+import { defineKind, urlSetting } from "./kind.ts";
+
+const secretPrefix = "whsec_";
+/** The specification allows 24 to 64 bytes. */
+const secretBytes = 32;
+
+const secret = z.string().refine((text) => {
+  const bytes = text.startsWith(secretPrefix) ? keyOf(text).length : 0;
+  return bytes >= 24 && bytes <= 64;
+}, `must be ${secretPrefix} and 24 to 64 bytes in base64`);
+
+const settings = z.strictObject({
+  url: urlSetting({ title: "URL", description: "Where your server receives webhooks.", secret: true }),
+  secret: secret.default(createWebhookSecret).meta({
+    title: "Signing secret",
+    description: "Your server verifies the signature with it.",
+    secret: true,
+  }),
+  previousSecret: secret.optional().meta({ secret: true, internal: true }),
+  previousSecretUntil: z.iso.datetime().optional().meta({ internal: true }),
+});
+export type WebhookSettings = z.infer<typeof settings>;
+
+const service: Service = {
+  name: "The webhook",
+  // The specification: the receiver no longer wants webhooks, and they must stop.
+  isGone: ({ status }) => status === 410,
+};
+
+/**
+ * Any HTTP server, by the Standard Webhooks specification:
+ * https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
+ */
+export const webhook = defineKind({
+  kind: "webhook",
+  label: "Webhook",
+  settings,
+  async send(message, settings, context) {
+    const body = JSON.stringify(payloadOf(message));
+    const timestamp = Math.floor(context.nowMs / 1_000);
+    const signatures = validSecrets(settings, context.nowMs).map((secret) =>
+      sign(secret, `${message.id}.${timestamp}.${body}`),
+    );
+    const headers = {
+      "content-type": "application/json",
+      "webhook-id": message.id,
+      "webhook-timestamp": String(timestamp),
+      "webhook-signature": signatures.join(" "),
+    };
+    return outcomeOf(await call("POST", settings.url, body, headers, context), service, context);
+  },
+});
+
+/** A type never changes its schema, which docs/destinations.md describes. */
+const types = {
+  event: "event.created",
+  summary: "rule.summary",
+  digest: "rule.digest",
+  silence: "rule.silence",
+  recovery: "rule.recovery",
+  threshold: "rule.threshold",
+  test: "webhook.test",
+} as const satisfies Record<Message["type"], string>;
+
+function payloadOf({ type, createdAt, title, text, url, urgent, project, rule, event, matches }: Message) {
+  const told = type === "event" ? { event } : { title, text, event, matches };
+  return { type: types[type], timestamp: createdAt, data: { ...told, url, urgent, project, rule } };
+}
+
+/** Generates a signing secret. */
+export function createWebhookSecret(): string {
+  return secretPrefix + randomBytes(secretBytes).toString("base64");
+}
+
+/** Replaces the secret. The previous one stays valid for a day, so that the receiver can change to the new one meanwhile. */
+export function rotateWebhookSecret(settings: WebhookSettings, nowMs: number): WebhookSettings {
+  const untilMs = nowMs + limits.webhookSecretOverlapHours * 60 * 60 * 1_000;
+  return {
+    ...settings,
+    secret: createWebhookSecret(),
+    previousSecret: settings.secret,
+    previousSecretUntil: new Date(untilMs).toISOString(),
+  };
+}
+
+function validSecrets(
+  { secret, previousSecret, previousSecretUntil }: WebhookSettings,
+  nowMs: number,
+): string[] {
+  if (previousSecret === undefined || previousSecretUntil === undefined) return [secret];
+  return Date.parse(previousSecretUntil) > nowMs ? [secret, previousSecret] : [secret];
+}
+
+function sign(secret: string, content: string): string {
+  return `v1,${createHmac("sha256", keyOf(secret)).update(content).digest("base64")}`;
+}
+
+function keyOf(secret: string): Buffer {
+  return Buffer.from(secret.slice(secretPrefix.length), "base64");
+}

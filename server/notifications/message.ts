@@ -1,0 +1,72 @@
+import type { Event } from "../event/event.ts";
+
+/** What a notification says, for every kind of destination. */
+export type Message = {
+  /** Constant over all attempts of a delivery; receivers use it to drop repetitions. Without full stops. */
+  id: string;
+  /** `event` tells of one event, `test` tries the destination, the others come from rules over time. */
+  type: "event" | "summary" | "digest" | "silence" | "recovery" | "threshold" | "test";
+  /** One line of plain text. */
+  title: string;
+  /** An emoji; null if there is none, or if the event's icon is a file name. */
+  icon: string | null;
+  /** Markdown. */
+  text: string | null;
+  /** Shown in this order: channel, user, tags. */
+  fields: { name: string; value: string }[];
+  /** Absolute URL of the event, or of the search for what the message tells of. */
+  url: string;
+  project: { slug: string; name: string };
+  /** The rule that it comes from; null for a test. */
+  rule: { id: string; name: string } | null;
+  /** What a rule over time found from one moment to another (ISO 8601); null for the other types. */
+  matches: { count: number; from: string; to: string } | null;
+  /** The event that it tells of, or by which a rule over time was met; null if there is none. */
+  event: Event | null;
+  /** When that happened, in ISO 8601. */
+  createdAt: string;
+  urgent: boolean;
+};
+
+/** The message that tells of one event. */
+export function messageOfEvent(
+  event: Event,
+  about: Pick<Message, "id" | "url" | "project" | "rule" | "urgent">,
+): Message {
+  const facts = [
+    { name: "Channel", value: event.channelId },
+    ...(event.userId === "" ? [] : [{ name: "User", value: event.userId }]),
+  ];
+  const tags = Object.entries(event.tags).map(([name, value]) => ({ name, value }));
+  return {
+    ...about,
+    type: "event",
+    title: event.name,
+    icon: emojiOf(event),
+    text: event.description ?? null,
+    fields: [...facts, ...tags],
+    matches: null,
+    event,
+    createdAt: event.createdAt,
+  };
+}
+
+/** An event's icon if it is an emoji. Icons can also be file names or longer texts, which are not shown. */
+export function emojiOf({ icon = "" }: Event): string | null {
+  const [first, second] = new Intl.Segmenter().segment(icon);
+  const isEmoji =
+    second === undefined &&
+    /\p{Extended_Pictographic}|\p{Regional_Indicator}|\u20e3/u.test(first?.segment ?? "");
+  return isEmoji ? icon : null;
+}
+
+/** Formats an ISO 8601 time for people whose time zone is not known. */
+export function formatTime(createdAt: string): string {
+  const time = new Intl.DateTimeFormat("en", {
+    dateStyle: "long",
+    timeStyle: "medium",
+    timeZone: "UTC",
+    hourCycle: "h23",
+  });
+  return `${time.format(new Date(createdAt))} UTC`;
+}
