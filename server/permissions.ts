@@ -31,6 +31,12 @@ export const permissions = {
   "channels:delete": { allows: "Delete a channel with its events", role: "admin", scope: "manage" },
   "users:change": { allows: "Set the properties of users", role: "member", scope: "ingest" },
   "users:erase": { allows: "Erase a user", role: "admin", scope: "manage" },
+  "rules:read": { allows: "List rules, destinations and deliveries", role: "viewer", scope: "read" },
+  "rules:manage": {
+    allows: "Create, change and delete rules and destinations, and retry deliveries",
+    role: "admin",
+    scope: "manage",
+  },
   "keys:manage": { allows: "List, create, change, rotate and revoke API keys", role: "admin", scope: null },
   "members:read": { allows: "List members", role: "viewer", scope: null },
   "members:manage": { allows: "Invite and remove members, change their roles", role: "admin", scope: null },

@@ -26,6 +26,8 @@ export const tables: readonly Table[] = [
   { name: "channels", key: ["project_id", "name"], fromEvents: ["events", "last_event_at"] },
   { name: "keys", key: ["id"] },
   { name: "destinations", key: ["id"] },
+  { name: "rules", key: ["id"] },
+  { name: "project_destinations", key: ["id"] },
   { name: "outbox", key: ["id"], numbered: true },
   { name: "deliveries", key: ["id"], numbered: true },
   { name: "rejected_events", key: ["id"], bytes: ["body"], numbered: true },

@@ -232,7 +232,8 @@ export class DeliveryWorker {
     pendingEvent: Promise<Event | null>,
   ): Promise<Outcome> {
     const event = await pendingEvent;
-    const send = delivery.kind === "dashboard" ? undefined : this.#deps.transports[delivery.kind];
+    const send =
+      delivery.kind === "dashboard" ? undefined : this.#deps.transports[delivery.kind as keyof Transports];
     if (!send)
       return {
         kind: "failed",
@@ -247,6 +248,7 @@ export class DeliveryWorker {
   }
 
   async #event({ eventId, projectId, createdAt }: Delivery): Promise<Event | null> {
+    if (eventId === null) return null;
     const cached = this.#events.get(eventId);
     // Another node may have removed the event, and a new one may have the same id.
     if (cached?.arrivalMs === createdAt) return cached.event;

@@ -3,7 +3,7 @@ import type { Event } from "../event/event.ts";
 import { limits } from "../limits.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { EventReader } from "../storage/store.ts";
-import type { Delivery, Notification } from "../wire/notification.ts";
+import type { Delivery, DestinationKind, Notification } from "../wire/notification.ts";
 
 type Control = Kysely<ControlTables>;
 
@@ -67,7 +67,9 @@ export async function listNotifications(
     .execute();
   const isEnd = rows.length <= limit;
   const page = rows.slice(0, limit);
-  const found = await Promise.all(page.map((row) => events.find(row.projectId, row.eventId)));
+  const found = await Promise.all(
+    page.map((row) => (row.eventId === null ? null : events.find(row.projectId, row.eventId))),
+  );
   const notifications = page.flatMap((row, index) => {
     const json = found[index];
     if (!json) return [];
@@ -132,7 +134,7 @@ export async function listDeliveries(
     .execute();
   return rows.map((row) => ({
     id: String(row.id),
-    kind: row.kind,
+    kind: row.kind as DestinationKind,
     label: row.label,
     account: row.account,
     state: row.state,

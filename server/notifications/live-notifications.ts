@@ -102,8 +102,8 @@ export class LiveNotifications {
       .orderBy("deliveries.id")
       .execute();
     return rows.map(({ id, accountId, eventId, slug }) => ({
-      accountId,
-      notification: { id: String(id), project: slug, event: byId.get(eventId)!, readAt: null },
+      accountId: accountId!,
+      notification: { id: String(id), project: slug, event: byId.get(eventId!)!, readAt: null },
     }));
   }
 }

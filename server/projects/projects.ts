@@ -79,6 +79,8 @@ export async function changeProject(
 export async function closeProject(control: Control, id: number): Promise<void> {
   await control.deleteFrom("members").where("projectId", "=", id).execute();
   await control.deleteFrom("keys").where("projectId", "=", id).execute();
+  await control.deleteFrom("rules").where("projectId", "=", id).execute();
+  await control.deleteFrom("projectDestinations").where("projectId", "=", id).execute();
   await control
     .updateTable("projects")
     // No name produces this slug.

@@ -171,6 +171,38 @@ export type ControlTables = {
     enabled: number;
     createdAt: number;
   };
+  rules: {
+    id: string;
+    projectId: number;
+    name: string;
+    q: string;
+    /** When it notifies, and whom, as JSON: `RuleWhen` and `RuleRecipients`. */
+    condition: string;
+    recipients: string;
+    urgent: number;
+    enabled: number;
+    /** What it has counted or collected, as JSON: `RuleState`. */
+    state: string;
+    /** When it has to be looked at without an event. */
+    dueAt: number | null;
+    createdAt: number;
+  };
+  projectDestinations: {
+    id: string;
+    projectId: number;
+    kind: string;
+    name: string;
+    /** JSON, sealed. */
+    settings: string;
+    enabled: number;
+    /** The last success. */
+    deliveredAt: number | null;
+    /** The first failure after the last success. */
+    failingSince: number | null;
+    /** What the last failure said. */
+    failure: string | null;
+    createdAt: number;
+  };
   /** Events that notify and whose deliveries are still to be made. */
   outbox: {
     id: Generated<number>;
@@ -181,14 +213,21 @@ export type ControlTables = {
   deliveries: {
     id: Generated<number>;
     projectId: number;
-    eventId: string;
-    accountId: string;
+    /** Null if it tells of no event. */
+    eventId: string | null;
+    /** Null if it goes to a destination of the project. */
+    accountId: string | null;
     destinationId: string | null;
-    kind: DestinationKind;
+    ruleId: string | null;
+    /** What it says besides the event, as JSON. */
+    notification: string | null;
+    kind: string;
     label: string;
     state: (typeof deliveryStates)[number];
     attempts: Generated<number>;
     detail: string | null;
+    /** What the receiver calls the message, so that it can be updated. */
+    reference: string | null;
     createdAt: number;
     nextAttemptAt: number | null;
     deliveredAt: number | null;

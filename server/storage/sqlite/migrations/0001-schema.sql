@@ -315,6 +315,42 @@ CREATE TABLE destinations (
 );
 CREATE INDEX destinations_account ON destinations (account_id);
 
+-- Which events of a project notify whom, and when.
+CREATE TABLE rules (
+  id TEXT PRIMARY KEY,
+  project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+  name TEXT NOT NULL,
+  q TEXT NOT NULL,
+  -- When it notifies and whom, as JSON.
+  condition TEXT NOT NULL,
+  recipients TEXT NOT NULL,
+  urgent INTEGER NOT NULL,
+  enabled INTEGER NOT NULL,
+  -- What it has counted or collected, as JSON, and when it has to be looked at without an event.
+  state TEXT NOT NULL,
+  due_at INTEGER,
+  created_at INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX rules_project ON rules (project_id);
+CREATE INDEX rules_due ON rules (due_at) WHERE due_at IS NOT NULL;
+
+-- Where a project's notifications go besides its members: webhooks, chats, push services.
+CREATE TABLE project_destinations (
+  id TEXT PRIMARY KEY,
+  project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+  kind TEXT NOT NULL,
+  name TEXT NOT NULL,
+  -- JSON, sealed: it has URLs and tokens.
+  settings TEXT NOT NULL,
+  enabled INTEGER NOT NULL,
+  -- The last success; the first failure after it, and what the last one said.
+  delivered_at INTEGER,
+  failing_since INTEGER,
+  failure TEXT,
+  created_at INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX project_destinations_project ON project_destinations (project_id);
+
 -- Events that notify and whose deliveries are still to be made. Oldest first, so that each is told in its order.
 CREATE TABLE outbox (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -330,14 +366,21 @@ CREATE INDEX outbox_event ON outbox (event_id);
 CREATE TABLE deliveries (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   project_id INTEGER NOT NULL,
-  event_id TEXT NOT NULL,
-  account_id TEXT NOT NULL,
+  -- Null if it tells of no event.
+  event_id TEXT,
+  -- Null if it goes to a destination of the project.
+  account_id TEXT,
   destination_id TEXT,
+  rule_id TEXT,
+  -- What it says besides the event, as JSON: a count, a digest, a silence.
+  notification TEXT,
   kind TEXT NOT NULL,
   label TEXT NOT NULL,
   state TEXT NOT NULL,
   attempts INTEGER NOT NULL DEFAULT 0,
   detail TEXT,
+  -- What the receiver calls the message, so that it can be updated.
+  reference TEXT,
   created_at INTEGER NOT NULL,
   -- Of a claimed delivery: when another process can claim it.
   next_attempt_at INTEGER,
