@@ -138,6 +138,9 @@ export const limits = {
   /** Newest events, and kinds of events with a count of their own, in a digest. */
   digestEvents: 10,
   digestGroups: 10,
+  /** A rule's preview looks back a week, but at no more matching events than these. */
+  previewDays: 7,
+  previewEvents: 200_000,
   /** Latest notifications that a rule's preview lists. All are counted. */
   previewNotifications: 100,
   destinationUrlCharacters: 2_048,

@@ -28,6 +28,8 @@ import { createLog } from "./log.ts";
 import { DeliveryWorker } from "./notifications/delivery-worker.ts";
 import { FanOut } from "./notifications/fan-out.ts";
 import { LiveNotifications } from "./notifications/live-notifications.ts";
+import { ProjectRules } from "./notifications/project-rules.ts";
+import { RecentEvents } from "./notifications/recent-events.ts";
 import { createTransports } from "./notifications/transports.ts";
 import { openStore } from "./open-store.ts";
 import { ProblemError, problem } from "./problems.ts";
@@ -149,26 +151,37 @@ export async function serve(
   } = await retrying(() => createTransports(config, control, secrets, baseUrl));
   const emails = mailer && new AccountEmails(mailer, baseUrl, onError);
   const deliveryWorker = new DeliveryWorker({ store, transports, onError });
-  const liveNotifications = new LiveNotifications(control, streams, onError);
+  const recentEvents = new RecentEvents(store.events);
+  const liveNotifications = new LiveNotifications(control, recentEvents, streams, onError);
+  await retrying(() => liveNotifications.start());
   const fanOut = new FanOut({
     store,
+    events: recentEvents,
     onError,
-    onMade(events) {
+    onMade() {
       deliveryWorker.wake();
-      for (const event of events) liveNotifications.add(event);
+      liveNotifications.wake();
     },
   });
   const rejected = new RejectedEvents({ events: store.events, control, config, onError });
   const projectChannels = new ProjectChannels(control);
+  const projectRules = new ProjectRules(control);
   const quota = new DailyQuota(control, { now, onError });
-  const recorder = createRecorder({ events: store.events, channels: projectChannels, quota, clock });
+  const recorder = createRecorder({
+    events: store.events,
+    channels: projectChannels,
+    rules: projectRules,
+    quota,
+    clock,
+  });
   const follower: Follower = {
     projects: () => streams.projects(),
     arrived(event, notifies) {
       streams.publish(event);
       if (!notifies) return;
+      recentEvents.remember(event);
       deliveryWorker.remember(event);
-      fanOut.wake(event);
+      fanOut.wake();
     },
     reached(stamp) {
       clock.observe(stamp);
@@ -182,7 +195,10 @@ export async function serve(
     store,
     jobs: { "erase-user": eraseUser, "delete-channel": deleteChannel, "delete-project": deleteProject },
     eraseTraces,
-    onRemoved: (ids) => deliveryWorker.dropEvents(ids),
+    onRemoved(ids) {
+      recentEvents.drop(ids);
+      deliveryWorker.dropEvents(ids);
+    },
     auditDays: config.auditDays,
     onError,
     onInfo,
@@ -208,6 +224,9 @@ export async function serve(
     projectChannels,
     rejected,
     worker,
+    projectRules,
+    fanOut,
+    recentEvents,
     transports,
     mailer,
     vapidPublicKey,

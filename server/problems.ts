@@ -68,6 +68,7 @@ const problems = {
   "key-unknown": { status: 404, title: "API key not found" },
   "key-inactive": { status: 409, title: "API key no longer in use" },
   "destination-unknown": { status: 404, title: "Destination not found" },
+  "rule-unknown": { status: 404, title: "Rule not found" },
   "method-unknown": { status: 405, title: "Method not allowed" },
   "route-unknown": { status: 404, title: "Not found" },
   "limit-reached": { status: 409, title: "Limit reached" },

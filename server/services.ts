@@ -13,6 +13,9 @@ import type { FailureLog } from "./failures.ts";
 import type { Recorder } from "./ingest/record.ts";
 import type { RejectedEvents } from "./ingest/rejected.ts";
 import type { Mailer } from "./notifications/email.ts";
+import type { FanOut } from "./notifications/fan-out.ts";
+import type { ProjectRules } from "./notifications/project-rules.ts";
+import type { RecentEvents } from "./notifications/recent-events.ts";
 import type { Transports } from "./notifications/transport.ts";
 import type { Readiness } from "./readiness.ts";
 import type { SecretBox } from "./storage/secret-box.ts";
@@ -39,6 +42,10 @@ export type Services = {
   projectChannels: ProjectChannels;
   rejected: RejectedEvents;
   worker: BackgroundWorker;
+  projectRules: ProjectRules;
+  fanOut: FanOut;
+  /** Events that notify. */
+  recentEvents: RecentEvents;
   transports: Transports;
   /** For emails that aren't notifications; null if email isn't configured. */
   mailer: Mailer | null;

@@ -6,6 +6,7 @@ import { ProjectChannels } from "../channels/project-channels.ts";
 import { ArrivalClock } from "../event/id.ts";
 import { DailyQuota } from "../ingest/daily-quota.ts";
 import { createRecorder } from "../ingest/record.ts";
+import { ProjectRules } from "../notifications/project-rules.ts";
 import { findProject } from "../projects/projects.ts";
 import { createShop } from "./shop.ts";
 import { withStore } from "./with-store.ts";
@@ -43,7 +44,13 @@ export const seedCommand = defineCommand({
       }
       const clock = new ArrivalClock(await events.lastArrival());
       const quota = new DailyQuota(control, { onError: (error) => console.error(error) });
-      const { record } = createRecorder({ events, channels: new ProjectChannels(control), quota, clock });
+      const { record } = createRecorder({
+        events,
+        channels: new ProjectChannels(control),
+        rules: new ProjectRules(control),
+        quota,
+        clock,
+      });
       const source = { projectId: id, knownChannelsOnly: false, eventsPerDay: null };
       for (let start = 0; start < shop.events.length; start += inFlight) {
         await Promise.all(shop.events.slice(start, start + inFlight).map((event) => record(event, source)));

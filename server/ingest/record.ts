@@ -1,10 +1,11 @@
 import type { ProjectChannels } from "../channels/project-channels.ts";
 import { type CheckedEvent, checkEvent } from "../event/check-event.ts";
-import { type Event, isBackdated } from "../event/event.ts";
+import type { Event } from "../event/event.ts";
 import { type ArrivalClock, type ArrivalStamp, eventIdOf } from "../event/id.ts";
 import { tokensOf } from "../event/tokens.ts";
 import type { ProjectAccess } from "../http/caller.ts";
 import { limits } from "../limits.ts";
+import type { ProjectRules } from "../notifications/project-rules.ts";
 import { dataHeaders, ProblemError, problem } from "../problems.ts";
 import type { AcceptedEvent, AppendCompanion, AppendResult, EventAppender } from "../storage/store.ts";
 import { Turns } from "../turns.ts";
@@ -13,6 +14,7 @@ import type { DailyQuota } from "./daily-quota.ts";
 type Deps = {
   events: EventAppender;
   channels: ProjectChannels;
+  rules: ProjectRules;
   quota: DailyQuota;
   clock: ArrivalClock;
 };
@@ -35,7 +37,7 @@ export type ItemOutcome = string | ProblemError;
 export type Recorder = ReturnType<typeof createRecorder>;
 
 /** The only way in for events: check, date, store. The store reports them to the live streams. */
-export function createRecorder({ events, channels, quota, clock }: Deps) {
+export function createRecorder({ events, channels, rules, quota, clock }: Deps) {
   /**
    * Accepts an event. The caller passes it to the store without awaiting anything in between: commits keep the order of
    * arrival.
@@ -46,7 +48,7 @@ export function createRecorder({ events, channels, quota, clock }: Deps) {
     const receivedMs = clock.nowMs;
     const checked = check(body, source, receivedMs);
     if (checked instanceof ProblemError) return checked;
-    return acceptedEvent(checked, source.projectId, arrival, receivedMs);
+    return acceptedEvent(checked, source.projectId, arrival, receivedMs, rules);
   }
 
   /**
@@ -113,7 +115,7 @@ export function createRecorder({ events, channels, quota, clock }: Deps) {
       if (accepted.length >= eventsMax) return quota.exceeded(source);
       const arrival = nextArrival();
       if (arrival instanceof ProblemError) return arrival;
-      const event = acceptedEvent(checked.event, projectId, arrival, clock.nowMs);
+      const event = acceptedEvent(checked.event, projectId, arrival, clock.nowMs, rules);
       accepted.push({ ...event, tokens: checked.tokens });
       return event.event.id;
     });
@@ -129,6 +131,8 @@ export function createRecorder({ events, channels, quota, clock }: Deps) {
     async record(body: unknown, source: EventSource): Promise<Recorded> {
       const preparing = channels.prepare(source, [body]);
       if (preparing) await preparing;
+      const loading = rules.prepare(source.projectId);
+      if (loading) await loading;
       if (source.eventsPerDay !== null) await quota.prepare(source);
       const event = accept(body, source);
       if (event instanceof ProblemError) throw event;
@@ -147,6 +151,7 @@ export function createRecorder({ events, channels, quota, clock }: Deps) {
       companionOf: (json: string) => AppendCompanion,
     ): Promise<Recorded | null> {
       await channels.prepare(source, [body]);
+      await rules.prepare(source.projectId);
       await quota.prepare(source);
       const event = accept(body, source);
       if (event instanceof ProblemError) throw event;
@@ -183,6 +188,7 @@ export function createRecorder({ events, channels, quota, clock }: Deps) {
      * item, in order. If the store fails, its problem is the outcome.
      */
     async recordAll(items: readonly CheckedItem[], source: EventSource): Promise<ItemOutcome[]> {
+      await rules.prepare(source.projectId);
       await quota.prepare(source);
       const reservation = quota.reserve(
         source,
@@ -209,6 +215,7 @@ export function createRecorder({ events, channels, quota, clock }: Deps) {
       source: EventSource,
       companionOf: (outcomes: ItemOutcome[]) => AppendCompanion,
     ): Promise<ItemOutcome[] | null> {
+      await rules.prepare(source.projectId);
       await quota.prepare(source);
       const { accepted, outcomes } = acceptAll(items, source);
       if (accepted.length === 0) return outcomes;
@@ -242,6 +249,7 @@ function acceptedEvent(
   projectId: number,
   arrival: AcceptedEvent["arrival"],
   receivedMs: number,
+  rules: ProjectRules,
 ): AcceptedEvent {
   const createdAtMs = checked.createdAtMs ?? receivedMs;
   // Fields in the order of the schema `Event`. `storage/` relies on `id` first and `createdAt` last.
@@ -266,7 +274,7 @@ function acceptedEvent(
     hasClientTimestamp: checked.createdAtMs !== undefined || receivedMs !== arrival.ms,
     arrival,
     receivedMs,
-    notifies: checked.notify && !isBackdated(createdAtMs, receivedMs),
+    notifies: rules.concerns(projectId, event, createdAtMs, receivedMs),
   };
 }
 

@@ -1,15 +1,24 @@
 import type { Insertable, Transaction } from "kysely";
+import type { Event } from "../event/event.ts";
 import { lockMembers } from "../projects/members.ts";
+import { lockRules, ruleOf } from "../projects/rules.ts";
+import type { RuleNotification } from "../rules/rule-kind.ts";
+import { ruleMatcher } from "../rules/rule-matcher.ts";
+import { dueAt, onMatch, onTime, type RuleState } from "../rules/rule-state.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import type { Arrival, Store } from "../storage/store.ts";
+import type { Store } from "../storage/store.ts";
+import type { Rule } from "../wire/rule.ts";
+import type { RecentEvents } from "./recent-events.ts";
 
 type NewDelivery = Insertable<ControlTables["deliveries"]>;
 
 type Deps = {
   store: Pick<Store, "control">;
-  /** Deliveries were made: of events that arrived on this node, or `null` for others. */
-  onMade: (events: Arrival[]) => void;
+  events: Pick<RecentEvents, "find">;
+  /** Deliveries may have been made, by this node or by another. */
+  onMade: () => void;
   onError: (error: unknown) => void;
+  now?: () => number;
 };
 
 /** About how many deliveries are made in one transaction, which events may wait for. */
@@ -25,41 +34,40 @@ const restRatio = 16;
 const restMsMax = 500;
 /** Delay before a retry after a storage failure. */
 const errorDelayMs = 2_000;
-/** Events of this node to report with their deliveries. Beyond it, the oldest are not reported. */
-const arrivedMax = 1_000;
+/** Rules that other nodes or commands change become due without a wake-up, so this is how late they can be. */
+const idleMs = 60_000;
 
 /**
- * Makes the deliveries of events that notify. An event is stored with an entry in the outbox; a step takes entries out
- * and makes their deliveries in one transaction, so that each event is told exactly once, and a notification to many
- * costs ingest one row (https://microservices.io/patterns/data/transactional-outbox.html).
+ * Applies the rules: makes the deliveries of events that notify, and of what rules find over time. An event that may
+ * notify is stored with an entry in the outbox. A step takes entries out, moves the rules' states on, and makes the
+ * deliveries, all in one transaction: nothing is told twice or left out, even if a process is killed, and one that is
+ * told to many costs ingest one row (https://microservices.io/patterns/data/transactional-outbox.html).
  */
 export class FanOut {
   readonly #deps: Deps;
-  /** Events that arrived and may have no deliveries yet, by project and id. */
-  readonly #arrived = new Map<string, Arrival>();
+  readonly #now: () => number;
   /** Deliveries for each event in the last step. */
   #perEvent = 25;
   #mayHaveMore = false;
   #running: Promise<void> | null = null;
-  #retryTimer: Timer | null = null;
+  #timer: Timer | null = null;
   readonly #closed = Promise.withResolvers<void>();
   #isClosed = false;
 
   constructor(deps: Deps) {
     this.#deps = deps;
+    this.#now = deps.now ?? Date.now;
   }
 
-  /** Makes the deliveries of an event that was just stored on any node, or what an earlier process left. */
-  wake(arrived?: Arrival): void {
-    if (arrived) this.#remember(arrived);
+  /** Takes up what is in the outbox, and rules that are due. */
+  wake(): void {
     if (this.#isClosed) return;
     this.#mayHaveMore = true;
     this.#running ??= this.#run()
       .catch((error) => {
         this.#deps.onError(error);
-        this.#retryTimer = setTimeout(() => this.wake(), errorDelayMs);
-        this.#retryTimer.unref();
         this.#mayHaveMore = false;
+        this.#wakeIn(errorDelayMs);
       })
       .finally(() => {
         this.#running = null;
@@ -71,107 +79,237 @@ export class FanOut {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#mayHaveMore = false;
-    if (this.#retryTimer) clearTimeout(this.#retryTimer);
+    if (this.#timer) clearTimeout(this.#timer);
     this.#closed.resolve();
     await this.#running;
-  }
-
-  #remember(arrived: Arrival): void {
-    if (this.#arrived.size >= arrivedMax) {
-      const [oldest] = this.#arrived.keys();
-      this.#arrived.delete(oldest!);
-    }
-    this.#arrived.set(keyOf(arrived.projectId, arrived.event.id), arrived);
   }
 
   async #run(): Promise<void> {
     while (this.#mayHaveMore && !this.#isClosed) {
       this.#mayHaveMore = false;
-      const waiting = [...this.#arrived.keys()];
       const startedAt = performance.now();
-      const taken = await this.#step();
+      const isLast = await this.#step();
       const stepMs = performance.now() - startedAt;
-      if (taken.length > 0) this.#mayHaveMore = true;
-      // Those that are no longer in the outbox were taken out by another node.
-      this.#report(taken.length > 0 ? taken : waiting);
-      if (this.#mayHaveMore && taken.length > 0)
-        await Promise.race([Bun.sleep(Math.min(stepMs * restRatio, restMsMax)), this.#closed.promise]);
+      this.#deps.onMade();
+      if (isLast) continue;
+      this.#mayHaveMore = true;
+      await Promise.race([Bun.sleep(Math.min(stepMs * restRatio, restMsMax)), this.#closed.promise]);
     }
+    if (!this.#isClosed) await this.#sleep();
   }
 
-  #report(keys: string[]): void {
-    const events: Arrival[] = [];
-    for (const key of keys) {
-      const event = this.#arrived.get(key);
-      if (!event) continue;
-      this.#arrived.delete(key);
-      events.push(event);
-    }
-    if (keys.length > 0) this.#deps.onMade(events);
-  }
-
-  /** Makes the deliveries of the oldest entries. Returns their keys. */
-  async #step(): Promise<string[]> {
+  /** Takes the oldest entries out of the outbox. Returns whether these were all. */
+  async #step(): Promise<boolean> {
     const limit = Math.min(eventsPerStepMax, Math.max(1, Math.floor(deliveriesPerStep / this.#perEvent)));
-    const { entries, made } = await this.#deps.store.control.transaction().execute(async (transaction) => {
-      // Whoever leaves a project is not told any more. It also lets only one node at a time take entries.
+    return this.#deps.store.control.transaction().execute(async (transaction) => {
+      // Whoever leaves a project is not told any more.
       await lockMembers(transaction);
+      // It also lets only one node at a time take entries.
+      await lockRules(transaction);
       const entries = await transaction
         .deleteFrom("outbox")
         .where("id", "in", (eb) => eb.selectFrom("outbox").select("id").orderBy("id").limit(limit))
         .returningAll()
         .execute();
       entries.sort((a, b) => a.id - b.id);
-      const deliveries = await deliveriesOf(transaction, entries);
+      const isLast = entries.length < limit;
+      const projects = [...new Set(entries.map(({ projectId }) => projectId))];
+      // Time passes for rules only when all events that arrived until then were taken out.
+      const rules = await RuleSet.read(transaction, projects, isLast ? this.#now() : null);
+      for (const { projectId, eventId, createdAt } of entries) {
+        const event = await this.#deps.events.find(projectId, eventId);
+        if (event) rules.take(projectId, event, createdAt);
+      }
+      rules.passTime();
+      const deliveries = await deliveriesOf(transaction, rules.found);
       for (let start = 0; start < deliveries.length; start += rowsPerInsert) {
         await transaction
           .insertInto("deliveries")
           .values(deliveries.slice(start, start + rowsPerInsert))
           .execute();
       }
-      return { entries, made: deliveries.length };
+      await rules.save(transaction);
+      if (entries.length > 0) this.#perEvent = Math.max(1, deliveries.length / entries.length);
+      return isLast;
     });
-    if (entries.length > 0) this.#perEvent = Math.max(1, made / entries.length);
-    return entries.map(({ projectId, eventId }) => keyOf(projectId, eventId));
+  }
+
+  async #sleep(): Promise<void> {
+    const next = await this.#deps.store.control
+      .selectFrom("rules")
+      .select("dueAt")
+      .where("dueAt", "is not", null)
+      .orderBy("dueAt")
+      .limit(1)
+      .executeTakeFirst();
+    this.#wakeIn(next ? Math.min(Math.max(next.dueAt! - this.#now(), 10), idleMs) : idleMs);
+  }
+
+  #wakeIn(waitMs: number): void {
+    if (this.#isClosed) return;
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.wake(), waitMs);
+    this.#timer.unref();
   }
 }
 
-type Entry = { projectId: number; eventId: string; createdAt: number };
+/** What a rule notifies of, and when that was found, in milliseconds since 1970. */
+type Found = { projectId: number; rule: Rule; notification: RuleNotification; foundMs: number };
+type OpenRule = {
+  projectId: number;
+  rule: Rule;
+  isMatch: (event: Event) => boolean;
+  /** As it is stored. */
+  stored: RuleState;
+  state: RuleState;
+};
 
-/** Returns a delivery for each event and each enabled destination of a member. */
-async function deliveriesOf(
-  transaction: Transaction<ControlTables>,
-  entries: Entry[],
-): Promise<NewDelivery[]> {
-  if (entries.length === 0) return [];
-  const projects = [...new Set(entries.map(({ projectId }) => projectId))];
-  const destinations = await transaction
+/** The enabled rules that a step applies. Their states change in memory until they are saved. */
+class RuleSet {
+  readonly #rules: OpenRule[];
+  readonly #byProject: Map<number, OpenRule[]>;
+  /** Null if no time passes in this step. */
+  readonly #nowMs: number | null;
+  readonly found: Found[] = [];
+
+  private constructor(rules: OpenRule[], nowMs: number | null) {
+    this.#rules = rules;
+    this.#byProject = Map.groupBy(rules, ({ projectId }) => projectId);
+    this.#nowMs = nowMs;
+  }
+
+  /** Reads the rules of these projects, and those of any project that are due. */
+  static async read(
+    transaction: Transaction<ControlTables>,
+    projects: number[],
+    nowMs: number | null,
+  ): Promise<RuleSet> {
+    const rows = await transaction
+      .selectFrom("rules")
+      .selectAll()
+      .where("enabled", "=", 1)
+      .where((eb) =>
+        eb.or([
+          ...(projects.length > 0 ? [eb("projectId", "in", projects)] : []),
+          eb("dueAt", "<=", nowMs ?? -1),
+        ]),
+      )
+      .orderBy("createdAt")
+      .orderBy("id")
+      .execute();
+    const rules = rows.map((row) => {
+      const rule = ruleOf(row);
+      const state = JSON.parse(row.state) as RuleState;
+      return { projectId: row.projectId, rule, isMatch: ruleMatcher(rule), stored: state, state };
+    });
+    return new RuleSet(rules, nowMs);
+  }
+
+  /** Takes in an event, in the order of arrival. */
+  take(projectId: number, event: Event, receivedMs: number): void {
+    for (const open of this.#byProject.get(projectId) ?? []) {
+      if (open.isMatch(event))
+        this.#follow(open, onMatch(open.rule, open.state, event, receivedMs), receivedMs);
+    }
+  }
+
+  /** Ends windows that are over. */
+  passTime(): void {
+    const nowMs = this.#nowMs;
+    if (nowMs === null) return;
+    for (const open of this.#rules) this.#follow(open, onTime(open.rule, open.state, nowMs), nowMs);
+  }
+
+  async save(transaction: Transaction<ControlTables>): Promise<void> {
+    for (const { rule, stored, state } of this.#rules) {
+      if (state === stored) continue;
+      await transaction
+        .updateTable("rules")
+        .set({ state: JSON.stringify(state), dueAt: dueAt(rule, state) })
+        .where("id", "=", rule.id)
+        .execute();
+    }
+  }
+
+  #follow(
+    open: OpenRule,
+    step: { state: RuleState; notifications: RuleNotification[] },
+    foundMs: number,
+  ): void {
+    open.state = step.state;
+    const { projectId, rule } = open;
+    for (const notification of step.notifications)
+      this.found.push({ projectId, rule, notification, foundMs });
+  }
+}
+
+type Place = { projectId: number; accountId: string | null; id: string; kind: string; label: string };
+
+/**
+ * Returns a delivery for each notification and each place where it goes: the destinations of members that they have
+ * turned on, and those of the project. If several rules notify of an event, each place gets it once, from the first.
+ */
+async function deliveriesOf(transaction: Transaction<ControlTables>, found: Found[]): Promise<NewDelivery[]> {
+  if (found.length === 0) return [];
+  const projects = [...new Set(found.map(({ projectId }) => projectId))];
+  const ofMembers: Place[] = await transaction
     .selectFrom("members")
     .innerJoin("destinations", "destinations.accountId", "members.accountId")
     .select(["projectId", "members.accountId", "destinations.id", "kind", "label"])
     .where("projectId", "in", projects)
     .where("enabled", "=", 1)
     .execute();
-  const byProject = Map.groupBy(destinations, ({ projectId }) => projectId);
-  return entries.flatMap(({ projectId, eventId, createdAt }) =>
-    (byProject.get(projectId) ?? []).map(({ accountId, id, kind, label }): NewDelivery => {
-      const isDashboard = kind === "dashboard";
-      return {
-        projectId,
-        eventId,
-        accountId,
-        destinationId: id,
-        kind,
-        label,
-        state: isDashboard ? "delivered" : "waiting",
-        createdAt,
-        nextAttemptAt: isDashboard ? null : createdAt,
-        deliveredAt: isDashboard ? createdAt : null,
-      };
-    }),
+  const ofProjects = await transaction
+    .selectFrom("projectDestinations")
+    .select(["projectId", "id", "kind", "name as label"])
+    .where("projectId", "in", projects)
+    .where("enabled", "=", 1)
+    .execute();
+  const places = Map.groupBy(
+    [...ofMembers, ...ofProjects.map((place): Place => ({ ...place, accountId: null }))],
+    ({ projectId }) => projectId,
   );
+  const told = new Set<string>();
+  return found.flatMap(({ projectId, rule, notification, foundMs }) => {
+    const { members, destinations, everyone } = rule.to;
+    const isFor = ({ accountId, id }: Place) =>
+      accountId === null ? destinations.includes(id) : everyone || members.includes(accountId);
+    return (places.get(projectId) ?? []).filter(isFor).flatMap((place): NewDelivery[] => {
+      if (notification.type === "event") {
+        const key = `${projectId} ${notification.event.id} ${place.id}`;
+        if (told.has(key)) return [];
+        told.add(key);
+      }
+      const isDashboard = place.kind === "dashboard";
+      return [
+        {
+          projectId,
+          eventId: eventIdOf(notification),
+          accountId: place.accountId,
+          destinationId: place.id,
+          ruleId: rule.id,
+          notification: textOf(rule, notification),
+          kind: place.kind,
+          label: place.label,
+          state: isDashboard ? "delivered" : "waiting",
+          createdAt: foundMs,
+          nextAttemptAt: isDashboard ? null : foundMs,
+          deliveredAt: isDashboard ? foundMs : null,
+        },
+      ];
+    });
+  });
 }
 
-function keyOf(projectId: number, eventId: string): string {
-  return `${projectId} ${eventId}`;
+/** The event on whose page a delivery is listed. */
+function eventIdOf(notification: RuleNotification): string | null {
+  if ("event" in notification) return notification.event.id;
+  return notification.type === "summary" ? notification.firstId : null;
+}
+
+/** What a delivery says besides its event: null for an event itself. The rule may be renamed or deleted before. */
+function textOf({ name, q }: Rule, notification: RuleNotification): string | null {
+  if (notification.type === "event") return null;
+  const { event: _, ...rest } = { event: null, ...notification };
+  return JSON.stringify({ ...rest, rule: { name, q } });
 }

@@ -2,10 +2,11 @@ import type { Kysely } from "kysely";
 import type { Event } from "../event/event.ts";
 import { limits } from "../limits.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import type { EventReader } from "../storage/store.ts";
 import type { Delivery, DestinationKind, Notification } from "../wire/notification.ts";
+import type { RecentEvents } from "./recent-events.ts";
 
 type Control = Kysely<ControlTables>;
+type EventFinder = Pick<RecentEvents, "find">;
 
 /** Notifications marked as read in one commit, which events wait for. */
 const markedMax = 500;
@@ -31,22 +32,22 @@ function newest(control: Control, accountId: string, limit: number) {
     .limit(limit);
 }
 
-/**
- * An account's notifications, newest first.
- *
- * @param before - the id of the last one on the previous page
- */
-export async function listNotifications(
-  control: Control,
-  events: EventReader,
-  accountId: string,
-  limit: number,
-  before?: number,
-): Promise<{ notifications: Notification[]; nextCursor: string | null }> {
-  const rows = await control
+/** The id of the newest delivery; 0 if there is none. */
+export async function newestId(control: Control): Promise<number> {
+  const row = await control
+    .selectFrom("deliveries")
+    .select("id")
+    .orderBy("id", "desc")
+    .limit(1)
+    .executeTakeFirst();
+  return row?.id ?? 0;
+}
+
+/** The account's notifications in projects of which it is a member: former members don't see events of a project. */
+function selectInbox(control: Control, accountId: string) {
+  return control
     .selectFrom("deliveries")
     .innerJoin("projects", "projects.id", "deliveries.projectId")
-    // Former members don't see events of the project.
     .innerJoin("members", (join) =>
       join
         .onRef("members.projectId", "=", "deliveries.projectId")
@@ -55,34 +56,77 @@ export async function listNotifications(
     .select([
       "deliveries.id",
       "deliveries.eventId",
+      "deliveries.notification",
+      "deliveries.createdAt",
       "deliveries.readAt",
       "deliveries.projectId",
       "projects.slug",
     ])
     .where("deliveries.accountId", "=", accountId)
     .where("deliveries.kind", "=", "dashboard")
+    .orderBy("deliveries.id", "desc");
+}
+
+type InboxRow = Awaited<ReturnType<ReturnType<typeof selectInbox>["execute"]>>[number];
+
+/**
+ * An account's notifications, newest first.
+ *
+ * @param before - the id of the last one on the previous page
+ */
+export async function listNotifications(
+  control: Control,
+  events: EventFinder,
+  accountId: string,
+  limit: number,
+  before?: number,
+): Promise<{ notifications: Notification[]; nextCursor: string | null }> {
+  const rows = await selectInbox(control, accountId)
     .$if(before !== undefined, (query) => query.where("deliveries.id", "<", before!))
-    .orderBy("deliveries.id", "desc")
     .limit(limit + 1)
     .execute();
   const isEnd = rows.length <= limit;
   const page = rows.slice(0, limit);
+  const notifications = await notificationsOf(events, page);
+  return { notifications, nextCursor: isEnd ? null : String(page.at(-1)!.id) };
+}
+
+/** The newest of an account's notifications after one id, up to another, oldest first. */
+export async function notificationsAfter(
+  control: Control,
+  events: EventFinder,
+  accountId: string,
+  after: number,
+  upTo: number,
+  limit: number,
+): Promise<Notification[]> {
+  const rows = await selectInbox(control, accountId)
+    .where("deliveries.id", ">", after)
+    .where("deliveries.id", "<=", upTo)
+    .limit(limit)
+    .execute();
+  return notificationsOf(events, rows.reverse());
+}
+
+/** Leaves out those whose event was deleted. */
+async function notificationsOf(events: EventFinder, rows: InboxRow[]): Promise<Notification[]> {
   const found = await Promise.all(
-    page.map((row) => (row.eventId === null ? null : events.find(row.projectId, row.eventId))),
+    rows.map(({ projectId, eventId }) => (eventId === null ? null : events.find(projectId, eventId))),
   );
-  const notifications = page.flatMap((row, index) => {
-    const json = found[index];
-    if (!json) return [];
+  return rows.flatMap((row, index) => {
+    const event = found[index] ?? null;
+    if (row.eventId !== null && event === null) return [];
     return [
       {
         id: String(row.id),
         project: row.slug,
-        event: JSON.parse(json) as Event,
+        event,
+        about: row.notification === null ? null : JSON.parse(row.notification),
+        createdAt: new Date(row.createdAt).toISOString(),
         readAt: isoOrNull(row.readAt),
       },
     ];
   });
-  return { notifications, nextCursor: isEnd ? null : String(page.at(-1)!.id) };
 }
 
 /** Marks notifications as read: those in `ids`, or all. */

@@ -1,9 +1,9 @@
 // @engines sqlite, postgres
 import { expect, test } from "bun:test";
-import type { Event } from "../event/event.ts";
 import { testApp } from "../testing/test-app.ts";
 import { untilFannedOut } from "../testing/until.ts";
 import { LiveNotifications } from "./live-notifications.ts";
+import { RecentEvents } from "./recent-events.ts";
 
 test("a notification that waits to be sent is not sent to somebody who was removed meanwhile", async () => {
   await using app = await testApp();
@@ -11,9 +11,6 @@ test("a notification that waits to be sent is not sent to somebody who was remov
   await app.addMember("member@example.com", "member");
   const members = await control.selectFrom("members").selectAll().orderBy("createdAt").execute();
   const [owner, member] = members.map(({ accountId }) => accountId);
-  const response = await app.post({ channel: "c", name: "n", notify: true });
-  const { event } = (await response.json()) as { event: Event };
-  await untilFannedOut(app);
 
   /** Who gets the event's notification in the dashboard. */
   async function receivers(): Promise<string[]> {
@@ -22,11 +19,14 @@ test("a notification that waits to be sent is not sent to somebody who was remov
       accounts: () => new Set([owner!, member!]),
       sendToAccount: (accountId: string) => void sent.push(accountId),
     };
-    const notifications = new LiveNotifications(control, streams, (error) => {
+    const events = new RecentEvents(app.running.store.events);
+    const notifications = new LiveNotifications(control, events, streams, (error) => {
       throw error;
     });
-    const arrival = { ms: Date.now(), sequence: 0 };
-    notifications.add({ projectId: members[0]!.projectId, event, json: JSON.stringify(event), arrival });
+    await notifications.start();
+    await app.post({ channel: "c", name: "n", notify: true });
+    await untilFannedOut(app);
+    notifications.wake();
     while (sent.length === 0) await Bun.sleep(5);
     await notifications.close();
     return sent.toSorted();

@@ -112,7 +112,16 @@ test("an event with notify reaches the dashboard, the browser and the mailbox, a
 
   const { notifications, unread } = await readInbox();
   expect(unread).toBe(1);
-  expect(notifications).toEqual([{ id: expect.any(String), project: "default", event, readAt: null }]);
+  expect(notifications).toEqual([
+    {
+      id: expect.any(String),
+      project: "default",
+      event,
+      about: null,
+      createdAt: expect.any(String),
+      readAt: null,
+    },
+  ]);
 
   const { deliveries, silence } = await settledDeliveries(event);
   expect(silence).toBeNull();
@@ -232,7 +241,7 @@ describe("the inbox", () => {
     const event = await record({ channel: "a", name: "one", notify: true });
     let first = await next();
     // Notifications of the tests before can still be on their way.
-    while (first.notification.event.id !== event.id) first = await next();
+    while (first.notification.event!.id !== event.id) first = await next();
     expect(first).toMatchObject({ notification: { event, readAt: null }, unread: 1 });
     await app.post(Array.from({ length: 200 }, (_, n) => ({ channel: "a", name: `${n}`, notify: true })));
     let messages = 0;
@@ -247,7 +256,7 @@ describe("the inbox", () => {
     await record({ channel: "a", name: "for the team", notify: true }, other.secret);
     expect(
       (await call<Inbox>("GET", "/api/notifications", undefined, 200, member)).notifications.map(
-        ({ event }) => event.name,
+        ({ event }) => event!.name,
       ),
     ).toEqual(["for the team"]);
     expect((await readInbox()).unread).toBe(before);

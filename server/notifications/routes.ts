@@ -24,6 +24,7 @@ import {
 } from "./destinations.ts";
 import { countUnread, listNotifications, markRead } from "./inbox.ts";
 import { AddressRefused, checkAddress, type OutboundPolicy } from "./outbound.ts";
+import type { RecentEvents } from "./recent-events.ts";
 import type { Transports } from "./transport.ts";
 
 const notificationsDefault = 50;
@@ -41,12 +42,14 @@ export function addNotificationRoutes(
   routes: Routes,
   {
     store,
+    recentEvents,
     transports,
     secrets,
     config,
     baseUrl,
   }: {
     store: Store;
+    recentEvents: RecentEvents;
     transports: Transports;
     secrets: SecretBox;
     config: Config;
@@ -68,7 +71,7 @@ export function addNotificationRoutes(
     async ({ account, query }) => {
       const before = query.cursor === undefined ? undefined : Number(query.cursor);
       const limit = query.limit ?? notificationsDefault;
-      const page = await listNotifications(control, store.events, account.id, limit, before);
+      const page = await listNotifications(control, recentEvents, account.id, limit, before);
       return { ok: true, ...page, unread: await countUnread(control, account.id) };
     },
   );

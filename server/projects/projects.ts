@@ -2,6 +2,7 @@ import type { Kysely, Selectable, Transaction } from "kysely";
 import { problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Project, ProjectChange } from "../wire/project.ts";
+import { addFirstRule } from "./rules.ts";
 
 type Control = Kysely<ControlTables> | Transaction<ControlTables>;
 
@@ -14,6 +15,7 @@ export async function createProject(
   ownerId: string | null,
 ): Promise<{ id: number; project: Project }> {
   const row = await insertProject(control, name);
+  await addFirstRule(control, row.id);
   if (ownerId !== null) await addMember(control, row.id, ownerId, "owner");
   return { id: row.id, project: projectOf({ ...row, role: "owner" }) };
 }

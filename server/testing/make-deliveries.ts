@@ -1,11 +1,13 @@
 import { FanOut } from "../notifications/fan-out.ts";
+import { RecentEvents } from "../notifications/recent-events.ts";
 import type { Store } from "../storage/store.ts";
 import { until } from "./until.ts";
 
 /** Makes the deliveries of a store's events, as the server does in the background. */
-export async function makeDeliveries({ control }: Pick<Store, "control">): Promise<void> {
+export async function makeDeliveries({ control, events }: Pick<Store, "control" | "events">): Promise<void> {
   const fanOut = new FanOut({
     store: { control },
+    events: new RecentEvents(events),
     onMade() {},
     onError(error) {
       throw error;

@@ -85,12 +85,17 @@ export const DeliveryList = z
   })
   .openapi("DeliveryList");
 
-/** An entry of the inbox: an event that notified the signed-in account. */
+/** An entry of the inbox: an event that notified the signed-in account, or what a rule found over time. */
 export const Notification = z
   .object({
     id: z.string(),
     project: z.string().openapi({ description: "The project's slug." }),
-    event: Event,
+    event: Event.nullable().openapi({ description: "Null if it tells of no single event." }),
+    about: z
+      .record(z.string(), z.unknown())
+      .nullable()
+      .openapi({ description: "What a rule found over time. Null if it tells of an event only." }),
+    createdAt: z.string().openapi({ format: "date-time" }),
     readAt: z.string().nullable().openapi({ format: "date-time" }),
   })
   .openapi("Notification");

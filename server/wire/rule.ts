@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { eventTexts } from "../event/event.ts";
+import { Event, eventTexts } from "../event/event.ts";
 import { searchText } from "../event/event-query.ts";
 import { parseSearch, SearchError } from "../event/search.ts";
 import { limits } from "../limits.ts";
@@ -146,6 +146,38 @@ export const Rule = z
   })
   .openapi("Rule");
 export type Rule = z.infer<typeof Rule>;
+
+export const RuleResponse = z.object({ ok: z.literal(true), rule: Rule }).openapi("RuleResponse");
+export const RuleList = z.object({ ok: z.literal(true), rules: z.array(Rule) }).openapi("RuleList");
+
+/** The part of a rule that decides when it notifies. */
+export const RuleDraft = z
+  .strictObject({ q: fields.q.default(""), when: RuleWhen })
+  .openapi("RuleDraft", { example: { q: 'name:"Backup done"', when: { type: "silence", minutes: 1_560 } } });
+
+const timestamp = z.string().openapi({ format: "date-time" });
+
+export const RulePreviewResponse = z
+  .object({
+    ok: z.literal(true),
+    from: timestamp.openapi({
+      description: `Seven days ago; later if more than ${limits.previewEvents.toLocaleString("en")} events match since then.`,
+    }),
+    to: timestamp,
+    count: z.int().openapi({ description: "How often the rule would have notified." }),
+    notifications: z
+      .array(
+        z.object({
+          type: z.enum(["event", "summary", "digest", "silence", "recovery", "threshold"]),
+          at: timestamp,
+          count: z.int().nullable().openapi({ description: "How many events it is about, if it counts." }),
+          event: Event.nullable(),
+        }),
+      )
+      .openapi({ description: `The last ${limits.previewNotifications} of them, newest first.` }),
+  })
+  .openapi("RulePreviewResponse");
+export type RulePreviewResponse = z.infer<typeof RulePreviewResponse>;
 
 function wholeNumber(max: number) {
   return z

@@ -1,0 +1,158 @@
+import { z } from "@hono/zod-openapi";
+import { recordAudit } from "../audit/audit-log.ts";
+import { ProjectQuery } from "../event/event-query.ts";
+import type { Routes } from "../http/routes.ts";
+import { changeRule, createRule, deleteRule, findRule, listRules, ruleOf } from "../projects/rules.ts";
+import type { Store } from "../storage/store.ts";
+import { NewRule, RuleChange, RuleDraft, RuleList, RulePreviewResponse, RuleResponse } from "../wire/rule.ts";
+import type { FanOut } from "./fan-out.ts";
+import type { ProjectRules } from "./project-rules.ts";
+import { previewStored } from "./rule-preview.ts";
+
+export function addRuleRoutes(
+  routes: Routes,
+  { store, projectRules, fanOut }: { store: Store; projectRules: ProjectRules; fanOut: FanOut },
+): void {
+  const { control } = store;
+
+  /** From now on, events are compared with the changed rules, and what they wait for has another time. */
+  function changed(projectId: number): void {
+    projectRules.invalidate(projectId);
+    fanOut.wake();
+  }
+
+  routes.add(
+    {
+      method: "get",
+      path: "/api/rules",
+      by: "rules:read",
+      tag: "Rules",
+      summary: "List rules, oldest first",
+      query: ProjectQuery,
+      response: RuleList,
+    },
+    async ({ projectId }) => ({ ok: true, rules: await listRules(control, projectId) }),
+  );
+
+  routes.add(
+    {
+      method: "post",
+      path: "/api/rules",
+      by: "rules:manage",
+      tag: "Rules",
+      summary: "Create a rule",
+      description: "It begins now: earlier events don't count.",
+      query: ProjectQuery,
+      body: NewRule,
+      status: 201,
+      response: RuleResponse,
+      problems: [409],
+    },
+    async ({ projectId, actor, body }) => {
+      const rule = await control.transaction().execute(async (transaction) => {
+        const rule = await createRule(transaction, projectId, body);
+        const { id, name, q, when, to } = rule;
+        await recordAudit(transaction, actor, {
+          action: "rule.created",
+          projectId,
+          target: name,
+          detail: { id, q, when, to },
+        });
+        return rule;
+      });
+      changed(projectId);
+      return { ok: true, rule };
+    },
+  );
+
+  routes.add(
+    {
+      method: "post",
+      path: "/api/rules/preview",
+      by: "rules:read",
+      tag: "Rules",
+      summary: "Show what a rule would have notified of",
+      description: "On the events of the last seven days. Nothing is sent or saved.",
+      query: ProjectQuery,
+      body: RuleDraft,
+      response: RulePreviewResponse,
+    },
+    async ({ projectId, request, body }) => ({
+      ok: true,
+      ...(await previewStored(store.events, projectId, body, Date.now(), request.signal)),
+    }),
+  );
+
+  routes.add(
+    {
+      method: "get",
+      path: "/api/rules/{id}",
+      by: "rules:read",
+      tag: "Rules",
+      summary: "Get a rule",
+      query: ProjectQuery,
+      response: RuleResponse,
+      problems: [404],
+    },
+    async ({ projectId, parameter }) => ({
+      ok: true,
+      rule: ruleOf(await findRule(control, projectId, parameter("id"))),
+    }),
+  );
+
+  routes.add(
+    {
+      method: "patch",
+      path: "/api/rules/{id}",
+      by: "rules:manage",
+      tag: "Rules",
+      summary: "Change a rule",
+      query: ProjectQuery,
+      body: RuleChange,
+      response: RuleResponse,
+      problems: [404],
+    },
+    async ({ projectId, actor, body, parameter }) => {
+      const rule = await control.transaction().execute(async (transaction) => {
+        const rule = await changeRule(transaction, projectId, parameter("id"), body);
+        const { id, name } = rule;
+        await recordAudit(transaction, actor, {
+          action: "rule.changed",
+          projectId,
+          target: name,
+          detail: { id, ...body },
+        });
+        return rule;
+      });
+      changed(projectId);
+      return { ok: true, rule };
+    },
+  );
+
+  routes.add(
+    {
+      method: "delete",
+      path: "/api/rules/{id}",
+      by: "rules:manage",
+      tag: "Rules",
+      summary: "Delete a rule",
+      description: "What it has notified of is still sent.",
+      query: ProjectQuery,
+      response: z.object({ ok: z.literal(true) }),
+      problems: [404],
+    },
+    async ({ projectId, actor, parameter }) => {
+      await control.transaction().execute(async (transaction) => {
+        const { id, name } = await deleteRule(transaction, projectId, parameter("id"));
+        await recordAudit(transaction, actor, {
+          action: "rule.deleted",
+          projectId,
+          target: name,
+          detail: { id },
+        });
+      });
+      changed(projectId);
+      return { ok: true };
+    },
+  );
+}

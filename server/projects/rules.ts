@@ -1,0 +1,184 @@
+import type { Kysely, Selectable, Transaction } from "kysely";
+import { limits } from "../limits.ts";
+import { problem } from "../problems.ts";
+import { dueAt, startState, startsAnew } from "../rules/rule-state.ts";
+import type { ControlTables } from "../storage/control-tables.ts";
+import { withLock } from "../storage/settings.ts";
+import type { NewRule, Rule, RuleChange } from "../wire/rule.ts";
+
+type Control = Kysely<ControlTables> | Transaction<ControlTables>;
+export type RuleRow = Selectable<ControlTables["rules"]>;
+
+/** The search of the rule that every project begins with. */
+export const flagSearch = "notify:true";
+
+const firstRule: NewRule = {
+  name: "Events sent with notify",
+  q: flagSearch,
+  when: { type: "each" },
+  to: { everyone: true, members: [], destinations: [] },
+  urgent: false,
+  enabled: true,
+};
+
+/** Adds the rule that every project begins with: an event with `notify` notifies all members. */
+export async function addFirstRule(control: Control, projectId: number): Promise<void> {
+  await insertRule(control, projectId, firstRule);
+}
+
+/** Lets only one transaction at a time, on all nodes, change rules, or take what they notify of further. */
+export async function lockRules(transaction: Transaction<ControlTables>): Promise<void> {
+  await withLock(transaction, "rules");
+}
+
+/** A project's rules, oldest first. */
+export async function listRules(control: Control, projectId: number): Promise<Rule[]> {
+  const rows = await control
+    .selectFrom("rules")
+    .selectAll()
+    .where("projectId", "=", projectId)
+    .orderBy("createdAt")
+    .orderBy("id")
+    .execute();
+  return rows.map(ruleOf);
+}
+
+/** Throws `rule-unknown`. */
+export async function findRule(control: Control, projectId: number, id: string): Promise<RuleRow> {
+  const row = await control
+    .selectFrom("rules")
+    .selectAll()
+    .where("projectId", "=", projectId)
+    .where("id", "=", id)
+    .executeTakeFirst();
+  if (!row) throw problem("rule-unknown", { detail: "This project has no rule with this ID." });
+  return row;
+}
+
+/** Creates a rule. It begins now: earlier events don't count. Throws `limit-reached`. */
+export async function createRule(
+  transaction: Transaction<ControlTables>,
+  projectId: number,
+  rule: NewRule,
+): Promise<Rule> {
+  await lockRules(transaction);
+  const { count } = await transaction
+    .selectFrom("rules")
+    .select((eb) => eb.fn.countAll<number>().as("count"))
+    .where("projectId", "=", projectId)
+    .executeTakeFirstOrThrow();
+  if (Number(count) >= limits.rules)
+    throw problem("limit-reached", {
+      detail: `A project can have at most ${limits.rules} rules. Delete one that you no longer need.`,
+    });
+  await checkRecipients(transaction, projectId, rule.to);
+  return ruleOf(await insertRule(transaction, projectId, rule));
+}
+
+/** Throws `body-invalid` if a rule names somebody who is no member, or a destination that the project doesn't have. */
+async function checkRecipients(
+  transaction: Transaction<ControlTables>,
+  projectId: number,
+  { members, destinations }: Rule["to"],
+): Promise<void> {
+  const known = {
+    members: await transaction
+      .selectFrom("members")
+      .select("accountId as id")
+      .where("projectId", "=", projectId)
+      .execute(),
+    destinations: await transaction
+      .selectFrom("projectDestinations")
+      .select("id")
+      .where("projectId", "=", projectId)
+      .execute(),
+  };
+  const errors = Object.entries({ members, destinations }).flatMap(([kind, ids]) => {
+    const all = new Set(known[kind as keyof typeof known].map(({ id }) => id));
+    const detail =
+      kind === "members" ? "is not a member of the project" : "is not a destination of the project";
+    return ids.flatMap((id, index) =>
+      all.has(id) ? [] : [{ pointer: `/to/${kind}/${index}`, detail: `"${id}" ${detail}.` }],
+    );
+  });
+  if (errors.length > 0) throw problem("body-invalid", { detail: errors[0]!.detail, errors });
+}
+
+/** Changes a rule. It begins anew if other events match, or if it notifies at other times. Throws `rule-unknown`. */
+export async function changeRule(
+  transaction: Transaction<ControlTables>,
+  projectId: number,
+  id: string,
+  change: RuleChange,
+): Promise<Rule> {
+  await lockRules(transaction);
+  const row = await findRule(transaction, projectId, id);
+  const before = ruleOf(row);
+  const after = { ...before, ...change };
+  if (change.to) await checkRecipients(transaction, projectId, change.to);
+  const state = startsAnew(before, after) ? startState(after, Date.now()) : JSON.parse(row.state);
+  const changed = await transaction
+    .updateTable("rules")
+    .set({
+      ...columnsOf(after),
+      state: JSON.stringify(state),
+      dueAt: after.enabled ? dueAt(after, state) : null,
+    })
+    .where("id", "=", id)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  return ruleOf(changed);
+}
+
+/** Deletes a rule. What it has notified of is still sent. Throws `rule-unknown`. */
+export async function deleteRule(
+  transaction: Transaction<ControlTables>,
+  projectId: number,
+  id: string,
+): Promise<Rule> {
+  await lockRules(transaction);
+  const rule = ruleOf(await findRule(transaction, projectId, id));
+  await transaction.deleteFrom("rules").where("id", "=", id).execute();
+  return rule;
+}
+
+async function insertRule(control: Control, projectId: number, rule: NewRule): Promise<RuleRow> {
+  const now = Date.now();
+  const state = startState(rule, now);
+  return control
+    .insertInto("rules")
+    .values({
+      id: Bun.randomUUIDv7(),
+      projectId,
+      ...columnsOf(rule),
+      state: JSON.stringify(state),
+      dueAt: rule.enabled ? dueAt(rule, state) : null,
+      createdAt: now,
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+
+function columnsOf({ name, q, when, to, urgent, enabled }: NewRule) {
+  return {
+    name,
+    q,
+    condition: JSON.stringify(when),
+    recipients: JSON.stringify(to),
+    urgent: urgent ? 1 : 0,
+    enabled: enabled ? 1 : 0,
+  };
+}
+
+export function ruleOf(row: RuleRow): Rule {
+  return {
+    id: row.id,
+    name: row.name,
+    q: row.q,
+    when: JSON.parse(row.condition),
+    to: JSON.parse(row.recipients),
+    urgent: row.urgent === 1,
+    enabled: row.enabled === 1,
+    createdAt: new Date(row.createdAt).toISOString(),
+  };
+}
