@@ -204,10 +204,11 @@ export async function isInOutbox(control: Control, projectId: number, eventId: s
 
 /** Why an event has no deliveries, as a sentence. */
 export function explainNoDelivery(event: Event): string {
-  if (!event.notify) return 'Nobody was notified: the event was sent without "notify".';
+  if (!event.notify)
+    return 'Nobody was notified: the event was sent without "notify", and no other rule matches it.';
   if (Date.now() - Date.parse(event.createdAt) > limits.deliveryDays * 24 * 60 * 60 * 1_000)
     return `The delivery log has expired: it is kept for ${limits.deliveryDays} days.`;
-  return "Nobody was notified: the event was more than an hour old when it was sent, or the project had no members.";
+  return "Nobody was notified: the event was more than an hour old when it was sent, or no rule that was on matched it for somebody.";
 }
 
 function isoOrNull(ms: number | null): string | null {

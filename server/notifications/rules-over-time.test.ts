@@ -1,0 +1,233 @@
+// @engines sqlite, postgres
+/** Rules applied to stored events, under a clock that the test holds. */
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { commandActor } from "../audit/audit-log.ts";
+import { createAccount } from "../auth/create-account.ts";
+import { ArrivalClock } from "../event/id.ts";
+import { createRule } from "../projects/rules.ts";
+import type { Store } from "../storage/store.ts";
+import { acceptedEvent } from "../testing/accepted-event.ts";
+import { stores } from "../testing/engine.ts";
+import { until } from "../testing/until.ts";
+import type { NewRule, RuleWhen } from "../wire/rule.ts";
+import { FanOut } from "./fan-out.ts";
+import { RecentEvents } from "./recent-events.ts";
+import { previewStored } from "./rule-preview.ts";
+
+const minute = 60_000;
+const hour = 60 * minute;
+const start = Date.parse("2026-03-28T12:00:00Z");
+
+for (const engine of stores) {
+  describe(`rules over time on ${engine.name}`, () => {
+    let storage: Awaited<ReturnType<typeof engine.create>>;
+    let store: Store;
+    let projectId: number;
+    let now: number;
+    let clock: ArrivalClock;
+    const realNow = Date.now;
+
+    beforeEach(async () => {
+      now = start;
+      Date.now = () => now;
+      clock = new ArrivalClock(null, { now: () => now });
+      storage = await engine.create();
+      store = await storage.open();
+      const account = await store.control
+        .transaction()
+        .execute((transaction) =>
+          createAccount(transaction, { email: "a@example.com", password: "" }, "unused", null, commandActor),
+        );
+      projectId = account.firstProject!.id;
+    });
+    afterEach(async () => {
+      Date.now = realNow;
+      await store.close();
+      await storage.remove();
+    });
+
+    async function addRule(when: RuleWhen, q = "name:Backup"): Promise<string> {
+      const to = { everyone: true, members: [], destinations: [] };
+      const rule: NewRule = { name: "Rule", q, when, to, urgent: false, enabled: true };
+      const created = await store.control
+        .transaction()
+        .execute((transaction) => createRule(transaction, projectId, rule));
+      return created.id;
+    }
+
+    /** Stores an event that arrives now, and applies the rules, as a process that was just started does. */
+    async function record(
+      name = "Backup",
+      fields: { createdAtMs?: number; tags?: Record<string, string> } = {},
+    ) {
+      const { createdAtMs, tags = {} } = fields;
+      const event = acceptedEvent({
+        projectId,
+        arrival: clock.next(),
+        event: { name, tags },
+        createdAtMs,
+        notifies: true,
+      });
+      await store.events.append(event);
+      await applyRules();
+      return event.event;
+    }
+
+    async function applyRules(): Promise<void> {
+      let made = false;
+      const fanOut = new FanOut({
+        store,
+        events: new RecentEvents(store.events),
+        onMade() {
+          made = true;
+        },
+        onError(error) {
+          throw error;
+        },
+        now: () => now,
+      });
+      fanOut.wake();
+      await until(
+        async () => made && (await store.control.selectFrom("outbox").select("id").execute()).length === 0,
+      );
+      await fanOut.close();
+    }
+
+    /** What was told, in order: the type and the rest of each delivery. */
+    async function told(): Promise<{ type: string; eventId: string | null; createdAt: number }[]> {
+      const rows = await store.control.selectFrom("deliveries").selectAll().orderBy("id").execute();
+      return rows.map(({ notification, eventId, createdAt }) => ({
+        ...(notification === null ? { type: "event" } : JSON.parse(notification)),
+        eventId,
+        createdAt,
+      }));
+    }
+    const types = async () => (await told()).map(({ type }) => type);
+
+    test("a silence is told once, and so is its end", async () => {
+      await addRule({ type: "silence", minutes: 26 * 60 });
+      await record();
+      now += 25 * hour;
+      await applyRules();
+      expect(await types()).toEqual([]);
+      now += 2 * hour;
+      await applyRules();
+      await applyRules();
+      expect(await types()).toEqual(["silence"]);
+      now += 4 * 24 * hour;
+      await applyRules();
+      const event = await record();
+      expect(await told()).toMatchObject([
+        { type: "silence", eventId: null, sinceMs: start, rule: { name: "Rule", q: "name:Backup" } },
+        { type: "recovery", eventId: event.id },
+      ]);
+    });
+
+    test("a late event is a sign of life only if it happened within the window", async () => {
+      await addRule({ type: "silence", minutes: 60 });
+      await record();
+      now += 50 * minute;
+      await record("Backup", { createdAtMs: now - 5 * hour });
+      now += 11 * minute;
+      await applyRules();
+      expect(await types()).toEqual(["silence"]);
+      await record("Backup", { createdAtMs: now - 30 * minute });
+      expect(await types()).toEqual(["silence", "recovery"]);
+    });
+
+    test("a burst is its first event and one summary, also across a restart in the middle", async () => {
+      await addRule({ type: "burst", minutes: 5 });
+      const first = await record();
+      for (let n = 0; n < 4; n++) {
+        now += minute;
+        await record();
+      }
+      expect(await told()).toMatchObject([{ type: "event", eventId: first.id }]);
+      // As after a stop that outlasts the window.
+      now += hour;
+      await applyRules();
+      expect(await told()).toMatchObject([
+        { type: "event", eventId: first.id },
+        { type: "summary", eventId: first.id, count: 4, fromMs: start },
+      ]);
+    });
+
+    test("a daily digest comes at its hour by the clock, across the change to summer time", async () => {
+      await addRule({ type: "digest", every: "day", at: "08:00", timeZone: "Europe/Berlin" });
+      // 28 March, in winter time; 29 March is the day of the change.
+      await record();
+      now = Date.parse("2026-03-29T05:59:00Z");
+      await applyRules();
+      expect(await types()).toEqual([]);
+      now = Date.parse("2026-03-29T06:00:00Z");
+      await applyRules();
+      await record();
+      await record();
+      now = Date.parse("2026-03-30T06:00:00Z");
+      await applyRules();
+      expect(await told()).toMatchObject([
+        { type: "digest", count: 1 },
+        { type: "digest", count: 2 },
+      ]);
+    });
+
+    test("a threshold is told once, and again after it has fallen", async () => {
+      await addRule({ type: "count", above: 2, minutes: 10 });
+      for (let n = 0; n < 5; n++) await record();
+      expect(await types()).toEqual(["threshold"]);
+      now += 30 * minute;
+      for (let n = 0; n < 3; n++) await record();
+      expect(await types()).toEqual(["threshold", "threshold"]);
+    });
+
+    test("a number in a tag is compared", async () => {
+      await addRule({ type: "number", tag: "amount", above: 100 });
+      for (const amount of ["99", "100", "100.5", "1e3", "many"])
+        await record("Backup", { tags: { amount } });
+      expect(await types()).toEqual(["event", "event"]);
+    });
+
+    const kinds: RuleWhen[] = [
+      { type: "each" },
+      { type: "burst", minutes: 7 },
+      { type: "digest", every: "hour", timeZone: "Asia/Kathmandu" },
+      { type: "silence", minutes: 25 },
+      { type: "count", above: 3, minutes: 15 },
+      { type: "number", tag: "amount", above: 40 },
+    ];
+    for (const when of kinds) {
+      test(`the preview of a rule is what it tells: ${when.type}`, async () => {
+        await addRule(when);
+        const fromMs = now;
+        let seed = 7;
+        for (let n = 0; n < 30; n++) {
+          seed = (seed * 16_807) % 2_147_483_647;
+          now += (seed % 12) * minute + (seed % 1_000);
+          await record(n % 5 === 0 ? "Other" : "Backup", { tags: { amount: `${seed % 80}` } });
+          if (n % 4 === 0) {
+            now += (seed % 30) * minute;
+            await applyRules();
+          }
+        }
+        now += hour;
+        await applyRules();
+        // A week after it began, the preview looks back to its beginning.
+        const { count, notifications } = await previewStored(
+          store.events,
+          projectId,
+          { q: "name:Backup", when },
+          fromMs + 7 * 24 * hour,
+          new AbortController().signal,
+        );
+        now = fromMs + 7 * 24 * hour;
+        await applyRules();
+        const live = await told();
+        expect(count).toBe(live.length);
+        expect(count).toBeGreaterThan(0);
+        expect(notifications.map(({ type }) => type).reverse()).toEqual(
+          live.map(({ type }) => type) as never,
+        );
+      });
+    }
+  });
+}
