@@ -5,7 +5,8 @@ import type { Event } from "../event/event.ts";
 import { serve } from "../main.ts";
 import { engine } from "../testing/engine.ts";
 import { openStream } from "../testing/event-stream.ts";
-import { openTestStore, type TestApp, testApp } from "../testing/test-app.ts";
+import { type TestApp, testApp } from "../testing/test-app.ts";
+import { untilFannedOut } from "../testing/until.ts";
 
 const daysMs = 3 * 86_400_000;
 
@@ -79,13 +80,12 @@ test("deliveries and channels have the clock's date too, so none waits for the f
   skewMs = 0;
   await app.restart();
   const event = await record("after");
-  const store = await openTestStore(app.config);
-  const rows = await store.control
+  await untilFannedOut(app);
+  const rows = await app.running.store.control
     .selectFrom("deliveries")
     .select("createdAt")
     .where("eventId", "=", event.id)
     .execute();
-  await store.close();
   expect(rows.length).toBeGreaterThan(0);
   for (const { createdAt } of rows) expect(Math.abs(createdAt - Date.now())).toBeLessThan(30_000);
 });

@@ -101,23 +101,32 @@ export class FanOut {
   /** Takes the oldest entries out of the outbox. Returns whether these were all. */
   async #step(): Promise<boolean> {
     const limit = Math.min(eventsPerStepMax, Math.max(1, Math.floor(deliveriesPerStep / this.#perEvent)));
-    return this.#deps.store.control.transaction().execute(async (transaction) => {
+    const { control } = this.#deps.store;
+    const oldest = await control.selectFrom("outbox").selectAll().orderBy("id").limit(limit).execute();
+    if (oldest.length === 0 && !(await this.#isRuleDue())) return true;
+    // Before the transaction, which events may wait for.
+    const events = await Promise.all(
+      oldest.map(({ projectId, eventId }) => this.#deps.events.find(projectId, eventId)),
+    );
+    const eventOf = new Map(oldest.map(({ id }, index) => [id, events[index]!]));
+    return control.transaction().execute(async (transaction) => {
       // Whoever leaves a project is not told any more.
       await lockMembers(transaction);
       // It also lets only one node at a time take entries.
       await lockRules(transaction);
       const entries = await transaction
         .deleteFrom("outbox")
-        .where("id", "in", (eb) => eb.selectFrom("outbox").select("id").orderBy("id").limit(limit))
+        // An empty list is not valid SQL.
+        .where("id", "in", [0, ...eventOf.keys()])
         .returningAll()
         .execute();
       entries.sort((a, b) => a.id - b.id);
-      const isLast = entries.length < limit;
+      const isLast = oldest.length < limit;
       const projects = [...new Set(entries.map(({ projectId }) => projectId))];
       // Time passes for rules only when all events that arrived until then were taken out.
       const rules = await RuleSet.read(transaction, projects, isLast ? this.#now() : null);
-      for (const { projectId, eventId, createdAt } of entries) {
-        const event = await this.#deps.events.find(projectId, eventId);
+      for (const { id, projectId, createdAt } of entries) {
+        const event = eventOf.get(id);
         if (event) rules.take(projectId, event, createdAt);
       }
       rules.passTime();
@@ -132,6 +141,16 @@ export class FanOut {
       if (entries.length > 0) this.#perEvent = Math.max(1, deliveries.length / entries.length);
       return isLast;
     });
+  }
+
+  async #isRuleDue(): Promise<boolean> {
+    const due = await this.#deps.store.control
+      .selectFrom("rules")
+      .select("id")
+      .where("dueAt", "<=", this.#now())
+      .limit(1)
+      .executeTakeFirst();
+    return due !== undefined;
   }
 
   async #sleep(): Promise<void> {

@@ -69,7 +69,7 @@ export function addRuleRoutes(
     {
       method: "post",
       path: "/api/rules/preview",
-      by: "rules:read",
+      by: "rules:manage",
       tag: "Rules",
       summary: "Show what a rule would have notified of",
       description: "On the events of the last seven days. Nothing is sent or saved.",

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Event } from "../event/event.ts";
 import { openStream } from "../testing/event-stream.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
+import { untilFannedOut } from "../testing/until.ts";
 
 /** The secret of the first project: everything in it contains this text. */
 const secret = "confidential";
@@ -18,6 +19,7 @@ type Ids = {
   event: string;
   rejected: string;
   key: string;
+  rule: string;
   destination: string;
   notification: string;
   job: string;
@@ -119,6 +121,33 @@ const table: Record<string, Row> = {
     path: () => "/api/stats?split=channel&users=true",
   },
   "GET /api/audit": { key: 200, session: 200, nobody: 401 },
+  "GET /api/rules": { key: 200, session: 200, nobody: 401 },
+  "POST /api/rules": {
+    key: 201,
+    session: 201,
+    nobody: 401,
+    body: () => ({
+      name: "r",
+      q: "name:nothing",
+      when: { type: "each" },
+      to: { everyone: true, members: [], destinations: [] },
+    }),
+  },
+  "POST /api/rules/preview": {
+    key: 200,
+    session: 200,
+    nobody: 401,
+    body: () => ({ q: "", when: { type: "each" } }),
+  },
+  "GET /api/rules/{id}": { key: 404, session: 404, nobody: 401, path: ({ rule }) => `/api/rules/${rule}` },
+  "PATCH /api/rules/{id}": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: ({ rule }) => `/api/rules/${rule}`,
+    body: () => ({ name: "stolen" }),
+  },
+  "DELETE /api/rules/{id}": { key: 404, session: 404, nobody: 401, path: ({ rule }) => `/api/rules/${rule}` },
   "GET /api/keys": { key: 403, session: 200, nobody: 401 },
   "POST /api/keys": { key: 403, session: 201, nobody: 401, body: () => ({ name: "k" }) },
   "PATCH /api/keys/{id}": {
@@ -329,7 +358,14 @@ beforeAll(async () => {
     notify: true,
     tags: { [secret]: secret },
   });
+  await untilFannedOut(app);
   const { key } = await post<Made<"key">>("/api/keys", { name: secret });
+  const { rule } = await post<Made<"rule">>("/api/rules", {
+    name: secret,
+    q: secret,
+    when: { type: "each" },
+    to: { everyone: true, members: [], destinations: [] },
+  });
   const { destination } = await post<Made<"destination">>("/api/destinations", {
     kind: "browser",
     label: secret,
@@ -349,6 +385,7 @@ beforeAll(async () => {
     event: event.id,
     rejected: rejected[0]!.id,
     key: key.id,
+    rule: rule.id,
     destination: destination.id,
     notification: notifications[0]!.id,
     job: job.id,
