@@ -140,6 +140,9 @@ export const limits = {
   digestGroups: 10,
   /** Latest notifications that a rule's preview lists. All are counted. */
   previewNotifications: 100,
+  /** Destinations of a project, such as webhooks and chats. */
+  projectDestinations: 50,
+  destinationNameCharacters: 80,
   destinationUrlCharacters: 2_048,
   destinationTokenCharacters: 512,
   /** How long a webhook's previous secret stays valid after its rotation. */
