@@ -142,6 +142,8 @@ export const limits = {
   previewNotifications: 100,
   /** Destinations of a project, such as webhooks and chats. */
   projectDestinations: 50,
+  /** A destination that fails for this long is turned off. */
+  destinationFailingDays: 5,
   destinationNameCharacters: 80,
   destinationUrlCharacters: 2_048,
   destinationTokenCharacters: 512,

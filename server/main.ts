@@ -148,7 +148,14 @@ export async function serve(
     close: closeTransports,
   } = await retrying(() => createTransports(config, control, secrets, baseUrl));
   const emails = mailer && new AccountEmails(mailer, baseUrl, onError);
-  const deliveryWorker = new DeliveryWorker({ store, transports, onError });
+  const deliveryWorker = new DeliveryWorker({
+    store,
+    transports,
+    secrets,
+    policy: { allowPrivate: config.allowPrivateAddresses },
+    baseUrl,
+    onError,
+  });
   const liveNotifications = new LiveNotifications(control, streams, onError);
   const fanOut = new FanOut({
     store,
