@@ -143,6 +143,11 @@ export const limits = {
   previewEvents: 200_000,
   /** Latest notifications that a rule's preview lists. All are counted. */
   previewNotifications: 100,
+  /** Destinations of a project, such as webhooks and chats. */
+  projectDestinations: 50,
+  /** A destination that fails for this long is turned off. */
+  destinationFailingDays: 5,
+  destinationNameCharacters: 80,
   destinationUrlCharacters: 2_048,
   destinationTokenCharacters: 512,
   /** How long a webhook's previous secret stays valid after its rotation. */

@@ -150,8 +150,15 @@ export async function serve(
     close: closeTransports,
   } = await retrying(() => createTransports(config, control, secrets, baseUrl));
   const emails = mailer && new AccountEmails(mailer, baseUrl, onError);
-  const deliveryWorker = new DeliveryWorker({ store, transports, onError });
   const recentEvents = new RecentEvents(store.events);
+  const deliveryWorker = new DeliveryWorker({
+    store,
+    transports,
+    secrets,
+    policy: { allowPrivate: config.allowPrivateAddresses },
+    baseUrl,
+    onError,
+  });
   const liveNotifications = new LiveNotifications(control, recentEvents, streams, onError);
   await retrying(() => liveNotifications.start());
   const fanOut = new FanOut({

@@ -69,6 +69,8 @@ const problems = {
   "key-inactive": { status: 409, title: "API key no longer in use" },
   "destination-unknown": { status: 404, title: "Destination not found" },
   "rule-unknown": { status: 404, title: "Rule not found" },
+  "destination-exists": { status: 409, title: "Destination already exists" },
+  "destination-not-webhook": { status: 409, title: "Destination is not a webhook" },
   "method-unknown": { status: 405, title: "Method not allowed" },
   "route-unknown": { status: 404, title: "Not found" },
   "limit-reached": { status: 409, title: "Limit reached" },

@@ -59,6 +59,9 @@ for (const engine of stores) {
       const sender = new DeliveryWorker({
         store,
         transports: transports.transports,
+        secrets: testSecrets,
+        policy: { allowPrivate: true },
+        baseUrl: "http://localhost",
         onError: fail,
         now: () => now,
         random: () => random,
@@ -194,6 +197,9 @@ for (const engine of stores) {
       const sender = new DeliveryWorker({
         store,
         transports: transports.transports,
+        secrets: testSecrets,
+        policy: { allowPrivate: true },
+        baseUrl: "http://localhost",
         onError: console.error,
         now: () => Date.now() - offset,
         random: () => random,

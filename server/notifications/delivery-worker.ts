@@ -2,24 +2,45 @@ import type { Kysely, Selectable } from "kysely";
 import { LRUCache } from "lru-cache";
 import type { Event } from "../event/event.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
+import type { SecretBox } from "../storage/secret-box.ts";
 import type { Arrival, Store } from "../storage/store.ts";
+import { listQueues, shareAmong } from "./delivery-queues.ts";
+import { recordHealth } from "./destination-health.ts";
 import { removeDestination } from "./destinations.ts";
+import { type AccountMessage, type Message, messageOfEvent } from "./message.ts";
+import {
+  type DestinationOff,
+  messageOfDestinationOff,
+  messageOfNotification,
+  type StoredNotification,
+  tellsOfEvent,
+} from "./notification-message.ts";
+import type { OutboundPolicy } from "./outbound.ts";
+import { kindOf, openSettings } from "./project-destinations.ts";
 import type { Outcome, Transports } from "./transport.ts";
 
 type Delivery = Selectable<ControlTables["deliveries"]>;
 
-/** Where a delivery is sent. Role and address are null if the member or the destination is gone. */
+/**
+ * Where a delivery is sent, as of now: since it was stored, a member may have left, or a destination may have been turned
+ * off or changed accounts. `role`, `address` and `settings` are null if it can't be sent there any more.
+ */
 type Target = {
   slug: string;
   name: string;
   role: string | null;
   address: string | null;
   secret: string | null;
+  settings: string | null;
+  ruleName: string | null;
+  urgent: number | null;
 };
 
-type SentDelivery = {
+/** The outcome of an attempt, and whether the destination had a part in it. */
+type Attempt = { outcome: Outcome; wasCalled: boolean };
+
+type SentDelivery = Attempt & {
   delivery: Delivery;
-  outcome: Outcome;
   /** Until when to retry recording this outcome. */
   untilMs: number;
 };
@@ -31,6 +52,10 @@ type Deps = {
   store: Store;
   /** The transport for each kind of destination. A missing one is not configured. */
   transports: Transports;
+  /** For the settings of projects' destinations. */
+  secrets: SecretBox;
+  policy: OutboundPolicy;
+  baseUrl: string;
   onError: (error: unknown) => void;
   now?: () => number;
   random?: () => number;
@@ -38,6 +63,8 @@ type Deps = {
 
 /** Deliveries sent at the same time. */
 const sendingMax = 32;
+/** Of these, for one destination, so that a slow one doesn't delay the others. */
+const sendingPerDestinationMax = 4;
 /**
  * After a claim, the worker rests this many times as long as the claim took. While many events arrive, claims take
  * longer, because they wait for events. So the rests are longer too, and sending takes little of the thread and the
@@ -61,7 +88,7 @@ const errorDelayMs = 2_000;
 const cachedEventsMax = 1_000;
 
 /**
- * Sends the deliveries in the outbox, which are stored with their events. Retries with exponential backoff and full
+ * Sends deliveries, from a queue for each destination. Retries with exponential backoff and full
  * jitter (https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/).
  */
 export class DeliveryWorker {
@@ -74,6 +101,10 @@ export class DeliveryWorker {
   });
   /** Number of deliveries being sent. */
   #sending = 0;
+  /** The same for each destination. */
+  readonly #sendingTo = new Map<string, number>();
+  /** Deliveries are due to destinations that have as many in progress as they may. */
+  #hasFullQueues = false;
   /** Deliveries that were sent, but whose outcome is not recorded yet. */
   #sent: SentDelivery[] = [];
   /** No claims before this time, as in `performance.now()`. */
@@ -153,13 +184,23 @@ export class DeliveryWorker {
     this.#mayHaveDue = false;
     const startedAt = performance.now();
     const now = this.#now();
-    const free = sendingMax - this.#sending;
-    const claimed = await this.#deps.store.claimDeliveries(now, now + leaseMs, free);
+    const due = (await listQueues(this.#deps.store.control)).filter(({ dueAt }) => dueAt <= now);
+    const shares = shareAmong(due, this.#sendingTo, sendingMax - this.#sending, sendingPerDestinationMax);
+    const claimed =
+      shares.length > 0 ? await this.#deps.store.claimDeliveries(now, now + leaseMs, shares) : [];
     if (claimed.length > 0) await this.#start(claimed);
-    if (claimed.length === free) this.#mayHaveDue = true;
+    this.#hasFullQueues = due.some(({ destinationId }) => this.#isFull(destinationId));
+    // A claim that got all that it asked for may have left some.
+    const asked = shares.reduce((sum, { count }) => sum + count, 0);
+    const hasMore = claimed.length === asked && due.some(({ destinationId }) => !this.#isFull(destinationId));
+    if (hasMore) this.#mayHaveDue = true;
     else if (!this.#mayHaveDue) await this.#sleep();
     const endedAt = performance.now();
     this.#claimAtMs = endedAt + Math.min((endedAt - startedAt) * restRatio, restMsMax);
+  }
+
+  #isFull(destinationId: string): boolean {
+    return (this.#sendingTo.get(destinationId) ?? 0) >= sendingPerDestinationMax;
   }
 
   /** Resolves when something was sent, or when more can be claimed. */
@@ -183,24 +224,36 @@ export class DeliveryWorker {
       const key = `${projectId} ${eventId}`;
       const event = events.get(key) ?? this.#event(delivery);
       events.set(key, event);
-      this.#sending++;
+      this.#began(delivery);
       this.#send(delivery, targets.get(delivery.id), event)
-        .catch((error: unknown): Outcome => {
+        .catch((error: unknown): Attempt => {
           this.#deps.onError(error);
-          return { kind: "retry", detail: `Tidings could not send it: ${(error as Error).message}` };
+          const detail = `Tidings could not send it: ${(error as Error).message}`;
+          return { outcome: { kind: "retry", detail }, wasCalled: false };
         })
-        .then((outcome) => {
-          this.#sending--;
-          this.#sent.push({ delivery, outcome, untilMs: this.#now() + recordTimeoutMs });
+        .then((attempt) => {
+          this.#ended(delivery);
+          this.#sent.push({ ...attempt, delivery, untilMs: this.#now() + recordTimeoutMs });
           this.#wakeUp.resolve();
         });
     }
   }
 
-  /**
-   * Where deliveries are sent, as of now: since a delivery was stored, a member may have left, or a browser may have
-   * changed accounts.
-   */
+  #began({ destinationId }: Delivery): void {
+    this.#sending++;
+    if (destinationId !== null)
+      this.#sendingTo.set(destinationId, (this.#sendingTo.get(destinationId) ?? 0) + 1);
+  }
+
+  #ended({ destinationId }: Delivery): void {
+    this.#sending--;
+    if (this.#hasFullQueues) this.#mayHaveDue = true;
+    if (destinationId === null) return;
+    const left = this.#sendingTo.get(destinationId)! - 1;
+    if (left === 0) this.#sendingTo.delete(destinationId);
+    else this.#sendingTo.set(destinationId, left);
+  }
+
   async #targetsOf(deliveries: Delivery[]): Promise<Map<number, Target>> {
     const rows = await this.#deps.store.control
       .selectFrom("deliveries")
@@ -216,7 +269,24 @@ export class DeliveryWorker {
           .onRef("destinations.accountId", "=", "deliveries.accountId")
           .on("destinations.enabled", "=", 1),
       )
-      .select(["deliveries.id", "slug", "projects.name", "members.role", "address", "secret"])
+      .leftJoin("projectDestinations", (join) =>
+        join
+          .onRef("projectDestinations.id", "=", "deliveries.destinationId")
+          .onRef("projectDestinations.projectId", "=", "deliveries.projectId")
+          .on("projectDestinations.enabled", "=", 1),
+      )
+      .leftJoin("rules", "rules.id", "deliveries.ruleId")
+      .select([
+        "deliveries.id",
+        "slug",
+        "projects.name",
+        "members.role",
+        "address",
+        "secret",
+        "projectDestinations.settings",
+        "rules.name as ruleName",
+        "rules.urgent",
+      ])
       .where(
         "deliveries.id",
         "in",
@@ -230,21 +300,71 @@ export class DeliveryWorker {
     delivery: Delivery,
     target: Target | undefined,
     pendingEvent: Promise<Event | null>,
-  ): Promise<Outcome> {
+  ): Promise<Attempt> {
     const event = await pendingEvent;
-    const send =
-      delivery.kind === "dashboard" ? undefined : this.#deps.transports[delivery.kind as keyof Transports];
-    if (!send)
-      return {
-        kind: "failed",
-        detail: `Notifications by ${delivery.kind} are not configured.`,
-      };
-    if (!target) return { kind: "failed", detail: "The delivery was removed." };
-    const { slug, name, role, address, secret } = target;
-    if (role === null) return { kind: "failed", detail: "The account is no longer a member of the project." };
-    if (address === null) return { kind: "failed", detail: "The destination was removed." };
-    if (!event) return { kind: "failed", detail: "The event was deleted." };
-    return send({ event, project: { slug, name }, address, secret });
+    if (!target) return notCalled("The delivery was removed.");
+    const notification = notificationOf(delivery);
+    if (!event && tellsOfEvent(notification)) return notCalled("The event was deleted.");
+    const message = this.#messageOf(delivery, target, notification, event);
+    return delivery.accountId === null
+      ? this.#sendToProject(delivery, target, message as Message)
+      : this.#sendToAccount(delivery, target, message);
+  }
+
+  async #sendToAccount(
+    { kind }: Delivery,
+    { role, address, secret }: Target,
+    message: AccountMessage,
+  ): Promise<Attempt> {
+    const send = kind === "dashboard" ? undefined : this.#deps.transports[kind as keyof Transports];
+    if (!send) return notCalled(`Notifications by ${kind} are not configured.`);
+    if (role === null) return notCalled("The account is no longer a member of the project.");
+    if (address === null) return notCalled("The destination was removed.");
+    return { outcome: await send({ message, address, secret }), wasCalled: true };
+  }
+
+  async #sendToProject(delivery: Delivery, { settings }: Target, message: Message): Promise<Attempt> {
+    const { kind, destinationId } = delivery;
+    if (settings === null || destinationId === null)
+      return notCalled("The destination was deleted or turned off.");
+    const { policy, secrets } = this.#deps;
+    const previous = message.type === "summary" ? await this.#previousOf(delivery) : null;
+    const outcome = await kindOf({ kind }).send(
+      message,
+      openSettings({ id: destinationId, settings }, secrets),
+      { policy, nowMs: this.#now(), ...(previous !== null && { previous }) },
+    );
+    return { outcome, wasCalled: true };
+  }
+
+  #messageOf(
+    { id, ruleId }: Delivery,
+    { slug, name, ruleName, urgent }: Target,
+    notification: StoredNotification | DestinationOff | null,
+    event: Event | null,
+  ): AccountMessage {
+    const { baseUrl } = this.#deps;
+    const about = { id: String(id), project: { slug, name }, urgent: urgent === 1 };
+    if (notification?.type === "destination-off")
+      return messageOfDestinationOff(notification, { ...about, baseUrl });
+    if (notification) return messageOfNotification(notification, event, { ...about, baseUrl, ruleId });
+    const rule = ruleId === null || ruleName === null ? null : { id: ruleId, name: ruleName };
+    return messageOfEvent(event!, { ...about, rule, url: `${baseUrl}/p/${slug}/events/${event!.id}` });
+  }
+
+  /** What the receiver calls the message about the event that began the burst. */
+  async #previousOf({ eventId, ruleId, destinationId }: Delivery): Promise<string | null> {
+    const row = await this.#deps.store.control
+      .selectFrom("deliveries")
+      .select("reference")
+      .where("eventId", "=", eventId)
+      .where("ruleId", "=", ruleId)
+      .where("destinationId", "=", destinationId)
+      .where("reference", "is not", null)
+      .orderBy("id")
+      .limit(1)
+      .executeTakeFirst();
+    return row?.reference ?? null;
   }
 
   async #event({ eventId, projectId, createdAt }: Delivery): Promise<Event | null> {
@@ -288,10 +408,21 @@ export class DeliveryWorker {
       }
     };
     await (updates.length === 1 ? write(control) : control.transaction().execute(write));
-    for (const { delivery, outcome } of sent) {
-      const { destinationId } = delivery;
-      if (outcome.kind !== "gone" || !destinationId) continue;
-      await removeDestination(control, destinationId, outcome.detail);
+    await this.#recordHealth(sent);
+  }
+
+  /** Records what the outcomes say about their destinations. */
+  async #recordHealth(sent: SentDelivery[]): Promise<void> {
+    const { control } = this.#deps.store;
+    const called = sent.filter(({ wasCalled, delivery }) => wasCalled && delivery.destinationId !== null);
+    for (const [destinationId, attempts] of Map.groupBy(called, ({ delivery }) => delivery.destinationId!)) {
+      const outcomes = attempts.map(({ outcome }) => outcome);
+      const gone = outcomes.find(({ kind }) => kind === "gone");
+      if (attempts[0]!.delivery.accountId === null) {
+        const isOff = await recordHealth(control, destinationId, outcomes, this.#now());
+        // Its owners are told.
+        if (isOff) this.#mayHaveDue = true;
+      } else if (gone) await removeDestination(control, destinationId, gone.detail);
     }
   }
 
@@ -312,7 +443,15 @@ export class DeliveryWorker {
 
   #updateOf({ attempts, createdAt }: Delivery, outcome: Outcome, now: number): Partial<Delivery> {
     const ended = { detail: outcome.detail, nextAttemptAt: null };
-    if (outcome.kind === "delivered") return { ...ended, state: "delivered", deliveredAt: now };
+    if (outcome.kind === "delivered") {
+      const { reference } = outcome;
+      return {
+        ...ended,
+        state: "delivered",
+        deliveredAt: now,
+        ...(reference !== undefined && { reference }),
+      };
+    }
     if (outcome.kind !== "retry") return { ...ended, state: "dead" };
     const nextAttemptAt = Math.round(now + Math.max(this.backoffMs(attempts), outcome.retryAfterMs ?? 0));
     return nextAttemptAt - createdAt > giveUpMs
@@ -321,14 +460,10 @@ export class DeliveryWorker {
   }
 
   async #sleep(): Promise<void> {
-    const next = await this.#deps.store.control
-      .selectFrom("deliveries")
-      .select("nextAttemptAt")
-      .where("state", "=", "waiting")
-      .orderBy("nextAttemptAt")
-      .limit(1)
-      .executeTakeFirst();
-    const waitMs = next ? Math.min(Math.max(next.nextAttemptAt! - this.#now(), 10), idleMs) : idleMs;
+    const queues = await listQueues(this.#deps.store.control);
+    // Those that are full continue when one of their deliveries has ended.
+    const times = queues.flatMap(({ destinationId, dueAt }) => (this.#isFull(destinationId) ? [] : [dueAt]));
+    const waitMs = Math.min(Math.max(Math.min(...times) - this.#now(), 10), idleMs);
     this.#wakeIn(waitMs);
   }
 
@@ -338,4 +473,13 @@ export class DeliveryWorker {
     this.#timer = setTimeout(() => this.wake(), waitMs);
     this.#timer.unref();
   }
+}
+
+/** The outcome of a delivery that can't be sent. */
+function notCalled(detail: string): Attempt {
+  return { outcome: { kind: "failed", detail }, wasCalled: false };
+}
+
+function notificationOf({ notification }: Delivery): StoredNotification | DestinationOff | null {
+  return notification === null ? null : JSON.parse(notification);
 }

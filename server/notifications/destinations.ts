@@ -1,5 +1,5 @@
 import type { z } from "@hono/zod-openapi";
-import type { Kysely, Selectable, Transaction } from "kysely";
+import { type Kysely, type Selectable, sql, type Transaction } from "kysely";
 import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
@@ -9,7 +9,7 @@ import type { Destination, NewDestination } from "../wire/notification.ts";
 
 type Row = Selectable<ControlTables["destinations"]>;
 
-/** Deliveries read at a time. */
+/** Deliveries cancelled at a time. */
 const stepRows = 500;
 
 export async function listDestinations(
@@ -155,45 +155,30 @@ export async function removeDestination(
 }
 
 /**
- * Cancels waiting deliveries of a destination that is gone or turned off. They would not be sent anyway, because the
- * delivery worker checks the destination first. There is no index of deliveries by destination, because each event
- * would pay for it; all waiting deliveries are scanned in small steps.
+ * Cancels waiting deliveries of a destination that is gone or turned off, in small steps. They would not be sent anyway,
+ * because the delivery worker checks the destination first.
  */
-async function cancelDeliveries(
+export async function cancelDeliveries(
   control: Kysely<ControlTables>,
   destinationId: string,
   detail: string,
 ): Promise<void> {
-  for (let last = { nextAttemptAt: -1, id: -1 }; ; ) {
-    const waiting = await control
-      .selectFrom("deliveries")
-      .select(["id", "destinationId", "nextAttemptAt"])
-      .where("state", "=", "waiting")
-      .where((eb) =>
-        eb.or([
-          eb("nextAttemptAt", ">", last.nextAttemptAt),
-          eb.and([eb("nextAttemptAt", "=", last.nextAttemptAt), eb("id", ">", last.id)]),
-        ]),
+  for (;;) {
+    const { numUpdatedRows } = await control
+      .updateTable("deliveries")
+      .set({ state: "cancelled", detail, nextAttemptAt: null })
+      .where("id", "in", (eb) =>
+        eb
+          .selectFrom("deliveries")
+          .select("id")
+          // A literal, so that the planner can use the index of waiting deliveries.
+          .where(sql<boolean>`state = 'waiting'`)
+          .where("destinationId", "=", destinationId)
+          .limit(stepRows),
       )
-      .where("nextAttemptAt", ">=", last.nextAttemptAt)
-      .orderBy("nextAttemptAt")
-      .orderBy("id")
-      .limit(stepRows)
-      .execute();
-    const ids = waiting.filter((row) => row.destinationId === destinationId).map(({ id }) => id);
-    if (ids.length > 0) {
-      await control
-        .updateTable("deliveries")
-        .set({ state: "cancelled", detail, nextAttemptAt: null })
-        .where("id", "in", ids)
-        .where("state", "=", "waiting")
-        .execute();
-    }
-    const { nextAttemptAt, id } = waiting.at(-1) ?? last;
-    last = { nextAttemptAt: nextAttemptAt!, id };
-    if (waiting.length < stepRows) return;
-    // On engines that read on this thread, requests get their turn.
-    await Bun.sleep(0);
+      .where("state", "=", "waiting")
+      .executeTakeFirst();
+    if (numUpdatedRows < stepRows) return;
   }
 }
 

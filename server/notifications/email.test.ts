@@ -2,7 +2,8 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { createServer } from "node:net";
 import type { Event } from "../event/event.ts";
 import { type SmtpInbox, smtpInbox } from "../testing/smtp-inbox.ts";
-import { createMailer, type Mailer, renderEventEmail } from "./email.ts";
+import { createMailer, type Mailer, renderEmail } from "./email.ts";
+import { type Message, messageOfEvent } from "./message.ts";
 
 const event: Event = {
   id: "019aa0e1-7b7c-7000-8000-000000000001",
@@ -30,7 +31,12 @@ afterAll(async () => {
 });
 
 function render(change: Partial<Event> = {}) {
-  return renderEventEmail({ ...event, ...change }, { name: "My shop" }, eventUrl, settingsUrl);
+  return renderEmail(messageOf({ ...event, ...change }), settingsUrl);
+}
+
+function messageOf(of: Event, about: { project?: Message["project"]; url?: string } = {}): Message {
+  const project = { slug: "default", name: "My shop" };
+  return messageOfEvent(of, { id: "1", url: eventUrl, project, rule: null, urgent: false, ...about });
 }
 
 test("an event arrives with its subject, its text and its tags", async () => {
@@ -117,10 +123,11 @@ test("hostile texts stay text", () => {
     userId: hostile,
     description: hostile,
   };
-  const { html } = renderEventEmail(
-    { ...event, ...all, tags: { [hostile]: hostile } },
-    { name: hostile },
-    `https://example.com/${hostile}`,
+  const { html } = renderEmail(
+    messageOf(
+      { ...event, ...all, tags: { [hostile]: hostile } },
+      { project: { slug: "default", name: hostile }, url: `https://example.com/${hostile}` },
+    ),
     `https://example.com/${hostile}`,
   );
   expect(html).not.toContain("<script");

@@ -1,7 +1,6 @@
 import { createTransport } from "nodemailer";
-import type { Event } from "../event/event.ts";
 import { emailButton, emailPage, oneLine } from "./email-page.ts";
-import { emojiOf, formatTime } from "./message.ts";
+import { type AccountMessage, formatTime } from "./message.ts";
 import type { Outcome } from "./transport.ts";
 
 export type EmailContent = {
@@ -98,47 +97,48 @@ function sentence(text: string): string {
 }
 
 /**
- * Renders the email for an event: subject, plain text, HTML (inline styles, light and dark), and the header that
- * silences auto-responders (RFC 3834). Both URLs are absolute. All texts are escaped.
+ * Renders a notification as an email: subject, plain text, HTML (inline styles, light and dark), and the header that
+ * silences auto-responders (RFC 3834). The URL of the settings is absolute. All texts are escaped.
  */
-export function renderEventEmail(
-  event: Event,
-  project: { name: string },
-  eventUrl: string,
-  settingsUrl: string,
-): Required<EmailContent> {
-  const icon = emojiOf(event);
-  const title = icon === null ? event.name : `${icon} ${event.name}`;
-  const about = [event.channelId, event.userId].filter((part) => part !== "").join(" · ");
-  const at = formatTime(event.createdAt);
-  const tags = Object.entries(event.tags);
+export function renderEmail(message: AccountMessage, settingsUrl: string): Required<EmailContent> {
+  const { type, event, project, icon, url } = message;
+  const title = icon === null ? message.title : `${icon} ${message.title}`;
+  const ofEvent = type === "event" || type === "test" ? event : null;
+  const about = ofEvent
+    ? [ofEvent.channelId, ofEvent.userId].filter((part) => part !== "").join(" · ")
+    : project.name;
+  const at = formatTime(message.createdAt);
+  const tags = Object.entries(ofEvent?.tags ?? {});
+  const link = type === "event" || type === "test" ? "View event" : "View";
   const why = `You get this email because you are a member of ${project.name}.`;
   const text = [
     `${title}\n${about}\n${at}`,
     tags.map(([key, value]) => `${key}: ${value}`).join("\n"),
-    event.description ?? "",
-    `View event: ${eventUrl}`,
+    message.text ?? "",
+    `${link}: ${url}`,
     `-- \n${why}\nChange notification settings: ${settingsUrl}`,
   ];
   return {
-    subject: oneLine(`${title} · ${event.channelId}`),
+    subject: oneLine(`${title} · ${ofEvent?.channelId ?? project.name}`),
     text: `${text.filter((part) => part !== "").join("\n\n")}\n`,
-    html: page(event, { icon, about, at, tags, why, eventUrl, settingsUrl }),
+    html: page(message, { about, at, tags, link, why, settingsUrl }),
     headers: { "Auto-Submitted": "auto-generated" },
   };
 }
 
 type Parts = {
-  icon: string | null;
   about: string;
   at: string;
   tags: [string, string][];
+  link: string;
   why: string;
-  eventUrl: string;
   settingsUrl: string;
 };
 
-function page(event: Event, { icon, about, at, tags, why, eventUrl, settingsUrl }: Parts): string {
+function page(
+  { title, icon, text, url }: AccountMessage,
+  { about, at, tags, link, why, settingsUrl }: Parts,
+): string {
   const iconCell =
     icon === null
       ? ""
@@ -156,19 +156,19 @@ function page(event: Event, { icon, about, at, tags, why, eventUrl, settingsUrl 
       : `
       <table role="presentation" width="100%" cellpadding="0" cellspacing="0" style="margin-top: 18px; border-collapse: collapse; font-size: 14px; line-height: 20px">${tagRows.join("")}
       </table>`;
-  const description = event.description
+  const description = text
     ? `
-      <div class="strong" dir="auto" style="margin-top: 18px; font-size: 14px; line-height: 21px; color: #26241f; white-space: pre-wrap; word-break: break-word">${Bun.escapeHTML(event.description)}</div>`
+      <div class="strong" dir="auto" style="margin-top: 18px; font-size: 14px; line-height: 21px; color: #26241f; white-space: pre-wrap; word-break: break-word">${Bun.escapeHTML(text)}</div>`
     : "";
   const card = `
       <table role="presentation" cellpadding="0" cellspacing="0"><tr>${iconCell}<td valign="middle">
-        <div class="strong" dir="auto" style="font-size: 18px; line-height: 24px; font-weight: 600; color: #26241f; word-break: break-word">${Bun.escapeHTML(event.name)}</div>
+        <div class="strong" dir="auto" style="font-size: 18px; line-height: 24px; font-weight: 600; color: #26241f; word-break: break-word">${Bun.escapeHTML(title)}</div>
         <div class="soft" style="font-size: 13px; line-height: 20px; color: #77716a; word-break: break-word">${Bun.escapeHTML(about)}</div>
         <div class="soft" style="font-size: 13px; line-height: 20px; color: #77716a">${Bun.escapeHTML(at)}</div>
       </td></tr></table>${tagTable}${description}
-      ${emailButton("View event", eventUrl)}`;
+      ${emailButton(link, url)}`;
   const settingsLink = `<a class="soft" href="${Bun.escapeHTML(settingsUrl)}" style="color: #77716a">Change notification settings</a>`;
-  return emailPage({ title: event.name, card, footer: `${Bun.escapeHTML(why)}<br>${settingsLink}` });
+  return emailPage({ title, card, footer: `${Bun.escapeHTML(why)}<br>${settingsLink}` });
 }
 
 /** Short keys don't wrap. Long ones would push their values off a phone's screen. */

@@ -28,6 +28,9 @@ export type Message = {
   urgent: boolean;
 };
 
+/** What a notification of an account says. Owners are also told about the destinations of their projects. */
+export type AccountMessage = Omit<Message, "type"> & { type: Message["type"] | "destination-off" };
+
 /** The message that tells of one event. */
 export function messageOfEvent(
   event: Event,

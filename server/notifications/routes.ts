@@ -23,6 +23,7 @@ import {
   switchDestination,
 } from "./destinations.ts";
 import { countUnread, listNotifications, markRead } from "./inbox.ts";
+import { messageOfEvent } from "./message.ts";
 import { AddressRefused, checkAddress, type OutboundPolicy } from "./outbound.ts";
 import type { RecentEvents } from "./recent-events.ts";
 import type { Transports } from "./transport.ts";
@@ -190,7 +191,17 @@ export function addNotificationRoutes(
         tags: { from: baseUrl },
         createdAt: new Date().toISOString(),
       };
-      const outcome = await send({ event, project: null, address, secret }, limits.destinationTestMs);
+      const message = messageOfEvent(event, {
+        id: event.id,
+        url: `${baseUrl}/settings`,
+        project: { slug: "", name: "Tidings" },
+        rule: null,
+        urgent: false,
+      });
+      const outcome = await send(
+        { message: { ...message, type: "test" }, address, secret },
+        limits.destinationTestMs,
+      );
       if (outcome.kind === "gone") await removeDestination(control, id, outcome.detail);
       return { ok: true, delivered: outcome.kind === "delivered", detail: outcome.detail };
     },

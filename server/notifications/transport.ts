@@ -1,10 +1,8 @@
-import type { Event } from "../event/event.ts";
+import type { AccountMessage } from "./message.ts";
 
-/** What a transport sends: the event itself, and the recipient. */
+/** What a transport sends, and to whom. */
 export type NotificationMessage = {
-  event: Event;
-  /** Null in a test message. */
-  project: { slug: string; name: string } | null;
+  message: AccountMessage;
   address: string;
   secret: string | null;
 };
@@ -12,7 +10,7 @@ export type NotificationMessage = {
 /** Sends one notification. Has a default timeout; throws only for errors of the program. */
 export type Send = (message: NotificationMessage, timeoutMs?: number) => Promise<Outcome>;
 
-/** How notifications leave the server, by kind of destination. Email only if it is configured. */
+/** How notifications reach accounts outside the dashboard, by kind of destination. Email only if it is configured. */
 export type Transports = { browser: Send; email?: Send | undefined };
 
 /**

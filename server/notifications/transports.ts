@@ -6,8 +6,10 @@ import type { SecretBox } from "../storage/secret-box.ts";
 import { destinationPurpose } from "../storage/secret-key.ts";
 import { getOrCreateSecret } from "../storage/settings.ts";
 import type { Mailer } from "./email.ts";
+import { titleOf } from "./kinds/layout.ts";
+import type { AccountMessage } from "./message.ts";
 import type { VapidKeys } from "./push.ts";
-import type { NotificationMessage, Send, Transports } from "./transport.ts";
+import type { Send, Transports } from "./transport.ts";
 
 type Outgoing = {
   transports: Transports;
@@ -33,37 +35,26 @@ export async function createTransports(
   // Push services require a contact, and some reject localhost (RFC 8292, section 2.1).
   const subject = baseUrl.startsWith("https:") ? baseUrl : "mailto:tidings@example.com";
   const policy = { allowPrivate: config.allowPrivateAddresses };
-  const urlOf = ({ project, event }: NotificationMessage) =>
-    project ? `/p/${project.slug}/events/${event.id}` : "/settings";
 
-  const browser: Send = async (notification, timeoutMs) => {
-    const { event, address, secret } = notification;
-    const message = {
-      title: titleOf(notification),
-      body: bodyOf(notification),
-      url: urlOf(notification),
-      tag: event.id,
+  const browser: Send = async ({ message, address, secret }, timeoutMs) => {
+    const push = {
+      title: titleOf(message),
+      body: bodyOf(message),
+      url: message.url.slice(baseUrl.length),
+      tag: message.type === "event" ? message.event!.id : message.id,
     };
     const keysOfBrowser = JSON.parse(secrets.open(secret!, destinationPurpose(address)));
     const subscription = { endpoint: address, keys: keysOfBrowser };
     const { sendPush } = await import("./push.ts");
-    return sendPush(subscription, message, { ...keys, subject }, policy, timeoutMs);
+    return sendPush(subscription, push, { ...keys, subject }, policy, timeoutMs);
   };
 
   const emails = config.smtpUrl === null ? null : await import("./email.ts");
   const mailer = emails?.createMailer(config.smtpUrl!, config.emailFrom) ?? null;
   const email: Send | undefined =
     emails && mailer
-      ? async (notification, timeoutMs) => {
-          const project = notification.project ?? { name: "Tidings" };
-          const message = emails.renderEventEmail(
-            notification.event,
-            project,
-            baseUrl + urlOf(notification),
-            `${baseUrl}/settings`,
-          );
-          return mailer.send({ ...message, to: notification.address }, timeoutMs);
-        }
+      ? ({ message, address }, timeoutMs) =>
+          mailer.send({ ...emails.renderEmail(message, `${baseUrl}/settings`), to: address }, timeoutMs)
       : undefined;
 
   return {
@@ -83,18 +74,15 @@ export function generateVapid(): VapidKeys {
   return { publicKey: curve.getPublicKey("base64url"), privateKey: privateKey.toString("base64url") };
 }
 
-function titleOf({ event }: NotificationMessage): string {
-  // Icons that are file names are not shown.
-  const icon = event.icon && /\p{Extended_Pictographic}/u.test(event.icon) ? `${event.icon} ` : "";
-  return icon + event.name;
-}
-
-function bodyOf({ event, project }: NotificationMessage): string {
-  const about = [
-    event.channelId,
-    event.userId,
-    ...Object.entries(event.tags).map(([key, value]) => `${key}: ${value}`),
-  ];
-  const lines = [about.filter((part) => part !== "").join(" · "), event.description ?? ""];
-  return [...lines, project?.name ?? ""].filter((line) => line !== "").join("\n");
+function bodyOf({ type, event, text, project }: AccountMessage): string {
+  const facts =
+    type === "event" || type === "test"
+      ? [
+          event!.channelId,
+          event!.userId,
+          ...Object.entries(event!.tags).map(([key, value]) => `${key}: ${value}`),
+        ]
+      : [];
+  const lines = [facts.filter((part) => part !== "").join(" · "), text ?? "", project.name];
+  return lines.filter((line) => line !== "").join("\n");
 }

@@ -21,6 +21,7 @@ type Ids = {
   key: string;
   rule: string;
   destination: string;
+  projectDestination: string;
   notification: string;
   job: string;
   member: string;
@@ -148,6 +149,45 @@ const table: Record<string, Row> = {
     body: () => ({ name: "stolen" }),
   },
   "DELETE /api/rules/{id}": { key: 404, session: 404, nobody: 401, path: ({ rule }) => `/api/rules/${rule}` },
+  "GET /api/destination-kinds": { key: 200, session: 200, nobody: 401 },
+  "GET /api/project-destinations": { key: 200, session: 200, nobody: 401 },
+  "POST /api/project-destinations": {
+    key: 201,
+    session: 201,
+    nobody: 401,
+    body: () => ({ kind: "ntfy", name: `n ${Math.random()}`, settings: { topic: "t" } }),
+  },
+  "GET /api/project-destinations/{id}": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: ({ projectDestination }) => `/api/project-destinations/${projectDestination}`,
+  },
+  "PATCH /api/project-destinations/{id}": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: ({ projectDestination }) => `/api/project-destinations/${projectDestination}`,
+    body: () => ({ enabled: false }),
+  },
+  "DELETE /api/project-destinations/{id}": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: ({ projectDestination }) => `/api/project-destinations/${projectDestination}`,
+  },
+  "POST /api/project-destinations/{id}/test": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: ({ projectDestination }) => `/api/project-destinations/${projectDestination}/test`,
+  },
+  "POST /api/project-destinations/{id}/rotate-secret": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: ({ projectDestination }) => `/api/project-destinations/${projectDestination}/rotate-secret`,
+  },
   "GET /api/keys": { key: 403, session: 200, nobody: 401 },
   "POST /api/keys": { key: 403, session: 201, nobody: 401, body: () => ({ name: "k" }) },
   "PATCH /api/keys/{id}": {
@@ -371,6 +411,11 @@ beforeAll(async () => {
     label: secret,
     subscription: subscription(secret),
   });
+  const { destination: projectDestination } = await post<Made<"destination">>("/api/project-destinations", {
+    kind: "webhook",
+    name: secret,
+    settings: { url: `https://${secret}.example.com/hook` },
+  });
   const { notifications } = await json<{ notifications: { id: string }[] }>("/api/notifications");
   await app.post({ channel: secret, name: 7 });
   const { rejected } = await json<{ rejected: { id: string }[] }>("/api/events/rejected");
@@ -387,6 +432,7 @@ beforeAll(async () => {
     key: key.id,
     rule: rule.id,
     destination: destination.id,
+    projectDestination: projectDestination.id,
     notification: notifications[0]!.id,
     job: job.id,
     member: members[0]!.id,
@@ -417,6 +463,7 @@ async function everything(): Promise<string[]> {
     "projects",
     "notifications",
     "destinations",
+    "project-destinations",
     "members",
     "invitations",
     "account",
@@ -485,7 +532,11 @@ describe("nothing of another's project can be read or changed", () => {
 
   test("with the slug of another's project, a session is told that it doesn't exist", async () => {
     for (const route of Object.keys(table)) {
-      if (!/\/api\/(events|channels|stats|users|keys|audit|members|invitations(?!\/token))/.test(route))
+      if (
+        !/\/api\/(events|channels|stats|users|keys|audit|members|destination-kinds|project-destinations|invitations(?!\/token))/.test(
+          route,
+        )
+      )
         continue;
       const response = await requestAs(route, "session", "project=default");
       expect(`${route} ${response.status}`).toBe(`${route} 404`);
@@ -495,7 +546,8 @@ describe("nothing of another's project can be read or changed", () => {
 
   test("with the project in the query, a key is told to leave it out", async () => {
     for (const route of Object.keys(table)) {
-      if (!/\/api\/(events|channels|stats|users|audit)/.test(route)) continue;
+      if (!/\/api\/(events|channels|stats|users|audit|destination-kinds|project-destinations)/.test(route))
+        continue;
       const response = await requestAs(route, "key", "project=default");
       expect(`${route} ${response.status}`).toBe(`${route} 400`);
     }

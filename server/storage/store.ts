@@ -263,14 +263,17 @@ export interface EventStore
     EventRemover,
     EventMaintenance {}
 
+/** How many deliveries to claim for a destination. */
+export type DeliveryShare = { destinationId: string; count: number };
+
 /**
- * Claims up to `limit` due deliveries for one process. No other process gets them until `untilMs`, when they are due
- * again. `attempts` counts each claim.
+ * Claims due deliveries for one process, the longest due first. No other process gets them until `untilMs`, when they
+ * are due again. `attempts` counts each claim.
  */
 export type ClaimDeliveries = (
   nowMs: number,
   untilMs: number,
-  limit: number,
+  shares: readonly DeliveryShare[],
 ) => Promise<Selectable<ControlTables["deliveries"]>[]>;
 
 /** A limit: so many points for each key, in windows that begin with a key's first use. */

@@ -70,6 +70,15 @@ export async function destinationReceiver() {
         response.writeHead(400).end(`${path} ${authorization}${key} ${body}`);
       });
     },
+    /** The next request, whatever it is. It is accepted. */
+    inspectNext(): Promise<ReceivedRequest> {
+      const { promise, resolve } = Promise.withResolvers<ReceivedRequest>();
+      plans.push((request, response) => {
+        response.end();
+        resolve(request);
+      });
+      return promise;
+    },
     /** Closes the connection of the next request. */
     cutNext(): void {
       plans.push((_, response) => response.destroy());

@@ -8,7 +8,7 @@ const fieldNameMax = 64;
 const fieldValueMax = 150;
 const urlMax = 1_000;
 
-export function titleOf({ icon, title }: Message): string {
+export function titleOf({ icon, title }: Pick<Message, "icon" | "title">): string {
   return icon === null ? title : `${icon} ${title}`;
 }
 

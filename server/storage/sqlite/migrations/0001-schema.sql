@@ -349,7 +349,7 @@ CREATE TABLE project_destinations (
   failure TEXT,
   created_at INTEGER NOT NULL
 ) WITHOUT ROWID;
-CREATE INDEX project_destinations_project ON project_destinations (project_id);
+CREATE UNIQUE INDEX project_destinations_name ON project_destinations (project_id, name);
 
 -- Events that notify and whose deliveries are still to be made. Oldest first, so that each is told in its order.
 CREATE TABLE outbox (
@@ -388,7 +388,8 @@ CREATE TABLE deliveries (
   read_at INTEGER
 );
 CREATE INDEX deliveries_event ON deliveries (event_id);
-CREATE INDEX deliveries_due ON deliveries (next_attempt_at) WHERE state = 'waiting';
+-- A queue for each destination.
+CREATE INDEX deliveries_due ON deliveries (destination_id, next_attempt_at) WHERE state = 'waiting';
 CREATE INDEX deliveries_inbox ON deliveries (account_id, id, read_at) WHERE kind = 'dashboard';
 
 -- Rejected events as they were sent, until somebody fixes them or they are too old.

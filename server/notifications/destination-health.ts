@@ -1,0 +1,107 @@
+import type { Kysely, Selectable } from "kysely";
+import { recordAudit } from "../audit/audit-log.ts";
+import type { Actor } from "../http/caller.ts";
+import { limits } from "../limits.ts";
+import type { ControlTables } from "../storage/control-tables.ts";
+import { cancelDeliveries } from "./destinations.ts";
+import type { DestinationOff } from "./notification-message.ts";
+import type { Outcome } from "./transport.ts";
+
+type Control = Kysely<ControlTables>;
+type Row = Selectable<ControlTables["projectDestinations"]>;
+
+const dayMs = 24 * 60 * 60 * 1_000;
+
+const server: Actor = { kind: "server", id: null, name: null, address: null, userAgent: null };
+
+/**
+ * Records how sending to a project's destination went, in the order of its outcomes. Turns it off if it no longer exists,
+ * or has failed for days. Returns whether it did.
+ */
+export async function recordHealth(
+  control: Control,
+  destinationId: string,
+  outcomes: readonly Outcome[],
+  nowMs: number,
+): Promise<boolean> {
+  const lastSuccess = outcomes.findLastIndex(({ kind }) => kind === "delivered");
+  const failures = outcomes.slice(lastSuccess + 1);
+  const row = await control
+    .updateTable("projectDestinations")
+    .set((eb) => ({
+      ...(lastSuccess >= 0 && { deliveredAt: nowMs }),
+      failure: failures.at(-1)?.detail ?? null,
+      failingSince:
+        failures.length === 0
+          ? null
+          : lastSuccess >= 0
+            ? nowMs
+            : eb.fn.coalesce("failingSince", eb.val(nowMs)),
+    }))
+    .where("id", "=", destinationId)
+    .returningAll()
+    .executeTakeFirst();
+  if (!row || row.enabled === 0) return false;
+  const gone = failures.find(({ kind }) => kind === "gone");
+  const failingDays = (nowMs - (row.failingSince ?? nowMs)) / dayMs;
+  if (!gone && failingDays < limits.destinationFailingDays) return false;
+  const why = gone
+    ? `It no longer exists. ${gone.detail}`
+    : `It has failed for ${limits.destinationFailingDays} days. Its last failure: ${row.failure}`;
+  await turnOff(control, row, why, nowMs);
+  return true;
+}
+
+/** Turns a destination off, tells the project's owners, and cancels what waits for it. */
+async function turnOff(
+  control: Control,
+  { id, projectId, name }: Row,
+  why: string,
+  nowMs: number,
+): Promise<void> {
+  const notification: DestinationOff = {
+    type: "destination-off",
+    atMs: nowMs,
+    title: `The destination "${name}" was turned off`,
+    detail: why,
+    destination: { id, name },
+  };
+  await control.transaction().execute(async (transaction) => {
+    const { numUpdatedRows } = await transaction
+      .updateTable("projectDestinations")
+      .set({ enabled: 0 })
+      .where("id", "=", id)
+      .where("enabled", "=", 1)
+      .executeTakeFirst();
+    // Another node turned it off.
+    if (numUpdatedRows === 0n) return;
+    const places = await transaction
+      .selectFrom("members")
+      .innerJoin("destinations", "destinations.accountId", "members.accountId")
+      .select(["members.accountId", "destinations.id", "kind", "label"])
+      .where("projectId", "=", projectId)
+      .where("role", "=", "owner")
+      .where("enabled", "=", 1)
+      .execute();
+    const deliveries = places.map(({ accountId, id: destinationId, kind, label }) => ({
+      projectId,
+      accountId,
+      destinationId,
+      kind,
+      label,
+      notification: JSON.stringify(notification),
+      state: kind === "dashboard" ? ("delivered" as const) : ("waiting" as const),
+      createdAt: nowMs,
+      nextAttemptAt: kind === "dashboard" ? null : nowMs,
+      deliveredAt: kind === "dashboard" ? nowMs : null,
+    }));
+    if (deliveries.length > 0) await transaction.insertInto("deliveries").values(deliveries).execute();
+    await recordAudit(transaction, server, {
+      action: "destination.changed",
+      projectId,
+      target: name,
+      detail: { id, enabled: false, why },
+    });
+  });
+  await cancelDeliveries(control, id, "The destination was turned off before this was sent.");
+}

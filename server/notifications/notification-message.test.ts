@@ -1,0 +1,133 @@
+import { describe, expect, test } from "bun:test";
+import type { Event } from "../event/event.ts";
+import { formatDuration, messageOfNotification, type StoredNotification } from "./notification-message.ts";
+
+const atMs = Date.UTC(2026, 0, 31, 9, 30);
+const minute = 60_000;
+const hour = 60 * minute;
+const rule = { name: "Payment failed", q: 'channel:payments name:"Payment failed"' };
+const about = {
+  id: "7",
+  baseUrl: "https://tidings.example.com",
+  project: { slug: "shop", name: "Shop" },
+  ruleId: "r1",
+  urgent: true,
+};
+const event: Event = {
+  id: "019c12f0-64c0-7000-8000-000000000001",
+  name: "Backup done",
+  channelId: "backups",
+  userId: "",
+  notify: true,
+  tags: { host: "db1" },
+  createdAt: new Date(atMs).toISOString(),
+};
+
+function render(notification: StoredNotification, of: Event | null = null) {
+  return messageOfNotification(notification, of, about);
+}
+
+test("a summary says how many more events came, and links to a search for them", () => {
+  const message = render({
+    type: "summary",
+    atMs,
+    count: 214,
+    fromMs: atMs - 5 * minute,
+    firstId: "x",
+    rule,
+  });
+  expect(message).toMatchObject({
+    id: "7",
+    type: "summary",
+    title: "Payment failed: 214 more in 5 minutes",
+    text: null,
+    fields: [],
+    event: null,
+    matches: { count: 214, from: "2026-01-31T09:25:00.000Z", to: "2026-01-31T09:30:00.000Z" },
+    createdAt: "2026-01-31T09:30:00.000Z",
+    rule: { id: "r1", name: "Payment failed" },
+    urgent: true,
+  });
+  const url = new URL(message.url);
+  expect(url.origin + url.pathname).toBe("https://tidings.example.com/p/shop");
+  expect(Object.fromEntries(url.searchParams)).toEqual({
+    q: rule.q,
+    from: "2026-01-31T09:25:00.000Z",
+    to: "2026-01-31T09:30:00.000Z",
+  });
+});
+
+test("a digest counts events by name and channel, and those that have no count of their own", () => {
+  const groups = [
+    { channel: "payments", name: "Payment *failed*", count: 1_200 },
+    { channel: "c", name: "n", count: 3 },
+  ];
+  const digest = {
+    type: "digest" as const,
+    atMs,
+    count: 1_210,
+    fromMs: atMs - hour,
+    newestIds: [],
+    groups,
+    rule,
+  };
+  expect(render(digest)).toMatchObject({
+    type: "digest",
+    title: "Payment failed: 1,210 events",
+    text: "- **Payment \\*failed\\*** in payments: 1,200\n- **n** in c: 3\n- others: 7",
+    matches: { count: 1_210 },
+  });
+  expect(render({ ...digest, count: 1, groups: [{ ...groups[1]!, count: 1 }] })).toMatchObject({
+    title: "Payment failed: 1 event",
+    text: "- **n** in c: 1",
+  });
+});
+
+test("a silence says for how long there was no event, and links to the last ones", () => {
+  const message = render({
+    type: "silence",
+    atMs,
+    sinceMs: atMs - 26 * hour,
+    rule: { name: "Backup missing", q: "" },
+  });
+  expect(message).toMatchObject({
+    type: "silence",
+    title: "No event for 26 hours: Backup missing",
+    matches: null,
+    url: "https://tidings.example.com/p/shop",
+  });
+});
+
+test("a recovery and a threshold show the event", () => {
+  expect(render({ type: "recovery", atMs, afterMs: 27 * hour, rule }, event)).toMatchObject({
+    type: "recovery",
+    title: "Again after 27 hours: Payment failed",
+    event,
+    matches: null,
+    fields: [
+      { name: "Channel", value: "backups" },
+      { name: "host", value: "db1" },
+    ],
+  });
+  expect(render({ type: "threshold", atMs, count: 51, minutes: 10, rule }, event)).toMatchObject({
+    type: "threshold",
+    title: "More than 50 in 10 minutes: Payment failed",
+    event,
+    matches: { count: 51, from: "2026-01-31T09:20:00.000Z", to: "2026-01-31T09:30:00.000Z" },
+  });
+});
+
+describe("durations", () => {
+  for (const [ms, text] of [
+    [1_000, "1 minute"],
+    [5 * minute, "5 minutes"],
+    [hour, "1 hour"],
+    [90 * minute, "1 hour 30 minutes"],
+    [26 * hour, "26 hours"],
+    [71 * hour, "71 hours"],
+    [72 * hour, "3 days"],
+    [31 * 24 * hour + 5 * hour, "31 days 5 hours"],
+  ] as const) {
+    test(text, () => expect(formatDuration(ms)).toBe(text));
+  }
+});

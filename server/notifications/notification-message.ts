@@ -1,0 +1,157 @@
+import type { Event } from "../event/event.ts";
+import { minuteMs, type RuleNotification } from "../rules/rule-kind.ts";
+import { escapeMarkdown } from "./kinds/markup.ts";
+import { type AccountMessage, type Message, messageOfEvent } from "./message.ts";
+
+type OverTime = Exclude<RuleNotification, { type: "event" }>;
+type WithoutEvent<Notification> = Notification extends unknown ? Omit<Notification, "event"> : never;
+
+/**
+ * What a rule over time found, as a delivery stores it: with the rule as it was then, and without its event, which may be
+ * deleted in the meantime.
+ */
+export type StoredNotification = WithoutEvent<OverTime> & { rule: { name: string; q: string } };
+
+/** A destination of the project was turned off, because it failed for too long or no longer exists. */
+export type DestinationOff = {
+  type: "destination-off";
+  atMs: number;
+  title: string;
+  detail: string;
+  destination: { id: string; name: string };
+};
+
+type About = Pick<Message, "id" | "project" | "urgent"> & { baseUrl: string; ruleId: string | null };
+
+/** Whether a delivery can't be sent without its event. */
+export function tellsOfEvent(notification: StoredNotification | DestinationOff | null): boolean {
+  return notification === null || notification.type === "recovery" || notification.type === "threshold";
+}
+
+/** The message that tells what a rule over time found. `event` is the one by which it was met, if there is one. */
+export function messageOfNotification(
+  notification: StoredNotification,
+  event: Event | null,
+  { id, baseUrl, project, ruleId, urgent }: About,
+): Message {
+  const { type, atMs, rule } = notification;
+  const range = rangeOf(notification);
+  const about = {
+    id,
+    project,
+    urgent,
+    rule: ruleId === null ? null : { id: ruleId, name: rule.name },
+    url: searchUrl(`${baseUrl}/p/${project.slug}`, rule.q, range),
+  };
+  return {
+    ...about,
+    type,
+    title: titleOf(notification),
+    icon: null,
+    text: notification.type === "digest" ? listOf(notification) : null,
+    fields: event && tellsOfEvent(notification) ? messageOfEvent(event, about).fields : [],
+    matches: range && { count: range.count, from: isoOf(range.fromMs), to: isoOf(atMs) },
+    event: tellsOfEvent(notification) ? event : null,
+    createdAt: isoOf(atMs),
+  };
+}
+
+/** The message that tells the owners of a project that a destination was turned off. */
+export function messageOfDestinationOff(
+  { title, detail, atMs }: DestinationOff,
+  { id, baseUrl, project }: Pick<About, "id" | "baseUrl" | "project">,
+): AccountMessage {
+  return {
+    id,
+    type: "destination-off",
+    title,
+    icon: null,
+    text: escapeMarkdown(detail),
+    fields: [],
+    url: `${baseUrl}/p/${project.slug}`,
+    project,
+    rule: null,
+    matches: null,
+    event: null,
+    createdAt: isoOf(atMs),
+    urgent: false,
+  };
+}
+
+function titleOf(notification: StoredNotification): string {
+  const { name } = notification.rule;
+  switch (notification.type) {
+    case "summary":
+      return `${name}: ${numberOf(notification.count)} more in ${formatDuration(notification.atMs - notification.fromMs)}`;
+    case "digest":
+      return `${name}: ${numberOf(notification.count)} ${notification.count === 1 ? "event" : "events"}`;
+    case "silence":
+      return `No event for ${formatDuration(notification.atMs - notification.sinceMs)}: ${name}`;
+    case "recovery":
+      return `Again after ${formatDuration(notification.afterMs)}: ${name}`;
+    // It is the first event above the threshold.
+    case "threshold":
+      return `More than ${numberOf(notification.count - 1)} in ${formatDuration(notification.minutes * minuteMs)}: ${name}`;
+  }
+}
+
+function rangeOf(notification: StoredNotification): { count: number; fromMs: number; toMs: number } | null {
+  switch (notification.type) {
+    case "summary":
+    case "digest":
+      return { count: notification.count, fromMs: notification.fromMs, toMs: notification.atMs };
+    case "threshold": {
+      const { count, atMs, minutes } = notification;
+      // Including the last event: the end of a search is exclusive.
+      return { count, fromMs: atMs - minutes * minuteMs, toMs: atMs + 1 };
+    }
+    default:
+      return null;
+  }
+}
+
+function listOf({ count, groups }: Extract<StoredNotification, { type: "digest" }>): string {
+  const lines = groups.map(
+    (group) =>
+      `- **${escapeMarkdown(group.name)}** in ${escapeMarkdown(group.channel)}: ${numberOf(group.count)}`,
+  );
+  const others = count - groups.reduce((sum, group) => sum + group.count, 0);
+  return [...lines, ...(others > 0 ? [`- others: ${numberOf(others)}`] : [])].join("\n");
+}
+
+function searchUrl(base: string, q: string, range: { fromMs: number; toMs: number } | null): string {
+  const search = new URLSearchParams({
+    ...(q !== "" && { q }),
+    ...(range && { from: isoOf(range.fromMs), to: isoOf(range.toMs) }),
+  });
+  return search.size > 0 ? `${base}?${search}` : base;
+}
+
+const hourMinutes = 60;
+const dayMinutes = 24 * hourMinutes;
+
+/** A duration in its two largest units, in minutes and hours up to three days: "26 hours", "1 hour 30 minutes". */
+export function formatDuration(ms: number): string {
+  const minutes = Math.max(1, Math.round(ms / minuteMs));
+  const [large, small] =
+    minutes < 3 * dayMinutes
+      ? [countOf(Math.floor(minutes / hourMinutes), "hour"), countOf(minutes % hourMinutes, "minute")]
+      : [
+          countOf(Math.floor(minutes / dayMinutes), "day"),
+          countOf(Math.floor((minutes % dayMinutes) / hourMinutes), "hour"),
+        ];
+  return [large, small].filter((part) => part !== "").join(" ");
+}
+
+function countOf(count: number, unit: string): string {
+  if (count === 0) return "";
+  return `${count} ${unit}${count === 1 ? "" : "s"}`;
+}
+
+function numberOf(count: number): string {
+  return count.toLocaleString("en");
+}
+
+function isoOf(ms: number): string {
+  return new Date(ms).toISOString();
+}

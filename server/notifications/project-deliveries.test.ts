@@ -1,0 +1,398 @@
+// @engines sqlite, postgres
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { once } from "node:events";
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Insertable } from "kysely";
+import { commandActor } from "../audit/audit-log.ts";
+import { createAccount } from "../auth/create-account.ts";
+import type { Event } from "../event/event.ts";
+import type { ControlTables } from "../storage/control-tables.ts";
+import type { Store } from "../storage/store.ts";
+import { type DestinationReceiver, destinationReceiver } from "../testing/destination-receiver.ts";
+import { stores, testSecrets } from "../testing/engine.ts";
+import { smtpInbox } from "../testing/smtp-inbox.ts";
+import { testConfig } from "../testing/test-app.ts";
+import { until } from "../testing/until.ts";
+import { listQueues } from "./delivery-queues.ts";
+import { DeliveryWorker } from "./delivery-worker.ts";
+import {
+  addProjectDestination,
+  changeProjectDestination,
+  deleteProjectDestination,
+  findProjectDestination,
+} from "./project-destinations.ts";
+import { createTransports } from "./transports.ts";
+
+const day = 24 * 60 * 60 * 1_000;
+const baseUrl = "https://tidings.example.com";
+
+for (const engine of stores) {
+  describe(`sending to projects' destinations on ${engine.name}`, () => {
+    let storage: Awaited<ReturnType<typeof engine.create>>;
+    let store: Store;
+    let receiver: DestinationReceiver;
+    let workers: DeliveryWorker[];
+    let accountId: string;
+    let projectId: number;
+    let now: number;
+    let ruleId: string | null;
+    let made: number;
+
+    beforeEach(async () => {
+      // Near the real time, because webhooks must be at most five minutes old.
+      [now, made, workers, ruleId] = [Date.now(), 0, [], null];
+      storage = await engine.create();
+      store = await storage.open();
+      receiver = await destinationReceiver();
+      const account = await store.control
+        .transaction()
+        .execute((transaction) =>
+          createAccount(transaction, { email: "a@example.com", password: "" }, "unused", null, commandActor),
+        );
+      accountId = account.id;
+      projectId = account.firstProject!.id;
+    });
+    afterEach(async () => {
+      for (const worker of workers) await worker.close();
+      await receiver[Symbol.asyncDispose]();
+      await store.close();
+      await storage.remove();
+    });
+
+    const editor = () => ({
+      control: store.control,
+      secrets: testSecrets,
+      policy: { allowPrivate: true },
+      projectId,
+      actor: commandActor,
+    });
+
+    async function add(kind: string, settings: Record<string, unknown>): Promise<string> {
+      const name = `Destination ${made++}`;
+      const { destination } = await addProjectDestination(editor(), { kind, name, settings, enabled: true });
+      return destination.id;
+    }
+
+    function newWorker(transports: ConstructorParameters<typeof DeliveryWorker>[0]["transports"]) {
+      const worker = new DeliveryWorker({
+        store,
+        transports,
+        secrets: testSecrets,
+        policy: { allowPrivate: true },
+        baseUrl,
+        onError(error) {
+          throw error;
+        },
+        now: () => now,
+        random: () => 0.5,
+      });
+      workers.push(worker);
+      return worker;
+    }
+    const worker = () => newWorker({ browser: async () => ({ kind: "failed", detail: "unused" }) });
+
+    const event = (change: Partial<Event> = {}): Event => ({
+      id: Bun.randomUUIDv7(),
+      name: "Payment received",
+      channelId: "payments",
+      userId: "",
+      notify: true,
+      tags: { plan: "pro" },
+      createdAt: new Date(now).toISOString(),
+      ...change,
+    });
+
+    /** Keeps an event in the worker's memory, as one that just arrived. */
+    function remember(worker: DeliveryWorker, remembered: Event): void {
+      const arrival = { ms: now, sequence: 0 };
+      const json = JSON.stringify(remembered);
+      worker.remember({ projectId, event: remembered, json, arrival });
+    }
+
+    type Change = Partial<Insertable<ControlTables["deliveries"]>>;
+
+    async function deliver(destinationId: string, changes: Change[]): Promise<void> {
+      const { kind, name } = await findProjectDestination(
+        store.control,
+        testSecrets,
+        projectId,
+        destinationId,
+      );
+      await store.control
+        .insertInto("deliveries")
+        .values(
+          changes.map((change) => ({
+            projectId,
+            destinationId,
+            ruleId,
+            kind,
+            label: name,
+            state: "waiting" as const,
+            createdAt: now,
+            nextAttemptAt: now,
+            ...change,
+          })),
+        )
+        .execute();
+    }
+
+    const rows = (destinationId: string) =>
+      store.control
+        .selectFrom("deliveries")
+        .selectAll()
+        .where("destinationId", "=", destinationId)
+        .orderBy("id")
+        .execute();
+
+    const health = (id: string) => findProjectDestination(store.control, testSecrets, projectId, id);
+
+    const silence = (change: object = {}) =>
+      JSON.stringify({
+        type: "silence",
+        atMs: now,
+        sinceMs: now - 26 * 3_600_000,
+        rule: { name: "Backup missing", q: 'name:"Backup done"' },
+        ...change,
+      });
+
+    /** Sends everything that is due, and waits for it. */
+    async function sendAll(sending: DeliveryWorker, destinationId: string, attempts = 1) {
+      sending.wake();
+      await until(async () =>
+        (await rows(destinationId)).every(
+          (row) => row.attempts >= attempts && (row.state !== "waiting" || row.detail !== null),
+        ),
+      );
+      return rows(destinationId);
+    }
+
+    test("an event is sent with the delivery's id, the rule and a link", async () => {
+      const id = await add("webhook", receiver.settings.webhook);
+      const [sending, sent] = [worker(), event()];
+      remember(sending, sent);
+      await deliver(id, [{ eventId: sent.id }]);
+      const [row] = await sendAll(sending, id);
+      expect(row).toMatchObject({ state: "delivered", attempts: 1, deliveredAt: now });
+      const { headers, body } = receiver.take();
+      expect(headers["webhook-id"]).toBe(String(row!.id));
+      expect(body).toMatchObject({
+        type: "event.created",
+        data: { event: sent, url: `${baseUrl}/p/default/events/${sent.id}`, rule: null, urgent: false },
+      });
+    });
+
+    test("what a rule found is sent without an event, also if the rule is gone", async () => {
+      const id = await add("webhook", receiver.settings.webhook);
+      ruleId = "r1";
+      await deliver(id, [{ notification: silence() }]);
+      expect(await sendAll(worker(), id)).toMatchObject([{ state: "delivered" }]);
+      expect(receiver.take().body).toMatchObject({
+        type: "rule.silence",
+        data: {
+          title: "No event for 26 hours: Backup missing",
+          rule: { id: "r1", name: "Backup missing" },
+          event: null,
+        },
+      });
+    });
+
+    test("a summary updates the message of the event that began the burst", async () => {
+      const id = await add("discord", receiver.settings.discord);
+      const [sending, first] = [worker(), event()];
+      ruleId = "r1";
+      remember(sending, first);
+      await deliver(id, [{ eventId: first.id }]);
+      const [row] = await sendAll(sending, id);
+      expect(row!.reference).not.toBeNull();
+      expect(receiver.take().method).toBe("POST");
+      const summary = {
+        type: "summary",
+        atMs: now,
+        count: 214,
+        fromMs: now - 300_000,
+        firstId: first.id,
+        rule: { name: "Payments", q: "" },
+      };
+      for (let n = 0; n < 2; n++) {
+        await deliver(id, [{ eventId: first.id, notification: JSON.stringify(summary) }]);
+        await sendAll(sending, id);
+        const { method, path } = receiver.take();
+        expect([method, path]).toEqual(["PATCH", expect.stringContaining(`/messages/${row!.reference}`)]);
+      }
+      // Not that of another rule.
+      ruleId = "r2";
+      await deliver(id, [{ eventId: first.id, notification: JSON.stringify(summary) }]);
+      await sendAll(sending, id);
+      expect(receiver.take().method).toBe("POST");
+    });
+
+    test("a retry has the same id, and a success ends a failure", async () => {
+      const id = await add("webhook", receiver.settings.webhook);
+      await deliver(id, [{ notification: silence() }]);
+      receiver.answerNext(503, "busy");
+      const sending = worker();
+      const [failed] = await sendAll(sending, id);
+      await until(async () => (await health(id)).failingSince !== null);
+      expect(await health(id)).toMatchObject({
+        enabled: true,
+        deliveredAt: null,
+        failingSince: new Date(now).toISOString(),
+        failure: "The webhook answered 503: busy",
+      });
+      const failedAt = now;
+      now += 60_000;
+      await deliver(id, [{ notification: silence() }]);
+      receiver.answerNext(500);
+      receiver.answerNext(500);
+      await sendAll(sending, id);
+      await until(async () => (await health(id)).failure === "The webhook answered 500.");
+      expect((await health(id)).failingSince).toBe(new Date(failedAt).toISOString());
+      now += 60_000;
+      sending.wake();
+      await until(async () => (await rows(id)).every(({ state }) => state === "delivered"));
+      await until(async () => (await health(id)).failingSince === null);
+      expect(await health(id)).toMatchObject({ deliveredAt: new Date(now).toISOString(), failure: null });
+      expect((await rows(id))[0]).toMatchObject({ id: failed!.id, attempts: 3 });
+    });
+
+    test("a deleted event is no failure of the destination", async () => {
+      const id = await add("webhook", receiver.settings.webhook);
+      await deliver(id, [{ eventId: Bun.randomUUIDv7() }]);
+      expect(await sendAll(worker(), id)).toMatchObject([
+        { state: "dead", detail: "The event was deleted." },
+      ]);
+      expect(await health(id)).toMatchObject({ failingSince: null, failure: null });
+    });
+
+    test("nothing is sent to a destination that was deleted or turned off in the meantime", async () => {
+      const ids = [
+        await add("webhook", receiver.settings.webhook),
+        await add("webhook", receiver.settings.webhook),
+      ];
+      await deleteProjectDestination(editor(), ids[1]!);
+      await changeProjectDestination(editor(), ids[0]!, { enabled: false });
+      await deliver(ids[0]!, [
+        { notification: silence() },
+        { notification: silence(), destinationId: ids[1]! },
+      ]);
+      const sending = worker();
+      for (const id of ids)
+        expect(await sendAll(sending, id)).toMatchObject([
+          { state: "dead", detail: "The destination was deleted or turned off." },
+        ]);
+      expect(() => receiver.take()).toThrow();
+    });
+
+    test("one that no longer exists is turned off, and what waits is cancelled", async () => {
+      const id = await add("slack", receiver.settings.slack);
+      receiver.answerNext(404, "no_service");
+      await deliver(id, [{ notification: silence() }, { notification: silence(), nextAttemptAt: now + day }]);
+      worker().wake();
+      await until(async () => (await rows(id)).every(({ state }) => state !== "waiting"));
+      expect((await rows(id)).map(({ state }) => state)).toEqual(["dead", "cancelled"]);
+      expect(await health(id)).toMatchObject({ enabled: false, failure: "Slack answered 404: no_service" });
+    });
+
+    test("one that fails for five days is turned off, and the owners are told", async () => {
+      await using inbox = await mailbox();
+      const id = await add("webhook", receiver.settings.webhook);
+      await store.control
+        .updateTable("destinations")
+        .set({ enabled: 1 })
+        .where("accountId", "=", accountId)
+        .execute();
+      const sending = newWorker(inbox.transports);
+      receiver.answerNext(500);
+      await deliver(id, [{ notification: silence() }]);
+      await sendAll(sending, id);
+      await until(async () => (await health(id)).failingSince !== null);
+      now += 5 * day - 1;
+      receiver.answerNext(400);
+      receiver.answerNext(400);
+      await deliver(id, [{ notification: silence() }]);
+      await sendAll(sending, id);
+      await until(async () => (await health(id)).failure === "The webhook answered 400.");
+      expect((await health(id)).enabled).toBe(true);
+      now += 1;
+      receiver.answerNext(403);
+      await deliver(id, [{ notification: silence() }, { notification: silence(), nextAttemptAt: now + day }]);
+      sending.wake();
+      const { subject, text } = await inbox.next();
+      expect(subject).toStartWith('The destination "Destination 0" was turned off');
+      expect(text).toContain("failed for 5 days");
+      expect(text).toContain("answered 403");
+      expect((await health(id)).enabled).toBe(false);
+      await until(async () => (await rows(id)).every(({ state }) => state !== "waiting"));
+      const told = await store.control
+        .selectFrom("deliveries")
+        .selectAll()
+        .where("accountId", "=", accountId)
+        .where("kind", "=", "dashboard")
+        .execute();
+      expect(told).toMatchObject([{ state: "delivered", eventId: null }]);
+      expect(JSON.parse(told[0]!.notification!)).toMatchObject({
+        type: "destination-off",
+        title: 'The destination "Destination 0" was turned off',
+        destination: { id },
+      });
+      const audit = await store.control
+        .selectFrom("auditLog")
+        .selectAll()
+        .where("actorKind", "=", "server")
+        .execute();
+      expect(audit).toMatchObject([{ action: "destination.changed", target: "Destination 0" }]);
+    });
+
+    async function mailbox() {
+      const inbox = await smtpInbox();
+      const config = await testConfig({ dataDirectory: "unused", smtpUrl: inbox.url });
+      const { transports, close } = await createTransports(config, store.control, testSecrets, baseUrl);
+      return {
+        transports,
+        next: () => inbox.next(),
+        async [Symbol.asyncDispose]() {
+          await close();
+          await inbox.close();
+        },
+      };
+    }
+
+    test("one that hangs with a thousand waiting deliveries doesn't delay another", async () => {
+      const held: ServerResponse[] = [];
+      const hanging = createServer((_, response) => held.push(response)).listen(0, "127.0.0.1");
+      await once(hanging, "listening");
+      try {
+        const url = `http://127.0.0.1:${(hanging.address() as AddressInfo).port}/`;
+        const slow = await add("webhook", { url });
+        const fast = await add("webhook", receiver.settings.webhook);
+        await deliver(
+          slow,
+          Array.from({ length: 1_000 }, () => ({ notification: silence(), nextAttemptAt: now - 60_000 })),
+        );
+        const sending = worker();
+        sending.wake();
+        await until(() => held.length === 4);
+        await deliver(
+          fast,
+          Array.from({ length: 4 }, () => ({ notification: silence() })),
+        );
+        sending.wake();
+        await until(async () => (await rows(fast)).every(({ state }) => state === "delivered"));
+        // The four are still waiting for an answer, and no others were sent after them.
+        expect((await rows(slow)).filter(({ attempts }) => attempts > 0)).toMatchObject(
+          Array(4).fill({ attempts: 1, detail: null }),
+        );
+        expect(held).toHaveLength(4);
+        expect((await listQueues(store.control)).map(({ destinationId }) => destinationId)).toEqual([slow]);
+        // A free place is taken at once.
+        held[0]!.end();
+        await until(() => held.length === 5);
+      } finally {
+        hanging.closeAllConnections();
+        hanging.close();
+        await store.control.deleteFrom("deliveries").execute();
+      }
+    });
+  });
+}

@@ -1,0 +1,202 @@
+import { z } from "@hono/zod-openapi";
+import type { Config } from "../config.ts";
+import { ProjectQuery } from "../event/event-query.ts";
+import type { Actor } from "../http/caller.ts";
+import type { Routes } from "../http/routes.ts";
+import { limits } from "../limits.ts";
+import type { SecretBox } from "../storage/secret-box.ts";
+import type { Store } from "../storage/store.ts";
+import {
+  DestinationKindList,
+  NewProjectDestination,
+  NewProjectDestinationResponse,
+  ProjectDestinationChange,
+  ProjectDestinationList,
+  ProjectDestinationResponse,
+  RotatedSecretResponse,
+} from "../wire/destination.ts";
+import { TestResponse } from "../wire/notification.ts";
+import { formOf } from "./kinds/form.ts";
+import { destinationKinds } from "./kinds/index.ts";
+import {
+  addProjectDestination,
+  changeProjectDestination,
+  type DestinationEditor,
+  deleteProjectDestination,
+  findProjectDestination,
+  listProjectDestinations,
+  rotateSigningSecret,
+  sendTest,
+} from "./project-destinations.ts";
+
+const tag = "Destinations";
+
+export function addProjectDestinationRoutes(
+  routes: Routes,
+  {
+    store: { control },
+    secrets,
+    config,
+    baseUrl,
+  }: { store: Store; secrets: SecretBox; config: Config; baseUrl: string },
+): void {
+  const editorOf = ({ projectId, actor }: { projectId: number; actor: Actor }): DestinationEditor => ({
+    control,
+    secrets,
+    policy: { allowPrivate: config.allowPrivateAddresses },
+    projectId,
+    actor,
+  });
+
+  routes.add(
+    {
+      method: "get",
+      path: "/api/destination-kinds",
+      by: "rules:read",
+      tag,
+      summary: "List the kinds of destinations and their settings",
+      query: ProjectQuery,
+      response: DestinationKindList,
+    },
+    async () => ({
+      ok: true,
+      kinds: destinationKinds.map(({ kind, label, settings }) => ({
+        kind,
+        label,
+        fields: formOf(settings),
+      })),
+    }),
+  );
+
+  routes.add(
+    {
+      method: "get",
+      path: "/api/project-destinations",
+      by: "rules:read",
+      tag,
+      summary: "List the project's destinations",
+      description: "Without their secrets.",
+      query: ProjectQuery,
+      response: ProjectDestinationList,
+    },
+    async ({ projectId }) => ({
+      ok: true,
+      destinations: await listProjectDestinations(control, secrets, projectId),
+    }),
+  );
+
+  routes.add(
+    {
+      method: "post",
+      path: "/api/project-destinations",
+      by: "rules:manage",
+      tag,
+      summary: "Add a destination",
+      description: "Secrets are stored encrypted, and no other response contains them.",
+      query: ProjectQuery,
+      body: NewProjectDestination,
+      status: 201,
+      response: NewProjectDestinationResponse,
+      problems: [409],
+    },
+    async ({ body, ...call }) => {
+      return { ok: true, ...(await addProjectDestination(editorOf(call), body)) };
+    },
+  );
+
+  routes.add(
+    {
+      method: "get",
+      path: "/api/project-destinations/{id}",
+      by: "rules:read",
+      tag,
+      summary: "Get a destination",
+      query: ProjectQuery,
+      response: ProjectDestinationResponse,
+      problems: [404],
+    },
+    async ({ projectId, parameter }) => ({
+      ok: true,
+      destination: await findProjectDestination(control, secrets, projectId, parameter("id")),
+    }),
+  );
+
+  routes.add(
+    {
+      method: "patch",
+      path: "/api/project-destinations/{id}",
+      by: "rules:manage",
+      tag,
+      summary: "Change a destination, or turn it on or off",
+      description:
+        "Turning it off cancels its waiting deliveries. If the server of a destination changes, its secrets must be entered again.",
+      query: ProjectQuery,
+      body: ProjectDestinationChange,
+      response: ProjectDestinationResponse,
+      problems: [404, 409],
+    },
+    async ({ body, parameter, ...call }) => ({
+      ok: true,
+      destination: await changeProjectDestination(editorOf(call), parameter("id"), body),
+    }),
+  );
+
+  routes.add(
+    {
+      method: "delete",
+      path: "/api/project-destinations/{id}",
+      by: "rules:manage",
+      tag,
+      summary: "Delete a destination",
+      description: "Cancels its waiting deliveries. Rules that name it no longer reach it.",
+      query: ProjectQuery,
+      response: z.object({ ok: z.literal(true) }),
+      problems: [404],
+    },
+    async ({ parameter, ...call }) => {
+      await deleteProjectDestination(editorOf(call), parameter("id"));
+      return { ok: true };
+    },
+  );
+
+  routes.add(
+    {
+      method: "post",
+      path: "/api/project-destinations/{id}/test",
+      by: "rules:manage",
+      tag,
+      summary: "Send a test message, without retries",
+      description: "The detail has the service's own answer.",
+      query: ProjectQuery,
+      response: TestResponse,
+      problems: [404],
+    },
+    async ({ projectId, parameter }) => {
+      const context = {
+        policy: { allowPrivate: config.allowPrivateAddresses },
+        timeoutMs: limits.destinationTestMs,
+        nowMs: Date.now(),
+      };
+      const outcome = await sendTest({ control, secrets, baseUrl }, projectId, parameter("id"), context);
+      return { ok: true, delivered: outcome.kind === "delivered", detail: outcome.detail };
+    },
+  );
+
+  routes.add(
+    {
+      method: "post",
+      path: "/api/project-destinations/{id}/rotate-secret",
+      by: "rules:manage",
+      tag,
+      summary: "Replace a webhook's signing secret",
+      description: "For a day, requests are signed with both secrets.",
+      query: ProjectQuery,
+      response: RotatedSecretResponse,
+      problems: [404, 409],
+    },
+    async ({ parameter, ...call }) => ({
+      ok: true,
+      ...(await rotateSigningSecret(editorOf(call), parameter("id"), Date.now())),
+    }),
+  );
+}

@@ -1,0 +1,428 @@
+import type { z } from "@hono/zod-openapi";
+import type { Kysely, Selectable, Transaction } from "kysely";
+import { recordAudit } from "../audit/audit-log.ts";
+import type { Actor } from "../http/caller.ts";
+import { limits } from "../limits.ts";
+import { type Fault, type ProblemError, pointerTo, problem } from "../problems.ts";
+import type { ControlTables } from "../storage/control-tables.ts";
+import type { SecretBox } from "../storage/secret-box.ts";
+import { destinationPurpose } from "../storage/secret-key.ts";
+import { withLock } from "../storage/settings.ts";
+import { nearest } from "../validation/nearest.ts";
+import type {
+  FormField,
+  NewProjectDestination,
+  ProjectDestination,
+  ProjectDestinationChange,
+} from "../wire/destination.ts";
+import { cancelDeliveries } from "./destinations.ts";
+import { formOf } from "./kinds/form.ts";
+import { destinationKinds } from "./kinds/index.ts";
+import { type Context, type DestinationKind, settingMeta } from "./kinds/kind.ts";
+import { escapeMarkdown } from "./kinds/markup.ts";
+import { rotateWebhookSecret, type WebhookSettings, webhook } from "./kinds/webhook.ts";
+import type { Message } from "./message.ts";
+import { AddressRefused, checkAddress, type OutboundPolicy } from "./outbound.ts";
+import type { Outcome } from "./transport.ts";
+
+type Control = Kysely<ControlTables> | Transaction<ControlTables>;
+type Row = Selectable<ControlTables["projectDestinations"]>;
+type Settings = Record<string, unknown>;
+
+/** What changes a project's destinations: who, where, and what it needs for settings. */
+export type DestinationEditor = {
+  control: Kysely<ControlTables>;
+  secrets: SecretBox;
+  policy: OutboundPolicy;
+  projectId: number;
+  actor: Actor;
+};
+
+export async function listProjectDestinations(
+  control: Control,
+  secrets: SecretBox,
+  projectId: number,
+): Promise<ProjectDestination[]> {
+  const rows = await control
+    .selectFrom("projectDestinations")
+    .selectAll()
+    .where("projectId", "=", projectId)
+    .orderBy("createdAt")
+    .orderBy("id")
+    .execute();
+  return rows.map((row) => destinationOf(row, openSettings(row, secrets)));
+}
+
+/** Throws `destination-unknown`. */
+export async function findProjectDestination(
+  control: Control,
+  secrets: SecretBox,
+  projectId: number,
+  id: string,
+): Promise<ProjectDestination> {
+  const row = await findRow(control, projectId, id);
+  return destinationOf(row, openSettings(row, secrets));
+}
+
+async function findRow(control: Control, projectId: number, id: string): Promise<Row> {
+  const row = await control
+    .selectFrom("projectDestinations")
+    .selectAll()
+    .where("projectId", "=", projectId)
+    .where("id", "=", id)
+    .executeTakeFirst();
+  if (!row) throw problem("destination-unknown", { detail: "This project has no destination with this ID." });
+  return row;
+}
+
+/** Adds a destination. Throws `body-invalid`, `destination-exists` and `limit-reached`. */
+export async function addProjectDestination(
+  { control, secrets, policy, projectId, actor }: DestinationEditor,
+  { kind, name, settings: entered, enabled }: NewProjectDestination,
+): Promise<{ destination: ProjectDestination; signingSecret?: string }> {
+  const settings = checkSettings(kindCalled(kind), entered, policy);
+  const id = Bun.randomUUIDv7();
+  const row: Row = {
+    id,
+    projectId,
+    kind,
+    name,
+    settings: sealSettings(id, settings, secrets),
+    enabled: enabled ? 1 : 0,
+    deliveredAt: null,
+    failingSince: null,
+    failure: null,
+    createdAt: Date.now(),
+  };
+  await control.transaction().execute(async (transaction) => {
+    await lockDestinations(transaction);
+    const { count } = await transaction
+      .selectFrom("projectDestinations")
+      .select((eb) => eb.fn.countAll<number>().as("count"))
+      .where("projectId", "=", projectId)
+      .executeTakeFirstOrThrow();
+    if (Number(count) >= limits.projectDestinations) {
+      throw problem("limit-reached", {
+        detail: `A project can have at most ${limits.projectDestinations} destinations. Delete one that you no longer use.`,
+      });
+    }
+    await checkName(transaction, row);
+    await transaction.insertInto("projectDestinations").values(row).execute();
+    await recordAudit(transaction, actor, {
+      action: "destination.created",
+      projectId,
+      target: name,
+      detail: { id, kind },
+    });
+  });
+  const destination = destinationOf(row, settings);
+  return kind === webhook.kind
+    ? { destination, signingSecret: (settings as WebhookSettings).secret }
+    : { destination };
+}
+
+/**
+ * Changes a destination. Settings that are left out stay, and `null` removes one. Turning it off cancels its waiting
+ * deliveries. Throws `destination-unknown`, `body-invalid` and `destination-exists`.
+ */
+export async function changeProjectDestination(
+  { control, secrets, policy, projectId, actor }: DestinationEditor,
+  id: string,
+  { name, settings: entered, enabled }: ProjectDestinationChange,
+): Promise<ProjectDestination> {
+  const changed = await control.transaction().execute(async (transaction) => {
+    await lockDestinations(transaction);
+    const row = await findRow(transaction, projectId, id);
+    const before = openSettings(row, secrets);
+    const settings = entered ? changeSettings(kindOf(row), before, entered, policy) : before;
+    const isFresh = entered !== undefined || (enabled === true && row.enabled === 0);
+    const set: Partial<Row> = {
+      name: name ?? row.name,
+      ...(entered && { settings: sealSettings(id, settings, secrets) }),
+      ...(enabled !== undefined && { enabled: enabled ? 1 : 0 }),
+      // What failed before says nothing about other settings.
+      ...(isFresh && { failingSince: null, failure: null }),
+    };
+    await checkName(transaction, { ...row, ...set });
+    await transaction.updateTable("projectDestinations").set(set).where("id", "=", id).execute();
+    await recordAudit(transaction, actor, {
+      action: "destination.changed",
+      projectId,
+      target: set.name!,
+      detail: {
+        id,
+        ...(name !== undefined && { name }),
+        ...(enabled !== undefined && { enabled }),
+        ...(entered && { settings: Object.keys(entered) }),
+      },
+    });
+    return destinationOf({ ...row, ...set }, settings);
+  });
+  if (enabled === false)
+    await cancelDeliveries(control, id, "The destination was turned off before this was sent.");
+  return changed;
+}
+
+/** Deletes a destination and cancels its waiting deliveries. Throws `destination-unknown`. */
+export async function deleteProjectDestination(
+  { control, projectId, actor }: Pick<DestinationEditor, "control" | "projectId" | "actor">,
+  id: string,
+): Promise<void> {
+  await control.transaction().execute(async (transaction) => {
+    const { kind, name } = await findRow(transaction, projectId, id);
+    await transaction.deleteFrom("projectDestinations").where("id", "=", id).execute();
+    await recordAudit(transaction, actor, {
+      action: "destination.deleted",
+      projectId,
+      target: name,
+      detail: { id, kind },
+    });
+  });
+  await cancelDeliveries(control, id, "The destination was deleted before this was sent.");
+}
+
+/** Replaces a webhook's signing secret. Throws `destination-unknown` and `destination-not-webhook`. */
+export async function rotateSigningSecret(
+  { control, secrets, projectId, actor }: DestinationEditor,
+  id: string,
+  nowMs: number,
+): Promise<{ destination: ProjectDestination; signingSecret: string; previousValidUntil: string }> {
+  return control.transaction().execute(async (transaction) => {
+    await lockDestinations(transaction);
+    const row = await findRow(transaction, projectId, id);
+    if (row.kind !== webhook.kind) {
+      throw problem("destination-not-webhook", {
+        detail: "Only webhooks have a signing secret. Enter a new secret in the settings instead.",
+      });
+    }
+    const settings = rotateWebhookSecret(openSettings(row, secrets) as WebhookSettings, nowMs);
+    const sealed = sealSettings(id, settings, secrets);
+    await transaction
+      .updateTable("projectDestinations")
+      .set({ settings: sealed })
+      .where("id", "=", id)
+      .execute();
+    await recordAudit(transaction, actor, {
+      action: "destination.changed",
+      projectId,
+      target: row.name,
+      detail: { id, settings: ["secret"], previousValidUntil: settings.previousSecretUntil },
+    });
+    return {
+      destination: destinationOf(row, settings),
+      signingSecret: settings.secret,
+      previousValidUntil: settings.previousSecretUntil!,
+    };
+  });
+}
+
+/** Sends a test message at once, which changes nothing else. Throws `destination-unknown`. */
+export async function sendTest(
+  { control, secrets, baseUrl }: { control: Control; secrets: SecretBox; baseUrl: string },
+  projectId: number,
+  id: string,
+  context: Context,
+): Promise<Outcome> {
+  const row = await findRow(control, projectId, id);
+  const project = await control
+    .selectFrom("projects")
+    .select(["slug", "name"])
+    .where("id", "=", projectId)
+    .executeTakeFirstOrThrow();
+  const message: Message = {
+    id: Bun.randomUUIDv7(),
+    type: "test",
+    title: "It works",
+    icon: "🔔",
+    text: `A test of the destination ${escapeMarkdown(row.name)}.`,
+    fields: [],
+    url: `${baseUrl}/p/${project.slug}`,
+    project,
+    rule: null,
+    matches: null,
+    event: null,
+    createdAt: new Date(context.nowMs).toISOString(),
+    urgent: false,
+  };
+  return kindOf(row).send(message, openSettings(row, secrets), context);
+}
+
+/** The kind of a stored destination. */
+export function kindOf({ kind }: Pick<Row, "kind">): DestinationKind {
+  const found = destinationKinds.find((each) => each.kind === kind);
+  if (!found) throw new Error(`There is no kind of destination called ${kind}.`);
+  return found;
+}
+
+export function openSettings({ id, settings }: Pick<Row, "id" | "settings">, secrets: SecretBox): Settings {
+  return JSON.parse(secrets.open(settings, destinationPurpose(id))) as Settings;
+}
+
+function sealSettings(id: string, settings: Settings, secrets: SecretBox): string {
+  return secrets.seal(JSON.stringify(settings), destinationPurpose(id));
+}
+
+/** Until the transaction ends, nobody else counts destinations or names them. */
+async function lockDestinations(transaction: Transaction<ControlTables>): Promise<void> {
+  await withLock(transaction, "project destinations");
+}
+
+async function checkName(
+  transaction: Transaction<ControlTables>,
+  { id, projectId, name }: Pick<Row, "id" | "projectId" | "name">,
+): Promise<void> {
+  const other = await transaction
+    .selectFrom("projectDestinations")
+    .select("id")
+    .where("projectId", "=", projectId)
+    .where("name", "=", name)
+    .where("id", "<>", id)
+    .executeTakeFirst();
+  if (!other) return;
+  throw problem("destination-exists", { detail: `The project has a destination called "${name}" already.` });
+}
+
+function kindCalled(name: string): DestinationKind {
+  const found = destinationKinds.find(({ kind }) => kind === name);
+  if (found) return found;
+  const known = destinationKinds.map(({ kind }) => kind);
+  const meant = nearest(name, known);
+  const hint = meant === null ? `It must be one of ${known.join(", ")}.` : `Did you mean "${meant}"?`;
+  throw invalid([{ pointer: "/kind", detail: `There is no such kind of destination. ${hint}` }]);
+}
+
+/** Checks what was entered, and completes it with defaults. Throws `body-invalid`. */
+function checkSettings(
+  { settings: schema }: DestinationKind,
+  entered: Settings,
+  policy: OutboundPolicy,
+): Settings {
+  const fields = formOf(schema);
+  const { data, error } = schema.safeParse(entered);
+  const faults = [
+    ...unknownSettings(fields, entered),
+    ...(error?.issues ?? []).flatMap((issue) => faultsOf(issue, entered)),
+    ...(data ? addressFaults(fields, data, policy) : []),
+  ];
+  if (faults.length > 0) throw invalid(faults);
+  return data!;
+}
+
+function changeSettings(
+  kind: DestinationKind,
+  before: Settings,
+  entered: Settings,
+  policy: OutboundPolicy,
+): Settings {
+  const fields = formOf(kind.settings);
+  const unknown = unknownSettings(fields, entered);
+  if (unknown.length > 0) throw invalid(unknown);
+  const isField = ([name]: [string, unknown]) => fields.some((field) => field.name === name);
+  const merged = Object.entries({ ...before, ...entered }).filter(
+    (entry) => isField(entry) && entry[1] !== null,
+  );
+  const settings = checkSettings(kind, Object.fromEntries(merged), policy);
+  const faults = keptSecretFaults(fields, before, settings, entered);
+  if (faults.length > 0) throw invalid(faults);
+  const internal = Object.entries(before).filter((entry) => !isField(entry));
+  return { ...settings, ...Object.fromEntries(internal) };
+}
+
+/**
+ * A secret that nobody can read must not be sent to another server either, so whoever changes the server enters it
+ * again.
+ */
+function keptSecretFaults(
+  fields: FormField[],
+  before: Settings,
+  after: Settings,
+  entered: Settings,
+): Fault[] {
+  const hasMoved = fields.some(
+    ({ name, type, secret }) => type === "url" && !secret && originOf(before[name]) !== originOf(after[name]),
+  );
+  const kept = fields.filter(({ name, secret }) => secret && name in after && !(name in entered));
+  return (hasMoved ? kept : []).map(({ name, title }) => ({
+    pointer: pointerTo("settings", name),
+    detail: `"${title}" must be entered again, because the server changes.`,
+  }));
+}
+
+function addressFaults(fields: FormField[], settings: Settings, policy: OutboundPolicy): Fault[] {
+  const addresses = fields.filter(({ name, type }) => type === "url" && name in settings);
+  return addresses.flatMap(({ name }): Fault[] => {
+    const pointer = pointerTo("settings", name);
+    try {
+      const { username, password } = checkAddress(String(settings[name]), policy);
+      if (username === "" && password === "") return [];
+      return [{ pointer, detail: "The address must not contain a user name or password." }];
+    } catch (error) {
+      if (!(error instanceof AddressRefused)) throw error;
+      return [{ pointer, detail: error.message }];
+    }
+  });
+}
+
+function faultsOf(issue: z.core.$ZodIssue, entered: Settings): Fault[] {
+  if (issue.code === "unrecognized_keys") return [];
+  const path = issue.path.map(String);
+  const isMissing = issue.code === "invalid_type" && !(path[0]! in entered);
+  const detail = `"${path.join(".")}" ${isMissing ? "is missing" : issue.message}.`;
+  return [{ pointer: pointerTo("settings", ...path), detail }];
+}
+
+/** Faults of names that are not in the form. */
+function unknownSettings(fields: FormField[], entered: Settings): Fault[] {
+  const unknown = Object.keys(entered).filter((name) => !fields.some((field) => field.name === name));
+  return unknown.map((name) => ({
+    pointer: pointerTo("settings", name),
+    detail: "This kind of destination has no such setting.",
+  }));
+}
+
+function invalid(errors: Fault[]): ProblemError {
+  const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : "";
+  return problem("body-invalid", { detail: `${errors[0]!.detail}${more}`, errors });
+}
+
+function originOf(address: unknown): string | undefined {
+  return URL.parse(String(address))?.origin;
+}
+
+function destinationOf(row: Row, settings: Settings): ProjectDestination {
+  const { settings: schema } = kindOf(row);
+  const shown = Object.entries(settings).filter(([name]) => !metaOf(schema, name).internal);
+  const isSecret = ([name]: [string, unknown]) => metaOf(schema, name).secret ?? false;
+  return {
+    id: row.id,
+    kind: row.kind,
+    name: row.name,
+    enabled: row.enabled === 1,
+    settings: Object.fromEntries(shown.filter((entry) => !isSecret(entry))),
+    secrets: Object.fromEntries(
+      shown.filter(isSecret).map(([name, value]) => [name, endingOf(String(value))]),
+    ),
+    deliveredAt: isoOrNull(row.deliveredAt),
+    failingSince: isoOrNull(row.failingSince),
+    failure: row.failure,
+    createdAt: new Date(row.createdAt).toISOString(),
+  };
+}
+
+function metaOf(schema: z.ZodObject, name: string): z.GlobalMeta {
+  const field = schema.shape[name] as z.ZodType | undefined;
+  return field ? settingMeta(field) : { internal: true };
+}
+
+/** Shorter secrets have no ending to show: it would be too large a part of them. */
+const secretWithEndingMin = 16;
+
+function endingOf(secret: string): string {
+  const url = URL.parse(secret);
+  const hidden = url?.host ? url.pathname + url.search : secret;
+  return hidden.length >= secretWithEndingMin ? hidden.slice(-4) : "";
+}
+
+function isoOrNull(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString();
+}
