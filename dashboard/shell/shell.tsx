@@ -22,12 +22,12 @@ export function Shell() {
   const show = useCallback(
     (notifications: readonly Notification[]) =>
       announce(
-        notifications.map(({ id, project, event }) => ({
-          title: event.icon && !/^[\w.-]+$/.test(event.icon) ? `${event.icon} ${event.name}` : event.name,
-          description: event.channelId,
+        notifications.map(({ id, title, event, url }) => ({
+          title: event?.icon && !/^[\w.-]+$/.test(event.icon) ? `${event.icon} ${title}` : title,
+          description: event?.channelId,
           open() {
             markRead([id]);
-            void navigate({ to: "/p/$project/events/$id", params: { project, id: event.id }, search: {} });
+            void navigate({ href: url });
           },
         })),
         () => void navigate({ to: "/notifications" }),

@@ -3,6 +3,13 @@ import type { Event } from "../event/event.ts";
 import { limits } from "../limits.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Delivery, DestinationKind, Notification } from "../wire/notification.ts";
+import {
+  type DestinationOff,
+  messageOfDestinationOff,
+  messageOfNotification,
+  type StoredNotification,
+  tellsOfEvent,
+} from "./notification-message.ts";
 import type { RecentEvents } from "./recent-events.ts";
 
 type Control = Kysely<ControlTables>;
@@ -60,7 +67,9 @@ function selectInbox(control: Control, accountId: string) {
       "deliveries.createdAt",
       "deliveries.readAt",
       "deliveries.projectId",
+      "deliveries.ruleId",
       "projects.slug",
+      "projects.name",
     ])
     .where("deliveries.accountId", "=", accountId)
     .where("deliveries.kind", "=", "dashboard")
@@ -108,25 +117,48 @@ export async function notificationsAfter(
   return notificationsOf(events, rows.reverse());
 }
 
-/** Leaves out those whose event was deleted. */
+/** Leaves out those that tell of a deleted event. */
 async function notificationsOf(events: EventFinder, rows: InboxRow[]): Promise<Notification[]> {
   const found = await Promise.all(
     rows.map(({ projectId, eventId }) => (eventId === null ? null : events.find(projectId, eventId))),
   );
   return rows.flatMap((row, index) => {
+    const stored =
+      row.notification === null
+        ? null
+        : (JSON.parse(row.notification) as StoredNotification | DestinationOff);
     const event = found[index] ?? null;
-    if (row.eventId !== null && event === null) return [];
+    if (event === null && tellsOfEvent(stored)) return [];
+    const id = String(row.id);
+    const createdAt = new Date(row.createdAt).toISOString();
     return [
       {
-        id: String(row.id),
+        id,
         project: row.slug,
         event,
-        about: row.notification === null ? null : JSON.parse(row.notification),
-        createdAt: new Date(row.createdAt).toISOString(),
+        ...contentOf(row, stored, event),
+        createdAt,
         readAt: isoOrNull(row.readAt),
       },
     ];
   });
+}
+
+/** What a notification says, and where it leads. */
+function contentOf(
+  { id, slug, name, ruleId }: InboxRow,
+  stored: StoredNotification | DestinationOff | null,
+  event: Event | null,
+): Pick<Notification, "type" | "title" | "url"> {
+  if (stored === null) {
+    return { type: "event", title: event!.name, url: `/p/${slug}/events/${event!.id}` };
+  }
+  const about = { id: String(id), baseUrl: "", project: { slug, name }, ruleId, urgent: false };
+  const { title, url } =
+    stored.type === "destination-off"
+      ? messageOfDestinationOff(stored, about)
+      : messageOfNotification(stored, event, about);
+  return { type: stored.type, title, url };
 }
 
 /** Marks notifications as read: those in `ids`, or all. */

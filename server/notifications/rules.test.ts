@@ -110,7 +110,9 @@ test("what a rule finds over time is in the inbox", async () => {
   expect(inbox.notifications).toMatchObject([
     {
       event: { id: events[2]!.id },
-      about: { type: "threshold", count: 3, minutes: 5, rule: { name: "Many", q: "name:Slow" } },
+      type: "threshold",
+      title: "More than 2 in 5 minutes: Many",
+      url: expect.stringMatching(/^\/p\/default\?q=name%3ASlow&from=.+&to=.+$/),
     },
   ]);
   await call("DELETE", `/api/rules/${rule.id}`);

@@ -85,16 +85,27 @@ export const DeliveryList = z
   })
   .openapi("DeliveryList");
 
+const notificationTypes = [
+  "event",
+  "summary",
+  "digest",
+  "silence",
+  "recovery",
+  "threshold",
+  "destination-off",
+] as const;
+
 /** An entry of the inbox: an event that notified the signed-in account, or what a rule found over time. */
 export const Notification = z
   .object({
     id: z.string(),
     project: z.string().openapi({ description: "The project's slug." }),
     event: Event.nullable().openapi({ description: "Null if it tells of no single event." }),
-    about: z
-      .record(z.string(), z.unknown())
-      .nullable()
-      .openapi({ description: "What a rule found over time. Null if it tells of an event only." }),
+    type: z.enum(notificationTypes).openapi({
+      description: "`event` tells of one event, the others of what a rule found over time.",
+    }),
+    title: z.string().openapi({ description: "One line of plain text." }),
+    url: z.string().openapi({ description: "Path of the event or the search in the dashboard." }),
     createdAt: z.string().openapi({ format: "date-time" }),
     readAt: z.string().nullable().openapi({ format: "date-time" }),
   })
