@@ -12,6 +12,7 @@ import { Routes } from "./http/routes.ts";
 import { dataPolicy, everyResponse } from "./http/security-headers.ts";
 import { addRejectedEventRoutes } from "./ingest/rejected-routes.ts";
 import { addInvitationRoutes } from "./invitations/routes.ts";
+import { addDeliveryRoutes } from "./notifications/delivery-routes.ts";
 import { addProjectDestinationRoutes } from "./notifications/project-destination-routes.ts";
 import { addNotificationRoutes } from "./notifications/routes.ts";
 import { addRuleRoutes } from "./notifications/rule-routes.ts";
@@ -67,6 +68,8 @@ export function createApp(services: Services): App {
     "/api/users/*",
     "/api/jobs/*",
     "/api/audit",
+    "/api/deliveries",
+    "/api/deliveries/*",
     "/api/destination-kinds",
     "/api/project-destinations",
     "/api/project-destinations/*",
@@ -94,6 +97,7 @@ export function createApp(services: Services): App {
   addJobRoutes(routes, services); //          /api/jobs …
   addRuleRoutes(routes, services); // /api/rules …
   addNotificationRoutes(routes, services); // /api/notifications … /api/destinations …
+  addDeliveryRoutes(routes, services); //     /api/deliveries …
   addProjectDestinationRoutes(routes, services); // /api/project-destinations … /api/destination-kinds
   addAccountRoutes(routes, services); //      /api/me /api/account … /api/sessions …
   addSignUpRoutes(routes, services); //       /api/setup /api/sign-in /api/sign-up … /api/password-reset

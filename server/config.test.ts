@@ -22,6 +22,7 @@ test("every setting has a default", () => {
     allowPrivateAddresses: false,
     rejectedEvents: 1_000,
     rejectedDays: 7,
+    deliveryDays: 30,
     auditDays: 365,
     shutdownDelaySeconds: 0,
     logLevel: "info",

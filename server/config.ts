@@ -124,6 +124,12 @@ export const settings = {
     parseCount,
   ),
   rejectedDays: setting("TIDINGS_REJECTED_DAYS", "7", "days for which rejected events are kept", parseCount),
+  deliveryDays: setting(
+    "TIDINGS_DELIVERY_DAYS",
+    "30",
+    "days for which notifications and their deliveries are kept ([Notifications](notifications.md))",
+    parseCount,
+  ),
   auditDays: setting("TIDINGS_AUDIT_DAYS", "365", "days for which the audit log is kept", parseCount),
   shutdownDelaySeconds: setting(
     "TIDINGS_SHUTDOWN_DELAY",
@@ -165,6 +171,7 @@ export type Config = {
   allowPrivateAddresses: boolean;
   rejectedEvents: number;
   rejectedDays: number;
+  deliveryDays: number;
   auditDays: number;
   shutdownDelaySeconds: number;
   logLevel: string;

@@ -152,8 +152,8 @@ export const limits = {
   destinationTokenCharacters: 512,
   /** How long a webhook's previous secret stays valid after its rotation. */
   webhookSecretOverlapHours: 24,
-  /** How long deliveries are kept, and with them the inbox. */
-  deliveryDays: 30,
+  pageDeliveries: 1_000,
+  pageDeliveriesDefault: 50,
   /** Unread notifications are counted among this many of an account's newest. */
   unreadCount: 1_000,
   /** How long a test message may take, so that its result is returned before the request times out. */

@@ -206,6 +206,7 @@ export async function serve(
       recentEvents.drop(ids);
       deliveryWorker.dropEvents(ids);
     },
+    deliveryDays: config.deliveryDays,
     auditDays: config.auditDays,
     onError,
     onInfo,
@@ -235,6 +236,7 @@ export async function serve(
     fanOut,
     recentEvents,
     transports,
+    deliveryWorker,
     mailer,
     vapidPublicKey,
     secrets,

@@ -74,6 +74,8 @@ const problems = {
   "method-unknown": { status: 405, title: "Method not allowed" },
   "route-unknown": { status: 404, title: "Not found" },
   "limit-reached": { status: 409, title: "Limit reached" },
+  "delivery-unknown": { status: 404, title: "Delivery not found" },
+  "delivery-not-dead": { status: 409, title: "Delivery is not dead" },
   "destination-taken": { status: 409, title: "Destination belongs to another account" },
   "streams-exceeded": { status: 429, title: "Too many live streams" },
   "email-unavailable": { status: 409, title: "Email not configured" },

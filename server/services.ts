@@ -12,6 +12,7 @@ import type { StreamAuthorizer } from "./events/stream-authorizer.ts";
 import type { FailureLog } from "./failures.ts";
 import type { Recorder } from "./ingest/record.ts";
 import type { RejectedEvents } from "./ingest/rejected.ts";
+import type { DeliveryWorker } from "./notifications/delivery-worker.ts";
 import type { Mailer } from "./notifications/email.ts";
 import type { FanOut } from "./notifications/fan-out.ts";
 import type { ProjectRules } from "./notifications/project-rules.ts";
@@ -47,6 +48,7 @@ export type Services = {
   /** Events that notify. */
   recentEvents: RecentEvents;
   transports: Transports;
+  deliveryWorker: DeliveryWorker;
   /** For emails that aren't notifications; null if email isn't configured. */
   mailer: Mailer | null;
   vapidPublicKey: string;

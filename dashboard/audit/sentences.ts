@@ -28,6 +28,7 @@ const actions: Record<AuditAction, string> = {
   "destination.created": "added the destination",
   "destination.changed": "changed the destination",
   "destination.deleted": "deleted the destination",
+  "deliveries.retried": "retried deliveries to",
   "rule.created": "created the rule",
   "rule.changed": "changed the rule",
   "rule.deleted": "deleted the rule",
@@ -46,6 +47,7 @@ const actions: Record<AuditAction, string> = {
 export function actionText({ action, target }: AuditEntry): string {
   if (action === "member.invited" && target === null) return "made an invitation link";
   if (action === "invitation.revoked" && target === null) return "revoked an invitation link";
+  if (action === "deliveries.retried" && target === null) return "retried all dead deliveries";
   return actions[action] ?? action;
 }
 
@@ -87,6 +89,9 @@ export const actionKinds = {
   invitation: "Invitations",
   key: "API keys",
   project: "Project settings",
+  destination: "Destinations",
+  deliveries: "Retried deliveries",
+  rule: "Rules",
   channel: "Channels",
   event: "Deleted events",
   events: "Exports",

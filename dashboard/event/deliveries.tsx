@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { clsx } from "clsx";
-import { Bell, type LucideIcon, Mail, MonitorSmartphone } from "lucide-react";
+import { Bell, type LucideIcon, Mail, MonitorSmartphone, Send } from "lucide-react";
 import type { Delivery } from "../../server/wire/notification.ts";
 import { errorMessage } from "../api.ts";
 import { countOf } from "../components/counts.ts";
@@ -11,7 +11,7 @@ import { Skeleton } from "../components/ui/states.tsx";
 import { Section } from "./event-facts.tsx";
 import { deliveriesQuery } from "./event-query.ts";
 
-const kinds: Record<Delivery["kind"], { icon: LucideIcon; name: string }> = {
+const kinds: Record<string, { icon: LucideIcon; name: string }> = {
   dashboard: { icon: Bell, name: "Dashboard" },
   browser: { icon: MonitorSmartphone, name: "Browser push" },
   email: { icon: Mail, name: "Email" },
@@ -50,7 +50,7 @@ export function Deliveries({ project, id }: { project: string; id: string }) {
 }
 
 function DeliveryItem({ delivery }: { delivery: Delivery }) {
-  const { icon: Icon, name } = kinds[delivery.kind];
+  const { icon: Icon, name } = kinds[delivery.kind] ?? { icon: Send, name: delivery.label };
   const state = states[delivery.state];
   return (
     <li className="flex items-start gap-3 border-line border-b py-2.5 text-sm first:pt-0 last:border-b-0 last:pb-0">
@@ -61,7 +61,7 @@ function DeliveryItem({ delivery }: { delivery: Delivery }) {
           {delivery.label !== name && <span className="text-muted"> · {delivery.label}</span>}
         </p>
         <p className="hostile text-muted text-xs">
-          to {delivery.account}
+          {delivery.account === null ? "a destination of the project" : `to ${delivery.account}`}
           {delivery.attempts > 0 && ` · ${countOf(delivery.attempts, "attempt")}`}
           {delivery.deliveredAt && (
             <>

@@ -137,6 +137,7 @@ test("an expired event is removed, and its disk space is freed", async () => {
   let nowMs = Date.now() + 29 * dayMs;
   const store = await openTestStore(app.config);
   const worker = new BackgroundWorker({
+    deliveryDays: 30,
     auditDays: 365,
     jobs: { "erase-user": eraseUser, "delete-channel": deleteChannel, "delete-project": deleteProject },
     eraseTraces,
@@ -230,7 +231,10 @@ test("deliveries expire after 30 days, finished jobs after 90, invitations 30 da
     .execute();
   let pauses = 0;
   const pause = async () => void pauses++;
-  await expireRecords({ store: storage.store, pause, onRemoved: () => {} }, now, 365);
+  await expireRecords({ store: storage.store, pause, onRemoved: () => {} }, now, {
+    deliveryDays: 30,
+    auditDays: 365,
+  });
   const left = await control.selectFrom("deliveries").select("eventId").orderBy("id").execute();
   expect(left.map(({ eventId }) => eventId)).toEqual(kept.map(({ eventId }) => eventId));
   const jobs = await control.selectFrom("jobs").select("id").orderBy("id").execute();

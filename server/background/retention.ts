@@ -90,7 +90,7 @@ async function channelsWithRetention(control: Kysely<ControlTables>): Promise<Ex
 export async function expireRecords(
   { store: { control }, pause }: JobContext,
   nowMs: number,
-  auditDays: number,
+  { deliveryDays, auditDays }: { deliveryDays: number; auditDays: number },
 ): Promise<void> {
   await inSteps(pause, () =>
     control
@@ -119,7 +119,7 @@ export async function expireRecords(
               .as("oldest"),
           )
           .select("oldest.id")
-          .where("oldest.createdAt", "<", nowMs - limits.deliveryDays * dayMs),
+          .where("oldest.createdAt", "<", nowMs - deliveryDays * dayMs),
       )
       .executeTakeFirst(),
   );

@@ -15,7 +15,8 @@ type Deps = {
   onError: (error: unknown) => void;
   /** Called when work begins and when it is done. */
   onInfo?: (message: string, fields: Record<string, unknown>) => void;
-  /** How long the audit log is kept. */
+  /** How long deliveries are kept, and the audit log. */
+  deliveryDays: number;
   auditDays: number;
   now?: () => number;
 };
@@ -196,7 +197,7 @@ export class BackgroundWorker {
     await this.#withLease("expiry", async ({ pause, ...rest }) => {
       const context = { ...rest, pause: () => this.#orYield(pause) };
       await removeDeletedProjects(context, this.#now());
-      await expireRecords(context, this.#now(), this.#deps.auditDays);
+      await expireRecords(context, this.#now(), this.#deps);
       const startMs = performance.now();
       const events = await expire(context, this.#now());
       if (events === 0) return;

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { isSecret } from "../auth/key-secret.ts";
 import { auditOf, callAs } from "../testing/account-calls.ts";
+import { destinationReceiver } from "../testing/destination-receiver.ts";
 import { environmentOf, makeStorage, removeStorage, type TestStorage } from "../testing/engine.ts";
 import { runTidings } from "../testing/server-process.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
@@ -292,6 +293,50 @@ describe("next to a running server", () => {
     expect(me).toMatchObject({
       account: { email: "new@example.com", name: "new" },
       projects: [{ slug: "default", role: "viewer" }],
+    });
+  });
+
+  test("a destination is added, tested, listed and removed", async () => {
+    await using receiver = await destinationReceiver();
+    const destination = (args: string[], stdin = "") =>
+      runTidings(
+        ["destination", ...args, "--project", "default"],
+        { ...environmentOf(app.config), TIDINGS_ALLOW_PRIVATE_ADDRESSES: "true" },
+        stdin,
+      );
+    const { url, secret } = receiver.settings.webhook;
+    const add = ["add", "--kind", "webhook", "--name", "Our server"];
+    expect(await destination(add, JSON.stringify({ url, secret }))).toEqual({
+      code: 0,
+      stdout: `${secret}\n`,
+      stderr: 'Added the destination "Our server".\n',
+    });
+    for (const [stdin, message] of [
+      ["{", "as a JSON object"],
+      ["{}", '"url" is missing.'],
+      [JSON.stringify({ url }), 'called "Our server" already'],
+    ] as const) {
+      const { code, stderr } = await destination(add, stdin);
+      expect([code, stderr]).toEqual([1, expect.stringContaining(message)]);
+    }
+    expect(await destination(["test", "Our server"])).toEqual({
+      code: 0,
+      stdout: "The webhook answered 200.\n",
+      stderr: "",
+    });
+    expect(receiver.take().body.type).toBe("webhook.test");
+    receiver.answerNext(403, "no");
+    expect(await destination(["test", "Our server"])).toMatchObject({
+      code: 1,
+      stderr: "The webhook answered 403: no\n",
+    });
+    const { stdout } = await destination(["list"]);
+    expect(stdout).toBe("NAME        KIND     STATE  LAST DELIVERED\nOur server  webhook  on     never\n");
+    expect(await destination(["remove", "Our server"])).toMatchObject({ code: 0 });
+    expect((await destination(["list", "--json"])).stdout).toBe("");
+    expect(await destination(["remove", "Our server"])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("no destination"),
     });
   });
 

@@ -6,6 +6,7 @@ import { createKey, listKeys, revokeKey, rotateKey } from "../auth/keys.ts";
 import { findProject } from "../projects/projects.ts";
 import type { Store } from "../storage/store.ts";
 import { type Key, KeyRotation, NewKey } from "../wire/key.ts";
+import { printTable } from "./table.ts";
 import { UsageError, withStore } from "./with-store.ts";
 
 const dayMs = 24 * 60 * 60 * 1_000;
@@ -176,17 +177,6 @@ function columnsOf({ kind, ending, name, scopes, revokedAt, expiresAt, lastUsedA
     state,
     lastUsedAt ?? "never",
   ];
-}
-
-function printTable(rows: string[][]): void {
-  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
-  for (const row of rows)
-    console.log(
-      row
-        .map((cell, column) => cell.padEnd(widths[column]!))
-        .join("  ")
-        .trimEnd(),
-    );
 }
 
 /** The options of a command, by the field that each becomes. */

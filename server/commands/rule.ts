@@ -35,7 +35,8 @@ const list = defineCommand({
 const create = defineCommand({
   meta: {
     name: "create",
-    description: "Create a rule from JSON on standard input (docs/rules.md), and print its ID to standard output",
+    description:
+      "Create a rule from JSON on standard input (docs/rules.md), and print its ID to standard output",
   },
   args: { project },
   run: ({ args }) =>

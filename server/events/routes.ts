@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { recordAudit } from "../audit/audit-log.ts";
 import type { BackgroundWorker } from "../background/worker.ts";
+import type { Config } from "../config.ts";
 import { type Event, EventList, EventResponse } from "../event/event.ts";
 import { acceptedFormat, mediaTypes } from "../event/event-format.ts";
 import {
@@ -15,7 +16,8 @@ import { isEventId, parseStampToken } from "../event/id.ts";
 import type { FailureLog } from "../failures.ts";
 import type { Routes } from "../http/routes.ts";
 import { textResponse } from "../http/text-response.ts";
-import { explainNoDelivery, isInOutbox, listDeliveries } from "../notifications/inbox.ts";
+import { deliveriesOfEvent } from "../notifications/deliveries.ts";
+import { explainNoDelivery, isInOutbox } from "../notifications/inbox.ts";
 import { problem } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
 import { NewEvents, RecordResponse } from "../wire/batch.ts";
@@ -26,6 +28,7 @@ import type { LiveStreams } from "./live.ts";
 const jsonHeaders = { "content-type": "application/json" };
 
 type Deps = {
+  config: Config;
   store: Store;
   streams: LiveStreams;
   worker: BackgroundWorker;
@@ -34,7 +37,7 @@ type Deps = {
 };
 
 export function addEventRoutes(routes: Routes, deps: Deps): void {
-  const { store, streams, worker, failures, setRequestTimeout } = deps;
+  const { config, store, streams, worker, failures, setRequestTimeout } = deps;
   const onCutOff = (error: unknown) => failures.listingFailed(error);
 
   routes.describe({
@@ -198,9 +201,14 @@ export function addEventRoutes(routes: Routes, deps: Deps): void {
       const event = JSON.parse(await findEvent(projectId, parameter("id"))) as Event;
       // Before the deliveries, which are made in the transaction that ends this.
       const pending = await isInOutbox(store.control, projectId, event.id);
-      const deliveries = await listDeliveries(store.control, projectId, event.id);
+      const deliveries = await deliveriesOfEvent(store.control, projectId, event.id);
       const isSilent = !pending && deliveries.length === 0;
-      return { ok: true, deliveries, pending, silence: isSilent ? explainNoDelivery(event) : null };
+      return {
+        ok: true,
+        deliveries,
+        pending,
+        silence: isSilent ? explainNoDelivery(event, config.deliveryDays) : null,
+      };
     },
   );
 }

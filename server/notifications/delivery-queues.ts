@@ -7,7 +7,7 @@ export type DeliveryQueue = { destinationId: string; dueAt: number };
 
 /**
  * The destinations that have waiting deliveries. Goes from one to the next in the index of waiting deliveries, so it
- * costs a few lookups for each, however many deliveries wait (a loose index scan).
+ * costs a few lookups for each, however many deliveries wait (a "loose index scan").
  */
 export async function listQueues(control: Kysely<ControlTables>): Promise<DeliveryQueue[]> {
   const isWaiting = sql<boolean>`state = 'waiting'`;

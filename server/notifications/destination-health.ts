@@ -45,9 +45,8 @@ export async function recordHealth(
   const gone = failures.find(({ kind }) => kind === "gone");
   const failingDays = (nowMs - (row.failingSince ?? nowMs)) / dayMs;
   if (!gone && failingDays < limits.destinationFailingDays) return false;
-  const why = gone
-    ? `It no longer exists. ${gone.detail}`
-    : `It has failed for ${limits.destinationFailingDays} days. Its last failure: ${row.failure}`;
+  // Without the service's own words, which may repeat a user's id and would outlive the user's erasure.
+  const why = gone ? "It no longer exists." : `It has failed for ${limits.destinationFailingDays} days.`;
   await turnOff(control, row, why, nowMs);
   return true;
 }

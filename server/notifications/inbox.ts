@@ -2,7 +2,7 @@ import type { Kysely } from "kysely";
 import type { Event } from "../event/event.ts";
 import { limits } from "../limits.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import type { Delivery, DestinationKind, Notification } from "../wire/notification.ts";
+import type { Notification } from "../wire/notification.ts";
 import {
   type DestinationOff,
   messageOfDestinationOff,
@@ -193,36 +193,6 @@ async function markIds(control: Control, accountId: string, ids: number[]): Prom
     .execute();
 }
 
-/** The deliveries of an event: who was notified, how and when. */
-export async function listDeliveries(
-  control: Control,
-  projectId: number,
-  eventId: string,
-): Promise<Delivery[]> {
-  const rows = await control
-    .selectFrom("deliveries")
-    .innerJoin("accounts", "accounts.id", "deliveries.accountId")
-    .selectAll("deliveries")
-    .select("accounts.name as account")
-    .where("deliveries.projectId", "=", projectId)
-    .where("deliveries.eventId", "=", eventId)
-    .orderBy("deliveries.id")
-    .execute();
-  return rows.map((row) => ({
-    id: String(row.id),
-    kind: row.kind as DestinationKind,
-    label: row.label,
-    account: row.account,
-    state: row.state,
-    attempts: row.attempts,
-    detail: row.detail,
-    createdAt: new Date(row.createdAt).toISOString(),
-    deliveredAt: isoOrNull(row.deliveredAt),
-    nextAttemptAt: isoOrNull(row.nextAttemptAt),
-    readAt: isoOrNull(row.readAt),
-  }));
-}
-
 /** Whether the deliveries of an event are still to be made. */
 export async function isInOutbox(control: Control, projectId: number, eventId: string): Promise<boolean> {
   const entry = await control
@@ -235,11 +205,11 @@ export async function isInOutbox(control: Control, projectId: number, eventId: s
 }
 
 /** Why an event has no deliveries, as a sentence. */
-export function explainNoDelivery(event: Event): string {
+export function explainNoDelivery(event: Event, deliveryDays: number): string {
   if (!event.notify)
     return 'Nobody was notified: the event was sent without "notify", and no other rule matches it.';
-  if (Date.now() - Date.parse(event.createdAt) > limits.deliveryDays * 24 * 60 * 60 * 1_000)
-    return `The delivery log has expired: it is kept for ${limits.deliveryDays} days.`;
+  if (Date.now() - Date.parse(event.createdAt) > deliveryDays * 24 * 60 * 60 * 1_000)
+    return `The delivery log has expired: it is kept for ${deliveryDays} days.`;
   return "Nobody was notified: the event was more than an hour old when it was sent, or no rule that was on matched it for somebody.";
 }
 

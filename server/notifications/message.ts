@@ -55,7 +55,7 @@ export function messageOfEvent(
 }
 
 /** An event's icon if it is an emoji. Icons can also be file names or longer texts, which are not shown. */
-export function emojiOf({ icon = "" }: Event): string | null {
+function emojiOf({ icon = "" }: Event): string | null {
   const [first, second] = new Intl.Segmenter().segment(icon);
   const isEmoji =
     second === undefined &&

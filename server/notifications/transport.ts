@@ -1,7 +1,7 @@
 import type { AccountMessage } from "./message.ts";
 
 /** What a transport sends, and to whom. */
-export type NotificationMessage = {
+type NotificationMessage = {
   message: AccountMessage;
   address: string;
   secret: string | null;

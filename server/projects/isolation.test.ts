@@ -188,6 +188,14 @@ const table: Record<string, Row> = {
     nobody: 401,
     path: ({ projectDestination }) => `/api/project-destinations/${projectDestination}/rotate-secret`,
   },
+  "GET /api/deliveries": { key: 200, session: 200, nobody: 401 },
+  "POST /api/deliveries/{id}/retry": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: ({ notification }) => `/api/deliveries/${notification}/retry`,
+  },
+  "POST /api/deliveries/retry": { key: 200, session: 200, nobody: 401, body: () => ({}) },
   "GET /api/keys": { key: 403, session: 200, nobody: 401 },
   "POST /api/keys": { key: 403, session: 201, nobody: 401, body: () => ({ name: "k" }) },
   "PATCH /api/keys/{id}": {
@@ -464,6 +472,8 @@ async function everything(): Promise<string[]> {
     "notifications",
     "destinations",
     "project-destinations",
+    // The others are being sent.
+    "deliveries?kind=dashboard",
     "members",
     "invitations",
     "account",
@@ -533,7 +543,7 @@ describe("nothing of another's project can be read or changed", () => {
   test("with the slug of another's project, a session is told that it doesn't exist", async () => {
     for (const route of Object.keys(table)) {
       if (
-        !/\/api\/(events|channels|stats|users|keys|audit|members|destination-kinds|project-destinations|invitations(?!\/token))/.test(
+        !/\/api\/(events|channels|stats|users|keys|audit|members|deliveries|destination-kinds|project-destinations|invitations(?!\/token))/.test(
           route,
         )
       )
@@ -546,7 +556,11 @@ describe("nothing of another's project can be read or changed", () => {
 
   test("with the project in the query, a key is told to leave it out", async () => {
     for (const route of Object.keys(table)) {
-      if (!/\/api\/(events|channels|stats|users|audit|destination-kinds|project-destinations)/.test(route))
+      if (
+        !/\/api\/(events|channels|stats|users|audit|deliveries|destination-kinds|project-destinations)/.test(
+          route,
+        )
+      )
         continue;
       const response = await requestAs(route, "key", "project=default");
       expect(`${route} ${response.status}`).toBe(`${route} 400`);

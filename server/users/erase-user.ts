@@ -26,6 +26,7 @@ export async function eraseUser(context: JobContext, job: JobRow): Promise<void>
   await removeAll(context, removal, job.id, announce);
   await eraseRejectedEvents(context, job, userId);
   await eraseResponses(context, job, userId);
+  await eraseFailures(context, job.projectId!, userId);
   await control.transaction().execute(async (transaction) => {
     const { numDeletedRows } = await transaction
       .deleteFrom("users")
@@ -58,6 +59,23 @@ export async function eraseTraces(context: JobContext, jobs: JobRow[]): Promise<
 
 function subjectOf(job: JobRow): string | undefined {
   return (JSON.parse(job.detail) as JobDetail).subject;
+}
+
+/** Erases answers of destinations that repeat the user's id. */
+async function eraseFailures(
+  { store: { control } }: JobContext,
+  projectId: number,
+  userId: string,
+): Promise<void> {
+  const rows = await control
+    .selectFrom("projectDestinations")
+    .select(["id", "failure"])
+    .where("projectId", "=", projectId)
+    .where("failure", "is not", null)
+    .execute();
+  const ids = rows.filter(({ failure }) => failure!.includes(userId)).map(({ id }) => id);
+  if (ids.length === 0) return;
+  await control.updateTable("projectDestinations").set({ failure: null }).where("id", "in", ids).execute();
 }
 
 async function eraseRejectedEvents(context: JobContext, job: JobRow, userId: string): Promise<void> {

@@ -34,6 +34,7 @@ export const auditActions = [
   "destination.created",
   "destination.changed",
   "destination.deleted",
+  "deliveries.retried",
   "rule.created",
   "rule.changed",
   "rule.deleted",

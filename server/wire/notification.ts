@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { Event } from "../event/event.ts";
+import { projectParameter, timestamp } from "../event/event-query.ts";
 import { limits } from "../limits.ts";
 import { text } from "../validation/text.ts";
 
@@ -50,13 +51,38 @@ export const TestResponse = z
  */
 export const deliveryStates = ["waiting", "delivered", "dead", "cancelled"] as const;
 
-/** One notification of one event to one destination. */
+/** What a delivery tells of: an event, what a rule found over time, or that a destination was turned off. */
+const deliveryTypes = [
+  "event",
+  "summary",
+  "digest",
+  "silence",
+  "recovery",
+  "threshold",
+  "destination-off",
+] as const;
+
+/** One notification to one destination. */
 export const Delivery = z
   .object({
     id: z.string(),
-    kind: z.enum(destinationKinds),
+    type: z.enum(deliveryTypes),
+    kind: z.string().openapi({
+      description: "`dashboard`, `browser` or `email` of an account, or the kind of a project's destination.",
+    }),
     label: z.string().openapi({ description: "Name of the destination at that time." }),
-    account: z.string().openapi({ description: "Name of the notified account." }),
+    account: z.string().nullable().openapi({
+      description: "Name of the notified account. Null if it goes to a destination of the project.",
+    }),
+    destination: z
+      .string()
+      .nullable()
+      .openapi({ description: "ID of the project's destination. Null if it goes to an account." }),
+    rule: z
+      .object({ id: z.string(), name: z.string().nullable() })
+      .nullable()
+      .openapi({ description: "Which rule it comes from. The name is null if the rule was deleted." }),
+    event: z.string().nullable().openapi({ description: "ID of the event. Null if it tells of none." }),
     state: z.enum(deliveryStates),
     attempts: z.int(),
     detail: z.string().nullable().openapi({ description: "Result of the last attempt." }),
@@ -70,6 +96,52 @@ export const Delivery = z
   })
   .openapi("Delivery");
 export type Delivery = z.infer<typeof Delivery>;
+
+export const DeliveryQuery = z.strictObject({
+  state: z.enum(deliveryStates).optional(),
+  kind: z.string().max(40).optional(),
+  destination: z.string().max(100).optional().openapi({ description: "ID of a project's destination." }),
+  rule: z.string().max(100).optional().openapi({ description: "ID of a rule." }),
+  event: z.string().max(100).optional().openapi({ description: "ID of an event." }),
+  from: timestamp.optional().openapi({ description: "Start of the range, inclusive." }),
+  to: timestamp.optional().openapi({ description: "End of the range, exclusive." }),
+  limit: z.coerce
+    .number()
+    .int("must be a whole number")
+    .min(1, "must be at least 1")
+    .max(limits.pageDeliveries, `must be at most ${limits.pageDeliveries}`)
+    .default(limits.pageDeliveriesDefault)
+    .openapi({ type: "integer", description: "Deliveries per page." }),
+  cursor: z
+    .string()
+    .regex(/^\d{1,15}$/, 'must be the "nextCursor" of an earlier page')
+    .optional()
+    .openapi({ description: "The `nextCursor` of the previous page." }),
+  project: projectParameter,
+});
+export type DeliveryQuery = z.infer<typeof DeliveryQuery>;
+
+export const DeliveryPage = z
+  .object({ ok: z.literal(true), deliveries: z.array(Delivery), nextCursor: z.string().nullable() })
+  .openapi("DeliveryPage");
+
+export const DeliveryResponse = z
+  .object({ ok: z.literal(true), delivery: Delivery })
+  .openapi("DeliveryResponse");
+
+export const DeliveryRetry = z
+  .strictObject({
+    destination: z
+      .string()
+      .max(100)
+      .optional()
+      .openapi({ description: "Only those to this destination of the project." }),
+  })
+  .openapi("DeliveryRetry");
+
+export const DeliveryRetryResponse = z
+  .object({ ok: z.literal(true), retried: z.int().openapi({ description: "Number of deliveries." }) })
+  .openapi("DeliveryRetryResponse");
 
 export const DeliveryList = z
   .object({

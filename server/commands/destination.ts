@@ -1,0 +1,153 @@
+import "../validation/messages.ts";
+import { defineCommand } from "citty";
+import { commandActor } from "../audit/audit-log.ts";
+import { baseUrlOf, readConfig } from "../config.ts";
+import { limits } from "../limits.ts";
+import { destinationKinds } from "../notifications/kinds/index.ts";
+import {
+  addProjectDestination,
+  deleteProjectDestination,
+  listProjectDestinations,
+  sendTest,
+} from "../notifications/project-destinations.ts";
+import { findProject } from "../projects/projects.ts";
+import type { SecretBox } from "../storage/secret-box.ts";
+import { openSecretBox } from "../storage/secret-key.ts";
+import type { Store } from "../storage/store.ts";
+import { NewProjectDestination, type ProjectDestination } from "../wire/destination.ts";
+import { printTable } from "./table.ts";
+import { UsageError, withStore } from "./with-store.ts";
+
+const project = {
+  type: "string",
+  required: true,
+  description: "Project, by name or slug",
+  valueHint: "P",
+} as const;
+const destination = {
+  type: "positional",
+  required: true,
+  description: "The destination, by ID or name",
+  valueHint: "DESTINATION",
+} as const;
+
+/** Runs a command on the destinations of a project. */
+function withDestinations(
+  projectName: string,
+  work: (context: {
+    control: Store["control"];
+    secrets: SecretBox;
+    policy: { allowPrivate: boolean };
+    baseUrl: string;
+    projectId: number;
+    slug: string;
+  }) => Promise<void>,
+): Promise<void> {
+  return withStore(async ({ control }) => {
+    const config = readConfig();
+    const { id: projectId, slug } = await findProject(control, projectName);
+    await work({
+      control,
+      secrets: await openSecretBox(config, control),
+      policy: { allowPrivate: config.allowPrivateAddresses },
+      baseUrl: baseUrlOf(config),
+      projectId,
+      slug,
+    });
+  });
+}
+
+const list = defineCommand({
+  meta: { name: "list", description: "List a project's destinations" },
+  args: { project, json: { type: "boolean", description: "Print each destination as a line of JSON" } },
+  run: ({ args }) =>
+    withDestinations(args.project, async ({ control, secrets, projectId }) => {
+      const destinations = await listProjectDestinations(control, secrets, projectId);
+      if (args.json) for (const each of destinations) console.log(JSON.stringify(each));
+      else printTable([["NAME", "KIND", "STATE", "LAST DELIVERED"], ...destinations.map(columnsOf)]);
+    }),
+});
+
+const add = defineCommand({
+  meta: {
+    name: "add",
+    description:
+      "Add a destination. Its settings are read from standard input, as a JSON object. Prints a webhook's signing secret",
+  },
+  args: {
+    project,
+    kind: {
+      type: "string",
+      required: true,
+      description: `One of ${destinationKinds.map(({ kind }) => kind).join(", ")}`,
+      valueHint: "K",
+    },
+    name: { type: "string", required: true, description: "What it is called", valueHint: "N" },
+  },
+  run: ({ args }) =>
+    withDestinations(args.project, async (context) => {
+      const { kind, name } = args;
+      const { data, error } = NewProjectDestination.safeParse({ kind, name, settings: await readSettings() });
+      if (error) throw new UsageError(`--${error.issues[0]!.path.join(".")} ${error.issues[0]!.message}.`);
+      const { signingSecret } = await addProjectDestination({ ...context, actor: commandActor }, data);
+      console.error(`Added the destination "${name}".`);
+      if (signingSecret !== undefined) console.log(signingSecret);
+    }),
+});
+
+const test = defineCommand({
+  meta: { name: "test", description: "Send a test message and print the service's answer" },
+  args: { destination, project },
+  run: ({ args }) =>
+    withDestinations(args.project, async (context) => {
+      const { control, secrets, policy, projectId, slug } = context;
+      const destinations = await listProjectDestinations(control, secrets, projectId);
+      const { id } = find(destinations, args.destination, slug);
+      const limited = { policy, timeoutMs: limits.destinationTestMs, nowMs: Date.now() };
+      const outcome = await sendTest(context, projectId, id, limited);
+      if (outcome.kind !== "delivered") throw new UsageError(outcome.detail);
+      console.log(outcome.detail);
+    }),
+});
+
+const remove = defineCommand({
+  meta: { name: "remove", description: "Delete a destination and cancel its waiting deliveries" },
+  args: { destination, project },
+  run: ({ args }) =>
+    withDestinations(args.project, async ({ control, secrets, projectId, slug }) => {
+      const destinations = await listProjectDestinations(control, secrets, projectId);
+      const { id, name } = find(destinations, args.destination, slug);
+      await deleteProjectDestination({ control, projectId, actor: commandActor }, id);
+      console.error(`Deleted the destination "${name}".`);
+    }),
+});
+
+export const destinationCommand = defineCommand({
+  meta: { name: "destination", description: "Manage a project's destinations" },
+  subCommands: { list, add, test, remove },
+});
+
+/** From standard input, because arguments would show secrets to everybody on the machine. */
+async function readSettings(): Promise<unknown> {
+  const text = await Bun.stdin.text();
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new UsageError(
+      'Standard input must be the settings as a JSON object, such as {"url":"https://example.com/hook"}.',
+    );
+  }
+}
+
+function find(destinations: ProjectDestination[], text: string, slug: string): ProjectDestination {
+  const found = destinations.find(({ id, name }) => id === text || name === text);
+  if (found) return found;
+  throw new UsageError(
+    `The project "${slug}" has no destination "${text}". List them with: tidings destination list --project ${slug}`,
+  );
+}
+
+function columnsOf({ name, kind, enabled, failingSince, deliveredAt }: ProjectDestination): string[] {
+  const state = enabled ? (failingSince === null ? "on" : `failing since ${failingSince}`) : "off";
+  return [name, kind, state, deliveredAt ?? "never"];
+}
