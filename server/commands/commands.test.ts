@@ -218,6 +218,34 @@ describe("next to a running server", () => {
     expect((await app.post({ channel: "a", name: "b" }, stdout.trim())).status).toBe(201);
   });
 
+  test("a rule is created from JSON, listed, turned off and deleted", async () => {
+    const rule = (...parameters: string[]) => run(["rule", ...parameters, "--project", "default"]);
+    const body = { name: "Backups", q: "name:Backup", when: { type: "silence", minutes: 60 } };
+    const to = { everyone: true, members: [], destinations: [] };
+    const create = (text: string) => run(["rule", "create", "--project", "default"], text);
+    const created = await create(JSON.stringify({ ...body, to }));
+    expect(created).toMatchObject({ code: 0, stderr: "" });
+    expect((await rule("disable", "Backups")).stderr).toBe('The rule "Backups" is off.\n');
+    const { stdout } = await rule("list", "--json");
+    const listed = stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as { id: string; name: string; enabled: boolean });
+    expect(listed.at(-1)).toMatchObject({ ...body, id: created.stdout.trim(), enabled: false });
+    expect((await rule("list")).stdout).toContain("silence minutes=60");
+    expect((await rule("delete", created.stdout.trim())).stderr).toBe('Deleted the rule "Backups".\n');
+    expect(await rule("enable", "Backups")).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('has no rule "Backups"'),
+    });
+    expect((await create("{")).stderr).toContain("Send the rule as JSON");
+    expect((await create(JSON.stringify(body))).stderr).toStartWith("to ");
+    expect((await auditOf(app, "rule.changed")).at(-1)).toMatchObject({
+      actorKind: "command",
+      target: "Backups",
+    });
+  });
+
   test("a new project is in its audit log", async () => {
     expect((await run(["project", "create", "Audited"])).stdout).toBe("audited\n");
     expect((await auditOf(app, "project.created")).at(-1)).toMatchObject({
