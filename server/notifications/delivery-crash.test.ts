@@ -114,14 +114,14 @@ test(`a server that is killed ${kills} times while it sends ${count} deliveries 
   await store.close();
   expect(states).toEqual([{ state: "delivered" }]);
   await removeStorage(config);
-}, 120_000);
+}, 240_000);
 
 test.if(engine === "postgres")(
   "each delivery is sent by one of two nodes",
   async () => {
     await using receiver = webhookReceiver();
     const { config } = await preparedConfig();
-    const ids = await storeDeliveries(config, receiver, count);
+    const ids = await storeDeliveries(config, receiver, 200);
     const nodes = await Promise.all([1, 2].map(() => startServer(environmentFor(config))));
     await until(() => receiver.received.size === ids.length);
     for (const node of nodes) await node.end("SIGTERM");

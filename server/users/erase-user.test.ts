@@ -146,6 +146,25 @@ test("the user's rejected events, stored responses and properties are removed, o
   await expectNoTrace(app);
 }, 60_000);
 
+test("answers of destinations that repeat the user's id are removed, others remain", async () => {
+  await using app = await testApp();
+  const { control } = app.running.store;
+  const failures = [`The webhook answered 400: no user ${userId}`, "The webhook answered 500."];
+  for (const [n, failure] of failures.entries()) {
+    const response = await app.request("/api/project-destinations", {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ kind: "ntfy", name: `${n}`, settings: { topic: "t" } }),
+    });
+    expect(response.status).toBe(201);
+    await control.updateTable("projectDestinations").set({ failure }).where("name", "=", `${n}`).execute();
+  }
+  await untilJobDone(app, await erase(app));
+  const rows = await control.selectFrom("projectDestinations").select("failure").orderBy("name").execute();
+  expect(rows).toEqual([{ failure: null }, { failure: failures[1]! }]);
+  await expectNoTrace(app);
+});
+
 test("an interrupted erasure continues after a restart, and counts every event once", async () => {
   await using app = await testApp();
   await postMany(app, 500, (n) => ({ channel: "c", name: "n", userId: n % 2 ? userId : "other" }));
