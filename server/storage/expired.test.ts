@@ -129,6 +129,7 @@ function history(projectId: number): AcceptedEvent[] {
           projectId,
           arrival: clock.next(),
           event: {
+            notify: n % 7 === 0,
             channelId: channels[n % channels.length]!,
             name: `${note} ${n % 7}`,
             userId: n % 3 === 0 ? `${note}-${n % 40}` : `u${n % 20}`,

@@ -57,7 +57,14 @@ describe("expired months with several nodes", () => {
   };
 
   function make({ createdAtMs, project = projectId, channel = "c", name = "n", id, notifies = false }: Made) {
-    const event = { channelId: channel, name, userId: "u", tags: { a: "b" }, ...(id && { id }) };
+    const event = {
+      channelId: channel,
+      name,
+      userId: "u",
+      notify: notifies,
+      tags: { a: "b" },
+      ...(id && { id }),
+    };
     const hasClientId = id !== undefined;
     return acceptedEvent({
       projectId: project,
