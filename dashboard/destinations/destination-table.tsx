@@ -1,12 +1,11 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { clsx } from "clsx";
 import { Pencil, Power, RefreshCw, Send, Trash2 } from "lucide-react";
-import type { ReactNode } from "react";
 import type { ProjectDestination } from "../../server/wire/destination.ts";
 import { api, errorMessage } from "../api.ts";
 import { formatDate } from "../components/dates.ts";
 import { RelativeTime } from "../components/relative-time.tsx";
-import { IconButton } from "../components/ui/button.tsx";
+import { RowAction } from "../components/ui/row-action.tsx";
 import { useCan } from "../projects/can.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { refresh } from "../queries.ts";
@@ -107,67 +106,46 @@ function Row({ destination, actions }: RowProps) {
       {actions && (
         <td>
           <div className="-my-1 flex gap-0.5 max-lg:-ml-2 lg:justify-end">
-            <Action
+            <RowAction
               label={`Send a test to ${name}`}
               title="Send a test"
               disabled={test.isPending}
               onClick={() => test.mutate()}
             >
               <Send aria-hidden className="size-4" />
-            </Action>
-            <Action label={`Edit ${name}`} title="Edit" onClick={() => actions.edit(destination)}>
+            </RowAction>
+            <RowAction label={`Edit ${name}`} title="Edit" onClick={() => actions.edit(destination)}>
               <Pencil aria-hidden className="size-4" />
-            </Action>
+            </RowAction>
             {kind === "webhook" && (
-              <Action
+              <RowAction
                 label={`Rotate the secret of ${name}`}
                 title="Rotate secret"
                 onClick={() => actions.rotate(destination)}
               >
                 <RefreshCw aria-hidden className="size-4" />
-              </Action>
+              </RowAction>
             )}
-            <Action
+            <RowAction
               label={`Turn ${name} ${enabled ? "off" : "on"}`}
               title={enabled ? "Turn off" : "Turn on"}
               disabled={toggle.isPending}
               onClick={() => toggle.mutate()}
             >
               <Power aria-hidden className="size-4" />
-            </Action>
-            <Action
+            </RowAction>
+            <RowAction
               label={`Delete ${name}`}
               title="Delete"
               danger
               onClick={() => actions.remove(destination)}
             >
               <Trash2 aria-hidden className="size-4" />
-            </Action>
+            </RowAction>
           </div>
         </td>
       )}
     </tr>
-  );
-}
-
-type ActionProps = {
-  label: string;
-  title: string;
-  danger?: boolean;
-  disabled?: boolean;
-  onClick: () => void;
-  children: ReactNode;
-};
-
-function Action({ danger = false, ...button }: ActionProps) {
-  return (
-    <IconButton
-      {...button}
-      className={clsx(
-        "size-8 disabled:opacity-60 max-md:size-10",
-        danger && "hover:bg-danger-soft hover:text-danger",
-      )}
-    />
   );
 }
 
