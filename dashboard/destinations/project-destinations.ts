@@ -38,5 +38,5 @@ export const kindHints: Record<string, string> = {
   gotify: "Push from your own Gotify server",
   pushover: "Push to phones and desktops",
   matrix: "Messages in a Matrix room",
-  apprise: "A hundred more services, by an Apprise server",
+  apprise: "Many other services, by your own server",
 };

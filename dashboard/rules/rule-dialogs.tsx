@@ -111,6 +111,7 @@ function RuleDialog({ title, initial, save, action, close }: Props) {
         />
         <SearchField q={q} onChange={(q) => setForm({ ...form, q })} error={fieldError(save.error, "q")} />
         <WhenFields form={form} onChange={setForm} error={save.error} />
+        <RulePreview q={q} when={ruleOf(form).when} />
         <RecipientFields
           form={form}
           onChange={setForm}
@@ -126,7 +127,6 @@ function RuleDialog({ title, initial, save, action, close }: Props) {
           checked={urgent}
           onChange={(urgent) => setForm({ ...form, urgent })}
         />
-        <RulePreview q={q} when={ruleOf(form).when} />
         <DialogButtons>
           <Button variant="ghost" onClick={close}>
             Cancel

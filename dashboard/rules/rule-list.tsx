@@ -25,15 +25,18 @@ export function RuleList({ rules, ...actions }: Actions & { rules: Rule[] }) {
     <Panel>
       <ul aria-label="Rules" className="divide-y divide-line">
         {rules.map((rule) => (
-          <li key={rule.id} className="flex min-h-16 items-center gap-3 px-4 py-2.5 max-md:flex-wrap">
+          <li
+            key={rule.id}
+            className="flex min-h-16 items-center gap-x-3 gap-y-1 px-4 py-2.5 max-md:flex-wrap"
+          >
             <div className="min-w-0 flex-1 max-md:basis-[70%]">
               <p className={clsx("hostile font-medium", !rule.enabled && "text-muted")}>
                 {rule.name}
-                {!rule.enabled && <Badge>Off</Badge>}
-                {rule.urgent && <Badge>Urgent</Badge>}
+                {!rule.enabled && <Badge className="bg-pressed text-muted">Off</Badge>}
+                {rule.urgent && <Badge className="bg-accent-soft text-accent">Urgent</Badge>}
               </p>
               {members && destinations && (
-                <p className="hostile text-muted text-sm">
+                <p className="hostile mt-0.5 text-muted text-sm">
                   <RuleSentence rule={rule} members={members} destinations={destinations} />
                 </p>
               )}
@@ -46,11 +49,9 @@ export function RuleList({ rules, ...actions }: Actions & { rules: Rule[] }) {
   );
 }
 
-function Badge({ children }: { children: string }) {
+function Badge({ className, children }: { className: string; children: string }) {
   return (
-    <span className="ml-2 rounded bg-accent-soft px-1.5 py-0.5 font-medium text-accent text-xs">
-      {children}
-    </span>
+    <span className={clsx("ml-2 rounded px-1.5 py-0.5 font-medium text-xs", className)}>{children}</span>
   );
 }
 

@@ -46,7 +46,7 @@ export function WhenFields({ form, onChange, error }: Props) {
         ))}
       </Choices>
       {(type === "count" || type === "number") && (
-        <div className="grid gap-4 sm:grid-cols-2">
+        <div className="grid gap-x-2 gap-y-4 sm:grid-cols-2">
           {type === "number" && (
             <Field
               {...labelled("Tag", "when/tag")}
@@ -64,7 +64,7 @@ export function WhenFields({ form, onChange, error }: Props) {
         </div>
       )}
       {(type === "burst" || type === "silence" || type === "count") && (
-        <div className="grid grid-cols-2 gap-4">
+        <div className="grid grid-cols-2 gap-x-2 gap-y-4">
           <Field
             {...labelled(
               { burst: "A summary every", silence: "No event for", count: "Within" }[type],
@@ -87,7 +87,7 @@ export function WhenFields({ form, onChange, error }: Props) {
         </div>
       )}
       {type === "digest" && (
-        <div className="grid grid-cols-2 gap-4">
+        <div className="grid grid-cols-2 gap-x-2 gap-y-4">
           <SelectField
             label="Every"
             value={every}

@@ -4,6 +4,7 @@ import type { Page } from "playwright-core";
 import { expectAccessible, openPage } from "../testing/browser-page.ts";
 import { openDashboard, type TestDashboard } from "../testing/dashboard.ts";
 import { type DestinationReceiver, destinationReceiver } from "../testing/destination-receiver.ts";
+import { until } from "../testing/until.ts";
 import type { ProjectDestination } from "../wire/destination.ts";
 
 const path = "/p/default/destinations";
@@ -151,6 +152,33 @@ test("a destination is turned off, on and deleted", async () => {
   expect(await stored("Pager")).toBeUndefined();
   // The browser reports rejected forms as errors of the network.
   expect(complaints.filter((text) => !text.startsWith("Failed to load resource"))).toEqual([]);
+}, 60_000);
+
+test("a destination that fails says since when and why, also after it was turned off", async () => {
+  const { id } = await add("webhook", "Flaky", receiver.settings.webhook);
+  const response = await page.request.post(`${dashboard.address}/api/rules?project=default`, {
+    data: {
+      name: "All",
+      q: "channel:flaky",
+      when: { type: "each" },
+      to: { everyone: false, members: [], destinations: [id] },
+    },
+    headers: { origin: dashboard.address },
+  });
+  expect(response.status()).toBe(201);
+  receiver.answerNext(404, "no such path");
+  await dashboard.post({ channel: "flaky", name: "First" });
+  await until(async () => (await stored("Flaky"))!.failingSince !== null);
+  await page.goto(dashboard.address + path);
+  await row("Flaky").getByText("Failing since").waitFor();
+  await row("Flaky").getByText("no such path").waitFor();
+  receiver.answerNext(410, "moved away");
+  await dashboard.post({ channel: "flaky", name: "Second" });
+  await until(async () => !(await stored("Flaky"))!.enabled);
+  await page.reload();
+  await row("Flaky").getByText("Off · nothing delivered yet").waitFor();
+  await row("Flaky").getByText("moved away").waitFor();
+  await expectAccessible("a destination that was turned off", page);
 }, 60_000);
 
 test("a viewer sees the destinations, and nothing to press", async () => {
