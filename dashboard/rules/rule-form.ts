@@ -77,17 +77,7 @@ export function withType(form: RuleForm, type: WhenType): RuleForm {
 }
 
 /** When the rule notifies, or null while a field is empty. */
-export function whenOf({
-  type,
-  amount,
-  unit,
-  above,
-  tag,
-  every,
-  at,
-  weekday,
-  timeZone,
-}: RuleForm): RuleWhen | null {
+function whenOf({ type, amount, unit, above, tag, every, at, weekday, timeZone }: RuleForm): RuleWhen | null {
   const minutes = Number(amount) * minutesOf[unit];
   const isTimed = minutes > 0;
   switch (type) {
