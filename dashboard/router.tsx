@@ -112,52 +112,70 @@ const event = createRoute({
   component: EventPage,
 });
 
-const keys = createRoute({
-  getParentRoute: () => project,
-  path: "/keys",
-  component: permitted(
+/** A page of a project. */
+function page<Path extends string>(path: Path, component: ReturnType<typeof lazyPart>) {
+  return createRoute({ getParentRoute: () => project, path, component });
+}
+
+const keys = page(
+  "/keys",
+  permitted(
     "keys:manage",
     "API keys",
     lazyPart(async () => (await import("./keys/keys-page.tsx")).KeysPage),
   ),
-});
-const members = createRoute({
-  getParentRoute: () => project,
-  path: "/members",
-  component: lazyPart(async () => (await import("./members/members-page.tsx")).MembersPage),
-});
-const rejected = createRoute({
-  getParentRoute: () => project,
-  path: "/rejected",
-  component: lazyPart(async () => (await import("./rejected/rejected-page.tsx")).RejectedPage),
-});
-const audit = createRoute({
-  getParentRoute: () => project,
-  path: "/audit",
-  component: permitted(
+);
+const members = page(
+  "/members",
+  lazyPart(async () => (await import("./members/members-page.tsx")).MembersPage),
+);
+const rulePages = () => import("./rules/pages.ts");
+const rules = page(
+  "/rules",
+  lazyPart(async () => (await rulePages()).RulesPage),
+);
+const destinations = page(
+  "/destinations",
+  lazyPart(async () => (await rulePages()).DestinationsPage),
+);
+const rejected = page(
+  "/rejected",
+  lazyPart(async () => (await import("./rejected/rejected-page.tsx")).RejectedPage),
+);
+const audit = page(
+  "/audit",
+  permitted(
     "audit:read",
     "Audit log",
     lazyPart(async () => (await import("./audit/audit-page.tsx")).AuditPage),
   ),
-});
-const settings = createRoute({
-  getParentRoute: () => project,
-  path: "/settings",
-  component: lazyPart(async () => (await import("./settings/settings-page.tsx")).SettingsPage),
-});
+);
+const settings = page(
+  "/settings",
+  lazyPart(async () => (await import("./settings/settings-page.tsx")).SettingsPage),
+);
 
 /** Short URLs without a project redirect to the first project. */
-const short = ["/channels/$", "/events/$", "/keys", "/members", "/rejected", "/audit", "/settings"].map(
-  (path) =>
-    createRoute({
-      getParentRoute: () => signedIn,
-      path,
-      beforeLoad({ context, location }) {
-        const first = context.me.projects[0]?.slug;
-        if (!first) throw redirect({ to: "/" });
-        throw redirect({ href: `/p/${encodeURIComponent(first)}${location.href}`, replace: true });
-      },
-    }),
+const short = [
+  "/channels/$",
+  "/events/$",
+  "/keys",
+  "/members",
+  "/rules",
+  "/destinations",
+  "/rejected",
+  "/audit",
+  "/settings",
+].map((path) =>
+  createRoute({
+    getParentRoute: () => signedIn,
+    path,
+    beforeLoad({ context, location }) {
+      const first = context.me.projects[0]?.slug;
+      if (!first) throw redirect({ to: "/" });
+      throw redirect({ href: `/p/${encodeURIComponent(first)}${location.href}`, replace: true });
+    },
+  }),
 );
 
 export const router = createRouter({
@@ -172,6 +190,8 @@ export const router = createRouter({
         feed.addChildren([allEvents, channel, event]),
         keys,
         members,
+        rules,
+        destinations,
         rejected,
         audit,
         settings,

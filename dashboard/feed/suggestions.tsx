@@ -34,7 +34,8 @@ export function useSuggestions(
   function choose(suggestion: Suggestion) {
     const { start, end: after } = data!;
     const end = start + suggestion.insert.length;
-    write(text.slice(0, start) + suggestion.insert + text.slice(after));
+    // What was typed since the suggestions came is before the caret.
+    write(text.slice(0, start) + suggestion.insert + text.slice(Math.max(after, caret!)));
     setActive(-1);
     setCaret(end);
     // After React has put the new text into the input.

@@ -1,9 +1,7 @@
-import { clsx } from "clsx";
-import type { ReactNode } from "react";
 import { limits } from "../../server/limits.ts";
 import { type KeyKind, keyKinds, scopes } from "../../server/permissions.ts";
 import { formatDate } from "../components/dates.ts";
-import { Field, fieldError, SelectField, TextField } from "../components/ui/field.tsx";
+import { Choice, Choices, Field, fieldError, SelectField, TextField } from "../components/ui/field.tsx";
 import { type Expiry, type KeySettings, originsOf, scopeLabels, withKind } from "./key-settings.ts";
 
 const kindLabels: Record<KeyKind, { label: string; hint: string }> = {
@@ -135,51 +133,4 @@ function originError(error: unknown, settings: KeySettings): string | undefined 
     if (found) return found.replace(`"origins.${index}"`, `"${origin}"`);
   }
   return undefined;
-}
-
-type ChoicesProps = { label: string; error?: string | undefined; className?: string; children: ReactNode };
-
-function Choices({ label, error, className, children }: ChoicesProps) {
-  return (
-    <fieldset className="flex flex-col gap-1.5">
-      <legend className="mb-1.5 font-medium text-sm">{label}</legend>
-      <div className={clsx("grid gap-2", className)}>{children}</div>
-      {error && (
-        <p role="alert" className="text-danger text-xs">
-          {error}
-        </p>
-      )}
-    </fieldset>
-  );
-}
-
-type ChoiceProps = {
-  type: "radio" | "checkbox";
-  name: string;
-  label: string;
-  hint: string;
-  checked: boolean;
-  onChange: (checked: boolean) => void;
-};
-
-function Choice({ label, hint, checked, onChange, ...input }: ChoiceProps) {
-  return (
-    <label
-      className={clsx(
-        "flex cursor-pointer items-start gap-2.5 rounded-md border px-3 py-2",
-        checked ? "border-accent/60 bg-accent-soft" : "border-line-strong hover:bg-hover",
-      )}
-    >
-      <input
-        {...input}
-        checked={checked}
-        onChange={(event) => onChange(event.target.checked)}
-        className="mt-0.5 size-4 shrink-0 accent-accent"
-      />
-      <span className="min-w-0">
-        <span className="block font-medium text-sm">{label}</span>
-        <span className="block text-muted text-xs">{hint}</span>
-      </span>
-    </label>
-  );
 }

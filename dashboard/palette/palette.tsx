@@ -8,11 +8,13 @@ import {
   Folder,
   Hash,
   KeyRound,
+  ListChecks,
   LogOut,
   Moon,
   Newspaper,
   Plus,
   ScrollText,
+  Send,
   Settings2,
   Sun,
   Users,
@@ -118,6 +120,18 @@ export default function Palette({ close }: { close: () => void }) {
                   onSelect={closeAnd(() => navigate({ to: "/p/$project/members", params }))}
                 >
                   Members
+                </Item>
+                <Item
+                  icon={<ListChecks aria-hidden />}
+                  onSelect={closeAnd(() => navigate({ to: "/p/$project/rules", params }))}
+                >
+                  Rules
+                </Item>
+                <Item
+                  icon={<Send aria-hidden />}
+                  onSelect={closeAnd(() => navigate({ to: "/p/$project/destinations", params }))}
+                >
+                  Destinations
                 </Item>
                 <Item
                   icon={<CircleSlash aria-hidden />}

@@ -46,9 +46,15 @@ export function ProjectSettings() {
         <Link to="/p/$project/members" params={{ project: slug }} className={buttonClass()}>
           View members
         </Link>
-        {/* On phones, the bottom bar has no room for this page. */}
+        {/* On phones, the bottom bar has no room for these pages. */}
+        <Link to="/p/$project/rules" params={{ project: slug }} className={buttonClass({}, "md:hidden")}>
+          View rules
+        </Link>
         <Link to="/p/$project/rejected" params={{ project: slug }} className={buttonClass({}, "md:hidden")}>
           View rejected events
+        </Link>
+        <Link to="/p/$project/destinations" params={{ project: slug }} className={buttonClass()}>
+          View destinations
         </Link>
         {can("audit:read") && (
           <Link to="/p/$project/audit" params={{ project: slug }} className={buttonClass()}>

@@ -1,5 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import { ChevronsUpDown, CircleSlash, KeyRound, Settings2, Users } from "lucide-react";
+import { Bell, ChevronsUpDown, CircleSlash, KeyRound, type LucideIcon, Settings2, Users } from "lucide-react";
 import { useMe } from "../account/me.ts";
 import { ChannelNav } from "../channels/channel-nav.tsx";
 import { lazyPart } from "../components/lazy-part.tsx";
@@ -18,7 +18,6 @@ const AccountMenu = lazyPart<MenuContentProps>(
 
 /** The left column on a desktop. */
 export function Sidebar() {
-  const project = useProjectSlug();
   const { account } = useMe();
   const can = useCan();
   return (
@@ -37,43 +36,22 @@ export function Sidebar() {
       <ChannelNav />
       <nav aria-label="Project" className="flex flex-col gap-px border-line border-t p-2">
         {can("keys:manage") && (
-          <Link
-            to="/p/$project/keys"
-            params={{ project }}
-            className={navItemClass}
-            activeProps={{ "data-active": true }}
-          >
-            <KeyRound aria-hidden className="mx-0.5 size-4 shrink-0 text-faint" />
+          <PageLink to="/p/$project/keys" icon={KeyRound}>
             API keys
-          </Link>
+          </PageLink>
         )}
-        <Link
-          to="/p/$project/members"
-          params={{ project }}
-          className={navItemClass}
-          activeProps={{ "data-active": true }}
-        >
-          <Users aria-hidden className="mx-0.5 size-4 shrink-0 text-faint" />
+        <PageLink to="/p/$project/members" icon={Users}>
           Members
-        </Link>
-        <Link
-          to="/p/$project/rejected"
-          params={{ project }}
-          className={navItemClass}
-          activeProps={{ "data-active": true }}
-        >
-          <CircleSlash aria-hidden className="mx-0.5 size-4 shrink-0 text-faint" />
+        </PageLink>
+        <PageLink to="/p/$project/rules" icon={Bell}>
+          Rules
+        </PageLink>
+        <PageLink to="/p/$project/rejected" icon={CircleSlash}>
           Rejected events
-        </Link>
-        <Link
-          to="/p/$project/settings"
-          params={{ project }}
-          className={navItemClass}
-          activeProps={{ "data-active": true }}
-        >
-          <Settings2 aria-hidden className="mx-0.5 size-4 shrink-0 text-faint" />
+        </PageLink>
+        <PageLink to="/p/$project/settings" icon={Settings2}>
           Settings
-        </Link>
+        </PageLink>
       </nav>
       <div className="border-line border-t p-2">
         <LazyMenu
@@ -90,6 +68,22 @@ export function Sidebar() {
         </LazyMenu>
       </div>
     </aside>
+  );
+}
+
+type PageLinkProps = {
+  to: `/p/$project/${"keys" | "members" | "rules" | "rejected" | "settings"}`;
+  icon: LucideIcon;
+  children: string;
+};
+
+function PageLink({ to, icon: Icon, children }: PageLinkProps) {
+  const project = useProjectSlug();
+  return (
+    <Link to={to} params={{ project }} className={navItemClass} activeProps={{ "data-active": true }}>
+      <Icon aria-hidden className="mx-0.5 size-4 shrink-0 text-faint" />
+      {children}
+    </Link>
   );
 }
 

@@ -2,6 +2,7 @@ import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playw
 import type { Config } from "../config.ts";
 import type { Event } from "../event/event.ts";
 import { serve } from "../main.ts";
+import type { Role } from "../permissions.ts";
 import { launchChromium } from "./chromium.ts";
 import { environmentOf, removeStorage } from "./engine.ts";
 import { startServer } from "./server-process.ts";
@@ -19,16 +20,19 @@ type Started = { address: string; stop: () => Promise<void> };
  * and restarted at the same address.
  *
  * @param flags - additional command-line flags of Chromium
+ * @param change - settings that differ from the defaults
  * @param start - starts the server; by default in this process
  */
 export async function openDashboard({
   flags = [],
+  change = {},
   start = (config) => serve(config, { passwords: testPasswords }),
 }: {
   flags?: string[];
+  change?: Partial<Config>;
   start?: (config: Config) => Promise<Started>;
 } = {}) {
-  const { config, secret } = await preparedConfig();
+  const { config, secret } = await preparedConfig(change);
   let running: Started | null = await start(config);
   const { address } = running;
   const settings = { ...config, port: Number(new URL(address).port) };
@@ -59,6 +63,23 @@ export async function openDashboard({
     /** Opens a path in a new page of a new context. */
     async open(path: string, options: BrowserContextOptions = {}): Promise<Page> {
       const page = await (await newContext(options)).newPage();
+      await page.goto(address + path);
+      return page;
+    },
+    /** Opens a path as a new member of the project with this role. */
+    async openAs(role: Role, path: string): Promise<Page> {
+      const { request } = await newContext();
+      const post = async (by: typeof request, to: string, data: object) =>
+        (await by.post(address + to, { data, headers: { origin: address } })).json();
+      const email = `${role}@example.com`;
+      const { link } = await post(request, "/api/invitations?project=default", { role, email });
+      const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
+      context.setDefaultTimeout(waitMaxMs);
+      const page = await context.newPage();
+      await page.goto(address + new URL(link).pathname);
+      await page.getByLabel("Password").fill(testPassword);
+      await page.getByRole("button", { name: "Create account and join" }).click();
+      await page.waitForURL(/\/p\/[^/]+$/);
       await page.goto(address + path);
       return page;
     },

@@ -35,6 +35,37 @@ try {
     rmSync(directory, { recursive: true, force: true });
 }
 
+const sampleDestinations = [
+  {
+    kind: "slack",
+    name: "Slack #shop",
+    settings: { url: "https://hooks.slack.com/services/T00000000/B00000000/0123456789abcdefghijklmn" },
+  },
+  { kind: "ntfy", name: "On call", settings: { topic: "shop-7f3c9a" } },
+];
+
+const sampleRules = [
+  {
+    name: "Failed payments",
+    q: 'channel:payments name:"Payment failed"',
+    when: { type: "burst", minutes: 5 },
+    everyone: true,
+  },
+  {
+    name: "Backup missing",
+    q: 'name:"Backup done"',
+    when: { type: "silence", minutes: 26 * 60 },
+    everyone: false,
+    urgent: true,
+  },
+  {
+    name: "Large orders",
+    q: "channel:payments",
+    when: { type: "number", tag: "amount", above: 150 },
+    everyone: true,
+  },
+];
+
 /** The setup page, and the page that waits for the first event. */
 async function shootSetup(browser: Browser): Promise<void> {
   const server = await startServer({ TIDINGS_DATA: emptyDirectory });
@@ -59,7 +90,7 @@ async function shootPages(browser: Browser): Promise<void> {
   const environment = { TIDINGS_DATA: dataDirectory };
   await runTidings(["seed"], environment);
   const { stdout } = await runTidings(
-    ["key", "create", "--project", "default", "--name", "Shop"],
+    ["key", "create", "--project", "default", "--name", "Shop", "--scopes", "ingest,read,manage"],
     environment,
   );
   const server = await startServer(environment);
@@ -96,12 +127,19 @@ async function shootPages(browser: Browser): Promise<void> {
       tags: { amount: "96.00", currency: "EUR", method: "paypal", plan: "pro" },
     },
   ];
-  const post = (event: unknown): Promise<Response> =>
-    fetch(`${server.address}/api/events`, {
+  const post = (body: unknown, path = "/api/events"): Promise<Response> =>
+    fetch(server.address + path, {
       method: "POST",
       headers: { "content-type": "application/json", "x-api-key": stdout.trim() },
-      body: JSON.stringify(event),
+      body: JSON.stringify(body),
     });
+  const destinations: string[] = [];
+  for (const destination of sampleDestinations) {
+    const response = await post(destination, "/api/project-destinations");
+    destinations.push(((await response.json()) as { destination: { id: string } }).destination.id);
+  }
+  for (const { everyone, ...rule } of sampleRules)
+    await post({ ...rule, to: { everyone, members: [], destinations } }, "/api/rules");
   await post({ channel: "orders", nme: "Order placed", userId: "cus_1042", tags: { quantity: 2 } });
   await post({ channel: "backups", name: "Backup done", tags: { database: "shop", minutes: 4.5 } });
   const ids: string[] = [];
@@ -123,6 +161,8 @@ async function shootPages(browser: Browser): Promise<void> {
       search: "/p/default?q=card%20-refund&tag.currency=EUR",
       keys: "/p/default/keys",
       members: "/p/default/members",
+      rules: "/p/default/rules",
+      destinations: "/p/default/destinations",
       rejected: "/p/default/rejected",
       settings: "/p/default/settings",
       notifications: "/notifications",

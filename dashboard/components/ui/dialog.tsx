@@ -30,7 +30,10 @@ export function Dialog({ form = "dialog", ...props }: DialogProps) {
           {...(!description && { "aria-describedby": undefined })}
           onCloseAutoFocus={focusOpener}
           onInteractOutside={(event) => !dismissible && event.preventDefault()}
-          onEscapeKeyDown={(event) => !closable && event.preventDefault()}
+          // Escape closes an open list of suggestions first.
+          onEscapeKeyDown={(event) =>
+            (!closable || (event.target as Element).ariaExpanded === "true") && event.preventDefault()
+          }
           className={clsx(
             "fixed z-50 flex flex-col overflow-hidden border-line bg-raised outline-none",
             form === "sheet"

@@ -91,6 +91,54 @@ export function SelectField({
   );
 }
 
+type ChoicesProps = { label: string; error?: string | undefined; className?: string; children: ReactNode };
+
+/** A group of radio buttons or checkboxes. */
+export function Choices({ label, error, className, children }: ChoicesProps) {
+  return (
+    <fieldset className="flex flex-col gap-1.5">
+      <legend className="mb-1.5 font-medium text-sm">{label}</legend>
+      <div className={clsx("grid gap-2", className)}>{children}</div>
+      {error && (
+        <p role="alert" className="text-danger text-xs">
+          {error}
+        </p>
+      )}
+    </fieldset>
+  );
+}
+
+type ChoiceProps = {
+  type: "radio" | "checkbox";
+  name: string;
+  label: string;
+  hint?: string;
+  checked: boolean;
+  onChange: (checked: boolean) => void;
+};
+
+export function Choice({ label, hint, checked, onChange, ...input }: ChoiceProps) {
+  return (
+    <label
+      className={clsx(
+        "flex cursor-pointer items-start gap-2.5 rounded-md border px-3 py-2",
+        checked ? "border-accent/60 bg-accent-soft" : "border-line-strong hover:bg-hover",
+      )}
+    >
+      <input
+        {...input}
+        checked={checked}
+        onChange={(event) => onChange(event.target.checked)}
+        className="mt-0.5 size-4 shrink-0 accent-accent"
+      />
+      <span className="min-w-0">
+        <span className="hostile block font-medium text-sm">{label}</span>
+        {hint && <span className="block text-muted text-xs">{hint}</span>}
+      </span>
+    </label>
+  );
+}
+
 /** The error of one field, found by the problem's pointer (`/email`), as a sentence. */
 export function fieldError(error: unknown, field: string): string | undefined {
   if (!(error instanceof ApiError)) return undefined;

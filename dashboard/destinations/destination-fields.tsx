@@ -1,0 +1,125 @@
+import type { FormField, ProjectDestination } from "../../server/wire/destination.ts";
+import { Choice, Choices, Field, fieldError, SelectField } from "../components/ui/field.tsx";
+
+/** What is entered into the fields, by their names. Empty texts are not set. */
+export type Entered = Record<string, string | boolean>;
+
+type Props = {
+  fields: FormField[];
+  entered: Entered;
+  onChange: (entered: Entered) => void;
+  error: unknown;
+  /** The last characters of the secrets that are already set. */
+  secrets?: ProjectDestination["secrets"];
+};
+
+/** The settings of a kind of destination. */
+export function DestinationFields({ fields, entered, onChange, error, secrets = {} }: Props) {
+  return fields.map((field) => {
+    const { name, title, description, type, choices = [], secret } = field;
+    const value = entered[name] ?? "";
+    const change = (changed: string | boolean) => onChange({ ...entered, [name]: changed });
+    const ending = secrets[name];
+    const required = field.required && ending === undefined;
+    const labels = { label: title, error: settingError(error, field) };
+    if (type === "boolean") {
+      return (
+        <Choices key={name} {...labels}>
+          <Choice
+            type="checkbox"
+            name={name}
+            label={description}
+            checked={value === true}
+            onChange={change}
+          />
+        </Choices>
+      );
+    }
+    if (type === "choice") {
+      return (
+        <SelectField
+          key={name}
+          {...labels}
+          hint={description}
+          required={required}
+          value={String(value)}
+          onChange={(event) => change(event.target.value)}
+        >
+          {!required && <option value="" />}
+          {choices.map((choice) => (
+            <option key={choice}>{choice}</option>
+          ))}
+        </SelectField>
+      );
+    }
+    return (
+      <Field
+        key={name}
+        {...labels}
+        hint={ending === undefined ? description : secretHint(ending)}
+        type={secret ? "password" : "text"}
+        inputMode={type === "number" ? "numeric" : type === "url" ? "url" : "text"}
+        required={required}
+        value={String(value)}
+        onChange={(event) => change(event.target.value)}
+        autoComplete="off"
+        autoCapitalize="none"
+        spellCheck={false}
+      />
+    );
+  });
+}
+
+function secretHint(ending: string): string {
+  return `Set${ending && `, ends in …${ending}`}. Leave it empty to keep it.`;
+}
+
+/** The server's error for a setting, with the title that the form shows. */
+function settingError(error: unknown, { name, title }: FormField): string | undefined {
+  return fieldError(error, `settings/${name}`)?.replace(`"${name}"`, `"${title}"`);
+}
+
+/** The names of the fields, whose errors the form shows next to them. */
+export function fieldNames(fields: FormField[]): string[] {
+  return ["name", ...fields.map(({ name }) => `settings/${name}`)];
+}
+
+/** What the form shows at first: the settings, or the defaults of a new destination. */
+export function enteredOf(fields: FormField[], destination?: ProjectDestination): Entered {
+  return Object.fromEntries(
+    fields.map(({ name, secret, type, default: preset }) => {
+      const value = destination ? destination.settings[name] : preset;
+      if (type === "boolean") return [name, value === true];
+      return [name, secret || value === undefined ? "" : String(value)];
+    }),
+  );
+}
+
+/** Settings for a new destination. */
+export function settingsOf(fields: FormField[], entered: Entered): Record<string, unknown> {
+  return Object.fromEntries(
+    fields.filter(({ name }) => entered[name] !== "").map((field) => [field.name, settingOf(field, entered)]),
+  );
+}
+
+/** What differs from a destination's settings. A secret that is left empty stays; another setting is removed. */
+export function settingsChangeOf(
+  fields: FormField[],
+  entered: Entered,
+  destination: ProjectDestination,
+): Record<string, unknown> {
+  const before = enteredOf(fields, destination);
+  return Object.fromEntries(
+    fields
+      .filter(({ name }) => entered[name] !== before[name])
+      .map((field) => [field.name, entered[field.name] === "" ? null : settingOf(field, entered)]),
+  );
+}
+
+function settingOf({ name, type }: FormField, entered: Entered): unknown {
+  const value = entered[name];
+  if (typeof value !== "string") return value;
+  const text = value.trim();
+  // What is not a number goes to the server as it is, which says so.
+  return type === "number" && Number.isFinite(Number(text)) ? Number(text) : text;
+}

@@ -1,0 +1,179 @@
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { clsx } from "clsx";
+import { Pencil, Power, RefreshCw, Send, Trash2 } from "lucide-react";
+import type { ProjectDestination } from "../../server/wire/destination.ts";
+import { api, errorMessage } from "../api.ts";
+import { formatDate } from "../components/dates.ts";
+import { RelativeTime } from "../components/relative-time.tsx";
+import { RowAction } from "../components/ui/row-action.tsx";
+import { useCan } from "../projects/can.ts";
+import { useProjectSlug } from "../projects/current-project.ts";
+import { refresh } from "../queries.ts";
+import { toast } from "../shell/toasts.tsx";
+import { destinationKindsQuery, projectDestinationsQuery } from "./project-destinations.ts";
+
+type Actions = {
+  edit: (destination: ProjectDestination) => void;
+  rotate: (destination: ProjectDestination) => void;
+  remove: (destination: ProjectDestination) => void;
+};
+
+/** On narrow screens each row is a small card, because the columns don't fit. */
+export function DestinationTable({
+  destinations,
+  ...actions
+}: Actions & { destinations: ProjectDestination[] }) {
+  const can = useCan();
+  return (
+    <div className="overflow-hidden rounded-lg border border-line bg-raised">
+      <table className="w-full text-sm max-lg:block">
+        <thead className="border-line border-b text-left text-muted text-xs max-lg:sr-only">
+          <tr className="[&>th]:h-9 [&>th]:px-4 [&>th]:font-medium">
+            <th scope="col" className="lg:w-[32%]">
+              Name
+            </th>
+            <th scope="col">State</th>
+            {can("rules:manage") && (
+              <th scope="col">
+                <span className="sr-only">Actions</span>
+              </th>
+            )}
+          </tr>
+        </thead>
+        <tbody className="max-lg:block">
+          {destinations.map((destination) => (
+            <Row key={destination.id} destination={destination} {...(can("rules:manage") && { actions })} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+type RowProps = { destination: ProjectDestination; actions?: Actions };
+
+function Row({ destination, actions }: RowProps) {
+  const project = useProjectSlug();
+  const { id, kind, name, enabled } = destination;
+  const { data: kinds } = useQuery(destinationKindsQuery(project));
+  const test = useMutation({
+    mutationFn: () =>
+      api<{ ok: true; delivered: boolean; detail: string }>(`/api/project-destinations/${id}/test`, {
+        method: "POST",
+        query: { project },
+      }),
+  });
+  const toggle = useMutation({
+    mutationFn: () =>
+      api(`/api/project-destinations/${id}`, {
+        method: "PATCH",
+        query: { project },
+        body: { enabled: !enabled },
+      }),
+    onSuccess: () => refresh(projectDestinationsQuery(project).queryKey),
+    onError: (error) =>
+      toast({
+        title: `The destination wasn't turned ${enabled ? "off" : "on"}`,
+        description: errorMessage(error),
+        failed: true,
+      }),
+  });
+  return (
+    <tr
+      className={clsx(
+        "border-line border-b align-top last:border-b-0 max-lg:grid max-lg:gap-y-1 max-lg:p-4",
+        "lg:[&>*]:px-4 lg:[&>*]:py-2.5",
+      )}
+    >
+      <th scope="row" className={clsx("min-w-0 text-left font-medium", !enabled && "text-muted")}>
+        <span className="hostile">{name}</span>
+        <span className="block font-normal text-muted text-xs">
+          {kinds?.find((each) => each.kind === kind)?.label ?? kind}
+        </span>
+      </th>
+      <td className="min-w-0 text-muted">
+        <State destination={destination} />
+        <div role="status" className="hostile">
+          {test.isPending && "Sending a test…"}
+          {test.error && <span className="text-danger">{errorMessage(test.error)}</span>}
+          {test.data && (
+            <span className={test.data.delivered ? "text-good" : "text-danger"}>
+              {test.data.delivered ? "Test delivered" : "Test failed"}. {test.data.detail}
+            </span>
+          )}
+        </div>
+      </td>
+      {actions && (
+        <td>
+          <div className="-my-1 flex gap-0.5 max-lg:-ml-2 lg:justify-end">
+            <RowAction
+              label={`Send a test to ${name}`}
+              title="Send a test"
+              disabled={test.isPending}
+              onClick={() => test.mutate()}
+            >
+              <Send aria-hidden className="size-4" />
+            </RowAction>
+            <RowAction label={`Edit ${name}`} title="Edit" onClick={() => actions.edit(destination)}>
+              <Pencil aria-hidden className="size-4" />
+            </RowAction>
+            {kind === "webhook" && (
+              <RowAction
+                label={`Rotate the secret of ${name}`}
+                title="Rotate secret"
+                onClick={() => actions.rotate(destination)}
+              >
+                <RefreshCw aria-hidden className="size-4" />
+              </RowAction>
+            )}
+            <RowAction
+              label={`Turn ${name} ${enabled ? "off" : "on"}`}
+              title={enabled ? "Turn off" : "Turn on"}
+              disabled={toggle.isPending}
+              onClick={() => toggle.mutate()}
+            >
+              <Power aria-hidden className="size-4" />
+            </RowAction>
+            <RowAction
+              label={`Delete ${name}`}
+              title="Delete"
+              danger
+              onClick={() => actions.remove(destination)}
+            >
+              <Trash2 aria-hidden className="size-4" />
+            </RowAction>
+          </div>
+        </td>
+      )}
+    </tr>
+  );
+}
+
+/** Whether a destination is on, and how sending to it went. */
+function State({ destination }: { destination: ProjectDestination }) {
+  const { enabled, failingSince, failure, deliveredAt } = destination;
+  return (
+    <>
+      <p>
+        {!enabled ? (
+          "Off"
+        ) : failingSince ? (
+          <span className="text-danger">
+            Failing since <time dateTime={failingSince}>{formatDate(failingSince, "medium")}</time>
+          </span>
+        ) : (
+          <span className="text-ink">On</span>
+        )}
+        {" · "}
+        {deliveredAt ? (
+          <>
+            last delivered <RelativeTime at={deliveredAt} form="long" />
+          </>
+        ) : (
+          "nothing delivered yet"
+        )}
+      </p>
+      {failure && <p className="hostile text-xs">{failure}</p>}
+    </>
+  );
+}

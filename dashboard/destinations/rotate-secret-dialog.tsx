@@ -1,0 +1,39 @@
+import { useMutation } from "@tanstack/react-query";
+import type { ProjectDestination } from "../../server/wire/destination.ts";
+import { api } from "../api.ts";
+import { formatDate } from "../components/dates.ts";
+import { ConfirmDialog } from "../components/ui/confirm-dialog.tsx";
+import { useProjectSlug } from "../projects/current-project.ts";
+import { refresh } from "../queries.ts";
+import { projectDestinationsQuery } from "./project-destinations.ts";
+import { SigningSecretDialog } from "./signing-secret-dialog.tsx";
+
+type Props = { destination: ProjectDestination; close: () => void };
+
+export function RotateSecretDialog({ destination, close }: Props) {
+  const project = useProjectSlug();
+  const rotate = useMutation({
+    mutationFn: () =>
+      api<{ ok: true; signingSecret: string; previousValidUntil: string }>(
+        `/api/project-destinations/${destination.id}/rotate-secret`,
+        { method: "POST", query: { project } },
+      ),
+    onSuccess: () => refresh(projectDestinationsQuery(project).queryKey),
+  });
+  if (rotate.data) {
+    const { signingSecret, previousValidUntil } = rotate.data;
+    return (
+      <SigningSecretDialog
+        secret={signingSecret}
+        note={`Until ${formatDate(previousValidUntil, "medium")}, webhooks are signed with the old one too.`}
+        close={close}
+      />
+    );
+  }
+  return (
+    <ConfirmDialog title="Rotate the signing secret?" action="Rotate secret" mutation={rotate} close={close}>
+      <b className="font-semibold text-ink">{destination.name}</b> gets a new secret. For a day, webhooks are
+      signed with both, so that your server can change to the new one.
+    </ConfirmDialog>
+  );
+}

@@ -1,0 +1,3 @@
+/** The pages that are about rules. In one file, because who opens one often opens the other. */
+export { DestinationsPage } from "../destinations/destinations-page.tsx";
+export { RulesPage } from "./rules-page.tsx";

@@ -1,0 +1,57 @@
+import type { ProjectDestination } from "../../server/wire/destination.ts";
+import type { Member } from "../../server/wire/member.ts";
+import { Choice, Choices, fieldError } from "../components/ui/field.tsx";
+import type { RuleForm } from "./rule-form.ts";
+
+type Props = {
+  form: RuleForm;
+  onChange: (form: RuleForm) => void;
+  error: unknown;
+  members: Member[];
+  destinations: ProjectDestination[];
+};
+
+/** Whom a rule notifies. */
+export function RecipientFields({ form, onChange, error, members, destinations }: Props) {
+  const toggled = (ids: string[], id: string) =>
+    ids.includes(id) ? ids.filter((each) => each !== id) : [...ids, id];
+  return (
+    <Choices
+      label="Whom to notify"
+      className="sm:grid-cols-2"
+      error={fieldError(error, "to")?.replace(/^"to" must/, "The rule must")}
+    >
+      <Choice
+        type="checkbox"
+        name="everyone"
+        label="Everyone"
+        hint="All members, also those who join later"
+        checked={form.everyone}
+        onChange={(everyone) => onChange({ ...form, everyone })}
+      />
+      {!form.everyone &&
+        members.map(({ id, name, email }) => (
+          <Choice
+            key={id}
+            type="checkbox"
+            name="members"
+            label={name || email}
+            hint={email}
+            checked={form.members.includes(id)}
+            onChange={() => onChange({ ...form, members: toggled(form.members, id) })}
+          />
+        ))}
+      {destinations.map(({ id, name, enabled }) => (
+        <Choice
+          key={id}
+          type="checkbox"
+          name="destinations"
+          label={name}
+          hint={enabled ? "Destination" : "Destination, turned off"}
+          checked={form.destinations.includes(id)}
+          onChange={() => onChange({ ...form, destinations: toggled(form.destinations, id) })}
+        />
+      ))}
+    </Choices>
+  );
+}

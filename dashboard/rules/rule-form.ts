@@ -1,0 +1,107 @@
+import type { NewRule, Rule, RuleWhen } from "../../server/wire/rule.ts";
+import { minutesOf, type Unit, unitOf } from "./rules.ts";
+
+export type WhenType = RuleWhen["type"];
+export type Weekday = Extract<RuleWhen, { every: "week" }>["weekday"];
+
+export const weekdays: Weekday[] = [
+  "monday",
+  "tuesday",
+  "wednesday",
+  "thursday",
+  "friday",
+  "saturday",
+  "sunday",
+];
+
+/** The fields of the form for a rule. Numbers are texts, as they are typed. */
+export type RuleForm = {
+  name: string;
+  q: string;
+  type: WhenType;
+  amount: string;
+  unit: Unit;
+  above: string;
+  tag: string;
+  every: "hour" | "day" | "week";
+  at: string;
+  weekday: Weekday;
+  timeZone: string;
+  everyone: boolean;
+  members: string[];
+  destinations: string[];
+  urgent: boolean;
+};
+
+/** The time that a type of rule begins with. */
+const usualTimes: Partial<Record<WhenType, Pick<RuleForm, "amount" | "unit">>> = {
+  burst: { amount: "5", unit: "minutes" },
+  silence: { amount: "24", unit: "hours" },
+  count: { amount: "10", unit: "minutes" },
+};
+
+export function newRuleForm(): RuleForm {
+  return {
+    name: "",
+    q: "",
+    type: "each",
+    amount: "5",
+    unit: "minutes",
+    above: "",
+    tag: "",
+    every: "day",
+    at: "08:00",
+    weekday: "monday",
+    timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+    everyone: true,
+    members: [],
+    destinations: [],
+    urgent: false,
+  };
+}
+
+export function formOf({ name, q, when, to, urgent }: Rule): RuleForm {
+  const form = { ...newRuleForm(), name, q, ...to, urgent, type: when.type };
+  if ("minutes" in when) {
+    form.unit = unitOf(when.minutes);
+    form.amount = String(when.minutes / minutesOf[form.unit]);
+  }
+  if ("above" in when) form.above = String(when.above);
+  if (when.type === "number") form.tag = when.tag;
+  if (when.type === "digest") Object.assign(form, when);
+  return form;
+}
+
+export function withType(form: RuleForm, type: WhenType): RuleForm {
+  return { ...form, type, ...usualTimes[type] };
+}
+
+/** When the rule notifies, or null while a field is empty. */
+function whenOf({ type, amount, unit, above, tag, every, at, weekday, timeZone }: RuleForm): RuleWhen | null {
+  const minutes = Number(amount) * minutesOf[unit];
+  const isTimed = minutes > 0;
+  switch (type) {
+    case "each":
+      return { type };
+    case "burst":
+    case "silence":
+      return isTimed ? { type, minutes } : null;
+    case "count":
+      return isTimed && above !== "" ? { type, above: Number(above), minutes } : null;
+    case "number":
+      return tag.trim() !== "" && above !== "" ? { type, tag: tag.trim(), above: Number(above) } : null;
+    case "digest":
+      if (every === "hour") return { type, every, timeZone };
+      if (at === "") return null;
+      return every === "day" ? { type, every, at, timeZone } : { type, every, at, weekday, timeZone };
+  }
+}
+
+export function ruleOf(
+  form: RuleForm,
+): Pick<NewRule, "name" | "q" | "to" | "urgent"> & { when: RuleWhen | null } {
+  const { name, q, everyone, members, destinations, urgent } = form;
+  // Everyone includes each member.
+  const to = { everyone, members: everyone ? [] : members, destinations };
+  return { name: name.trim(), q: q.trim(), when: whenOf(form), to, urgent };
+}

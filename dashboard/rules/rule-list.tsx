@@ -1,0 +1,90 @@
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { clsx } from "clsx";
+import { Pencil, Power, Trash2 } from "lucide-react";
+import type { Rule } from "../../server/wire/rule.ts";
+import { api, errorMessage } from "../api.ts";
+import { RowAction } from "../components/ui/row-action.tsx";
+import { projectDestinationsQuery } from "../destinations/project-destinations.ts";
+import { membersQuery } from "../members/members.ts";
+import { useCan } from "../projects/can.ts";
+import { useProjectSlug } from "../projects/current-project.ts";
+import { refresh } from "../queries.ts";
+import { Panel } from "../settings/group.tsx";
+import { toast } from "../shell/toasts.tsx";
+import { RuleSentence } from "./rule-sentence.tsx";
+import { rulesQuery } from "./rules.ts";
+
+type Actions = { edit: (rule: Rule) => void; remove: (rule: Rule) => void };
+
+export function RuleList({ rules, ...actions }: Actions & { rules: Rule[] }) {
+  const project = useProjectSlug();
+  const { data: members } = useQuery(membersQuery(project));
+  const { data: destinations } = useQuery(projectDestinationsQuery(project));
+  const can = useCan();
+  return (
+    <Panel>
+      <ul aria-label="Rules" className="divide-y divide-line">
+        {rules.map((rule) => (
+          <li
+            key={rule.id}
+            className="flex min-h-16 items-center gap-x-3 gap-y-1 px-4 py-2.5 max-md:flex-wrap"
+          >
+            <div className="min-w-0 flex-1 max-md:basis-[70%]">
+              <p className={clsx("hostile font-medium", !rule.enabled && "text-muted")}>
+                {rule.name}
+                {!rule.enabled && <Badge className="bg-pressed text-muted">Off</Badge>}
+                {rule.urgent && <Badge className="bg-accent-soft text-accent">Urgent</Badge>}
+              </p>
+              {members && destinations && (
+                <p className="hostile mt-0.5 text-muted text-sm">
+                  <RuleSentence rule={rule} members={members} destinations={destinations} />
+                </p>
+              )}
+            </div>
+            {can("rules:manage") && <RuleActions rule={rule} {...actions} />}
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}
+
+function Badge({ className, children }: { className: string; children: string }) {
+  return (
+    <span className={clsx("ml-2 rounded px-1.5 py-0.5 font-medium text-xs", className)}>{children}</span>
+  );
+}
+
+function RuleActions({ rule, edit, remove }: Actions & { rule: Rule }) {
+  const project = useProjectSlug();
+  const { id, name, enabled } = rule;
+  const toggle = useMutation({
+    mutationFn: () =>
+      api(`/api/rules/${id}`, { method: "PATCH", query: { project }, body: { enabled: !enabled } }),
+    onSuccess: () => refresh(rulesQuery(project).queryKey),
+    onError: (error) =>
+      toast({
+        title: `The rule wasn't turned ${enabled ? "off" : "on"}`,
+        description: errorMessage(error),
+        failed: true,
+      }),
+  });
+  return (
+    <div className="flex gap-0.5 max-md:-ml-2">
+      <RowAction label={`Edit ${name}`} title="Edit" onClick={() => edit(rule)}>
+        <Pencil aria-hidden className="size-4" />
+      </RowAction>
+      <RowAction
+        label={`Turn ${name} ${enabled ? "off" : "on"}`}
+        title={enabled ? "Turn off" : "Turn on"}
+        disabled={toggle.isPending}
+        onClick={() => toggle.mutate()}
+      >
+        <Power aria-hidden className="size-4" />
+      </RowAction>
+      <RowAction label={`Delete ${name}`} title="Delete" danger onClick={() => remove(rule)}>
+        <Trash2 aria-hidden className="size-4" />
+      </RowAction>
+    </div>
+  );
+}

@@ -1,0 +1,74 @@
+import type { ReactNode } from "react";
+import type { ProjectDestination } from "../../server/wire/destination.ts";
+import type { Member } from "../../server/wire/member.ts";
+import type { Rule, RuleWhen } from "../../server/wire/rule.ts";
+import { durationText } from "./rules.ts";
+
+type Props = { rule: Rule; members: Member[]; destinations: ProjectDestination[] };
+
+/** When a rule notifies, and whom: "Each event matching `channel:payments`, to everyone". */
+export function RuleSentence({ rule: { q, when, to }, members, destinations }: Props) {
+  const [before, after] = whenTexts(when);
+  return (
+    <>
+      {before}
+      <Matching q={q} />
+      {after}, to {listText(recipientNames(to, members, destinations))}
+    </>
+  );
+}
+
+function Matching({ q }: { q: string }): ReactNode {
+  if (q === "") return null;
+  return (
+    <>
+      {" matching "}
+      <code className="font-mono text-ink text-xs">{q}</code>
+    </>
+  );
+}
+
+/** What comes before and after the search. */
+function whenTexts(when: RuleWhen): [before: string, after: string] {
+  switch (when.type) {
+    case "each":
+      return ["Each event", ""];
+    case "burst":
+      return ["The first event", `, then a summary every ${durationText(when.minutes)}`];
+    case "digest":
+      return ["A digest of events", ` ${digestTime(when)}`];
+    case "silence":
+      return ["If no event", ` comes for ${durationText(when.minutes)}`];
+    case "count":
+      return [
+        `If more than ${when.above === 1 ? "1 event" : `${when.above.toLocaleString("en")} events`}`,
+        ` come within ${durationText(when.minutes)}`,
+      ];
+    case "number":
+      return ["Each event", ` whose ${when.tag} is above ${when.above.toLocaleString("en")}`];
+  }
+}
+
+function digestTime(when: Extract<RuleWhen, { type: "digest" }>): string {
+  if (when.every === "hour") return "each hour";
+  const day =
+    when.every === "day"
+      ? "each day"
+      : `each ${when.weekday.charAt(0).toUpperCase()}${when.weekday.slice(1)}`;
+  return `${day} at ${when.at} (${when.timeZone})`;
+}
+
+/** The names of one or two members, or the number of more. Who has left or was deleted is left out. */
+function recipientNames(to: Rule["to"], members: Member[], destinations: ProjectDestination[]): string[] {
+  const named = members.filter(({ id }) => to.members.includes(id)).map(({ name, email }) => name || email);
+  return [
+    ...(to.everyone ? ["everyone"] : []),
+    ...destinations.filter(({ id }) => to.destinations.includes(id)).map(({ name }) => name),
+    ...(named.length > 2 ? [`${named.length} members`] : named),
+  ];
+}
+
+function listText(names: string[]): string {
+  if (names.length === 0) return "nobody who is still here";
+  return new Intl.ListFormat("en").format(names);
+}

@@ -1,0 +1,42 @@
+import { queryOptions } from "@tanstack/react-query";
+import type { Rule, RulePreviewResponse, RuleWhen } from "../../server/wire/rule.ts";
+import { api } from "../api.ts";
+
+export function rulesQuery(project: string) {
+  return queryOptions({
+    queryKey: ["rules", project],
+    queryFn: async () => (await api<{ ok: true; rules: Rule[] }>("/api/rules", { query: { project } })).rules,
+  });
+}
+
+/** What a rule would have notified of lately. */
+export function previewQuery(project: string, draft: { q: string; when: RuleWhen } | null) {
+  return queryOptions({
+    queryKey: ["rule-preview", project, draft],
+    queryFn: ({ signal }) =>
+      api<RulePreviewResponse>("/api/rules/preview", {
+        method: "POST",
+        query: { project },
+        body: draft,
+        signal,
+      }),
+    enabled: draft !== null,
+    retry: false,
+  });
+}
+
+export const minutesOf = { minutes: 1, hours: 60, days: 24 * 60 } as const;
+export type Unit = keyof typeof minutesOf;
+
+/** The largest unit in which the minutes are a whole number. */
+export function unitOf(minutes: number): Unit {
+  // "26 hours", but "2 days".
+  if (minutes % minutesOf.days === 0) return "days";
+  return minutes % minutesOf.hours === 0 ? "hours" : "minutes";
+}
+
+export function durationText(minutes: number): string {
+  const unit = unitOf(minutes);
+  const amount = minutes / minutesOf[unit];
+  return amount === 1 ? `1 ${unit.slice(0, -1)}` : `${amount.toLocaleString("en")} ${unit}`;
+}

@@ -1,0 +1,33 @@
+import { useRef } from "react";
+import { limits } from "../../server/limits.ts";
+import { Field } from "../components/ui/field.tsx";
+import { Suggestions, useSuggestions } from "../feed/suggestions.tsx";
+import { useProjectSlug } from "../projects/current-project.ts";
+
+type Props = { q: string; onChange: (q: string) => void; error: string | undefined };
+
+/** A search that is completed as in the feed. */
+export function SearchField({ q, onChange, error }: Props) {
+  const input = useRef<HTMLInputElement>(null);
+  const suggestions = useSuggestions(useProjectSlug(), input, q, onChange);
+  return (
+    <div className="relative">
+      <Field
+        {...suggestions.inputProps}
+        ref={input}
+        label="Events that match"
+        value={q}
+        onChange={(event) => onChange(event.target.value)}
+        onKeyDown={suggestions.onKey}
+        maxLength={limits.searchCharacters}
+        placeholder="channel:payments tag=value -exclude"
+        hint="A search, as in the feed. Empty matches all events; notify:true those that were sent to notify."
+        error={error}
+        autoComplete="off"
+        autoCapitalize="none"
+        spellCheck={false}
+      />
+      <Suggestions {...suggestions} />
+    </div>
+  );
+}
