@@ -83,8 +83,8 @@ const environmentFor = (config: Config) => ({
   TIDINGS_ALLOW_PRIVATE_ADDRESSES: "true",
 });
 
-const kills = effort(2, 10);
-const count = effort(200, 1_000);
+const kills = effort(1, 10);
+const count = effort(80, 1_000);
 
 test(`a server that is killed ${kills} times while it sends ${count} deliveries sends each, with the same id`, async () => {
   await using receiver = webhookReceiver();
@@ -121,7 +121,7 @@ test.if(engine === "postgres")(
   async () => {
     await using receiver = webhookReceiver();
     const { config } = await preparedConfig();
-    const ids = await storeDeliveries(config, receiver, 200);
+    const ids = await storeDeliveries(config, receiver, effort(80, 200));
     const nodes = await Promise.all([1, 2].map(() => startServer(environmentFor(config))));
     await until(() => receiver.received.size === ids.length);
     for (const node of nodes) await node.end("SIGTERM");

@@ -66,11 +66,12 @@ const sendingMax = 32;
 /** Of these, for one destination, so that a slow one doesn't delay the others. */
 const sendingPerDestinationMax = 4;
 /**
- * After a claim, the worker rests this many times as long as the claim took. While many events arrive, claims take
- * longer, because they wait for events. So the rests are longer too, and sending takes little of the thread and the
- * writer that it shares with ingest.
+ * After a claim of `sendingMax` deliveries, the worker rests this many times as long as the claim took; after smaller
+ * ones, less. While many events arrive, claims take longer, because they wait for events. So the rests are longer too,
+ * and sending takes little of the thread and the writer that it shares with ingest.
  */
 const restRatio = 16;
+const restRatioMin = 2;
 const restMsMax = 500;
 /** Outcomes within this time are recorded together. */
 const recordDelayMs = 20;
@@ -196,7 +197,8 @@ export class DeliveryWorker {
     if (hasMore) this.#mayHaveDue = true;
     else if (!this.#mayHaveDue) await this.#sleep();
     const endedAt = performance.now();
-    this.#claimAtMs = endedAt + Math.min((endedAt - startedAt) * restRatio, restMsMax);
+    const ratio = Math.max(restRatioMin, (restRatio * claimed.length) / sendingMax);
+    this.#claimAtMs = endedAt + Math.min((endedAt - startedAt) * ratio, restMsMax);
   }
 
   #isFull(destinationId: string): boolean {
