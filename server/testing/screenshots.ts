@@ -25,15 +25,6 @@ const demo = { email: "demo@example.com", password: "tidings-demo" };
 const dataDirectory = mkdtempSync(join(tmpdir(), "tidings-screenshots-"));
 const emptyDirectory = mkdtempSync(join(tmpdir(), "tidings-screenshots-"));
 mkdirSync(target, { recursive: true });
-const browser = await launchChromium();
-try {
-  await shootSetup(browser);
-  await shootPages(browser);
-} finally {
-  await browser.close();
-  for (const directory of [dataDirectory, emptyDirectory])
-    rmSync(directory, { recursive: true, force: true });
-}
 
 const sampleDestinations = [
   {
@@ -65,6 +56,16 @@ const sampleRules = [
     everyone: true,
   },
 ];
+
+const browser = await launchChromium();
+try {
+  await shootSetup(browser);
+  await shootPages(browser);
+} finally {
+  await browser.close();
+  for (const directory of [dataDirectory, emptyDirectory])
+    rmSync(directory, { recursive: true, force: true });
+}
 
 /** The setup page, and the page that waits for the first event. */
 async function shootSetup(browser: Browser): Promise<void> {
