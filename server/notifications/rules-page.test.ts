@@ -101,7 +101,7 @@ test("each type of rule has its fields, and is told in a sentence", async () => 
   await post("/api/project-destinations", {
     kind: "slack",
     name: "Slack #ops",
-    settings: { url: "https://hooks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXX" },
+    settings: { url: "https://hooks.slack.com/services/T00000000/B00000000/abcdefghijkl" },
   });
   await page.goto(dashboard.address + path);
   const dialog = page.getByRole("dialog");

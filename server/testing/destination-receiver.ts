@@ -104,7 +104,7 @@ export const webhookSecret = `whsec_${Buffer.alloc(32, "s").toString("base64")}`
 function settingsFor(origin: string) {
   return {
     webhook: { url: `${origin}/hooks/tidings-0123456789`, secret: webhookSecret },
-    slack: { url: `${origin}/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXXXXX` },
+    slack: { url: `${origin}/services/T00000000/B00000000/ABCDEFGHIJKLMNOPQRSTUVWX` },
     discord: { url: `${origin}/api/webhooks/1234567890/the-token-of_discord` },
     telegram: {
       token: "110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw",
@@ -371,7 +371,7 @@ const services: (Service & { name: string })[] = [
   },
   {
     name: "slack",
-    path: /^\/services\/T00000000\/B00000000\/X{24}$/,
+    path: /^\/services\/T00000000\/B00000000\/ABCDEFGHIJKLMNOPQRSTUVWX$/,
     methods: ["POST"],
     headers: json,
     body: slackBody,

@@ -605,7 +605,7 @@ describe("the answer of each service is understood", () => {
 describe("secrets", () => {
   const secrets: Record<string, string[]> = {
     webhook: ["tidings-0123456789", webhookSecret],
-    slack: ["T00000000", "B00000000", "XXXXXXXXXXXXXXXXXXXXXXXX"],
+    slack: ["T00000000", "B00000000", "ABCDEFGHIJKLMNOPQRSTUVWX"],
     discord: ["1234567890", "the-token-of_discord"],
     telegram: ["AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw"],
     teams: ["0123456789abcdef", "signature-of-teams"],
@@ -626,7 +626,7 @@ describe("secrets", () => {
   }
 
   test("in the path of a URL are hidden wherever they appear", async () => {
-    receiver.answerNext(400, "No such hook: B00000000/XXXXXXXXXXXXXXXXXXXXXXXX");
+    receiver.answerNext(400, "No such hook: B00000000/ABCDEFGHIJKLMNOPQRSTUVWX");
     expect(await send("slack")).toMatchObject({ detail: "Slack answered 400: No such hook: •••/•••" });
   });
 });
