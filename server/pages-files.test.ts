@@ -140,6 +140,15 @@ test("HEAD responds like GET, without the body", async () => {
   }
 });
 
+test("every page of the dashboard's router is served as one that exists", async () => {
+  const router = await Bun.file(join(import.meta.dir, "../dashboard/router.tsx")).text();
+  const paths = [...router.matchAll(/\b(open|page)\(\s*"(\/[^"]*)"/g)].map(([, kind, path]) =>
+    kind === "page" ? `/p/default${path}` : path!,
+  );
+  expect(paths.length).toBeGreaterThan(10);
+  for (const path of paths) expect([path, (await get(path, browser)).status]).toEqual([path, 200]);
+});
+
 test("an unknown path is a page for a browser, and a problem for other clients", async () => {
   const page = await get("/nowhere/at/all", browser);
   expect([page.status, page.headers.get("content-type")]).toEqual([404, "text/html; charset=utf-8"]);
