@@ -1,13 +1,25 @@
 /**
  * Runs the checks, then the tests on both storage engines at the same time. The last line is "N passed, N failed".
  *
+ * Files that fail in a full run are run once more, alone, and this second result counts: a test that passes there was
+ * disturbed by the load of the run. Its first failure is printed, with the files that passed only the second time.
+ *
  *   node scripts/test.mjs [--long] [PATH …]
  *
  * With paths, only test files whose paths contain one of them run, each on one engine: `TIDINGS_TEST_ENGINE`, or else
  * the file's first. With `--long`, tests run at full size (`server/testing/effort.ts`).
  */
 import { spawn, spawnSync } from "node:child_process";
-import { closeSync, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+} from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -23,6 +35,8 @@ const timeoutMs = 60_000;
 const pragma = /^\/\/ @engines (.+)$/m;
 const engines = ["sqlite", "postgres"];
 const postgresServer = "server/testing/postgres.ts";
+/** If more files fail, the reason isn't load, and the first results count. */
+const repeatedFilesMax = 6;
 
 const environment = {
   ...process.env,
@@ -51,6 +65,7 @@ const runs = await Promise.all([
 ]);
 closeSync(logFile);
 process.stdout.write(readFileSync(log));
+if (isFullRun) for (const run of runs) await repeatFailed(run);
 await postgres?.stop();
 rmSync(results, { recursive: true });
 
@@ -85,20 +100,43 @@ function planFor(files) {
 }
 
 /** Runs an engine's files with a worker per core, and reads the counts from the report. */
-function runTests(engine, output) {
+async function runTests(engine, output) {
   const files = plan[engine];
-  if (files.length === 0) return { passed: 0, failed: 0 };
-  const report = join(results, `${engine}.xml`);
+  if (files.length === 0) return { engine, passed: 0, failed: 0, failedFiles: [] };
   // The files' last timings on this machine, or else the committed ones.
   const timings = [`--timings=${cache}/${engine}.json`, `--timings=scripts/test-timings/${engine}.json`];
+  const run = await bunTest(engine, files, output, [
+    ...[`--parallel=${availableParallelism()}`, "--no-isolate"],
+    // The slowest files first. A full run updates the timings.
+    ...timings,
+    ...(isFullRun ? ["--update-timings"] : []),
+  ]);
+  console.log(`Tests on ${engine}: ${run.passed} passed, ${run.failed} failed`);
+  return run;
+}
+
+/** Runs failed files again, one after another, and replaces their results. */
+async function repeatFailed(run) {
+  const { engine, failedFiles } = run;
+  if (failedFiles.length === 0 || failedFiles.length > repeatedFilesMax) return;
+  console.log(`\nRepeating alone, on ${engine}: ${failedFiles.map(({ file }) => file).join(", ")}`);
+  for (const first of failedFiles) {
+    const second = await bunTest(engine, [first.file], "inherit", []);
+    run.passed += second.passed - first.passed;
+    run.failed += second.failed - first.failed;
+    if (second.failed === 0) console.log(`Passed when repeated, on ${engine}: ${first.file}`);
+  }
+}
+
+/** Runs test files with `bun test`, and returns the counts, also of each file with failures. */
+function bunTest(engine, files, output, options) {
+  const report = join(results, `${engine}.xml`);
+  rmSync(report, { force: true });
   const tests = spawn(
     "bun",
     [
-      "test",
-      ...["--timeout", `${timeoutMs}`, `--parallel=${availableParallelism()}`, "--no-isolate"],
-      // The slowest files first. A full run updates the timings.
-      ...timings,
-      ...(isFullRun ? ["--update-timings", "--only-failures"] : []),
+      ...["test", "--timeout", `${timeoutMs}`, ...options],
+      ...(isFullRun ? ["--only-failures"] : []),
       ...["--reporter=junit", `--reporter-outfile=${report}`],
       // With "./", because other arguments match any path that contains them.
       ...files.map((path) => `./${path}`),
@@ -111,21 +149,34 @@ function runTests(engine, output) {
   );
   return new Promise((resolve) => {
     tests.on("close", (code) => {
-      const { passed, failed } = countsOf(report);
-      // A file that fails to load fails the run, but is not in the report.
-      const counts = { passed, failed: Math.max(failed, code === 0 ? 0 : 1) };
-      console.log(`Tests on ${engine}: ${counts.passed} passed, ${counts.failed} failed`);
-      resolve(counts);
+      const counts = countsIn(report);
+      // A file that isn't in the report failed to load.
+      const failedFiles = files
+        .map((file) => ({ file, ...(counts.get(file) ?? { passed: 0, failed: 1 }) }))
+        .filter(({ failed }) => failed > 0);
+      const sum = (of) => [...counts.values()].reduce((total, file) => total + of(file), 0);
+      const failed = sum((file) => file.failed);
+      resolve({
+        engine,
+        passed: sum((file) => file.passed),
+        failed: Math.max(failed, failedFiles.length, code === 0 ? 0 : 1),
+        failedFiles,
+      });
     });
   });
 }
 
-/** Counts passed and failed tests in a JUnit report. */
-function countsOf(report) {
-  const suites = readFileSync(report, "utf8").match(/<testsuites .*>/)?.[0] ?? "";
-  const count = (name) => Number(new RegExp(` ${name}="(\\d+)"`).exec(suites)?.[1] ?? 0);
-  const failed = count("failures");
-  return { failed, passed: count("tests") - failed - count("skipped") };
+/** Counts passed and failed tests of each file in a JUnit report. */
+function countsIn(report) {
+  const counts = new Map();
+  if (!existsSync(report)) return counts;
+  // A file's suite is indented by two spaces, and the groups inside it by more.
+  for (const [suite] of readFileSync(report, "utf8").matchAll(/^ {2}<testsuite .*>$/gm)) {
+    const value = (name) => new RegExp(` ${name}="([^"]*)"`).exec(suite)?.[1] ?? "";
+    const failed = Number(value("failures"));
+    counts.set(value("file"), { failed, passed: Number(value("tests")) - failed - Number(value("skipped")) });
+  }
+  return counts;
 }
 
 /** Starts the PostgreSQL server that the tests share; each test has its own database. */
