@@ -11,6 +11,7 @@ const order = [
   "permissions.ts",
   "problems.ts",
   "turns.ts",
+  "program-files.ts",
   "config.ts",
   "validation",
   "event",

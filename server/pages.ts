@@ -5,9 +5,7 @@ import type { MiddlewareHandler } from "hono";
 import { serveStatic } from "hono/bun";
 import { etag } from "hono/etag";
 import { everyPage, pagePolicy } from "./http/security-headers.ts";
-
-/** Where `npm run build` writes the dashboard, with compressed copies beside the files. */
-const root = join(import.meta.dir, "../dashboard/dist");
+import { dashboardDirectory as root } from "./program-files.ts";
 
 /** Workers have a policy of their own, like pages. */
 const workers = /\/sw\.js$|\/stream-worker-[^/]+\.js$/;

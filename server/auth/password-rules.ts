@@ -1,7 +1,6 @@
 import { problem } from "../problems.ts";
+import { leakedPasswordsFile } from "../program-files.ts";
 
-/** 49,000 passwords from leaks, in lower case. A JSON array of texts. */
-const list = import.meta.resolve("@zxcvbn-ts/language-common/src/passwords.json");
 /** Fewer different characters than this are a pattern. */
 const differentCharactersMin = 4;
 
@@ -32,6 +31,6 @@ export async function checkNewPassword(
 
 /** Reads the list each time, because passwords change rarely, and memory is needed all the time. */
 async function isCommon(passwords: string[]): Promise<boolean> {
-  const texts = await Bun.file(Bun.fileURLToPath(list)).text();
+  const texts = await Bun.file(leakedPasswordsFile).text();
   return passwords.some((password) => texts.includes(JSON.stringify(password)));
 }

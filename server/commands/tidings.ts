@@ -7,7 +7,8 @@ const main = defineCommand({
   meta: {
     name: "tidings",
     version,
-    description: "A self-hosted event tracker. Set TIDINGS_DATA to the data directory.",
+    description:
+      "A self-hosted event tracker. Without a command, it runs the server. Set TIDINGS_DATA to the data directory.",
   },
   subCommands: {
     serve: () =>
@@ -24,4 +25,12 @@ const main = defineCommand({
   },
 });
 
-await runMain(main);
+// The server's own process (`storage/sqlite/residue-scan.ts`), not a command for people.
+const [command, file] = process.argv.slice(2);
+if (command === "scan-residue" && file !== undefined) {
+  const { scanResidue } = await import("../storage/sqlite/residue-scan.ts");
+  await scanResidue(file);
+} else {
+  // Without a command, the server starts, as people expect of `npx tidings`.
+  await runMain(main, { rawArgs: command === undefined ? ["serve"] : process.argv.slice(2) });
+}

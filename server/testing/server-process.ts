@@ -8,13 +8,21 @@ const server = join(import.meta.dir, "..");
 
 export type Ended = { code: number | null; stdout: string; stderr: string };
 
-/** Runs a `tidings` command in a separate process and waits for it to end. */
+/** The program's source, run with the Bun that runs the tests. */
+const fromSource = [process.execPath, join(server, "commands/tidings.ts")];
+
+/**
+ * Runs a `tidings` command in a separate process and waits for it to end.
+ *
+ * @param program - what to run, such as a built executable
+ */
 export async function runTidings(
   args: string[],
   environment: Record<string, string>,
   stdin = "",
+  program = fromSource,
 ): Promise<Ended> {
-  const child = spawnTidings(args, environment, stdin);
+  const child = spawnTidings(args, environment, stdin, program);
   const [stdout, stderr] = await Promise.all([
     new Response(child.stdout).text(),
     new Response(child.stderr).text(),
@@ -30,11 +38,13 @@ export async function runTidings(
 export async function startServer(
   environment: Record<string, string>,
   onOutput: (stdout: string) => void = () => {},
+  program = fromSource,
 ) {
   const child = spawnTidings(
     ["serve"],
     { HOST: "127.0.0.1", PORT: "0", TIDINGS_LOG: "error", ...environment },
     "",
+    program,
   );
   const stderr = new Response(child.stderr).text();
   let stdout = "";
@@ -145,10 +155,15 @@ export async function testProcess(change: Partial<Config> = {}) {
 }
 
 /** Starts a `tidings` command in a separate process. */
-export function spawnTidings(args: string[], environment: Record<string, string>, stdin: string) {
+export function spawnTidings(
+  args: string[],
+  environment: Record<string, string>,
+  stdin: string,
+  program = fromSource,
+) {
   // The machine's own settings must not reach the process.
   const { PATH = "", HOME = "", TMPDIR } = process.env;
-  return Bun.spawn([process.execPath, join(server, "commands/tidings.ts"), ...args], {
+  return Bun.spawn([...program, ...args], {
     cwd: server,
     env: { PATH, HOME, ...(TMPDIR && { TMPDIR }), TIDINGS_SECRET_KEY: testSecretKey, ...environment },
     stdin: new Blob([stdin]),

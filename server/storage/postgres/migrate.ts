@@ -1,10 +1,9 @@
-import { join } from "node:path";
 import type { ClientBase, Pool } from "pg";
+import { migrationsDirectory } from "../../program-files.ts";
 import { readMigrations } from "../migrations.ts";
 import type { StoreWatch } from "../store.ts";
 import { UnfitDatabase } from "./failure.ts";
 
-const directory = join(import.meta.dir, "migrations");
 /** Any constant works. This one is "tidings" on a phone's keypad. */
 const lockNumber = 8_434_647;
 
@@ -17,7 +16,7 @@ const lockNumber = 8_434_647;
  * @param onInfo - called when migrations begin and when they are done
  */
 export async function migrate(pool: Pool, onInfo: StoreWatch["onInfo"] = () => {}): Promise<void> {
-  const migrations = readMigrations(directory);
+  const migrations = readMigrations(migrationsDirectory("postgres"));
   const newest = migrations.at(-1)!.number;
   const client = await pool.connect();
   let failed = true;

@@ -1,3 +1,4 @@
+import { threadFile } from "../../program-files.ts";
 import type { CheckAnswer } from "./check-thread.ts";
 import type { Damage } from "./damage.ts";
 import type { OnStep } from "./open.ts";
@@ -15,7 +16,7 @@ export class Check {
 
   constructor(dataDirectory: string, damage: Damage, onInfo: OnStep) {
     this.#timer = setTimeout(() => {
-      const thread = new Worker(new URL("./check-thread.ts", import.meta.url).href, {
+      const thread = new Worker(threadFile("check").href, {
         argv: [dataDirectory],
         smol: true,
       });

@@ -1,3 +1,4 @@
+import { threadFile } from "../../program-files.ts";
 import type { CheckpointAnswer, CheckpointRequest } from "./checkpoint-thread.ts";
 import type { ErrorOf } from "./damage.ts";
 import { isFatal } from "./failure.ts";
@@ -28,7 +29,7 @@ export class Checkpoints {
     errorOf: ErrorOf,
     onFatal: (error: Error) => void,
   ): Promise<Checkpoints> {
-    const file = new URL("./checkpoint-thread.ts", import.meta.url);
+    const file = threadFile("checkpoint");
     const thread = await startThread(file, [dataDirectory], { smol: true });
     thread.onerror = (event) => onFatal(new Error(`The checkpoint thread failed: ${event.message}`));
     return new Checkpoints(thread, errorOf, onFatal);

@@ -1,3 +1,4 @@
+import { threadFile } from "../../program-files.ts";
 import { readMigrations } from "../migrations.ts";
 import { databaseFile, prepareDirectory } from "./directory.ts";
 import type { MigrateMessage } from "./migrate-thread.ts";
@@ -25,7 +26,7 @@ export async function migrateAside(
     migrate(dataDirectory, onStep, directory);
     return;
   }
-  const thread = new Worker(new URL("./migrate-thread.ts", import.meta.url).href, {
+  const thread = new Worker(threadFile("migrate").href, {
     argv: [dataDirectory, directory],
   });
   try {

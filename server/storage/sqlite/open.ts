@@ -1,6 +1,7 @@
 import { Database, type SQLiteError } from "bun:sqlite";
 import { readdirSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
+import { migrationsDirectory as migrationsOf } from "../../program-files.ts";
 import { type Migration, readMigrations } from "../migrations.ts";
 import { damagedDatabase } from "./damage.ts";
 import { createPrivate, databaseFile, prepareDirectory } from "./directory.ts";
@@ -58,7 +59,7 @@ export function openForReading(file: string): Database {
 /** In a snapshot's name, between the database's name and the version of the migration it precedes. */
 const snapshotMark = ".before-";
 
-export const migrationsDirectory = join(import.meta.dir, "migrations");
+export const migrationsDirectory = migrationsOf("sqlite");
 
 /** Called when a slow step begins and when it is done. */
 export type OnStep = (message: string, fields: Record<string, unknown>) => void;

@@ -1,3 +1,4 @@
+import { threadFile } from "../../program-files.ts";
 import type { ErrorOf } from "./damage.ts";
 import type { ReaderAnswer, ReaderRequest } from "./reader-thread.ts";
 import { endThread, startThread } from "./threads.ts";
@@ -27,7 +28,7 @@ export class Reader {
     onFatal: (error: Error) => void,
   ): Promise<Reader> {
     const argv = [dataDirectory, String(blockEvents)];
-    const thread = await startThread(new URL("./reader-thread.ts", import.meta.url), argv);
+    const thread = await startThread(threadFile("reader"), argv);
     thread.onerror = (event) => onFatal(new Error(`The reader thread failed: ${event.message}`));
     return new Reader(thread, errorOf);
   }

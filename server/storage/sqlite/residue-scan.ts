@@ -7,6 +7,7 @@
  * in the process list.
  */
 import { open } from "node:fs/promises";
+import { ownCommand } from "../../program-files.ts";
 
 /** SQLite's default, which all our files use. */
 const pageBytes = 4_096;
@@ -14,7 +15,7 @@ const chunkBytes = 256 * pageBytes;
 
 /** Whether one of the texts is in unallocated space, or the file is so old that deletes were not zeroed. */
 export async function hasResidue(file: string, texts: string[]): Promise<boolean> {
-  const child = Bun.spawn([process.execPath, import.meta.path, file], {
+  const child = Bun.spawn(ownCommand("scan-residue", file), {
     stdin: new Blob([JSON.stringify(texts)]),
     stdout: "pipe",
     stderr: "pipe",
@@ -59,7 +60,8 @@ function isUnallocated(chunk: Buffer, offset: number, isFirstChunk: boolean): bo
   return offset >= pointersEnd && offset < page + chunk.readUInt16BE(header + 5);
 }
 
-if (import.meta.main) {
+/** The process: `tidings scan-residue FILE`, with the texts as JSON on standard input. Prints the answer. */
+export async function scanResidue(file: string): Promise<void> {
   const texts = JSON.parse(await Bun.stdin.text()) as string[];
-  process.stdout.write(String(await scanFile(process.argv.at(-1)!, texts)));
+  process.stdout.write(String(await scanFile(file, texts)));
 }

@@ -1,4 +1,5 @@
 import { ProblemError } from "../../problems.ts";
+import { threadFile } from "../../program-files.ts";
 import { type Batch, type BatchResults, GroupCommit, type OnCreated } from "../group-commit.ts";
 import type { OneEvent, Removal, Removed } from "../store.ts";
 import { encodeBatch } from "./batch.ts";
@@ -65,7 +66,7 @@ export class Writer {
     errorOf: ErrorOf,
     onFatal: (error: Error) => void,
   ): Promise<Writer> {
-    const thread = await startThread(new URL("./writer-thread.ts", import.meta.url), [dataDirectory]);
+    const thread = await startThread(threadFile("writer"), [dataDirectory]);
     const checkpoints = await Checkpoints.start(dataDirectory, errorOf, onFatal);
     const writer = new Writer(thread, checkpoints, onCreated, errorOf, onFatal);
     thread.onerror = (event) => onFatal(new Error(`The writer thread failed: ${event.message}`));

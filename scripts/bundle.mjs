@@ -1,0 +1,130 @@
+/**
+ * Bundles the program, with the dashboard and all other files that it needs.
+ *
+ *   node scripts/bundle.mjs package            the npm package, in build/package
+ *   node scripts/bundle.mjs binary [TARGET …]  an executable for each target, in build/: bun-linux-x64 (or what runs
+ *                                              this), bun-linux-arm64, bun-darwin-x64, bun-darwin-arm64, bun-windows-x64
+ *
+ * `server/program-files.ts` is where the program finds its files in both.
+ */
+import { spawnSync } from "node:child_process";
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const build = join(root, "build");
+const entries = ["check", "checkpoint", "migrate", "reader", "writer"].map(
+  (name) => `server/storage/sqlite/${name}-thread.ts`,
+);
+const [kind, ...targets] = process.argv.slice(2);
+
+run("node", ["scripts/build.mjs"]);
+if (kind === "package") buildPackage();
+else if (kind === "binary") for (const target of targets.length > 0 ? targets : [null]) buildBinary(target);
+else throw new Error('Say what to build: "package" or "binary".');
+
+/** The package has one dependency, Bun. Node runs `bin.mjs`, which runs the bundle with Bun. */
+function buildPackage() {
+  const directory = join(build, "package");
+  rmSync(directory, { recursive: true, force: true });
+  copyAssets(join(directory, "dist/assets"));
+  bun(["--outdir", join(directory, "dist")]);
+  const { version, description, license, dependencies, engines } = JSON.parse(
+    readFileSync(join(root, "package.json"), "utf8"),
+  );
+  const manifest = {
+    name: "tidings",
+    version,
+    description,
+    keywords: ["events", "event-tracking", "notifications", "self-hosted"],
+    license,
+    type: "module",
+    bin: { tidings: "bin.mjs" },
+    files: ["bin.mjs", "dist"],
+    engines,
+    dependencies,
+    // Newer versions of npm run install scripts only of packages that are listed.
+    allowScripts: { bun: true },
+  };
+  writeFileSync(join(directory, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
+  copyFileSync(join(root, "scripts/bin.mjs"), join(directory, "bin.mjs"));
+  for (const name of ["README.md", "CHANGELOG.md", "LICENSE"])
+    copyFileSync(join(root, name), join(directory, name));
+  run("npm", ["pack", "--silent", "--pack-destination", build], directory);
+}
+
+/** An executable has Bun, the program and its files in it. */
+function buildBinary(target) {
+  const staging = mkdtempSync(join(tmpdir(), "tidings-bundle-"));
+  copyAssets(join(staging, "assets"));
+  mkdirSync(build, { recursive: true });
+  const name = target === null ? "tidings" : target.replace(/^bun/, "tidings");
+  bun([
+    ...["--compile", "--outfile", join(build, name), "--asset", join(staging, "assets")],
+    // Settings come from the environment alone.
+    ...["--no-compile-autoload-dotenv", "--no-compile-autoload-bunfig"],
+    ...(target === null ? [] : [`--target=${target}`, "--compile-executable-path", runtimeOf(target)]),
+  ]);
+  rmSync(staging, { recursive: true });
+}
+
+/** Bun for another platform, from its npm package, of the version that the project has. */
+function runtimeOf(target) {
+  // The packages are called after Node's and Debian's names of architectures.
+  const name = target.replace("arm64", "aarch64");
+  const program = `package/bin/${target.includes("windows") ? "bun.exe" : "bun"}`;
+  const { dependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  const cache = join(root, "node_modules/.cache/tidings-runtimes", `${name}-${dependencies.bun}`);
+  if (!existsSync(join(cache, program))) {
+    mkdirSync(cache, { recursive: true });
+    run("npm", ["pack", "--silent", `@oven/${name}@${dependencies.bun}`, "--pack-destination", cache]);
+    const archive = readdirSync(cache).find((file) => file.endsWith(".tgz"));
+    run("tar", ["-xzf", archive, program], cache);
+    rmSync(join(cache, archive));
+  }
+  return join(cache, program);
+}
+
+function bun(options) {
+  run("bun", [
+    ...["build", "--target=bun", "--minify-syntax", "--minify-whitespace", "--entry-naming", "[name].[ext]"],
+    ...["--external", "pg-native"],
+    ...options,
+    ...["server/commands/tidings.ts", ...entries],
+  ]);
+}
+
+function copyAssets(directory) {
+  mkdirSync(directory, { recursive: true });
+  cpSync(join(root, "dashboard/dist"), join(directory, "dashboard"), { recursive: true });
+  for (const engine of ["sqlite", "postgres"])
+    cpSync(join(root, "server/storage", engine, "migrations"), join(directory, "migrations", engine), {
+      recursive: true,
+    });
+  copyFileSync(
+    join(root, "node_modules/@zxcvbn-ts/language-common/src/passwords.json"),
+    join(directory, "passwords.json"),
+  );
+}
+
+function run(command, args, cwd = root) {
+  const { status } = spawnSync(command, args, {
+    cwd,
+    stdio: "inherit",
+    env: { ...process.env, PATH: `${root}node_modules/.bin:${process.env.PATH}` },
+    shell: process.platform === "win32",
+  });
+  if (status !== 0) process.exit(status ?? 1);
+}

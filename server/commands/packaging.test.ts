@@ -1,0 +1,82 @@
+import { afterAll, expect, test } from "bun:test";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Event } from "../event/event.ts";
+import { environmentOf, makeStorage, removeStorage } from "../testing/engine.ts";
+import { runTidings, startServer } from "../testing/server-process.ts";
+import { until } from "../testing/until.ts";
+import type { Channel } from "../wire/channel.ts";
+import type { Job } from "../wire/job.ts";
+
+const root = join(import.meta.dir, "../..");
+const build = join(root, "build");
+const scratch = mkdtempSync(join(tmpdir(), "tidings-packaging-"));
+afterAll(() => rmSync(scratch, { recursive: true }));
+
+test("the npm package runs in an empty directory", async () => {
+  run(["node", "scripts/bundle.mjs", "package"], root);
+  const archive = readdirSync(build).find((name) => /^tidings-\d.*\.tgz$/.test(name))!;
+  const directory = join(scratch, "package");
+  mkdirSync(directory);
+  writeFileSync(join(directory, "package.json"), "{}");
+  // Bun is in npm's cache, since the project itself was installed.
+  run(["npm", "install", "--prefer-offline", "--no-audit", "--no-fund", join(build, archive)], directory);
+  await mainPath([join(directory, "node_modules/.bin/tidings")]);
+});
+
+test("the executable runs alone", async () => {
+  run(["node", "scripts/bundle.mjs", "binary"], root);
+  await mainPath([join(build, process.platform === "win32" ? "tidings.exe" : "tidings")]);
+});
+
+type Answer = { event: Event; events: Event[]; channels: Channel[]; job: Job };
+
+/** What a new user does first, and what needs each of the program's threads and files. */
+async function mainPath(program: string[]): Promise<void> {
+  const storage = await makeStorage();
+  const environment = environmentOf(storage);
+  const password = "correct horse battery";
+  const account = ["account", "create", "--email", "ada@example.com", "--password-stdin"];
+  expect((await runTidings(account, environment, "password123", program)).stderr).toContain("easy to guess");
+  expect((await runTidings(account, environment, password, program)).stderr).toContain("Created the account");
+  const created = await runTidings(
+    ["key", "create", "--project", "default", "--name", "CI", "--scopes", "ingest,read,manage"],
+    environment,
+    "",
+    program,
+  );
+  const headers = { "x-api-key": created.stdout.trim(), "content-type": "application/json" };
+
+  let server = await startServer({ ...environment, TIDINGS_LOG: "info" }, undefined, program);
+  const call = async (path: string, init: RequestInit = {}) => {
+    const response = await fetch(server.address + path, { ...init, headers });
+    return { status: response.status, body: (await response.json()) as Answer };
+  };
+  const event = { channel: "payments", name: "Payment received", userId: "u1" };
+  const posted = await call("/api/events", { method: "POST", body: JSON.stringify(event) });
+  expect(posted).toMatchObject({ status: 201, body: { event: { name: "Payment received" } } });
+
+  const page = await fetch(server.address, { headers: { accept: "text/html" } });
+  const script = /src="(\/assets\/[^"]+\.js)"/.exec(await page.text())![1]!;
+  const asset = await fetch(server.address + script, { headers: { "accept-encoding": "gzip" } });
+  expect(asset.headers.get("content-encoding")).toBe("gzip");
+  expect(asset.headers.get("content-type")).toStartWith("text/javascript");
+
+  // Looks through the file's unused space in a process of its own.
+  const erased = await call("/api/users/u1", { method: "DELETE" });
+  expect(erased.status).toBe(202);
+  await until(async () => (await call("/api/events")).body.events.length === 0);
+  await until(async () => (await call(`/api/jobs/${erased.body.job.id}`)).body.job.state === "done");
+
+  expect((await server.end("SIGTERM")).code).toBe(0);
+  server = await startServer(environment, undefined, program);
+  expect((await call("/api/channels")).body.channels).toHaveLength(1);
+  expect((await server.end("SIGINT")).code).toBe(0);
+  await removeStorage(storage);
+}
+
+function run(command: string[], cwd: string): void {
+  const { exitCode, stderr, stdout } = Bun.spawnSync(command, { cwd });
+  if (exitCode !== 0) throw new Error(`${command.join(" ")}: ${stdout}${stderr}`);
+}
