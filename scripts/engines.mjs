@@ -1,10 +1,10 @@
-/** Reports code outside storage/, migrate-to/, settings, commands and tests that depends on a storage engine. */
+/** Reports code outside storage/, migrate-to/, settings, the list of files, commands and tests that depends on a storage engine. */
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const server = fileURLToPath(new URL("../server/", import.meta.url));
 const allowed =
-  /^(?:storage|migrate-to|commands|testing|node_modules)\/|^(?:config|open-store)\.ts$|\.test\.ts$/;
+  /^(?:storage|migrate-to|commands|testing|node_modules)\/|^(?:config|open-store|program-files)\.ts$|\.test\.ts$/;
 const engine = /postgres|sqlite|from "pg"/i;
 /** Exceptions: here it is better-auth's name for a table layout. */
 const exceptions = { "auth/auth-adapter.ts": 'type: "sqlite"' };
