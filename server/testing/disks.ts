@@ -1,4 +1,14 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { dlopen, ptr } from "bun:ffi";
+import {
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 
@@ -75,6 +85,45 @@ export function thinDisk(megabytes: number) {
       detach(path);
       // Exit codes 1 and 2 mean that errors were corrected.
       Bun.spawnSync(["e2fsck", "-fy", image]);
+      mount();
+    },
+    [Symbol.dispose](): void {
+      unmount(path);
+      backing[Symbol.dispose]();
+    },
+  };
+}
+
+/** `EXT4_IOC_SHUTDOWN`, and its flag that throws the journal's unwritten part away (Linux, fs/ext4/ext4.h). */
+const shutdownRequest = 0x8004587d;
+const withoutFlush = 2;
+
+/** A disk whose power can be cut: what was written and not yet synchronized is lost. */
+export function cuttableDisk(megabytes: number) {
+  const backing = smallDisk(megabytes + 8);
+  const image = join(backing.path, "image");
+  const path = mkdtempSync(join(tmpdir(), "tidings-cut-"));
+  writeFileSync(image, "");
+  truncateSync(image, megabytes * megabyte);
+  run("mkfs.ext4", "-q", "-J", "size=4", image);
+  const mount = () => run("mount", "-o", "loop", image, path);
+  mount();
+  return {
+    directory: directoryIn(path),
+    /** From now on nothing reaches the disk, and all operations fail. */
+    cutPower(): void {
+      const { symbols, close } = dlopen("libc.so.6", {
+        ioctl: { args: ["i32", "u64", "ptr"], returns: "i32" },
+      });
+      const directory = openSync(path, "r");
+      const failed = symbols.ioctl(directory, shutdownRequest, ptr(new Uint32Array([withoutFlush]))) !== 0;
+      closeSync(directory);
+      close();
+      if (failed) throw new Error("The file system could not be shut down.");
+    },
+    /** Mounts what is on the disk. Whoever had files open must have ended. */
+    restorePower(): void {
+      detach(path);
       mount();
     },
     [Symbol.dispose](): void {

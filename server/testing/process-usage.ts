@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 
 /** Resource usage of a process, from `/proc` if there is one: polled often, `ps` itself would be most of the load. */
 const hasProc = existsSync("/proc/self/stat");
@@ -21,6 +21,14 @@ export function processorMsOf(pid: number): number {
   // The command is in parentheses and may contain spaces; utime and stime are fields 14 and 15 (proc_pid_stat(5)).
   const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]!.split(" ");
   return (Number(fields[11]) + Number(fields[12])) * tickMs;
+}
+
+/** Whether all threads of a process have stopped after SIGSTOP. Linux only. */
+export function isStopped(pid: number): boolean {
+  return readdirSync(`/proc/${pid}/task`).every((thread) => {
+    const [, state] = readFileSync(`/proc/${pid}/task/${thread}/stat`, "utf8").split(") ");
+    return state!.startsWith("T");
+  });
 }
 
 function ps(column: string, pid: number): string {

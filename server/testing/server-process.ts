@@ -1,8 +1,9 @@
 import { join } from "node:path";
 import type { Config } from "../config.ts";
 import { environmentOf, removeStorage, testSecretKey } from "./engine.ts";
-import { memoryMbOf, processorMsOf } from "./process-usage.ts";
+import { isStopped, memoryMbOf, processorMsOf } from "./process-usage.ts";
 import { preparedConfig } from "./test-app.ts";
+import { until } from "./until.ts";
 
 const server = join(import.meta.dir, "..");
 
@@ -137,6 +138,11 @@ export async function testProcess(change: Partial<Config> = {}) {
         if (performance.now() > endMs)
           throw new Error(`The server uses ${usedMb.toFixed()} MB, expected at most ${megabytes.toFixed()}.`);
       }
+    },
+    /** Stops all threads of the server. Only SIGKILL ends it then. */
+    async freeze(): Promise<void> {
+      process.kill(server!.pid, "SIGSTOP");
+      await until(() => isStopped(server!.pid));
     },
     async end(signal: "SIGTERM" | "SIGKILL" | "SIGINT"): Promise<Ended> {
       const ended = await server!.end(signal);
