@@ -46,11 +46,12 @@ const responseTimeoutMs = 20_000;
  *
  * @param clients - the number of clients in each mode
  * @param allowUnavailable - whether servers may respond with 503 because their storage is unavailable
+ * @param pauseMs - how long a client waits after each request
  */
 export function startLoad(
   targets: readonly LoadTarget[],
   clients: Record<Mode, number>,
-  { readers = 2, allowUnavailable = false } = {},
+  { readers = 2, allowUnavailable = false, pauseMs = 0 } = {},
 ) {
   const outcome: LoadOutcome = {
     acknowledged: new Map(),
@@ -178,7 +179,10 @@ export function startLoad(
   };
 
   async function client(mode: Mode, number: number): Promise<void> {
-    for (let n = 0; !isOver; n++) await modes[mode](`${mode} ${number} ${n}`, n);
+    for (let n = 0; !isOver; n++) {
+      await modes[mode](`${mode} ${number} ${n}`, n);
+      if (pauseMs > 0) await Bun.sleep(pauseMs);
+    }
   }
 
   /** Reads acknowledged events, one by one and in their channels' pages. */
@@ -194,6 +198,7 @@ export function startLoad(
       const page = await fetchText(nextTarget(), `/api/events?channel=${channel}&limit=100`);
       if (!page) await Bun.sleep(retryMs);
       else for (const event of eventsIn(page.text)) expect(event.channelId).toBe(channel);
+      if (pauseMs > 0) await Bun.sleep(pauseMs);
     }
   }
 
