@@ -1,6 +1,8 @@
-import { describe, expect, test } from "bun:test";
-import { resolve } from "node:path";
-import { ConfigError, readConfig } from "./config.ts";
+import { afterAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { ConfigError, inspectConfig, readConfig } from "./config.ts";
 
 test("every setting has a default", () => {
   expect(readConfig({})).toEqual({
@@ -26,6 +28,65 @@ test("every setting has a default", () => {
     auditDays: 365,
     shutdownDelaySeconds: 0,
     logLevel: "info",
+  });
+});
+
+describe("sources of settings", () => {
+  const directory = mkdtempSync(join(tmpdir(), "tidings-config-"));
+  afterAll(() => rmSync(directory, { recursive: true }));
+  const file = (name: string, content: string): string => {
+    writeFileSync(join(directory, name), content);
+    return join(directory, name);
+  };
+  const mistakesOf = (environment: Record<string, string>) => inspectConfig(environment).mistakes;
+
+  test("the environment comes before the file of a secret, and that before the settings file", () => {
+    const TIDINGS_CONFIG = file(
+      "tidings.toml",
+      'port = 5000\nhost = "::1"\nsmtp_url = "smtp://toml"\ntrusted_proxies = ["loopback", "10.0.0.1"]\n' +
+        "allow_private_addresses = true\nurl = ''\n",
+    );
+    const SMTP_URL_FILE = file("smtp", "smtp://file\n");
+    const { config, inForce } = inspectConfig({ TIDINGS_CONFIG, SMTP_URL_FILE, PORT: "6000" });
+    expect(config).toEqual({
+      ...readConfig({}),
+      port: 6_000,
+      host: "::1",
+      smtpUrl: "smtp://file",
+      trustedProxies: ["127.0.0.0/8", "::1/128", "10.0.0.1/32"],
+      allowPrivateAddresses: true,
+    });
+    const sources = Object.fromEntries(inForce.map(({ variable, source }) => [variable, source]));
+    expect(sources).toMatchObject({
+      PORT: "environment",
+      HOST: TIDINGS_CONFIG,
+      SMTP_URL: SMTP_URL_FILE,
+      TIDINGS_URL: "default",
+    });
+  });
+
+  test("mistakes in files name the file and what to write", () => {
+    const typo = file("typo.toml", 'prot = 1\nport = "http"\nhost = { a = 1 }\n');
+    expect(mistakesOf({ TIDINGS_CONFIG: typo })).toEqual([
+      `${typo}: there is no setting "prot"; did you mean "port"?`,
+      `${typo}: "host" must be a text, a number, true, false, or a list of texts`,
+      `PORT in ${typo} must be a port from 0 to 65535 (got "http")`,
+    ]);
+    const broken = file("broken.toml", "a = = 1");
+    expect(mistakesOf({ TIDINGS_CONFIG: broken })[0]).toStartWith(
+      `${broken} must be TOML (https://toml.io): `,
+    );
+    expect(mistakesOf({ TIDINGS_CONFIG: join(directory, "none") })[0]).toStartWith(
+      "TIDINGS_CONFIG must name a readable file (ENOENT",
+    );
+    const empty = file("empty", "\n");
+    expect(mistakesOf({ SMTP_URL_FILE: empty, TIDINGS_SECRET_KEY_FILE: join(directory, "none") })).toEqual([
+      expect.stringMatching(/^TIDINGS_SECRET_KEY_FILE must name a readable file \(ENOENT/),
+      `SMTP_URL_FILE must name a file with the secret, and ${empty} is empty`,
+    ]);
+    expect(mistakesOf({ SMTP_URL_FILE: empty, SMTP_URL: "smtp://a" })).toEqual([
+      "SMTP_URL and SMTP_URL_FILE are both set; set one of them",
+    ]);
   });
 });
 

@@ -3,6 +3,7 @@ import { isIP } from "node:net";
 import { resolve } from "node:path";
 import ipaddr from "ipaddr.js";
 import manifest from "../package.json";
+import { settingTexts } from "./config-sources.ts";
 
 /** How a setting is read. `parse` throws the second half of a sentence: what the value must be. */
 type Setting<T> = {
@@ -191,28 +192,43 @@ export class ConfigError extends Error {
   }
 }
 
-/** Reads every setting from the environment. Throws a ConfigError that lists all mistakes. */
-export function readConfig(environment: Record<string, string | undefined> = process.env): Config {
+/** A setting in force. `value` is null if it is not set and has no default; a secret's value is never shown. */
+export type SettingInForce = { variable: string; value: string | null; isSecret: boolean; source: string };
+
+/**
+ * Reads every setting from the environment, from the files of secrets and from the settings file. Returns all mistakes,
+ * and each setting with its source.
+ */
+export function inspectConfig(environment: Record<string, string | undefined> = process.env) {
   const mistakes: string[] = [];
+  const texts = settingTexts(Object.values(settings), environment, mistakes);
   const values: Record<string, unknown> = {};
+  const inForce: SettingInForce[] = [];
   for (const [name, { variable, fallback, parse, isSecret }] of Object.entries(settings)) {
-    const value = environment[variable];
-    // An empty variable counts as not set, as in most compose files.
-    const text = value === undefined || value === "" ? fallback : value;
+    const sourced = texts.get(variable);
+    const text = sourced?.text ?? fallback;
     try {
       values[name] = text === null ? null : parse(text);
     } catch (error) {
-      const got = isSecret ? "" : ` (got ${JSON.stringify(value)})`;
-      mistakes.push(`${variable} ${(error as Error).message}${got}`);
+      const where = sourced && sourced.source !== "environment" ? ` in ${sourced.source}` : "";
+      const got = isSecret ? "" : ` (got ${JSON.stringify(text)})`;
+      mistakes.push(`${variable}${where} ${(error as Error).message}${got}`);
     }
+    inForce.push({ variable, value: text, isSecret, source: sourced?.source ?? "default" });
   }
   const { oidcIssuer, oidcClientId, oidcClientSecret } = settings;
   const oidc = [oidcIssuer, oidcClientId, oidcClientSecret].map(({ variable }) => variable);
-  const missing = oidc.filter((variable) => !environment[variable]);
+  const missing = oidc.filter((variable) => !texts.has(variable));
   if (missing.length > 0 && missing.length < oidc.length)
     mistakes.push(`${missing.join(" and ")} must be set, because OpenID Connect needs ${oidc.join(", ")}`);
-  if (mistakes.length > 0) throw new ConfigError(mistakes);
-  return values as Config;
+  return { config: mistakes.length > 0 ? null : (values as Config), mistakes, inForce };
+}
+
+/** Reads every setting. Throws a ConfigError that lists all mistakes. */
+export function readConfig(environment: Record<string, string | undefined> = process.env): Config {
+  const { config, mistakes } = inspectConfig(environment);
+  if (!config) throw new ConfigError(mistakes);
+  return config;
 }
 
 function parsePort(text: string): number {

@@ -18,6 +18,7 @@ const main = defineCommand({
     account: () => import("./account.ts").then((module) => module.accountCommand),
     project: () => import("./project.ts").then((module) => module.projectCommand),
     key: () => import("./key.ts").then((module) => module.keyCommand),
+    config: () => import("./config.ts").then((module) => module.configCommand),
     destination: () => import("./destination.ts").then((module) => module.destinationCommand),
     rule: () => import("./rule.ts").then((module) => module.ruleCommand),
     "migrate-to": () => import("./migrate-to.ts").then((module) => module.migrateToCommand),
