@@ -25,6 +25,7 @@ const order = [
   "storage/sqlite",
   "storage/postgres",
   "open-store.ts",
+  "backup",
   "audit",
   "background",
   "users",

@@ -14,7 +14,7 @@ const settingsFileVariable = "TIDINGS_CONFIG";
 const defaultSettingsFile = "tidings.toml";
 
 /** The name of a setting in the settings file: `url` for `TIDINGS_URL`, `smtp_url` for `SMTP_URL`. */
-export function fileKey(variable: string): string {
+function fileKey(variable: string): string {
   return variable.replace(/^TIDINGS_/, "").toLowerCase();
 }
 

@@ -26,6 +26,13 @@ test("every setting has a default", () => {
     rejectedDays: 7,
     deliveryDays: 30,
     auditDays: 365,
+    backupTo: null,
+    backupHours: 24,
+    backupKeep: 7,
+    s3Endpoint: null,
+    s3Region: null,
+    s3AccessKeyId: null,
+    s3SecretAccessKey: null,
     shutdownDelaySeconds: 0,
     logLevel: "info",
   });

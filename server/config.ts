@@ -132,6 +132,28 @@ export const settings = {
     parseCount,
   ),
   auditDays: setting("TIDINGS_AUDIT_DAYS", "365", "days for which the audit log is kept", parseCount),
+  backupTo: setting(
+    "TIDINGS_BACKUP_TO",
+    null,
+    "where to back up on schedule: a directory, best on another disk, or `s3://BUCKET/PREFIX` ([Backups](backup.md)); without it, there is no schedule",
+    parseBackupAddress,
+  ),
+  backupHours: setting("TIDINGS_BACKUP_HOURS", "24", "hours between scheduled backups", parsePositive),
+  backupKeep: setting(
+    "TIDINGS_BACKUP_KEEP",
+    "7",
+    "backups kept there; older ones are deleted",
+    parsePositive,
+  ),
+  s3Endpoint: setting(
+    "TIDINGS_S3_ENDPOINT",
+    null,
+    "address of the S3-compatible store, such as `https://minio.example.com`; default: Amazon's",
+    parseUrl,
+  ),
+  s3Region: setting("TIDINGS_S3_REGION", null, "its region", parseNonBlank),
+  s3AccessKeyId: setting("TIDINGS_S3_ACCESS_KEY_ID", null, "ID of the access key", parseNonBlank),
+  s3SecretAccessKey: secret("TIDINGS_S3_SECRET_ACCESS_KEY", null, "the secret access key", parseNonBlank),
   shutdownDelaySeconds: setting(
     "TIDINGS_SHUTDOWN_DELAY",
     "0",
@@ -174,6 +196,14 @@ export type Config = {
   rejectedDays: number;
   deliveryDays: number;
   auditDays: number;
+  /** A directory, or `s3://BUCKET/PREFIX`. Null turns scheduled backups off. */
+  backupTo: string | null;
+  backupHours: number;
+  backupKeep: number;
+  s3Endpoint: string | null;
+  s3Region: string | null;
+  s3AccessKeyId: string | null;
+  s3SecretAccessKey: string | null;
   shutdownDelaySeconds: number;
   logLevel: string;
 };
@@ -221,6 +251,10 @@ export function inspectConfig(environment: Record<string, string | undefined> = 
   const missing = oidc.filter((variable) => !texts.has(variable));
   if (missing.length > 0 && missing.length < oidc.length)
     mistakes.push(`${missing.join(" and ")} must be set, because OpenID Connect needs ${oidc.join(", ")}`);
+  if (texts.has(settings.backupTo.variable) && texts.has(settings.databaseUrl.variable))
+    mistakes.push(
+      `${settings.backupTo.variable} can't be set together with ${settings.databaseUrl.variable}: back up PostgreSQL with its own tools`,
+    );
   return { config: mistakes.length > 0 ? null : (values as Config), mistakes, inForce };
 }
 
@@ -349,6 +383,19 @@ function parseSmtpUrl(text: string): string {
 function parseCount(text: string): number {
   if (!/^\d{1,6}$/.test(text)) throw new Error("must be a whole number from 0 to 999999");
   return Number(text);
+}
+
+function parsePositive(text: string): number {
+  if (!/^[1-9]\d{0,4}$/.test(text)) throw new Error("must be a whole number from 1 to 99999");
+  return Number(text);
+}
+
+/** A directory as an absolute path, or an address of S3 as it is. */
+export function parseBackupAddress(text: string): string {
+  if (!/^[a-z0-9]+:\/\//i.test(text)) return resolve(parseNonBlank(text));
+  if (!/^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](?:\/|$)/.test(text))
+    throw new Error("must be a directory or s3://BUCKET/PREFIX");
+  return text;
 }
 
 function parseSeconds(text: string): number {

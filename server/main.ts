@@ -10,6 +10,7 @@ import { oneAtATime, type PasswordHashing, scrypt } from "./auth/passwords.ts";
 import { openSetup } from "./auth/setup.ts";
 import { SignInLimits, type SignInTiers } from "./auth/sign-in-limits.ts";
 import { BackgroundWorker } from "./background/worker.ts";
+import { BackupSchedule } from "./backup/schedule.ts";
 import { deleteChannel } from "./channels/delete-channel.ts";
 import { ProjectChannels } from "./channels/project-channels.ts";
 import { baseUrlOf, type Config, ConfigError, readConfig, version } from "./config.ts";
@@ -211,6 +212,7 @@ export async function serve(
     onError,
     onInfo,
   });
+  const backups = config.backupTo === null ? null : new BackupSchedule({ control, config, onError, now });
   const clients = clientAddresses(config.trustedProxies);
   const peerOf = (request: Request) => server.requestIP(originalOf.get(request) ?? request)?.address ?? null;
   const authorizer = new Authorizer({ control, auth, keys, baseUrl });
@@ -286,6 +288,7 @@ export async function serve(
   fanOut.wake();
   deliveryWorker.wake();
   worker.wake();
+  void backups?.look();
   return {
     store,
     address: `http://${config.host}:${server.port}`,
@@ -300,6 +303,7 @@ export async function serve(
       await server.stop(true);
       // The database may stop first. The token then expires by age.
       await setup?.close().catch(onError);
+      backups?.close();
       await worker.close();
       await fanOut.close();
       await deliveryWorker.close();

@@ -14,10 +14,10 @@ export async function withStore(work: (store: Store) => Promise<void>): Promise<
   let code = 0;
   try {
     const store = await openStore(readConfig(), {
-      onFatal: fail,
-      onDamage: fail,
+      onFatal: failCommand,
+      onDamage: failCommand,
       onInfo: () => {},
-      onError: fail,
+      onError: failCommand,
       // The server shows these warnings to whoever can act on them.
       onWarning: () => {},
       onWaiting: (why) => console.error(`Waiting for the database: ${why}`),
@@ -29,12 +29,13 @@ export async function withStore(work: (store: Store) => Promise<void>): Promise<
       await store.close();
     }
   } catch (error) {
-    code = fail(error);
+    code = failCommand(error);
   }
   process.exit(code);
 }
 
-function fail(error: unknown): 1 {
+/** Prints why a command failed, and returns its exit code. */
+export function failCommand(error: unknown): 1 {
   const isExpected =
     error instanceof ConfigError || error instanceof ProblemError || error instanceof UsageError;
   const text = error instanceof ProblemError ? error.options.detail : (error as Error).message;

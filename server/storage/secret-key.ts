@@ -15,12 +15,17 @@ type Place = {
   dataDirectory: string;
 };
 
+/** The file with the key, unless `TIDINGS_SECRET_KEY` is set. */
+export function secretKeyFile(dataDirectory: string): string {
+  return join(dataDirectory, "secret.key");
+}
+
 /**
  * Opens the box for the database's secrets: with `TIDINGS_SECRET_KEY`, or else with `secret.key` in the data directory,
  * which is created for a new database. Throws an error for the operator if the database's secrets have another key.
  */
 export async function openSecretBox(place: Place, control: Kysely<ControlTables>): Promise<SecretBox> {
-  const file = join(place.dataDirectory, "secret.key");
+  const file = secretKeyFile(place.dataDirectory);
   const source = place.secretKey === null ? file : "TIDINGS_SECRET_KEY";
   const check = await readCheck(control);
   const key = place.secretKey ?? readKeyFile(file) ?? (check === null ? createKeyFile(file) : null);

@@ -70,14 +70,24 @@ export function unmarkOpen(dataDirectory: string): void {
   if (!isForeign(file)) rmSync(openMarker(file), { force: true });
 }
 
+/** The other process that has the database open, or null. */
+export function runningProcess(dataDirectory: string): number | null {
+  return foreignProcess(databaseFile(dataDirectory));
+}
+
 /** Whether the marker is another running process's. */
 function isForeign(file: string): boolean {
+  return foreignProcess(file) !== null;
+}
+
+function foreignProcess(file: string): number | null {
+  let pid = 0;
   try {
-    const pid = Number.parseInt(readFileSync(openMarker(file), "utf8"), 10);
-    return pid > 0 && pid !== process.pid && process.kill(pid, 0);
+    pid = Number.parseInt(readFileSync(openMarker(file), "utf8"), 10);
+    return pid > 0 && pid !== process.pid && process.kill(pid, 0) ? pid : null;
   } catch (error) {
     // There is no marker or no such process. EPERM: the process is another user's.
-    return (error as { code?: string }).code === "EPERM";
+    return (error as { code?: string }).code === "EPERM" ? pid : null;
   }
 }
 
@@ -108,7 +118,7 @@ function findRefusal(file: string): string | null {
   const size = sizeOf(file);
   if (size <= 0 && leftovers.length > 0) {
     const names = leftovers.join(", ");
-    return `${file} is ${size === 0 ? "empty" : "missing"}, but this directory has been in use: it contains ${names}. Put the database back, or restore a backup (docs/settings.md, "Backups"). To start over and lose everything recorded, remove ${names} first.`;
+    return `${file} is ${size === 0 ? "empty" : "missing"}, but this directory has been in use: it contains ${names}. Put the database back, or restore a backup (docs/backup.md). To start over and lose everything recorded, remove ${names} first.`;
   }
   if (sizeOf(openMarker(file)) >= 0 && sizeOf(`${file}-wal`) < 0) {
     return `${file}-wal is missing. The last process ended without closing the database, and its latest events are in that file: put it back. If the file is lost, or you have since restored a backup or opened the database with another program, remove ${openMarker(file)} and start again.`;

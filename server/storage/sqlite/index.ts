@@ -21,7 +21,7 @@ import { createClaimDeliveries } from "./deliveries.ts";
 import { createDialect } from "./dialect.ts";
 import { markOpen, unmarkOpen } from "./directory.ts";
 import { migrateAside } from "./migrate-aside.ts";
-import { databaseFile, openForReading, removeSnapshots } from "./open.ts";
+import { databaseFile, openForReading, removeCopies } from "./open.ts";
 import type { PurgeStep } from "./purge.ts";
 import { createRateLimiter } from "./rate-limiter.ts";
 import { Reader } from "./reader.ts";
@@ -137,7 +137,7 @@ export async function openSqliteStore(
       if (forms.length > 0 && (await hasResidue(databaseFile(dataDirectory), forms))) {
         for (const step of ["rewrite", "truncateLog"] as const) await runPurgeStep(step, pause);
       }
-      return { copies: removeSnapshots(dataDirectory) };
+      return { copies: removeCopies(dataDirectory) };
     },
     async follow(newFollower) {
       follower = newFollower;

@@ -143,12 +143,26 @@ export function newestOf(migrations: Migration[]): number {
   return migrations.at(-1)!.number;
 }
 
-/** Deletes the snapshots that migrations made, and returns how many there were. */
-export function removeSnapshots(dataDirectory: string): number {
+/** In the name of a directory that holds what a restored backup replaced, before the time. */
+export const replacedMark = "replaced-";
+
+/** Deletes the copies in the data directory: snapshots, and what was replaced. Returns how many there were. */
+export function removeCopies(dataDirectory: string): number {
+  const replaced = readdirSync(dataDirectory)
+    .filter((name) => name.startsWith(replacedMark))
+    .map((name) => join(dataDirectory, name));
+  const copies = [...snapshotsIn(dataDirectory).map(({ file }) => file), ...replaced];
+  for (const path of copies) rmSync(path, { recursive: true });
+  return copies.length;
+}
+
+/** The snapshots that migrations made, and the version of the migration that each precedes; the newest last. */
+export function snapshotsIn(dataDirectory: string): { file: string; before: number }[] {
   const start = `${basename(databaseFile(dataDirectory))}${snapshotMark}`;
-  const snapshots = readdirSync(dataDirectory).filter((name) => name.startsWith(start));
-  for (const name of snapshots) rmSync(join(dataDirectory, name));
-  return snapshots.length;
+  return readdirSync(dataDirectory)
+    .filter((name) => name.startsWith(start) && /^\d+$/.test(name.slice(start.length)))
+    .map((name) => ({ file: join(dataDirectory, name), before: Number(name.slice(start.length)) }))
+    .sort((a, b) => a.before - b.before);
 }
 
 export function versionOf(database: Database): number {

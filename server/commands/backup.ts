@@ -1,0 +1,100 @@
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { defineCommand } from "citty";
+import { compressFile } from "../backup/archive.ts";
+import { backupName, openBackupStore } from "../backup/backup-store.ts";
+import { recordBackup } from "../backup/last-backup.ts";
+import { type Config, parseBackupAddress, readConfig } from "../config.ts";
+import { secretKeyFile } from "../storage/secret-key.ts";
+import { copyDatabase } from "../storage/sqlite/backup.ts";
+import { lowerPriority } from "../storage/sqlite/threads.ts";
+import { UsageError, withStore } from "./with-store.ts";
+
+export const backupCommand = defineCommand({
+  meta: {
+    name: "backup",
+    description: "Back up the database to a compressed file, also while the server runs",
+  },
+  args: {
+    to: {
+      type: "string",
+      description: "A directory or s3://BUCKET/PREFIX (default: TIDINGS_BACKUP_TO)",
+      valueHint: "PLACE",
+    },
+    keep: {
+      type: "string",
+      description: "How many backups to keep there (default: TIDINGS_BACKUP_KEEP)",
+      valueHint: "N",
+    },
+    json: { type: "boolean", description: "Print JSON" },
+  },
+  run: ({ args }) =>
+    withStore(async ({ control }) => {
+      const config = readConfig();
+      requireSqlite(config, "Back up PostgreSQL with its own tools, such as pg_dump (docs/backup.md).");
+      const keep = args.keep === undefined ? config.backupKeep : Number(args.keep);
+      if (!Number.isInteger(keep) || keep < 1)
+        throw new UsageError("--keep must be a whole number, at least 1.");
+      const target = openBackupStore(placeOf(args.to, config), config);
+      lowerPriority(10);
+      const now = new Date();
+      const name = backupName(now);
+      const { events, bytes } = await withScratch(config.dataDirectory, async (scratch) => {
+        const copy = join(scratch, "copy.db");
+        const contents = copyDatabase(config.dataDirectory, copy);
+        const archive = join(scratch, name);
+        await compressFile(copy, archive);
+        await target.put(name, archive);
+        return { events: contents.events, bytes: statSync(archive).size };
+      });
+      const file = target.address.endsWith("/") ? target.address + name : join(target.address, name);
+      await recordBackup(control, { at: now.toISOString(), file, bytes, events });
+      const removed = (await target.list()).slice(0, -keep);
+      for (const old of removed) await target.remove(old);
+      if (args.json) console.log(JSON.stringify({ ok: true, file, bytes, events, removed }));
+      else {
+        console.log(file);
+        console.error(
+          `Backed up ${events.toLocaleString("en")} events in ${bytes.toLocaleString("en")} bytes.`,
+        );
+      }
+      const key = secretKeyFile(config.dataDirectory);
+      if (config.secretKey === null && existsSync(key))
+        console.error(`Keep ${key} too, apart from backups: without it, the secrets in them can't be read.`);
+    }),
+});
+
+/** Where a backup goes. Throws a UsageError if nothing says so. */
+function placeOf(text: string | undefined, config: Config): string {
+  if (text === undefined && config.backupTo === null)
+    throw new UsageError("Say where with --to DIRECTORY, or set TIDINGS_BACKUP_TO.");
+  try {
+    return text === undefined ? config.backupTo! : parseBackupAddress(text);
+  } catch (error) {
+    throw new UsageError(`--to ${(error as Error).message}.`);
+  }
+}
+
+export function requireSqlite({ databaseUrl }: Config, instead: string): void {
+  if (databaseUrl !== null) throw new UsageError(instead);
+}
+
+const scratchStart = "scratch-";
+const dayMs = 86_400_000;
+
+/** Runs work with a temporary directory on the data directory's disk. Removes those that killed commands left. */
+export async function withScratch<Result>(
+  dataDirectory: string,
+  work: (directory: string) => Promise<Result>,
+): Promise<Result> {
+  for (const name of readdirSync(dataDirectory).filter((name) => name.startsWith(scratchStart))) {
+    const path = join(dataDirectory, name);
+    if (Date.now() - statSync(path).mtimeMs > dayMs) rmSync(path, { recursive: true });
+  }
+  const scratch = mkdtempSync(join(dataDirectory, scratchStart));
+  try {
+    return await work(scratch);
+  } finally {
+    rmSync(scratch, { recursive: true });
+  }
+}

@@ -1,0 +1,105 @@
+import { existsSync, mkdirSync, statSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { defineCommand } from "citty";
+import { extractFile } from "../backup/archive.ts";
+import { isBackupName, openBackupStore } from "../backup/backup-store.ts";
+import { readConfig } from "../config.ts";
+import { type BackupContents, checkCopy, newestSnapshot, replaceDatabase } from "../storage/sqlite/backup.ts";
+import { runningProcess } from "../storage/sqlite/directory.ts";
+import { requireSqlite, withScratch } from "./backup.ts";
+import { failCommand, UsageError } from "./with-store.ts";
+
+export const restoreCommand = defineCommand({
+  meta: {
+    name: "restore",
+    description: "Replace the database by a backup. Stop the server first. What is replaced is kept",
+  },
+  args: {
+    from: {
+      type: "positional",
+      required: true,
+      description: "A backup's file, s3://BUCKET/PREFIX/NAME, or a place for the newest backup there",
+      valueHint: "BACKUP",
+    },
+  },
+  run: ({ args }) =>
+    orFail(async () => {
+      const config = readConfig();
+      requireSqlite(config, "Restore PostgreSQL with its own tools, such as pg_restore (docs/backup.md).");
+      const { dataDirectory } = config;
+      mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
+      await withScratch(dataDirectory, async (scratch) => {
+        const isRemote = args.from.startsWith("s3://");
+        if (!isRemote && !existsSync(args.from)) throw new UsageError(`There is no file ${args.from}.`);
+        const isOne = isBackupName(basename(args.from)) || (!isRemote && !isDirectory(args.from));
+        const place = openBackupStore(isOne ? parentOf(args.from) : args.from, config);
+        const name = isOne ? basename(args.from) : (await place.list()).at(-1);
+        if (name === undefined) throw new UsageError(`There is no backup in ${place.address}.`);
+        const archive = join(scratch, "archive");
+        await place.get(name, archive);
+        const copy = join(scratch, "copy.db");
+        await extractFile(archive, copy).catch((error) => {
+          throw new UsageError(`${name} can't be restored: it is cut off or damaged (${error.message}).`);
+        });
+        replace(dataDirectory, copy, name);
+      });
+    }),
+});
+
+export const rollbackCommand = defineCommand({
+  meta: {
+    name: "rollback",
+    description: "Go back to the snapshot that the last upgrade saved. Stop the server first",
+  },
+  run: () =>
+    orFail(async () => {
+      const config = readConfig();
+      requireSqlite(
+        config,
+        "On PostgreSQL there are no snapshots: restore your own backup (docs/backup.md).",
+      );
+      const { dataDirectory } = config;
+      const snapshot = existsSync(dataDirectory) ? newestSnapshot(dataDirectory) : null;
+      if (!snapshot) throw new UsageError(`There is no snapshot of an upgrade in ${dataDirectory}.`);
+      await withScratch(dataDirectory, async (scratch) => {
+        const copy = join(scratch, "copy.db");
+        await extractFile(snapshot.file, copy);
+        replace(dataDirectory, copy, basename(snapshot.file));
+      });
+      console.error(
+        "What was recorded since the upgrade is only in what was replaced. Now start the version of Tidings from before the upgrade; this one would upgrade again.",
+      );
+    }),
+});
+
+/** Checks a copy, and puts it in the database's place. */
+function replace(dataDirectory: string, copy: string, name: string): void {
+  let contents: BackupContents;
+  try {
+    contents = checkCopy(copy);
+  } catch (error) {
+    throw new UsageError(`${name} can't be restored: ${(error as Error).message}.`);
+  }
+  const user = runningProcess(dataDirectory);
+  if (user !== null)
+    throw new UsageError(`Process ${user} is using ${dataDirectory}. Stop the server first, then try again.`);
+  const replaced = replaceDatabase(dataDirectory, copy, new Date());
+  console.error(`Restored ${name}: ${contents.events.toLocaleString("en")} events.`);
+  if (replaced) console.error(`What it replaced is in ${replaced}. Delete that when you no longer need it.`);
+}
+
+function isDirectory(path: string): boolean {
+  return statSync(path).isDirectory();
+}
+
+function parentOf(path: string): string {
+  return path.startsWith("s3://") ? path.slice(0, path.lastIndexOf("/")) : dirname(path);
+}
+
+async function orFail(work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    process.exitCode = failCommand(error);
+  }
+}
