@@ -120,7 +120,7 @@ export function createApp(services: Services): App {
         });
   }
 
-  app.onError((error) => errorResponse(error, services.failures));
+  app.onError((error, { req }) => errorResponse(error, services.failures, req.raw));
   return { fetch: (request) => app.fetch(request), declared: routes.declared, handlers: app.routes };
 }
 

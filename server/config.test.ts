@@ -34,6 +34,10 @@ test("every setting has a default", () => {
     s3AccessKeyId: null,
     s3SecretAccessKey: null,
     shutdownDelaySeconds: 0,
+    metricsToken: null,
+    metricsAddress: null,
+    slowRequestMs: 1_000,
+    logFormat: "json",
     logLevel: "info",
   });
 });

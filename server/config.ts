@@ -160,6 +160,25 @@ export const settings = {
     "seconds to keep serving requests after SIGTERM ([Stopping](#stopping))",
     parseSeconds,
   ),
+  metricsToken: secret(
+    "TIDINGS_METRICS_TOKEN",
+    null,
+    "serves `/metrics` to whoever sends this bearer token, of at least 16 characters ([Monitoring](monitoring.md))",
+    parseToken,
+  ),
+  metricsAddress: setting(
+    "TIDINGS_METRICS_ADDRESS",
+    null,
+    "serves `/metrics` on a port of its own, without a token, such as `127.0.0.1:9464`",
+    parseAddress,
+  ),
+  slowRequestMs: setting(
+    "TIDINGS_SLOW_REQUEST_MS",
+    "1000",
+    "milliseconds after which a request is logged as slow; 0 logs none",
+    parseCount,
+  ),
+  logFormat: setting("TIDINGS_LOG_FORMAT", "json", "format of the log: `json` or `pretty`", parseLogFormat),
   logLevel: setting(
     "TIDINGS_LOG",
     "info",
@@ -169,6 +188,8 @@ export const settings = {
 } as const;
 
 export type SignUpPolicy = "invited" | "open";
+
+export type LogFormat = "json" | "pretty";
 
 export type Config = {
   port: number;
@@ -205,6 +226,10 @@ export type Config = {
   s3AccessKeyId: string | null;
   s3SecretAccessKey: string | null;
   shutdownDelaySeconds: number;
+  metricsToken: string | null;
+  metricsAddress: { host: string; port: number } | null;
+  slowRequestMs: number;
+  logFormat: LogFormat;
   logLevel: string;
 };
 
@@ -407,6 +432,23 @@ function parseSeconds(text: string): number {
 function parseBoolean(text: string): boolean {
   if (text !== "true" && text !== "false") throw new Error("must be true or false");
   return text === "true";
+}
+
+function parseToken(text: string): string {
+  if (!/^[\x21-\x7e]{16,}$/.test(text)) throw new Error("must be at least 16 characters, without spaces");
+  return text;
+}
+
+function parseAddress(text: string): { host: string; port: number } {
+  const [, host, port] = /^(\[[\da-f:]+\]|[^:\s]+):(\d{1,5})$/i.exec(text) ?? [];
+  if (host === undefined || Number(port) > 65_535)
+    throw new Error("must be an address and a port, such as 127.0.0.1:9464");
+  return { host: host.replace(/[[\]]/g, ""), port: Number(port) };
+}
+
+function parseLogFormat(text: string): LogFormat {
+  if (text !== "json" && text !== "pretty") throw new Error("must be json or pretty");
+  return text;
 }
 
 function parseLogLevel(text: string): string {

@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 import { ProblemError, problem } from "./problems.ts";
+import { requestId } from "./request-info.ts";
 
 /** How often to check whether the storage is back. */
 const checkEveryMs = 1_000;
@@ -29,12 +30,12 @@ export class FailureLog {
   }
 
   /** A request got this error as its response, or `internal`. */
-  requestFailed(error: unknown): void {
+  requestFailed(error: unknown, requestId?: string): void {
     if (isOutage(error)) this.#outageAt(error).requests++;
-    else if (!(error instanceof ProblemError)) this.#log.error({ err: error }, "a request failed");
+    else if (!(error instanceof ProblemError)) this.#log.error({ requestId, err: error }, "a request failed");
     else if (error.options.log !== undefined && !this.#logged.has(error)) {
       this.#logged.add(error);
-      this.#log.error({ problem: error.code, cause: error.options.log }, error.options.detail);
+      this.#log.error({ requestId, problem: error.code, cause: error.options.log }, error.options.detail);
     }
   }
 
@@ -101,14 +102,19 @@ function isOutage(error: unknown): error is ProblemError {
 export const internalDetail = "The server failed to handle this request. See its log.";
 
 /** The response to anything that a route threw: its problem, or `internal` for unexpected errors, which are logged. */
-export function errorResponse(error: unknown, failures: Pick<FailureLog, "requestFailed">): Response {
+export function errorResponse(
+  error: unknown,
+  failures: Pick<FailureLog, "requestFailed">,
+  request?: Request,
+): Response {
+  const id = request && requestId(request);
   // The client disconnected or was too slow. Nobody reads this response, and nothing is wrong here.
   if (error instanceof DOMException && error.name === "AbortError") {
     return problem("body-malformed", {
       detail: "The connection closed before the whole body arrived.",
-    }).toResponse();
+    }).toResponse(id);
   }
-  failures.requestFailed(error);
-  if (error instanceof ProblemError) return error.toResponse();
-  return problem("internal", { detail: internalDetail }).toResponse();
+  failures.requestFailed(error, id);
+  if (error instanceof ProblemError) return error.toResponse(id);
+  return problem("internal", { detail: internalDetail }).toResponse(id);
 }

@@ -1,9 +1,13 @@
 import { type Logger, pino } from "pino";
+import type { LogFormat } from "./config.ts";
 import { ProblemError } from "./problems.ts";
 
-/** Logs JSON lines to standard output. */
-export function createLog(level: string): Logger {
-  return pino({ level, serializers: { err: errorFields } });
+/** Logs to standard output: JSON lines, or lines for people. */
+export async function createLog(level: string, format: LogFormat = "json"): Promise<Logger> {
+  const options = { level, serializers: { err: errorFields } };
+  if (format === "json") return pino(options);
+  const { default: pretty } = await import("pino-pretty");
+  return pino(options, pretty({ sync: true, ignore: "pid,hostname" }));
 }
 
 /** Picks the fields to log. Errors can carry much more, such as a whole database connection. */

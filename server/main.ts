@@ -13,7 +13,7 @@ import { BackgroundWorker } from "./background/worker.ts";
 import { BackupSchedule } from "./backup/schedule.ts";
 import { deleteChannel } from "./channels/delete-channel.ts";
 import { ProjectChannels } from "./channels/project-channels.ts";
-import { baseUrlOf, type Config, ConfigError, readConfig, version } from "./config.ts";
+import { baseUrlOf, type Config, ConfigError, inspectConfig, readConfig, version } from "./config.ts";
 import { ArrivalClock } from "./event/id.ts";
 import { LiveStreams } from "./events/live.ts";
 import { StreamAuthorizer } from "./events/stream-authorizer.ts";
@@ -26,6 +26,7 @@ import { recordRoute } from "./ingest/record-route.ts";
 import { RejectedEvents } from "./ingest/rejected.ts";
 import { limits } from "./limits.ts";
 import { createLog } from "./log.ts";
+import { openMetrics, serveMetrics } from "./metrics/serve-metrics.ts";
 import { DeliveryWorker } from "./notifications/delivery-worker.ts";
 import { FanOut } from "./notifications/fan-out.ts";
 import { LiveNotifications } from "./notifications/live-notifications.ts";
@@ -36,6 +37,7 @@ import { openStore } from "./open-store.ts";
 import { ProblemError, problem } from "./problems.ts";
 import { deleteProject } from "./projects/delete-project.ts";
 import { Readiness } from "./readiness.ts";
+import { RequestObserver } from "./request-observer.ts";
 import type { Services } from "./services.ts";
 import { generateSecretKey } from "./storage/secret-box.ts";
 import { openSecretBox } from "./storage/secret-key.ts";
@@ -57,6 +59,8 @@ export type Running = {
   /** The address it listens on, such as `http://127.0.0.1:4242`. */
   address: string;
   baseUrl: string;
+  /** The address of metrics that have their own. */
+  metricsUrl: string | null;
   /** The setup link, or null if an account exists. */
   setupLink: string | null;
   /** Drains and closes. Accepted events are stored; later requests are rejected. */
@@ -75,13 +79,9 @@ type ServeOptions = {
 /** Wires up the service and listens. */
 export async function serve(
   config: Config,
-  {
-    passwords: hashing = scrypt,
-    now = Date.now,
-    signInTiers,
-    log = createLog(config.logLevel),
-  }: ServeOptions = {},
+  { passwords: hashing = scrypt, now = Date.now, signInTiers, log: givenLog }: ServeOptions = {},
 ): Promise<Running> {
+  const log = givenLog ?? (await createLog(config.logLevel, config.logFormat));
   const failures = new FailureLog(log);
   const onError = (error: unknown) => failures.taskFailed(error);
   const onWaiting = (why: string) => log.warn(`waiting for the database: ${why}`);
@@ -212,6 +212,8 @@ export async function serve(
     onError,
     onInfo,
   });
+  const isMeasured = config.metricsToken !== null || config.metricsAddress !== null;
+  const metrics = isMeasured ? await openMetrics({ store, streams, config }) : null;
   const backups = config.backupTo === null ? null : new BackupSchedule({ control, config, onError, now });
   const clients = clientAddresses(config.trustedProxies);
   const peerOf = (request: Request) => server.requestIP(originalOf.get(request) ?? request)?.address ?? null;
@@ -242,6 +244,7 @@ export async function serve(
     mailer,
     vapidPublicKey,
     secrets,
+    metrics,
     addressOf: (request) => clients.addressOf(peerOf(request), request.headers),
     setRequestTimeout: (request, seconds) => server.timeout(originalOf.get(request) ?? request, seconds),
   };
@@ -256,6 +259,7 @@ export async function serve(
   }
 
   const app = createApp(services);
+  const observer = new RequestObserver({ metrics, log, failures, slowMs: config.slowRequestMs, store });
   const recordEvent = recordRoute(services);
   const setup = await retrying(() => openSetup(control));
   // From here on the server is ready. Nothing is awaited before the caller can stop it.
@@ -264,7 +268,7 @@ export async function serve(
       "/api/events": {
         POST(request, server) {
           checkHost(request);
-          return recordEvent(request, server).catch((error) => errorResponse(error, failures));
+          return observer.observe(request, "/api/events", () => recordEvent(request, server));
         },
       },
     },
@@ -276,7 +280,7 @@ export async function serve(
       if (pathname.startsWith("/api/auth/")) {
         request.headers.set(clientAddressHeader, services.addressOf(request) ?? "");
       }
-      const response = await app.fetch(request);
+      const response = await observer.observe(request, null, async () => app.fetch(request));
       if (isSecure || clients.cameOverTls(peerOf(request), request.headers))
         response.headers.set("strict-transport-security", strictTransportSecurity);
       // Live streams may be silent for longer than the request timeout. Their heartbeats detect dead connections.
@@ -285,6 +289,7 @@ export async function serve(
     },
     error: (error) => errorResponse(error, failures),
   });
+  const metricsServer = metrics && config.metricsAddress && serveMetrics(metrics, config.metricsAddress);
   fanOut.wake();
   deliveryWorker.wake();
   worker.wake();
@@ -293,12 +298,14 @@ export async function serve(
     store,
     address: `http://${config.host}:${server.port}`,
     baseUrl,
+    metricsUrl: metricsServer && new URL("/metrics", metricsServer.url).href,
     setupLink: setup && `${baseUrl}/setup?token=${setup.token}`,
     async stop() {
       readiness.stop();
       await Bun.sleep(config.shutdownDelaySeconds * 1_000);
       streamAuthorizer.close();
       streams.closeAll();
+      await metricsServer?.stop(true);
       await Promise.race([server.stop(), Bun.sleep(drainTimeoutMs)]);
       await server.stop(true);
       // The database may stop first. The token then expires by age.
@@ -362,7 +369,8 @@ export async function run(): Promise<void> {
   let isStopping = false;
   try {
     const config = readConfig();
-    const log = createLog(config.logLevel);
+    const log = await createLog(config.logLevel, config.logFormat);
+    process.on("SIGHUP", () => changeLevel(log));
     process.on("uncaughtException", (error) => {
       log.fatal({ err: error }, "uncaught exception; stopping");
       process.exit(1);
@@ -382,7 +390,16 @@ export async function run(): Promise<void> {
     );
     process.exit(1);
   }
-  announce(running);
+  await announce(running);
+}
+
+/** Reads the log level again, which only a settings file can have changed. */
+function changeLevel(log: Logger): void {
+  const { config, mistakes } = inspectConfig();
+  if (config) {
+    log.level = config.logLevel;
+    log.info({ level: config.logLevel }, "read the log level again");
+  } else log.error({ mistakes }, "the settings have mistakes; the log level stays");
 }
 
 /** Shuts down and returns the process's exit code. */
@@ -400,7 +417,7 @@ async function shutDown(running: Running, signal: string, log: Logger): Promise<
 }
 
 /** Prints the server's address whatever the log level: as text on a terminal, otherwise as log lines. */
-function announce({ address, baseUrl, setupLink }: Running): void {
+async function announce({ address, baseUrl, metricsUrl, setupLink }: Running): Promise<void> {
   const listening = `Tidings ${version} is listening on ${address}`;
   if (stdout.isTTY) {
     const nextStep = setupLink
@@ -409,9 +426,9 @@ function announce({ address, baseUrl, setupLink }: Running): void {
     stdout.write(`${listening}\n${nextStep}\n`);
     return;
   }
-  const log = createLog("info");
+  const log = await createLog("info", inspectConfig().config?.logFormat);
   if (setupLink) log.info({ setupLink }, "open setupLink to create your account");
-  log.info({ version, address, dashboard: baseUrl }, listening);
+  log.info({ version, address, dashboard: baseUrl, ...(metricsUrl && { metrics: metricsUrl }) }, listening);
 }
 
 if (import.meta.main) await run();

@@ -103,6 +103,8 @@ export type Problem = {
   errors?: Fault[] | undefined;
   /** Position of the error in `q`, from 1. */
   column?: number | undefined;
+  /** The response's `x-request-id`, which the server's log has too. */
+  requestId?: string | undefined;
 };
 
 type ProblemOptions = {
@@ -133,7 +135,7 @@ export class ProblemError extends Error {
     return problems[this.code].status;
   }
 
-  toProblem(): Problem {
+  toProblem(requestId?: string): Problem {
     const { status, title } = problems[this.code];
     const { detail, errors, column } = this.options;
     return {
@@ -144,15 +146,17 @@ export class ProblemError extends Error {
       detail,
       ...(errors && { errors }),
       ...(column !== undefined && { column }),
+      ...(requestId !== undefined && { requestId }),
     };
   }
 
-  toResponse(): Response {
+  toResponse(requestId?: string): Response {
     const headers = new Headers({
       "content-type": "application/problem+json",
       ...dataHeaders,
       "access-control-allow-origin": "*",
     });
+    if (requestId !== undefined) headers.set("x-request-id", requestId);
     if (this.status === 401) headers.set("www-authenticate", 'Bearer realm="tidings"');
     // The rest of the request is not read (RFC 9110, section 15.5.9).
     if (this.status === 408) headers.set("connection", "close");
@@ -161,7 +165,7 @@ export class ProblemError extends Error {
       headers.set("access-control-expose-headers", "retry-after");
     }
     if (this.options.allow) headers.set("allow", this.options.allow.join(", "));
-    return new Response(JSON.stringify(this.toProblem()), { status: this.status, headers });
+    return new Response(JSON.stringify(this.toProblem(requestId)), { status: this.status, headers });
   }
 }
 

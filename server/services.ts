@@ -12,6 +12,7 @@ import type { StreamAuthorizer } from "./events/stream-authorizer.ts";
 import type { FailureLog } from "./failures.ts";
 import type { Recorder } from "./ingest/record.ts";
 import type { RejectedEvents } from "./ingest/rejected.ts";
+import type { Metrics } from "./metrics/metrics.ts";
 import type { DeliveryWorker } from "./notifications/delivery-worker.ts";
 import type { Mailer } from "./notifications/email.ts";
 import type { FanOut } from "./notifications/fan-out.ts";
@@ -53,6 +54,8 @@ export type Services = {
   mailer: Mailer | null;
   vapidPublicKey: string;
   secrets: SecretBox;
+  /** Null if no setting turns metrics on. */
+  metrics: Metrics | null;
   /** The client's address, behind trusted proxies too; null if the connection is gone. */
   addressOf: (request: Request) => string | null;
   /** Closes a request's connection after this many idle seconds. 0 disables the timeout. */

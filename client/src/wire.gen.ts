@@ -73,6 +73,8 @@ export type Problem = {
     pointer: string;
     detail: string;
   }>;
+  /** The response's `x-request-id`. */
+  requestId?: string;
   /** Position of the error in `q`, from 1. */
   column?: number;
 };

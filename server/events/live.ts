@@ -151,6 +151,13 @@ export class LiveStreams {
     });
   }
 
+  /** How many streams are open. */
+  get count(): number {
+    let count = 0;
+    for (const clients of this.#clients.values()) count += clients.size;
+    return count;
+  }
+
   /** Accounts with open streams. */
   accounts(): Set<string> {
     const accounts = new Set<string>();

@@ -4,6 +4,7 @@ import { readQuery } from "../event/event-query.ts";
 import { limits } from "../limits.ts";
 import { type MemberPermission, type PermissionName, permissions, type Scope } from "../permissions.ts";
 import { clipped, type Fault, pointerTo, problem } from "../problems.ts";
+import { setRoutePath } from "../request-info.ts";
 import { Problem } from "../wire/problem.ts";
 import { readJson } from "./body.ts";
 import type { Access, Account, Actor, Caller, CallerLookup, MemberAccess } from "./caller.ts";
@@ -111,6 +112,7 @@ export class Routes {
     this.describe(route);
     this.app.on(route.method.toUpperCase(), route.path.replace(/\{(\w+)\}/g, ":$1"), async (context) => {
       const request = context.req.raw;
+      setRoutePath(request, route.path);
       const caller = await this.#identify(route.by, request, context.req.param("slug"));
       const { searchParams } = new URL(request.url);
       // Health checks and the like may add any parameters.

@@ -64,7 +64,7 @@ export function recordRoute({ authorizer, keys, recorder, rejected, store, failu
     checkKeyOrigin(key, origin);
     const rateLimit = rateLimits.of(key);
     const response = await record({ request, server, source: key, rateLimit }).catch((error) =>
-      errorResponse(error, failures),
+      errorResponse(error, failures, request),
     );
     const { headers } = response;
     if (origin !== null) {

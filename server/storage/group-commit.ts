@@ -4,6 +4,7 @@ import type {
   AppendCompanion,
   AppendResult,
   EventAppender,
+  OnCommit,
   RejectedEvent,
   RejectedRetention,
 } from "./store.ts";
@@ -70,7 +71,7 @@ export const batchesMax = 2;
 const created: AppendResult = { kind: "created" };
 
 /** Stores events in batches. What arrives while two batches are in progress waits and shares the next commit. */
-export class GroupCommit implements EventAppender {
+export class GroupCommit implements Omit<EventAppender, "observeCommits"> {
   readonly #commit: CommitBatch;
   readonly #onCreated: OnCreated;
   #waiting: Waiting[] = [];
@@ -84,10 +85,17 @@ export class GroupCommit implements EventAppender {
   #isPaused = false;
   #onIdle: (() => void)[] = [];
 
+  /** Called after each commit. */
+  onCommit: OnCommit = () => {};
+
   /** @param onCreated - called for each stored event, before its promise resolves */
   constructor(commit: CommitBatch, onCreated: OnCreated = () => {}) {
     this.#commit = commit;
     this.#onCreated = onCreated;
+  }
+
+  get waiting(): number {
+    return this.#events;
   }
 
   append(event: AcceptedEvent): Promise<AppendResult> {
@@ -187,6 +195,7 @@ export class GroupCommit implements EventAppender {
     const waiting = this.#takeWaiting();
     const rejected = this.#takeRejected();
     this.#inProgress++;
+    const startMs = performance.now();
     this.#commit(batchOf(waiting, rejected))
       .then(
         (results) => {
@@ -194,6 +203,7 @@ export class GroupCommit implements EventAppender {
           this.#inProgress--;
           this.#flush();
           completeAll(waiting, results, this.#onCreated);
+          this.onCommit(waiting.length, performance.now() - startMs);
           for (const { resolve } of rejected) resolve();
         },
         (error: Error) => {

@@ -146,8 +146,14 @@ export type Follower = {
   deleted: (projectId: number, deleted: DeletedEvents) => void;
 };
 
+/** A commit succeeded, with so many requests and events that waited for it, after so many milliseconds. */
+export type OnCommit = (waiting: number, ms: number) => void;
+
 /** Stores events. */
 export interface EventAppender {
+  observeCommits(observer: OnCommit): void;
+  /** How many events wait for a commit. */
+  readonly waiting: number;
   /**
    * Stores an event with its channel, counters, index entries and, if it notifies, an entry in the outbox. Resolves once it is durable: after the
    * commit's fsync, never before. Events that wait at the same time share a commit.
@@ -308,6 +314,8 @@ export interface Store {
   control: Kysely<ControlTables>;
   claimDeliveries: ClaimDeliveries;
   rateLimiter(options: RateLimiterOptions): RateLimiter;
+  /** The size of everything in the database. */
+  bytes(): Promise<number>;
   /** Stores what was accepted, then closes. */
   close(): Promise<void>;
 }

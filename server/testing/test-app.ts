@@ -1,3 +1,4 @@
+import type { Logger } from "pino";
 import { commandActor } from "../audit/audit-log.ts";
 import { createAccount } from "../auth/create-account.ts";
 import { createKey } from "../auth/keys.ts";
@@ -54,9 +55,9 @@ export type TestApp = Awaited<ReturnType<typeof testApp>>;
  * await using app = await testApp();
  * const response = await app.post({ channel: "payments", name: "Payment received" });
  */
-export async function testApp(change: Partial<Config> = {}, now: () => number = Date.now) {
+export async function testApp(change: Partial<Config> = {}, now: () => number = Date.now, log?: Logger) {
   const { config, secret: key } = await preparedConfig(change);
-  const serveTest = () => serve(config, { passwords: testPasswords, now });
+  const serveTest = () => serve(config, { passwords: testPasswords, now, ...(log && { log }) });
   let running: Running = await serveTest();
 
   const request = (

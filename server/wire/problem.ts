@@ -13,6 +13,7 @@ export const Problem = z
     status: z.int(),
     detail: z.string(),
     errors: z.array(z.object({ pointer: z.string(), detail: z.string() })).optional(),
+    requestId: z.string().optional().openapi({ description: "The response's `x-request-id`." }),
     column: z.int().optional().openapi({ description: "Position of the error in `q`, from 1." }),
   })
   .openapi("Problem") satisfies z.ZodType<ProblemFields>;

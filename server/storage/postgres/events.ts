@@ -63,6 +63,12 @@ export async function createPostgresEvents({
   });
 
   return {
+    get waiting() {
+      return writer.waiting;
+    },
+    observeCommits(observer) {
+      writer.onCommit = observer;
+    },
     append: (event) => writer.append(event),
     appendAll: (events) => writer.appendAll(events),
     appendWith: (events, companion) => writer.appendWith(events, companion),

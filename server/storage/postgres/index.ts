@@ -42,6 +42,10 @@ export async function openPostgresStore(
       control,
       claimDeliveries: createClaimDeliveries(control),
       rateLimiter: (options) => createRateLimiter(pool, options),
+      async bytes() {
+        const { rows } = await pool.query("SELECT pg_database_size(current_database()) AS bytes");
+        return Number(rows[0].bytes);
+      },
       async close() {
         await events.close();
         await control.destroy();

@@ -132,6 +132,12 @@ function siblingNames(file: string): string[] {
   return readdirSync(dirname(file)).filter((name) => name.startsWith(start) && name !== start);
 }
 
+/** The size of the database with its log. */
+export function databaseBytes(dataDirectory: string): number {
+  const file = databaseFile(dataDirectory);
+  return Math.max(sizeOf(file), 0) + Math.max(sizeOf(`${file}-wal`), 0);
+}
+
 /** -1 if the file does not exist. */
 function sizeOf(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.size ?? -1;

@@ -19,7 +19,7 @@ import { Check } from "./check.ts";
 import { Damage } from "./damage.ts";
 import { createClaimDeliveries } from "./deliveries.ts";
 import { createDialect } from "./dialect.ts";
-import { markOpen, unmarkOpen } from "./directory.ts";
+import { databaseBytes, markOpen, unmarkOpen } from "./directory.ts";
 import { migrateAside } from "./migrate-aside.ts";
 import { databaseFile, openForReading, removeCopies } from "./open.ts";
 import type { PurgeStep } from "./purge.ts";
@@ -97,6 +97,12 @@ export async function openSqliteStore(
   }
 
   const events: EventStore = {
+    get waiting() {
+      return writer.batches.waiting;
+    },
+    observeCommits(observer) {
+      writer.batches.onCommit = observer;
+    },
     append: (event) => writer.batches.append(event),
     page,
     appendAll: (events) => writer.batches.appendAll(events),
@@ -161,6 +167,7 @@ export async function openSqliteStore(
     control,
     claimDeliveries: createClaimDeliveries(control),
     rateLimiter: createRateLimiter,
+    bytes: async () => databaseBytes(dataDirectory),
     async close() {
       check.close();
       await control.destroy();

@@ -1,0 +1,113 @@
+import { expect, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pino } from "pino";
+import grafana from "../../docs/grafana.json";
+import { environmentOf } from "../testing/engine.ts";
+import { startServer } from "../testing/server-process.ts";
+import { preparedConfig, testApp } from "../testing/test-app.ts";
+import { until } from "../testing/until.ts";
+
+const token = "a-token-of-sixteen-characters";
+const bearer = { headers: { authorization: `Bearer ${token}` } };
+
+/** The samples of a scrape, by name and labels. */
+function samplesIn(text: string): Map<string, number> {
+  const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+  return new Map(lines.map((line) => [line.slice(0, line.lastIndexOf(" ")), Number(line.split(" ").at(-1))]));
+}
+
+test("metrics are off without a setting", async () => {
+  await using app = await testApp();
+  expect((await app.request("/metrics")).status).toBe(404);
+});
+
+test("metrics are served to the bearer of the token, and tell what happened", async () => {
+  await using app = await testApp({ metricsToken: token });
+  for (const authorization of ["", "Bearer wrong", token]) {
+    const response = await app.request("/metrics", { headers: { authorization } }, null);
+    expect([response.status, ((await response.json()) as { type: string }).type]).toEqual([
+      401,
+      "/problems/key-missing",
+    ]);
+  }
+  for (let n = 0; n < 3; n++) expect((await app.post({ channel: "a", name: "b" })).status).toBe(201);
+  expect((await app.post({ channel: "a" })).status).toBe(422);
+  const { event } = (await (await app.post({ channel: "a", name: "c" })).json()) as { event: { id: string } };
+  expect((await app.request(`/api/events/${event.id}`)).status).toBe(200);
+  const response = await app.request("/metrics", bearer, null);
+  expect(response.headers.get("content-type")).toStartWith("text/plain; version=0.0.4");
+  const samples = samplesIn(await response.text());
+  const count = (method: string, route: string, status: string) =>
+    samples.get(
+      `tidings_request_duration_seconds_count{method="${method}",route="${route}",status="${status}"}`,
+    );
+  expect(count("POST", "/api/events", "2xx")).toBe(4);
+  expect(count("POST", "/api/events", "4xx")).toBe(1);
+  expect(count("GET", "/api/events/{id}", "2xx")).toBe(1);
+  expect(samples.get('tidings_rejected_requests_total{status="422"}')).toBe(1);
+  expect(samples.get("tidings_commit_duration_seconds_count")).toBeGreaterThan(0);
+  expect(samples.get("tidings_rejected_events")).toBe(1);
+  expect(samples.get("tidings_queued_events")).toBe(0);
+  for (const name of ["tidings_database_bytes", "tidings_disk_free_bytes", "process_resident_memory_bytes"])
+    expect(samples.get(name)).toBeGreaterThan(10_000);
+
+  // Every metric that the dashboard for Grafana draws exists.
+  const drawn = JSON.stringify(grafana).match(/\b(?:tidings|process)_[a-z_]+/g) ?? [];
+  const known = new Set([...samples.keys()].map((key) => key.split("{")[0]!));
+  expect(drawn.length).toBeGreaterThan(10);
+  // Without deliveries there is no sample of their states.
+  expect([...new Set(drawn)].filter((name) => !known.has(name) && name !== "tidings_deliveries")).toEqual([]);
+});
+
+test("requests have ids, which their problems and slow log lines share", async () => {
+  const lines: { msg: string; requestId?: string; route?: string; ms?: number }[] = [];
+  const log = pino({ level: "warn" }, { write: (line: string) => lines.push(JSON.parse(line)) });
+  await using app = await testApp({ slowRequestMs: 20 }, Date.now, log);
+  const made = await app.request("/api/channels");
+  expect(made.headers.get("x-request-id")).toMatch(/^[\da-f]{8}-[\da-z]+$/);
+  const sent = { headers: { "x-request-id": "job-42:a.b" } };
+  const unknown = await app.request("/api/events/none", sent);
+  expect(unknown.headers.get("x-request-id")).toBe("job-42:a.b");
+  expect(await unknown.json()).toMatchObject({ ok: false, requestId: "job-42:a.b" });
+  const invalid = await app.request("/api/channels", { headers: { "x-request-id": "a b" } });
+  expect(invalid.headers.get("x-request-id")).not.toBe("a b");
+  const rejected = await app.request("/api/events", { method: "POST", body: "{", ...sent });
+  expect(await rejected.json()).toMatchObject({ requestId: "job-42:a.b" });
+
+  const body = new ReadableStream({
+    async start(controller) {
+      controller.enqueue(new TextEncoder().encode('{"channel":"a",'));
+      await Bun.sleep(60);
+      controller.enqueue(new TextEncoder().encode('"name":"b"}'));
+      controller.close();
+    },
+  });
+  const slow = await app.request("/api/events", {
+    method: "POST",
+    body,
+    headers: { "content-type": "application/json", "x-request-id": "slow-1" },
+  });
+  expect(slow.status).toBe(201);
+  const line = lines.find(({ requestId }) => requestId === "slow-1");
+  expect(line).toMatchObject({ msg: "slow request", route: "/api/events" });
+  expect(line!.ms).toBeGreaterThan(20);
+});
+
+test("metrics on an address of their own need no token; SIGHUP reads the log level again", async () => {
+  const directory = mkdtempSync(join(tmpdir(), "tidings-metrics-"));
+  const TIDINGS_CONFIG = join(directory, "tidings.toml");
+  writeFileSync(TIDINGS_CONFIG, 'log = "info"\nmetrics_address = "127.0.0.1:0"\n');
+  const { config } = await preparedConfig();
+  // Without TIDINGS_LOG, which comes before the file.
+  const server = await startServer({ ...environmentOf(config), TIDINGS_CONFIG, TIDINGS_LOG: "" });
+  const metrics = /"metrics":"([^"]+)"/.exec(server.stdout)![1]!;
+  expect((await fetch(metrics)).status).toBe(200);
+  expect((await fetch(`${server.address}/metrics`)).status).toBe(404);
+  writeFileSync(TIDINGS_CONFIG, 'log = "debug"\nmetrics_address = "127.0.0.1:0"\n');
+  process.kill(server.pid, "SIGHUP");
+  await until(() => server.stdout.includes('"level":"debug","msg":"read the log level again"'));
+  expect((await server.end("SIGTERM")).code).toBe(0);
+  rmSync(directory, { recursive: true });
+});

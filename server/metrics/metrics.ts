@@ -1,0 +1,206 @@
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import { lastBackup } from "../backup/last-backup.ts";
+import { type Config, version } from "../config.ts";
+import type { LiveStreams } from "../events/live.ts";
+import { freeBytes } from "../storage/disk.ts";
+import type { Store } from "../storage/store.ts";
+
+const requestSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
+const commitSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5];
+const batchEvents = [1, 2, 5, 10, 25, 50, 100, 250, 1_000, 5_000];
+/** Database counts are reused for this long, so that frequent scrapes cost nothing. */
+const reuseMs = 5_000;
+
+type Deps = { store: Store; streams: LiveStreams; config: Config };
+
+/** A request's method, route and response, for its measurements and the log. */
+export type Observed = { method: string; route: string; status: number; seconds: number };
+
+/**
+ * The metrics of a node, in Prometheus's text format (https://prometheus.io/docs/instrumenting/exposition_formats/).
+ * docs/monitoring.md explains each.
+ */
+export class Metrics {
+  readonly #registry = new Registry();
+  readonly #requests: Histogram;
+  readonly #commits: Histogram;
+  readonly #batches: Histogram;
+  readonly #rejected: Counter;
+  readonly #delay = monitorEventLoopDelay({ resolution: 20 });
+
+  constructor({ store, streams, config }: Deps) {
+    const registers = [this.#registry];
+    this.#requests = new Histogram({
+      name: "tidings_request_duration_seconds",
+      help: "Time from the whole request to its response, by method, route and class of status",
+      labelNames: ["method", "route", "status"],
+      buckets: requestSeconds,
+      registers,
+    });
+    this.#commits = new Histogram({
+      name: "tidings_commit_duration_seconds",
+      help: "Time of a commit of events, with its fsync",
+      buckets: commitSeconds,
+      registers,
+    });
+    this.#batches = new Histogram({
+      name: "tidings_commit_events",
+      help: "Events in a commit",
+      buckets: batchEvents,
+      registers,
+    });
+    this.#rejected = new Counter({
+      name: "tidings_rejected_requests_total",
+      help: "Requests to record events that were rejected, by status",
+      labelNames: ["status"],
+      registers,
+    });
+    this.#gauge("tidings_queued_events", "Events that wait for a commit", () => store.events.waiting);
+    this.#gauge("tidings_streams", "Open live streams", () => streams.count);
+    new Gauge({
+      name: "tidings_build_info",
+      help: "Always 1; the label is the version",
+      labelNames: ["version"],
+      registers,
+    }).set({ version }, 1);
+    this.#processGauges();
+    this.#databaseGauges(store);
+    this.#databaseGauge("tidings_database_bytes", "Size of the database, with its log", () => store.bytes());
+    this.#gauge("tidings_disk_free_bytes", "Free space on the data directory's disk", () =>
+      freeBytes(config),
+    );
+  }
+
+  get contentType(): string {
+    return this.#registry.contentType;
+  }
+
+  text(): Promise<string> {
+    return this.#registry.metrics();
+  }
+
+  observeRequest({ method, route, status, seconds }: Observed): void {
+    this.#requests.observe({ method, route, status: `${Math.floor(status / 100)}xx` }, seconds);
+    if (method === "POST" && route === "/api/events" && status >= 400) this.#rejected.inc({ status });
+  }
+
+  observeCommit(events: number, seconds: number): void {
+    this.#commits.observe(seconds);
+    this.#batches.observe(events);
+  }
+
+  #processGauges(): void {
+    this.#gauge("process_resident_memory_bytes", "Resident memory", () => process.memoryUsage.rss());
+    this.#gauge("process_cpu_seconds_total", "Processor time, user and system", () => {
+      const { user, system } = process.cpuUsage();
+      return (user + system) / 1e6;
+    });
+    this.#gauge("process_start_time_seconds", "Start of the process, in seconds since 1970", () =>
+      Math.round(Date.now() / 1_000 - process.uptime()),
+    );
+    this.#delay.enable();
+    this.#gauge(
+      "tidings_event_loop_delay_seconds",
+      "Longest delay of the event loop since the last scrape",
+      () => {
+        const seconds = this.#delay.max / 1e9;
+        this.#delay.reset();
+        return seconds;
+      },
+    );
+  }
+
+  #databaseGauges(store: Store): void {
+    const { control } = store;
+    this.#databaseGauge(
+      "tidings_deliveries",
+      "Deliveries that are kept, by state",
+      async (gauge) => {
+        const rows = await control
+          .selectFrom("deliveries")
+          .select(["state", ({ fn }) => fn.countAll<number>().as("count")])
+          .groupBy("state")
+          .execute();
+        gauge.reset();
+        for (const { state, count } of rows) gauge.set({ state }, Number(count));
+        return undefined;
+      },
+      ["state"],
+    );
+    const count = async (table: "outbox" | "rejectedEvents") => {
+      const { count } = await control
+        .selectFrom(table)
+        .select(({ fn }) => fn.countAll<number>().as("count"))
+        .executeTakeFirstOrThrow();
+      return Number(count);
+    };
+    this.#databaseGauge("tidings_outbox_events", "Events whose deliveries are still to be made", () =>
+      count("outbox"),
+    );
+    this.#databaseGauge("tidings_rejected_events", "Rejected events that are kept", () =>
+      count("rejectedEvents"),
+    );
+    this.#databaseGauge("tidings_unfinished_jobs", "Jobs that wait or run", async () => {
+      const { count } = await control
+        .selectFrom("jobs")
+        .select(({ fn }) => fn.countAll<number>().as("count"))
+        .where("state", "!=", "done")
+        .executeTakeFirstOrThrow();
+      return Number(count);
+    });
+    this.#databaseGauge(
+      "tidings_failing_destinations",
+      "Destinations of projects whose last delivery failed",
+      async () => {
+        const { count } = await control
+          .selectFrom("projectDestinations")
+          .select(({ fn }) => fn.countAll<number>().as("count"))
+          .where("failingSince", "is not", null)
+          .executeTakeFirstOrThrow();
+        return Number(count);
+      },
+    );
+    this.#databaseGauge(
+      "tidings_last_backup_timestamp_seconds",
+      "When the last backup began; 0 if there was none",
+      async () => {
+        const last = await lastBackup(control);
+        return last ? Date.parse(last.at) / 1_000 : 0;
+      },
+    );
+  }
+
+  #gauge(name: string, help: string, read: () => number): void {
+    new Gauge({
+      name,
+      help,
+      registers: [this.#registry],
+      collect() {
+        this.set(read());
+      },
+    });
+  }
+
+  /** A gauge from the database. If the database can't be read, it keeps its last value. */
+  #databaseGauge(
+    name: string,
+    help: string,
+    read: (gauge: Gauge) => Promise<number | undefined>,
+    labelNames: string[] = [],
+  ): void {
+    let readAtMs = Number.NEGATIVE_INFINITY;
+    new Gauge({
+      name,
+      help,
+      labelNames,
+      registers: [this.#registry],
+      async collect() {
+        if (performance.now() - readAtMs < reuseMs) return;
+        readAtMs = performance.now();
+        const value = await read(this).catch(() => undefined);
+        if (value !== undefined) this.set(value);
+      },
+    });
+  }
+}

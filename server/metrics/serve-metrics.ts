@@ -1,0 +1,30 @@
+import type { Config } from "../config.ts";
+import type { LiveStreams } from "../events/live.ts";
+import type { Store } from "../storage/store.ts";
+import type { Metrics } from "./metrics.ts";
+
+/** Starts measuring. The library is loaded only then. */
+export async function openMetrics(deps: {
+  store: Store;
+  streams: LiveStreams;
+  config: Config;
+}): Promise<Metrics> {
+  const { Metrics } = await import("./metrics.ts");
+  const metrics = new Metrics(deps);
+  deps.store.events.observeCommits((waiting, ms) => metrics.observeCommit(waiting, ms / 1_000));
+  return metrics;
+}
+
+export async function metricsResponse(metrics: Metrics): Promise<Response> {
+  return new Response(await metrics.text(), { headers: { "content-type": metrics.contentType } });
+}
+
+/** Serves `/metrics` on an address of its own, which should not be public: it asks for no token. */
+export function serveMetrics(metrics: Metrics, { host, port }: { host: string; port: number }) {
+  return Bun.serve({
+    hostname: host,
+    port,
+    routes: { "/metrics": { GET: () => metricsResponse(metrics) } },
+    fetch: () => new Response("Metrics are at /metrics.\n", { status: 404 }),
+  });
+}
