@@ -49,6 +49,7 @@ const order = [
   "main.ts",
   "generate.ts",
   "migrate-to",
+  "doctor",
   "commands",
 ];
 

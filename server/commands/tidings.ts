@@ -19,6 +19,7 @@ const main = defineCommand({
     project: () => import("./project.ts").then((module) => module.projectCommand),
     key: () => import("./key.ts").then((module) => module.keyCommand),
     backup: () => import("./backup.ts").then((module) => module.backupCommand),
+    doctor: () => import("./doctor.ts").then((module) => module.doctorCommand),
     restore: () => import("./restore.ts").then((module) => module.restoreCommand),
     rollback: () => import("./restore.ts").then((module) => module.rollbackCommand),
     config: () => import("./config.ts").then((module) => module.configCommand),

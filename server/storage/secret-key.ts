@@ -42,6 +42,11 @@ export async function openSecretBox(place: Place, control: Kysely<ControlTables>
   return box;
 }
 
+/** Whether the database has secrets, which need the key. */
+export async function hasSecrets(control: Kysely<ControlTables>): Promise<boolean> {
+  return (await readCheck(control)) !== null;
+}
+
 async function readCheck(control: Kysely<ControlTables>): Promise<string | null> {
   const query = control.selectFrom("settings").select("value").where("name", "=", checkSetting);
   return (await query.executeTakeFirst())?.value ?? null;

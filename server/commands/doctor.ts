@@ -1,0 +1,131 @@
+import { existsSync } from "node:fs";
+import { defineCommand } from "citty";
+import { type Config, inspectConfig, version } from "../config.ts";
+import { checkDatabase, fixDatabase } from "../doctor/check-database.ts";
+import {
+  checkAddress,
+  checkClock,
+  checkDisk,
+  checkMail,
+  checkPush,
+  checkRights,
+  checkSecretKey,
+  fixRights,
+} from "../doctor/check-machine.ts";
+import { type Finding, type Fix, ok, problemFound } from "../doctor/finding.ts";
+import { openStore } from "../open-store.ts";
+import { hasSecrets } from "../storage/secret-key.ts";
+
+const ignore = () => {};
+
+export const doctorCommand = defineCommand({
+  meta: {
+    name: "doctor",
+    description:
+      "Check the installation and say what to do. Exits with 0 if all is well, 1 for warnings, 2 for problems, 3 for damage that it can't mend",
+  },
+  args: {
+    fix: { type: "boolean", description: "Rebuild what can be rebuilt. Stop the server first" },
+    json: { type: "boolean", description: "Print JSON" },
+  },
+  async run({ args }) {
+    const { config, mistakes } = inspectConfig();
+    if (!config) {
+      for (const mistake of mistakes) console.error(mistake);
+      process.exit(2);
+    }
+    let findings = await examine(config);
+    const fixes = new Set(findings.flatMap(({ fix }) => (fix === null ? [] : [fix])));
+    const fixed: Fix[] = [];
+    if (args.fix && fixes.size > 0) {
+      try {
+        if (fixes.has("rights")) fixRights(config);
+        if ([...fixes].some((fix) => fix !== "rights")) fixDatabase(config.dataDirectory, fixes);
+      } catch (error) {
+        console.error((error as Error).message);
+        process.exit(2);
+      }
+      fixed.push(...fixes);
+      findings = await examine(config);
+    }
+    if (args.json) console.log(JSON.stringify({ version, findings, fixed }, null, 2));
+    else print(findings, fixed);
+    process.exit(exitCodeOf(findings));
+  },
+});
+
+async function examine(config: Config): Promise<Finding[]> {
+  if (!existsSync(config.dataDirectory))
+    return [
+      problemFound(
+        "data directory",
+        `${config.dataDirectory} does not exist.`,
+        "Set TIDINGS_DATA, or start the server.",
+      ),
+    ];
+  const database = config.databaseUrl === null ? checkDatabase(config.dataDirectory) : [];
+  const isUsable = !database.some(({ check, state }) => check === "database file" && state !== "ok");
+  return [
+    ok("program", `Version ${version}.`),
+    ...database,
+    ...(isUsable ? await checkStore(config) : []),
+    ...checkDisk(config),
+    checkRights(config),
+    ...(await Promise.all([checkAddress(config), checkMail(config), checkPush()])).flat(),
+  ];
+}
+
+/** What the store tells when it is opened, and the clock. */
+async function checkStore(config: Config): Promise<Finding[]> {
+  const warnings: string[] = [];
+  try {
+    const store = await openStore(config, {
+      onFatal: ignore,
+      onDamage: ignore,
+      onInfo: ignore,
+      onError: ignore,
+      onWarning: (text) => warnings.push(text),
+      onWaiting: ignore,
+      connectTimeoutMs: 5_000,
+    });
+    const arrival = await store.events.lastArrival();
+    const isKeyNeeded = await hasSecrets(store.control);
+    await store.close();
+    return [
+      ok("database", "It can be opened."),
+      ...warnings.map((text) => ({
+        check: "database",
+        state: "warning" as const,
+        detail: text,
+        advice: "See docs/postgres.md.",
+        fix: null,
+      })),
+      checkSecretKey(config, isKeyNeeded),
+      checkClock(arrival?.ms ?? null, Date.now()),
+    ];
+  } catch (error) {
+    return [
+      problemFound(
+        "database",
+        `${(error as Error).message}`,
+        "Check DATABASE_URL or TIDINGS_DATA, and the database's own log.",
+      ),
+    ];
+  }
+}
+
+function print(findings: Finding[], fixed: Fix[]): void {
+  const marks = { ok: "ok  ", warning: "WARN", problem: "FAIL" };
+  for (const { check, state, detail, advice } of findings) {
+    console.log(`${marks[state]} ${check}: ${detail}`);
+    if (advice !== null && state !== "ok") console.log(`       ${advice}`);
+  }
+  if (fixed.length > 0) console.log(`\nRebuilt: ${fixed.join(", ")}.`);
+}
+
+function exitCodeOf(findings: Finding[]): number {
+  const problems = findings.filter(({ state }) => state === "problem");
+  if (problems.some(({ check }) => check === "database file")) return 3;
+  if (problems.length > 0) return 2;
+  return findings.some(({ state }) => state === "warning") ? 1 : 0;
+}
