@@ -33,6 +33,8 @@ const isFullRun = filters.length === 0;
 const timeoutMs = 60_000;
 /** The engines that a file runs on. Without this line, only the first, because the engine makes no difference. */
 const pragma = /^\/\/ @engines (.+)$/m;
+/** A file that takes long runs only with `--long`, or if a path names it. */
+const longPragma = /^\/\/ @long$/m;
 const engines = ["sqlite", "postgres"];
 const postgresServer = "server/testing/postgres.ts";
 /** If more files fail, the reason isn't load, and the first results count. */
@@ -86,7 +88,9 @@ function planFor(files) {
   const requestedEngine = process.env.TIDINGS_TEST_ENGINE;
   const plan = Object.fromEntries(engines.map((engine) => [engine, []]));
   for (const file of files) {
-    const listed = pragma.exec(readFileSync(root + file, "utf8"))?.[1].split(", ") ?? [engines[0]];
+    const text = readFileSync(root + file, "utf8");
+    if (longPragma.test(text) && isFullRun && !isLong) continue;
+    const listed = pragma.exec(text)?.[1].split(", ") ?? [engines[0]];
     const unknown = listed.find((engine) => !engines.includes(engine));
     if (unknown) throw new Error(`${file}: "${unknown}" is not an engine; there is ${engines.join(", ")}`);
     const chosen = requestedEngine

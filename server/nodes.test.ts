@@ -1,4 +1,5 @@
 // @engines postgres
+// @long
 /** Several nodes on one database: what happens on one takes effect on the others. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { commandActor } from "./audit/audit-log.ts";

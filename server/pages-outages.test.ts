@@ -1,3 +1,4 @@
+// @long
 /** Unannounced outages: the server is killed or silent, or the browser is offline. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import type { Page } from "playwright-core";

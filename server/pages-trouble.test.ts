@@ -1,3 +1,4 @@
+// @long
 /** The dashboard while the server is away, after an update, and after the session has ended. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import type { Page } from "playwright-core";

@@ -1,3 +1,4 @@
+// @long
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
 import { auditOf, tokenIn } from "../testing/account-calls.ts";

@@ -1,4 +1,5 @@
 // @engines postgres
+// @long
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { serve } from "../main.ts";
 import { expectPostgresConsistent } from "../testing/consistency.ts";

@@ -1,4 +1,5 @@
 // @engines postgres
+// @long
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { databaseFile, openForWriting } from "../storage/sqlite/open.ts";
 import {

@@ -1,3 +1,4 @@
+// @long
 /** Members in a real browser: invite, join, change, remove, leave; and what each role sees. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";

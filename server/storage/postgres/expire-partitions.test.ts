@@ -1,4 +1,5 @@
 // @engines postgres
+// @long
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import pg from "pg";
 import { commandActor } from "../../audit/audit-log.ts";

@@ -1,4 +1,5 @@
 // @engines postgres
+// @long
 /**
  * A database that is down, slow, out of connections or read-only: what clients get, and that the server recovers by
  * itself.

@@ -1,4 +1,5 @@
 // @engines postgres
+// @long
 /**
  * Two nodes on one database, under load, while the database, a node or the pooler goes down: no acknowledged event is
  * lost or duplicated.

@@ -1,4 +1,5 @@
 // @engines postgres
+// @long
 /**
  * `sslmode` as in libpq (https://www.postgresql.org/docs/current/libpq-ssl.html), with a server that has a certificate.
  */

@@ -1,3 +1,4 @@
+// @long
 /** A damaged or missing database is reported at the start and when it is met, and never served as if it were intact. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import {

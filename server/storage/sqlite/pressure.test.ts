@@ -1,3 +1,4 @@
+// @long
 import { describe, expect, test } from "bun:test";
 import { statSync } from "node:fs";
 import type { Event } from "../../event/event.ts";
