@@ -40,6 +40,7 @@ const order = [
   "search",
   "stats",
   "metrics",
+  "systemd.ts",
   "readiness.ts",
   "request-observer.ts",
   "services.ts",

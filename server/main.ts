@@ -43,6 +43,7 @@ import { generateSecretKey } from "./storage/secret-box.ts";
 import { openSecretBox } from "./storage/secret-key.ts";
 import { getOrCreateSecret } from "./storage/settings.ts";
 import type { Follower, Store } from "./storage/store.ts";
+import { notifySystemd, startWatchdog } from "./systemd.ts";
 import { eraseTraces, eraseUser } from "./users/erase-user.ts";
 
 /** Delay between attempts while the storage is unavailable at startup. */
@@ -380,6 +381,7 @@ export async function run(): Promise<void> {
       process.on(signal, async () => {
         if (isStopping) return;
         isStopping = true;
+        notifySystemd("STOPPING=1");
         process.exit(running ? await shutDown(running, signal, log) : 0);
       });
     }
@@ -391,6 +393,8 @@ export async function run(): Promise<void> {
     process.exit(1);
   }
   await announce(running);
+  notifySystemd("READY=1");
+  startWatchdog();
 }
 
 /** Reads the log level again, which only a settings file can have changed. */

@@ -20,6 +20,7 @@ const main = defineCommand({
     key: () => import("./key.ts").then((module) => module.keyCommand),
     backup: () => import("./backup.ts").then((module) => module.backupCommand),
     doctor: () => import("./doctor.ts").then((module) => module.doctorCommand),
+    healthcheck: () => import("./healthcheck.ts").then((module) => module.healthcheckCommand),
     restore: () => import("./restore.ts").then((module) => module.restoreCommand),
     rollback: () => import("./restore.ts").then((module) => module.rollbackCommand),
     config: () => import("./config.ts").then((module) => module.configCommand),
