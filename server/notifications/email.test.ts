@@ -31,7 +31,7 @@ afterAll(async () => {
 });
 
 function render(change: Partial<Event> = {}) {
-  return renderEmail(messageOf({ ...event, ...change }), settingsUrl);
+  return renderEmail(messageOf({ ...event, ...change }), { settings: settingsUrl });
 }
 
 function messageOf(of: Event, about: { project?: Message["project"]; url?: string } = {}): Message {
@@ -128,7 +128,7 @@ test("hostile texts stay text", () => {
       { ...event, ...all, tags: { [hostile]: hostile } },
       { project: { slug: "default", name: hostile }, url: `https://example.com/${hostile}` },
     ),
-    `https://example.com/${hostile}`,
+    { settings: `https://example.com/${hostile}`, unsubscribe: `https://example.com/${hostile}` },
   );
   expect(html).not.toContain("<script");
   expect(html).not.toContain("<img");
