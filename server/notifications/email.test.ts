@@ -135,7 +135,10 @@ test("hostile texts stay text", () => {
   // As many elements and attributes as with harmless texts.
   const elements = (page: string) => page.match(/<[a-z]+/g)?.length;
   const attributes = (page: string) => page.match(/="/g)?.length;
-  const harmless = render({ tags: { a: "b" } }).html;
+  const harmless = renderEmail(messageOf({ ...event, tags: { a: "b" } }), {
+    settings: settingsUrl,
+    unsubscribe: "https://example.com/unsubscribe/token",
+  }).html;
   expect(elements(html)).toBe(elements(harmless));
   expect(attributes(html)).toBe(attributes(harmless));
 });

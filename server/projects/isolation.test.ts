@@ -649,6 +649,7 @@ describe("a session works only for requests from the dashboard's own pages", () 
     "POST /api/sign-up/confirm",
     "POST /api/password-reset",
     "POST /api/account/email/confirm",
+    "POST /unsubscribe/{token}",
   ]);
   const changes = Object.keys(table).filter((route) => !route.startsWith("GET") && !open.has(route));
   const origins: [name: string, headers: Record<string, string>][] = [
