@@ -118,9 +118,9 @@ describe("why somebody has no delivery", () => {
         deliveries: [],
         rules: [ruleWith({ when: { type: "burst", minutes: 5 } })],
         folded: [
-          { id: "1", ruleId: "rule", fromMs: arrivedMs - day, toMs: arrivedMs - 1 },
-          { id: "2", ruleId: "another", fromMs: arrivedMs - 1, toMs: arrivedMs + 1 },
-          { id: "3", ruleId: "rule", fromMs: arrivedMs - 1, toMs: arrivedMs + 1 },
+          { id: "1", ruleId: "rule", eventId: "first", fromMs: arrivedMs - day, toMs: arrivedMs - 1 },
+          { id: "2", ruleId: "another", eventId: "first", fromMs: arrivedMs - 1, toMs: arrivedMs + 1 },
+          { id: "3", ruleId: "rule", eventId: "first", fromMs: arrivedMs - 1, toMs: arrivedMs + 1 },
         ],
       },
       [own("burst", null, "3")],

@@ -5,8 +5,8 @@ import type { Rule } from "../wire/rule.ts";
 
 /** A delivery of the event itself. */
 type OwnDelivery = { accountId: string | null; destinationId: string | null };
-/** A summary or digest of a rule, and the time that it covers. */
-export type Folded = { id: string; ruleId: string; fromMs: number; toMs: number };
+/** A summary or digest of a rule, the event on whose page it is listed, and the time that it covers. */
+export type Folded = { id: string; ruleId: string; eventId: string | null; fromMs: number; toMs: number };
 export type Person = {
   accountId: string;
   name: string;
@@ -64,8 +64,16 @@ function explainPerson(known: Known, rules: readonly Rule[], person: Person): Ex
   const has = new Set(
     known.deliveries.filter((each) => each.accountId === accountId).map(({ destinationId }) => destinationId),
   );
-  const all = (reason: Explanation["reason"], detail: string, delivery: string | null = null) => [
-    { account: name, kind: null, label: null, reason, detail, delivery },
+  const all = (reason: Explanation["reason"], detail: string, into?: Folded) => [
+    {
+      account: name,
+      kind: null,
+      label: null,
+      reason,
+      detail,
+      delivery: into?.id ?? null,
+      event: into?.eventId ?? null,
+    },
   ];
   if (has.size === 0) {
     if (joinedMs > known.arrivedMs) return all("not-a-member-then", "Joined the project later.");
@@ -80,7 +88,7 @@ function explainPerson(known: Known, rules: readonly Rule[], person: Person): Ex
   const missing = destinations.filter(({ id }) => !has.has(id));
   const ofDestinations = missing.flatMap(({ kind, label, ...destination }): Explanation[] => {
     const found = explainDestination(known, { kind, ...destination });
-    return found ? [{ account: name, kind, label, ...found, delivery: null }] : [];
+    return found ? [{ account: name, kind, label, ...found, delivery: null, event: null }] : [];
   });
   const hasDevice = destinations.some(({ kind }) => kind === "browser");
   return hasDevice
@@ -94,6 +102,7 @@ function explainPerson(known: Known, rules: readonly Rule[], person: Person): Ex
           reason: "no-device",
           detail: "Has turned push notifications on in no browser.",
           delivery: null,
+          event: null,
         },
       ];
 }
@@ -113,31 +122,30 @@ function explainDestination(
 function explainFolding(
   { folded, arrivedMs }: Known,
   { id, name, when }: Rule,
-): [Explanation["reason"], string, string | null] {
+): [reason: Explanation["reason"], detail: string, into?: Folded] {
   const into = folded.find(
     ({ ruleId, fromMs, toMs }) => ruleId === id && fromMs <= arrivedMs && arrivedMs <= toMs,
   );
-  const delivery = into?.id ?? null;
   switch (when.type) {
     case "burst":
       return [
         "burst",
         `"${name}" had notified of an event before, so it ${into ? "is counted in" : "will be counted in"} a summary.`,
-        delivery,
+        into,
       ];
     case "digest":
-      return ["rule-digest", `"${name}" ${into ? "put it into" : "collects it for"} a digest.`, delivery];
+      return ["rule-digest", `"${name}" ${into ? "put it into" : "collects it for"} a digest.`, into];
     case "silence":
-      return ["rule-not-met", `"${name}" notifies if no event comes, and this one came.`, null];
+      return ["rule-not-met", `"${name}" notifies if no event comes, and this one came.`];
     case "count":
-      return ["rule-not-met", `"${name}" notifies if there are more than ${when.above}.`, null];
+      return ["rule-not-met", `"${name}" notifies if there are more than ${when.above}.`];
     case "number":
-      return ["rule-not-met", `"${name}" notifies if the tag "${when.tag}" is above ${when.above}.`, null];
+      return ["rule-not-met", `"${name}" notifies if the tag "${when.tag}" is above ${when.above}.`];
     default:
-      return ["no-rule", `"${name}" did not notify of it.`, null];
+      return ["no-rule", `"${name}" did not notify of it.`];
   }
 }
 
 function forAll(reason: Explanation["reason"], detail: string): Explanation {
-  return { account: null, kind: null, label: null, reason, detail, delivery: null };
+  return { account: null, kind: null, label: null, reason, detail, delivery: null, event: null };
 }

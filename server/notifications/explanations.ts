@@ -105,7 +105,7 @@ async function readFolded(
   if (folding.length === 0) return [];
   const rows = await control
     .selectFrom("deliveries")
-    .select(["id", "ruleId", "notification"])
+    .select(["id", "ruleId", "eventId", "notification"])
     .where("projectId", "=", projectId)
     .where("ruleId", "in", folding)
     .where("notification", "is not", null)
@@ -114,9 +114,9 @@ async function readFolded(
     .orderBy("id")
     .limit(limits.pageDeliveries)
     .execute();
-  return rows.flatMap(({ id, ruleId, notification }): Folded[] => {
+  return rows.flatMap(({ id, ruleId, eventId, notification }): Folded[] => {
     const stored = JSON.parse(notification!) as StoredNotification;
     if (stored.type !== "summary" && stored.type !== "digest") return [];
-    return [{ id: String(id), ruleId: ruleId!, fromMs: stored.fromMs, toMs: stored.atMs }];
+    return [{ id: String(id), ruleId: ruleId!, eventId, fromMs: stored.fromMs, toMs: stored.atMs }];
   });
 }

@@ -662,6 +662,8 @@ describe("a session works only for requests from the dashboard's own pages", () 
   ];
   for (const [name, headers] of origins) {
     test(`a request ${name} changes nothing`, async () => {
+      // Of the events of earlier tests.
+      await untilFannedOut(app);
       const before = await everything();
       for (const route of changes) {
         const [method] = route.split(" ") as [string];

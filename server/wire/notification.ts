@@ -190,6 +190,10 @@ const Explanation = z
       .string()
       .nullable()
       .openapi({ description: "ID of the delivery that the event was folded into, such as a summary." }),
+    event: z
+      .string()
+      .nullable()
+      .openapi({ description: "ID of the event whose page lists that delivery: the first of a burst." }),
   })
   .openapi("Explanation");
 export type Explanation = z.infer<typeof Explanation>;
