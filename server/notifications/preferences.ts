@@ -125,7 +125,7 @@ export async function changeLevel(
 }
 
 /** Locks the account's row until the transaction ends, so that its changes follow one another. */
-export async function lockAccount(transaction: Transaction<ControlTables>, accountId: string): Promise<void> {
+async function lockAccount(transaction: Transaction<ControlTables>, accountId: string): Promise<void> {
   await transaction
     .updateTable("accounts")
     .set((eb) => ({ name: eb.ref("name") }))
