@@ -153,7 +153,7 @@ export function addPreferenceRoutes(
       tag,
       summary: "Look at the link that an email unsubscribes with",
       response: UnsubscribePreview,
-      problems: [403, 429],
+      problems: [404, 429],
     },
     async ({ request, parameter }) => {
       await consume(request);
@@ -171,7 +171,7 @@ export function addPreferenceRoutes(
       description:
         "Ends a project's email to the account that the link was sent to (RFC 8058, one click). The body is ignored.",
       response: Done,
-      problems: [403, 429],
+      problems: [404, 429],
     },
     async ({ request, parameter }) => {
       await consume(request);

@@ -26,12 +26,12 @@ export class UnsubscribeLinks {
     return `${this.#baseUrl}/unsubscribe/${payload}.${this.#sign(payload)}`;
   }
 
-  /** Whom a link's token is for. Throws `link-invalid`. */
+  /** Whom a link's token is for. Throws `unsubscribe-link-unknown`. */
   read(token: string): Subscriber {
     const [payload = "", signature = ""] = token.split(".");
     const expected = Buffer.from(this.#sign(payload));
     const given = Buffer.from(signature);
-    if (given.length !== expected.length || !timingSafeEqual(given, expected)) throw invalidLink();
+    if (given.length !== expected.length || !timingSafeEqual(given, expected)) throw unknownLink();
     const text = Buffer.from(payload, "base64url").toString();
     const at = text.indexOf(".");
     return { projectId: Number(text.slice(0, at)), accountId: text.slice(at + 1) };
@@ -42,7 +42,7 @@ export class UnsubscribeLinks {
   }
 }
 
-/** What a link would end. Throws `link-invalid` if the account is no longer a member of the project. */
+/** What a link would end. Throws `unsubscribe-link-unknown` if the account is no longer a member of the project. */
 export async function previewUnsubscribe(
   control: Kysely<ControlTables>,
   { accountId, projectId }: Subscriber,
@@ -60,11 +60,11 @@ export async function previewUnsubscribe(
     .where("members.projectId", "=", projectId)
     .where("members.accountId", "=", accountId)
     .executeTakeFirst();
-  if (!row) throw invalidLink();
+  if (!row) throw unknownLink();
   return { project: row.project, email: row.email, unsubscribed: row.since !== null };
 }
 
-/** Ends a project's email to an account, and cancels what waits. Can be repeated. Throws `link-invalid`. */
+/** Ends a project's email to an account, and cancels what waits. Can be repeated. Throws `unsubscribe-link-unknown`. */
 export async function unsubscribe(
   control: Kysely<ControlTables>,
   subscriber: Subscriber,
@@ -99,8 +99,8 @@ export async function resubscribe(
     .execute();
 }
 
-function invalidLink() {
-  return problem("link-invalid", {
+function unknownLink() {
+  return problem("unsubscribe-link-unknown", {
     detail: "This link is not valid, or you are no longer a member of the project. Check the whole address.",
   });
 }

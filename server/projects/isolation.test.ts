@@ -317,8 +317,8 @@ const table: Record<string, Row> = {
     nobody: 401,
     path: () => "/api/preferences/unsubscribed/default",
   },
-  "GET /api/unsubscribe/{token}": { key: 403, session: 403, nobody: 403, path: () => "/api/unsubscribe/a.b" },
-  "POST /unsubscribe/{token}": { key: 403, session: 403, nobody: 403, path: () => "/unsubscribe/a.b" },
+  "GET /api/unsubscribe/{token}": { key: 404, session: 404, nobody: 404, path: () => "/api/unsubscribe/a.b" },
+  "POST /unsubscribe/{token}": { key: 404, session: 404, nobody: 404, path: () => "/unsubscribe/a.b" },
   "GET /api/notifications": { key: 403, session: 200, nobody: 401 },
   "POST /api/notifications/read": {
     key: 403,
