@@ -104,3 +104,17 @@ test("the link in an email asks before it unsubscribes, and email is resumed in 
   await resume.click();
   await resume.waitFor({ state: "detached" });
 });
+
+test("a button of a push notification mutes as the person who is signed in", async () => {
+  const context = page.context();
+  const registered = context.waitForEvent("serviceworker");
+  await page.evaluate("navigator.serviceWorker.register('/sw.js')");
+  const worker = await registered;
+  const buttons = await worker.evaluate('muteActions({ channel: "orders" }).map(({ title }) => title)');
+  expect(buttons).toEqual(["Mute this for 2 hours", "Mute orders for 2 hours"]);
+  // What a click on the first one does: this Chromium shows no notifications to click on.
+  const mute = '{ project: "default", channel: "orders", name: "Order placed" }';
+  await worker.evaluate(`muteFor("mute-name", ${mute})`);
+  await page.reload();
+  await page.getByRole("button", { name: "Unmute “Order placed” in orders" }).waitFor();
+});
