@@ -500,7 +500,7 @@ async function everything(): Promise<string[]> {
     `events/${ids.event}/deliveries`,
     "events/rejected",
     "channels",
-    "stats?split=name&from=0&to=4000000000000&by=week",
+    "stats?split=name&from=1704067200000&to=4000000000000&by=week",
     "users",
     `users/${secret}`,
     "keys",
