@@ -50,6 +50,12 @@ const invitation = createRoute({
   component: lazyPart(async () => (await import("./members/invitation-page.tsx")).InvitationPage),
 });
 
+const unsubscribe = createRoute({
+  getParentRoute: () => root,
+  path: "/unsubscribe/$token",
+  component: lazyPart(async () => (await import("./notifications/unsubscribe-page.tsx")).UnsubscribePage),
+});
+
 /** Pages that need an account. Redirects to the sign-in page, which leads back here. */
 const signedIn = createRoute({
   getParentRoute: () => root,
@@ -182,6 +188,7 @@ export const router = createRouter({
   routeTree: root.addChildren([
     ...openPages,
     invitation,
+    unsubscribe,
     signedIn.addChildren([
       home,
       notifications,

@@ -58,5 +58,14 @@ export default defineConfig({
       },
     },
   },
-  server: { proxy: { "/api": "http://localhost:4242" } },
+  server: {
+    proxy: {
+      "/api": "http://localhost:4242",
+      // A page to look at, and a route to post to.
+      "/unsubscribe": {
+        target: "http://localhost:4242",
+        bypass: ({ method, url }) => (method === "GET" ? url : undefined),
+      },
+    },
+  },
 });

@@ -126,6 +126,21 @@ export const limits = {
   passwordsHashing: 100,
   pushEndpointCharacters: 2_048,
   destinationsPerAccount: 50,
+  /** Mutes of an account that are not over, and how long one can last: a year. */
+  mutesPerAccount: 500,
+  muteMinutes: 366 * 24 * 60,
+  /** Channels of all projects for which an account has chosen levels, times its destinations. */
+  levelsPerAccount: 5_000,
+  /** Events of a project in a second that go to members who want all, besides those that rules notify of. */
+  followedEventsPerSecond: 20,
+  /** Deliveries that one digest by email covers. Further ones are in the next, which follows at once. */
+  emailDigestDeliveries: 2_000,
+  /** Newest of them that the email lists. */
+  emailDigestItems: 50,
+  /** Requests with the link that unsubscribes from one address in a minute. Mail providers send those of many people. */
+  unsubscribeRequestsPerMinute: 300,
+  /** Members for whom an event's page explains why they were not notified. */
+  explainedMembers: 100,
   /** Rules of a project. */
   rules: 50,
   ruleNameCharacters: 80,

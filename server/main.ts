@@ -33,6 +33,7 @@ import { LiveNotifications } from "./notifications/live-notifications.ts";
 import { ProjectRules } from "./notifications/project-rules.ts";
 import { RecentEvents } from "./notifications/recent-events.ts";
 import { createTransports } from "./notifications/transports.ts";
+import { UnsubscribeLinks } from "./notifications/unsubscribe.ts";
 import { openStore } from "./open-store.ts";
 import { ProblemError, problem } from "./problems.ts";
 import { deleteProject } from "./projects/delete-project.ts";
@@ -153,12 +154,17 @@ export async function serve(
   } = await retrying(() => createTransports(config, control, secrets, baseUrl));
   const emails = mailer && new AccountEmails(mailer, baseUrl, onError);
   const recentEvents = new RecentEvents(store.events);
+  const unsubscribeSecret = await retrying(() =>
+    getOrCreateSecret(control, secrets, "unsubscribeSecret", generateSecretKey),
+  );
+  const unsubscribeLinks = new UnsubscribeLinks(unsubscribeSecret, baseUrl);
   const deliveryWorker = new DeliveryWorker({
     store,
     transports,
     secrets,
     policy: { allowPrivate: config.allowPrivateAddresses },
     baseUrl,
+    unsubscribeLinks,
     onError,
   });
   const liveNotifications = new LiveNotifications(control, recentEvents, streams, onError);
@@ -242,6 +248,7 @@ export async function serve(
     recentEvents,
     transports,
     deliveryWorker,
+    unsubscribeLinks,
     mailer,
     vapidPublicKey,
     secrets,

@@ -76,6 +76,8 @@ const problems = {
   "limit-reached": { status: 409, title: "Limit reached" },
   "delivery-unknown": { status: 404, title: "Delivery not found" },
   "delivery-not-dead": { status: 409, title: "Delivery is not dead" },
+  "unsubscribe-link-unknown": { status: 404, title: "Unsubscribe link not valid" },
+  "mute-unknown": { status: 404, title: "Mute not found" },
   "destination-taken": { status: 409, title: "Destination belongs to another account" },
   "streams-exceeded": { status: 429, title: "Too many live streams" },
   "email-unavailable": { status: 409, title: "Email not configured" },

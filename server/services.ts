@@ -19,6 +19,7 @@ import type { FanOut } from "./notifications/fan-out.ts";
 import type { ProjectRules } from "./notifications/project-rules.ts";
 import type { RecentEvents } from "./notifications/recent-events.ts";
 import type { Transports } from "./notifications/transport.ts";
+import type { UnsubscribeLinks } from "./notifications/unsubscribe.ts";
 import type { Readiness } from "./readiness.ts";
 import type { SecretBox } from "./storage/secret-box.ts";
 import type { Store } from "./storage/store.ts";
@@ -50,6 +51,7 @@ export type Services = {
   recentEvents: RecentEvents;
   transports: Transports;
   deliveryWorker: DeliveryWorker;
+  unsubscribeLinks: UnsubscribeLinks;
   /** For emails that aren't notifications; null if email isn't configured. */
   mailer: Mailer | null;
   vapidPublicKey: string;

@@ -10,6 +10,8 @@ const formats = {
   exact: formatOf({ dateStyle: "full", timeStyle: "long" }),
   /** To the second, and short enough for a line on a phone: "Nov 21, 2026, 2:05:09 PM". */
   medium: formatOf({ dateStyle: "medium", timeStyle: "medium" }),
+  /** Without the year: "Mon, Nov 23, 2:05 PM". */
+  soon: formatOf({ weekday: "short", month: "short", day: "numeric", hour: "numeric", minute: "2-digit" }),
   /** "2:05 PM" */
   clock: formatOf({ timeStyle: "short" }),
   day: formatOf({ month: "short", day: "numeric" }),

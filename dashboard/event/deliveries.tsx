@@ -1,7 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { clsx } from "clsx";
 import { Bell, type LucideIcon, Mail, MonitorSmartphone, Send } from "lucide-react";
-import type { Delivery } from "../../server/wire/notification.ts";
+import type { Delivery, Explanation } from "../../server/wire/notification.ts";
 import { errorMessage } from "../api.ts";
 import { countOf } from "../components/counts.ts";
 import { formatDate } from "../components/dates.ts";
@@ -22,6 +23,8 @@ const states: Record<Delivery["state"], { name: string; className: string }> = {
   delivered: { name: "Delivered", className: "bg-good-soft text-good" },
   dead: { name: "Failed", className: "bg-danger-soft text-danger" },
   cancelled: { name: "Cancelled", className: "bg-pressed text-muted" },
+  skipped: { name: "Skipped", className: "bg-pressed text-muted" },
+  collected: { name: "Collected", className: "bg-pressed text-muted" },
 };
 
 /** Who was notified of the event, how and when, or why nobody was. */
@@ -36,17 +39,79 @@ export function Deliveries({ project, id }: { project: string; id: string }) {
         </div>
       ) : !data || data.pending ? (
         <Skeleton className="h-10" />
-      ) : data.deliveries.length === 0 ? (
-        <p className="hostile text-muted text-sm">{data.silence}</p>
       ) : (
-        <ul className="flex flex-col">
-          {data.deliveries.map((delivery) => (
-            <DeliveryItem key={delivery.id} delivery={delivery} />
-          ))}
-        </ul>
+        <>
+          {data.deliveries.length === 0 && <p className="hostile text-muted text-sm">{data.silence}</p>}
+          <ul className="flex flex-col">
+            {data.deliveries.map((delivery) => (
+              <DeliveryItem key={delivery.id} delivery={delivery} />
+            ))}
+          </ul>
+          <Explanations project={project} explanations={data.explanations.filter(({ account }) => account)} />
+        </>
       )}
     </Section>
   );
+}
+
+/** Who else has no delivery, and why. */
+function Explanations({ project, explanations }: { project: string; explanations: Explanation[] }) {
+  if (explanations.length === 0) return null;
+  return (
+    <details className="mt-3 text-sm">
+      <summary className="cursor-pointer text-muted text-xs hover:text-ink">
+        Who wasn't notified, and why
+      </summary>
+      <ul className="mt-2 flex flex-col gap-2">
+        {explanations.map(({ account, kind, label, detail, event }) => (
+          <li key={`${account} ${kind} ${label}`}>
+            <p className="hostile font-medium">
+              {account}
+              {kind && (
+                <span className="font-normal text-muted"> · {label ?? kinds[kind]?.name ?? kind}</span>
+              )}
+            </p>
+            <p className="hostile text-muted text-xs">
+              {detail}
+              {event && (
+                <>
+                  {" "}
+                  <Link
+                    to="/p/$project/events/$id"
+                    params={{ project, id: event }}
+                    className="text-accent hover:underline"
+                  >
+                    Open it
+                  </Link>
+                </>
+              )}
+            </p>
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}
+
+/** What the member chose, if it was skipped or collected for that. */
+function Reason({ delivery: { reason, state, until, digest, nextAttemptAt } }: { delivery: Delivery }) {
+  if (reason === null) return null;
+  const isMade = digest !== null || nextAttemptAt === null;
+  const texts: Record<NonNullable<Delivery["reason"]>, string> = {
+    level: "Set to get nothing of this",
+    muted: until ? `Muted until ${formatDate(until, "soon")}` : "Muted for good",
+    "quiet-hours":
+      state === "skipped"
+        ? `Quiet hours${until ? ` until ${formatDate(until, "soon")}` : ""}`
+        : isMade
+          ? "Quiet hours: sent together with others afterwards"
+          : `Quiet hours: comes together with others at ${formatDate(nextAttemptAt, "soon")}`,
+    "email-digest": isMade
+      ? "Sent in a digest"
+      : `Comes with the digest at ${formatDate(nextAttemptAt, "soon")}`,
+    unsubscribed: "Unsubscribed from email of this project",
+  };
+  return <p className="text-xs">{texts[reason]}</p>;
 }
 
 function DeliveryItem({ delivery }: { delivery: Delivery }) {
@@ -71,6 +136,7 @@ function DeliveryItem({ delivery }: { delivery: Delivery }) {
           )}
           {delivery.readAt && " · read"}
         </p>
+        <Reason delivery={delivery} />
         {delivery.detail && delivery.state !== "delivered" && (
           <p className="hostile mt-1 text-xs">{delivery.detail}</p>
         )}

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import { ArrowLeft, SearchX, Trash2, X } from "lucide-react";
+import { ArrowLeft, BellOff, SearchX, Trash2, X } from "lucide-react";
 import { Suspense, useState } from "react";
 import type { Event } from "../../server/event/event.ts";
 import { ApiError, errorMessage, isTemporary } from "../api.ts";
@@ -14,6 +14,7 @@ import { CodeBlock } from "../components/ui/code-block.tsx";
 import { CopyButton } from "../components/ui/copy-button.tsx";
 import { EmptyState, ErrorState, Skeleton } from "../components/ui/states.tsx";
 import { filtersIn } from "../feed/filters.ts";
+import type { MuteChoicesProps } from "../notifications/mute-choices.tsx";
 import { useCan } from "../projects/can.ts";
 import { OverlayBoundary } from "../shell/overlays.tsx";
 import { useShortcuts } from "../shell/shortcuts.tsx";
@@ -26,6 +27,9 @@ import { eventQuery } from "./event-query.ts";
 const DeleteEventDialog = lazyPart<DeleteEventProps>(
   async () => (await import("./delete-dialog.tsx")).default,
 );
+const MuteChoices = lazyPart<MuteChoicesProps>(
+  async () => (await import("../notifications/mute-choices.tsx")).default,
+);
 const Markdown = lazyPart(async () => (await import("./markdown.tsx")).default);
 
 /** One event: a panel to the right of the feed, or the whole page on phones. */
@@ -35,6 +39,7 @@ export function EventPage() {
   const close = useClose(project);
   const can = useCan();
   const [deleting, setDeleting] = useState(false);
+  const [muting, setMuting] = useState(false);
   useShortcuts({ Escape: close });
 
   return (
@@ -50,6 +55,15 @@ export function EventPage() {
         {!error && (
           <>
             <CopyButton text={location.href} label="Copy link" variant="ghost" className="h-7" />
+            <IconButton
+              label="Mute"
+              title="Mute"
+              aria-expanded={muting}
+              onClick={() => setMuting(!muting)}
+              className="size-8 max-md:size-10"
+            >
+              <BellOff aria-hidden className="size-4" />
+            </IconButton>
             {can("events:delete") && (
               <IconButton
                 label="Delete event"
@@ -69,6 +83,17 @@ export function EventPage() {
       {deleting && (
         <OverlayBoundary close={() => setDeleting(false)}>
           <DeleteEventDialog project={project} id={id} close={() => setDeleting(false)} onDeleted={close} />
+        </OverlayBoundary>
+      )}
+      {muting && event && (
+        <OverlayBoundary close={() => setMuting(false)}>
+          <MuteChoices
+            project={project}
+            channel={event.channelId}
+            name={event.name}
+            onDone={() => setMuting(false)}
+            className="border-line border-b px-4 py-3 md:px-5"
+          />
         </OverlayBoundary>
       )}
       <div className="min-h-0 flex-1 overflow-y-auto">

@@ -1,6 +1,6 @@
 import { queryOptions } from "@tanstack/react-query";
 import type { Event } from "../../server/event/event.ts";
-import type { Delivery } from "../../server/wire/notification.ts";
+import type { Delivery, Explanation } from "../../server/wire/notification.ts";
 import { api } from "../api.ts";
 
 /** The prefix of the query keys of a project's events. */
@@ -17,7 +17,13 @@ export function eventQuery(project: string, id: string) {
   });
 }
 
-type DeliveryList = { ok: true; deliveries: Delivery[]; pending: boolean; silence: string | null };
+type DeliveryList = {
+  ok: true;
+  deliveries: Delivery[];
+  pending: boolean;
+  silence: string | null;
+  explanations: Explanation[];
+};
 
 /** Polls while deliveries are still to be made, or a delivery is waiting. */
 export function deliveriesQuery(project: string, id: string) {

@@ -1,11 +1,18 @@
 import { useNavigate } from "@tanstack/react-router";
 import { clsx } from "clsx";
-import type { MouseEvent } from "react";
+import { BellOff } from "lucide-react";
+import { type MouseEvent, useState } from "react";
 import type { Notification } from "../../server/wire/notification.ts";
 import { useMe } from "../account/me.ts";
 import { EventIcon } from "../components/event-icon.tsx";
+import { lazyPart } from "../components/lazy-part.tsx";
 import { RelativeTime } from "../components/relative-time.tsx";
+import { IconButton } from "../components/ui/button.tsx";
+import { OverlayBoundary } from "../shell/overlays.tsx";
+import type { MuteChoicesProps } from "./mute-choices.tsx";
 import { useMarkRead } from "./notifications.ts";
+
+const MuteChoices = lazyPart<MuteChoicesProps>(async () => (await import("./mute-choices.tsx")).default);
 
 type NotificationItemProps = { notification: Notification; onOpen?: () => void };
 
@@ -24,10 +31,11 @@ export function NotificationItem({ notification, onOpen }: NotificationItemProps
   const { id, project, type, title, url, event, createdAt, readAt } = notification;
   const { projects } = useMe();
   const navigate = useNavigate();
+  const [muting, setMuting] = useState(false);
   const { mutate: markRead } = useMarkRead();
   const projectName = projects.length > 1 && projects.find((each) => each.slug === project)?.name;
   return (
-    <li className="border-line border-b last:border-b-0">
+    <li className="group relative border-line border-b last:border-b-0">
       <a
         href={url}
         onClick={(click) => {
@@ -37,7 +45,10 @@ export function NotificationItem({ notification, onOpen }: NotificationItemProps
           onOpen?.();
           void navigate({ href: url });
         }}
-        className="flex items-center gap-3 px-4 py-2.5 hover:bg-hover focus-visible:outline-offset-[-2px] md:px-5"
+        className={clsx(
+          "flex items-center gap-3 py-2.5 pl-4 hover:bg-hover focus-visible:outline-offset-[-2px] md:pl-5",
+          event ? "pr-13 md:pr-14" : "pr-4 md:pr-5",
+        )}
       >
         <EventIcon icon={type === "event" ? event?.icon : iconOf[type]} name={title} />
         <span className="min-w-0 flex-1">
@@ -55,6 +66,28 @@ export function NotificationItem({ notification, onOpen }: NotificationItemProps
           )}
         </span>
       </a>
+      {event && (
+        <IconButton
+          label={`Mute ${event.name}`}
+          title="Mute"
+          aria-expanded={muting}
+          onClick={() => setMuting(!muting)}
+          className="absolute top-2 right-2 size-8 text-faint max-md:size-10 md:top-2.5"
+        >
+          <BellOff aria-hidden className="size-4" />
+        </IconButton>
+      )}
+      {muting && event && (
+        <OverlayBoundary close={() => setMuting(false)}>
+          <MuteChoices
+            project={project}
+            channel={event.channelId}
+            name={event.name}
+            onDone={() => setMuting(false)}
+            className="px-4 pt-1 pb-3 md:px-5"
+          />
+        </OverlayBoundary>
+      )}
     </li>
   );
 }

@@ -16,15 +16,53 @@ self.addEventListener("push", (event) => {
       icon: "/icon-192.png",
       badge: "/badge-96.png",
       tag: message.tag,
-      data: { url: message.url || "/" },
+      data: { url: message.url || "/", mute: message.mute },
+      actions: message.mute ? muteActions(message.mute) : [],
     }),
   );
 });
 
+/** Browsers show at most two buttons. */
+function muteActions({ channel }) {
+  return [
+    { action: "mute-name", title: "Mute this for 2 hours" },
+    { action: "mute-channel", title: `Mute ${channel} for 2 hours` },
+  ];
+}
+
 self.addEventListener("notificationclick", (event) => {
   event.notification.close();
-  event.waitUntil(open(event.notification.data?.url || "/"));
+  const { url = "/", mute } = event.notification.data ?? {};
+  event.waitUntil(mute && event.action.startsWith("mute-") ? muteFor(event.action, mute) : open(url));
 });
+
+/** Mutes as the person who is signed in here, and shows if that failed. */
+async function muteFor(action, { project, channel, name }) {
+  const body = { project, channel, name: action === "mute-name" ? name : null, minutes: 120 };
+  let why = "The server can't be reached.";
+  try {
+    const response = await fetch("/api/preferences/mutes", {
+      method: "POST",
+      credentials: "same-origin",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    if (response.ok) return;
+    why =
+      response.status === 401
+        ? "Sign in again, then mute it in the dashboard."
+        : (await response.json()).detail;
+  } catch {
+    // The reason above holds.
+  }
+  await self.registration.showNotification("Nothing was muted", {
+    body: why,
+    icon: "/icon-192.png",
+    badge: "/badge-96.png",
+    tag: "mute-failed",
+    data: { url: "/notifications" },
+  });
+}
 
 /** Focuses an open tab and shows the page there; opens a new tab only if there is none. */
 async function open(path) {

@@ -1,12 +1,19 @@
 import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 import type { Destination } from "../../server/wire/notification.ts";
 import { useMe } from "../account/me.ts";
+import { Button } from "../components/ui/button.tsx";
 import { ErrorState, Skeleton } from "../components/ui/states.tsx";
 import { SwitchRow } from "../components/ui/switch.tsx";
+import { preferencesQuery } from "../notifications/preferences.ts";
 import { destinationsQuery, useSetEnabled } from "./destinations.ts";
 import { DeviceList, TestButton } from "./device-list.tsx";
 import { Group, Panel } from "./group.tsx";
+import { LevelList } from "./level-list.tsx";
+import { MuteList } from "./mute-list.tsx";
 import { ownEndpointQuery, pushObstacle, usePushSwitch } from "./push.ts";
+import { ScheduleDialog } from "./schedule-dialog.tsx";
+import { describeDigest, describeQuietHours } from "./schedule-text.ts";
 
 export function NotificationSettings() {
   const { data, error, refetch } = useQuery(destinationsQuery);
@@ -77,6 +84,47 @@ function Destinations({ destinations }: { destinations: Destination[] }) {
         </SwitchRow>
       </Panel>
       <DeviceList devices={devices} own={own} />
+      <PreferenceSettings
+        destinations={destinations.filter(({ kind }) => emailAvailable || kind !== "email")}
+      />
+    </>
+  );
+}
+
+/** What goes to which destination, and when. */
+function PreferenceSettings({ destinations }: { destinations: Destination[] }) {
+  const { data, error, refetch } = useQuery(preferencesQuery);
+  const [editing, setEditing] = useState(false);
+  if (error && !data) {
+    return <ErrorState title="Preferences couldn't be loaded" error={error} retry={() => void refetch()} />;
+  }
+  if (!data) return <Skeleton className="h-32 rounded-lg" />;
+  const { quietHours, emailDigest, timeZone, levels, mutes, unsubscribed } = data;
+  return (
+    <>
+      <div className="mt-2 flex flex-col gap-2">
+        <h3 className="font-medium text-muted text-sm">When</h3>
+        <Panel>
+          <div className="flex items-center gap-4 px-4 py-3">
+            <dl className="grid min-w-0 flex-1 grid-cols-[auto_1fr] gap-x-4 gap-y-1 text-sm">
+              <dt className="text-muted">Quiet hours</dt>
+              <dd>{quietHours ? describeQuietHours(quietHours) : "None"}</dd>
+              <dt className="text-muted">Email</dt>
+              <dd>{describeDigest(emailDigest)}</dd>
+              {(quietHours || emailDigest) && (
+                <>
+                  <dt className="text-muted">Time zone</dt>
+                  <dd>{timeZone}</dd>
+                </>
+              )}
+            </dl>
+            <Button onClick={() => setEditing(true)}>Change…</Button>
+          </div>
+        </Panel>
+      </div>
+      <LevelList destinations={destinations} levels={levels} />
+      <MuteList mutes={mutes} unsubscribed={unsubscribed} />
+      {editing && <ScheduleDialog preferences={data} close={() => setEditing(false)} />}
     </>
   );
 }

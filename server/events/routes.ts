@@ -17,6 +17,7 @@ import type { FailureLog } from "../failures.ts";
 import type { Routes } from "../http/routes.ts";
 import { textResponse } from "../http/text-response.ts";
 import { deliveriesOfEvent } from "../notifications/deliveries.ts";
+import { explainEvent } from "../notifications/explanations.ts";
 import { explainNoDelivery, isInOutbox } from "../notifications/inbox.ts";
 import { problem } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
@@ -192,7 +193,7 @@ export function addEventRoutes(routes: Routes, deps: Deps): void {
       path: "/api/events/{id}/deliveries",
       by: "events:read",
       tag: "Events",
-      summary: "List an event's deliveries",
+      summary: "List an event's deliveries, and why others have none",
       query: ProjectQuery,
       response: DeliveryList,
       problems: [404],
@@ -203,11 +204,14 @@ export function addEventRoutes(routes: Routes, deps: Deps): void {
       const pending = await isInOutbox(store.control, projectId, event.id);
       const deliveries = await deliveriesOfEvent(store.control, projectId, event.id);
       const isSilent = !pending && deliveries.length === 0;
+      const { deliveryDays, smtpUrl } = config;
+      const about = { nowMs: Date.now(), deliveryDays, isEmailAvailable: smtpUrl !== null };
       return {
         ok: true,
         deliveries,
         pending,
-        silence: isSilent ? explainNoDelivery(event, config.deliveryDays) : null,
+        silence: isSilent ? explainNoDelivery(event, deliveryDays) : null,
+        explanations: pending ? [] : await explainEvent(store.control, projectId, event, about),
       };
     },
   );

@@ -111,6 +111,9 @@ describe("listing", () => {
         deliveredAt: null,
         nextAttemptAt: null,
         readAt: null,
+        reason: null,
+        until: null,
+        digest: null,
       },
     ]);
   });

@@ -5,6 +5,7 @@ import type { Actor } from "../http/caller.ts";
 import { problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Delivery, DeliveryQuery } from "../wire/notification.ts";
+import type { StoredEmailDigest } from "./email-digest.ts";
 import type { DestinationOff, StoredNotification } from "./notification-message.ts";
 
 type Control = Kysely<ControlTables>;
@@ -148,7 +149,7 @@ type Row = Awaited<ReturnType<ReturnType<typeof selectDeliveries>["execute"]>>[n
 
 function deliveryOf(row: Row): Delivery {
   const notification = row.notification
-    ? (JSON.parse(row.notification) as StoredNotification | DestinationOff)
+    ? (JSON.parse(row.notification) as StoredNotification | DestinationOff | StoredEmailDigest)
     : null;
   const ruleName = row.ruleName ?? (notification && "rule" in notification ? notification.rule.name : null);
   return {
@@ -167,6 +168,9 @@ function deliveryOf(row: Row): Delivery {
     deliveredAt: isoOrNull(row.deliveredAt),
     nextAttemptAt: isoOrNull(row.nextAttemptAt),
     readAt: isoOrNull(row.readAt),
+    reason: row.reason,
+    until: isoOrNull(row.until),
+    digest: row.digestId === null ? null : String(row.digestId),
   };
 }
 

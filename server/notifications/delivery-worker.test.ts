@@ -57,6 +57,7 @@ for (const engine of stores) {
         throw error;
       };
       const sender = new DeliveryWorker({
+        unsubscribeLinks: { url: () => "https://tidings.example.com/unsubscribe/token" },
         store,
         transports: transports.transports,
         secrets: testSecrets,
@@ -195,6 +196,7 @@ for (const engine of stores) {
       // A running clock, and a wait of 0.1 s.
       random = 0.01;
       const sender = new DeliveryWorker({
+        unsubscribeLinks: { url: () => "https://tidings.example.com/unsubscribe/token" },
         store,
         transports: transports.transports,
         secrets: testSecrets,

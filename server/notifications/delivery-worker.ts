@@ -7,6 +7,7 @@ import type { Arrival, Store } from "../storage/store.ts";
 import { listQueues, shareAmong } from "./delivery-queues.ts";
 import { recordHealth } from "./destination-health.ts";
 import { removeDestination } from "./destinations.ts";
+import { messageOfEmailDigest, type StoredEmailDigest } from "./email-digest.ts";
 import { type AccountMessage, type Message, messageOfEvent } from "./message.ts";
 import {
   type DestinationOff,
@@ -18,6 +19,7 @@ import {
 import type { OutboundPolicy } from "./outbound.ts";
 import { kindOf, openSettings } from "./project-destinations.ts";
 import type { Outcome, Transports } from "./transport.ts";
+import type { UnsubscribeLinks } from "./unsubscribe.ts";
 
 type Delivery = Selectable<ControlTables["deliveries"]>;
 
@@ -34,6 +36,7 @@ type Target = {
   settings: string | null;
   ruleName: string | null;
   urgent: number | null;
+  unsubscribedAt: number | null;
 };
 
 /** The outcome of an attempt, and whether the destination had a part in it. */
@@ -56,6 +59,7 @@ type Deps = {
   secrets: SecretBox;
   policy: OutboundPolicy;
   baseUrl: string;
+  unsubscribeLinks: Pick<UnsubscribeLinks, "url">;
   onError: (error: unknown) => void;
   now?: () => number;
   random?: () => number;
@@ -278,6 +282,11 @@ export class DeliveryWorker {
           .on("projectDestinations.enabled", "=", 1),
       )
       .leftJoin("rules", "rules.id", "deliveries.ruleId")
+      .leftJoin("emailUnsubscriptions", (join) =>
+        join
+          .onRef("emailUnsubscriptions.projectId", "=", "deliveries.projectId")
+          .onRef("emailUnsubscriptions.accountId", "=", "deliveries.accountId"),
+      )
       .select([
         "deliveries.id",
         "slug",
@@ -288,6 +297,7 @@ export class DeliveryWorker {
         "projectDestinations.settings",
         "rules.name as ruleName",
         "rules.urgent",
+        "emailUnsubscriptions.createdAt as unsubscribedAt",
       ])
       .where(
         "deliveries.id",
@@ -306,6 +316,7 @@ export class DeliveryWorker {
     const event = await pendingEvent;
     if (!target) return notCalled("The delivery was removed.");
     const notification = notificationOf(delivery);
+    if (notification?.type === "email-digest") return this.#sendDigest(delivery, target, notification);
     if (!event && tellsOfEvent(notification)) return notCalled("The event was deleted.");
     const message = this.#messageOf(delivery, target, notification, event);
     return delivery.accountId === null
@@ -313,16 +324,33 @@ export class DeliveryWorker {
       : this.#sendToAccount(delivery, target, message);
   }
 
+  async #sendDigest(delivery: Delivery, target: Target, digest: StoredEmailDigest): Promise<Attempt> {
+    const { store, baseUrl } = this.#deps;
+    const { id, accountId } = delivery;
+    const { slug, name } = target;
+    const message = await messageOfEmailDigest(store.control, (row) => this.#event(row), digest, {
+      id: String(id),
+      project: { slug, name },
+      accountId: accountId!,
+      baseUrl,
+    });
+    if (!message) return notCalled("Everything in it was deleted.");
+    return this.#sendToAccount(delivery, target, message);
+  }
+
   async #sendToAccount(
-    { kind }: Delivery,
-    { role, address, secret }: Target,
+    { kind, projectId, accountId }: Delivery,
+    { role, address, secret, unsubscribedAt }: Target,
     message: AccountMessage,
   ): Promise<Attempt> {
     const send = kind === "dashboard" ? undefined : this.#deps.transports[kind as keyof Transports];
     if (!send) return notCalled(`Notifications by ${kind} are not configured.`);
     if (role === null) return notCalled("The account is no longer a member of the project.");
     if (address === null) return notCalled("The destination was removed.");
-    return { outcome: await send({ message, address, secret }), wasCalled: true };
+    if (kind !== "email") return { outcome: await send({ message, address, secret }), wasCalled: true };
+    if (unsubscribedAt !== null) return notCalled("The account unsubscribed before this was sent.");
+    const unsubscribeUrl = this.#deps.unsubscribeLinks.url({ projectId, accountId: accountId! });
+    return { outcome: await send({ message, address, secret, unsubscribeUrl }), wasCalled: true };
   }
 
   async #sendToProject(delivery: Delivery, { settings }: Target, message: Message): Promise<Attempt> {
@@ -369,7 +397,11 @@ export class DeliveryWorker {
     return row?.reference ?? null;
   }
 
-  async #event({ eventId, projectId, createdAt }: Delivery): Promise<Event | null> {
+  async #event({
+    eventId,
+    projectId,
+    createdAt,
+  }: Pick<Delivery, "eventId" | "projectId" | "createdAt">): Promise<Event | null> {
     if (eventId === null) return null;
     const cached = this.#events.get(eventId);
     // Another node may have removed the event, and a new one may have the same id.
@@ -482,6 +514,8 @@ function notCalled(detail: string): Attempt {
   return { outcome: { kind: "failed", detail }, wasCalled: false };
 }
 
-function notificationOf({ notification }: Delivery): StoredNotification | DestinationOff | null {
+function notificationOf({
+  notification,
+}: Delivery): StoredNotification | DestinationOff | StoredEmailDigest | null {
   return notification === null ? null : JSON.parse(notification);
 }

@@ -77,8 +77,14 @@ async function turnOff(
     const places = await transaction
       .selectFrom("members")
       .innerJoin("destinations", "destinations.accountId", "members.accountId")
+      .leftJoin("emailUnsubscriptions", (join) =>
+        join
+          .onRef("emailUnsubscriptions.projectId", "=", "members.projectId")
+          .onRef("emailUnsubscriptions.accountId", "=", "members.accountId"),
+      )
       .select(["members.accountId", "destinations.id", "kind", "label"])
-      .where("projectId", "=", projectId)
+      .where("members.projectId", "=", projectId)
+      .where((eb) => eb.or([eb("kind", "!=", "email"), eb("emailUnsubscriptions.projectId", "is", null)]))
       .where("role", "=", "owner")
       .where("enabled", "=", 1)
       .execute();

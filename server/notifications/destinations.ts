@@ -155,32 +155,40 @@ export async function removeDestination(
 }
 
 /**
- * Cancels waiting deliveries of a destination that is gone or turned off, in small steps. They would not be sent anyway,
- * because the delivery worker checks the destination first.
+ * Cancels what waits for a destination that is gone or turned off, or what one project sends it, in small steps. It would
+ * not be sent anyway, because the delivery worker checks the destination first.
  */
 export async function cancelDeliveries(
   control: Kysely<ControlTables>,
   destinationId: string,
   detail: string,
+  projectId?: number,
 ): Promise<void> {
-  for (;;) {
-    const { numUpdatedRows } = await control
-      .updateTable("deliveries")
-      .set({ state: "cancelled", detail, nextAttemptAt: null })
-      .where("id", "in", (eb) =>
-        eb
-          .selectFrom("deliveries")
-          .select("id")
-          // A literal, so that the planner can use the index of waiting deliveries.
-          .where(sql<boolean>`state = 'waiting'`)
-          .where("destinationId", "=", destinationId)
-          .limit(stepRows),
-      )
-      .where("state", "=", "waiting")
-      .executeTakeFirst();
-    if (numUpdatedRows < stepRows) return;
+  // Literals, so that the planner can use the indexes of what waits.
+  for (const isPending of [isWaiting, isCollected]) {
+    for (;;) {
+      const { numUpdatedRows } = await control
+        .updateTable("deliveries")
+        .set({ state: "cancelled", detail, nextAttemptAt: null })
+        .where("id", "in", (eb) =>
+          eb
+            .selectFrom("deliveries")
+            .select("id")
+            .where(isPending)
+            .where("destinationId", "=", destinationId)
+            .$if(projectId !== undefined, (query) => query.where("projectId", "=", projectId!))
+            .limit(stepRows),
+        )
+        .where(isPending)
+        .executeTakeFirst();
+      if (numUpdatedRows < stepRows) break;
+    }
   }
 }
+
+const isWaiting = sql<boolean>`state = 'waiting'`;
+/** And not part of a digest yet. */
+export const isCollected = sql<boolean>`state = 'collected' AND next_attempt_at IS NOT NULL`;
 
 function destinationOf(row: Row): Destination {
   return {

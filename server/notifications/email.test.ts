@@ -31,7 +31,7 @@ afterAll(async () => {
 });
 
 function render(change: Partial<Event> = {}) {
-  return renderEmail(messageOf({ ...event, ...change }), settingsUrl);
+  return renderEmail(messageOf({ ...event, ...change }), { settings: settingsUrl });
 }
 
 function messageOf(of: Event, about: { project?: Message["project"]; url?: string } = {}): Message {
@@ -128,14 +128,17 @@ test("hostile texts stay text", () => {
       { ...event, ...all, tags: { [hostile]: hostile } },
       { project: { slug: "default", name: hostile }, url: `https://example.com/${hostile}` },
     ),
-    `https://example.com/${hostile}`,
+    { settings: `https://example.com/${hostile}`, unsubscribe: `https://example.com/${hostile}` },
   );
   expect(html).not.toContain("<script");
   expect(html).not.toContain("<img");
   // As many elements and attributes as with harmless texts.
   const elements = (page: string) => page.match(/<[a-z]+/g)?.length;
   const attributes = (page: string) => page.match(/="/g)?.length;
-  const harmless = render({ tags: { a: "b" } }).html;
+  const harmless = renderEmail(messageOf({ ...event, tags: { a: "b" } }), {
+    settings: settingsUrl,
+    unsubscribe: "https://example.com/unsubscribe/token",
+  }).html;
   expect(elements(html)).toBe(elements(harmless));
   expect(attributes(html)).toBe(attributes(harmless));
 });

@@ -1,4 +1,5 @@
 import { createTransport } from "nodemailer";
+import { digestLines, digestTable } from "./email-digest-page.ts";
 import { emailButton, emailPage, oneLine } from "./email-page.ts";
 import { type AccountMessage, formatTime } from "./message.ts";
 import type { Outcome } from "./transport.ts";
@@ -96,33 +97,50 @@ function sentence(text: string): string {
   return /[.!?]$/.test(line) ? line : `${line}.`;
 }
 
+/** Absolute URLs: of the settings, and of the page that ends the project's email, if there is one. */
+export type EmailLinks = { settings: string; unsubscribe?: string };
+
 /**
- * Renders a notification as an email: subject, plain text, HTML (inline styles, light and dark), and the header that
- * silences auto-responders (RFC 3834). The URL of the settings is absolute. All texts are escaped.
+ * Renders a notification as an email: subject, plain text, HTML (inline styles, light and dark), and headers that
+ * silence auto-responders (RFC 3834) and let mail programs unsubscribe (RFC 8058). All texts are escaped.
  */
-export function renderEmail(message: AccountMessage, settingsUrl: string): Required<EmailContent> {
-  const { type, event, project, icon, url } = message;
+export function renderEmail(message: AccountMessage, links: EmailLinks): Required<EmailContent> {
+  const { type, event, project, icon, url, digest } = message;
   const title = icon === null ? message.title : `${icon} ${message.title}`;
   const ofEvent = type === "event" || type === "test" ? event : null;
   const about = ofEvent
     ? [ofEvent.channelId, ofEvent.userId].filter((part) => part !== "").join(" · ")
     : project.name;
-  const at = formatTime(message.createdAt);
+  const at = digest?.at ?? formatTime(message.createdAt);
   const tags = Object.entries(ofEvent?.tags ?? {});
-  const link = type === "event" || type === "test" ? "View event" : "View";
+  const link = digest ? "View all" : type === "event" || type === "test" ? "View event" : "View";
   const why = `You get this email because you are a member of ${project.name}.`;
   const text = [
     `${title}\n${about}\n${at}`,
     tags.map(([key, value]) => `${key}: ${value}`).join("\n"),
     message.text ?? "",
+    ...(digest ? digestLines(digest) : []),
     `${link}: ${url}`,
-    `-- \n${why}\nChange notification settings: ${settingsUrl}`,
+    [
+      `-- \n${why}`,
+      `Change notification settings: ${links.settings}`,
+      ...(links.unsubscribe ? [`Unsubscribe: ${links.unsubscribe}`] : []),
+    ].join("\n"),
   ];
   return {
     subject: oneLine(`${title} · ${ofEvent?.channelId ?? project.name}`),
     text: `${text.filter((part) => part !== "").join("\n\n")}\n`,
-    html: page(message, { about, at, tags, link, why, settingsUrl }),
-    headers: { "Auto-Submitted": "auto-generated" },
+    html: page(message, { about, at, tags, link, why, links }),
+    headers: { "Auto-Submitted": "auto-generated", ...unsubscribeHeaders(links) },
+  };
+}
+
+/** RFC 2369, section 3.2, and RFC 8058, which requires HTTPS. */
+function unsubscribeHeaders({ unsubscribe }: EmailLinks): Record<string, string> {
+  if (!unsubscribe) return {};
+  return {
+    "List-Unsubscribe": `<${unsubscribe}>`,
+    ...(unsubscribe.startsWith("https:") && { "List-Unsubscribe-Post": "List-Unsubscribe=One-Click" }),
   };
 }
 
@@ -132,12 +150,12 @@ type Parts = {
   tags: [string, string][];
   link: string;
   why: string;
-  settingsUrl: string;
+  links: EmailLinks;
 };
 
 function page(
-  { title, icon, text, url }: AccountMessage,
-  { about, at, tags, link, why, settingsUrl }: Parts,
+  { title, icon, text, url, digest }: AccountMessage,
+  { about, at, tags, link, why, links }: Parts,
 ): string {
   const iconCell =
     icon === null
@@ -165,10 +183,17 @@ function page(
         <div class="strong" dir="auto" style="font-size: 18px; line-height: 24px; font-weight: 600; color: #26241f; word-break: break-word">${Bun.escapeHTML(title)}</div>
         <div class="soft" style="font-size: 13px; line-height: 20px; color: #77716a; word-break: break-word">${Bun.escapeHTML(about)}</div>
         <div class="soft" style="font-size: 13px; line-height: 20px; color: #77716a">${Bun.escapeHTML(at)}</div>
-      </td></tr></table>${tagTable}${description}
+      </td></tr></table>${tagTable}${description}${digest ? digestTable(digest) : ""}
       ${emailButton(link, url)}`;
-  const settingsLink = `<a class="soft" href="${Bun.escapeHTML(settingsUrl)}" style="color: #77716a">Change notification settings</a>`;
-  return emailPage({ title, card, footer: `${Bun.escapeHTML(why)}<br>${settingsLink}` });
+  const footerLinks = [
+    softLink("Change notification settings", links.settings),
+    ...(links.unsubscribe ? [softLink("Unsubscribe", links.unsubscribe)] : []),
+  ];
+  return emailPage({ title, card, footer: `${Bun.escapeHTML(why)}<br>${footerLinks.join(" · ")}` });
+}
+
+function softLink(text: string, url: string): string {
+  return `<a class="soft" href="${Bun.escapeHTML(url)}" style="color: #77716a">${Bun.escapeHTML(text)}</a>`;
 }
 
 /** Short keys don't wrap. Long ones would push their values off a phone's screen. */

@@ -1,5 +1,5 @@
-import type { Insertable, Transaction } from "kysely";
-import type { Event } from "../event/event.ts";
+import type { Transaction } from "kysely";
+import { type Event, isBackdated } from "../event/event.ts";
 import { lockMembers } from "../projects/members.ts";
 import { lockRules, ruleOf } from "../projects/rules.ts";
 import type { RuleNotification } from "../rules/rule-kind.ts";
@@ -8,9 +8,9 @@ import { dueAt, onMatch, onTime, type RuleState } from "../rules/rule-state.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Store } from "../storage/store.ts";
 import type { Rule } from "../wire/rule.ts";
+import { makeEmailDigests, nextDigestAt } from "./email-digest.ts";
+import { deliveriesOf, type Found } from "./make-deliveries.ts";
 import type { RecentEvents } from "./recent-events.ts";
-
-type NewDelivery = Insertable<ControlTables["deliveries"]>;
 
 type Deps = {
   store: Pick<Store, "control">;
@@ -38,7 +38,8 @@ const errorDelayMs = 2_000;
 const idleMs = 60_000;
 
 /**
- * Applies the rules: makes the deliveries of events that notify, and of what rules find over time. An event that may
+ * Applies the rules and the preferences of members: makes the deliveries of events that notify, of what rules find over
+ * time, and of digests by email. An event that may
  * notify is stored with an entry in the outbox. A step takes entries out, moves the rules' states on, and makes the
  * deliveries, all in one transaction: nothing is told twice or left out, even if a process is killed, and one that is
  * told to many costs ingest one row (https://microservices.io/patterns/data/transactional-outbox.html).
@@ -103,7 +104,7 @@ export class FanOut {
     const limit = Math.min(eventsPerStepMax, Math.max(1, Math.floor(deliveriesPerStep / this.#perEvent)));
     const { control } = this.#deps.store;
     const oldest = await control.selectFrom("outbox").selectAll().orderBy("id").limit(limit).execute();
-    if (oldest.length === 0 && !(await this.#isRuleDue())) return true;
+    if (oldest.length === 0 && !(await this.#isRuleDue()) && !(await this.#isDigestDue())) return true;
     // Before the transaction, which events may wait for.
     const events = await Promise.all(
       oldest.map(({ projectId, eventId }) => this.#deps.events.find(projectId, eventId)),
@@ -121,16 +122,16 @@ export class FanOut {
         .returningAll()
         .execute();
       entries.sort((a, b) => a.id - b.id);
-      const isLast = oldest.length < limit;
+      const isEmpty = oldest.length < limit;
       const projects = [...new Set(entries.map(({ projectId }) => projectId))];
       // Time passes for rules only when all events that arrived until then were taken out.
-      const rules = await RuleSet.read(transaction, projects, isLast ? this.#now() : null);
+      const rules = await RuleSet.read(transaction, projects, isEmpty ? this.#now() : null);
       for (const { id, projectId, createdAt } of entries) {
         const event = eventOf.get(id);
         if (event) rules.take(projectId, event, createdAt);
       }
       rules.passTime();
-      const deliveries = await deliveriesOf(transaction, rules.found);
+      const deliveries = await deliveriesOf(transaction, rules.found, this.#now());
       for (let start = 0; start < deliveries.length; start += rowsPerInsert) {
         await transaction
           .insertInto("deliveries")
@@ -138,8 +139,10 @@ export class FanOut {
           .execute();
       }
       await rules.save(transaction);
+      // After the events, because what these add may be due at once.
+      const madeAllDigests = !isEmpty || (await makeEmailDigests(transaction, this.#now()));
       if (entries.length > 0) this.#perEvent = Math.max(1, deliveries.length / entries.length);
-      return isLast;
+      return isEmpty && madeAllDigests;
     });
   }
 
@@ -153,15 +156,22 @@ export class FanOut {
     return due !== undefined;
   }
 
+  async #isDigestDue(): Promise<boolean> {
+    const dueAt = await nextDigestAt(this.#deps.store.control);
+    return dueAt !== null && dueAt <= this.#now();
+  }
+
   async #sleep(): Promise<void> {
-    const next = await this.#deps.store.control
+    const rule = await this.#deps.store.control
       .selectFrom("rules")
       .select("dueAt")
       .where("dueAt", "is not", null)
       .orderBy("dueAt")
       .limit(1)
       .executeTakeFirst();
-    this.#wakeIn(next ? Math.min(Math.max(next.dueAt! - this.#now(), 10), idleMs) : idleMs);
+    const digestAt = await nextDigestAt(this.#deps.store.control);
+    const dueAt = Math.min(rule?.dueAt ?? Infinity, digestAt ?? Infinity);
+    this.#wakeIn(Math.min(Math.max(dueAt - this.#now(), 10), idleMs));
   }
 
   #wakeIn(waitMs: number): void {
@@ -172,8 +182,6 @@ export class FanOut {
   }
 }
 
-/** What a rule notifies of, and when that was found, in milliseconds since 1970. */
-type Found = { projectId: number; rule: Rule; notification: RuleNotification; foundMs: number };
 type OpenRule = {
   projectId: number;
   rule: Rule;
@@ -224,12 +232,15 @@ class RuleSet {
     return new RuleSet(rules, nowMs);
   }
 
-  /** Takes in an event, in the order of arrival. */
+  /** Takes in an event, in the order of arrival. After what rules make of it, it is for those who want all events. */
   take(projectId: number, event: Event, receivedMs: number): void {
     for (const open of this.#byProject.get(projectId) ?? []) {
       if (open.isMatch(event))
         this.#follow(open, onMatch(open.rule, open.state, event, receivedMs), receivedMs);
     }
+    if (isBackdated(Date.parse(event.createdAt), receivedMs)) return;
+    const notification: RuleNotification = { type: "event", atMs: receivedMs, event };
+    this.found.push({ projectId, rule: null, notification, foundMs: receivedMs });
   }
 
   /** Ends windows that are over. */
@@ -260,75 +271,4 @@ class RuleSet {
     for (const notification of step.notifications)
       this.found.push({ projectId, rule, notification, foundMs });
   }
-}
-
-type Place = { projectId: number; accountId: string | null; id: string; kind: string; label: string };
-
-/**
- * Returns a delivery for each notification and each place where it goes: the destinations of members that they have
- * turned on, and those of the project. If several rules notify of an event, each place gets it once, from the first.
- */
-async function deliveriesOf(transaction: Transaction<ControlTables>, found: Found[]): Promise<NewDelivery[]> {
-  if (found.length === 0) return [];
-  const projects = [...new Set(found.map(({ projectId }) => projectId))];
-  const ofMembers: Place[] = await transaction
-    .selectFrom("members")
-    .innerJoin("destinations", "destinations.accountId", "members.accountId")
-    .select(["projectId", "members.accountId", "destinations.id", "kind", "label"])
-    .where("projectId", "in", projects)
-    .where("enabled", "=", 1)
-    .execute();
-  const ofProjects = await transaction
-    .selectFrom("projectDestinations")
-    .select(["projectId", "id", "kind", "name as label"])
-    .where("projectId", "in", projects)
-    .where("enabled", "=", 1)
-    .execute();
-  const places = Map.groupBy(
-    [...ofMembers, ...ofProjects.map((place): Place => ({ ...place, accountId: null }))],
-    ({ projectId }) => projectId,
-  );
-  const told = new Set<string>();
-  return found.flatMap(({ projectId, rule, notification, foundMs }) => {
-    const { members, destinations, everyone } = rule.to;
-    const isFor = ({ accountId, id }: Place) =>
-      accountId === null ? destinations.includes(id) : everyone || members.includes(accountId);
-    return (places.get(projectId) ?? []).filter(isFor).flatMap((place): NewDelivery[] => {
-      if (notification.type === "event") {
-        const key = `${projectId} ${notification.event.id} ${place.id}`;
-        if (told.has(key)) return [];
-        told.add(key);
-      }
-      const isDashboard = place.kind === "dashboard";
-      return [
-        {
-          projectId,
-          eventId: eventIdOf(notification),
-          accountId: place.accountId,
-          destinationId: place.id,
-          ruleId: rule.id,
-          notification: textOf(rule, notification),
-          kind: place.kind,
-          label: place.label,
-          state: isDashboard ? "delivered" : "waiting",
-          createdAt: foundMs,
-          nextAttemptAt: isDashboard ? null : foundMs,
-          deliveredAt: isDashboard ? foundMs : null,
-        },
-      ];
-    });
-  });
-}
-
-/** The event on whose page a delivery is listed. */
-function eventIdOf(notification: RuleNotification): string | null {
-  if ("event" in notification) return notification.event.id;
-  return notification.type === "summary" ? notification.firstId : null;
-}
-
-/** What a delivery says besides its event: null for an event itself. The rule may be renamed or deleted before. */
-function textOf({ name, q }: Rule, notification: RuleNotification): string | null {
-  if (notification.type === "event") return null;
-  const { event: _, ...rest } = { event: null, ...notification };
-  return JSON.stringify({ ...rest, rule: { name, q } });
 }

@@ -28,8 +28,18 @@ export type Message = {
   urgent: boolean;
 };
 
-/** What a notification of an account says. Owners are also told about the destinations of their projects. */
-export type AccountMessage = Omit<Message, "type"> & { type: Message["type"] | "destination-off" };
+/** What was collected for a digest by email, the newest first. `others` are too many to list. Times are as people read them. */
+export type Digest = { items: DigestItem[]; others: number; at: string };
+export type DigestItem = { title: string; about: string; at: string; url: string };
+
+/**
+ * What a notification of an account says. Owners are also told about the destinations of their projects, and `digest`
+ * is what a digest by email lists.
+ */
+export type AccountMessage = Omit<Message, "type"> & {
+  type: Message["type"] | "destination-off" | "email-digest";
+  digest?: Digest;
+};
 
 /** The message that tells of one event. */
 export function messageOfEvent(

@@ -76,6 +76,7 @@ for (const engine of stores) {
 
     function newWorker(transports: ConstructorParameters<typeof DeliveryWorker>[0]["transports"]) {
       const worker = new DeliveryWorker({
+        unsubscribeLinks: { url: () => "https://tidings.example.com/unsubscribe/token" },
         store,
         transports,
         secrets: testSecrets,

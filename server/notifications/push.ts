@@ -23,6 +23,8 @@ export type PushMessage = {
   url: string;
   /** Notifications with the same tag replace each other. */
   tag: string;
+  /** What its buttons mute. */
+  mute?: { project: string; channel: string; name: string };
 };
 
 /** The server's identity for push services: a P-256 key pair in base64url. */

@@ -5,6 +5,8 @@ type NotificationMessage = {
   message: AccountMessage;
   address: string;
   secret: string | null;
+  /** Ends the project's email to the account. */
+  unsubscribeUrl?: string;
 };
 
 /** Sends one notification. Has a default timeout; throws only for errors of the program. */

@@ -42,6 +42,13 @@ export async function createTransports(
       body: bodyOf(message),
       url: message.url.slice(baseUrl.length),
       tag: message.type === "event" ? message.event!.id : message.id,
+      ...(message.type === "event" && {
+        mute: {
+          project: message.project.slug,
+          channel: message.event!.channelId,
+          name: message.event!.name,
+        },
+      }),
     };
     const keysOfBrowser = JSON.parse(secrets.open(secret!, destinationPurpose(address)));
     const subscription = { endpoint: address, keys: keysOfBrowser };
@@ -53,8 +60,13 @@ export async function createTransports(
   const mailer = emails?.createMailer(config.smtpUrl!, config.emailFrom) ?? null;
   const email: Send | undefined =
     emails && mailer
-      ? ({ message, address }, timeoutMs) =>
-          mailer.send({ ...emails.renderEmail(message, `${baseUrl}/settings`), to: address }, timeoutMs)
+      ? ({ message, address, unsubscribeUrl }, timeoutMs) => {
+          const links = {
+            settings: `${baseUrl}/settings`,
+            ...(unsubscribeUrl && { unsubscribe: unsubscribeUrl }),
+          };
+          return mailer.send({ ...emails.renderEmail(message, links), to: address }, timeoutMs);
+        }
       : undefined;
 
   return {

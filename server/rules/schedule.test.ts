@@ -166,10 +166,12 @@ describe("the times of a digest around a change of the clock", () => {
 });
 
 describe("quiet hours", () => {
-  const night = { from: "22:00", to: "07:00", timeZone: "Europe/Berlin" };
-  const noon = { from: "12:00", to: "13:30", timeZone: "Asia/Kathmandu" };
-  const midnight = { from: "00:00", to: "06:00", timeZone: "America/St_Johns" };
-  const early = { from: "02:15", to: "02:45", timeZone: "Europe/Berlin" };
+  const days = [...weekdays];
+  const night = { days, from: "22:00", to: "07:00", timeZone: "Europe/Berlin" };
+  const noon = { days, from: "12:00", to: "13:30", timeZone: "Asia/Kathmandu" };
+  const midnight = { days, from: "00:00", to: "06:00", timeZone: "America/St_Johns" };
+  const early = { days, from: "02:15", to: "02:45", timeZone: "Europe/Berlin" };
+  const only = (hours: typeof night, day: (typeof weekdays)[number]) => ({ ...hours, days: [day] });
   const cases: [what: string, hours: typeof night, now: string, until: string | null][] = [
     ["before a night", night, "2026-01-31T20:59:59.999Z", null],
     ["as a night begins", night, "2026-01-31T21:00Z", "2026-02-01T06:00Z"],
@@ -183,6 +185,15 @@ describe("quiet hours", () => {
     ["hours that are skipped", early, "2026-03-29T01:00Z", null],
     ["hours that come twice, the first time", early, "2026-10-25T00:20Z", "2026-10-25T00:45Z"],
     ["hours that come twice, the second time", early, "2026-10-25T01:20Z", null],
+    // 31 January 2026 is a Saturday.
+    [
+      "a night that began on a day with them",
+      only(night, "saturday"),
+      "2026-02-01T05:00Z",
+      "2026-02-01T06:00Z",
+    ],
+    ["the night before such a day", only(night, "saturday"), "2026-01-31T05:00Z", null],
+    ["the night after such a day", only(night, "saturday"), "2026-02-01T21:00Z", null],
   ];
   for (const [what, hours, now, until] of cases) {
     test(what, () => {
@@ -240,7 +251,7 @@ describe("each minute of the weeks around a change of the clock", () => {
             ends.get(from < to ? date : dateAfter(date))!,
           ]);
           const span = spans.find(([startMs, endMs]) => startMs! <= nowMs && nowMs < endMs!);
-          expect(quietUntilMs({ from, to, timeZone }, nowMs)).toBe(span?.[1] ?? null);
+          expect(quietUntilMs({ days: [...weekdays], from, to, timeZone }, nowMs)).toBe(span?.[1] ?? null);
         }),
         { numRuns: effort(60, 1_000) },
       );

@@ -14,11 +14,15 @@ export function nextDigestMs(digest: Digest, afterMs: number): number {
 }
 
 /** When the quiet hours end that a moment is in; null if it is in none. */
-export function quietUntilMs({ from, to, timeZone }: QuietHours, nowMs: number): number | null {
+export function quietUntilMs(
+  { days: beginning, from, to, timeZone }: QuietHours & { timeZone: string },
+  nowMs: number,
+): number | null {
   const today = zoned(nowMs, timeZone).toPlainDate();
   // Tomorrow's may have begun already, if the clock was set back over midnight.
   for (const days of [-1, 0, 1]) {
     const date = today.add({ days });
+    if (!beginning.includes(weekdays[date.dayOfWeek - 1]!)) continue;
     const [fromMs] = moments(date, from, timeZone);
     const [toMs] = moments(from < to ? date : date.add({ days: 1 }), to, timeZone);
     if (fromMs <= nowMs && nowMs < toMs) return toMs;

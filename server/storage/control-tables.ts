@@ -2,7 +2,8 @@ import type { Generated } from "kysely";
 import type { KeyKind, Role } from "../permissions.ts";
 import type { AuditAction, AuditEntry } from "../wire/audit.ts";
 import type { Job } from "../wire/job.ts";
-import type { DestinationKind, deliveryStates } from "../wire/notification.ts";
+import type { DeliveryReason, DestinationKind, deliveryStates } from "../wire/notification.ts";
+import type { Level } from "../wire/preferences.ts";
 
 /** The control tables as Kysely sees them: columns in camel case, times in milliseconds since 1970. */
 export type ControlTables = {
@@ -232,5 +233,38 @@ export type ControlTables = {
     nextAttemptAt: number | null;
     deliveredAt: number | null;
     readAt: number | null;
+    /** Why it was skipped or collected, and until when that holds. */
+    reason: DeliveryReason | null;
+    until: number | null;
+    /** The delivery of the digest that a collected one is part of. */
+    digestId: number | null;
   };
+  notificationSettings: {
+    accountId: string;
+    timeZone: string;
+    /** JSON: `QuietHours` and `EmailDigest`. */
+    quietHours: string | null;
+    emailDigest: string | null;
+  };
+  notificationLevels: {
+    projectId: number;
+    accountId: string;
+    /** Empty for the whole project. */
+    channel: string;
+    destinationId: string;
+    level: Level;
+  };
+  mutes: {
+    id: string;
+    projectId: number;
+    accountId: string;
+    channel: string;
+    /** Empty for the whole channel. */
+    name: string;
+    /** Null for good. */
+    until: number | null;
+    createdAt: number;
+  };
+  /** Members who want no email about a project. */
+  emailUnsubscriptions: { projectId: number; accountId: string; createdAt: number };
 };

@@ -47,11 +47,18 @@ export const TestResponse = z
 
 /**
  * `waiting` for its first or next attempt, `delivered`, `dead` after the last attempt, `cancelled` with its
- * destination.
+ * destination, `skipped` because the account wants it so, `collected` for a digest by email.
  */
-export const deliveryStates = ["waiting", "delivered", "dead", "cancelled"] as const;
+export const deliveryStates = ["waiting", "delivered", "dead", "cancelled", "skipped", "collected"] as const;
 
-/** What a delivery tells of: an event, what a rule found over time, or that a destination was turned off. */
+/** Why a delivery was skipped or collected. */
+const deliveryReasons = ["level", "muted", "quiet-hours", "email-digest", "unsubscribed"] as const;
+export type DeliveryReason = (typeof deliveryReasons)[number];
+
+/**
+ * What a delivery tells of: an event, what a rule found over time, that a destination was turned off, or everything that
+ * was collected for an account's email.
+ */
 const deliveryTypes = [
   "event",
   "summary",
@@ -60,6 +67,7 @@ const deliveryTypes = [
   "recovery",
   "threshold",
   "destination-off",
+  "email-digest",
 ] as const;
 
 /** One notification to one destination. */
@@ -93,6 +101,17 @@ export const Delivery = z
       .string()
       .nullable()
       .openapi({ format: "date-time", description: "Dashboard notifications only." }),
+    reason: z
+      .enum(deliveryReasons)
+      .nullable()
+      .openapi({ description: "Why it was skipped or collected, by the choice of the account." }),
+    until: z.string().nullable().openapi({
+      format: "date-time",
+      description: "Until when a mute or quiet hours last. Null if that has no end.",
+    }),
+    digest: z.string().nullable().openapi({
+      description: "ID of the delivery of the digest that a collected one is part of. Null until it is made.",
+    }),
   })
   .openapi("Delivery");
 export type Delivery = z.infer<typeof Delivery>;
@@ -143,6 +162,42 @@ export const DeliveryRetryResponse = z
   .object({ ok: z.literal(true), retried: z.int().openapi({ description: "Number of deliveries." }) })
   .openapi("DeliveryRetryResponse");
 
+/** Why somebody, or one of their destinations, has no delivery of an event. */
+const explanationReasons = [
+  "no-flag",
+  "no-rule",
+  "backdated",
+  "expired",
+  "not-a-member-then",
+  "burst",
+  "rule-digest",
+  "rule-not-met",
+  "off",
+  "added-later",
+  "no-device",
+  "email-unavailable",
+  "too-many",
+] as const;
+
+const Explanation = z
+  .object({
+    account: z.string().nullable().openapi({ description: "Name of the account. Null if it holds for all." }),
+    kind: z.string().nullable().openapi({ description: "Null if it holds for all of their destinations." }),
+    label: z.string().nullable().openapi({ description: "Name of the destination." }),
+    reason: z.enum(explanationReasons),
+    detail: z.string().openapi({ description: "The reason as a sentence." }),
+    delivery: z
+      .string()
+      .nullable()
+      .openapi({ description: "ID of the delivery that the event was folded into, such as a summary." }),
+    event: z
+      .string()
+      .nullable()
+      .openapi({ description: "ID of the event whose page lists that delivery: the first of a burst." }),
+  })
+  .openapi("Explanation");
+export type Explanation = z.infer<typeof Explanation>;
+
 export const DeliveryList = z
   .object({
     ok: z.literal(true),
@@ -154,6 +209,9 @@ export const DeliveryList = z
       .string()
       .nullable()
       .openapi({ description: "Why nobody was notified, as a sentence. Null if somebody was." }),
+    explanations: z.array(Explanation).openapi({
+      description: `Why members and their destinations without a delivery have none. At most ${limits.explainedMembers} members.`,
+    }),
   })
   .openapi("DeliveryList");
 

@@ -121,8 +121,9 @@ describe("what a rule may not be is reported with its place", () => {
 });
 
 test("quiet hours begin and end at different times", () => {
-  const hours = { from: "22:00", to: "07:00", timeZone: "America/New_York" };
-  expect(QuietHours.parse(hours)).toEqual(hours);
+  const hours = { days: ["sunday", "monday", "sunday"], from: "22:00", to: "07:00" };
+  expect(QuietHours.parse(hours)).toEqual({ ...hours, days: ["monday", "sunday"] });
+  expect(QuietHours.safeParse({ ...hours, days: [] }).error!.issues[0]!.message).toBe("must name a day");
   expect(QuietHours.safeParse({ ...hours, to: "22:00" }).error!.issues[0]!.message).toBe(
     'must differ from "from"',
   );

@@ -98,7 +98,9 @@ const fields = {
       }
     })
     .openapi({ description: "The search that events must match (docs/search.md). Empty matches all." }),
-  urgent: z.boolean().openapi({ description: "Messages stand out where the destination can do that." }),
+  urgent: z.boolean().openapi({
+    description: "Passes quiet hours and digests of members. Stands out where the destination can do that.",
+  }),
   enabled: z.boolean().openapi({ description: "A rule that isn't enabled neither notifies nor collects." }),
 };
 

@@ -1,0 +1,110 @@
+import { useQuery } from "@tanstack/react-query";
+import { Plus } from "lucide-react";
+import { useState } from "react";
+import type { Destination } from "../../server/wire/notification.ts";
+import type { Level, NotificationLevel } from "../../server/wire/preferences.ts";
+import { useMe } from "../account/me.ts";
+import { channelsQuery } from "../channels/channels.ts";
+import { shortName, useChangeLevel } from "../notifications/preferences.ts";
+import { useProjectSlug } from "../projects/current-project.ts";
+import { Panel } from "./group.tsx";
+
+type Props = { destinations: Destination[]; levels: NotificationLevel[] };
+
+const names: Record<Level, string> = { all: "All events", matters: "What matters", none: "Nothing" };
+
+/** What each destination gets of the project, and of channels for which it gets something else. */
+export function LevelList({ destinations, levels }: Props) {
+  const project = useProjectSlug();
+  const { projects } = useMe();
+  const { data: channels = [] } = useQuery(channelsQuery(project));
+  const [added, setAdded] = useState<string[]>([]);
+  const own = levels.filter((each) => each.project === project);
+  const listed = [...new Set([...own.flatMap(({ channel }) => channel ?? []), ...added])].sort();
+  const others = channels.filter(({ id }) => !listed.includes(id));
+  const name = projects.find(({ slug }) => slug === project)?.name ?? project;
+  return (
+    <div className="mt-2 flex flex-col gap-2">
+      <h3 className="hostile font-medium text-muted text-sm">What you get of {name}</h3>
+      <Panel>
+        {[null, ...listed].map((channel) => (
+          <Row
+            key={channel ?? ""}
+            project={project}
+            channel={channel}
+            destinations={destinations}
+            levels={own}
+          />
+        ))}
+        {others.length > 0 && (
+          <div className="flex items-center gap-2 px-4 py-2">
+            <Plus aria-hidden className="size-4 shrink-0 text-faint" />
+            <select
+              aria-label="Choose for a channel"
+              value=""
+              onChange={(event) => setAdded([...added, event.target.value])}
+              className="h-8 min-w-0 flex-1 rounded-md bg-transparent text-muted text-sm hover:text-ink max-md:h-11"
+            >
+              <option value="">Choose for a channel…</option>
+              {others.map(({ id }) => (
+                <option key={id}>{id}</option>
+              ))}
+            </select>
+          </div>
+        )}
+      </Panel>
+      <p className="text-muted text-xs">
+        What matters is what the project's rules notify of, such as events sent with{" "}
+        <code className="font-mono">notify</code>.
+      </p>
+    </div>
+  );
+}
+
+type RowProps = Props & { project: string; channel: string | null };
+
+function Row({ project, channel, destinations, levels }: RowProps) {
+  const change = useChangeLevel();
+  const levelOf = (destination: string) => {
+    const level = levels.find((each) => each.destination === destination && each.channel === channel)?.level;
+    return channel === null && level === "matters" ? undefined : level;
+  };
+  const choices: Level[] = channel === null ? ["all", "none"] : ["all", "matters", "none"];
+  const where = channel ?? "All channels";
+  return (
+    <div className="flex flex-col gap-2 px-4 py-3">
+      <p className="hostile font-medium">{where}</p>
+      <div className="grid grid-cols-[repeat(auto-fill,minmax(150px,1fr))] gap-x-3 gap-y-2">
+        {destinations.map((destination) => {
+          const { id } = destination;
+          return (
+            <label key={id} className="flex min-w-0 flex-col gap-1 text-muted text-xs">
+              <span className="hostile-line">{shortName(destination)}</span>
+              <select
+                aria-label={`${where}: ${shortName(destination)}`}
+                value={levelOf(id) ?? ""}
+                disabled={change.isPending}
+                onChange={(event) =>
+                  change.mutate({
+                    project,
+                    channel,
+                    destination: id,
+                    level: event.target.value === "" ? null : (event.target.value as Level),
+                  })
+                }
+                className="h-8 min-w-0 rounded-md border border-line-strong bg-raised px-2 text-ink text-sm max-md:h-11"
+              >
+                <option value="">{channel === null ? names.matters : "As all channels"}</option>
+                {choices.map((level) => (
+                  <option key={level} value={level}>
+                    {names[level]}
+                  </option>
+                ))}
+              </select>
+            </label>
+          );
+        })}
+      </div>
+    </div>
+  );
+}

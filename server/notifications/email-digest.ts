@@ -1,0 +1,149 @@
+import type { Kysely, Transaction } from "kysely";
+import type { Event } from "../event/event.ts";
+import { limits } from "../limits.ts";
+import type { ControlTables } from "../storage/control-tables.ts";
+import { isCollected } from "./destinations.ts";
+import type { AccountMessage, DigestItem } from "./message.ts";
+import { messageOfNotification, type StoredNotification, tellsOfEvent } from "./notification-message.ts";
+import { readSettings } from "./preferences.ts";
+
+type Control = Kysely<ControlTables>;
+
+/** What the delivery of a digest stores: not what was collected, because events can be deleted before it is sent. */
+export type StoredEmailDigest = { type: "email-digest"; fromMs: number; atMs: number };
+
+/** Digests made in one transaction, which events may wait for. */
+const digestsPerStep = 10;
+
+/** When the next digest by email is due, in milliseconds since 1970; null if nothing was collected. */
+export async function nextDigestAt(control: Control): Promise<number | null> {
+  const row = await control
+    .selectFrom("deliveries")
+    .select("nextAttemptAt")
+    .where(isCollected)
+    .orderBy("nextAttemptAt")
+    .limit(1)
+    .executeTakeFirst();
+  return row?.nextAttemptAt ?? null;
+}
+
+/**
+ * Makes the deliveries of digests that are due: one for each destination and project. What was collected becomes part of
+ * it in the same transaction, so it is in one digest only. Returns whether these were all.
+ */
+export async function makeEmailDigests(
+  transaction: Transaction<ControlTables>,
+  nowMs: number,
+): Promise<boolean> {
+  for (let made = 0; made < digestsPerStep; made++) {
+    const first = await transaction
+      .selectFrom("deliveries")
+      .select(["projectId", "accountId", "destinationId", "kind", "label"])
+      .where(isCollected)
+      .where("nextAttemptAt", "<=", nowMs)
+      .orderBy("nextAttemptAt")
+      .orderBy("id")
+      .limit(1)
+      .executeTakeFirst();
+    if (!first) return true;
+    const collected = await transaction
+      .selectFrom("deliveries")
+      .select(["id", "createdAt"])
+      .where(isCollected)
+      .where("nextAttemptAt", "<=", nowMs)
+      .where("projectId", "=", first.projectId)
+      .where("destinationId", "=", first.destinationId)
+      .orderBy("id")
+      .limit(limits.emailDigestDeliveries)
+      .execute();
+    const fromMs = Math.min(...collected.map(({ createdAt }) => createdAt));
+    const stored: StoredEmailDigest = { type: "email-digest", fromMs, atMs: nowMs };
+    const { id } = await transaction
+      .insertInto("deliveries")
+      .values({
+        ...first,
+        notification: JSON.stringify(stored),
+        state: "waiting",
+        createdAt: nowMs,
+        nextAttemptAt: nowMs,
+      })
+      .returning("id")
+      .executeTakeFirstOrThrow();
+    await transaction
+      .updateTable("deliveries")
+      .set({ digestId: id, nextAttemptAt: null })
+      .where(
+        "id",
+        "in",
+        collected.map((delivery) => delivery.id),
+      )
+      .where(isCollected)
+      .execute();
+  }
+  return false;
+}
+
+type About = Pick<AccountMessage, "id" | "project"> & { accountId: string; baseUrl: string };
+
+/** The message of a digest, or null if all that was collected has been deleted. Reads the newest only. */
+export async function messageOfEmailDigest(
+  control: Control,
+  eventOf: (row: { projectId: number; eventId: string | null; createdAt: number }) => Promise<Event | null>,
+  { atMs }: StoredEmailDigest,
+  { id, project, accountId, baseUrl }: About,
+): Promise<AccountMessage | null> {
+  const { count } = await control
+    .selectFrom("deliveries")
+    .select((eb) => eb.fn.countAll<number>().as("count"))
+    .where("digestId", "=", Number(id))
+    .executeTakeFirstOrThrow();
+  const rows = await control
+    .selectFrom("deliveries")
+    .select(["id", "projectId", "eventId", "ruleId", "notification", "createdAt"])
+    .where("digestId", "=", Number(id))
+    .orderBy("id", "desc")
+    .limit(limits.emailDigestItems)
+    .execute();
+  const { timeZone } = await readSettings(control, accountId);
+  const items: DigestItem[] = [];
+  for (const row of rows) {
+    const event = await eventOf(row);
+    const stored = row.notification === null ? null : (JSON.parse(row.notification) as StoredNotification);
+    if (!event && tellsOfEvent(stored)) continue;
+    const about = { id: String(row.id), baseUrl, project, ruleId: row.ruleId, urgent: false };
+    items.push({
+      ...(stored === null
+        ? { title: event!.name, url: `${baseUrl}/p/${project.slug}/events/${event!.id}` }
+        : messageOfNotification(stored, event, about)),
+      about: stored === null ? [event!.channelId, event!.userId].filter(Boolean).join(" · ") : "",
+      at: formatTimeIn(timeZone, row.createdAt),
+    });
+  }
+  if (items.length === 0) return null;
+  return {
+    id,
+    type: "email-digest",
+    title: `${Number(count).toLocaleString("en")} ${Number(count) === 1 ? "notification" : "notifications"}`,
+    icon: null,
+    text: null,
+    fields: [],
+    url: `${baseUrl}/notifications`,
+    project,
+    rule: null,
+    matches: null,
+    event: null,
+    createdAt: new Date(atMs).toISOString(),
+    urgent: false,
+    digest: { items, others: Number(count) - items.length, at: formatTimeIn(timeZone, atMs) },
+  };
+}
+
+function formatTimeIn(timeZone: string, ms: number): string {
+  const format = new Intl.DateTimeFormat("en", {
+    dateStyle: "medium",
+    timeStyle: "short",
+    timeZone,
+    hourCycle: "h23",
+  });
+  return format.format(ms);
+}

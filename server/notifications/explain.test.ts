@@ -1,0 +1,160 @@
+import { describe, expect, test } from "bun:test";
+import type { Event } from "../event/event.ts";
+import type { Rule, RuleWhen } from "../wire/rule.ts";
+import { explain, type Known, type Person } from "./explain.ts";
+
+const arrivedMs = Date.parse("2026-03-27T12:00:00Z");
+const day = 24 * 60 * 60 * 1_000;
+const event: Event = {
+  id: "0195d7a0-0000-7000-8000-000000000001",
+  name: "Order placed",
+  channelId: "orders",
+  userId: "",
+  notify: true,
+  tags: { amount: "5" },
+  createdAt: new Date(arrivedMs).toISOString(),
+};
+const bell = { id: "bell", kind: "dashboard", label: "Dashboard", enabled: true, createdMs: 0 };
+const phone = { id: "phone", kind: "browser", label: "Phone", enabled: true, createdMs: 0 };
+const mail = { id: "mail", kind: "email", label: "ann@example.com", enabled: true, createdMs: 0 };
+const ann: Person = {
+  accountId: "ann",
+  name: "Ann",
+  joinedMs: 0,
+  destinations: [bell, phone, mail],
+  follows: new Set(),
+};
+function ruleWith(change: Partial<Rule> & { when?: RuleWhen } = {}): Rule {
+  return {
+    id: "rule",
+    name: "Orders",
+    q: "channel:orders",
+    when: { type: "each" },
+    to: { everyone: true, members: [], destinations: [] },
+    urgent: false,
+    enabled: true,
+    createdAt: new Date(0).toISOString(),
+    ...change,
+  };
+}
+const known: Known = {
+  event,
+  arrivedMs,
+  nowMs: arrivedMs + 1_000,
+  deliveryDays: 30,
+  rules: [ruleWith()],
+  deliveries: [bell, phone, mail].map(({ id }) => ({ accountId: "ann", destinationId: id })),
+  folded: [],
+  people: [ann],
+  isEmailAvailable: true,
+};
+const toBell = [{ accountId: "ann", destinationId: "bell" }];
+const person = (change: Partial<Person>) => [{ ...ann, ...change }];
+const own = (reason: string, kind: string | null = null, delivery: string | null = null) => ({
+  account: "Ann",
+  kind,
+  reason,
+  delivery,
+});
+const forAll = (reason: string) => ({ account: null, kind: null, reason, delivery: null });
+
+describe("why somebody has no delivery", () => {
+  const cases: [what: string, change: Partial<Known>, explanations: unknown[]][] = [
+    ["everybody has one", {}, []],
+    [
+      "no flag",
+      { deliveries: [], rules: [ruleWith({ q: "notify:true" })], event: { ...event, notify: false } },
+      [forAll("no-flag")],
+    ],
+    ["no rule, with the flag", { deliveries: [], rules: [] }, [forAll("no-rule")]],
+    ["a rule that is off", { deliveries: [], rules: [ruleWith({ enabled: false })] }, [forAll("no-rule")]],
+    [
+      "a rule that was made later",
+      { deliveries: [], rules: [ruleWith({ createdAt: new Date(arrivedMs + 1).toISOString() })] },
+      [forAll("no-rule")],
+    ],
+    [
+      "a rule for others",
+      { deliveries: [], rules: [ruleWith({ to: { everyone: false, members: ["bob"], destinations: [] } })] },
+      [own("no-rule")],
+    ],
+    [
+      "backdated",
+      { deliveries: [], event: { ...event, createdAt: new Date(arrivedMs - day).toISOString() } },
+      [forAll("backdated")],
+    ],
+    ["expired", { deliveries: [], nowMs: arrivedMs + 31 * day }, [forAll("expired")]],
+    [
+      "not a member then",
+      { deliveries: [], people: person({ joinedMs: arrivedMs + 1 }) },
+      [own("not-a-member-then")],
+    ],
+    [
+      "turned off",
+      { deliveries: toBell, people: person({ destinations: [bell, { ...phone, enabled: false }] }) },
+      [own("off", "browser")],
+    ],
+    [
+      "added later",
+      {
+        deliveries: toBell,
+        people: person({ destinations: [bell, { ...phone, createdMs: arrivedMs + 1 }] }),
+      },
+      [own("added-later", "browser")],
+    ],
+    [
+      "no device",
+      { deliveries: toBell, people: person({ destinations: [bell] }) },
+      [own("no-device", "browser")],
+    ],
+    [
+      "email is not configured",
+      { deliveries: known.deliveries.slice(0, 2), isEmailAvailable: false },
+      [own("email-unavailable", "email")],
+    ],
+    [
+      "folded into a burst",
+      {
+        deliveries: [],
+        rules: [ruleWith({ when: { type: "burst", minutes: 5 } })],
+        folded: [
+          { id: "1", ruleId: "rule", eventId: "first", fromMs: arrivedMs - day, toMs: arrivedMs - 1 },
+          { id: "2", ruleId: "another", eventId: "first", fromMs: arrivedMs - 1, toMs: arrivedMs + 1 },
+          { id: "3", ruleId: "rule", eventId: "first", fromMs: arrivedMs - 1, toMs: arrivedMs + 1 },
+        ],
+      },
+      [own("burst", null, "3")],
+    ],
+    [
+      "to be folded into a digest",
+      {
+        deliveries: [],
+        rules: [ruleWith({ when: { type: "digest", every: "day", at: "08:00", timeZone: "UTC" } })],
+      },
+      [own("rule-digest")],
+    ],
+    [
+      "below the threshold of a count",
+      { deliveries: [], rules: [ruleWith({ when: { type: "count", above: 5, minutes: 1 } })] },
+      [own("rule-not-met")],
+    ],
+    [
+      "below the threshold of a number",
+      { deliveries: [], rules: [ruleWith({ when: { type: "number", tag: "amount", above: 10 } })] },
+      [own("rule-not-met")],
+    ],
+    [
+      "a sign of life",
+      { deliveries: [], rules: [ruleWith({ when: { type: "silence", minutes: 5 } })] },
+      [own("rule-not-met")],
+    ],
+    [
+      "too many for somebody who wants all",
+      { deliveries: [], rules: [], people: person({ follows: new Set(["phone"]) }) },
+      [own("too-many")],
+    ],
+  ];
+  for (const [what, change, explanations] of cases) {
+    test(what, () => expect(explain({ ...known, ...change })).toMatchObject(explanations as object[]));
+  }
+});

@@ -1,0 +1,122 @@
+import type { Kysely } from "kysely";
+import type { Event } from "../event/event.ts";
+import { stampOfId } from "../event/id.ts";
+import { limits } from "../limits.ts";
+import { ruleOf } from "../projects/rules.ts";
+import type { ControlTables } from "../storage/control-tables.ts";
+import type { Explanation } from "../wire/notification.ts";
+import { levelKey } from "./apply-preferences.ts";
+import { explain, type Folded, type Known, type Person } from "./explain.ts";
+import type { StoredNotification } from "./notification-message.ts";
+import { ProjectPreferences } from "./preferences.ts";
+
+type Control = Kysely<ControlTables>;
+
+/** Summaries and digests of a rule are looked for among those made within this time after the event. */
+const foldedWithinMs = limits.ruleMinutes * 60_000;
+
+/** Reads what is needed to explain why members have no delivery of an event, and explains it. */
+export async function explainEvent(
+  control: Control,
+  projectId: number,
+  event: Event,
+  about: Pick<Known, "nowMs" | "deliveryDays" | "isEmailAvailable">,
+): Promise<Explanation[]> {
+  const deliveries = await control
+    .selectFrom("deliveries")
+    .select(["accountId", "destinationId", "createdAt", "notification"])
+    .where("eventId", "=", event.id)
+    .where("projectId", "=", projectId)
+    .execute();
+  const own = deliveries.filter(({ notification }) => notification === null);
+  const arrivedMs = own[0]?.createdAt ?? arrivalOf(event);
+  const rules = await control.selectFrom("rules").selectAll().where("projectId", "=", projectId).execute();
+  return explain({
+    ...about,
+    event,
+    arrivedMs,
+    rules: rules.map(ruleOf),
+    deliveries: own,
+    folded: await readFolded(control, projectId, rules, arrivedMs),
+    people: await readPeople(control, projectId, event.channelId),
+  });
+}
+
+/** An id of the server contains it. A client's is from about the time when the event happened. */
+function arrivalOf({ id, createdAt }: Event): number {
+  return Math.max(stampOfId(id).ms, Date.parse(createdAt));
+}
+
+async function readPeople(control: Control, projectId: number, channel: string): Promise<Person[]> {
+  const members = await control
+    .selectFrom("members")
+    .innerJoin("accounts", "accounts.id", "members.accountId")
+    .select(["accountId", "accounts.name", "accounts.email", "members.createdAt"])
+    .where("projectId", "=", projectId)
+    .orderBy("members.createdAt")
+    .orderBy("accountId")
+    .limit(limits.explainedMembers)
+    .execute();
+  if (members.length === 0) return [];
+  const destinations = await control
+    .selectFrom("destinations")
+    .select(["id", "accountId", "kind", "label", "enabled", "createdAt"])
+    .where(
+      "accountId",
+      "in",
+      members.map(({ accountId }) => accountId),
+    )
+    .orderBy("createdAt")
+    .orderBy("id")
+    .execute();
+  const ofAccount = Map.groupBy(destinations, ({ accountId }) => accountId);
+  const preferences = await ProjectPreferences.read(control, [projectId]);
+  return members.map(({ accountId, name, email, createdAt }) => {
+    const all = ofAccount.get(accountId) ?? [];
+    const levels = preferences.of(projectId, accountId)?.levels;
+    const wantsAll = (id: string) =>
+      (levels?.get(levelKey(channel, id)) ?? levels?.get(levelKey("", id))) === "all";
+    return {
+      accountId,
+      name: name || email,
+      joinedMs: createdAt,
+      destinations: all.map(({ id, kind, label, enabled, createdAt: createdMs }) => ({
+        id,
+        kind,
+        label,
+        enabled: enabled === 1,
+        createdMs,
+      })),
+      follows: new Set(all.flatMap(({ id }) => (wantsAll(id) ? [id] : []))),
+    };
+  });
+}
+
+/** Summaries and digests of the project's rules over time that may be about the time of the event. */
+async function readFolded(
+  control: Control,
+  projectId: number,
+  rules: readonly { id: string; condition: string }[],
+  arrivedMs: number,
+): Promise<Folded[]> {
+  const folding = rules.flatMap(({ id, condition }) =>
+    /"type":"(burst|digest)"/.test(condition) ? [id] : [],
+  );
+  if (folding.length === 0) return [];
+  const rows = await control
+    .selectFrom("deliveries")
+    .select(["id", "ruleId", "eventId", "notification"])
+    .where("projectId", "=", projectId)
+    .where("ruleId", "in", folding)
+    .where("notification", "is not", null)
+    .where("createdAt", ">=", arrivedMs)
+    .where("createdAt", "<", arrivedMs + foldedWithinMs)
+    .orderBy("id")
+    .limit(limits.pageDeliveries)
+    .execute();
+  return rows.flatMap(({ id, ruleId, eventId, notification }): Folded[] => {
+    const stored = JSON.parse(notification!) as StoredNotification;
+    if (stored.type !== "summary" && stored.type !== "digest") return [];
+    return [{ id: String(id), ruleId: ruleId!, eventId, fromMs: stored.fromMs, toMs: stored.atMs }];
+  });
+}

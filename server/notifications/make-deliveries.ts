@@ -1,0 +1,154 @@
+import type { Insertable, Transaction } from "kysely";
+import type { RuleNotification } from "../rules/rule-kind.ts";
+import type { ControlTables } from "../storage/control-tables.ts";
+import type { Rule } from "../wire/rule.ts";
+import { type Decision, decide } from "./apply-preferences.ts";
+import { ProjectPreferences } from "./preferences.ts";
+
+type NewDelivery = Insertable<ControlTables["deliveries"]>;
+
+/**
+ * What a rule notifies of, and when that was found, in milliseconds since 1970. Without a rule, it is for those who want
+ * all events.
+ */
+export type Found = {
+  projectId: number;
+  rule: Rule | null;
+  notification: RuleNotification;
+  foundMs: number;
+};
+
+type Place = { projectId: number; accountId: string | null; id: string; kind: string; label: string };
+
+/**
+ * Returns a delivery for each notification and each place where it goes: the destinations of members that they have
+ * turned on, as the members' preferences say, and those of the project. If several rules notify of an event, each place
+ * gets it once, from the first, or from the first that is urgent.
+ */
+export async function deliveriesOf(
+  transaction: Transaction<ControlTables>,
+  found: readonly Found[],
+  nowMs: number,
+): Promise<NewDelivery[]> {
+  if (found.length === 0) return [];
+  const projects = [...new Set(found.map(({ projectId }) => projectId))];
+  const places = await readPlaces(transaction, projects);
+  const preferences = await ProjectPreferences.read(transaction, projects);
+  const deliveries: NewDelivery[] = [];
+  const told = new Map<string, NewDelivery>();
+  for (const each of found) {
+    if (each.rule === null && !preferences.hasFollowers(each.projectId)) continue;
+    for (const place of places.get(each.projectId) ?? []) {
+      if (!isFor(each.rule, place)) continue;
+      const key = keyOf(each, place);
+      const earlier = key === null ? undefined : told.get(key);
+      // What was skipped or collected for one rule is sent if another one is urgent.
+      if (earlier && !(isHeld(earlier) && each.rule?.urgent)) continue;
+      const decision = decideFor(preferences, each, place, nowMs);
+      if (decision === null) continue;
+      const delivery = deliveryOf(each, place, decision);
+      if (earlier) Object.assign(earlier, delivery);
+      else deliveries.push(delivery);
+      if (key !== null) told.set(key, earlier ?? delivery);
+    }
+  }
+  return deliveries;
+}
+
+async function readPlaces(
+  transaction: Transaction<ControlTables>,
+  projects: readonly number[],
+): Promise<Map<number, Place[]>> {
+  const ofMembers: Place[] = await transaction
+    .selectFrom("members")
+    .innerJoin("destinations", "destinations.accountId", "members.accountId")
+    .select(["projectId", "members.accountId", "destinations.id", "kind", "label"])
+    .where("projectId", "in", projects)
+    .where("enabled", "=", 1)
+    .execute();
+  const ofProjects = await transaction
+    .selectFrom("projectDestinations")
+    .select(["projectId", "id", "kind", "name as label"])
+    .where("projectId", "in", projects)
+    .where("enabled", "=", 1)
+    .execute();
+  return Map.groupBy(
+    [...ofMembers, ...ofProjects.map((place): Place => ({ ...place, accountId: null }))],
+    ({ projectId }) => projectId,
+  );
+}
+
+/** Whether a place gets what a rule notifies of. Of those who want all events, their preferences decide. */
+function isFor(rule: Rule | null, { accountId, id }: Place): boolean {
+  if (rule === null) return accountId !== null;
+  const { members, destinations, everyone } = rule.to;
+  return accountId === null ? destinations.includes(id) : everyone || members.includes(accountId);
+}
+
+function keyOf({ projectId, notification }: Found, { id }: Place): string | null {
+  return notification.type === "event" ? `${projectId} ${notification.event.id} ${id}` : null;
+}
+
+function isHeld({ state }: NewDelivery): boolean {
+  return state === "skipped" || state === "collected";
+}
+
+function decideFor(
+  preferences: ProjectPreferences,
+  { projectId, rule, notification }: Found,
+  { accountId, id, kind }: Place,
+  nowMs: number,
+): Decision | null {
+  const own = accountId === null ? undefined : preferences.of(projectId, accountId);
+  if (!own) return rule === null ? null : { action: "send" };
+  const event = "event" in notification ? notification.event : null;
+  const candidate = {
+    destinationId: id,
+    kind,
+    event,
+    isUrgent: rule?.urgent ?? false,
+    isByRule: rule !== null,
+  };
+  return decide(own, candidate, nowMs);
+}
+
+function deliveryOf({ projectId, rule, notification, foundMs }: Found, place: Place, decision: Decision) {
+  const delivery = {
+    projectId,
+    eventId: eventIdOf(notification),
+    accountId: place.accountId,
+    destinationId: place.id,
+    ruleId: rule?.id ?? null,
+    notification: rule && textOf(rule, notification),
+    kind: place.kind,
+    label: place.label,
+    createdAt: foundMs,
+    reason: decision.action === "send" ? null : decision.reason,
+    until: null,
+    nextAttemptAt: null,
+    deliveredAt: null,
+  };
+  switch (decision.action) {
+    case "send":
+      return place.kind === "dashboard"
+        ? { ...delivery, state: "delivered" as const, deliveredAt: foundMs }
+        : { ...delivery, state: "waiting" as const, nextAttemptAt: foundMs };
+    case "skip":
+      return { ...delivery, state: "skipped" as const, until: decision.untilMs };
+    case "collect":
+      return { ...delivery, state: "collected" as const, nextAttemptAt: decision.dueMs };
+  }
+}
+
+/** The event on whose page a delivery is listed. */
+function eventIdOf(notification: RuleNotification): string | null {
+  if ("event" in notification) return notification.event.id;
+  return notification.type === "summary" ? notification.firstId : null;
+}
+
+/** What a delivery says besides its event: null for an event itself. The rule may be renamed or deleted before. */
+function textOf({ name, q }: Rule, notification: RuleNotification): string | null {
+  if (notification.type === "event") return null;
+  const { event: _, ...rest } = { event: null, ...notification };
+  return JSON.stringify({ ...rest, rule: { name, q } });
+}

@@ -1,0 +1,106 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+import type { Kysely } from "kysely";
+import { problem } from "../problems.ts";
+import type { ControlTables } from "../storage/control-tables.ts";
+import { cancelDeliveries } from "./destinations.ts";
+
+/** Whom a link in an email is for. */
+type Subscriber = { accountId: string; projectId: number };
+
+/**
+ * Signs the links that end a project's email to an account (RFC 8058). They need no session, never expire, and allow
+ * nothing else.
+ */
+export class UnsubscribeLinks {
+  readonly #secret: string;
+  readonly #baseUrl: string;
+
+  constructor(secret: string, baseUrl: string) {
+    this.#secret = secret;
+    this.#baseUrl = baseUrl;
+  }
+
+  url(subscriber: Subscriber): string {
+    const { accountId, projectId } = subscriber;
+    const payload = Buffer.from(`${projectId}.${accountId}`).toString("base64url");
+    return `${this.#baseUrl}/unsubscribe/${payload}.${this.#sign(payload)}`;
+  }
+
+  /** Whom a link's token is for. Throws `unsubscribe-link-unknown`. */
+  read(token: string): Subscriber {
+    const [payload = "", signature = ""] = token.split(".");
+    const expected = Buffer.from(this.#sign(payload));
+    const given = Buffer.from(signature);
+    if (given.length !== expected.length || !timingSafeEqual(given, expected)) throw unknownLink();
+    const text = Buffer.from(payload, "base64url").toString();
+    const at = text.indexOf(".");
+    return { projectId: Number(text.slice(0, at)), accountId: text.slice(at + 1) };
+  }
+
+  #sign(payload: string): string {
+    return createHmac("sha256", this.#secret).update(`unsubscribe ${payload}`).digest("base64url");
+  }
+}
+
+/** What a link would end. Throws `unsubscribe-link-unknown` if the account is no longer a member of the project. */
+export async function previewUnsubscribe(
+  control: Kysely<ControlTables>,
+  { accountId, projectId }: Subscriber,
+): Promise<{ project: string; email: string; unsubscribed: boolean }> {
+  const row = await control
+    .selectFrom("members")
+    .innerJoin("projects", "projects.id", "members.projectId")
+    .innerJoin("accounts", "accounts.id", "members.accountId")
+    .leftJoin("emailUnsubscriptions", (join) =>
+      join
+        .onRef("emailUnsubscriptions.projectId", "=", "members.projectId")
+        .onRef("emailUnsubscriptions.accountId", "=", "members.accountId"),
+    )
+    .select(["projects.name as project", "accounts.email", "emailUnsubscriptions.createdAt as since"])
+    .where("members.projectId", "=", projectId)
+    .where("members.accountId", "=", accountId)
+    .executeTakeFirst();
+  if (!row) throw unknownLink();
+  return { project: row.project, email: row.email, unsubscribed: row.since !== null };
+}
+
+/** Ends a project's email to an account, and cancels what waits. Can be repeated. Throws `unsubscribe-link-unknown`. */
+export async function unsubscribe(
+  control: Kysely<ControlTables>,
+  subscriber: Subscriber,
+  nowMs: number,
+): Promise<void> {
+  await previewUnsubscribe(control, subscriber);
+  const { accountId, projectId } = subscriber;
+  await control
+    .insertInto("emailUnsubscriptions")
+    .values({ accountId, projectId, createdAt: nowMs })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+  const email = await control
+    .selectFrom("destinations")
+    .select("id")
+    .where("accountId", "=", accountId)
+    .where("kind", "=", "email")
+    .executeTakeFirst();
+  if (email)
+    await cancelDeliveries(control, email.id, "The account unsubscribed before this was sent.", projectId);
+}
+
+/** Resumes a project's email to an account. */
+export async function resubscribe(
+  control: Kysely<ControlTables>,
+  { accountId, projectId }: Subscriber,
+): Promise<void> {
+  await control
+    .deleteFrom("emailUnsubscriptions")
+    .where("accountId", "=", accountId)
+    .where("projectId", "=", projectId)
+    .execute();
+}
+
+function unknownLink() {
+  return problem("unsubscribe-link-unknown", {
+    detail: "This link is not valid, or you are no longer a member of the project. Check the whole address.",
+  });
+}
