@@ -44,6 +44,7 @@ import { openSecretBox } from "./storage/secret-key.ts";
 import { getOrCreateSecret } from "./storage/settings.ts";
 import type { Follower, Store } from "./storage/store.ts";
 import { eraseTraces, eraseUser } from "./users/erase-user.ts";
+import { createUserActivity } from "./users/user-activity.ts";
 
 /** Delay between attempts while the storage is unavailable at startup. */
 const retryDelayMs = 500;
@@ -203,6 +204,7 @@ export async function serve(
     store,
     jobs: { "erase-user": eraseUser, "delete-channel": deleteChannel, "delete-project": deleteProject },
     eraseTraces,
+    userActivity: createUserActivity(store),
     onRemoved(ids) {
       recentEvents.drop(ids);
       deliveryWorker.dropEvents(ids);
