@@ -26,7 +26,7 @@ export class ApiError extends Error {
 export const session: { renew: (() => Promise<boolean>) | null } = { renew: null };
 
 type Options = {
-  method?: "GET" | "POST" | "PATCH" | "DELETE";
+  method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   body?: unknown;
   query?: Record<string, string | undefined>;
   signal?: AbortSignal;

@@ -1,9 +1,7 @@
-// Dates are in English like the rest of the dashboard, with the browser's 12- or 24-hour clock.
-
-const hourCycle = new Intl.DateTimeFormat(undefined, { hour: "numeric" }).resolvedOptions().hourCycle;
+import { hourCycle, locale } from "./locale.ts";
 
 const formatOf = (options: Intl.DateTimeFormatOptions) =>
-  new Intl.DateTimeFormat("en", { ...options, ...(hourCycle && { hourCycle }) });
+  new Intl.DateTimeFormat(locale, { ...options, ...(hourCycle && { hourCycle }) });
 
 const formats = {
   /** "Saturday, November 21, 2026 at 2:05:09 PM GMT+1" */

@@ -4,6 +4,7 @@ import type { MouseEvent } from "react";
 import type { Notification } from "../../server/wire/notification.ts";
 import { useMe } from "../account/me.ts";
 import { EventIcon } from "../components/event-icon.tsx";
+import { isolated } from "../components/locale.ts";
 import { RelativeTime } from "../components/relative-time.tsx";
 import { useMarkRead } from "./notifications.ts";
 
@@ -45,7 +46,9 @@ export function NotificationItem({ notification, onOpen }: NotificationItemProps
             {title}
           </span>
           <span className="hostile-line block text-muted text-xs">
-            {[event?.channelId, event?.userId, projectName].filter(Boolean).join(" · ")}
+            {[event?.channelId, event?.userId, projectName]
+              .flatMap((text) => (text ? [isolated(text)] : []))
+              .join(" · ")}
           </span>
         </span>
         <RelativeTime at={event?.createdAt ?? createdAt} className="shrink-0 text-faint text-xs" />

@@ -17,7 +17,8 @@ import {
   Send,
   Settings2,
   Sun,
-  Users,
+  UserRoundCog,
+  UsersRound,
 } from "lucide-react";
 import { Dialog } from "radix-ui";
 import type { ReactNode } from "react";
@@ -107,6 +108,12 @@ export default function Palette({ close }: { close: () => void }) {
                 >
                   Notifications
                 </Item>
+                <Item
+                  icon={<UsersRound aria-hidden />}
+                  onSelect={closeAnd(() => navigate({ to: "/p/$project/users", params, search: {} }))}
+                >
+                  Users
+                </Item>
                 {can("keys:manage") && (
                   <Item
                     icon={<KeyRound aria-hidden />}
@@ -116,7 +123,7 @@ export default function Palette({ close }: { close: () => void }) {
                   </Item>
                 )}
                 <Item
-                  icon={<Users aria-hidden />}
+                  icon={<UserRoundCog aria-hidden />}
                   onSelect={closeAnd(() => navigate({ to: "/p/$project/members", params }))}
                 >
                   Members
