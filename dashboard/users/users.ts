@@ -29,7 +29,21 @@ export function usersQuery(project: string, sort: UserSort, prefix: string) {
     getNextPageParam: ({ nextCursor }) => nextCursor,
     // Shows the last list while the next one loads.
     placeholderData: (last) => last,
-    refetchInterval: 15_000,
+    // A long list is not worth a refetch every few seconds.
+    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 1) > 3 ? false : 5_000),
+  });
+}
+
+/** A few users whose id starts with a text. URLs can't have the ids "." and "..". */
+export function foundUsersQuery(project: string, prefix: string) {
+  return queryOptions({
+    queryKey: ["users", project, "found", prefix],
+    queryFn: async ({ signal }) =>
+      (await api<UserList>("/api/users", { query: { project, prefix, limit: "5" }, signal })).users.filter(
+        ({ userId }) => !/^\.\.?$/.test(userId),
+      ),
+    enabled: prefix !== "" && project !== "",
+    retry: false,
   });
 }
 

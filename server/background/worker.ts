@@ -85,9 +85,11 @@ export class BackgroundWorker {
     this.#start();
   }
 
-  /** Looks for new events now, unless it is working anyway. */
-  lookForEvents(): void {
+  /** Resolves when new events are in the activity of users, or after a while if it is working on something else. */
+  async updateUserActivity(withinMs: number): Promise<void> {
+    if (!(await this.#deps.userActivity.isBehind(this.#now()))) return;
     if (!this.#running) this.#start();
+    await Promise.race([this.idle(), Bun.sleep(withinMs)]);
   }
 
   #start(): void {

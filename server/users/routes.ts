@@ -10,6 +10,9 @@ import { type User, UserList, UserListQuery, UserProperties, UserResponse } from
 import { listByActivity, listById } from "./list-users.ts";
 import { checkUserId, findUser, putProperties } from "./users.ts";
 
+/** How long a list waits for the newest events to be counted. */
+const updateMs = 250;
+
 export function addUserRoutes(
   routes: Routes,
   { store, worker }: { store: Store; worker: BackgroundWorker },
@@ -27,7 +30,7 @@ export function addUserRoutes(
       response: UserList,
     },
     async ({ projectId, query: { prefix = "", sort, limit, cursor } }) => {
-      if (sort !== "id") worker.lookForEvents();
+      if (sort !== "id") await worker.updateUserActivity(updateMs);
       const list = sort === "id" ? listById : listByActivity;
       return { ok: true, ...(await list(store, { projectId, prefix, sort, limit, cursor })) };
     },
