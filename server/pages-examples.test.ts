@@ -1,6 +1,7 @@
 /** The examples of sending an event: each runs where its language is installed, and the page notices its event. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { sendExamples } from "../dashboard/setup/send-examples.ts";
@@ -10,8 +11,7 @@ import { openDashboard, type TestDashboard } from "./testing/dashboard.ts";
 /** What is special in one of the languages. */
 const hostile = `it's "$HOME" \`id\` #{1} \${2} \\n {$x} %s 💰`;
 
-/** Within the project, so that the client's package is found. */
-const directory = mkdtempSync(join(import.meta.dir, "../client/.examples-"));
+const directory = mkdtempSync(join(tmpdir(), "tidings-examples-"));
 const script = (name: string, code: string) => {
   const file = join(directory, name);
   writeFileSync(file, code);

@@ -3,8 +3,10 @@ import { clsx } from "clsx";
 import { countOf } from "../components/counts.ts";
 import { formatDate } from "../components/dates.ts";
 import { Skeleton } from "../components/ui/states.tsx";
+import { shadeOf } from "./shade.ts";
 import { activityQuery } from "./users.ts";
 
+/** For each result of `shadeOf`. */
 const shades = ["bg-pressed", "bg-accent/30", "bg-accent/50", "bg-accent/75", "bg-accent"];
 
 /** A square for each day of half a year: a column is a week from Monday to Sunday. */
@@ -37,10 +39,4 @@ export function ActivityStrip({ project, userId }: { project: string; userId: st
       </div>
     </section>
   );
-}
-
-/** By magnitude, so that one busy day doesn't make all others pale. */
-export function shadeOf(events: number, most: number): number {
-  if (events === 0) return 0;
-  return Math.max(1, Math.ceil(((shades.length - 1) * Math.log1p(events)) / Math.log1p(most)));
 }

@@ -40,7 +40,7 @@ const pollMs = 5_000;
 const restRatio = 3;
 const restMsMax = 500;
 /** The same for the activity of users, which nobody waits for. */
-const activityRestRatio = 10;
+const activityRestRatio = 4;
 
 const erasuresLease = "erasures";
 

@@ -4,7 +4,7 @@ import { type ArrivalStamp, compareStamps } from "../event/id.ts";
 import type { Store } from "../storage/store.ts";
 
 /** Events added in one step, and users checked in one. */
-const stepEvents = 1_000;
+const stepEvents = 2_000;
 const stepUsers = 100;
 /** Deleted events are taken off the entries within this time. Lists show exact counts before that. */
 const checkEveryMs = 24 * 60 * 60 * 1_000;
