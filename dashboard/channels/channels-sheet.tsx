@@ -1,5 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import { UsersRound } from "lucide-react";
+import { UserRound } from "lucide-react";
 import { navItemClass } from "../components/ui/button.tsx";
 import { Dialog } from "../components/ui/dialog.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
@@ -21,7 +21,7 @@ export default function ChannelsSheet({ close }: { close: () => void }) {
             activeProps={{ "data-active": true }}
             onClick={close}
           >
-            <UsersRound aria-hidden className="mx-0.5 size-4 shrink-0 text-faint" />
+            <UserRound aria-hidden className="mx-0.5 size-4 shrink-0 text-faint" />
             Users
           </Link>
         </nav>

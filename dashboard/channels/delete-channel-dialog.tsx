@@ -4,7 +4,7 @@ import type { Channel } from "../../server/wire/channel.ts";
 import type { Job } from "../../server/wire/job.ts";
 import { api } from "../api.ts";
 import { ConfirmDialog } from "../components/ui/confirm-dialog.tsx";
-import { showJob } from "../jobs/jobs.ts";
+import { showJob } from "../jobs/started.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { refresh } from "../queries.ts";
 import { channelsQuery } from "./channels.ts";

@@ -6,30 +6,18 @@ export const locale = englishOf(navigator.language);
 
 export const hourCycle = new Intl.DateTimeFormat(undefined, { hour: "numeric" }).resolvedOptions().hourCycle;
 
-const numbers = numberFormat();
+/** With Latin digits, as in all other text. */
+const numbers = new Intl.NumberFormat(undefined, { numberingSystem: "latn" });
 
 export function formatNumber(value: number): string {
   return numbers.format(value);
 }
 
-function englishOf(language: string): string {
-  try {
-    const { region } = new Intl.Locale(language).maximize();
-    if (region === undefined || region === "US") return "en";
-    const own = `en-${region}`;
-    return new Intl.DateTimeFormat(own).resolvedOptions().locale === own ? own : "en-001";
-  } catch {
-    return "en";
-  }
-}
-
-function numberFormat(): Intl.NumberFormat {
-  try {
-    // Latin digits, as in all other text.
-    return new Intl.NumberFormat(navigator.language, { numberingSystem: "latn" });
-  } catch {
-    return new Intl.NumberFormat(locale);
-  }
+function englishOf(language = "en"): string {
+  const { region = "US" } = new Intl.Locale(language).maximize();
+  const own = `en-${region}`;
+  const isKnown = new Intl.DateTimeFormat(own).resolvedOptions().locale === own;
+  return isKnown || region === "US" ? own : "en-001";
 }
 
 /** A text within other text, whose direction is its own: https://www.w3.org/International/questions/qa-bidi-unicode-controls */

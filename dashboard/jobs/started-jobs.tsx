@@ -3,7 +3,8 @@ import { X } from "lucide-react";
 import { useEffect, useRef } from "react";
 import { IconButton } from "../components/ui/button.tsx";
 import { JobProgress } from "./job-progress.tsx";
-import { hideJob, jobQuery, type StartedJob, useStartedJobs } from "./jobs.ts";
+import { jobQuery } from "./jobs.ts";
+import { hideJob, type StartedJob, useStartedJobs } from "./started.ts";
 
 /** How long the result of a job stays. */
 const doneMs = 8_000;

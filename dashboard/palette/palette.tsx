@@ -18,8 +18,7 @@ import {
   Settings2,
   Sun,
   UserRound,
-  UserRoundCog,
-  UsersRound,
+  Users,
 } from "lucide-react";
 import { Dialog } from "radix-ui";
 import { type ReactNode, useDeferredValue, useState } from "react";
@@ -130,7 +129,7 @@ export default function Palette({ close }: { close: () => void }) {
                   Notifications
                 </Item>
                 <Item
-                  icon={<UsersRound aria-hidden />}
+                  icon={<UserRound aria-hidden />}
                   onSelect={closeAnd(() => navigate({ to: "/p/$project/users", params, search: {} }))}
                 >
                   Users
@@ -144,7 +143,7 @@ export default function Palette({ close }: { close: () => void }) {
                   </Item>
                 )}
                 <Item
-                  icon={<UserRoundCog aria-hidden />}
+                  icon={<Users aria-hidden />}
                   onSelect={closeAnd(() => navigate({ to: "/p/$project/members", params }))}
                 >
                   Members

@@ -3,7 +3,7 @@ import { Suspense, useCallback } from "react";
 import type { Notification } from "../../server/wire/notification.ts";
 import { useMe } from "../account/me.ts";
 import { lazyPart } from "../components/lazy-part.tsx";
-import { useStartedJobs } from "../jobs/jobs.ts";
+import { useStartedJobs } from "../jobs/started.ts";
 import { useLiveUpdates } from "../live/live-updates.ts";
 import { useMarkRead } from "../notifications/notifications.ts";
 import { useProjectSlug } from "../projects/current-project.ts";

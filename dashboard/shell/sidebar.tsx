@@ -6,8 +6,8 @@ import {
   KeyRound,
   type LucideIcon,
   Settings2,
-  UserRoundCog,
-  UsersRound,
+  UserRound,
+  Users,
 } from "lucide-react";
 import { useMe } from "../account/me.ts";
 import { ChannelNav } from "../channels/channel-nav.tsx";
@@ -44,7 +44,7 @@ export function Sidebar() {
       </div>
       <ChannelNav />
       <nav aria-label="Project" className="flex flex-col gap-px border-line border-t p-2">
-        <PageLink to="/p/$project/users" icon={UsersRound}>
+        <PageLink to="/p/$project/users" icon={UserRound}>
           Users
         </PageLink>
         {can("keys:manage") && (
@@ -52,7 +52,7 @@ export function Sidebar() {
             API keys
           </PageLink>
         )}
-        <PageLink to="/p/$project/members" icon={UserRoundCog}>
+        <PageLink to="/p/$project/members" icon={Users}>
           Members
         </PageLink>
         <PageLink to="/p/$project/rules" icon={Bell}>

@@ -1,6 +1,6 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { Columns3, Search, UserRoundSearch, UsersRound } from "lucide-react";
+import { Columns3, Search, UserRound, UserRoundSearch } from "lucide-react";
 import { useDeferredValue, useEffect, useState } from "react";
 import { Button, buttonClass } from "../components/ui/button.tsx";
 import { Menu, MenuCheckbox, MenuLabel } from "../components/ui/menu.tsx";
@@ -111,7 +111,7 @@ export function UsersPage() {
             No user's ID starts with <bdi className="hostile">{sought}</bdi>. Upper and lower case differ.
           </EmptyState>
         ) : users.length === 0 ? (
-          <EmptyState icon={<UsersRound aria-hidden />} title="No users yet">
+          <EmptyState icon={<UserRound aria-hidden />} title="No users yet">
             Send events with a <code className="font-mono text-xs">userId</code>, and each user appears here
             with what they did.
           </EmptyState>
