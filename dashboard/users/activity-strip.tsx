@@ -3,7 +3,7 @@ import { clsx } from "clsx";
 import { countOf } from "../components/counts.ts";
 import { formatDate } from "../components/dates.ts";
 import { Skeleton } from "../components/ui/states.tsx";
-import { shadeOf } from "./shade.ts";
+import { shadeOf } from "./activity-days.ts";
 import { activityQuery } from "./users.ts";
 
 /** For each result of `shadeOf`. */

@@ -3,6 +3,7 @@ import type { EventList } from "../../server/event/event.ts";
 import type { Stats } from "../../server/wire/stats.ts";
 import type { User, UserInList, UserSort } from "../../server/wire/user.ts";
 import { api } from "../api.ts";
+import { activityStart } from "./activity-days.ts";
 
 type UserList = { ok: true; users: UserInList[]; nextCursor: string | null };
 
@@ -76,14 +77,6 @@ export function journeyQuery(project: string, userId: string) {
     initialPageParam: null as string | null,
     getNextPageParam: ({ nextCursor }) => nextCursor ?? null,
   });
-}
-
-const activityWeeks = 26;
-
-/** Midnight of the Monday with which the shown weeks begin. */
-export function activityStart(now: Date): Date {
-  const sinceMonday = (now.getDay() + 6) % 7;
-  return new Date(now.getFullYear(), now.getMonth(), now.getDate() - sinceMonday - (activityWeeks - 1) * 7);
 }
 
 /** A user's events by day, in the browser's time zone. */

@@ -1,9 +1,8 @@
 /** How a user's page groups events by day, and shades the days, in any time zone. */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
+import { activityStart, shadeOf } from "../../dashboard/users/activity-days.ts";
 import { journeyDays } from "../../dashboard/users/journey-days.ts";
-import { shadeOf } from "../../dashboard/users/shade.ts";
-import { activityStart } from "../../dashboard/users/users.ts";
 import type { Event } from "../event/event.ts";
 
 const eventAt = (at: Date): Event => ({
