@@ -19,3 +19,13 @@ const formats = {
 export function formatDate(at: number | string, format: keyof typeof formats): string {
   return formats[format].format(new Date(at));
 }
+
+export function dayLabel(at: number): string {
+  const date = new Date(at);
+  const today = new Date();
+  const yesterday = new Date();
+  yesterday.setDate(today.getDate() - 1);
+  if (date.toDateString() === today.toDateString()) return "Today";
+  if (date.toDateString() === yesterday.toDateString()) return "Yesterday";
+  return formatDate(at, date.getFullYear() === today.getFullYear() ? "weekday" : "long");
+}

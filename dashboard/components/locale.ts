@@ -13,11 +13,16 @@ export function formatNumber(value: number): string {
   return numbers.format(value);
 }
 
-function englishOf(language = "en"): string {
-  const { region = "US" } = new Intl.Locale(language).maximize();
-  const own = `en-${region}`;
-  const isKnown = new Intl.DateTimeFormat(own).resolvedOptions().locale === own;
-  return isKnown || region === "US" ? own : "en-001";
+function englishOf(language: string): string {
+  try {
+    const { region = "US" } = new Intl.Locale(language).maximize();
+    const own = `en-${region}`;
+    const isKnown = new Intl.DateTimeFormat(own).resolvedOptions().locale === own;
+    return isKnown || region === "US" ? own : "en-001";
+  } catch {
+    // Some systems' languages are no valid tags, such as "en-US@posix".
+    return "en";
+  }
 }
 
 /** A text within other text, whose direction is its own: https://www.w3.org/International/questions/qa-bidi-unicode-controls */

@@ -5,6 +5,7 @@ import { type PointerEvent, useCallback, useEffect, useLayoutEffect, useMemo, us
 import { errorMessage } from "../api.ts";
 import { channelsQuery } from "../channels/channels.ts";
 import { useMarkShown } from "../channels/unread.ts";
+import { dayLabel } from "../components/dates.ts";
 import { ErrorBoundary } from "../components/error-boundary.tsx";
 import { formatNumber } from "../components/locale.ts";
 import { Button } from "../components/ui/button.tsx";
@@ -12,7 +13,7 @@ import { EventRow } from "./event-row.tsx";
 import { FeedSkeleton } from "./feed-skeleton.tsx";
 import type { FeedState } from "./feed-store.ts";
 import type { Filters } from "./filters.ts";
-import { dayLabel, heightOf, toRows } from "./rows.ts";
+import { heightOf, toRows } from "./rows.ts";
 import type { CachedFeed } from "./use-feed.ts";
 import { useFeedKeys } from "./use-feed-keys.ts";
 import { useRowLayout } from "./use-row-layout.ts";

@@ -1,5 +1,5 @@
 import type { Event } from "../../server/event/event.ts";
-import { dayLabel } from "../feed/rows.ts";
+import { dayLabel } from "../components/dates.ts";
 
 /** What a user did on one day, newest first, and how many days passed before the next newer one. */
 export type JourneyDay = { key: string; label: string; daysBefore: number; events: Event[] };
