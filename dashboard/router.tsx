@@ -135,6 +135,26 @@ const members = page(
   "/members",
   lazyPart(async () => (await import("./members/members-page.tsx")).MembersPage),
 );
+const userPages = () => import("./users/pages.ts");
+/** The search parameters of a page that are texts. */
+const textsIn =
+  <Name extends string>(...names: Name[]) =>
+  (search: Record<string, unknown>): { [Key in Name]?: string } =>
+    Object.fromEntries(
+      names.flatMap((name) => (typeof search[name] === "string" ? [[name, search[name]]] : [])),
+    ) as { [Key in Name]?: string };
+const users = createRoute({
+  getParentRoute: () => project,
+  path: "/users",
+  validateSearch: textsIn("sort", "prefix"),
+  component: lazyPart(async () => (await userPages()).UsersPage),
+});
+const user = createRoute({
+  getParentRoute: () => project,
+  path: "/users/$userId",
+  validateSearch: textsIn("erasure"),
+  component: lazyPart(async () => (await userPages()).UserPage),
+});
 const rulePages = () => import("./rules/pages.ts");
 const rules = page(
   "/rules",
@@ -165,6 +185,8 @@ const settings = page(
 const short = [
   "/channels/$",
   "/events/$",
+  "/users",
+  "/users/$",
   "/keys",
   "/members",
   "/rules",
@@ -195,6 +217,8 @@ export const router = createRouter({
       account,
       project.addChildren([
         feed.addChildren([allEvents, channel, event]),
+        users,
+        user,
         keys,
         members,
         rules,

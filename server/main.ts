@@ -46,6 +46,7 @@ import { getOrCreateSecret } from "./storage/settings.ts";
 import type { Follower, Store } from "./storage/store.ts";
 import { notifySystemd, startWatchdog } from "./systemd.ts";
 import { eraseTraces, eraseUser } from "./users/erase-user.ts";
+import { createUserActivity } from "./users/user-activity.ts";
 
 /** Delay between attempts while the storage is unavailable at startup. */
 const retryDelayMs = 500;
@@ -210,6 +211,7 @@ export async function serve(
     store,
     jobs: { "erase-user": eraseUser, "delete-channel": deleteChannel, "delete-project": deleteProject },
     eraseTraces,
+    userActivity: createUserActivity(store),
     onRemoved(ids) {
       recentEvents.drop(ids);
       deliveryWorker.dropEvents(ids);

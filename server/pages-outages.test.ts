@@ -23,6 +23,7 @@ const silenceMs = 50_000;
 const article = (page: Page, text: string) => page.getByRole("article").filter({ hasText: text });
 const live = (page: Page) => page.getByText("Live", { exact: true });
 const away = (page: Page) => page.getByText("Can't reach the server. Trying again…");
+const offline = (page: Page) => page.getByText("You're offline. Events appear once you're back.");
 const newPill = (page: Page, count: number) =>
   page.getByRole("button", { name: `${count} new`, exact: true });
 
@@ -96,12 +97,12 @@ test("an offline browser keeps what it shows, says so, and misses nothing", asyn
   await page.context().setOffline(true);
   // Going offline doesn't close an open connection; it just becomes silent.
   await page.clock.fastForward(silenceMs);
-  await away(page).waitFor();
+  await offline(page).waitFor();
   expect(await article(page, "Number 222").count()).toBe(1);
   const missed = await record("While offline", 3);
   await page.context().setOffline(false);
   await newPill(page, 3).waitFor();
-  await away(page).waitFor({ state: "detached" });
+  await offline(page).waitFor({ state: "detached" });
   expect(await scrollTopOf(page)).toBe(top);
   await newPill(page, 3).click();
   await article(page, missed.at(-1)!).waitFor();

@@ -4,6 +4,7 @@ import { Archive, Hash, Newspaper, Plus } from "lucide-react";
 import { useState } from "react";
 import { countOf, shortCount } from "../components/counts.ts";
 import { EventIcon } from "../components/event-icon.tsx";
+import { formatNumber } from "../components/locale.ts";
 import { IconButton, navItemClass } from "../components/ui/button.tsx";
 import { Skeleton } from "../components/ui/states.tsx";
 import { useCan } from "../projects/can.ts";
@@ -125,7 +126,7 @@ function Unread({ value }: { value: number }) {
   return (
     <span
       className="rounded-full bg-accent px-1.5 font-semibold text-2xs text-on-accent"
-      title={`${value.toLocaleString("en")} unread`}
+      title={`${formatNumber(value)} unread`}
     >
       {value > 999 ? "999+" : value}
       <span className="sr-only"> unread</span>

@@ -1,8 +1,10 @@
+import { formatNumber } from "./locale.ts";
+
 const rules = new Intl.PluralRules("en");
 
 /** A number with its noun: "1 event", "1,204 events". Pass `other` for an irregular plural. */
 export function countOf(count: number, one: string, other = `${one}s`): string {
-  return `${count.toLocaleString("en")} ${rules.select(count) === "one" ? one : other}`;
+  return `${formatNumber(count)} ${rules.select(count) === "one" ? one : other}`;
 }
 
 const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });

@@ -1,9 +1,7 @@
-// Dates are in English like the rest of the dashboard, with the browser's 12- or 24-hour clock.
-
-const hourCycle = new Intl.DateTimeFormat(undefined, { hour: "numeric" }).resolvedOptions().hourCycle;
+import { hourCycle, locale } from "./locale.ts";
 
 const formatOf = (options: Intl.DateTimeFormatOptions) =>
-  new Intl.DateTimeFormat("en", { ...options, ...(hourCycle && { hourCycle }) });
+  new Intl.DateTimeFormat(locale, { ...options, ...(hourCycle && { hourCycle }) });
 
 const formats = {
   /** "Saturday, November 21, 2026 at 2:05:09 PM GMT+1" */
@@ -22,4 +20,14 @@ const formats = {
 
 export function formatDate(at: number | string, format: keyof typeof formats): string {
   return formats[format].format(new Date(at));
+}
+
+export function dayLabel(at: number): string {
+  const date = new Date(at);
+  const today = new Date();
+  const yesterday = new Date();
+  yesterday.setDate(today.getDate() - 1);
+  if (date.toDateString() === today.toDateString()) return "Today";
+  if (date.toDateString() === yesterday.toDateString()) return "Yesterday";
+  return formatDate(at, date.getFullYear() === today.getFullYear() ? "weekday" : "long");
 }

@@ -3,6 +3,7 @@ import { ListFilter } from "lucide-react";
 import type { ReactNode } from "react";
 import type { Event } from "../../server/event/event.ts";
 import { externalLink, isWebAddress } from "../feed/tag-chips.tsx";
+import { UserLink } from "../users/user-link.tsx";
 
 const linkClass = "hostile hover:text-accent hover:underline";
 
@@ -24,14 +25,9 @@ export function EventFacts({ event, project }: { event: Event; project: string }
         </Fact>
         {event.userId && (
           <Fact name="User">
-            <Link
-              to="/p/$project"
-              params={{ project }}
-              search={{ userId: event.userId }}
-              className={linkClass}
-            >
+            <UserLink project={project} userId={event.userId} className={linkClass}>
               {event.userId}
-            </Link>
+            </UserLink>
           </Fact>
         )}
         {event.event !== undefined && (

@@ -4,10 +4,9 @@ import { Inbox, SearchX } from "lucide-react";
 import { channelsQuery } from "../channels/channels.ts";
 import { WaitingMark } from "../components/mark.tsx";
 import { Button, buttonClass } from "../components/ui/button.tsx";
-import { CodeBlock } from "../components/ui/code-block.tsx";
 import { EmptyState } from "../components/ui/states.tsx";
 import { useCan } from "../projects/can.ts";
-import { curlCommand } from "../setup/curl-command.ts";
+import { ExampleTabs } from "../setup/example-tabs.tsx";
 import type { Filters } from "./filters.ts";
 
 export type EmptyFeedProps = { project: string; filters: Filters; clear: () => void };
@@ -38,7 +37,7 @@ export function EmptyFeed({ project, filters, clear }: EmptyFeedProps) {
               <h2 className="font-semibold text-xl">Waiting for your first event</h2>
             </div>
             <p className="max-w-sm text-balance text-muted text-sm">
-              Send one with this command and watch it appear here. You need an API key for this project
+              Send one like this and watch it appear here. You need an API key for this project
               {mayGetKey ? "." : ": ask an owner or admin for one."}
             </p>
           </div>
@@ -53,10 +52,7 @@ export function EmptyFeed({ project, filters, clear }: EmptyFeedProps) {
             </p>
           </div>
         )}
-        <CodeBlock
-          label="Run this in a terminal"
-          code={curlCommand({ key: "YOUR_API_KEY", ...(channel !== undefined && { channel }) })}
-        />
+        <ExampleTabs apiKey="YOUR_API_KEY" channel={channel} />
         {mayGetKey && (
           <div className="flex justify-center">
             <Link to="/p/$project/keys" params={{ project }} className={buttonClass()}>

@@ -4,6 +4,7 @@ import { BellRing, UserRound } from "lucide-react";
 import { memo } from "react";
 import { EventIcon } from "../components/event-icon.tsx";
 import { RelativeTime } from "../components/relative-time.tsx";
+import { UserLink } from "../users/user-link.tsx";
 import type { Entry } from "./entries.ts";
 import type { Filters } from "./filters.ts";
 import { TagChips } from "./tag-chips.tsx";
@@ -89,16 +90,15 @@ export const EventRow = memo(function EventRow(props: EventRowProps) {
             {event.channelId}
           </Link>
           {event.userId && (
-            <button
-              type="button"
+            <UserLink
+              project={project}
+              userId={event.userId}
               tabIndex={-1}
-              onClick={() => addFilter("userId", event.userId)}
-              title={`Only events with user ${event.userId}`}
               className="relative z-10 flex min-w-0 items-center gap-1 hover:text-ink hover:underline"
             >
               <UserRound aria-label="User" role="img" className="size-3 shrink-0 text-faint" />
               <span className="hostile-line">{event.userId}</span>
-            </button>
+            </UserLink>
           )}
         </div>
         {narrow && Object.keys(event.tags).length > 0 && (

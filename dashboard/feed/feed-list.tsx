@@ -5,13 +5,15 @@ import { type PointerEvent, useCallback, useEffect, useLayoutEffect, useMemo, us
 import { errorMessage } from "../api.ts";
 import { channelsQuery } from "../channels/channels.ts";
 import { useMarkShown } from "../channels/unread.ts";
+import { dayLabel } from "../components/dates.ts";
 import { ErrorBoundary } from "../components/error-boundary.tsx";
+import { formatNumber } from "../components/locale.ts";
 import { Button } from "../components/ui/button.tsx";
 import { EventRow } from "./event-row.tsx";
 import { FeedSkeleton } from "./feed-skeleton.tsx";
 import type { FeedState } from "./feed-store.ts";
 import type { Filters } from "./filters.ts";
-import { dayLabel, heightOf, toRows } from "./rows.ts";
+import { heightOf, toRows } from "./rows.ts";
 import type { CachedFeed } from "./use-feed.ts";
 import { useFeedKeys } from "./use-feed-keys.ts";
 import { useRowLayout } from "./use-row-layout.ts";
@@ -213,7 +215,7 @@ function NewPill({ count, isStale, onClick }: { count: number; isStale: boolean;
           className="pointer-events-auto flex h-8 animate-rise items-center gap-1.5 rounded-full bg-accent px-3.5 font-medium text-on-accent text-sm shadow-md"
         >
           <ArrowUp aria-hidden className="size-3.5" />
-          {isStale ? "New events" : `${count.toLocaleString("en")} new`}
+          {isStale ? "New events" : `${formatNumber(count)} new`}
         </button>
       )}
     </div>

@@ -6,6 +6,7 @@ import type { Scope } from "../../server/permissions.ts";
 import type { Key } from "../../server/wire/key.ts";
 import { api } from "../api.ts";
 import { formatDate } from "../components/dates.ts";
+import { formatNumber } from "../components/locale.ts";
 import { RelativeTime } from "../components/relative-time.tsx";
 import { IconButton } from "../components/ui/button.tsx";
 import { scopeLabels } from "./key-settings.ts";
@@ -85,7 +86,7 @@ function KeyRow({ apiKey: key, hasEnded, edit, rotate, revoke }: KeyRowProps) {
           </>
         )}
         {key.eventsPerSecond !== null && (
-          <span className="block text-xs">{key.eventsPerSecond.toLocaleString("en")} events a second</span>
+          <span className="block text-xs">{formatNumber(key.eventsPerSecond)} events a second</span>
         )}
       </td>
       <td className="text-muted max-lg:col-start-1">

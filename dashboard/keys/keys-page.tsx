@@ -5,6 +5,7 @@ import type { Key } from "../../server/wire/key.ts";
 import { Button } from "../components/ui/button.tsx";
 import { EmptyState, ErrorState, Skeleton } from "../components/ui/states.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
+import { ExampleTabs } from "../setup/example-tabs.tsx";
 import { PageHeader } from "../shell/page-header.tsx";
 import { EditKeyDialog, NewKeyDialog } from "./key-dialogs.tsx";
 import { KeyTable, keysQuery } from "./key-table.tsx";
@@ -50,6 +51,12 @@ export function KeysPage() {
             </EmptyState>
           ) : (
             <KeyTable keys={keys} edit={open("edit")} rotate={open("rotate")} revoke={open("revoke")} />
+          )}
+          {keys && (
+            <section aria-label="How to send events" className="mt-4 flex max-w-2xl flex-col gap-3">
+              <h2 className="font-semibold text-sm">How to send events</h2>
+              <ExampleTabs apiKey="YOUR_API_KEY" />
+            </section>
           )}
         </div>
       </div>

@@ -3,7 +3,9 @@ import { Button } from "../components/ui/button.tsx";
 import { CodeBlock } from "../components/ui/code-block.tsx";
 import { SecretBox } from "../components/ui/copy-button.tsx";
 import { Dialog, DialogButtons } from "../components/ui/dialog.tsx";
-import { curlCommand } from "../setup/curl-command.ts";
+import { useProjectSlug } from "../projects/current-project.ts";
+import { ArrivalNote } from "../setup/arrival-note.tsx";
+import { ExampleTabs } from "../setup/example-tabs.tsx";
 
 type Props = {
   created: Key;
@@ -15,7 +17,9 @@ type Props = {
 
 /** Shows a new key, for the only time, with an example of its use. */
 export function NewSecretDialog({ created, secret, note, close }: Props) {
-  const example = exampleOf(created, secret);
+  const project = useProjectSlug();
+  const maySend = created.kind === "secret" && created.scopes.includes("ingest");
+  const example = maySend ? null : exampleOf(created, secret);
   return (
     <Dialog
       open
@@ -26,7 +30,9 @@ export function NewSecretDialog({ created, secret, note, close }: Props) {
     >
       <div className="flex flex-col gap-4">
         <SecretBox secret={secret} />
+        {maySend && <ExampleTabs apiKey={secret} />}
         {example && <CodeBlock {...example} />}
+        {(maySend || created.kind === "publishable") && <ArrivalNote project={project} />}
       </div>
       <DialogButtons>
         <Button variant="solid" onClick={close}>
@@ -39,15 +45,13 @@ export function NewSecretDialog({ created, secret, note, close }: Props) {
 
 type Example = { label: string; code: string; copyLabel: string };
 
-/** An example that the key may run, if it may send or read. */
+/** An example for keys that can't send from a server: for a web page, or of reading. */
 function exampleOf({ kind, scopes }: Key, secret: string): Example | null {
   if (kind === "publishable")
     return { label: "Use it in a web page", code: pageCode(secret), copyLabel: "Copy code" };
-  const inTerminal = { label: "Try it in a terminal", copyLabel: "Copy command" };
-  if (scopes.includes("ingest")) return { ...inTerminal, code: curlCommand({ key: secret }) };
   if (!scopes.includes("read")) return null;
   const code = `curl -H "X-API-KEY: ${secret}" "${location.origin}/api/events?limit=10"`;
-  return { ...inTerminal, code };
+  return { label: "Try it in a terminal", copyLabel: "Copy command", code };
 }
 
 /** JavaScript that sends an event, even while the page is being closed. */

@@ -43,7 +43,14 @@ export function MembersPage() {
             ) : !members ? (
               <Skeleton className="h-32 rounded-lg" />
             ) : (
-              <MemberList members={members} />
+              <>
+                <MemberList members={members} />
+                {members.length === 1 && can("members:manage") && (
+                  <p className="mt-3 text-muted text-sm">
+                    You're alone here. Invite your team, and each person chooses what to be notified of.
+                  </p>
+                )}
+              </>
             )}
           </div>
           {can("members:manage") && <InvitationList />}

@@ -6,6 +6,7 @@ import type { Notification } from "../../server/wire/notification.ts";
 import { useMe } from "../account/me.ts";
 import { EventIcon } from "../components/event-icon.tsx";
 import { lazyPart } from "../components/lazy-part.tsx";
+import { isolated } from "../components/locale.ts";
 import { RelativeTime } from "../components/relative-time.tsx";
 import { IconButton } from "../components/ui/button.tsx";
 import { OverlayBoundary } from "../shell/overlays.tsx";
@@ -56,7 +57,9 @@ export function NotificationItem({ notification, onOpen }: NotificationItemProps
             {title}
           </span>
           <span className="hostile-line block text-muted text-xs">
-            {[event?.channelId, event?.userId, projectName].filter(Boolean).join(" · ")}
+            {[event?.channelId, event?.userId, projectName]
+              .flatMap((text) => (text ? [isolated(text)] : []))
+              .join(" · ")}
           </span>
         </span>
         <RelativeTime at={event?.createdAt ?? createdAt} className="shrink-0 text-faint text-xs" />

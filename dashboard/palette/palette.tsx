@@ -17,10 +17,11 @@ import {
   Send,
   Settings2,
   Sun,
+  UserRound,
   Users,
 } from "lucide-react";
 import { Dialog } from "radix-ui";
-import type { ReactNode } from "react";
+import { type ReactNode, useDeferredValue, useState } from "react";
 import { useMe } from "../account/me.ts";
 import { useSignOut } from "../account/sign-out.ts";
 import { channelsQuery } from "../channels/channels.ts";
@@ -31,11 +32,14 @@ import { useProjectSlug } from "../projects/current-project.ts";
 import { focusOpener } from "../shell/opener.ts";
 import { openOverlay } from "../shell/overlays.tsx";
 import { chooseTheme, useDark } from "../theme/theme.ts";
+import { foundUsersQuery } from "../users/users.ts";
 
 /** The command palette: go to any channel, page or project, or run a command. */
 export default function Palette({ close }: { close: () => void }) {
   const project = useProjectSlug();
   const { data: channels = [] } = useQuery(channelsQuery(project));
+  const [typed, setTyped] = useState("");
+  const { data: users = [] } = useQuery(foundUsersQuery(project, useDeferredValue(typed.trim())));
   const { projects } = useMe();
   const can = useCan();
   const navigate = useNavigate();
@@ -60,7 +64,9 @@ export default function Palette({ close }: { close: () => void }) {
           <Dialog.Title className="sr-only">Search and commands</Dialog.Title>
           <Command label="Search and commands" loop>
             <Command.Input
-              placeholder="Type a channel, page or command…"
+              value={typed}
+              onValueChange={setTyped}
+              placeholder="Type a channel, page, user or command…"
               className="h-12 w-full border-line border-b bg-transparent px-4 text-lg outline-none placeholder:text-faint"
             />
             <Command.List className="max-h-[min(420px,60vh)] overflow-y-auto p-1.5">
@@ -94,6 +100,21 @@ export default function Palette({ close }: { close: () => void }) {
                   Mark all channels as read
                 </Item>
               </Group>
+              <Group heading="Users">
+                {users.map(({ userId }) => (
+                  <Item
+                    key={userId}
+                    // What was typed is found in it, whatever the case.
+                    value={`user ${userId}`}
+                    icon={<UserRound aria-hidden />}
+                    onSelect={closeAnd(() =>
+                      navigate({ to: "/p/$project/users/$userId", params: { project, userId } }),
+                    )}
+                  >
+                    {userId}
+                  </Item>
+                ))}
+              </Group>
               <Group heading="Pages">
                 <Item
                   icon={<Newspaper aria-hidden />}
@@ -106,6 +127,12 @@ export default function Palette({ close }: { close: () => void }) {
                   onSelect={closeAnd(() => navigate({ to: "/notifications" }))}
                 >
                   Notifications
+                </Item>
+                <Item
+                  icon={<UserRound aria-hidden />}
+                  onSelect={closeAnd(() => navigate({ to: "/p/$project/users", params, search: {} }))}
+                >
+                  Users
                 </Item>
                 {can("keys:manage") && (
                   <Item

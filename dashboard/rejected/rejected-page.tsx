@@ -42,7 +42,8 @@ export function RejectedPage() {
             <Skeleton className="h-32 rounded-lg" />
           ) : rejected.length === 0 ? (
             <EmptyState icon={<ShieldCheck aria-hidden />} title="No rejected events">
-              There's nothing to fix.
+              There's nothing to fix. An invalid event appears here with its reasons, even if its sender
+              ignores the response.
             </EmptyState>
           ) : (
             <ul className="overflow-hidden rounded-lg border border-line bg-raised">

@@ -5,6 +5,7 @@ import { limits } from "../../server/limits.ts";
 import type { RulePreviewResponse, RuleWhen } from "../../server/wire/rule.ts";
 import { errorMessage } from "../api.ts";
 import { formatDate } from "../components/dates.ts";
+import { formatNumber } from "../components/locale.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { previewQuery } from "./rules.ts";
 
@@ -76,14 +77,14 @@ function countText({ count, from, to }: RulePreviewResponse): string {
 }
 
 function timesText(count: number): string {
-  return count === 1 ? "once" : `${count.toLocaleString("en")} times`;
+  return count === 1 ? "once" : `${formatNumber(count)} times`;
 }
 
 function notificationText({ type, count, event }: RulePreviewResponse["notifications"][number]): string {
-  const events = count === 1 ? "1 event" : `${(count ?? 0).toLocaleString("en")} events`;
+  const events = count === 1 ? "1 event" : `${formatNumber(count ?? 0)} events`;
   switch (type) {
     case "summary":
-      return `Summary: ${(count ?? 0).toLocaleString("en")} more`;
+      return `Summary: ${formatNumber(count ?? 0)} more`;
     case "digest":
       return `Digest of ${events}`;
     case "silence":

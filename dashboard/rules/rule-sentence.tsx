@@ -2,6 +2,7 @@ import type { ReactNode } from "react";
 import type { ProjectDestination } from "../../server/wire/destination.ts";
 import type { Member } from "../../server/wire/member.ts";
 import type { Rule, RuleWhen } from "../../server/wire/rule.ts";
+import { formatNumber } from "../components/locale.ts";
 import { durationText } from "./rules.ts";
 
 type Props = { rule: Rule; members: Member[]; destinations: ProjectDestination[] };
@@ -41,11 +42,11 @@ function whenTexts(when: RuleWhen): [before: string, after: string] {
       return ["If no event", ` comes for ${durationText(when.minutes)}`];
     case "count":
       return [
-        `If more than ${when.above === 1 ? "1 event" : `${when.above.toLocaleString("en")} events`}`,
+        `If more than ${when.above === 1 ? "1 event" : `${formatNumber(when.above)} events`}`,
         ` come within ${durationText(when.minutes)}`,
       ];
     case "number":
-      return ["Each event", ` whose ${when.tag} is above ${when.above.toLocaleString("en")}`];
+      return ["Each event", ` whose ${when.tag} is above ${formatNumber(when.above)}`];
   }
 }
 

@@ -1,6 +1,7 @@
 import { queryOptions } from "@tanstack/react-query";
 import type { Rule, RulePreviewResponse, RuleWhen } from "../../server/wire/rule.ts";
 import { api } from "../api.ts";
+import { formatNumber } from "../components/locale.ts";
 
 export function rulesQuery(project: string) {
   return queryOptions({
@@ -38,5 +39,5 @@ export function unitOf(minutes: number): Unit {
 export function durationText(minutes: number): string {
   const unit = unitOf(minutes);
   const amount = minutes / minutesOf[unit];
-  return amount === 1 ? `1 ${unit.slice(0, -1)}` : `${amount.toLocaleString("en")} ${unit}`;
+  return amount === 1 ? `1 ${unit.slice(0, -1)}` : `${formatNumber(amount)} ${unit}`;
 }

@@ -10,11 +10,10 @@ import { api } from "../api.ts";
 import { EventIcon } from "../components/event-icon.tsx";
 import { WaitingMark } from "../components/mark.tsx";
 import { buttonClass } from "../components/ui/button.tsx";
-import { CodeBlock } from "../components/ui/code-block.tsx";
 import { SecretBox } from "../components/ui/copy-button.tsx";
 import { follow, isFollowing, listen } from "../live/connection.ts";
 import { queries } from "../queries.ts";
-import { curlCommand } from "./curl-command.ts";
+import { ExampleTabs } from "./example-tabs.tsx";
 import { clearSetupResult, type SetupResult } from "./setup.ts";
 
 /** The last step of setup: shows the API key and a command to copy, and waits for the first event. */
@@ -32,11 +31,7 @@ export function FirstEvent({ project, secret }: SetupResult) {
         <SecretBox secret={secret} />
         <p className="text-muted text-xs">Copy it now. You won't see it again.</p>
       </section>
-      <CodeBlock
-        label="Run this in a terminal"
-        code={curlCommand({ key: secret })}
-        copyLabel="Copy command"
-      />
+      <ExampleTabs apiKey={secret} />
       <section
         aria-label="First event"
         className="flex min-h-40 flex-col items-center justify-center gap-4 rounded-xl border border-line bg-surface p-6 text-center"

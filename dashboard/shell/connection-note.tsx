@@ -1,4 +1,4 @@
-import { useEffect, useState } from "react";
+import { useEffect, useState, useSyncExternalStore } from "react";
 import { useLiveStatus } from "../live/live-updates.ts";
 
 /** Short interruptions, such as a restart, are not mentioned. */
@@ -8,6 +8,7 @@ const noteDelayMs = 3_000;
 export function ConnectionNote() {
   const isInterrupted = useLiveStatus() === "reconnecting";
   const [isLong, setLong] = useState(false);
+  const isOnline = useSyncExternalStore(subscribeOnline, () => navigator.onLine);
   useEffect(() => {
     if (!isInterrupted) return;
     const timer = setTimeout(() => setLong(true), noteDelayMs);
@@ -23,9 +24,19 @@ export function ConnectionNote() {
     >
       {isInterrupted && isLong && (
         <p className="animate-rise rounded-full border border-line-strong bg-raised px-3.5 py-1.5 text-muted text-sm shadow-md">
-          Can't reach the server. Trying again…
+          {isOnline
+            ? "Can't reach the server. Trying again…"
+            : "You're offline. Events appear once you're back."}
         </p>
       )}
     </div>
   );
+}
+
+function subscribeOnline(listener: () => void) {
+  const events = ["online", "offline"];
+  for (const event of events) addEventListener(event, listener);
+  return () => {
+    for (const event of events) removeEventListener(event, listener);
+  };
 }

@@ -55,6 +55,12 @@ export function PageHeader({ title, tabTitle, icon, titleActions, children, clas
 function usePageTitle(title: string): void {
   const { unread } = useMe();
   useEffect(() => {
+    showBadge(unread);
     document.title = `${unread > 0 ? `(${unread > 99 ? "99+" : unread}) ` : ""}${title} · Tidings`;
   }, [title, unread]);
+}
+
+/** The count on the icon of the installed app. Browsers without it, and pages in a tab, ignore the call. */
+function showBadge(unread: number): void {
+  void navigator.setAppBadge?.(unread).catch(() => {});
 }

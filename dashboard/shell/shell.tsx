@@ -3,6 +3,7 @@ import { Suspense, useCallback } from "react";
 import type { Notification } from "../../server/wire/notification.ts";
 import { useMe } from "../account/me.ts";
 import { lazyPart } from "../components/lazy-part.tsx";
+import { useStartedJobs } from "../jobs/started.ts";
 import { useLiveUpdates } from "../live/live-updates.ts";
 import { useMarkRead } from "../notifications/notifications.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
@@ -13,6 +14,8 @@ import { Sidebar } from "./sidebar.tsx";
 import { announce } from "./toasts.tsx";
 
 const ProjectGone = lazyPart(async () => (await import("../projects/project-gone.tsx")).ProjectGone);
+
+const StartedJobs = lazyPart(async () => (await import("../jobs/started-jobs.tsx")).StartedJobs);
 
 export function Shell() {
   const project = useProjectSlug();
@@ -66,6 +69,11 @@ export function Shell() {
         <BottomBar />
       </div>
       <Overlays />
+      {useStartedJobs().length > 0 && (
+        <Suspense fallback={null}>
+          <StartedJobs />
+        </Suspense>
+      )}
     </>
   );
 }

@@ -1,5 +1,14 @@
 import { Link } from "@tanstack/react-router";
-import { Bell, ChevronsUpDown, CircleSlash, KeyRound, type LucideIcon, Settings2, Users } from "lucide-react";
+import {
+  Bell,
+  ChevronsUpDown,
+  CircleSlash,
+  KeyRound,
+  type LucideIcon,
+  Settings2,
+  UserRound,
+  Users,
+} from "lucide-react";
 import { useMe } from "../account/me.ts";
 import { ChannelNav } from "../channels/channel-nav.tsx";
 import { lazyPart } from "../components/lazy-part.tsx";
@@ -35,6 +44,9 @@ export function Sidebar() {
       </div>
       <ChannelNav />
       <nav aria-label="Project" className="flex flex-col gap-px border-line border-t p-2">
+        <PageLink to="/p/$project/users" icon={UserRound}>
+          Users
+        </PageLink>
         {can("keys:manage") && (
           <PageLink to="/p/$project/keys" icon={KeyRound}>
             API keys
@@ -72,7 +84,7 @@ export function Sidebar() {
 }
 
 type PageLinkProps = {
-  to: `/p/$project/${"keys" | "members" | "rules" | "rejected" | "settings"}`;
+  to: `/p/$project/${"users" | "keys" | "members" | "rules" | "rejected" | "settings"}`;
   icon: LucideIcon;
   children: string;
 };

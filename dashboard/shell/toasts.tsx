@@ -1,6 +1,7 @@
 import { clsx } from "clsx";
 import { ArrowUpRight } from "lucide-react";
 import { type ReactNode, useEffect, useState, useSyncExternalStore } from "react";
+import { formatNumber } from "../components/locale.ts";
 
 // Part of the first load, because it reports errors such as an unreachable server.
 
@@ -38,7 +39,7 @@ export function announce(messages: Message[], openAll: () => void): void {
   const count: Toast = {
     id: toasts.find(({ kind }) => kind === "count")?.id ?? ids++,
     kind: "count",
-    title: `${countedTotal.toLocaleString("en")} new notifications`,
+    title: `${formatNumber(countedTotal)} new notifications`,
     description: messages.at(-1)?.title,
     open: openAll,
   };

@@ -12,6 +12,7 @@ import { engine, makeStorage, removeStorage } from "../testing/engine.ts";
 import { openTestStore, type TestApp, testApp, testConfig } from "../testing/test-app.ts";
 import { untilListed } from "../testing/until.ts";
 import { eraseTraces, eraseUser } from "../users/erase-user.ts";
+import { createUserActivity } from "../users/user-activity.ts";
 import { expireRecords } from "./retention.ts";
 import { BackgroundWorker } from "./worker.ts";
 
@@ -141,6 +142,7 @@ test("an expired event is removed, and its disk space is freed", async () => {
     auditDays: 365,
     jobs: { "erase-user": eraseUser, "delete-channel": deleteChannel, "delete-project": deleteProject },
     eraseTraces,
+    userActivity: createUserActivity(store),
     store,
     onRemoved: (ids) => removed.push(...ids),
     onError: fail,

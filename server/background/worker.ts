@@ -11,6 +11,11 @@ type Deps = {
   jobs: { [Kind in Job["kind"]]: (context: JobContext, job: JobRow) => Promise<void> };
   /** Cleans all files once after users were erased. */
   eraseTraces: (context: JobContext, erasures: JobRow[]) => Promise<void>;
+  /** Adds new events to what lists of users are sorted by. */
+  userActivity: {
+    isBehind: (nowMs: number) => Promise<boolean>;
+    update: (context: JobContext, nowMs: number) => Promise<void>;
+  };
   onRemoved: (eventIds: string[]) => void;
   onError: (error: unknown) => void;
   /** Called when work begins and when it is done. */
@@ -34,6 +39,10 @@ const pollMs = 5_000;
  */
 const restRatio = 3;
 const restMsMax = 500;
+/** The same for the activity of users, which nobody waits for. */
+const activityRestRatio = 4;
+
+const erasuresLease = "erasures";
 
 /** Thrown when the server stops. The work continues at the next start. */
 class Stopped extends Error {}
@@ -74,6 +83,13 @@ export class BackgroundWorker {
   wake(): void {
     this.#isExpiryDue = true;
     this.#start();
+  }
+
+  /** Resolves when new events are in the activity of users, or after a while if it is working on something else. */
+  async updateUserActivity(withinMs: number): Promise<void> {
+    if (!(await this.#deps.userActivity.isBehind(this.#now()))) return;
+    if (!this.#running) this.#start();
+    await Promise.race([this.idle(), Bun.sleep(withinMs)]);
   }
 
   #start(): void {
@@ -131,6 +147,7 @@ export class BackgroundWorker {
         await this.#expire().catch((error) => this.#report(error));
       }
       await this.#buildBlocks().catch((error) => this.#report(error));
+      await this.#updateUserActivity().catch((error) => this.#report(error));
     }
   }
 
@@ -138,7 +155,8 @@ export class BackgroundWorker {
   async #doJobs(): Promise<void> {
     const jobs = await openJobs(this.#deps.store.control);
     const erasures = jobs.filter(({ kind }) => kind === "erase-user");
-    if (erasures.length > 0) await this.#withLease("erasures", (context) => this.#erase(erasures, context));
+    if (erasures.length > 0)
+      await this.#withLease(erasuresLease, (context) => this.#erase(erasures, context));
     for (const { id, kind } of jobs) {
       if (kind === "erase-user") continue;
       await this.#withLease(`job ${id}`, async ({ pause, ...rest }) => {
@@ -211,10 +229,27 @@ export class BackgroundWorker {
     await this.#context.store.events.indexBlocks(pause, this.#now());
   }
 
+  /** With the lease of erasures, so that no node adds a user whom another one is erasing. */
+  async #updateUserActivity(): Promise<void> {
+    if (!(await this.#deps.userActivity.isBehind(this.#now()))) return;
+    await this.#withLease(
+      erasuresLease,
+      async ({ pause, ...rest }) => {
+        const context = { ...rest, pause: () => this.#orYield(() => this.#orPoll(pause)) };
+        await this.#deps.userActivity.update(context, this.#now());
+      },
+      activityRestRatio,
+    );
+  }
+
   /** Does some work and returns true, or returns false if another node is doing it. */
-  #withLease(name: string, work: (context: JobContext) => Promise<void>): Promise<boolean> {
+  #withLease(
+    name: string,
+    work: (context: JobContext) => Promise<void>,
+    ratio = restRatio,
+  ): Promise<boolean> {
     return this.#leases.whileHeld(name, (isHeld) =>
-      work({ ...this.#context, pause: () => this.#pause(isHeld) }),
+      work({ ...this.#context, pause: () => this.#pause(isHeld, ratio) }),
     );
   }
 
@@ -235,10 +270,10 @@ export class BackgroundWorker {
     if (!(error instanceof Interrupted || error instanceof LeaseLost)) this.#deps.onError(error);
   }
 
-  async #pause(isHeld: () => boolean): Promise<void> {
+  async #pause(isHeld: () => boolean, ratio = restRatio): Promise<void> {
     if (this.#closed) throw new Stopped();
     const tookMs = performance.now() - this.#stepStartedMs;
-    await Bun.sleep(Math.min(tookMs * restRatio, restMsMax));
+    await Bun.sleep(Math.min(tookMs * ratio, restMsMax));
     if (this.#closed) throw new Stopped();
     if (!isHeld()) throw new LeaseLost();
     this.#stepStartedMs = performance.now();

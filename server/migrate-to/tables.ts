@@ -11,7 +11,10 @@ export type Table = {
   numbered?: true;
 };
 
-/** The control tables, each after those that it references. Leases are not moved: their holders have ended. */
+/**
+ * The control tables, each after those that it references. Leases are not moved, because their holders have ended; nor
+ * is the activity of users, which is derived from events.
+ */
 export const tables: readonly Table[] = [
   { name: "settings", key: ["name"] },
   { name: "accounts", key: ["id"] },

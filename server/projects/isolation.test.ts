@@ -519,7 +519,9 @@ async function everything(): Promise<string[]> {
   const texts = await Promise.all(
     paths.map(async (path) => (await app.request(`/api/${path}`, { headers: owner })).text()),
   );
-  return texts.map((text) => text.replace(/"last(UsedAt|UsedAddress|SeenAt)":("[^"]*"|null)/g, ""));
+  return texts.map((text) =>
+    text.replace(/"(lastUsedAt|lastUsedAddress|lastSeenAt|firstSeenAt)":("[^"]*"|null)/g, ""),
+  );
 }
 
 /** A response's body, or the beginning of an endless stream. */

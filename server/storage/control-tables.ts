@@ -131,6 +131,9 @@ export type ControlTables = {
     createdAt: number;
   };
   users: { projectId: number; userId: string; properties: string; updatedAt: number };
+  /** Derived from events, for sorting: see users/user-activity.ts. */
+  userActivity: { projectId: number; userId: string; events: number; firstAt: number; lastAt: number };
+  userActivityPositions: { projectId: number; ms: number; sequence: number; checkedAt: number };
   jobs: {
     id: string;
     projectId: number;

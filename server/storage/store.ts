@@ -84,8 +84,11 @@ export type CountQuery = {
   users: boolean;
 };
 
-/** Users whose id begins with a prefix, after one of them, in the engine's order. */
-export type UserQuery = { projectId: number; prefix: string; after?: string };
+/** Users whose id begins with a prefix, after one of them, in the engine's order; or the given ones. */
+export type UserQuery = { projectId: number } & (
+  | { prefix: string; after?: string }
+  | { userIds: readonly string[] }
+);
 
 /** Counts for each bucket: of all events, and of the largest series. */
 export type Counts = {

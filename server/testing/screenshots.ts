@@ -160,6 +160,8 @@ async function shootPages(browser: Browser): Promise<void> {
       event: `/p/default/events/${ids[2]}`,
       channel: "/p/default/channels/payments",
       search: "/p/default?q=card%20-refund&tag.currency=EUR",
+      users: "/p/default/users",
+      user: "/p/default/users/cus_1042",
       keys: "/p/default/keys",
       members: "/p/default/members",
       rules: "/p/default/rules",

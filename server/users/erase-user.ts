@@ -33,6 +33,11 @@ export async function eraseUser(context: JobContext, job: JobRow): Promise<void>
       .where("projectId", "=", projectId)
       .where("userId", "=", userId)
       .executeTakeFirst();
+    await transaction
+      .deleteFrom("userActivity")
+      .where("projectId", "=", projectId)
+      .where("userId", "=", userId)
+      .execute();
     await addToReceipt(transaction, job.id, { erasedProfiles: Number(numDeletedRows) });
     await changeJob(transaction, job.id, { state: "cleaning" });
   });

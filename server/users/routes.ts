@@ -6,15 +6,12 @@ import type { Routes } from "../http/routes.ts";
 import { problem } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
 import { JobResponse } from "../wire/job.ts";
-import {
-  faultInUserId,
-  type User,
-  UserList,
-  UserListQuery,
-  UserProperties,
-  UserResponse,
-} from "../wire/user.ts";
+import { type User, UserList, UserListQuery, UserProperties, UserResponse } from "../wire/user.ts";
+import { listByActivity, listById } from "./list-users.ts";
 import { checkUserId, findUser, putProperties } from "./users.ts";
+
+/** How long a list waits for the newest events to be counted. */
+const updateMs = 250;
 
 export function addUserRoutes(
   routes: Routes,
@@ -27,21 +24,15 @@ export function addUserRoutes(
       by: "events:read",
       tag: "Users",
       summary: "List users",
+      description:
+        "Users with events. With a `sort` other than `id`, users who just appeared can be missing for some seconds.",
       query: UserListQuery,
       response: UserList,
     },
-    async ({ projectId, query: { prefix, limit, cursor } }) => {
-      const users = await store.events.users(
-        {
-          projectId,
-          prefix: prefix ?? "",
-          ...(cursor !== undefined && { after: readCursor(cursor) }),
-        },
-        limit + 1,
-      );
-      const page = users.slice(0, limit);
-      const nextCursor = users.length > limit ? Buffer.from(page.at(-1)!.userId).toString("base64url") : null;
-      return { ok: true, users: page, nextCursor };
+    async ({ projectId, query: { prefix = "", sort, limit, cursor } }) => {
+      if (sort !== "id") await worker.updateUserActivity(updateMs);
+      const list = sort === "id" ? listById : listByActivity;
+      return { ok: true, ...(await list(store, { projectId, prefix, sort, limit, cursor })) };
     },
   );
 
@@ -116,12 +107,4 @@ export function addUserRoutes(
       return { ok: true, job };
     },
   );
-}
-
-/** A cursor is the last user's id. Throws `query-invalid` if it isn't valid. */
-function readCursor(text: string): string {
-  const userId = Buffer.from(text, "base64url").toString();
-  if (faultInUserId(userId))
-    throw problem("query-invalid", { detail: '"cursor" must be the "nextCursor" of an earlier page.' });
-  return userId;
 }

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { scenarios } from "../testing/scenarios.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
+import { until } from "../testing/until.ts";
 import type { User } from "../wire/user.ts";
 
 let app: TestApp;
@@ -238,7 +239,7 @@ test("users are listed by any prefix, in pages, each once", async () => {
       const response = await app.request(`/api/users?${query}`, {}, secret);
       expect(response.status).toBe(200);
       const page = (await response.json()) as { users: typeof users; nextCursor: string | null };
-      users.push(...page.users);
+      users.push(...page.users.map(({ userId, events }) => ({ userId, events })));
       if (page.nextCursor === null) return users;
       expect(page.users).toHaveLength(limit);
       cursor = page.nextCursor;
@@ -263,4 +264,91 @@ test("users are listed by any prefix, in pages, each once", async () => {
     ),
     { numRuns: 60 },
   );
+});
+
+describe("sorted by activity", () => {
+  type Listed = {
+    userId: string;
+    events: number;
+    firstSeenAt: string;
+    lastSeenAt: string;
+    properties: object;
+  };
+  let secret: string;
+  const day = (n: number) => new Date(Date.UTC(2025, 5, n)).toISOString();
+  const send = (userId: string, at: string) =>
+    app.post({ channel: "c", name: "n", userId, createdAt: at }, secret);
+
+  async function list(
+    query: Record<string, string>,
+  ): Promise<{ users: Listed[]; nextCursor: string | null }> {
+    const response = await app.request(`/api/users?${new URLSearchParams(query)}`, {}, secret);
+    expect(response.status).toBe(200);
+    return (await response.json()) as { users: Listed[]; nextCursor: string | null };
+  }
+
+  async function ids(query: Record<string, string>): Promise<string[]> {
+    const found: string[] = [];
+    for (let cursor: string | null = null; ; ) {
+      const page = await list({ ...query, ...(cursor !== null && { cursor }) });
+      found.push(...page.users.map(({ userId }) => userId));
+      cursor = page.nextCursor;
+      if (cursor === null) return found;
+      expect(page.users.length).toBeGreaterThan(0);
+    }
+  }
+
+  const hostile = "Zoë/../%2F 💰\u202e";
+  beforeAll(async () => {
+    ({ secret } = await app.another("Sorted", "sorted@example.com"));
+    for (const n of [1, 5]) await send("u1", day(n));
+    for (const n of [2, 3, 4]) await send("u2", day(n));
+    await send(hostile, day(6));
+    await app.post({ channel: "c", name: "n", createdAt: day(9) }, secret);
+    await app.request(
+      `/api/users/${encodeURIComponent("u1")}`,
+      { method: "PUT", headers: { "content-type": "application/json" }, body: '{"plan":"pro"}' },
+      secret,
+    );
+    await until(async () => (await list({ sort: "events" })).users.length === 3);
+  });
+
+  test("by the last event, the first, and their number, in pages of any size", async () => {
+    for (const limit of ["1", "2", "3", "100"]) {
+      expect(await ids({ sort: "lastSeen", limit })).toEqual([hostile, "u1", "u2"]);
+      expect(await ids({ sort: "firstSeen", limit })).toEqual([hostile, "u2", "u1"]);
+      expect(await ids({ sort: "events", limit })).toEqual(["u2", "u1", hostile]);
+    }
+    expect(await ids({ sort: "lastSeen", prefix: "u", limit: "1" })).toEqual(["u1", "u2"]);
+    expect(await ids({ sort: "lastSeen", prefix: "x" })).toEqual([]);
+  });
+
+  test("with their properties, and when they were seen", async () => {
+    const expected = {
+      userId: "u1",
+      events: 2,
+      firstSeenAt: day(1),
+      lastSeenAt: day(5),
+      properties: { plan: "pro" },
+    };
+    expect((await list({ sort: "lastSeen", prefix: "u1" })).users).toEqual([expected]);
+    expect((await list({ prefix: "u1" })).users).toEqual([expected]);
+  });
+
+  test("a page is full although the events of some users are gone", async () => {
+    for (const n of [11, 12, 13, 14]) await send(`gone ${n}`, day(n));
+    await until(async () => (await list({ sort: "lastSeen", limit: "1" })).users[0]?.userId === "gone 14");
+    const gone = await app.list("?limit=4", secret);
+    for (const { id } of gone)
+      expect((await app.request(`/api/events/${id}`, { method: "DELETE" }, secret)).status).toBe(200);
+    const page = await list({ sort: "lastSeen", limit: "2" });
+    expect(page.users.map(({ userId }) => userId)).toEqual([hostile, "u1"]);
+    expect(await ids({ sort: "lastSeen", limit: "1" })).toEqual([hostile, "u1", "u2"]);
+  });
+
+  test("a cursor belongs to its sort", async () => {
+    const { nextCursor } = await list({ sort: "events", limit: "1" });
+    const response = await app.request(`/api/users?sort=lastSeen&cursor=${nextCursor}`, {}, secret);
+    expect(response.status).toBe(400);
+  });
 });

@@ -1,47 +1,38 @@
-import type { Event } from "../event/event.ts";
 import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
 import { faultInUserId, type User, type UserProperties } from "../wire/user.ts";
+import { seenAt } from "./user-activity.ts";
 
 /** A user's events and properties; null if there are neither. */
-export async function findUser(
-  { events, control }: Store,
-  projectId: number,
-  userId: string,
-): Promise<User | null> {
+export async function findUser(store: Store, projectId: number, userId: string): Promise<User | null> {
+  const { events, control } = store;
   const filter = { userId };
-  const seenAt = async (order: "asc" | "desc") => {
-    const [json] = (await events.page({ projectId, filter, order }, 1)).events;
-    return json === undefined ? null : (JSON.parse(json) as Event).createdAt;
-  };
-  const [row, firstSeenAt, lastSeenAt] = await Promise.all([
+  const [row, seen] = await Promise.all([
     control
       .selectFrom("users")
       .select("properties")
       .where("projectId", "=", projectId)
       .where("userId", "=", userId)
       .executeTakeFirst(),
-    seenAt("asc"),
-    seenAt("desc"),
+    seenAt(store, projectId, userId),
   ]);
-  if (!row && (firstSeenAt === null || lastSeenAt === null)) return null;
+  if (!row && !seen) return null;
   const counts =
-    firstSeenAt !== null && lastSeenAt !== null
-      ? await events.count({
-          projectId,
-          filter,
-          bounds: [Date.parse(firstSeenAt), Date.parse(lastSeenAt) + 1],
-          split: { by: "name" },
-          series: limits.userNames,
-          users: false,
-        })
-      : null;
+    seen &&
+    (await events.count({
+      projectId,
+      filter,
+      bounds: [Date.parse(seen.first), Date.parse(seen.last) + 1],
+      split: { by: "name" },
+      series: limits.userNames,
+      users: false,
+    }));
   return {
     userId,
     events: counts?.all[0] ?? 0,
-    firstSeenAt,
-    lastSeenAt,
+    firstSeenAt: seen?.first ?? null,
+    lastSeenAt: seen?.last ?? null,
     names: counts?.series.map(({ value, counts: [count] }) => ({ name: value, events: count! })) ?? [],
     properties: row ? (JSON.parse(row.properties) as UserProperties) : {},
   };

@@ -61,6 +61,10 @@ function faultInValue(value: unknown): string | null {
 }
 
 export const UserListQuery = z.strictObject({
+  sort: z.enum(["id", "lastSeen", "firstSeen", "events"]).default("id").openapi({
+    description:
+      "`id`, or descending by the last event (`lastSeen`), the first (`firstSeen`) or the number of `events`. Default: id.",
+  }),
   prefix: text(eventTexts.userId)
     .optional()
     .openapi({ description: "Only users whose ID starts with this." }),
@@ -75,10 +79,24 @@ export const UserListQuery = z.strictObject({
   project: projectParameter,
 });
 
+export type UserSort = z.infer<typeof UserListQuery>["sort"];
+
+const UserInList = z.object({
+  userId: z.string(),
+  events: z.int(),
+  firstSeenAt: z
+    .string()
+    .nullable()
+    .openapi({ format: "date-time", description: "Null for some seconds after the first event." }),
+  lastSeenAt: z.string().nullable().openapi({ format: "date-time" }),
+  properties: UserProperties,
+});
+export type UserInList = z.infer<typeof UserInList>;
+
 export const UserList = z
   .object({
     ok: z.literal(true),
-    users: z.array(z.object({ userId: z.string(), events: z.int() })),
+    users: z.array(UserInList),
     nextCursor: z
       .string()
       .nullable()

@@ -1,4 +1,5 @@
 import { clsx } from "clsx";
+import { Check } from "lucide-react";
 import { DropdownMenu } from "radix-ui";
 import type { ComponentProps, ReactNode } from "react";
 
@@ -29,7 +30,7 @@ export function Menu({
         side={side}
         sideOffset={6}
         collisionPadding={8}
-        className="z-50 min-w-56 max-w-80 animate-rise rounded-lg border border-line-strong bg-raised p-1 shadow-md"
+        className="z-50 min-w-56 max-h-[60vh] max-w-80 animate-rise overflow-y-auto rounded-lg border border-line-strong bg-raised p-1 shadow-md"
       >
         {children}
       </DropdownMenu.Content>
@@ -43,6 +44,22 @@ const itemClass =
 
 export function MenuItem({ className, ...rest }: ComponentProps<typeof DropdownMenu.Item>) {
   return <DropdownMenu.Item {...rest} className={clsx(itemClass, className)} />;
+}
+
+/** Stays open, so that several can be chosen. */
+export function MenuCheckbox({ children, ...rest }: ComponentProps<typeof DropdownMenu.CheckboxItem>) {
+  return (
+    <DropdownMenu.CheckboxItem
+      {...rest}
+      onSelect={(event) => event.preventDefault()}
+      className={clsx(itemClass, "relative pl-8")}
+    >
+      <DropdownMenu.ItemIndicator className="absolute left-3">
+        <Check aria-hidden className="size-4 text-accent" />
+      </DropdownMenu.ItemIndicator>
+      {children}
+    </DropdownMenu.CheckboxItem>
+  );
 }
 
 export function MenuLabel({ children }: { children: ReactNode }) {

@@ -17,8 +17,13 @@ export function createKnownTexts(runQuery: Query) {
   /**
    * The users of some tokens, and the number of their events. If a token has only a hash, the id is read from an event.
    */
-  async function usersOf(projectId: number, words: string[]): Promise<{ userId: string; events: number }[]> {
-    const ids = words.map((word) => textOf(word.slice(tokenPrefix.user(projectId, "").length)));
+  async function usersOf(
+    projectId: number,
+    words: string[],
+    ids: readonly (string | null)[] = words.map((word) =>
+      textOf(word.slice(tokenPrefix.user(projectId, "").length)),
+    ),
+  ): Promise<{ userId: string; events: number }[]> {
     const rows = await runQuery<Row & { events: number }>(
       `SELECT events, created_at AS ms, id, body FROM count_tokens($1, $2)`,
       [texts(words), ids.map((id) => id === null)],
@@ -31,7 +36,13 @@ export function createKnownTexts(runQuery: Query) {
 
   return {
     /** Users whose id begins with a prefix, and the number of their events, in the order of tokens. */
-    async users({ projectId, prefix, after }: UserQuery, limit: number) {
+    async users(query: UserQuery, limit: number) {
+      const { projectId } = query;
+      if ("userIds" in query) {
+        const words = query.userIds.map((userId) => token.user(projectId, userId));
+        return (await usersOf(projectId, words, query.userIds)).slice(0, limit);
+      }
+      const { prefix, after } = query;
       const found: { userId: string; events: number }[] = [];
       const ofUsers = tokenPrefix.user(projectId, "");
       const from = after === undefined ? {} : { from: justAfter(token.user(projectId, after)) };

@@ -23,6 +23,7 @@ const tables = [
   "rejected_events",
   "idempotency_keys",
   "users",
+  "user_activity",
   "jobs",
   "blocks",
   "block_timestamps",

@@ -1,6 +1,7 @@
 import { LRUCache } from "lru-cache";
 import { token } from "../../event/tokens.ts";
 import type { AcceptedEvent } from "../store.ts";
+import { endOfPrefix } from "../text-range.ts";
 import type { Query } from "./query.ts";
 
 /** Texts that a node remembers to have stored, each up to a kilobyte. */
@@ -102,23 +103,13 @@ export async function* pagesOfTokens(
   for (;;) {
     const rows = await runQuery<{ token: string }>(
       "SELECT token FROM vocabulary WHERE token >= $1 AND token < $2 ORDER BY token LIMIT $3",
-      [next, endOf(prefix), limit],
+      [next, endOfPrefix(prefix), limit],
     );
     const tokens = rows.map(({ token }) => token);
     if (tokens.length > 0) yield tokens;
     if (tokens.length < limit) return;
     next = after(tokens.at(-1)!);
   }
-}
-
-/** The first text after all with a prefix, in the order of code points. */
-function endOf(prefix: string): string {
-  const points = [...prefix].map((character) => character.codePointAt(0)!);
-  while (points.at(-1) === 0x10ffff) points.pop();
-  const last = points.pop()!;
-  // Skip the surrogates, which are not characters.
-  points.push(last === 0xd7ff ? 0xe000 : last + 1);
-  return String.fromCodePoint(...points);
 }
 
 /** A text that sorts right after a token. Tokens have no control characters. */

@@ -1,4 +1,5 @@
 import type { Database } from "bun:sqlite";
+import { type Term, token } from "../../event/tokens.ts";
 import { Turns } from "../../turns.ts";
 import type { UserQuery } from "../store.ts";
 import { createCountEntries } from "./count-entries.ts";
@@ -9,15 +10,22 @@ import { earliest, latest } from "./row-key.ts";
 export function createUsers(database: Database, texts: IndexedTexts) {
   const countEntries = createCountEntries(database);
 
-  return async function users({ projectId, prefix, after }: UserQuery, limit: number) {
+  return async function users(query: UserQuery, limit: number) {
     const found: { userId: string; events: number }[] = [];
     const turns = new Turns();
-    for (const { token, text } of texts.users(projectId, prefix, after)) {
-      const events = await countEntries(`"${token}"`, earliest, latest, turns);
+    for (const { token: word, text } of termsOf(query)) {
+      const events = await countEntries(`"${word}"`, earliest, latest, turns);
       if (events > 0) found.push({ userId: text, events });
       if (found.length === limit) break;
       await turns.next();
     }
     return found;
   };
+
+  function termsOf(query: UserQuery): Iterable<Term> {
+    const { projectId } = query;
+    return "userIds" in query
+      ? query.userIds.map((text) => ({ token: token.user(projectId, text), text }))
+      : texts.users(projectId, query.prefix, query.after);
+  }
 }

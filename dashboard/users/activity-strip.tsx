@@ -1,0 +1,42 @@
+import { useQuery } from "@tanstack/react-query";
+import { clsx } from "clsx";
+import { countOf } from "../components/counts.ts";
+import { formatDate } from "../components/dates.ts";
+import { Skeleton } from "../components/ui/states.tsx";
+import { shadeOf } from "./activity-days.ts";
+import { activityQuery } from "./users.ts";
+
+/** For each result of `shadeOf`. */
+const shades = ["bg-pressed", "bg-accent/30", "bg-accent/50", "bg-accent/75", "bg-accent"];
+
+/** A square for each day of half a year: a column is a week from Monday to Sunday. */
+export function ActivityStrip({ project, userId }: { project: string; userId: string }) {
+  const { data: days, error } = useQuery(activityQuery(project, userId));
+  if (error && !days) return null;
+  if (!days) return <Skeleton className="h-26" />;
+  const most = Math.max(1, ...days.map(({ events }) => events));
+  const active = days.filter(({ events }) => events > 0);
+  const total = active.reduce((sum, { events }) => sum + events, 0);
+  const summary = `${countOf(total, "event")} on ${countOf(active.length, "day")} in the last 26 weeks`;
+  return (
+    <section aria-label="Activity">
+      <h2 className="mb-2 flex flex-wrap items-baseline gap-x-2 font-semibold text-sm">
+        Activity
+        <span className="font-normal text-muted text-xs">{summary}</span>
+      </h2>
+      <div
+        role="img"
+        aria-label={summary}
+        className="grid grid-flow-col grid-rows-7 gap-[3px] [grid-auto-columns:minmax(0,14px)]"
+      >
+        {days.map(({ start, events }) => (
+          <span
+            key={start}
+            title={`${countOf(events, "event")} on ${formatDate(start, "weekday")}`}
+            className={clsx("aspect-square rounded-[3px]", shades[shadeOf(events, most)])}
+          />
+        ))}
+      </div>
+    </section>
+  );
+}

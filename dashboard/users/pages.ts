@@ -1,0 +1,2 @@
+export { UserPage } from "./user-page.tsx";
+export { UsersPage } from "./users-page.tsx";

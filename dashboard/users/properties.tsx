@@ -1,0 +1,163 @@
+import { useMutation } from "@tanstack/react-query";
+import { Pencil, Plus, Trash2 } from "lucide-react";
+import { type FormEvent, useState } from "react";
+import type { User, UserProperties } from "../../server/wire/user.ts";
+import { errorMessage } from "../api.ts";
+import { Button, IconButton } from "../components/ui/button.tsx";
+import { Dialog, DialogButtons } from "../components/ui/dialog.tsx";
+import { Alert } from "../components/ui/states.tsx";
+import { useCan } from "../projects/can.ts";
+import { refresh } from "../queries.ts";
+import { valueText } from "./user-table.tsx";
+import { saveProperties, userQuery } from "./users.ts";
+
+/** What the application, or a member, has said about a user. */
+export function Properties({ project, user }: { project: string; user: User }) {
+  const mayChange = useCan()("users:change");
+  const [isEditing, setEditing] = useState(false);
+  const properties = Object.entries(user.properties);
+  return (
+    <section aria-label="Properties">
+      <div className="mb-1 flex h-8 items-center justify-between max-md:h-10">
+        <h2 className="font-semibold text-sm">Properties</h2>
+        {mayChange && (
+          <IconButton
+            label="Edit properties"
+            className="size-8 max-md:size-10"
+            onClick={() => setEditing(true)}
+          >
+            <Pencil aria-hidden className="size-3.5" />
+          </IconButton>
+        )}
+      </div>
+      {properties.length === 0 ? (
+        <p className="text-muted text-sm">
+          None yet. {mayChange ? "Add a name or a plan here, or set" : "Your application can set"} them with{" "}
+          <code className="font-mono text-xs">PUT /api/users/…</code>
+        </p>
+      ) : (
+        <dl className="text-sm">
+          {properties.map(([name, value]) => (
+            <div key={name} className="flex gap-3 border-line border-b py-1.5 last:border-b-0">
+              <dt className="hostile w-[38%] shrink-0 text-muted">{name}</dt>
+              <dd className="hostile min-w-0 flex-1 whitespace-pre-wrap">
+                {value === null ? <span className="text-faint">null</span> : String(value)}
+              </dd>
+            </div>
+          ))}
+        </dl>
+      )}
+      {isEditing && <PropertiesDialog project={project} user={user} close={() => setEditing(false)} />}
+    </section>
+  );
+}
+
+/** `original` is kept if the value is not edited, so that 5 and "5" stay apart. */
+type Row = { id: number; name: string; value: string; original: UserProperties[string] | undefined };
+
+let ids = 0;
+const newRow = (): Row => ({ id: ids++, name: "", value: "", original: undefined });
+
+const inputClass =
+  "h-9 min-w-0 flex-1 rounded-md border border-line-strong bg-raised px-2.5 text-sm max-md:h-11 max-md:text-lg";
+
+function PropertiesDialog({ project, user, close }: { project: string; user: User; close: () => void }) {
+  const [rows, setRows] = useState<Row[]>(() => [
+    ...Object.entries(user.properties).map(([name, original]) => ({
+      id: ids++,
+      name,
+      value: valueText(original),
+      original,
+    })),
+    newRow(),
+  ]);
+  const save = useMutation({
+    mutationFn: () => saveProperties(project, user.userId, propertiesOf(rows)),
+    async onSuccess() {
+      await refresh(userQuery(project, user.userId).queryKey, ["users", project]);
+      close();
+    },
+  });
+  const change = (id: number, part: Partial<Row>) =>
+    setRows(rows.map((row) => (row.id === id ? { ...row, ...part } : row)));
+  const names = rows.map(({ name }) => name).filter(Boolean);
+  const repeated = names.find((name, at) => names.indexOf(name) !== at);
+
+  function submit(event: FormEvent) {
+    event.preventDefault();
+    save.mutate();
+  }
+
+  return (
+    <Dialog open onOpenChange={close} title="Properties" wide>
+      <form onSubmit={submit} className="flex flex-col gap-2">
+        {save.error && <Alert>{errorMessage(save.error)}</Alert>}
+        {repeated !== undefined && <Alert>There are two properties with the name "{repeated}".</Alert>}
+        {rows.map(({ id, name, value }) => (
+          <div key={id} className="flex items-center gap-2">
+            <input
+              aria-label="Name"
+              placeholder="Name"
+              dir="auto"
+              value={name}
+              onChange={(event) => change(id, { name: event.target.value })}
+              className={inputClass}
+            />
+            <input
+              aria-label={`Value of ${name || "the new property"}`}
+              placeholder="Value"
+              dir="auto"
+              value={value}
+              onChange={(event) => change(id, { value: event.target.value, original: undefined })}
+              className={inputClass}
+            />
+            <IconButton
+              label={`Remove ${name || "this row"}`}
+              className="size-8 max-md:size-10"
+              onClick={() => setRows(rows.filter((row) => row.id !== id))}
+            >
+              <Trash2 aria-hidden className="size-4" />
+            </IconButton>
+          </div>
+        ))}
+        <Button variant="ghost" className="self-start" onClick={() => setRows([...rows, newRow()])}>
+          <Plus aria-hidden className="size-4" />
+          Add property
+        </Button>
+        <p className="text-faint text-xs">
+          <code className="font-mono">true</code>, <code className="font-mono">false</code> and numbers are
+          stored as such.
+        </p>
+        <DialogButtons>
+          <Button variant="ghost" onClick={close}>
+            Cancel
+          </Button>
+          <Button variant="solid" type="submit" busy={save.isPending} disabled={repeated !== undefined}>
+            Save
+          </Button>
+        </DialogButtons>
+      </form>
+    </Dialog>
+  );
+}
+
+/** Rows without a name are left out. `fromEntries` would lose a property named `__proto__`. */
+function propertiesOf(rows: readonly Row[]): UserProperties {
+  const properties: UserProperties = {};
+  for (const { name, value, original } of rows) {
+    if (name === "") continue;
+    Object.defineProperty(properties, name, {
+      value: original === undefined ? typedValue(value) : original,
+      enumerable: true,
+      configurable: true,
+      writable: true,
+    });
+  }
+  return properties;
+}
+
+/** A number only if it is written as JSON writes it, so that "007" and long digits stay texts. */
+function typedValue(text: string): UserProperties[string] {
+  if (text === "true" || text === "false") return text === "true";
+  return text !== "" && String(Number(text)) === text && Number.isFinite(Number(text)) ? Number(text) : text;
+}

@@ -1,0 +1,96 @@
+import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
+import type { EventList } from "../../server/event/event.ts";
+import type { Stats } from "../../server/wire/stats.ts";
+import type { User, UserInList, UserSort } from "../../server/wire/user.ts";
+import { api } from "../api.ts";
+import { activityStart } from "./activity-days.ts";
+
+type UserList = { ok: true; users: UserInList[]; nextCursor: string | null };
+
+export const sorts: Record<UserSort, string> = {
+  lastSeen: "Last seen",
+  firstSeen: "Newest",
+  events: "Most active",
+  id: "ID",
+};
+
+export function sortIn(text: string | undefined): UserSort {
+  return text !== undefined && Object.hasOwn(sorts, text) ? (text as UserSort) : "lastSeen";
+}
+
+export function usersQuery(project: string, sort: UserSort, prefix: string) {
+  return infiniteQueryOptions({
+    queryKey: ["users", project, sort, prefix],
+    queryFn: ({ pageParam, signal }) =>
+      api<UserList>("/api/users", {
+        query: { project, sort, prefix: prefix || undefined, limit: "100", cursor: pageParam ?? undefined },
+        signal,
+      }),
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+    // Shows the last list while the next one loads.
+    placeholderData: (last) => last,
+    // A long list is not worth a refetch every few seconds.
+    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 1) > 3 ? false : 5_000),
+  });
+}
+
+/** A few users whose id starts with a text. URLs can't have the ids "." and "..". */
+export function foundUsersQuery(project: string, prefix: string) {
+  return queryOptions({
+    queryKey: ["users", project, "found", prefix],
+    queryFn: async ({ signal }) =>
+      (await api<UserList>("/api/users", { query: { project, prefix, limit: "5" }, signal })).users.filter(
+        ({ userId }) => !/^\.\.?$/.test(userId),
+      ),
+    enabled: prefix !== "" && project !== "",
+    retry: false,
+  });
+}
+
+const pathOf = (userId: string) => `/api/users/${encodeURIComponent(userId)}`;
+
+export function userQuery(project: string, userId: string) {
+  return queryOptions({
+    queryKey: ["user", project, userId],
+    queryFn: async ({ signal }) =>
+      (await api<{ ok: true; user: User }>(pathOf(userId), { query: { project }, signal })).user,
+  });
+}
+
+export function saveProperties(project: string, userId: string, properties: User["properties"]) {
+  return api(pathOf(userId), { method: "PUT", query: { project }, body: properties });
+}
+
+export function eraseUser(project: string, userId: string) {
+  return api<{ ok: true; job: { id: string } }>(pathOf(userId), { method: "DELETE", query: { project } });
+}
+
+export function journeyQuery(project: string, userId: string) {
+  return infiniteQueryOptions({
+    queryKey: ["journey", project, userId],
+    queryFn: ({ pageParam, signal }) =>
+      api<EventList & { nextCursor?: string | null }>("/api/events", {
+        query: { project, userId, limit: "50", cursor: pageParam ?? undefined },
+        signal,
+      }),
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ nextCursor }) => nextCursor ?? null,
+  });
+}
+
+/** A user's events by day, in the browser's time zone. */
+export function activityQuery(project: string, userId: string) {
+  return queryOptions({
+    queryKey: ["user-activity", project, userId],
+    queryFn: async ({ signal }) => {
+      const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
+      const from = activityStart(new Date()).toISOString();
+      const { starts, series } = await api<Stats>("/api/stats", {
+        query: { project, userId, by: "day", timeZone, from },
+        signal,
+      });
+      return starts.map((start, at) => ({ start, events: series[0]?.counts[at] ?? 0 }));
+    },
+  });
+}

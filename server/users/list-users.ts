@@ -1,0 +1,182 @@
+import type { Kysely, SelectQueryBuilder } from "kysely";
+import { problem } from "../problems.ts";
+import type { ControlTables } from "../storage/control-tables.ts";
+import type { Store } from "../storage/store.ts";
+import { endOfPrefix } from "../storage/text-range.ts";
+import { faultInUserId, type UserInList, type UserProperties, type UserSort } from "../wire/user.ts";
+import { dropUser, exactCounts } from "./user-activity.ts";
+
+type ListOptions = {
+  projectId: number;
+  prefix: string;
+  sort: UserSort;
+  limit: number;
+  /** The last user of the previous page, as `nextCursor` has it. */
+  cursor?: string | undefined;
+};
+
+type UserPage = { users: UserInList[]; nextCursor: string | null };
+
+type ActivityRow = { userId: string; firstAt: number; lastAt: number; value: number };
+
+/** If up to this many users have a prefix, they are sorted; if more, they are found soon in the sorted index. */
+const prefixRows = 1_000;
+const columns = { events: "events", firstSeen: "firstAt", lastSeen: "lastAt" } as const;
+
+/** Lists users by their id. */
+export async function listById(store: Store, options: ListOptions): Promise<UserPage> {
+  const { projectId, prefix, limit, cursor } = options;
+  const after = cursor === undefined ? {} : { after: readCursor(cursor, "id").userId };
+  const found = await store.events.users({ projectId, prefix, ...after }, limit + 1);
+  const page = found.slice(0, limit);
+  const ids = page.map(({ userId }) => userId);
+  const [seen, properties] = await Promise.all([
+    activityOf(store.control, projectId, ids),
+    propertiesOf(store.control, projectId, ids),
+  ]);
+  return {
+    users: page.map(({ userId, events }) => ({
+      userId,
+      events,
+      firstSeenAt: isoOf(seen.get(userId)?.firstAt),
+      lastSeenAt: isoOf(seen.get(userId)?.lastAt),
+      properties: properties.get(userId) ?? {},
+    })),
+    nextCursor: found.length > limit ? writeCursor({ userId: page.at(-1)!.userId }) : null,
+  };
+}
+
+/** Lists users by their activity, most recent or most active first. Their order is some seconds behind. */
+export async function listByActivity(store: Store, options: ListOptions): Promise<UserPage> {
+  const { projectId, limit, cursor, sort } = options;
+  const rows: ActivityRow[] = [];
+  const counts = new Map<string, number>();
+  let after = cursor === undefined ? null : readCursor(cursor, sort);
+  // Users whose events are gone are left out, so a page can take several reads.
+  while (rows.length <= limit) {
+    const wanted = limit + 1 - rows.length;
+    const next = await readRows(store.control, options, after, wanted);
+    const exact = await exactCounts(
+      store,
+      projectId,
+      next.map(({ userId }) => userId),
+    );
+    for (const row of next) {
+      const events = exact.get(row.userId);
+      if (events === undefined) await dropUser(store, projectId, row.userId);
+      else {
+        rows.push(row);
+        counts.set(row.userId, events);
+      }
+    }
+    if (next.length < wanted) break;
+    after = next.at(-1)!;
+  }
+  const page = rows.slice(0, limit);
+  const properties = await propertiesOf(
+    store.control,
+    projectId,
+    page.map(({ userId }) => userId),
+  );
+  return {
+    users: page.map(({ userId, firstAt, lastAt }) => ({
+      userId,
+      events: counts.get(userId)!,
+      firstSeenAt: isoOf(firstAt),
+      lastSeenAt: isoOf(lastAt),
+      properties: properties.get(userId) ?? {},
+    })),
+    nextCursor: rows.length > limit ? writeCursor({ sort, ...page.at(-1)! }) : null,
+  };
+}
+
+type Position = { userId: string; value: number };
+
+async function readRows(
+  control: Kysely<ControlTables>,
+  { projectId, prefix, sort }: ListOptions,
+  after: Position | null,
+  limit: number,
+): Promise<ActivityRow[]> {
+  const column = columns[sort as keyof typeof columns];
+  const all = control
+    .selectFrom("userActivity")
+    .select(["userId", "firstAt", "lastAt", `${column} as value`])
+    .where("projectId", "=", projectId);
+  const sorted = (rows: typeof all) => {
+    const from = after
+      ? rows.where((eb) =>
+          eb.or([
+            eb(column, "<", after.value),
+            eb.and([eb(column, "=", after.value), eb("userId", "<", after.userId)]),
+          ]),
+        )
+      : rows;
+    // Repeats the bound, because the planner finds no range in an OR.
+    return (after ? from.where(column, "<=", after.value) : from)
+      .orderBy(column, "desc")
+      .orderBy("userId", "desc")
+      .limit(limit)
+      .execute();
+  };
+  if (prefix === "") return sorted(all);
+  const named: typeof all = all.where("userId", ">=", prefix).where("userId", "<", endOfPrefix(prefix));
+  const few = await withoutSort(named).execute();
+  if (few.length > prefixRows) return sorted(named);
+  const isAfter = (row: ActivityRow) => !after || compareRows(after, row) < 0;
+  return few.toSorted(compareRows).filter(isAfter).slice(0, limit);
+}
+
+/** In the order of ids, so that the primary key is used. */
+function withoutSort<Row>(rows: SelectQueryBuilder<ControlTables, "userActivity", Row>) {
+  return rows.orderBy("userId").limit(prefixRows + 1);
+}
+
+/** Descending by value, then by the bytes of the id, as the databases sort. */
+function compareRows(a: Position, b: Position): number {
+  return b.value - a.value || Buffer.compare(Buffer.from(b.userId), Buffer.from(a.userId));
+}
+
+async function activityOf(control: Kysely<ControlTables>, projectId: number, userIds: string[]) {
+  if (userIds.length === 0) return new Map<string, never>();
+  const rows = await control
+    .selectFrom("userActivity")
+    .select(["userId", "firstAt", "lastAt"])
+    .where("projectId", "=", projectId)
+    .where("userId", "in", userIds)
+    .execute();
+  return new Map(rows.map((row) => [row.userId, row]));
+}
+
+async function propertiesOf(control: Kysely<ControlTables>, projectId: number, userIds: string[]) {
+  if (userIds.length === 0) return new Map<string, UserProperties>();
+  const rows = await control
+    .selectFrom("users")
+    .select(["userId", "properties"])
+    .where("projectId", "=", projectId)
+    .where("userId", "in", userIds)
+    .execute();
+  return new Map(rows.map(({ userId, properties }) => [userId, JSON.parse(properties) as UserProperties]));
+}
+
+function isoOf(ms: number | undefined): string | null {
+  return ms === undefined ? null : new Date(ms).toISOString();
+}
+
+/** A cursor is the last user's id; sorted by activity, also the sort and the user's value. */
+function writeCursor({ sort, userId, value }: { sort?: UserSort; userId: string; value?: number }): string {
+  return Buffer.from(sort === undefined ? userId : `${sort}\n${value}\n${userId}`).toString("base64url");
+}
+
+/** Throws `query-invalid` if a cursor isn't valid. */
+function readCursor(text: string, sort: UserSort): Position {
+  const decoded = Buffer.from(text, "base64url").toString();
+  const [, of, value, userId] = /^(\w+)\n(\d{1,16})\n(.+)$/su.exec(decoded) ?? [];
+  const position =
+    of === undefined ? { userId: decoded, value: 0 } : { userId: userId!, value: Number(value) };
+  if ((of ?? "id") !== sort || faultInUserId(position.userId))
+    throw problem("query-invalid", {
+      detail: '"cursor" must be the "nextCursor" of an earlier page with the same "sort".',
+    });
+  return position;
+}
