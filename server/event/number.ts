@@ -74,3 +74,24 @@ function compareDecimals(a: Decimal, b: Decimal): number {
 function signOf({ sign, digits }: Decimal): number {
   return digits === "" ? 0 : sign;
 }
+
+export type Bound = { value: string; isIncluded: boolean };
+/** A range of numbers. Without a bound, it is open on that side. */
+export type NumberRange = { from?: Bound; to?: Bound };
+
+/** Whether a text is a number in a range. */
+export function isInRange({ from, to }: NumberRange, text: string): boolean {
+  return isNumber(text) && (!from || !isBelow(from, text)) && (!to || !isAbove(to, text));
+}
+
+/** Whether a number is outside of a range that begins here. */
+export function isBelow({ value, isIncluded }: Bound, number: string): boolean {
+  const order = compareNumbers(number, value);
+  return order < 0 || (order === 0 && !isIncluded);
+}
+
+/** Whether a number is outside of a range that ends here. */
+export function isAbove({ value, isIncluded }: Bound, number: string): boolean {
+  const order = compareNumbers(number, value);
+  return order > 0 || (order === 0 && !isIncluded);
+}

@@ -1,0 +1,226 @@
+/**
+ * What a block stores of numbers, as rows beside those of its tokens:
+ *
+ * - `token.numericKeys`: the keys that have numbers. Those of a few events are listed with their values and ordinals.
+ * - `token.numbers`: the directory of a key, with the lowest and the highest number of each bucket, in ascending order.
+ * - `token.numberBucket`: a part of a key's values, with their ordinals.
+ *
+ * So a range that a key never reaches costs one short row, and any other one also the buckets within it. A value stays
+ * text, so comparisons are exact.
+ */
+import type { NumberCondition } from "../event/match.ts";
+import { compareNumbers, isAbove, isBelow, isInRange, isNumber, type NumberRange } from "../event/number.ts";
+import { exact, token } from "../event/tokens.ts";
+import { type Bits, packOrdinals, unionOf } from "./bits.ts";
+
+/** Values in a bucket at most, and buckets of a key up to which buckets are smaller. */
+const bucketValuesMax = 512;
+const bucketValuesMin = 32;
+const bucketsUsual = 64;
+/** Keys with numbers on fewer events than this are listed together, if that are not too many. */
+const rareBelow = 8;
+const rareMax = 2_000;
+
+export type NumberRow = { token: string; ordinals: Uint8Array };
+type Values = [value: string, ordinals: readonly number[]][];
+
+/** The first byte of the list of keys: whether it has all keys. */
+const isComplete = 1;
+const isIncomplete = 0;
+
+/** Collects the numbers of a project's events in a block. */
+export class NumberRows {
+  readonly #project: number;
+  readonly #events: number;
+  readonly #keys: Values = [];
+  #rare = 0;
+
+  /** @param events - their number in the block */
+  constructor(project: number, events: number) {
+    this.#project = project;
+    this.#events = events;
+  }
+
+  /** Returns the rows of a key. */
+  *ofKey(key: string, values: Iterable<[value: string, ordinals: readonly number[]]>): Generator<NumberRow> {
+    const sorted: [double: number, Values[number]][] = [];
+    let events = 0;
+    for (const entry of values) {
+      if (!isNumber(entry[0])) continue;
+      sorted.push([Number(entry[0]), entry]);
+      events += entry[1].length;
+    }
+    if (sorted.length === 0) return;
+    sorted.sort(([a, [left]], [b, [right]]) => a - b || compareNumbers(left, right));
+    const all = sorted.map(([, entry]) => entry);
+    if (events < rareBelow) {
+      this.#rare += events;
+      if (this.#rare <= rareMax) {
+        for (const [value, ordinals] of all) this.#keys.push([`${exact(key)}_z${value}`, ordinals]);
+      }
+      return;
+    }
+    this.#keys.push([exact(key), []]);
+    const numbers = token.numbers(this.#project, key);
+    const perBucket = Math.min(
+      bucketValuesMax,
+      Math.max(bucketValuesMin, Math.ceil(all.length / bucketsUsual)),
+    );
+    const buckets: Bounds[] = [];
+    for (let from = 0; from < all.length; from += perBucket) {
+      const part = all.slice(from, from + perBucket);
+      buckets.push(boundsOf(part.map(([value]) => value)));
+      yield {
+        token: token.numberBucket(numbers, buckets.length - 1),
+        ordinals: packValues(part.map(([value, own]) => [value, packOrdinals(own, this.#events)])),
+      };
+    }
+    yield { token: numbers, ordinals: packDirectory(buckets) };
+  }
+
+  /** Returns the list of all keys. Call it after `ofKey` for each. */
+  keys(): NumberRow {
+    const entries: PackedValue[] = this.#keys.map(([text, ordinals]) => [
+      text,
+      packOrdinals(ordinals, this.#events),
+    ]);
+    const hasAll = this.#rare <= rareMax;
+    const ordinals = packValues(entries, hasAll ? isComplete : isIncomplete);
+    return { token: token.numericKeys(this.#project), ordinals };
+  }
+}
+
+/** Reads a row of a block. */
+type ReadRow = (token: string) => Uint8Array | undefined;
+
+/** The ordinals of a block's events with a number in a range; undefined if a row is missing. */
+export function ordinalsWithNumber(
+  condition: NumberCondition,
+  events: number,
+  read: ReadRow,
+): Bits | null | undefined {
+  const { projectId, key, range } = condition;
+  const keys = read(token.numericKeys(projectId));
+  if (!keys?.length) return undefined;
+  const own = exact(key);
+  const sets: Uint8Array[] = [];
+  let hasDirectory = false;
+  for (const [text, ordinals] of valuesIn(keys, 1)) {
+    if (text === own) hasDirectory = true;
+    else if (text.startsWith(`${own}_z`) && isInRange(range, text.slice(own.length + 2))) sets.push(ordinals);
+  }
+  if (!hasDirectory) {
+    if (sets.length === 0 && keys[0] !== isComplete) return undefined;
+    return unionOf(sets, events);
+  }
+  const buckets = bucketsInRange(condition, read(token.numbers(projectId, key)));
+  if (buckets === undefined) return undefined;
+  for (const { token, isWhole } of buckets) {
+    const row = read(token);
+    if (row === undefined) return undefined;
+    for (const [value, ordinals] of partsIn(row)) {
+      if (isWhole || isInRange(range, asText(value))) sets.push(ordinals);
+    }
+  }
+  return unionOf(sets, events);
+}
+
+export function isNumberBucket(token: string): boolean {
+  return /^[0-9]+v.*_z/.test(token);
+}
+
+/** The rows to read before a condition is evaluated, and then the buckets that they name. */
+export function directoryTokens({ projectId, key }: NumberCondition): string[] {
+  return [token.numericKeys(projectId), token.numbers(projectId, key)];
+}
+
+export function bucketTokens(condition: NumberCondition, read: ReadRow): string[] {
+  const directory = read(token.numbers(condition.projectId, condition.key));
+  return (bucketsInRange(condition, directory) ?? []).map(({ token }) => token);
+}
+
+/** The buckets that overlap a range, and whether all of their numbers are in it. */
+function bucketsInRange(
+  { projectId, key, range }: NumberCondition,
+  directory: Uint8Array | undefined,
+): { token: string; isWhole: boolean }[] | undefined {
+  if (!directory) return undefined;
+  const numbers = token.numbers(projectId, key);
+  const found: { token: string; isWhole: boolean }[] = [];
+  for (const [index, bounds] of boundsIn(directory).entries()) {
+    if (bounds === null || isOutside(range, bounds)) continue;
+    const isWhole = isInRange(range, bounds.min) && isInRange(range, bounds.max);
+    found.push({ token: token.numberBucket(numbers, index), isWhole });
+  }
+  return found;
+}
+
+function isOutside({ from, to }: NumberRange, { min, max }: Bounds): boolean {
+  return (from !== undefined && isBelow(from, max)) || (to !== undefined && isAbove(to, min));
+}
+
+/** The lowest and highest number of a bucket. */
+export type Bounds = { min: string; max: string };
+
+/** @param values - ascending */
+export function boundsOf(values: readonly string[]): Bounds {
+  return { min: values[0]!, max: values.at(-1)! };
+}
+
+export function packDirectory(buckets: readonly (Bounds | null)[]): Uint8Array {
+  return Buffer.from(buckets.map((bounds) => (bounds ? `${bounds.min} ${bounds.max}` : "")).join("\n"));
+}
+
+/** The buckets of a directory; null for one without values. */
+export function boundsIn(directory: Uint8Array): (Bounds | null)[] {
+  return asText(directory)
+    .split("\n")
+    .map((line) => {
+      const [min, max] = line.split(" ");
+      return min && max ? { min, max } : null;
+    });
+}
+
+/** A value, and its ordinals in their stored form (bits.ts). */
+export type PackedValue = [value: string, ordinals: Uint8Array];
+
+/** Each value and its ordinals, with their lengths before them. */
+export function packValues(values: readonly PackedValue[], ...flags: number[]): Uint8Array {
+  const parts: Uint8Array[] = [Uint8Array.from(flags)];
+  for (const [value, ordinals] of values) {
+    const text = Buffer.from(value);
+    parts.push(packLength(text.length), text, packLength(ordinals.length), ordinals);
+  }
+  return Buffer.concat(parts);
+}
+
+export function* valuesIn(row: Uint8Array, from = 0): Generator<PackedValue> {
+  for (const [value, ordinals] of partsIn(row, from)) yield [asText(value), ordinals];
+}
+
+function* partsIn(row: Uint8Array, from = 0): Generator<[value: Uint8Array, ordinals: Uint8Array]> {
+  let at = from;
+  const next = (): Uint8Array => {
+    let length = 0;
+    for (let shift = 0; ; shift += 7) {
+      const byte = row[at++]!;
+      length |= (byte & 0x7f) << shift;
+      if (byte < 0x80) break;
+    }
+    at += length;
+    return row.subarray(at - length, at);
+  };
+  while (at < row.length) yield [next(), next()];
+}
+
+function packLength(length: number): Uint8Array {
+  const bytes: number[] = [];
+  let rest = length;
+  for (; rest >= 0x80; rest >>= 7) bytes.push((rest & 0x7f) | 0x80);
+  bytes.push(rest);
+  return Uint8Array.from(bytes);
+}
+
+function asText({ buffer, byteOffset, length }: Uint8Array): string {
+  return Buffer.from(buffer, byteOffset, length).toString();
+}
