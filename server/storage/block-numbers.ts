@@ -125,6 +125,52 @@ export function ordinalsWithNumber(
   return unionOf(sets, events);
 }
 
+/** Whether a block's row is one of those above, rather than a token's. */
+export function isNumberRow(token: string): boolean {
+  return /^[0-9]+[rv]/.test(token);
+}
+
+/** The tokens in the index of the values that a row contains, by value. */
+export function valueTokens(row: NumberRow): Map<string, string> {
+  const tokens = new Map<string, string>();
+  const [, project, kind] = /^([0-9]+)([rv])/.exec(row.token)!;
+  const own = row.token.slice(project!.length + 1);
+  const ofKey = own.slice(0, own.lastIndexOf("_z"));
+  if (kind === "v" && !isNumberBucket(row.token)) return tokens;
+  for (const [text] of valuesIn(row.ordinals, kind === "r" ? 1 : 0)) {
+    const split = text.indexOf("_z");
+    if (kind === "v") tokens.set(text, `${project}t${ofKey}_z${exact(text)}`);
+    else if (split >= 0)
+      tokens.set(text, `${project}t${text.slice(0, split)}_z${exact(text.slice(split + 2))}`);
+  }
+  return tokens;
+}
+
+/**
+ * Removes values from a row, and returns what to store instead: the row, and the directory of its key.
+ *
+ * @param directory - null if the row is the list of keys
+ */
+export function withoutValues(
+  row: NumberRow,
+  gone: ReadonlySet<string>,
+  directory: NumberRow | null,
+): NumberRow[] {
+  const flags = directory ? [] : [row.ordinals[0]!];
+  const values = [...valuesIn(row.ordinals, flags.length)].filter(([text]) => !gone.has(text));
+  const changed: NumberRow = { token: row.token, ordinals: packValues(values, ...flags) };
+  if (!directory) return [changed];
+  const buckets = boundsIn(directory.ordinals);
+  const index = Number(row.token.slice(row.token.lastIndexOf("_z") + 2));
+  buckets[index] = values.length > 0 ? boundsOf(values.map(([text]) => text)) : null;
+  return [changed, { token: directory.token, ordinals: packDirectory(buckets) }];
+}
+
+/** The directory of a bucket; null if the row has none. */
+export function directoryOf(token: string): string | null {
+  return isNumberBucket(token) ? token.slice(0, token.lastIndexOf("_z")) : null;
+}
+
 export function isNumberBucket(token: string): boolean {
   return /^[0-9]+v.*_z/.test(token);
 }
@@ -160,19 +206,19 @@ function isOutside({ from, to }: NumberRange, { min, max }: Bounds): boolean {
 }
 
 /** The lowest and highest number of a bucket. */
-export type Bounds = { min: string; max: string };
+type Bounds = { min: string; max: string };
 
 /** @param values - ascending */
-export function boundsOf(values: readonly string[]): Bounds {
+function boundsOf(values: readonly string[]): Bounds {
   return { min: values[0]!, max: values.at(-1)! };
 }
 
-export function packDirectory(buckets: readonly (Bounds | null)[]): Uint8Array {
+function packDirectory(buckets: readonly (Bounds | null)[]): Uint8Array {
   return Buffer.from(buckets.map((bounds) => (bounds ? `${bounds.min} ${bounds.max}` : "")).join("\n"));
 }
 
 /** The buckets of a directory; null for one without values. */
-export function boundsIn(directory: Uint8Array): (Bounds | null)[] {
+function boundsIn(directory: Uint8Array): (Bounds | null)[] {
   return asText(directory)
     .split("\n")
     .map((line) => {
@@ -182,10 +228,10 @@ export function boundsIn(directory: Uint8Array): (Bounds | null)[] {
 }
 
 /** A value, and its ordinals in their stored form (bits.ts). */
-export type PackedValue = [value: string, ordinals: Uint8Array];
+type PackedValue = [value: string, ordinals: Uint8Array];
 
 /** Each value and its ordinals, with their lengths before them. */
-export function packValues(values: readonly PackedValue[], ...flags: number[]): Uint8Array {
+function packValues(values: readonly PackedValue[], ...flags: number[]): Uint8Array {
   const parts: Uint8Array[] = [Uint8Array.from(flags)];
   for (const [value, ordinals] of values) {
     const text = Buffer.from(value);
@@ -194,7 +240,7 @@ export function packValues(values: readonly PackedValue[], ...flags: number[]): 
   return Buffer.concat(parts);
 }
 
-export function* valuesIn(row: Uint8Array, from = 0): Generator<PackedValue> {
+function* valuesIn(row: Uint8Array, from = 0): Generator<PackedValue> {
   for (const [value, ordinals] of partsIn(row, from)) yield [asText(value), ordinals];
 }
 

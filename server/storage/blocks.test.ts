@@ -438,4 +438,37 @@ describe.each([...storeEngines])("blocks on %s", (engine) => {
     expect(await tokens()).toBe(0);
     await expectFound(9);
   });
+
+  test("a purge deletes numbers that are on no event from the blocks", async () => {
+    const secrets = ["777000111", "777000222", "5"];
+    const erased = Array.from({ length: 9 }, (_, n) =>
+      accepted({
+        project: 0,
+        channelId: "a",
+        name: "pay",
+        userId: "gone",
+        notify: false,
+        tags: { plan: "pro", amount: secrets[n % 3]!, [n < 3 ? "rareOne" : "oftenOne"]: secrets[n % 2]! },
+        minute: n * 100,
+      }),
+    );
+    await store.events.appendAll(erased);
+    await store.events.indexBlocks(rest, settledMs + 30 * hours * hourMs);
+    const withSecrets = () =>
+      engines[engine].number(
+        storage,
+        `SELECT count(*) AS number FROM block_tokens WHERE ${
+          engine === "sqlite"
+            ? "instr(ordinals, CAST('777000' AS BLOB))"
+            : "position('777000'::bytea IN ordinals)"
+        } > 0`,
+      );
+    expect(await withSecrets()).toBeGreaterThan(3);
+    await store.events.remove({ projectId: projects[0], userId: "gone" }, 10_000);
+    all = all.filter(({ event }) => event.userId !== "gone");
+    await store.events.purge(rest, ["gone"]);
+    expect(await withSecrets()).toBe(0);
+    await expectFound(12);
+    await expectCounted(12);
+  }, 60_000);
 });
