@@ -406,6 +406,7 @@ describe.each([...storeEngines])("blocks on %s", (engine) => {
     }, 60_000);
 
     test("the newest events get blocks once there are enough of them", async () => {
+      await store.events.indexBlocks(rest, settledMs + 4 * hourMs);
       const before = (await blocks()).blocks;
       const later = (count: number, seed: number) =>
         store.events.appendAll(
