@@ -80,18 +80,25 @@ export type Bound = { value: string; isIncluded: boolean };
 export type NumberRange = { from?: Bound; to?: Bound };
 
 /** Whether a text is a number in a range. */
-export function isInRange({ from, to }: NumberRange, text: string): boolean {
-  return isNumber(text) && (!from || !isBelow(from, text)) && (!to || !isAbove(to, text));
+export function isInRange(range: NumberRange, text: string): boolean {
+  return isNumber(text) && positionIn(range)(text) === 0;
 }
 
-/** Whether a number is outside of a range that begins here. */
-export function isBelow({ value, isIncluded }: Bound, number: string): boolean {
-  const order = compareNumbers(number, value);
+/** Returns a function that tells whether a number is below a range (negative), in it (0) or above it. */
+export function positionIn({ from, to }: NumberRange): (number: string) => -1 | 0 | 1 {
+  const low = from ? Number(from.value) : Number.NEGATIVE_INFINITY;
+  const high = to ? Number(to.value) : Number.POSITIVE_INFINITY;
+  return (text) => {
+    const number = Number(text);
+    if (number < low) return -1;
+    if (number > high) return 1;
+    // Equal doubles can be of different numbers.
+    if (number === low && isOutside(compareNumbers(text, from!.value), from!)) return -1;
+    if (number === high && isOutside(-compareNumbers(text, to!.value), to!)) return 1;
+    return 0;
+  };
+}
+
+function isOutside(order: number, { isIncluded }: Bound): boolean {
   return order < 0 || (order === 0 && !isIncluded);
-}
-
-/** Whether a number is outside of a range that ends here. */
-export function isAbove({ value, isIncluded }: Bound, number: string): boolean {
-  const order = compareNumbers(number, value);
-  return order > 0 || (order === 0 && !isIncluded);
 }

@@ -224,7 +224,11 @@ const leaf: fc.Arbitrary<Search> = fc.oneof(
     key: texts,
     values: fc.array(texts, { minLength: 1, maxLength: 3 }),
   }),
-  fc.record({ kind: fc.constant("number" as const), key: texts, range: ranges }),
+  fc.record({
+    kind: fc.constant("number" as const),
+    key: fc.oneof(texts, fc.constantFrom("name", "user")),
+    range: ranges,
+  }),
 );
 const search = searchesOf(leaf, 3);
 

@@ -50,16 +50,19 @@ export function printSearch(search: Search): string {
     case "tag":
       return `${printText(search.key)}=${search.values.map(printText).join(",")}`;
     case "number":
-      return printText(search.key) + printRange(search.range);
+      return printNumber(search.key, search.range);
     case "text":
       return printText(search.text) + (search.isPrefix ? "*" : "");
   }
 }
 
-function printRange({ from, to }: NumberRange): string {
-  if (from && to) return `:${from.value}..${to.value}`;
-  if (from) return `>${from.isIncluded ? "=" : ""}${from.value}`;
-  return `<${to!.isIncluded ? "=" : ""}${to!.value}`;
+function printNumber(key: string, { from, to }: NumberRange): string {
+  const printed = printText(key);
+  // Without quotes, "name:1..2" would be a field's value.
+  const isField = searchFields.some((field) => field === key);
+  if (from && to) return `${isField ? `"${key}"` : printed}:${from.value}..${to.value}`;
+  if (from) return `${printed}>${from.isIncluded ? "=" : ""}${from.value}`;
+  return `${printed}<${to!.isIncluded ? "=" : ""}${to!.value}`;
 }
 
 function printTerm(search: Search): string {
