@@ -3,10 +3,11 @@
  *
  * - `token.numericKeys`: the keys that have numbers. Those of a few events are listed with their values and ordinals.
  * - `token.numbers`: the directory of a key, with the lowest and the highest number of each bucket, in ascending order.
- * - `token.numberBucket`: a part of a key's values, with their ordinals.
+ * - `token.numberBucket`: a part of a key's values: the ordinals of all, and then those of each.
+ * - `token.allNumbers`: the ordinals of all values of a key.
  *
- * So a range that a key never reaches costs one short row, and any other one also the buckets within it. A value stays
- * text, so comparisons are exact.
+ * So a range that a key never reaches costs one short row. Any other one also costs the buckets within it, or those
+ * outside of it if these are fewer. A value stays text, so comparisons are exact.
  */
 import type { NumberCondition } from "../event/match.ts";
 import { compareNumbers, isInRange, isNumber, positionIn } from "../event/number.ts";
@@ -72,10 +73,20 @@ export class NumberRows {
       buckets.push(boundsOf(part.map(([value]) => value)));
       yield {
         token: token.numberBucket(numbers, buckets.length - 1),
-        ordinals: packValues(part.map(([value, own]) => [value, packOrdinals(own, this.#events)])),
+        ordinals: packBucket(
+          this.#allOf(part),
+          part.map(([value, own]) => [value, packOrdinals(own, this.#events)]),
+        ),
       };
     }
+    yield { token: token.allNumbers(numbers), ordinals: this.#allOf(all) };
     yield { token: numbers, ordinals: packDirectory(buckets) };
+  }
+
+  /** The ordinals of several values; an event has one. */
+  #allOf(values: Values): Uint8Array {
+    const ordinals = Uint32Array.from(values.flatMap(([, own]) => own)).sort();
+    return packOrdinals([...ordinals], this.#events);
   }
 
   /** Returns the list of all keys. Call it after `ofKey` for each. */
@@ -113,15 +124,71 @@ export function ordinalsWithNumber(
     if (sets.length === 0 && keys[0] !== isComplete) return undefined;
     return unionOf(sets, events);
   }
-  const buckets = bucketsInRange(condition, read(token.numbers(projectId, key)));
-  if (buckets === undefined) return undefined;
+  const plan = planOf(condition, read(token.numbers(projectId, key)));
+  if (plan === undefined) return undefined;
   const position = positionIn(range);
-  for (const { token, isWhole } of buckets) {
+  for (const { token, isWhole } of plan.buckets) {
     const row = read(token);
     if (row === undefined) return undefined;
-    for (const [value, ordinals] of numbersIn(row)) if (isWhole || position(value) === 0) sets.push(ordinals);
+    if (isWhole) sets.push(allIn(row));
+    else
+      for (const [value, ordinals] of numbersIn(row)) {
+        if ((position(value) === 0) !== plan.isExcluding) sets.push(ordinals);
+      }
   }
-  return unionOf(sets, events);
+  const found = unionOf(sets, events);
+  if (!plan.isExcluding) return found;
+  const all = read(token.allNumbers(token.numbers(projectId, key)));
+  return all && without(unionOf([all], events)!, found);
+}
+
+function without(all: Bits, excluded: Bits | null): Bits | null {
+  if (excluded === null) return all;
+  const left = all.map((word, index) => word & ~excluded[index]!);
+  return left.some((word) => word !== 0) ? left : null;
+}
+
+/** The rows to read before a condition is evaluated, and then the others that they name. */
+export function directoryTokens({ projectId, key }: NumberCondition): string[] {
+  return [token.numericKeys(projectId), token.numbers(projectId, key)];
+}
+
+export function bucketTokens(condition: NumberCondition, read: ReadRow): string[] {
+  const numbers = token.numbers(condition.projectId, condition.key);
+  const plan = planOf(condition, read(numbers));
+  if (!plan) return [];
+  const tokens = plan.buckets.map(({ token }) => token);
+  return plan.isExcluding ? [...tokens, token.allNumbers(numbers)] : tokens;
+}
+
+/** The buckets to read: those within a range, or all that are not entirely in it, which are excluded. */
+type Plan = { isExcluding: boolean; buckets: { token: string; isWhole: boolean }[] };
+
+function planOf(
+  { projectId, key, range }: NumberCondition,
+  directory: Uint8Array | undefined,
+): Plan | undefined {
+  if (!directory) return undefined;
+  const position = positionIn(range);
+  const text = asText(directory);
+  // Most ranges that have no number in a block are beyond its first or last one.
+  const [first, last] = [boundsIn(text, 0), boundsIn(text, text.lastIndexOf("\n") + 1)];
+  if ((first && position(first.min) > 0) || (last && position(last.max) < 0)) {
+    return { isExcluding: false, buckets: [] };
+  }
+  const numbers = token.numbers(projectId, key);
+  const within: Plan["buckets"] = [];
+  const others: Plan["buckets"] = [];
+  for (const [bucket, bounds] of boundsOfAll(text).entries()) {
+    if (bounds === null) continue;
+    const [low, high] = [position(bounds.min), position(bounds.max)];
+    const own = token.numberBucket(numbers, bucket);
+    if (low <= 0 && high >= 0) within.push({ token: own, isWhole: low === 0 && high === 0 });
+    if (low !== 0 || high !== 0) others.push({ token: own, isWhole: low > 0 || high < 0 });
+  }
+  return others.length < within.length
+    ? { isExcluding: true, buckets: others }
+    : { isExcluding: false, buckets: within };
 }
 
 /** Whether a block's row is one of those above, rather than a token's. */
@@ -136,11 +203,13 @@ export function valueTokens(row: NumberRow): Map<string, string> {
   const own = row.token.slice(project!.length + 1);
   const ofKey = own.slice(0, own.lastIndexOf("_z"));
   if (kind === "v" && !isNumberBucket(row.token)) return tokens;
-  for (const [text] of valuesIn(row.ordinals, kind === "r" ? 1 : 0)) {
+  if (kind === "v") {
+    for (const [value] of numbersIn(row.ordinals)) tokens.set(value, `${project}t${ofKey}_z${exact(value)}`);
+    return tokens;
+  }
+  for (const [text] of valuesIn(row.ordinals, 1)) {
     const split = text.indexOf("_z");
-    if (kind === "v") tokens.set(text, `${project}t${ofKey}_z${exact(text)}`);
-    else if (split >= 0)
-      tokens.set(text, `${project}t${text.slice(0, split)}_z${exact(text.slice(split + 2))}`);
+    if (split >= 0) tokens.set(text, `${project}t${text.slice(0, split)}_z${exact(text.slice(split + 2))}`);
   }
   return tokens;
 }
@@ -155,12 +224,15 @@ export function withoutValues(
   gone: ReadonlySet<string>,
   directory: NumberRow | null,
 ): NumberRow[] {
-  const flags = directory ? [] : [row.ordinals[0]!];
-  const values = [...valuesIn(row.ordinals, flags.length)].filter(([text]) => !gone.has(text));
-  const changed: NumberRow = { token: row.token, ordinals: packValues(values, ...flags) };
-  if (!directory) return [changed];
-  const text = asText(directory.ordinals);
-  const buckets = text.split("\n").map((line) => boundsIn(line, 0));
+  const isLeft = ([text]: PackedValue) => !gone.has(text);
+  if (!directory) {
+    const left = [...valuesIn(row.ordinals, 1)].filter(isLeft);
+    return [{ token: row.token, ordinals: packValues(left, row.ordinals[0]!) }];
+  }
+  const values = [...numbersIn(row.ordinals)].filter(isLeft);
+  // The events that are gone have no rows, so their ordinals do no harm.
+  const changed: NumberRow = { token: row.token, ordinals: packBucket(allIn(row.ordinals), values) };
+  const buckets = boundsOfAll(asText(directory.ordinals));
   const index = Number(row.token.slice(row.token.lastIndexOf("_z") + 2));
   buckets[index] = values.length > 0 ? boundsOf(values.map(([text]) => text)) : null;
   return [changed, { token: directory.token, ordinals: packDirectory(buckets) }];
@@ -172,43 +244,7 @@ export function directoryOf(token: string): string | null {
 }
 
 export function isNumberBucket(token: string): boolean {
-  return /^[0-9]+v.*_z/.test(token);
-}
-
-/** The rows to read before a condition is evaluated, and then the buckets that they name. */
-export function directoryTokens({ projectId, key }: NumberCondition): string[] {
-  return [token.numericKeys(projectId), token.numbers(projectId, key)];
-}
-
-export function bucketTokens(condition: NumberCondition, read: ReadRow): string[] {
-  const directory = read(token.numbers(condition.projectId, condition.key));
-  return (bucketsInRange(condition, directory) ?? []).map(({ token }) => token);
-}
-
-/** The buckets that overlap a range, and whether all of their numbers are in it. */
-function bucketsInRange(
-  { projectId, key, range }: NumberCondition,
-  directory: Uint8Array | undefined,
-): { token: string; isWhole: boolean }[] | undefined {
-  if (!directory) return undefined;
-  const position = positionIn(range);
-  const text = asText(directory);
-  // Most ranges that have no number in a block are beyond its first or last one.
-  const [first, last] = [boundsIn(text, 0), boundsIn(text, text.lastIndexOf("\n") + 1)];
-  if ((first && position(first.min) > 0) || (last && position(last.max) < 0)) return [];
-  const numbers = token.numbers(projectId, key);
-  const found: { token: string; isWhole: boolean }[] = [];
-  for (let [bucket, at] = [0, 0]; ; bucket++) {
-    const bounds = boundsIn(text, at);
-    if (bounds && position(bounds.min) > 0) break;
-    if (bounds && position(bounds.max) >= 0) {
-      const isWhole = position(bounds.min) === 0 && position(bounds.max) === 0;
-      found.push({ token: token.numberBucket(numbers, bucket), isWhole });
-    }
-    at = text.indexOf("\n", at) + 1;
-    if (at === 0) break;
-  }
-  return found;
+  return /^[0-9]+v.*_z[0-9]+$/.test(token);
 }
 
 /** The lowest and highest number of a bucket. */
@@ -228,6 +264,10 @@ function boundsIn(directory: string, at: number): Bounds | null {
   const end = directory.indexOf("\n", at);
   const [min, max] = directory.slice(at, end < 0 ? undefined : end).split(" ");
   return min && max ? { min, max } : null;
+}
+
+function boundsOfAll(directory: string): (Bounds | null)[] {
+  return directory.split("\n").map((line) => boundsIn(line, 0));
 }
 
 /** A value, and its ordinals in their stored form (bits.ts). */
@@ -250,7 +290,21 @@ function* valuesIn(row: Uint8Array, from = 0): Generator<PackedValue> {
 /** Like `valuesIn`, for a bucket. Numbers are ASCII, so that one text can be made of all, which is much faster. */
 function* numbersIn(row: Uint8Array): Generator<PackedValue> {
   const text = Buffer.from(row.buffer, row.byteOffset, row.length).toString("latin1");
-  for (const [start, end, ordinals] of partsIn(row)) yield [text.slice(start, end), ordinals];
+  let isFirst = true;
+  for (const [start, end, ordinals] of partsIn(row)) {
+    if (!isFirst) yield [text.slice(start, end), ordinals];
+    isFirst = false;
+  }
+}
+
+/** A bucket begins with the ordinals of all its values, in the place of a value without text. */
+function packBucket(all: Uint8Array, values: readonly PackedValue[]): Uint8Array {
+  return packValues([["", all], ...values]);
+}
+
+function allIn(bucket: Uint8Array): Uint8Array {
+  const [first] = partsIn(bucket);
+  return first![2];
 }
 
 function* partsIn(
