@@ -39,14 +39,14 @@ export function FeedTools({ project, filters, isReady }: FeedToolsProps) {
 }
 
 const toolClass =
-  "flex h-7 items-center gap-1.5 rounded-md px-2 text-muted hover:bg-hover hover:text-ink max-md:h-10";
+  "flex h-7 items-center gap-1.5 rounded-md px-2 text-muted hover:bg-hover hover:text-ink max-md:h-10 max-md:px-3";
 
 function ExportButton(props: Omit<ExportMenuProps, "trigger">) {
   const [isOpened, setOpened] = useState(false);
   const button = (more: { onClick?: () => void }) => (
-    <button type="button" aria-haspopup="menu" className={toolClass} {...more}>
-      <Download aria-hidden className="size-3.5" />
-      Export
+    <button type="button" aria-label="Export" aria-haspopup="menu" className={toolClass} {...more}>
+      <Download aria-hidden className="size-3.5 max-md:size-4" />
+      <span className="max-md:hidden">Export</span>
     </button>
   );
   if (!isOpened) return button({ onClick: () => setOpened(true) });

@@ -24,7 +24,7 @@ export function FilterBar({ project, filters, change, children }: FilterBarProps
   const input = useRef<HTMLInputElement>(null);
   const [text, setText] = useState("");
   const [error, setError] = useState<SearchError | null>(null);
-  const suggestions = useSuggestions(project, input, text, setInput);
+  const suggestions = useSuggestions(project, input, error ? "" : text, setInput);
   const chips = Object.entries(filters);
 
   useShortcuts({
