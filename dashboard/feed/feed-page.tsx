@@ -17,14 +17,12 @@ import { PageHeader } from "../shell/page-header.tsx";
 import type { EmptyFeedProps } from "./empty-feed.tsx";
 import { FeedList } from "./feed-list.tsx";
 import { FeedSkeleton } from "./feed-skeleton.tsx";
-import type { FeedToolsProps } from "./feed-tools.tsx";
 import { FilterBar } from "./filter-bar.tsx";
 import { type Filters, filtersIn, searchErrorIn } from "./filters.ts";
+import { LazyFeedTools } from "./lazy-feed-tools.tsx";
 import { useFeed } from "./use-feed.ts";
 
 const EmptyFeed = lazyPart<EmptyFeedProps>(async () => (await import("./empty-feed.tsx")).EmptyFeed);
-
-const FeedTools = lazyPart<FeedToolsProps>(async () => (await import("./feed-tools.tsx")).FeedTools);
 
 /** The live feed of a project or a channel. An open event is next to it, or covers it on phones. */
 export function FeedPage() {
@@ -95,9 +93,7 @@ export function FeedPage() {
         >
           <FilterBar project={project} filters={channelIsPage ? chips : stableFilters} change={withChannel}>
             {state.status !== "error" && (
-              <Suspense>
-                <FeedTools project={project} filters={stableFilters} isReady={state.status === "ready"} />
-              </Suspense>
+              <LazyFeedTools project={project} filters={stableFilters} isReady={state.status === "ready"} />
             )}
           </FilterBar>
           {state.status === "loading" && <FeedSkeleton />}

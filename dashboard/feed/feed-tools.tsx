@@ -1,5 +1,4 @@
-import { Download } from "lucide-react";
-import { Suspense, useState, useSyncExternalStore } from "react";
+import { type ComponentType, Suspense, useState, useSyncExternalStore } from "react";
 import { countOf } from "../components/counts.ts";
 import { lazyPart } from "../components/lazy-part.tsx";
 import { currentExport, sizeOf, subscribeExport } from "./export-events.ts";
@@ -9,10 +8,19 @@ import { useMatchCount } from "./use-match-count.ts";
 
 const ExportMenu = lazyPart<ExportMenuProps>(async () => (await import("./export-menu.tsx")).ExportMenu);
 
-export type FeedToolsProps = { project: string; filters: Filters; isReady: boolean };
+export type FeedToolsProps = {
+  project: string;
+  filters: Filters;
+  isReady: boolean;
+  /** The button that opens the menu. */
+  button: ComponentType<{ onClick?: () => void }>;
+  /** The button was clicked before this part was loaded. */
+  opensExport: boolean;
+};
 
 /** The number of events that match the filters, and a menu that exports them. */
-export function FeedTools({ project, filters, isReady }: FeedToolsProps) {
+export function FeedTools({ project, filters, isReady, button: Button, opensExport }: FeedToolsProps) {
+  const [isOpened, setOpened] = useState(opensExport);
   const isFiltered = Object.keys(filters).length > 0;
   const count = useMatchCount(project, filters, isReady && isFiltered);
   const running = useSyncExternalStore(subscribeExport, currentExport);
@@ -23,36 +31,28 @@ export function FeedTools({ project, filters, isReady }: FeedToolsProps) {
       {running ? (
         <span className="flex items-center gap-1 text-muted">
           <span className="tabular-nums">Exporting… {sizeOf(running.bytes)}</span>
-          <button type="button" onClick={running.cancel} className={toolClass}>
+          <button
+            type="button"
+            onClick={running.cancel}
+            className="h-7 rounded-md px-2 hover:bg-hover hover:text-ink max-md:h-10"
+          >
             Cancel
           </button>
         </span>
       ) : (
-        <ExportButton
-          project={project}
-          filters={filters}
-          label={isFiltered ? `Export ${matches ?? "all matches"}` : "Export all events"}
-        />
+        <Suspense fallback={<Button />}>
+          {isOpened ? (
+            <ExportMenu
+              project={project}
+              filters={filters}
+              label={isFiltered ? `Export ${matches ?? "all matches"}` : "Export all events"}
+              trigger={<Button />}
+            />
+          ) : (
+            <Button onClick={() => setOpened(true)} />
+          )}
+        </Suspense>
       )}
     </div>
-  );
-}
-
-const toolClass =
-  "flex h-7 items-center gap-1.5 rounded-md px-2 text-muted hover:bg-hover hover:text-ink max-md:h-10 max-md:px-3";
-
-function ExportButton(props: Omit<ExportMenuProps, "trigger">) {
-  const [isOpened, setOpened] = useState(false);
-  const button = (more: { onClick?: () => void }) => (
-    <button type="button" aria-label="Export" aria-haspopup="menu" className={toolClass} {...more}>
-      <Download aria-hidden className="size-3.5 max-md:size-4" />
-      <span className="max-md:hidden">Export</span>
-    </button>
-  );
-  if (!isOpened) return button({ onClick: () => setOpened(true) });
-  return (
-    <Suspense fallback={button({})}>
-      <ExportMenu {...props} trigger={button({})} />
-    </Suspense>
   );
 }

@@ -8,7 +8,7 @@ import { join } from "node:path";
 /** Requests of a first visit to the feed: page, scripts, styles, font, icons, manifest, worker, API. */
 export const requestsMax = 16;
 /** Bytes that the server sends for them, including headers. */
-export const bytesMax = { br: 168_000, gzip: 183_000 };
+export const bytesMax = { br: 169_500, gzip: 185_000 };
 
 /** Bytes of each build file in the first load, gzipped if it is compressed; Brotli is smaller. */
 const fileBytesMax: Record<string, number> = {
@@ -16,7 +16,8 @@ const fileBytesMax: Record<string, number> = {
   "theme.js": 400,
   "mark.svg": 400,
   "manifest.webmanifest": 400,
-  "assets/index.js": 33_900,
+  // With the search language: the feed matches live events itself.
+  "assets/index.js": 34_100,
   "assets/vendor.js": 111_000,
   "assets/rolldown-runtime.js": 500,
   "assets/index.css": 8_700,
