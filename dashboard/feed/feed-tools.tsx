@@ -24,6 +24,8 @@ export function FeedTools({ project, filters, isReady, button: Button, opensExpo
   const isFiltered = Object.keys(filters).length > 0;
   const count = useMatchCount(project, filters, isReady && isFiltered);
   const running = useSyncExternalStore(subscribeExport, currentExport);
+  // The menu is replaced by the progress, and must not be open when it comes back.
+  if (running && isOpened) setOpened(false);
   const matches = count === undefined ? null : countOf(count, "match", "matches");
   return (
     <div className="ml-auto flex shrink-0 items-center gap-1.5 text-sm">
