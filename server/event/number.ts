@@ -75,7 +75,7 @@ function signOf({ sign, digits }: Decimal): number {
   return digits === "" ? 0 : sign;
 }
 
-export type Bound = { value: string; isIncluded: boolean };
+type Bound = { value: string; isIncluded: boolean };
 /** A range of numbers. Without a bound, it is open on that side. */
 export type NumberRange = { from?: Bound; to?: Bound };
 
