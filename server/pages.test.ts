@@ -145,6 +145,64 @@ describe("the feed", () => {
     await expectAccessible("search");
   });
 
+  test("points at a mistake in a search, and corrects it", async () => {
+    await record({ channel: "orders", name: "Ordered", tags: { amount: "49.90" } });
+    await record({ channel: "orders", name: "Ordered much", tags: { amount: "1200" } });
+    await page.goto(`${running.address}/p/default`);
+    const box = page.getByRole("combobox", { name: "Search and filter" });
+    await box.fill("amount>abc");
+    await box.press("Enter");
+    await page.getByRole("alert").filter({ hasText: '"abc" is not a number' }).waitFor();
+    expect(await page.evaluate<number>("document.activeElement.selectionStart")).toBe("amount>".length);
+    expect(await page.locator("span.decoration-wavy").textContent()).toBe("abc");
+    await box.fill("amount > 1,000");
+    await box.press("Enter");
+    await page.getByRole("alert").filter({ hasText: "without spaces" }).waitFor();
+    await expectAccessible("a mistake");
+    await box.fill("amount > 1000");
+    await box.press("Enter");
+    await page.getByRole("button", { name: "Search for amount>1000" }).click();
+    await page.getByRole("article").filter({ hasText: "Ordered much" }).waitFor();
+    await page.getByRole("article").filter({ hasText: "Signed in" }).waitFor({ state: "detached" });
+    expect(await page.getByRole("article").count()).toBe(1);
+  });
+
+  test("shows the number of matches, live, and exports them", async () => {
+    await page.goto(`${running.address}/p/default?q=${encodeURIComponent("amount>1000")}`);
+    await page.getByText("1 match", { exact: true }).waitFor();
+    await record({ channel: "orders", name: "Ordered more", tags: { amount: "1000.01" } });
+    await record({ channel: "orders", name: "Ordered a little", tags: { amount: "1000" } });
+    await page.getByText("2 matches", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Export" }).click();
+    await expectAccessible("export");
+    // The browser's dialog can't be used here; the file is a real one, of the origin.
+    await page.evaluate(`window.showSaveFilePicker = async ({ suggestedName }) =>
+      (await navigator.storage.getDirectory()).getFileHandle(suggestedName, { create: true })`);
+    await page.getByRole("menuitem", { name: "NDJSON" }).click();
+    await page.getByText("Export finished").waitFor();
+    const text = await page.evaluate<string>(`navigator.storage.getDirectory()
+      .then((directory) => directory.getFileHandle("default-events.ndjson"))
+      .then((handle) => handle.getFile())
+      .then((file) => file.text())`);
+    expect(
+      text
+        .trim()
+        .split("\n")
+        .map((line) => (JSON.parse(line) as { name: string }).name),
+    ).toEqual(["Ordered more", "Ordered much"]);
+    await page.evaluate("window.showSaveFilePicker = undefined");
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      (async () => {
+        await page.getByRole("button", { name: "Export" }).click();
+        await page.getByRole("menuitem", { name: "CSV" }).click();
+      })(),
+    ]);
+    expect(download.suggestedFilename()).toBe("events.csv");
+    const csv = await Bun.file((await download.path())!).text();
+    expect(csv.trim().split("\n")).toHaveLength(3);
+  });
+
   test("loses nothing while disconnected", async () => {
     await page.goto(`${running.address}/p/default`);
     await page.getByRole("article").filter({ hasText: "Signed in" }).first().waitFor();

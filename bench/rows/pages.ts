@@ -90,6 +90,29 @@ async function filtersOf({ server, startMs, sharedMs }: Month): Promise<Filter[]
       queries: [`q=${encodeURIComponent("plan=plus -origin=app")}`],
       isEmpty: true,
     },
+    { what: "a number of most events (`q=amount>50`)", queries: searches("amount>50", "amount<=99000") },
+    {
+      what: "a number of one event in a thousand (`q=amount:5000..5099`)",
+      queries: users.map(
+        (_, number) => `q=${encodeURIComponent(`amount:${number * 900}..${number * 900 + 99}`)}`,
+      ),
+    },
+    {
+      what: "a rare number (`q=amount:5000..5001`)",
+      queries: users.map(
+        (_, number) => `q=${encodeURIComponent(`amount:${number * 900}..${number * 900 + 1}`)}`,
+      ),
+    },
+    {
+      what: "a number of none (`q=amount>1000000`)",
+      queries: searches("amount>1000000", "amount<0"),
+      isEmpty: true,
+    },
+    {
+      what: "a channel and a number (`q=channel:channel-3 amount>99000`)",
+      queries: channels.map((channel) => `q=${encodeURIComponent(`channel:${channel} amount>99000`)}`),
+    },
+    { what: "a negated number (`q=-amount>100`)", queries: searches("-amount>100", "-amount<99900") },
     {
       what: "a channel and a day",
       queries: channels.map((channel, number) => {

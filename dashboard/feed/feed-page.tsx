@@ -19,6 +19,7 @@ import { FeedList } from "./feed-list.tsx";
 import { FeedSkeleton } from "./feed-skeleton.tsx";
 import { FilterBar } from "./filter-bar.tsx";
 import { type Filters, filtersIn, searchErrorIn } from "./filters.ts";
+import { LazyFeedTools } from "./lazy-feed-tools.tsx";
 import { useFeed } from "./use-feed.ts";
 
 const EmptyFeed = lazyPart<EmptyFeedProps>(async () => (await import("./empty-feed.tsx")).EmptyFeed);
@@ -90,7 +91,11 @@ export function FeedPage() {
           aria-label="Feed"
           className={clsx("flex min-w-0 flex-1 flex-col", eventOpen && "max-md:invisible")}
         >
-          <FilterBar project={project} filters={channelIsPage ? chips : stableFilters} change={withChannel} />
+          <FilterBar project={project} filters={channelIsPage ? chips : stableFilters} change={withChannel}>
+            {state.status !== "error" && (
+              <LazyFeedTools project={project} filters={stableFilters} isReady={state.status === "ready"} />
+            )}
+          </FilterBar>
           {state.status === "loading" && <FeedSkeleton />}
           {state.status === "error" &&
             (isTemporary(state.error) ? (

@@ -1,19 +1,30 @@
 import { ListFilter, Search, X } from "lucide-react";
-import { type KeyboardEvent, useRef, useState } from "react";
+import { type KeyboardEvent, type ReactNode, Suspense, useRef, useState } from "react";
 import { SearchError } from "../../server/event/search.ts";
-
+import { lazyPart } from "../components/lazy-part.tsx";
 import { Kbd, useShortcuts } from "../shell/shortcuts.tsx";
 import { type Filters, labelOf, withSearch } from "./filters.ts";
+import type { SearchMistakeProps } from "./search-mistake.tsx";
 import { Suggestions, useSuggestions } from "./suggestions.tsx";
 
-type FilterBarProps = { project: string; filters: Filters; change: (filters: Filters) => void };
+const SearchMistake = lazyPart<SearchMistakeProps>(
+  async () => (await import("./search-mistake.tsx")).SearchMistake,
+);
+
+type FilterBarProps = {
+  project: string;
+  filters: Filters;
+  change: (filters: Filters) => void;
+  /** Shown at the end. */
+  children?: ReactNode;
+};
 
 /** The feed's filters as removable chips, and an input to search and add filters. */
-export function FilterBar({ project, filters, change }: FilterBarProps) {
+export function FilterBar({ project, filters, change, children }: FilterBarProps) {
   const input = useRef<HTMLInputElement>(null);
   const [text, setText] = useState("");
-  const [error, setError] = useState<string | null>(null);
-  const suggestions = useSuggestions(project, input, text, setInput);
+  const [error, setError] = useState<SearchError | null>(null);
+  const suggestions = useSuggestions(project, input, error ? "" : text, setInput);
   const chips = Object.entries(filters);
 
   useShortcuts({
@@ -28,15 +39,16 @@ export function FilterBar({ project, filters, change }: FilterBarProps) {
     setError(null);
   }
 
-  function search() {
+  function search(typed = text) {
     try {
-      change(withSearch(filters, text));
+      change(withSearch(filters, typed));
       setInput("");
       suggestions.close();
     } catch (thrown) {
       if (!(thrown instanceof SearchError)) throw thrown;
-      setError(thrown.message);
-      input.current?.setSelectionRange(thrown.column - 1, text.length);
+      setError(thrown);
+      suggestions.close();
+      input.current?.setSelectionRange(thrown.column - 1, thrown.column - 1);
     }
   }
 
@@ -81,7 +93,7 @@ export function FilterBar({ project, filters, change }: FilterBarProps) {
         value={text}
         onChange={(event) => setInput(event.target.value)}
         onKeyDown={onKey}
-        placeholder={chips.length > 0 ? "Add a filter…" : "Search: words, user:…, tag=value, -exclude"}
+        placeholder={chips.length > 0 ? "Add a filter…" : "Search: words, user:…, tag=value, tag>5, -exclude"}
         autoComplete="off"
         autoCapitalize="none"
         spellCheck={false}
@@ -97,13 +109,14 @@ export function FilterBar({ project, filters, change }: FilterBarProps) {
           Clear
         </button>
       )}
+      {children}
       <span aria-hidden className="max-md:hidden">
         <Kbd>/</Kbd>
       </span>
       {error && (
-        <p id="search-error" role="alert" className="hostile w-full pb-1 pl-7 text-danger text-xs">
-          {error}
-        </p>
+        <Suspense>
+          <SearchMistake id="search-error" error={error} text={text} input={input} correct={search} />
+        </Suspense>
       )}
       <Suggestions {...suggestions} />
     </div>

@@ -68,6 +68,8 @@ export const EventStreamQuery = z.strictObject({
   project: projectParameter,
 });
 
+export const EventCountQuery = z.strictObject({ ...filterParameters, project: projectParameter });
+
 export const ProjectQuery = z.strictObject({ project: projectParameter });
 
 /**

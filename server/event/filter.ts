@@ -1,4 +1,5 @@
 import type { Event } from "./event.ts";
+import { isInRange } from "./number.ts";
 import type { Search, SearchField } from "./search.ts";
 import { wordsOf } from "./words.ts";
 
@@ -46,6 +47,8 @@ function matchesSearch(search: Search, event: Event): boolean {
       return search.values.includes(fieldOf[search.field](event));
     case "tag":
       return Object.hasOwn(event.tags, search.key) && search.values.includes(event.tags[search.key]!);
+    case "number":
+      return Object.hasOwn(event.tags, search.key) && isInRange(search.range, event.tags[search.key]!);
     case "text": {
       const words = wordsOfSearch(search);
       return wordsOfEvent(event).some((text) => containsPhrase(words, text, search.isPrefix));

@@ -1,20 +1,31 @@
 import type { EventFilter } from "./filter.ts";
+import type { NumberRange } from "./number.ts";
 import type { Search } from "./search.ts";
 import { isExact, isWhole, token } from "./tokens.ts";
 import { wordsOf } from "./words.ts";
 
-/** Which events to find, in terms of tokens. Each engine translates it to its own query language. */
-export type Condition =
+type ConditionOf<Leaf> =
+  | Leaf
+  | { kind: "all" | "any"; of: ConditionOf<Leaf>[] }
+  | { kind: "andNot"; of: ConditionOf<Leaf>; not: ConditionOf<Leaf> };
+
+type TokenLeaf =
   /** Events with any of the tokens. */
   | { kind: "tokens"; tokens: string[] }
   /** Events with a token that starts with the prefix. */
-  | { kind: "prefix"; prefix: string }
-  | { kind: "all" | "any"; of: Condition[] }
-  | { kind: "andNot"; of: Condition; not: Condition };
+  | { kind: "prefix"; prefix: string };
+
+/** Events with a tag whose value is a number in a range. Blocks can tell, an index of tokens can't. */
+export type NumberCondition = { kind: "number"; projectId: number; key: string; range: NumberRange };
+
+/** Which events to find, in terms of tokens and numbers. */
+export type Condition = ConditionOf<TokenLeaf | NumberCondition>;
+/** Which events to find, in terms of tokens. Each engine translates it to its own query language. */
+export type TokenCondition = ConditionOf<TokenLeaf>;
 
 /**
- * What an index of tokens can find: events that match all of `needed` (every event if empty) and none of `excluded`. If
- * it isn't exact, it finds too much, never too little.
+ * What blocks can find, and without numbers an index of tokens: events that match all of `needed` (every event if empty)
+ * and none of `excluded`. If it isn't exact, it finds too much, never too little.
  */
 export type Match = { needed: Condition[]; excluded: Condition[]; isExact: boolean };
 
@@ -53,6 +64,12 @@ export function matchOf(projectId: number, filter: EventFilter, findPrefix: Find
           projectId,
           search.values.map((value) => token.tag(projectId, search.key, value)),
         );
+      case "number":
+        return {
+          needed: [{ kind: "number", projectId, key: search.key, range: search.range }],
+          excluded: [],
+          isExact: true,
+        };
       case "field":
         return any(
           projectId,
@@ -87,6 +104,78 @@ export function conditionOf(projectId: number, { needed, excluded }: Match): Con
   const every: Condition = { kind: "tokens", tokens: [token.every(projectId)] };
   const of: Condition = needed.length === 0 ? every : combine("all", needed);
   return excluded.length === 0 ? of : { kind: "andNot", of, not: combine("any", excluded) };
+}
+
+/** The numbers on which a condition depends. */
+export function numbersIn(condition: Condition): NumberCondition[] {
+  switch (condition.kind) {
+    case "number":
+      return [condition];
+    case "all":
+    case "any":
+      return condition.of.flatMap(numbersIn);
+    case "andNot":
+      return [...numbersIn(condition.of), ...numbersIn(condition.not)];
+    default:
+      return [];
+  }
+}
+
+export function hasNumbers(condition: Condition): boolean {
+  return numbersIn(condition).length > 0;
+}
+
+/** The condition as far as tokens decide it: it finds too much, never too little. */
+export function tokenConditionOf(projectId: number, condition: Condition): TokenCondition {
+  const bound = boundOf(condition, true);
+  if (typeof bound !== "boolean") return bound;
+  return { kind: "tokens", tokens: [bound ? token.every(projectId) : token.none(projectId)] };
+
+  /** The upper or lower bound of a condition if a number can match any event. True is every event, false is none. */
+  function boundOf(part: Condition, isUpper: boolean): TokenCondition | boolean {
+    switch (part.kind) {
+      case "number":
+        return isUpper;
+      case "all":
+      case "any": {
+        // What decides alone: an alternative that is on every event, or a part that is on none.
+        const decisive = part.kind === "any";
+        const of: TokenCondition[] = [];
+        for (const each of part.of) {
+          const bound = boundOf(each, isUpper);
+          if (bound === decisive) return decisive;
+          if (typeof bound !== "boolean") of.push(bound);
+        }
+        if (of.length === 0) return !decisive;
+        return of.length === 1 ? of[0]! : { kind: part.kind, of };
+      }
+      case "andNot": {
+        const of = boundOf(part.of, isUpper);
+        const excluded = boundOf(part.not, !isUpper);
+        if (of === false || excluded === true) return false;
+        if (excluded === false) return of;
+        return {
+          kind: "andNot",
+          of: of === true ? { kind: "tokens", tokens: [token.every(projectId)] } : of,
+          not: excluded,
+        };
+      }
+      default:
+        return part;
+    }
+  }
+}
+
+/** A number that every match must have, if there is one. */
+export function requiredNumber(condition: Condition): NumberCondition | null {
+  if (condition.kind === "number") return condition;
+  if (condition.kind === "andNot") return requiredNumber(condition.of);
+  if (condition.kind !== "all") return null;
+  for (const part of condition.of) {
+    const found = requiredNumber(part);
+    if (found) return found;
+  }
+  return null;
 }
 
 /** Matches events with any of the tokens. */

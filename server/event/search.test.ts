@@ -4,6 +4,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { limits } from "../limits.ts";
 import { searchesOf } from "../testing/arbitraries.ts";
+import { compareNumbers, type NumberRange } from "./number.ts";
 import { parseSearch, printSearch, type Search, SearchError, type searchFields } from "./search.ts";
 
 const word = (text: string, isPrefix = false): Search => ({ kind: "text", text, isPrefix });
@@ -13,6 +14,8 @@ const field = (name: (typeof searchFields)[number], ...values: string[]): Search
   values,
 });
 const tag = (key: string, ...values: string[]): Search => ({ kind: "tag", key, values });
+const number = (key: string, range: NumberRange): Search => ({ kind: "number", key, range });
+const bound = (value: string, isIncluded = true) => ({ value, isIncluded });
 const not = (of: Search): Search => ({ kind: "not", of });
 const all = (...of: Search[]): Search => ({ kind: "all", of });
 const any = (...of: Search[]): Search => ({ kind: "any", of });
@@ -51,6 +54,24 @@ describe("a search is parsed", () => {
     ["OR=1", tag("OR", "1")],
     ["( a OR(b) )", any(word("a"), word("b"))],
     ["pay-ment", word("pay-ment")],
+    ["amount>50", number("amount", { from: bound("50", false) })],
+    ["amount>=-1.5e3", number("amount", { from: bound("-1.5e3") })],
+    ["amount<50", number("amount", { to: bound("50", false) })],
+    ["amount<=50", number("amount", { to: bound("50") })],
+    ["amount:10..50", number("amount", { from: bound("10"), to: bound("50") })],
+    ["amount:-10.5..50.25", number("amount", { from: bound("-10.5"), to: bound("50.25") })],
+    ["amount:10..", number("amount", { from: bound("10") })],
+    ["amount:..50", number("amount", { to: bound("50") })],
+    ["amount:5..5.0", number("amount", { from: bound("5"), to: bound("5.0") })],
+    ['"order total">5', number("order total", { from: bound("5", false) })],
+    ['"user":1..2', number("user", { from: bound("1"), to: bound("2") })],
+    ["user>5", number("user", { from: bound("5", false) })],
+    ["-amount>50", not(number("amount", { from: bound("50", false) }))],
+    ["(amount>5)", number("amount", { from: bound("5", false) })],
+    ["plan=a>5", tag("plan", "a>5")],
+    ["amount=10..50", tag("amount", "10..50")],
+    ["user:1..2", field("user", "1..2")],
+    ['"a > b"', word("a > b")],
     ["支払い 💰x", all(word("支払い"), word("💰x"))],
   ];
   for (const [q, search] of cases) test(JSON.stringify(q), () => expect(parseSearch(q)).toEqual(search));
@@ -95,6 +116,24 @@ describe("syntax errors are reported with the column and what to do", () => {
     ["notify:yes", 8, "true or false"],
     ["a 💰", 3, "no letter"],
     ['""', 1, "no letter"],
+    ["amount>abc", 8, '"abc" is not a number'],
+    ["amount>=", 9, "missing"],
+    ['amount>"5"', 8, "is not a number"],
+    ["amount> 50", 8, "without a space"],
+    ["amount > 50", 8, "without spaces"],
+    [">50", 1, "needs a tag"],
+    ["(>50", 2, "needs a tag"],
+    ["amount>0x10", 8, '"0x10" is not a number'],
+    ["amount>1e999", 8, '"1e999" is not a number'],
+    ["amount=>5", 7, 'Did you mean ">="?'],
+    ["amount:50..10", 8, "10..50"],
+    ["amount:a..10", 8, '"a" is not a number'],
+    ["amount:10..b", 12, '"b" is not a number'],
+    ["amount:..", 8, "is not a number"],
+    ["amount:50", 1, "Unknown field"],
+    ["amount>5,6", 9, "takes one number"],
+    ["amount:1..2,5", 12, '","'],
+    ["a->b", 4, "is not a number"],
     [`a ${"(".repeat(limits.searchDepth + 1)}`, limits.searchDepth + 3, "deep"],
     [`${"-".repeat(limits.searchDepth + 1)}a`, limits.searchDepth + 1, "deep"],
     ["a ".repeat(limits.searchTerms + 1), limits.searchTerms * 2 + 1, "at most"],
@@ -115,10 +154,58 @@ describe("syntax errors are reported with the column and what to do", () => {
     });
 });
 
+describe("a correction is offered where one is known", () => {
+  const cases: [q: string, corrected: string | null][] = [
+    ["amount > 50", "amount>50"],
+    ["amount >50 a", "amount>50 a"],
+    ["amount> 50", "amount>50"],
+    ['"order total" >= 50', '"order total">=50'],
+    ["a amount=>5", "a amount>=5"],
+    ["amount:50..10", "amount:10..50"],
+    ["amount>1,000,000", "amount>1000000"],
+    ["amount:50", "amount=50"],
+    ["chanel:a", "channel:a"],
+    ["- a", "-a"],
+    ["(a", "(a)"],
+    ["a)", "a"],
+    ['"a b', '"a b"'],
+    ["amount>abc", null],
+    ["a > b", null],
+    ["12:30:00", null],
+    ["((a", null],
+  ];
+  for (const [q, corrected] of cases) {
+    test(q, () => {
+      let error: unknown;
+      try {
+        parseSearch(q);
+      } catch (thrown) {
+        error = thrown;
+      }
+      expect((error as SearchError).corrected).toBe(corrected);
+    });
+  }
+});
+
+const decimals = fc.oneof(
+  fc.integer().map(String),
+  fc.double({ noNaN: true, noDefaultInfinity: true }).map(String),
+  fc.constantFrom("1E5", "-0", "0.10", "12345678901234567890.5"),
+);
+const bounds = fc.record({ value: decimals, isIncluded: fc.boolean() });
+const ranges: fc.Arbitrary<NumberRange> = fc.oneof(
+  bounds.map((from) => ({ from })),
+  bounds.map((to) => ({ to })),
+  fc.tuple(decimals, decimals).map((pair) => {
+    const [from, to] = pair.sort(compareNumbers);
+    return { from: bound(from!), to: bound(to!) };
+  }),
+);
+
 const texts = fc.oneof(
   fc.string({ maxLength: 8 }),
   fc.string({ unit: "binary", maxLength: 8 }),
-  fc.string({ unit: fc.constantFrom(...'aOR"\\()-=:,* \t\n*ä支'), maxLength: 6 }),
+  fc.string({ unit: fc.constantFrom(...'aOR"\\()-=:,*<>.1 \t\n*ä支'), maxLength: 6 }),
 );
 const leaf: fc.Arbitrary<Search> = fc.oneof(
   fc.record({
@@ -137,6 +224,11 @@ const leaf: fc.Arbitrary<Search> = fc.oneof(
     key: texts,
     values: fc.array(texts, { minLength: 1, maxLength: 3 }),
   }),
+  fc.record({
+    kind: fc.constant("number" as const),
+    key: fc.oneof(texts, fc.constantFrom("name", "user")),
+    range: ranges,
+  }),
 );
 const search = searchesOf(leaf, 3);
 
@@ -152,7 +244,7 @@ test("a printed search parses to the same", () => {
 test("any text either parses and prints, or has an error at one of its columns", () => {
   fc.assert(
     fc.property(
-      fc.oneof(texts, fc.string({ unit: fc.constantFrom(...'aOR"\\()-=:,* '), maxLength: 20 })),
+      fc.oneof(texts, fc.string({ unit: fc.constantFrom(...'aOR"\\()-=:,*<>.1 '), maxLength: 20 })),
       (q) => {
         try {
           const parsed = parseSearch(q);

@@ -3,12 +3,19 @@
  *
  *   search = all *( "OR" all )
  *   all    = 1*term
- *   term   = "-" term / "(" search ")" / field ":" values / text "=" values / text [ "*" ]
+ *   term   = "-" term / "(" search ")" / field ":" values / text "=" values / number / text [ "*" ]
+ *   number = text ( ">" / ">=" / "<" / "<=" ) decimal / text ":" ( decimal ".." [ decimal ] / ".." decimal )
  *   values = text *( "," text )
  *   text   = bare / quoted, with \" and \\ in quotes
+ *
+ * A decimal is a number as in number.ts.
  */
 import { limits } from "../limits.ts";
 import { nearest } from "../validation/nearest.ts";
+import { compareNumbers, isNumber, type NumberRange } from "./number.ts";
+import { type SearchError, SearchScanner } from "./search-scanner.ts";
+
+export { SearchError } from "./search-scanner.ts";
 
 export const searchFields = ["channel", "user", "name", "notify"] as const;
 export type SearchField = (typeof searchFields)[number];
@@ -19,23 +26,14 @@ export type Search =
   /** Matches any of the values. */
   | { kind: "field"; field: SearchField; values: string[] }
   | { kind: "tag"; key: string; values: string[] }
+  /** A tag whose value is a number in the range. */
+  | { kind: "number"; key: string; range: NumberRange }
   /** Adjacent words. With `isPrefix`, the last one only has to be the beginning of a word. */
   | { kind: "text"; text: string; isPrefix: boolean };
 
-/** A syntax error and its position. Columns count UTF-16 code units from 1, like text fields in browsers. */
-export class SearchError extends Error {
-  readonly column: number;
-
-  constructor(column: number, message: string) {
-    super(message);
-    this.name = "SearchError";
-    this.column = column;
-  }
-}
-
 /** Parses a search; null if it is blank, which matches everything. Throws `SearchError`. */
 export function parseSearch(q: string): Search | null {
-  return new Parser(q).parse();
+  return new Parser(q, (corrected) => new Parser(corrected, () => {}).parse()).parse();
 }
 
 /** Formats a search so that it parses to the same. */
@@ -51,9 +49,20 @@ export function printSearch(search: Search): string {
       return `${search.field}:${search.values.map(printText).join(",")}`;
     case "tag":
       return `${printText(search.key)}=${search.values.map(printText).join(",")}`;
+    case "number":
+      return printNumber(search.key, search.range);
     case "text":
       return printText(search.text) + (search.isPrefix ? "*" : "");
   }
+}
+
+function printNumber(key: string, { from, to }: NumberRange): string {
+  const printed = printText(key);
+  // Without quotes, "name:1..2" would be a field's value.
+  const isField = searchFields.some((field) => field === key);
+  if (from && to) return `${isField ? `"${key}"` : printed}:${from.value}..${to.value}`;
+  if (from) return `${printed}>${from.isIncluded ? "=" : ""}${from.value}`;
+  return `${printed}<${to!.isIncluded ? "=" : ""}${to!.value}`;
 }
 
 function printTerm(search: Search): string {
@@ -66,90 +75,208 @@ export function printText(text: string): string {
   return `"${text.replace(/["\\]/g, "\\$&")}"`;
 }
 
-const bareHead = /[^\s"():=,*]+/y;
+const bareHead = /[^\s"():=,*<>]+/y;
 const bareValue = /[^\s"(),*]+/y;
 const space = /\s*/y;
+const comparison = /[<>]=?/y;
+/** What people write instead: `=>` and `=<`. */
+const reversed = /=[<>]/y;
 
-class Parser {
-  readonly #q: string;
-  #at = 0;
+class Parser extends SearchScanner {
   #terms = 0;
   #depth = 0;
 
-  constructor(q: string) {
-    this.#q = q;
-  }
-
   parse(): Search | null {
-    this.#take(space);
-    if (this.#isAtEnd) return null;
+    this.take(space);
+    if (this.isAtEnd) return null;
     const search = this.#any();
-    if (!this.#isAtEnd) throw this.#error('This ")" has no "(" before it. Remove it, or put it in quotes.');
+    if (!this.isAtEnd) {
+      throw this.error('This ")" has no "(" before it. Remove it, or put it in quotes.', this.at, {
+        from: this.at,
+        to: this.at + 1,
+        text: "",
+      });
+    }
     return search;
   }
 
   #any(): Search {
     const of = [this.#all()];
-    while (this.#takeOr()) of.push(this.#all());
+    while (this.takeOr()) of.push(this.#all());
     return of.length === 1 ? of[0]! : { kind: "any", of };
   }
 
   #all(): Search {
     const of: Search[] = [];
-    for (this.#take(space); !this.#isAtEnd && this.#next !== ")" && !this.#isAtOr; this.#take(space)) {
+    for (this.take(space); !this.isAtEnd && this.next !== ")" && !this.isAtOr; this.take(space)) {
       of.push(this.#term());
-      if (!this.#isAtEnd && !/[\s)]/.test(this.#next)) throw this.#misplaced();
+      if (!this.isAtEnd && !/[\s)]/.test(this.next)) throw this.misplaced();
     }
-    if (of.length === 0) throw this.#error("A search term is missing here.");
+    if (of.length === 0) throw this.error("A search term is missing here.");
     return of.length === 1 ? of[0]! : { kind: "all", of };
   }
 
   #term(): Search {
-    const start = this.#at;
-    if (this.#next === "-") {
-      this.#at++;
-      if (this.#isAtEnd || /[\s)]/.test(this.#next) || this.#isAtOr) {
-        throw this.#error('Put "-" directly before what it excludes, without a space.', start);
+    const start = this.at;
+    if (this.next === "-") {
+      this.at++;
+      if (this.isAtEnd || /[\s)]/.test(this.next) || this.isAtOr) {
+        const correction = this.joined(start + 1);
+        throw this.error('Put "-" directly before what it excludes, without a space.', start, correction);
       }
       return { kind: "not", of: this.#inner(() => this.#term(), start) };
     }
-    if (this.#next === "(") {
-      this.#at++;
+    if (this.next === "(") {
+      this.at++;
       const search = this.#inner(() => this.#any(), start);
-      if (this.#isAtEnd) throw this.#error('This "(" is not closed. Add a ")".', start);
-      this.#at++;
+      if (this.isAtEnd) throw this.error('This "(" is not closed. Add a ")".', start, this.appended(")"));
+      this.at++;
       return search;
     }
-    const isQuoted = this.#next === '"';
-    const text = this.#text(bareHead);
-    if (this.#next === ":") return this.#field(text, isQuoted, start);
-    if (this.#next === "=") {
-      this.#at++;
+    if (this.next === "<" || this.next === ">") throw this.#comparisonApart(start);
+    const isQuoted = this.next === '"';
+    const text = this.text(bareHead);
+    if (this.next === ":") return this.#field(text, isQuoted, start);
+    if (this.next === "<" || this.next === ">") return this.#comparison(text, start);
+    if (this.take(reversed) !== "") {
+      const at = this.at - 2;
+      const operator = `${this.q.charAt(at + 1)}=`;
+      throw this.error(`Did you mean "${operator}"? If a value begins like this, put it in quotes.`, at, {
+        from: at,
+        to: this.at,
+        text: operator,
+      });
+    }
+    if (this.next === "=") {
+      this.at++;
       return { kind: "tag", key: text, values: this.#values() };
     }
     if (!/[\p{L}\p{N}]/u.test(text)) {
-      throw this.#error("This text has no letters or digits, so it can't be searched for.", start);
+      throw this.error("This text has no letters or digits, so it can't be searched for.", start);
     }
     this.#count(start);
-    const isPrefix = this.#next === "*";
-    if (isPrefix) this.#at++;
+    const isPrefix = this.next === "*";
+    if (isPrefix) this.at++;
     return { kind: "text", text, isPrefix };
+  }
+
+  /** `key>5` and the like. */
+  #comparison(key: string, start: number): Search {
+    this.#count(start);
+    const operator = this.take(comparison);
+    const value = this.take(bareValue);
+    if (value === "" && this.next !== '"') {
+      throw this.error(
+        `A number is missing after "${operator}". Write it without a space, like ${printText(key)}${operator}50.`,
+        this.at,
+        /^\s+-?[0-9]/.test(this.rest) ? this.joined(this.at) : null,
+      );
+    }
+    if (!isNumber(value))
+      throw this.#notNumber(value, this.at - value.length, `${printText(key)}${operator}`);
+    if (this.next === ",") throw this.#secondNumber(this.at - value.length);
+    const bound = { value, isIncluded: operator.length === 2 };
+    return { kind: "number", key, range: operator.startsWith(">") ? { from: bound } : { to: bound } };
+  }
+
+  /** `key:10..50`, if that is what follows; otherwise null. */
+  #range(key: string, start: number): Search | null {
+    const valueAt = this.at + 1;
+    bareValue.lastIndex = valueAt;
+    const value = bareValue.exec(this.q)?.[0] ?? "";
+    const split = value.indexOf("..");
+    if (split < 0) return null;
+    this.#count(start);
+    const [from, to] = [value.slice(0, split), value.slice(split + 2)];
+    for (const [number, at] of [
+      [from, valueAt],
+      [to, valueAt + split + 2],
+    ] as const) {
+      const isMissing = number === "" && value !== "..";
+      if (!isMissing && !isNumber(number)) throw this.#notNumber(number, at, `${printText(key)}:`, "10..50");
+    }
+    if (from !== "" && to !== "" && compareNumbers(from, to) > 0) {
+      throw this.error(
+        `This range ends before it begins. Write the lower number first: ${to}..${from}.`,
+        valueAt,
+        {
+          from: valueAt,
+          to: valueAt + value.length,
+          text: `${to}..${from}`,
+        },
+      );
+    }
+    this.at = valueAt + value.length;
+    const range: NumberRange = {};
+    if (from !== "") range.from = { value: from, isIncluded: true };
+    if (to !== "") range.to = { value: to, isIncluded: true };
+    return { kind: "number", key, range };
+  }
+
+  #notNumber(value: string, at: number, before: string, example = "50"): SearchError {
+    const shown = [...(value === "" ? this.next : value)].slice(0, 40).join("");
+    return this.error(
+      `${JSON.stringify(shown)} is not a number. Write digits, with a point for decimals: ${before}${example}.`,
+      at,
+    );
+  }
+
+  /** "1,000" ends at the comma. */
+  #secondNumber(at: number): SearchError {
+    const digits = /^[0-9]{1,3}(?:,[0-9]{3})+(?![0-9,])/.exec(this.q.slice(at))?.[0];
+    return this.error(
+      'A comparison takes one number. Leave "," out of large numbers, and separate comparisons with OR.',
+      this.at,
+      digits ? { from: at, to: at + digits.length, text: digits.replaceAll(",", "") } : null,
+    );
+  }
+
+  /** "amount > 50": the comparison stands apart from its key. */
+  #comparisonApart(start: number): SearchError {
+    const operator = this.take(comparison);
+    const before = this.q.slice(0, start);
+    const gap = /\s*$/.exec(before)![0].length;
+    const hasKey = gap > 0 && /[^\s()]$/.test(before.trimEnd());
+    if (!hasKey) {
+      return this.error(
+        `"${operator}" needs a tag before it, like amount${operator}50. To search for text, quote it.`,
+        start,
+      );
+    }
+    return this.error(
+      `Write a comparison without spaces, like amount${operator}50.`,
+      start,
+      /^\s*-?[0-9]/.test(this.rest)
+        ? { from: start - gap, to: this.at + /^\s*/.exec(this.rest)![0].length, text: operator }
+        : null,
+    );
   }
 
   #field(name: string, isQuoted: boolean, start: number): Search {
     const field = searchFields.find((known) => known === name);
     if (field === undefined || isQuoted) {
+      const range = this.#range(name, start);
+      if (range) return range;
       const suggestion = nearest(name, searchFields);
+      const isTag = !suggestion && (isQuoted || /^\p{L}/u.test(name)) && !this.rest.startsWith("://");
       const hint = suggestion
         ? `Did you mean "${suggestion}:"?`
         : `Fields: ${searchFields.join(", ")}. Write a tag as key=value, and put text with a colon in quotes.`;
-      throw this.#error(`Unknown field "${[...name].slice(0, 80).join("")}". ${hint}`, start);
+      throw this.error(
+        `Unknown field "${[...name].slice(0, 80).join("")}". ${hint}`,
+        start,
+        suggestion
+          ? { from: start, to: this.at, text: suggestion }
+          : isTag
+            ? { from: this.at, to: this.at + 1, text: "=" }
+            : null,
+      );
     }
-    this.#at++;
-    const valuesAt = this.#at;
+    this.at++;
+    const valuesAt = this.at;
     const values = this.#values();
     if (field === "notify" && values.some((value) => value !== "true" && value !== "false")) {
-      throw this.#error('"notify:" takes true or false.', valuesAt);
+      throw this.error('"notify:" takes true or false.', valuesAt);
     }
     return { kind: "field", field, values };
   }
@@ -157,45 +284,16 @@ class Parser {
   #values(): string[] {
     const values: string[] = [];
     do {
-      if (values.length > 0) this.#at++;
-      this.#count(this.#at);
-      values.push(this.#text(bareValue));
-    } while (this.#next === ",");
+      if (values.length > 0) this.at++;
+      this.#count(this.at);
+      values.push(this.text(bareValue));
+    } while (this.next === ",");
     return values;
-  }
-
-  #text(bare: RegExp): string {
-    if (this.#next === '"') return this.#quoted();
-    const text = this.#take(bare);
-    if (text !== "") return text;
-    if (this.#isAtEnd || /\s/.test(this.#next)) {
-      throw this.#error('A value is missing here. Add it without a space, or use "" for an empty value.');
-    }
-    throw this.#misplaced();
-  }
-
-  #quoted(): string {
-    const start = this.#at++;
-    let text = "";
-    for (; !this.#isAtEnd; this.#at++) {
-      if (this.#next === '"') {
-        this.#at++;
-        return text;
-      }
-      if (this.#next === "\\") {
-        if (!/["\\]/.test(this.#q.charAt(this.#at + 1))) {
-          throw this.#error('In quotes, write a backslash twice: "\\\\".');
-        }
-        this.#at++;
-      }
-      text += this.#next;
-    }
-    throw this.#error('This quote is not closed. Add a ".', start);
   }
 
   #inner(parse: () => Search, start: number): Search {
     if (++this.#depth > limits.searchDepth) {
-      throw this.#error(`A search can be nested at most ${limits.searchDepth} levels deep.`, start);
+      throw this.error(`A search can be nested at most ${limits.searchDepth} levels deep.`, start);
     }
     const search = parse();
     this.#depth--;
@@ -204,44 +302,7 @@ class Parser {
 
   #count(start: number): void {
     if (++this.#terms > limits.searchTerms) {
-      throw this.#error(`A search can have at most ${limits.searchTerms} words and values.`, start);
+      throw this.error(`A search can have at most ${limits.searchTerms} words and values.`, start);
     }
-  }
-
-  #takeOr(): boolean {
-    if (!this.#isAtOr) return false;
-    this.#at += 2;
-    return true;
-  }
-
-  get #isAtOr(): boolean {
-    return (
-      this.#q.startsWith("OR", this.#at) && /^(?:[\s()]|$)/.test(this.#q.slice(this.#at + 2, this.#at + 3))
-    );
-  }
-
-  get #isAtEnd(): boolean {
-    return this.#at >= this.#q.length;
-  }
-
-  get #next(): string {
-    return this.#q.charAt(this.#at);
-  }
-
-  #take(pattern: RegExp): string {
-    pattern.lastIndex = this.#at;
-    const text = pattern.exec(this.#q)?.[0] ?? "";
-    this.#at += text.length;
-    return text;
-  }
-
-  #misplaced(): SearchError {
-    return this.#error(
-      `${JSON.stringify(this.#next)} isn't allowed here. Put the text in quotes to search for it, or add a space.`,
-    );
-  }
-
-  #error(message: string, at = this.#at): SearchError {
-    return new SearchError(at + 1, message);
   }
 }

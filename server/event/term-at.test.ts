@@ -27,6 +27,10 @@ describe("finds the term at the cursor", () => {
     ["other:a|", null],
     ["* , b|", ["b", null, "b"]],
     ["a b|", ["b", null, "b"]],
+    ["amount>|", null],
+    ["amount>=5|", null],
+    ["amount>5 b|", ["b", null, "b"]],
+    ["amount|>5", ["amount", null, "amount"]],
   ];
   for (const [marked, expected] of cases)
     test(marked, () => {
@@ -37,7 +41,7 @@ describe("finds the term at the cursor", () => {
     });
 
   test("of any text, with a range around the cursor", () => {
-    const texts = fc.string({ unit: fc.constantFrom(...'aOR"\\()-=:,* \t'), maxLength: 20 });
+    const texts = fc.string({ unit: fc.constantFrom(...'aOR"\\()-=:,*<> \t'), maxLength: 20 });
     fc.assert(
       fc.property(texts, fc.nat({ max: 20 }), (q, n) => {
         const at = Math.min(n, q.length);

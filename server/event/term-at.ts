@@ -14,7 +14,8 @@ export type TermAt = {
 const lead = /[\s()-]*/y;
 const quoted = /"(?:[^"\\]|\\[\s\S])*"?/y;
 const closed = /^"(?:[^"\\]|\\[\s\S])*"$/;
-const head = /[^\s"():=,*]*/y;
+const head = /[^\s"():=,*<>]*/y;
+const comparison = /[<>]=?[^\s"()]*/y;
 const value = /[^\s"(),*]*/y;
 
 /** Finds the term at the cursor; null if that can't be decided. */
@@ -43,6 +44,11 @@ export function termAt(q: string, at: number): TermAt | null {
     const operator = q.charAt(position);
     const hasOperator = operator === ":" || operator === "=";
     if (position >= at) return hasOperator ? null : term(start, null);
+    if (name !== "" && take(comparison) !== "") {
+      // Nothing to suggest for a number.
+      if (position >= at) return null;
+      continue;
+    }
     if (!hasOperator) {
       // Skips invalid characters.
       if (name === "") position++;

@@ -5,6 +5,10 @@
  *   7a every event · 7c channel · 7e name · 7u user · 7o no user · 7t tag · 7n notifies
  *   7w a word of name, description or a tag
  *
+ * Blocks (storage/block-numbers.ts) also have:
+ *
+ *   7r keys with numbers · 7v numbers of a key
+ *
  * Exact values are escaped so that the index's `ascii` tokenizer neither folds nor splits them.
  */
 
@@ -33,6 +37,11 @@ export const token = {
   /** The hour and the day since 1970, for the engine whose index has no order. */
   hour: (project: number, hour: number) => `${project}h${hour}`,
   day: (project: number, day: number) => `${project}d${day}`,
+  /** What a block keeps of numbers: which keys have some, a key's directory, its buckets, and all. */
+  numericKeys: (project: number) => `${project}r`,
+  numbers: (project: number, key: string) => `${project}v${exact(key)}`,
+  numberBucket: (numbers: string, bucket: number) => `${numbers}_z${bucket}`,
+  allNumbers: (numbers: string) => `${numbers}_zall`,
   word: (project: number, word: string) => `${project}w${word.slice(0, wordCharactersMax)}`,
 };
 

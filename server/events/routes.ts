@@ -6,6 +6,7 @@ import { type Event, EventList, EventResponse } from "../event/event.ts";
 import { acceptedFormat, mediaTypes } from "../event/event-format.ts";
 import {
   decodeCursor,
+  EventCountQuery,
   EventListQuery,
   EventStreamQuery,
   encodeCursor,
@@ -22,7 +23,9 @@ import { explainNoDelivery, isInOutbox } from "../notifications/inbox.ts";
 import { problem } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
 import { NewEvents, RecordResponse } from "../wire/batch.ts";
+import { EventCount } from "../wire/event-count.ts";
 import { DeliveryList } from "../wire/notification.ts";
+import { countMatches } from "./count.ts";
 import { pageText, streamList } from "./list.ts";
 import type { LiveStreams } from "./live.ts";
 
@@ -97,6 +100,25 @@ export function addEventRoutes(routes: Routes, deps: Deps): void {
       if (nextCursor !== null && format !== "json") headers.set("x-next-cursor", nextCursor);
       return textResponse(request, pageText(format, events, nextCursor), { headers });
     },
+  );
+
+  routes.add(
+    {
+      method: "get",
+      path: "/api/events/count",
+      by: "events:read",
+      tag: "Events",
+      summary: "Count events",
+      description:
+        "The exact number of events that match the filters, at any time or between `from` and `to`.",
+      query: EventCountQuery,
+      takesTags: true,
+      response: EventCount,
+    },
+    async ({ projectId, query, tags }) => ({
+      ok: true,
+      count: await countMatches(store.events, projectId, filterOf(query, tags)),
+    }),
   );
 
   routes.add(

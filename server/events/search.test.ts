@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Event } from "../event/event.ts";
 import { matches } from "../event/filter.ts";
+import type { NumberRange } from "../event/number.ts";
 import { printSearch, type Search } from "../event/search.ts";
 import { wordsOf } from "../event/words.ts";
 import { expectSameEvents, pageLimit, searchesOf, validEvent } from "../testing/arbitraries.ts";
@@ -43,6 +44,10 @@ function matchesSearch(search: Search, event: Event): boolean {
       return Object.entries(event.tags).some(([key, value]) =>
         search.values.some((wanted) => key === search.key && value === wanted),
       );
+    case "number":
+      return Object.entries(event.tags).some(
+        ([key, value]) => key === search.key && isBetween(search.range, value),
+      );
     case "field": {
       const { channelId: channel, userId: user, name, notify } = event;
       return new Set(search.values).has(
@@ -59,6 +64,14 @@ function matchesSearch(search: Search, event: Event): boolean {
       return phrase.trim() !== "" && lines.some((line) => ` ${wordsOf(line).join(" ")} `.includes(phrase));
     }
   }
+}
+
+/** The numbers of these tests are small, so that doubles suffice. */
+function isBetween({ from, to }: NumberRange, text: string): boolean {
+  if (!/^-?\d+(\.\d+)?(e\d)?$/.test(text)) return false;
+  const number = Number(text);
+  if (from && (from.isIncluded ? number < Number(from.value) : number <= Number(from.value))) return false;
+  return !(to && (to.isIncluded ? number > Number(to.value) : number >= Number(to.value)));
 }
 
 describe("a search finds what a plain scan finds", () => {
@@ -98,6 +111,8 @@ describe("a search finds what a plain scan finds", () => {
         plan: fc.constantFrom("pro", "free", "", "pro plan"),
         "a key": fc.constantFrom("a value", "pay received"),
         "=": fc.constant('"\\'),
+        amount: fc.constantFrom("-3", "0.5", "4", "4.0", "12", "1e2", "150", "12 €", ""),
+        name: fc.constantFrom("7", "70"),
       },
       { requiredKeys: [] },
     ),
@@ -157,6 +172,23 @@ describe("a search finds what a plain scan finds", () => {
       .map(([{ tags }, n, others]): Search => {
         const [key, value] = Object.entries(tags).at(n % (Object.keys(tags).length || 1)) ?? ["plan", "none"];
         return { kind: "tag", key, values: [value, ...others] };
+      }),
+    fc
+      .record({
+        key: fc.constantFrom("amount", "amount", "name", "plan"),
+        numbers: fc.tuple(fc.integer({ min: -4, max: 151 }), fc.nat({ max: 150 })),
+        isIncluded: fc.boolean(),
+        sides: fc.constantFrom("from", "to", "both"),
+      })
+      .map(({ key, numbers: [low, span], isIncluded, sides }): Search => {
+        const bound = (value: number) => ({
+          value: String(value),
+          isIncluded: isIncluded || sides === "both",
+        });
+        const range: NumberRange = {};
+        if (sides !== "to") range.from = bound(low);
+        if (sides !== "from") range.to = bound(low + span);
+        return { kind: "number", key, range };
       }),
   );
   const search = searchesOf(leaf, 2);

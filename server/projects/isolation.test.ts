@@ -45,6 +45,7 @@ type Row = {
 const table: Record<string, Row> = {
   "POST /api/events": { key: 201, session: 201, nobody: 401, body: () => ({ channel: "c", name: "n" }) },
   "GET /api/events": { key: 200, session: 200, nobody: 401 },
+  "GET /api/events/count": { key: 200, session: 200, nobody: 401 },
   "GET /api/events/stream": {
     key: 200,
     session: 200,

@@ -1,4 +1,5 @@
 import type { Event } from "../event/event.ts";
+import { numberOf } from "../event/number.ts";
 import type { RuleKind, Step, WhenOf } from "./rule-kind.ts";
 
 /** Rules that look at each event on its own, and keep nothing. */
@@ -19,16 +20,11 @@ export const each: RuleKind<WhenOf<"each">, null> = {
 export const number: RuleKind<WhenOf<"number">, null> = {
   ...stateless,
   onMatch({ tag, above }, state, event, nowMs) {
-    const value = Object.hasOwn(event.tags, tag) ? numberIn(event.tags[tag]!) : null;
+    const value = Object.hasOwn(event.tags, tag) ? numberOf(event.tags[tag]!) : null;
     return value !== null && value > above ? notifyOf(event, nowMs) : { state, notifications: [] };
   },
 };
 
 function notifyOf(event: Event, atMs: number): Step<null> {
   return { state: null, notifications: [{ type: "event", atMs, event }] };
-}
-
-/** A number as JSON writes it, also with a plus sign or without a digit before the point; null for other texts. */
-function numberIn(text: string): number | null {
-  return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : null;
 }

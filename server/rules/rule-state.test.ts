@@ -88,7 +88,7 @@ describe("number", () => {
     ["1000", false],
     ["1000.01", true],
     ["1e4", true],
-    ["+2000", true],
+    ["+2000", false],
     ["-2000", false],
     ["1,001", false],
     ["2000 €", false],

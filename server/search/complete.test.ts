@@ -21,7 +21,7 @@ beforeAll(async () => {
       userId: "ä_1",
       tags: { plan: "p".repeat(100) },
     },
-    { channel: "refunds_old", name: "OR", userId: "", tags: { planned: "\\", "=": "," } },
+    { channel: "refunds_old", name: "OR", userId: "", tags: { planned: "\\", "=": ",", amount: "12.50" } },
   ];
   for (const event of events) expect((await app.post(event)).status).toBe(201);
 });
@@ -57,6 +57,10 @@ describe("a search is completed", () => {
     ["user:ä", "user:ä_1"],
     ["notify:t", "notify:true"],
     ["pl", "plain=", "plan=", "planned="],
+    ["amo", "amount=", "amount>", "amount<"],
+    ["amount>"],
+    ["amount>5"],
+    ["amount>=5 pl", "amount>=5 plain=", "amount>=5 plan=", "amount>=5 planned="],
     ["plan=", "plan=Premium", "plan=pro"],
     ["plan=p", "plan=pro", "plan=Premium"],
     ["planned=", 'planned="\\\\"'],

@@ -1,4 +1,5 @@
 import { type Kysely, sql } from "kysely";
+import { isNumber } from "../event/number.ts";
 import { printText, type SearchField, searchFields } from "../event/search.ts";
 import { termAt } from "../event/term-at.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
@@ -10,6 +11,8 @@ type Suggestion = Completion["suggestions"][number];
 /** Suggestions of each kind at the start of a term, and for values. */
 const termsMax = 5;
 const valuesMax = 20;
+/** Values of a key that are looked at for numbers. */
+const sampleValues = 50;
 
 /** Suggests fields, and texts of the project's events, for the cursor position in a search. */
 export function createComplete(
@@ -70,11 +73,22 @@ export function createComplete(
       Promise.all(byField),
       knownTexts(projectId, { kind: "key" }, typed, termsMax),
     ]);
+    const keysFound = await Promise.all(keys.map((key) => keySuggestions(projectId, key)));
     return [
       ...fields.map((field) => ({ kind: "field" as const, text: `${field}:`, insert: `${field}:` })),
       ...values.flat(),
-      ...keys.map((key) => ({ kind: "key" as const, text: key, insert: `${printText(key)}=` })),
+      ...keysFound.flat(),
     ];
+  }
+
+  /** A key with "=", and with the comparisons if some of its values are numbers. */
+  async function keySuggestions(projectId: number, key: string): Promise<Suggestion[]> {
+    const printed = printText(key);
+    const values = await events.startingWith(projectId, { kind: "value", key }, "", sampleValues);
+    const suggestion = (text: string, operator: string) =>
+      ({ kind: "key", text, insert: `${printed}${operator}` }) as const;
+    if (!values.some(isNumber)) return [suggestion(key, "=")];
+    return [suggestion(key, "="), suggestion(`${key} >`, ">"), suggestion(`${key} <`, "<")];
   }
 
   return async function complete(projectId: number, q: string, at: number): Promise<Completion> {

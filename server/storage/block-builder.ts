@@ -3,12 +3,15 @@ import { token } from "../event/tokens.ts";
 import { wordsOf } from "../event/words.ts";
 import { GapWriter, packOrdinals } from "./bits.ts";
 import type { TimestampsRow } from "./block.ts";
+import { NumberRows } from "./block-numbers.ts";
 
 /** A token of fewer events than this is rare: the block does not store it. */
 const rareBelow = 8;
 export const timestampsPerRow = 2_048;
 /** Texts tokenized in one step. */
 const stepTexts = 1_000;
+/** Buckets of numbers packed in one step. */
+const stepBuckets = 4;
 /** Bytes of tokens in one part. */
 const partBytes = 128 * 1_024;
 
@@ -82,7 +85,19 @@ export class BlockBuilder {
       yield { timestamps: this.#timestamps.slice(from, from + timestampsPerRow / 64), tokens: [] };
     }
     const tokens: [token: string, ordinals: number[]][] = [];
+    const numbers: TokenRow[] = [];
     for (const [projectId, texts] of this.#projects) {
+      const rows = new NumberRows(projectId, this.events);
+      let values = 0;
+      for (const [key, ofKey] of texts.tags) {
+        for (const row of rows.ofKey(key, listsOf(ofKey)))
+          if (numbers.push(row) % stepBuckets === 0) yield null;
+        values += ofKey.size;
+        if (values < stepTexts) continue;
+        values = 0;
+        yield null;
+      }
+      numbers.push(rows.keys());
       for (const found of tokensIn(projectId, texts)) {
         if (found) tokens.push(found);
         else yield null;
@@ -92,10 +107,14 @@ export class BlockBuilder {
     tokens.sort(([a], [b]) => (a < b ? -1 : 1));
     let rows: TokenRow[] = [];
     let bytes = 0;
-    for (const [token, ordinals] of tokens) {
-      const stored = packOrdinals(ordinals, this.events);
-      rows.push({ token, ordinals: stored });
-      bytes += token.length + stored.length;
+    const events = this.events;
+    const packed = function* (): Generator<TokenRow> {
+      for (const [token, ordinals] of tokens) yield { token, ordinals: packOrdinals(ordinals, events) };
+      yield* numbers;
+    };
+    for (const row of packed()) {
+      rows.push(row);
+      bytes += row.token.length + row.ordinals.length;
       if (bytes < partBytes) continue;
       yield { timestamps: [], tokens: rows };
       rows = [];
@@ -120,6 +139,10 @@ export class BlockBuilder {
 }
 
 const noGaps = new Uint8Array();
+
+function* listsOf(texts: Map<string, Ordinals>): Generator<[string, number[]]> {
+  for (const [text, ordinals] of texts) yield [text, typeof ordinals === "number" ? [ordinals] : ordinals];
+}
 
 function put(texts: Map<string, Ordinals>, text: string, ordinal: number): void {
   const known = texts.get(text);

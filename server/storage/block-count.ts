@@ -83,8 +83,8 @@ export function countIn<Of extends Block>(
 ): BlockCount<Of> | null {
   // A changed block still contains removed events.
   if (block.changed > 0) return null;
-  const { ifAbsent, upper, unknown, unknownNegated, hasPrefix } = evaluate(query, block, reader);
-  if (upper !== null && (hasPrefix || unknown.length + unknownNegated.length > 0)) return null;
+  const { ifAbsent, upper, unknown, unknownNegated, isOpen } = evaluate(query, block, reader);
+  if (upper !== null && (isOpen || unknown.length + unknownNegated.length > 0)) return null;
   const fromMs = Math.max(block.fromMs, range.fromMs);
   const toMs = Math.min(block.toMs, range.toMs);
   const bucketRanges = upper === null ? [] : bucketRangesOf(block, { fromMs, toMs }, buckets, reader);

@@ -1,3 +1,4 @@
+import type { NumberCondition } from "../event/match.ts";
 import { type Bits, unionOf } from "./bits.ts";
 
 /** A block with more changed events than this is not used, and is rebuilt. */
@@ -22,6 +23,8 @@ export type Block = MsRange & {
 export type BlockReader<Of extends Block> = {
   /** The ordinals of events that have any of the tokens, and the tokens that the block does not know. */
   withAny: (block: Of, tokens: string[]) => WithAny;
+  /** The ordinals of events with a number in a range; undefined if the block can't tell. */
+  withNumber: (block: Of, condition: NumberCondition) => Bits | null | undefined;
   /** The ordinal of the block's first event at `ms` or later. */
   ordinalAt: (block: Of, ms: number) => number;
 };

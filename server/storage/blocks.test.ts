@@ -6,6 +6,7 @@ import pg from "pg";
 import type { Event } from "../event/event.ts";
 import { type Cursor, type EventFilter, matches } from "../event/filter.ts";
 import { ArrivalClock } from "../event/id.ts";
+import type { NumberRange } from "../event/number.ts";
 import type { Search } from "../event/search.ts";
 import { createProject } from "../projects/projects.ts";
 import { acceptedEvent } from "../testing/accepted-event.ts";
@@ -90,7 +91,19 @@ describe.each([...storeEngines])("blocks on %s", (engine) => {
     ),
     notify: fc.boolean(),
     tags: fc.record(
-      { plan: fc.constantFrom("pro", "free", "team"), odd: fc.constantFrom("yes", "pay pal"), n: text },
+      {
+        plan: fc.constantFrom("pro", "free", "team"),
+        odd: fc.constantFrom("yes", "pay pal"),
+        n: text,
+        amount: fc.oneof(
+          fc.nat({ max: 400 }).map(String),
+          fc.constantFrom("none", "-2.5", "9007199254740993", "9007199254740992", "1e2", "100"),
+        ),
+        price: fc.double({ min: -5, max: 5, noNaN: true }).map(String),
+        level: fc.constantFrom("1", "2", "3"),
+        // A key for each of a few events.
+        rare: fc.constantFrom("x"),
+      },
       { requiredKeys: ["plan"] },
     ),
     minute: fc.nat({ max: hours * 60 }),
@@ -102,7 +115,12 @@ describe.each([...storeEngines])("blocks on %s", (engine) => {
     ...body
   }: typeof made extends fc.Arbitrary<infer Made> ? Made : never) {
     // Two common tags that are never on the same event.
-    const tags = { ...body.tags, side: body.tags.plan === "pro" ? "left" : "right" };
+    const { rare, ...own } = body.tags;
+    const tags = {
+      ...own,
+      side: own.plan === "pro" ? "left" : "right",
+      ...(rare && minute % 3 === 0 && { [`rare${minute % 50}`]: String(minute % 7) }),
+    };
     const event = acceptedEvent({
       projectId: projects[project]!,
       arrival: clock.next(),
@@ -156,7 +174,30 @@ describe.each([...storeEngines])("blocks on %s", (engine) => {
       .constantFrom("true", "false")
       .map((value): Search => ({ kind: "field", field: "notify", values: [value] })),
   );
-  const search = searchesOf(leaf, 3);
+  const bound = (value: string, isIncluded = true) => ({ value, isIncluded });
+  const range: fc.Arbitrary<NumberRange> = fc.oneof(
+    fc
+      .record({
+        value: fc.constantFrom("0", "2", "100", "399", "-1", "1e3", "9007199254740992"),
+        is: fc.boolean(),
+      })
+      .map(({ value, is }) => ({ from: bound(value, is) })),
+    fc
+      .record({
+        value: fc.constantFrom("0", "2", "5.5", "399", "-1", "9007199254740992.5"),
+        is: fc.boolean(),
+      })
+      .map(({ value, is }) => ({ to: bound(value, is) })),
+    fc
+      .tuple(fc.nat({ max: 400 }), fc.nat({ max: 50 }))
+      .map(([low, span]) => ({ from: bound(String(low)), to: bound(String(low + span)) })),
+  );
+  const number = fc.record({
+    kind: fc.constant("number" as const),
+    key: fc.constantFrom("amount", "amount", "amount", "price", "level", "rare0", "rare3", "plan", "none"),
+    range,
+  });
+  const search = searchesOf(fc.oneof({ weight: 6, arbitrary: leaf }, { weight: 3, arbitrary: number }), 3);
   const moment = fc.nat({ max: hours * 60 }).map((minute) => startMs + minute * minuteMs);
   const filter: fc.Arbitrary<EventFilter> = fc.record(
     { search, channel: fc.constantFrom("a", "b"), fromMs: moment, toMs: moment },
@@ -365,6 +406,7 @@ describe.each([...storeEngines])("blocks on %s", (engine) => {
     }, 60_000);
 
     test("the newest events get blocks once there are enough of them", async () => {
+      await store.events.indexBlocks(rest, settledMs + 4 * hourMs);
       const before = (await blocks()).blocks;
       const later = (count: number, seed: number) =>
         store.events.appendAll(
@@ -390,11 +432,44 @@ describe.each([...storeEngines])("blocks on %s", (engine) => {
         storage,
         "SELECT count(DISTINCT token) AS number FROM block_tokens WHERE token LIKE '%often%'",
       );
-    expect(await tokens()).toBe(2);
+    expect(await tokens()).toBeGreaterThan(0);
     for (const projectId of projects) await store.events.remove({ projectId, userId: "often" }, 10_000);
     all = all.filter(({ event }) => event.userId !== "often");
     await store.events.purge(rest, ["often"]);
     expect(await tokens()).toBe(0);
     await expectFound(9);
   });
+
+  test("a purge deletes numbers that are on no event from the blocks", async () => {
+    const secrets = ["777000111", "777000222", "5"];
+    const erased = Array.from({ length: 9 }, (_, n) =>
+      accepted({
+        project: 0,
+        channelId: "a",
+        name: "pay",
+        userId: "gone",
+        notify: false,
+        tags: { plan: "pro", amount: secrets[n % 3]!, [n < 3 ? "rareOne" : "oftenOne"]: secrets[n % 2]! },
+        minute: n * 100,
+      }),
+    );
+    await store.events.appendAll(erased);
+    await store.events.indexBlocks(rest, settledMs + 30 * hours * hourMs);
+    const withSecrets = () =>
+      engines[engine].number(
+        storage,
+        `SELECT count(*) AS number FROM block_tokens WHERE ${
+          engine === "sqlite"
+            ? "instr(ordinals, CAST('777000' AS BLOB))"
+            : "position('777000'::bytea IN ordinals)"
+        } > 0`,
+      );
+    expect(await withSecrets()).toBeGreaterThan(3);
+    await store.events.remove({ projectId: projects[0], userId: "gone" }, 10_000);
+    all = all.filter(({ event }) => event.userId !== "gone");
+    await store.events.purge(rest, ["gone"]);
+    expect(await withSecrets()).toBe(0);
+    await expectFound(12);
+    await expectCounted(12);
+  }, 60_000);
 });

@@ -16,7 +16,7 @@ export type CountRow = { ms: number; id: string; body: string };
 
 /** What an engine reads for counts. `Own` is what it keeps during one. */
 export type CountSource<Own> = {
-  begin: (query: CountQuery) => Own & { match: { isExact: boolean } };
+  begin: (query: CountQuery) => Own & { match: { isExact: boolean; hasNumbers: boolean } };
   /** The hours, from the first to before the last, in which some names have no counter of their own. */
   partialHours: (query: CountQuery, hours: [from: number, to: number]) => number[] | Promise<number[]>;
   /** Reads the counters of whole hours, by channel or name, or only their sums. Tags have no counters. */
@@ -28,7 +28,7 @@ export type CountSource<Own> = {
   ) => Promise<void>;
   /** Adds the events of a range. The index can decide which ones match. */
   addRange: (state: CountState & Own, range: CountRange) => Promise<void>;
-  /** Reads the rows of a range that can match. */
+  /** Reads the rows of a range that can match. With an exact match, all of them do. */
   forEachRow: (state: CountState & Own, range: MsRange, take: (row: CountRow) => void) => Promise<void>;
   /** Counts users, if the index can decide which events match. Without it, the rows are read. */
   countUsers?: (state: CountState & Own, range: MsRange) => Promise<number>;
@@ -96,7 +96,7 @@ export function createCount<Own>(source: CountSource<Own>) {
   async function countUsers(state: State): Promise<number> {
     const { bounds, match, filter } = state;
     const range = { fromMs: bounds[0]!, toMs: bounds.at(-1)! };
-    if (match.isExact && source.countUsers) return source.countUsers(state, range);
+    if (match.isExact && !match.hasNumbers && source.countUsers) return source.countUsers(state, range);
     const seen = new Set<string>();
     await source.forEachRow(state, range, (row) => {
       if (match.isExact || matches(filter, eventOf(row))) seen.add(userIdIn(row.body));
@@ -112,6 +112,6 @@ export function addToSplit({ split, histogram, buckets }: CountState, row: Count
   if (value !== undefined) histogram.add(value, buckets.of(row.ms), 1);
 }
 
-function eventOf({ id, body, ms }: CountRow): Event {
+export function eventOf({ id, body, ms }: CountRow): Event {
   return JSON.parse(jsonOf(id, body, ms)) as Event;
 }

@@ -15,29 +15,27 @@ export type Evaluation = {
   unknown: string[];
   /** Unknown tokens that can exclude an event. */
   unknownNegated: string[];
-  /** The query has a prefix, which no block can evaluate. */
-  hasPrefix: boolean;
+  /** The query has a part that the block can't evaluate: a prefix, or a number about which it has nothing. */
+  isOpen: boolean;
 };
 
 export function evaluate<Of extends Block>(
   query: Condition,
   block: Of,
-  reader: Pick<BlockReader<Of>, "withAny">,
+  reader: Pick<BlockReader<Of>, "withAny" | "withNumber">,
 ): Evaluation {
   switch (query.kind) {
     case "prefix":
-      return {
-        ifAbsent: null,
-        upper: fullBits(block.events),
-        lower: null,
-        unknown: [],
-        unknownNegated: [],
-        hasPrefix: true,
-      };
+      return openIn(block);
+    case "number": {
+      const bits = reader.withNumber(block, query);
+      if (bits === undefined) return openIn(block);
+      return { ifAbsent: bits, upper: bits, lower: bits, unknown: [], unknownNegated: [], isOpen: false };
+    }
     case "tokens": {
       const { bits, unknown } = reader.withAny(block, query.tokens);
       const upper = unknown.length > 0 ? fullBits(block.events) : bits;
-      return { ifAbsent: bits, upper, lower: bits, unknown, unknownNegated: [], hasPrefix: false };
+      return { ifAbsent: bits, upper, lower: bits, unknown, unknownNegated: [], isOpen: false };
     }
     case "all": {
       let result: Evaluation | null = null;
@@ -68,22 +66,33 @@ const noMatch: Evaluation = {
   lower: null,
   unknown: [],
   unknownNegated: [],
-  hasPrefix: false,
+  isOpen: false,
 };
+
+function openIn(block: Block): Evaluation {
+  return {
+    ifAbsent: null,
+    upper: fullBits(block.events),
+    lower: null,
+    unknown: [],
+    unknownNegated: [],
+    isOpen: true,
+  };
+}
 
 function concat(a: string[], b: string[]): string[] {
   return b.length === 0 ? a : [...a, ...b];
 }
 
 /** For the excluded side: the less is excluded, the more remains. */
-function swapBounds({ ifAbsent, upper, lower, unknown, unknownNegated, hasPrefix }: Evaluation): Evaluation {
+function swapBounds({ ifAbsent, upper, lower, unknown, unknownNegated, isOpen }: Evaluation): Evaluation {
   return {
     ifAbsent,
     upper: lower,
     lower: upper,
     unknown: unknownNegated,
     unknownNegated: unknown,
-    hasPrefix,
+    isOpen,
   };
 }
 
@@ -98,7 +107,7 @@ function combine(a: Evaluation, b: Evaluation, operation: Operation): Evaluation
     lower: isKnown ? ifAbsent : operation(a.lower, b.lower),
     unknown: concat(a.unknown, b.unknown),
     unknownNegated: concat(a.unknownNegated, b.unknownNegated),
-    hasPrefix: a.hasPrefix || b.hasPrefix,
+    isOpen: a.isOpen || b.isOpen,
   };
 }
 

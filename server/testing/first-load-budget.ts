@@ -6,9 +6,9 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 
 /** Requests of a first visit to the feed: page, scripts, styles, font, icons, manifest, worker, API. */
-export const requestsMax = 16;
+export const requestsMax = 20;
 /** Bytes that the server sends for them, including headers. */
-export const bytesMax = { br: 169_000, gzip: 184_000 };
+export const bytesMax = { br: 180_000, gzip: 199_000 };
 
 /** Bytes of each build file in the first load, gzipped if it is compressed; Brotli is smaller. */
 const fileBytesMax: Record<string, number> = {
@@ -16,10 +16,11 @@ const fileBytesMax: Record<string, number> = {
   "theme.js": 400,
   "mark.svg": 400,
   "manifest.webmanifest": 400,
-  "assets/index.js": 32_800,
+  // With the search language: the feed matches live events itself.
+  "assets/index.js": 46_000,
   "assets/vendor.js": 111_000,
   "assets/rolldown-runtime.js": 500,
-  "assets/index.css": 9_200,
+  "assets/index.css": 11_000,
   "assets/hanken-grotesk-latin.woff2": 20_000,
   "assets/stream-worker.js": 1_800,
 };

@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+import type { NumberCondition } from "../../event/match.ts";
 import {
   type Block,
   type BlockReader,
@@ -11,6 +12,7 @@ import {
   withAny,
 } from "../block.ts";
 import { timestampsPerRow } from "../block-builder.ts";
+import { bucketTokens, ordinalsWithNumber } from "../block-numbers.ts";
 import { bigints, integers, texts } from "./arrays.ts";
 import type { Query } from "./query.ts";
 
@@ -75,11 +77,12 @@ export function createBlocks(runQuery: Query) {
     }
   }
 
-  /** Reads the ordinals of some tokens in some blocks. */
+  /** Reads the ordinals of some tokens, among them the directories of numbers, and of numbers in some blocks. */
   async function read(
     blocks: StoredBlock[],
     tokens: string[],
-  ): Promise<Pick<BlockReader<StoredBlock>, "withAny">> {
+    numbers: NumberCondition[] = [],
+  ): Promise<Pick<BlockReader<StoredBlock>, "withAny" | "withNumber">> {
     const keyOf = (id: number, token: string) => `${id} ${token}`;
     const known = new Map<string, Uint8Array>();
     const missing = blocks.filter(({ id }) => {
@@ -103,12 +106,25 @@ export function createBlocks(runQuery: Query) {
         for (const token of tokens) tokenCache.set(keyOf(id, token), known.get(keyOf(id, token))!);
       }
     }
+    const rowsOf = (id: number) => (token: string) => {
+      const ordinals = known.get(keyOf(id, token));
+      return ordinals === noOrdinals ? undefined : ordinals;
+    };
+    // Buckets are large and seldom read again, so they are not cached.
+    const buckets = blocks.flatMap(({ id }) =>
+      numbers.flatMap((number) => bucketTokens(number, rowsOf(id)).map((token) => ({ id, token }))),
+    );
+    if (buckets.length > 0) {
+      const rows = await runQuery<{ block: number; token: string; ordinals: string }>(
+        `SELECT block, token, encode(ordinals, 'hex') AS ordinals FROM block_tokens
+         JOIN unnest($1::bigint[], $2::text[]) AS wanted (block, token) USING (block, token)`,
+        [bigints(buckets.map(({ id }) => id)), texts(buckets.map(({ token }) => token))],
+      );
+      for (const { block, token, ordinals } of rows) known.set(keyOf(block, token), bytesOf(ordinals));
+    }
     return {
-      withAny: ({ id, events }, tokens) =>
-        withAny(tokens, events, (token) => {
-          const ordinals = known.get(keyOf(id, token));
-          return ordinals === noOrdinals ? undefined : ordinals;
-        }),
+      withAny: ({ id, events }, tokens) => withAny(tokens, events, rowsOf(id)),
+      withNumber: ({ id, events }, condition) => ordinalsWithNumber(condition, events, rowsOf(id)),
     };
   }
 

@@ -1,9 +1,9 @@
-import type { Condition } from "../../event/match.ts";
+import { type Condition, numbersIn } from "../../event/match.ts";
 import type { MsRange } from "../block.ts";
 import { type BlockCount, countIn } from "../block-count.ts";
 import type { Buckets } from "../histogram.ts";
 import type { Blocks, StoredBlock } from "./blocks.ts";
-import { tokensOf } from "./prune-blocks.ts";
+import { tokensOf, weightOf } from "./prune-blocks.ts";
 
 /** A block's count, or a range of time for which the index must be asked. */
 export type RangeCount = { count: BlockCount<StoredBlock>; range: null } | { count: null; range: MsRange };
@@ -27,13 +27,13 @@ export function createCountBlocks(blocks: Blocks) {
     range: MsRange,
   ): AsyncGenerator<RangeCount> {
     const all = [...new Set([...tokensOf(condition), ...tokens])];
-    const size = Math.max(1, Math.min(chunkMax, Math.floor(pairsMax / (all.length + 1))));
+    const size = Math.max(1, Math.min(chunkMax, Math.floor(pairsMax / weightOf(condition, all))));
     let doneMs = range.fromMs;
     for await (const listed of blocks.between(projectId, range, "asc")) {
       for (let at = 0; at < listed.length; at += size) {
         const chunk = listed.slice(at, at + size);
         const [reader, ordinalAt] = await Promise.all([
-          blocks.read(chunk, all),
+          blocks.read(chunk, all, numbersIn(condition)),
           blocks.readOrdinals(chunk.flatMap((block) => boundariesIn(block, range, buckets))),
         ]);
         if (ordinalAt === null) continue;

@@ -1,8 +1,8 @@
 import { type Term, textOf, token } from "../../event/tokens.ts";
 import { limits } from "../../limits.ts";
 import type { MsRange } from "../block.ts";
-import type { CountRow, CountSource, CountState } from "../count.ts";
-import { appendRange } from "../counter-ranges.ts";
+import { addToSplit, type CountRow, type CountSource, type CountState, eventOf } from "../count.ts";
+import { appendRange, valueIn } from "../counter-ranges.ts";
 import type { CountQuery, Split } from "../store.ts";
 import type { Blocks } from "./blocks.ts";
 import { createCountBlocks } from "./count-blocks.ts";
@@ -85,7 +85,8 @@ export function createCountSource(
   async function addRange(state: State, range: MsRange): Promise<void> {
     const { projectId, match, buckets, all, histogram, split } = state;
     const terms = split ? await termsOf(projectId, split) : [];
-    if (terms === null) return addGrouped(state, range);
+    const addBetween = match.hasNumbers ? addEach : addGrouped;
+    if (terms === null) return addBetween(state, range);
     const { condition } = match;
     const tokens = terms.map(({ token }) => token);
     // The ranges in which the index must be asked for each term.
@@ -95,17 +96,36 @@ export function createCountSource(
       range,
     )) {
       if (between) {
-        await addGrouped(state, between);
+        await addBetween(state, between);
         continue;
       }
       const unknown = count.split(terms, histogram, (bucket, events) => {
         all[bucket]! += events;
       });
-      for (const index of unknown) appendRange(pending[index]!, count.range);
+      if (match.hasNumbers && unknown.length > 0) {
+        await addTexts(state, count.range, new Set(unknown.map((index) => terms[index]!.text)));
+      } else for (const index of unknown) appendRange(pending[index]!, count.range);
     }
     for (const [index, { token, text }] of terms.entries()) {
       for (const range of pending[index]!) await addTerm(state, token, text, range);
     }
+  }
+
+  /** Adds the events of a range one by one: only they tell whether their numbers match. */
+  async function addEach(state: State, range: MsRange): Promise<void> {
+    await forEachRow(state, range, (row) => {
+      state.all[state.buckets.of(row.ms)]! += 1;
+      addToSplit(state, row);
+    });
+  }
+
+  /** Adds the events of a range that have any of the texts to the split. */
+  async function addTexts(state: State, range: MsRange, texts: Set<string>): Promise<void> {
+    const { split, buckets, histogram } = state;
+    await forEachRow(state, range, (row) => {
+      const text = valueIn(eventOf(row), split!);
+      if (text !== undefined && texts.has(text)) histogram.add(text, buckets.of(row.ms), 1);
+    });
   }
 
   /** Adds the few events of a range that have a term's token to the split. */

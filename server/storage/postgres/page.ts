@@ -1,6 +1,6 @@
 import type { EventQuery } from "../store.ts";
 import { bigints } from "./arrays.ts";
-import type { Match } from "./match.ts";
+import type { Match, RowCondition } from "./match.ts";
 import type { createPruneBlocks } from "./prune-blocks.ts";
 import type { Query } from "./query.ts";
 import { ScanCursor, withinOf } from "./scan-cursor.ts";
@@ -43,7 +43,7 @@ export function createFindRows(
    */
   return async function* findRows(
     query: EventQuery,
-    { condition, query: text, isExact }: Match,
+    { condition, query: text, isRowExact, hasNumbers, rows }: Match,
     wanted: () => number,
   ): AsyncGenerator<Row[]> {
     const { projectId, order } = query;
@@ -51,12 +51,12 @@ export function createFindRows(
     let limitMin = rowsMin;
     const nextLimit = () => {
       // Rows that are checked with the filter can fail it.
-      if (!isExact) limitMin = Math.min(limitMin * 2, chunkEvents);
+      if (!isRowExact) limitMin = Math.min(limitMin * 2, chunkEvents);
       return Math.max(wanted(), limitMin);
     };
-    if (text === null) return yield* all(cursor, nextLimit);
+    if (text === null && !hasNumbers) return yield* all(cursor, nextLimit);
 
-    const density = yield* scanNext(cursor, text, wanted);
+    const density = yield* scanNext(cursor, rows, wanted);
     if (density === null) return;
     const indexed = (within: string | null) =>
       untilLast(nextLimit, cursor, (limit) =>
@@ -71,11 +71,12 @@ export function createFindRows(
     for await (const part of pruneBlocks({ projectId, condition, range: cursor.range, order, wanted })) {
       const { range, timestamps, isRare } = part;
       cursor.enter(range);
-      if (timestamps) yield* atTimestamps(cursor, text, timestamps, nextLimit);
+      if (timestamps) yield* atTimestamps(cursor, rows, timestamps, nextLimit);
+      else if (text === null) yield* scanRest(cursor, rows);
       else if (isRare) yield* indexed(withinOf(projectId, range));
       else {
         // The time without blocks mostly has fewer rows than this, while its hours can have a million others.
-        const { hits, last } = await scanRows(cursor, text, scanRowsMin * unbuiltScanFactor);
+        const { hits, last } = await scanRows(cursor, rows, scanRowsMin * unbuiltScanFactor);
         yield hits;
         if (!last) continue;
         cursor.moveTo(last);
@@ -107,17 +108,17 @@ export function createFindRows(
   /** Scans the next `count` rows. Returns the matches, and the last row scanned if there can be more. */
   async function scanRows(
     cursor: ScanCursor,
-    text: string,
+    condition: RowCondition,
     count: number,
   ): Promise<{ hits: Row[]; first: Row | undefined; last: Row | null }> {
     // The last row is found in the primary key alone. Numbering the rows would take as long as scanning them.
     const rows = await runQuery<Row & { isHit: boolean }>(
       `SELECT ms, id, body, true AS "isHit" FROM (${cursor.sql(`${rowColumns}, tokens`, "", "$6")}) AS scanned
-       WHERE tokens @@ $7::tsquery
+       WHERE ${condition.sql}
        UNION ALL
        SELECT ms, id, NULL, false FROM (${cursor.sql("created_at AS ms, id", "", "1 OFFSET $6::bigint - 1")}) AS last
        ORDER BY "isHit" DESC, ${cursor.order}`,
-      [...cursor.parameters, count, text],
+      [...cursor.parameters, count, ...condition.parameters],
     );
     return {
       hits: rows.filter(({ isHit }) => isHit),
@@ -129,7 +130,7 @@ export function createFindRows(
   /** Scans the next rows in growing steps. Returns null if these were all. */
   async function* scanNext(
     cursor: ScanCursor,
-    text: string,
+    condition: RowCondition,
     wanted: () => number,
   ): AsyncGenerator<Row[], Density | null> {
     let seen = 0;
@@ -139,7 +140,7 @@ export function createFindRows(
       let next = Math.max(scanRowsMin, wanted() * 2);
       seen === 0 || next <= scanRowsMin * scanGrowthMax;
     ) {
-      const { hits, first, last } = await scanRows(cursor, text, next);
+      const { hits, first, last } = await scanRows(cursor, condition, next);
       yield hits;
       if (!first || !last) return null;
       perMs = next / Math.max(Math.abs(last.ms - cursor.startMs(first.ms)), 1);
@@ -149,6 +150,16 @@ export function createFindRows(
       next = Math.ceil(Math.max(scanRowsMin, (1.5 * wanted() * seen) / (found + 0.5)));
     }
     return { seen, found, perMs };
+  }
+
+  /** Scans all rows that are left. */
+  async function* scanRest(cursor: ScanCursor, condition: RowCondition): AsyncGenerator<Row[]> {
+    for (;;) {
+      const { hits, last } = await scanRows(cursor, condition, scanRowsMin * unbuiltScanFactor);
+      yield hits;
+      if (!last) return;
+      cursor.moveTo(last);
+    }
   }
 
   /** Asks the index for one window of time after another. */
@@ -177,11 +188,12 @@ export function createFindRows(
   /** Reads the matches at these timestamps. */
   function atTimestamps(
     cursor: ScanCursor,
-    text: string,
+    condition: RowCondition,
     timestamps: number[],
     nextLimit: () => number,
   ): AsyncGenerator<Row[]> {
     const at = bigints(timestamps);
+    const parameter = `$${7 + condition.parameters.length}`;
     return untilLast(
       () => Math.max(nextLimit(), timestamps.length),
       cursor,
@@ -189,9 +201,9 @@ export function createFindRows(
         // OFFSET 0 makes the planner find rows by timestamp, not through the search index.
         runQuery<Row>(
           `SELECT ms, id, body FROM (
-             ${cursor.sql(`${rowColumns}, tokens`, "AND created_at = ANY ($8::bigint[])", "ALL")} OFFSET 0) AS found
-           WHERE tokens @@ $7::tsquery ORDER BY ${cursor.order} LIMIT $6`,
-          [...cursor.parameters, limit, text, at],
+             ${cursor.sql(`${rowColumns}, tokens`, `AND created_at = ANY (${parameter}::bigint[])`, "ALL")} OFFSET 0) AS found
+           WHERE ${condition.sql} ORDER BY ${cursor.order} LIMIT $6`,
+          [...cursor.parameters, limit, ...condition.parameters, at],
         ),
     );
   }

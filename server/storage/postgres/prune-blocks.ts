@@ -1,6 +1,7 @@
-import type { Condition } from "../../event/match.ts";
+import { type Condition, numbersIn } from "../../event/match.ts";
 import { ordinalsOf } from "../bits.ts";
 import type { MsRange } from "../block.ts";
+import { directoryTokens } from "../block-numbers.ts";
 import { type Evaluation, evaluate } from "../evaluate.ts";
 import {
   endOf,
@@ -35,6 +36,8 @@ const chunkGrowth = 4;
 const chunkMax = 128;
 /** Pairs of blocks and tokens that one query reads. */
 const pairsMax = 4_096;
+/** The rows of numbers count for so many tokens, because they are longer. */
+const numberBucketsUsual = 256;
 /** Timestamps of a part beyond those wanted, at first and at most: more each time, as those before did not suffice. */
 const timestampsSpare = 16;
 const timestampsMax = 2_000;
@@ -49,6 +52,7 @@ export function createPruneBlocks(runQuery: Query, blocks: Blocks) {
     const { projectId, condition, range, order } = pruneQuery;
     const ascending = order === "asc";
     const tokens = [...tokensOf(condition)];
+    const weight = weightOf(condition, tokens);
     const pending = new PendingRange(range, ascending);
     let isRare = false;
     const takePending = (): Part => {
@@ -81,7 +85,7 @@ export function createPruneBlocks(runQuery: Query, blocks: Blocks) {
             continue;
           }
         }
-        const chunk = chunkAt(listed, at, Math.min(size, pairsMax / (tokens.length + 1)), known);
+        const chunk = chunkAt(listed, at, Math.min(size, pairsMax / weight), known);
         for (const group of groupsOf(await evaluateChunk(pruneQuery, chunk, tokens), ascending)) {
           pending.extendTo(startOf(group[0]!.block, ascending));
           const end = endOf(group.at(-1)!.block, ascending);
@@ -116,10 +120,13 @@ export function createPruneBlocks(runQuery: Query, blocks: Blocks) {
     tokens: string[],
   ): Promise<BlockResult[]> {
     const { condition, projectId } = pruneQuery;
-    const [reader, late] = await Promise.all([blocks.read(chunk, tokens), blocks.lateIn(chunk)]);
+    const [reader, late] = await Promise.all([
+      blocks.read(chunk, tokens, numbersIn(condition)),
+      blocks.lateIn(chunk),
+    ]);
     const results = chunk.map((block): BlockResult => {
       const found = evaluate(condition, block, reader);
-      const isUsable = found.upper === null || !(found.hasPrefix || found.unknown.length > unknownTokensMax);
+      const isUsable = found.upper === null || !(found.isOpen || found.unknown.length > unknownTokensMax);
       const own = late.filter((result) => result.block === block.id).map(({ ms }) => ms);
       return { block, found: isUsable ? found : null, late: own };
     });
@@ -199,6 +206,11 @@ export function createPruneBlocks(runQuery: Query, blocks: Blocks) {
   }
 }
 
+/** The rows of a block that a condition can need, at a guess. */
+export function weightOf(condition: Condition, tokens: string[]): number {
+  return tokens.length + 1 + numberBucketsUsual * numbersIn(condition).length;
+}
+
 /** All tokens of a condition. */
 export function tokensOf(condition: Condition): Set<string> {
   switch (condition.kind) {
@@ -206,6 +218,8 @@ export function tokensOf(condition: Condition): Set<string> {
       return new Set(condition.tokens);
     case "prefix":
       return new Set();
+    case "number":
+      return new Set(directoryTokens(condition));
     case "all":
     case "any":
       return new Set(condition.of.flatMap((part) => [...tokensOf(part)]));

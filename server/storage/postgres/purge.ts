@@ -1,5 +1,6 @@
+import { directoryOf, isNumberRow, type NumberRow, valueTokens, withoutValues } from "../block-numbers.ts";
 import type { Pause } from "../store.ts";
-import { texts } from "./arrays.ts";
+import { bytes, texts } from "./arrays.ts";
 import { readPartitions } from "./partitions.ts";
 import type { Query } from "./query.ts";
 
@@ -51,7 +52,7 @@ export function createPurge(runQuery: Query) {
     const known = new Set<string>();
     for (const { id } of blocks) {
       const rows = await runQuery<{ token: string }>("SELECT token FROM block_tokens WHERE block = $1", [id]);
-      const words = rows.flatMap(({ token }) => (known.has(token) ? [] : [token]));
+      const words = rows.flatMap(({ token }) => (known.has(token) || isNumberRow(token) ? [] : [token]));
       for (let at = 0; at < words.length; at += stepTokens) {
         const step = words.slice(at, at + stepTokens);
         const unused = await unusedAmong(step);
@@ -64,7 +65,38 @@ export function createPurge(runQuery: Query) {
         for (const word of step) known.add(word);
         await pause();
       }
+      for (const { token } of rows) if (isNumberRow(token)) await forgetNumbers(id, token, pause);
     }
+  }
+
+  /** Removes numbers that are no longer on any event from a block's row. */
+  async function forgetNumbers(block: number, token: string, pause: Pause): Promise<void> {
+    const row = await readRow(block, token);
+    const tokens = row ? valueTokens(row) : new Map<string, string>();
+    if (!row || tokens.size === 0) return;
+    const unused = new Set(await unusedAmong([...tokens.values()]));
+    const gone = new Set([...tokens].filter(([, token]) => unused.has(token)).map(([value]) => value));
+    if (gone.size > 0) {
+      const directory = directoryOf(token);
+      const ofKey = directory === null ? null : await readRow(block, directory);
+      const changed = directory !== null && ofKey === null ? [] : withoutValues(row, gone, ofKey);
+      await runQuery(
+        `UPDATE block_tokens SET ordinals = changed.ordinals
+         FROM unnest($2::text[], $3::bytea[]) AS changed (token, ordinals)
+         WHERE block = $1 AND block_tokens.token = changed.token`,
+        [block, texts(changed.map(({ token }) => token)), bytes(changed.map(({ ordinals }) => ordinals))],
+      );
+    }
+    await pause();
+  }
+
+  /** Null if the block was discarded meanwhile. */
+  async function readRow(block: number, token: string): Promise<NumberRow | null> {
+    const [row] = await runQuery<{ ordinals: string }>(
+      "SELECT encode(ordinals, 'hex') AS ordinals FROM block_tokens WHERE block = $1 AND token = $2",
+      [block, token],
+    );
+    return row ? { token, ordinals: new Uint8Array(Buffer.from(row.ordinals, "hex")) } : null;
   }
 
   /** Deletes tokens that are no longer on any event from the vocabulary. */

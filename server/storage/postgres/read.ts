@@ -33,7 +33,7 @@ export function createRead(runQuery: Query, blocks: Blocks, scanRowsMin = scanRo
     match = matchOf(query.projectId, query.filter),
   ): Promise<{ rows: Row[]; next: Cursor | null }> {
     const { filter } = query;
-    const isWanted = (row: Row) => match.isExact || matches(filter, JSON.parse(jsonOfRow(row)) as Event);
+    const isWanted = (row: Row) => match.isRowExact || matches(filter, JSON.parse(jsonOfRow(row)) as Event);
     const rows: Row[] = [];
     let filteredRows = 0;
     for await (const found of findRows(query, match, () => limit + 1 - rows.length)) {
@@ -44,7 +44,7 @@ export function createRead(runQuery: Query, blocks: Blocks, scanRowsMin = scanRo
       }
       const last = found.at(-1);
       filteredRows += found.length;
-      if (!match.isExact && last && filteredRows >= filteredRowsMax) return { rows, next: cursorOf(last) };
+      if (!match.isRowExact && last && filteredRows >= filteredRowsMax) return { rows, next: cursorOf(last) };
     }
     return { rows, next: null };
   }

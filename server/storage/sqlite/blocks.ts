@@ -1,5 +1,7 @@
 import type { Database } from "bun:sqlite";
 import { LRUCache } from "lru-cache";
+import type { NumberCondition } from "../../event/match.ts";
+import type { Bits } from "../bits.ts";
 import {
   type Block,
   changedMax,
@@ -10,6 +12,7 @@ import {
   type WithAny,
   withAny,
 } from "../block.ts";
+import { isNumberBucket, ordinalsWithNumber } from "../block-numbers.ts";
 import { rowKeyAt, rowKeySql } from "./row-key.ts";
 
 /** An event's millisecond, and its index within it when the block was built; null if that is not known. */
@@ -61,13 +64,18 @@ export function createBlocks(database: Database) {
     sizeCalculation: ({ length }) => length + entryBytes,
   });
 
-  function ordinalsOf({ fromMs, buildId }: StoredBlock, token: string): Uint8Array | undefined {
-    const key = `${buildId} ${token}`;
+  function readOrdinals({ fromMs }: StoredBlock, token: string): Uint8Array | undefined {
+    const [row] = selectOrdinals.values(fromMs, token) as [Uint8Array][];
+    return row?.[0];
+  }
+
+  function ordinalsOf(block: StoredBlock, token: string): Uint8Array | undefined {
+    const key = `${block.buildId} ${token}`;
     const cached = cache.get(key);
     if (cached) return cached;
-    const [row] = selectOrdinals.values(fromMs, token) as [Uint8Array][];
-    if (row) cache.set(key, row[0]);
-    return row?.[0];
+    const ordinals = readOrdinals(block, token);
+    if (ordinals) cache.set(key, ordinals);
+    return ordinals;
   }
 
   return {
@@ -89,6 +97,12 @@ export function createBlocks(database: Database) {
 
     withAny: (block: StoredBlock, tokens: string[]): WithAny =>
       withAny(tokens, block.events, (token) => ordinalsOf(block, token)),
+
+    withNumber: (block: StoredBlock, condition: NumberCondition): Bits | null | undefined =>
+      // Buckets are large and seldom read again, so they are not cached.
+      ordinalsWithNumber(condition, block.events, (token) =>
+        isNumberBucket(token) ? readOrdinals(block, token) : ordinalsOf(block, token),
+      ),
 
     /** Returns a function that finds a block's events. It is fastest for ordinals that are close to one another. */
     positionsOf({ fromMs }: Block): (ordinal: number) => BlockPosition {

@@ -7,6 +7,11 @@ import type { BlockRange, BlockStep } from "./write-blocks.ts";
 /** Events per block; a few more if many are in the last millisecond. */
 export const blockEventsUsual = 65_536;
 /**
+ * The newest events first get small blocks, this many to a block, which are merged later: numbers of events without
+ * blocks are found by reading them all.
+ */
+const partsOfBlock = 8;
+/**
  * A block this many times too large, because of one millisecond, stores no tokens: building it would take too much
  * memory.
  */
@@ -21,6 +26,7 @@ type Steps = Generator<BlockStep | null>;
 
 /** The steps to build all missing blocks, newest first, and to rebuild changed ones. */
 export function createBuildBlocks(database: Database, blockEvents: number) {
+  const partEvents = Math.ceil(blockEvents / partsOfBlock);
   const selectBlocks = database.prepare<KnownBlock, []>(
     `SELECT from_ms AS fromMs, to_ms AS toMs, events, changed, begun_at AS begunAt FROM blocks ORDER BY from_ms DESC`,
   );
@@ -40,6 +46,7 @@ export function createBuildBlocks(database: Database, blockEvents: number) {
   );
 
   return function* steps(nowMs: number): Steps {
+    let isBusy = false;
     for (;;) {
       const blocks = selectBlocks.all();
       const unusable = blocks.find(({ events, changed }) => events === null || changed > changedMax);
@@ -47,11 +54,16 @@ export function createBuildBlocks(database: Database, blockEvents: number) {
         yield { kind: "retire", fromMs: unusable.fromMs };
         continue;
       }
-      const range = yield* nextRange(blocks, nowMs - unsettledMs);
+      const range = yield* nextRange(blocks, nowMs - unsettledMs, isBusy);
       if (range) {
+        // While so much arrives, a small block would have to be merged at once.
+        isBusy = true;
         yield* buildBlock(range, nowMs);
         continue;
       }
+      const parts = partsIn(blocks);
+      for (const { fromMs } of parts) yield { kind: "retire", fromMs };
+      if (parts.length > 0) continue;
       const changed = blocks.find(({ changed, begunAt }) => changed > 0 && begunAt < nowMs - changedMsMax);
       if (!changed) return;
       yield { kind: "retire", fromMs: changed.fromMs };
@@ -59,15 +71,21 @@ export function createBuildBlocks(database: Database, blockEvents: number) {
   };
 
   /** The newest range without a block that is ready for one, or null. */
-  function* nextRange(blocks: KnownBlock[], settledMs: number): Generator<null, BlockRange | null> {
+  function* nextRange(
+    blocks: KnownBlock[],
+    settledMs: number,
+    isBusy: boolean,
+  ): Generator<null, BlockRange | null> {
     // An estimate that errs on the high side: it treats every change to a block as a removal.
     const inBlocks = blocks.reduce((sum, { events, changed }) => sum + events! - changed, 0);
     const uncovered = selectTotal.get()!.events - inBlocks;
     const newest = blocks[0];
-    if (uncovered >= blockEvents) {
-      if (!newest) return yield* downward({ fromMs: 0, toMs: settledMs });
-      const last = yield* nth({ fromMs: newest.toMs, toMs: settledMs }, "up", blockEvents);
-      if (last !== null) return { fromMs: newest.toMs, toMs: last + 1 };
+    if (!newest) return uncovered < blockEvents ? null : yield* downward({ fromMs: 0, toMs: settledMs });
+    if (uncovered >= partEvents) {
+      const range = { fromMs: newest.toMs, toMs: settledMs };
+      const last = yield* nth(range, "up", blockEvents);
+      if (last !== null) return { ...range, toMs: last + 1 };
+      if (!isBusy && (yield* nth(range, "up", partEvents)) !== null) return range;
     }
     for (const [index, { fromMs: toMs }] of blocks.entries()) {
       const fromMs = blocks[index + 1]?.toMs ?? 0;
@@ -75,6 +93,14 @@ export function createBuildBlocks(database: Database, blockEvents: number) {
       if (range) return range;
     }
     return null;
+  }
+
+  /** The newest small blocks, once there are enough of them for a whole block. */
+  function partsIn(blocks: KnownBlock[]): KnownBlock[] {
+    const end = blocks.findIndex(({ events }) => events! >= blockEvents / 2);
+    const parts = end < 0 ? blocks : blocks.slice(0, end);
+    const events = parts.reduce((sum, part) => sum + part.events!, 0);
+    return parts.length > 1 && events >= blockEvents ? parts : [];
   }
 
   /** The range's last events, enough for a block, or all of it if that is not much more; null if it has none. */

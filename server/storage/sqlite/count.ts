@@ -1,11 +1,13 @@
 import type { Database } from "bun:sqlite";
-import type { Condition } from "../../event/match.ts";
+import { matches } from "../../event/filter.ts";
+import type { TokenCondition } from "../../event/match.ts";
 import type { Term } from "../../event/tokens.ts";
 import { Turns } from "../../turns.ts";
 import type { MsRange } from "../block.ts";
 import type { BlockCount } from "../block-count.ts";
-import { addToSplit, type CountRow, type CountSource, type CountState } from "../count.ts";
-import { appendRange, type CountRange } from "../counter-ranges.ts";
+import { addToSplit, type CountRow, type CountSource, type CountState, eventOf } from "../count.ts";
+import { appendRange, type CountRange, valueIn } from "../counter-ranges.ts";
+import { numberScanOf } from "../number-scan.ts";
 import type { Split } from "../store.ts";
 import type { Blocks, StoredBlock } from "./blocks.ts";
 import { createCountNext } from "./count-blocks.ts";
@@ -13,6 +15,7 @@ import { createCountEntries } from "./count-entries.ts";
 import { createCounters } from "./counters.ts";
 import type { IndexedTexts } from "./indexed-texts.ts";
 import { type Match, matchOf, textOf } from "./match.ts";
+import { createNumberSources } from "./number-sources.ts";
 import { rowKeyAfter, rowKeyAt } from "./row-key.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 
@@ -55,6 +58,7 @@ export function createCountSource(
      WHERE events_index MATCH ?1 AND rowid BETWEEN ?2 AND ?3 AND ${isEvent} ORDER BY rowid LIMIT ?4`,
   );
   const countEntries = createCountEntries(database);
+  const numberSources = createNumberSources(database);
   const selectRows = database.prepare<Row, [string, bigint, bigint, number]>(
     `SELECT events.row_key >> 21 AS ms, events.row_key & 2097151 AS sequence, lower(hex(events.id)) AS id, events.body
      FROM events_index JOIN events ON events.row_key = events_index.rowid
@@ -105,7 +109,10 @@ export function createCountSource(
         state,
         range,
         (count) => count.count(add),
-        (part) => forEachEntry(state, match.query, part, add),
+        (part) =>
+          match.hasNumbers
+            ? forEachRow(state, part, (row) => add(state.buckets.of(row.ms), 1))
+            : forEachEntry(state, match.indexQuery, part, add),
       );
     }
     if (split && found > 0) await addSplit(state, range, split, found);
@@ -118,6 +125,7 @@ export function createCountSource(
     const max = Math.min(isFiltered ? filteredLookupsMax : lookupsMax, events / lookupCostRows);
     const terms = max > 1 ? await termsOf(state, split) : null;
     if (!terms || terms.length > max) return forEachRow(state, range, (row) => addToSplit(state, row));
+    if (match.hasNumbers) return addNumberSplit(state, range, terms);
     // The ranges in which the index must be asked for each term.
     const pending = terms.map((): MsRange[] => []);
     await forEachPart(
@@ -133,13 +141,35 @@ export function createCountSource(
       },
     );
     for (const [index, { token, text }] of terms.entries()) {
-      const term: Condition = { kind: "tokens", tokens: [token] };
-      const query: Condition = isFiltered ? { kind: "all", of: [match.query, term] } : term;
+      const term: TokenCondition = { kind: "tokens", tokens: [token] };
+      const query: TokenCondition = isFiltered ? { kind: "all", of: [match.indexQuery, term] } : term;
       for (const own of pending[index]!) {
         await forEachEntry(state, query, own, (bucket, count) => histogram.add(text, bucket, count));
         await turns.next();
       }
     }
+  }
+
+  /** Like `addSplit`, for a query with numbers: where blocks don't know a term, the rows are read. */
+  async function addNumberSplit(state: State, range: MsRange, terms: Term[]): Promise<void> {
+    const { split, histogram, buckets } = state;
+    const addRows = (part: MsRange, isMissing: (text: string) => boolean) =>
+      forEachRow(state, part, (row) => {
+        const value = valueIn(eventOf(row), split!);
+        if (value !== undefined && isMissing(value)) histogram.add(value, buckets.of(row.ms), 1);
+      });
+    const missing: { range: MsRange; texts: Set<string> }[] = [];
+    await forEachPart(
+      state,
+      range,
+      (count) => {
+        const unknown = count.split(terms, histogram, () => {});
+        if (unknown.length === 0) return;
+        missing.push({ range: count.range, texts: new Set(unknown.map((index) => terms[index]!.text)) });
+      },
+      (part) => addRows(part, () => true),
+    );
+    for (const { range: part, texts } of missing) await addRows(part, (text) => texts.has(text));
   }
 
   /** Divides a range into blocks that can count the matches, and the time between them. */
@@ -172,7 +202,7 @@ export function createCountSource(
   /** Counts matches by bucket, from the index alone. */
   async function forEachEntry(
     { buckets, turns }: State,
-    query: Condition,
+    query: TokenCondition,
     { fromMs, toMs }: MsRange,
     add: (bucket: number, events: number) => void,
   ): Promise<void> {
@@ -193,21 +223,40 @@ export function createCountSource(
     }
   }
 
-  async function forEachRow(
-    state: State,
+  /** Reads the rows that can match, and with numbers only those that do. */
+  async function forEachRow(state: State, range: MsRange, take: (row: CountRow) => void): Promise<void> {
+    const { match, filter, projectId } = state;
+    const text = textOf(match.indexQuery, { sentinels: true });
+    if (!match.hasNumbers) {
+      return forEachOf(state, range, (low, high, count) => selectRows.all(text, low, high, count), take);
+    }
+    const scan = numberScanOf(match.query);
+    const { read } = scan
+      ? numberSources.source({ projectId, filter, order: "asc" }, scan, text)
+      : { read: (low: bigint, high: bigint, count: number) => selectRows.all(text, low, high, count) };
+    for (const window of numberSources.windowsIn(range, "asc")) {
+      await forEachOf(state, window, read, (row) => {
+        if (matches(filter, eventOf(row))) take(row);
+      });
+      await state.turns.next();
+    }
+  }
+
+  async function forEachOf(
+    { turns }: State,
     { fromMs, toMs }: MsRange,
+    read: (low: bigint, high: bigint, count: number) => Row[],
     take: (row: Row) => void,
   ): Promise<void> {
-    const match = textOf(state.match.query, { sentinels: true });
     const high = rowKeyAt(toMs) - 1n;
     let low = rowKeyAt(fromMs);
     for (;;) {
-      const rows = selectRows.all(match, low, high, runRows);
+      const rows = read(low, high, runRows);
       for (const row of rows) take(row);
       const last = rows.at(-1);
       if (!last || rows.length < runRows) return;
       low = rowKeyAt(last.ms, last.sequence) + 1n;
-      await state.turns.next();
+      await turns.next();
     }
   }
 }

@@ -49,13 +49,13 @@ afterAll(() => {
 
 /** The first match from the middle of the ten days on, in hours since the first event. */
 function nextAfterMiddle(q: string, sentinels: boolean, order: "ASC" | "DESC"): number {
-  const { query } = matchOf(1, { search: parseSearch(q)! }, vocabulary);
+  const { indexQuery } = matchOf(1, { search: parseSearch(q)! }, vocabulary);
   const row = database
     .query<{ ms: number }, [string, bigint]>(
       `SELECT rowid >> 21 AS ms FROM events_index WHERE events_index MATCH ?1
          AND rowid ${order === "ASC" ? ">" : "<"} ?2 ORDER BY rowid ${order} LIMIT 1`,
     )
-    .get(textOf(query, { sentinels }), rowKeyAt(day + 5 * dayMs + 3_600_000 * 12));
+    .get(textOf(indexQuery, { sentinels }), rowKeyAt(day + 5 * dayMs + 3_600_000 * 12));
   return Math.floor((row!.ms - day) / 3_600_000);
 }
 
@@ -86,8 +86,8 @@ test("a search with many prefixes is expanded to few words", () => {
   };
   const wordsFor = (count: number) => {
     const prefixes = Array.from({ length: count }, (_, n) => `w${n}*`);
-    const { query } = matchOf(1, { search: parseSearch(prefixes.join(" "))! }, plenty);
-    return textOf(query, { sentinels: false }).split(" OR ").length;
+    const { indexQuery } = matchOf(1, { search: parseSearch(prefixes.join(" "))! }, plenty);
+    return textOf(indexQuery, { sentinels: false }).split(" OR ").length;
   };
   expect(wordsFor(2)).toBeGreaterThan(1_700);
   expect(wordsFor(100)).toBeLessThan(5_000);

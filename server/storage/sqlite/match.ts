@@ -1,5 +1,14 @@
 import type { EventFilter } from "../../event/filter.ts";
-import { anyToken, type Condition, conditionOf, matchOf as findMatch, matchAll } from "../../event/match.ts";
+import {
+  anyToken,
+  type Condition,
+  conditionOf,
+  matchOf as findMatch,
+  hasNumbers,
+  matchAll,
+  type TokenCondition,
+  tokenConditionOf,
+} from "../../event/match.ts";
 import { isWhole, token } from "../../event/tokens.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 
@@ -15,16 +24,21 @@ const prefixEventsMax = 20_000;
 
 export type Match = {
   query: Condition;
+  /** The query for the index, which knows no numbers. */
+  indexQuery: TokenCondition;
   /**
    * The query matches what the filter matches. Otherwise it matches more, and the events must be checked with the
    * filter.
    */
   isExact: boolean;
+  hasNumbers: boolean;
+  /** The same as `isExact`, for the index. */
+  isIndexExact: boolean;
 };
 
 /** The query for every event of a project. */
 export function matchEvery(projectId: number): string {
-  return textOf(conditionOf(projectId, matchAll), { sentinels: false });
+  return textOf(tokenConditionOf(projectId, conditionOf(projectId, matchAll)), { sentinels: false });
 }
 
 /** The query for a filter. It leaves out the filter's times, which are a range of row ids. */
@@ -44,7 +58,15 @@ export function matchOf(projectId: number, filter: EventFilter, vocabulary: Voca
     }
     return { ...anyToken(projectId, words), isExact: isWhole(word) };
   });
-  return { query: conditionOf(projectId, match), isExact: match.isExact };
+  const query = conditionOf(projectId, match);
+  const usesNumbers = hasNumbers(query);
+  return {
+    query,
+    indexQuery: tokenConditionOf(projectId, query),
+    isExact: match.isExact,
+    hasNumbers: usesNumbers,
+    isIndexExact: match.isExact && !usesNumbers,
+  };
 }
 
 /**
@@ -52,7 +74,7 @@ export function matchOf(projectId: number, filter: EventFilter, vocabulary: Voca
  * matches sentinel rows. A query for a range then ends at the first one after the range, instead of searching on for
  * the next match.
  */
-export function textOf(condition: Condition, { sentinels }: { sentinels: boolean }): string {
+export function textOf(condition: TokenCondition, { sentinels }: { sentinels: boolean }): string {
   const leaf = (terms: string[]) => joined(sentinels ? [...terms, quoted(token.sentinel)] : terms, "OR");
   switch (condition.kind) {
     case "tokens":

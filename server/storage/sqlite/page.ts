@@ -1,11 +1,14 @@
 import type { Database } from "bun:sqlite";
 import type { Event } from "../../event/event.ts";
 import { type Cursor, matches } from "../../event/filter.ts";
+import { token } from "../../event/tokens.ts";
 import type { MsRange } from "../block.ts";
 import { dashed, eventJson } from "../event-row.ts";
+import { numberScanOf } from "../number-scan.ts";
 import type { EventQuery } from "../store.ts";
 import type { Blocks } from "./blocks.ts";
-import { matchOf, textOf } from "./match.ts";
+import { type Match, matchOf, textOf } from "./match.ts";
+import { createNumberSources } from "./number-sources.ts";
 import { type Candidate, createPruneBlocks, type Part, rowsOfMsMax } from "./prune-blocks.ts";
 import { rowKeySql } from "./row-key.ts";
 import {
@@ -27,6 +30,8 @@ const readRowsMax = 500;
 /** Rows without a match, and characters of all rows, after which a turn ends. The next turn continues there. */
 const turnMissesMax = 1_000;
 const turnCharactersMax = 2_097_152;
+/** Going through a window of rows for a number costs as much as reading this many. */
+const windowCostRows = 100;
 /** Evaluating a block costs as much as reading this many rows. */
 const blockCostRows = 10;
 /**
@@ -60,6 +65,7 @@ export type Page = { rows: Row[]; next: Cursor | null };
 export function createReadPage(database: Database, vocabulary: Vocabulary, blocks: Blocks) {
   const pruneBlocks = createPruneBlocks(database, blocks);
   const { inRange, inMs } = createRowsInOrder(database);
+  const numberSources = createNumberSources(database);
   const found = (order: "ASC" | "DESC") =>
     database.prepare<Row, [string, bigint, bigint, number]>(
       `SELECT ${rowColumns} FROM events_index JOIN events ON events.row_key = events_index.rowid
@@ -135,6 +141,15 @@ export function createReadPage(database: Database, vocabulary: Vocabulary, block
     hasMore: (low, high, count) => selectScannedAt.get(query.projectId, low, high, count) !== null,
   });
 
+  function sourceOf(query: EventQuery, { query: condition, indexQuery, hasNumbers }: Match): Source {
+    const every = token.every(query.projectId);
+    const isEvery = indexQuery.kind === "tokens" && indexQuery.tokens.includes(every);
+    const text = textOf(indexQuery, { sentinels: true });
+    const scan = hasNumbers ? numberScanOf(condition) : null;
+    if (scan) return numberSources.source(query, scan, isEvery ? null : text);
+    return hasNumbers && isEvery ? projectSource(query) : indexSource(query, text);
+  }
+
   /**
    * Adds the matching rows of a range. Returns the page once it is full or the turn is over.
    *
@@ -149,6 +164,21 @@ export function createReadPage(database: Database, vocabulary: Vocabulary, block
     )) {
       const page = add(reading, rows, isExact && !isUnfiltered);
       if (page) return page;
+    }
+    return null;
+  }
+
+  /**
+   * Like `addRange`, for a source whose rows are not in an index: in windows, so that a turn can end between two without
+   * a match.
+   */
+  function addWindows(reading: Reading, range: MsRange, source: Source): Page | null {
+    const { rows, query } = reading;
+    for (const window of numberSources.windowsIn(range, query.order)) {
+      const page = addRange(reading, window, source, false);
+      if (page) return page;
+      reading.misses += windowCostRows;
+      if (isOver(reading)) return { rows, next: endOf(window, query.order) };
     }
     return null;
   }
@@ -172,6 +202,7 @@ export function createReadPage(database: Database, vocabulary: Vocabulary, block
     reading: Reading,
     { range, candidates }: Part,
     source: Source,
+    addRest: (range: MsRange) => Page | null,
     isExact: boolean,
   ): Page | null {
     const { projectId, order } = reading.query;
@@ -182,7 +213,7 @@ export function createReadPage(database: Database, vocabulary: Vocabulary, block
       if (ms < range.fromMs || ms >= range.toMs) continue;
       if (misses > staleCandidatesMax) {
         const rest = ascending ? { ...range, fromMs: ms } : { ...range, toMs: ms + 1 };
-        return addRange(reading, rest, source, isExact);
+        return addRest(rest);
       }
       const found = rowsAt(candidate, projectId);
       if (found?.length === 0) misses++;
@@ -219,11 +250,14 @@ export function createReadPage(database: Database, vocabulary: Vocabulary, block
       const page = batch && add(reading, batch.rows, false);
       if (page) return page;
     }
-    const source = indexSource(query, textOf(match.query, { sentinels: true }));
+    const { hasNumbers, isIndexExact } = match;
+    const source = sourceOf(query, match);
+    const addPart = (part: MsRange) =>
+      hasNumbers ? addWindows(reading, part, source) : addRange(reading, part, source, isIndexExact);
     for (const part of pruneBlocks.parts(match.query, range, order)) {
       const page = part.candidates
-        ? addCandidates(reading, part, source, match.isExact)
-        : addRange(reading, part.range, source, match.isExact);
+        ? addCandidates(reading, part, source, addPart, isIndexExact)
+        : addPart(part.range);
       if (page) return page;
       reading.misses += blockCostRows;
       if (isOver(reading)) return { rows, next: endOf(part.range, order) };

@@ -1,5 +1,5 @@
 import type { Database } from "bun:sqlite";
-import type { Condition } from "../../event/match.ts";
+import { type Condition, hasNumbers } from "../../event/match.ts";
 import { type Bits, countBits, ordinalsOf } from "../bits.ts";
 import type { MsRange } from "../block.ts";
 import { evaluate } from "../evaluate.ts";
@@ -26,6 +26,8 @@ export type Candidate = { ms: number; sequences: number[]; indexes: number[]; is
 export const rowsOfMsMax = 200;
 /** If one event in this many matches, the index is faster than reading candidates. */
 const denseShare = 64;
+/** The same for numbers, for which all rows are read instead. */
+const denseNumberShare = 4;
 /** Index entries in the first read of a lookahead. */
 const lookaheadEntries = 128;
 
@@ -129,11 +131,12 @@ export function createPruneBlocks(database: Database, blocks: Blocks) {
     lookaheads: Map<string, Lookahead>,
     range: MsRange,
   ): Iterable<Candidate> | null {
-    const { ifAbsent, upper, unknown, hasPrefix } = evaluate(query, block, blocks);
+    const { ifAbsent, upper, unknown, isOpen } = evaluate(query, block, blocks);
     const extra: Entry[] = blocks.lateIn(block);
     if (upper === null) return mergeEntries([], extra, order);
-    if (hasPrefix || unknown.length > unknownTokensMax) return null;
-    if (ifAbsent && countBits(ifAbsent) * denseShare >= block.events) return null;
+    if (isOpen || unknown.length > unknownTokensMax) return null;
+    const share = hasNumbers(query) ? denseNumberShare : denseShare;
+    if (ifAbsent && countBits(ifAbsent) * share >= block.events) return null;
     if (unknown.length > 0) {
       const entries = lookaheadOf(unknown, order, lookaheads).in(block, order, range);
       if (entries === null) return null;

@@ -2,6 +2,7 @@ import type { Database } from "bun:sqlite";
 import { token } from "../../event/tokens.ts";
 import { changedMax } from "../block.ts";
 import type { BlockPart } from "../block-builder.ts";
+import { directoryOf, isNumberRow, type NumberRow, valueTokens, withoutValues } from "../block-numbers.ts";
 import { rowKeyAt, rowKeySql } from "./row-key.ts";
 
 /** Tokens that one step looks up in the index, and tokens that one step deletes. */
@@ -64,6 +65,12 @@ export function createBlockWriter(database: Database) {
     "SELECT 1 AS found FROM events_index WHERE events_index MATCH ?1 LIMIT 1",
   );
   const deleteToken = database.prepare("DELETE FROM block_tokens WHERE from_ms = ?1 AND token = ?2");
+  const selectRow = database.prepare<NumberRow, [number, string]>(
+    "SELECT token, ordinals FROM block_tokens WHERE from_ms = ?1 AND token = ?2",
+  );
+  const updateToken = database.prepare(
+    "UPDATE block_tokens SET ordinals = ?3 WHERE from_ms = ?1 AND token = ?2",
+  );
   let nextToken = { fromMs: 0, token: "" };
 
   /** Deletes some of a block. Returns whether there is more. */
@@ -86,6 +93,21 @@ export function createBlockWriter(database: Database) {
     if (!block || ms >= block.toMs || block.changed > changedMax) return;
     addChanged.run(block.fromMs);
     if (sequence !== undefined) insertLate.run(ms, sequence);
+  }
+
+  const isInUse = (token: string) => selectUse.get(`"${token}"`) !== null;
+
+  /** Removes numbers that are no longer on any event from a row. Returns how many were looked up. */
+  function forgetNumbers(fromMs: number, token: string): number {
+    const row = selectRow.get(fromMs, token)!;
+    const tokens = valueTokens(row);
+    const gone = new Set([...tokens].filter(([, token]) => !isInUse(token)).map(([value]) => value));
+    if (gone.size > 0) {
+      const directory = directoryOf(token);
+      const rows = withoutValues(row, gone, directory === null ? null : selectRow.get(fromMs, directory)!);
+      for (const { token, ordinals } of rows) updateToken.run(fromMs, token, ordinals);
+    }
+    return Math.max(tokens.size, 1);
   }
 
   return {
@@ -127,14 +149,14 @@ export function createBlockWriter(database: Database) {
         return false;
       }
       const after = block.fromMs === nextToken.fromMs ? nextToken.token : "";
-      const tokens = selectTokens.all(block.fromMs, after, stepTokens);
-      for (const { token } of tokens) {
-        if (!selectUse.get(`"${token}"`)) deleteToken.run(block.fromMs, token);
+      let lookups = 0;
+      for (const { token } of selectTokens.all(block.fromMs, after, stepTokens)) {
+        lookups += isNumberRow(token) ? forgetNumbers(block.fromMs, token) : 1;
+        if (!isNumberRow(token) && !isInUse(token)) deleteToken.run(block.fromMs, token);
+        nextToken = { fromMs: block.fromMs, token };
+        if (lookups >= stepTokens) return true;
       }
-      nextToken =
-        tokens.length === stepTokens
-          ? { fromMs: block.fromMs, token: tokens.at(-1)!.token }
-          : { fromMs: block.fromMs + 1, token: "" };
+      nextToken = { fromMs: block.fromMs + 1, token: "" };
       return true;
     },
   };

@@ -1,0 +1,23 @@
+import { Braces, Table2 } from "lucide-react";
+import type { ReactNode } from "react";
+import { Menu, MenuItem, MenuLabel } from "../components/ui/menu.tsx";
+import { exportEvents } from "./export-events.ts";
+import type { Filters } from "./filters.ts";
+
+export type ExportMenuProps = { project: string; filters: Filters; label: string; trigger: ReactNode };
+
+export function ExportMenu({ project, filters, label, trigger }: ExportMenuProps) {
+  return (
+    <Menu trigger={trigger} defaultOpen align="end">
+      <MenuLabel>{label}</MenuLabel>
+      <MenuItem onSelect={() => void exportEvents(project, filters, "csv")}>
+        <Table2 aria-hidden />
+        CSV, for spreadsheets
+      </MenuItem>
+      <MenuItem onSelect={() => void exportEvents(project, filters, "ndjson")}>
+        <Braces aria-hidden />
+        NDJSON, a line for each event
+      </MenuItem>
+    </Menu>
+  );
+}

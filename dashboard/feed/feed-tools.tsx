@@ -1,0 +1,60 @@
+import { type ComponentType, Suspense, useState, useSyncExternalStore } from "react";
+import { countOf } from "../components/counts.ts";
+import { lazyPart } from "../components/lazy-part.tsx";
+import { currentExport, sizeOf, subscribeExport } from "./export-events.ts";
+import type { ExportMenuProps } from "./export-menu.tsx";
+import type { Filters } from "./filters.ts";
+import { useMatchCount } from "./use-match-count.ts";
+
+const ExportMenu = lazyPart<ExportMenuProps>(async () => (await import("./export-menu.tsx")).ExportMenu);
+
+export type FeedToolsProps = {
+  project: string;
+  filters: Filters;
+  isReady: boolean;
+  /** The button that opens the menu. */
+  button: ComponentType<{ onClick?: () => void }>;
+  /** The button was clicked before this part was loaded. */
+  opensExport: boolean;
+};
+
+/** The number of events that match the filters, and a menu that exports them. */
+export function FeedTools({ project, filters, isReady, button: Button, opensExport }: FeedToolsProps) {
+  const [isOpened, setOpened] = useState(opensExport);
+  const isFiltered = Object.keys(filters).length > 0;
+  const count = useMatchCount(project, filters, isReady && isFiltered);
+  const running = useSyncExternalStore(subscribeExport, currentExport);
+  // The menu is replaced by the progress, and must not be open when it comes back.
+  if (running && isOpened) setOpened(false);
+  const matches = count === undefined ? null : countOf(count, "match", "matches");
+  return (
+    <div className="ml-auto flex shrink-0 items-center gap-1.5 text-sm">
+      {isFiltered && matches !== null && <span className="px-1 text-muted tabular-nums">{matches}</span>}
+      {running ? (
+        <span className="flex items-center gap-1 text-muted">
+          <span className="tabular-nums">Exporting… {sizeOf(running.bytes)}</span>
+          <button
+            type="button"
+            onClick={running.cancel}
+            className="h-7 rounded-md px-2 hover:bg-hover hover:text-ink max-md:h-10"
+          >
+            Cancel
+          </button>
+        </span>
+      ) : (
+        <Suspense fallback={<Button />}>
+          {isOpened ? (
+            <ExportMenu
+              project={project}
+              filters={filters}
+              label={isFiltered ? `Export ${matches ?? "all matches"}` : "Export all events"}
+              trigger={<Button />}
+            />
+          ) : (
+            <Button onClick={() => setOpened(true)} />
+          )}
+        </Suspense>
+      )}
+    </div>
+  );
+}

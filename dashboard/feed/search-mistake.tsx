@@ -1,0 +1,72 @@
+import { type RefObject, useLayoutEffect, useRef } from "react";
+import type { SearchError } from "../../server/event/search.ts";
+
+export type SearchMistakeProps = {
+  id: string;
+  error: SearchError;
+  text: string;
+  input: RefObject<HTMLInputElement | null>;
+  correct: (corrected: string) => void;
+};
+
+/** Underlines the mistake in the search box, and says below it what is wrong and how to write it. */
+export function SearchMistake({ id, error, text, input, correct }: SearchMistakeProps) {
+  const underline = useRef<HTMLDivElement>(null);
+  const { message, column, corrected } = error;
+  const start = column - 1;
+  const length = /^[^\s()]+/.exec(text.slice(start))?.[0].length ?? 1;
+
+  // The copy of the text lies over the input, also when the input is scrolled or moves to another line.
+  useLayoutEffect(() => {
+    const box = input.current;
+    const copy = underline.current;
+    if (!box || !copy) return;
+    function place() {
+      copy!.style.top = `${box!.offsetTop}px`;
+      copy!.style.left = `${box!.offsetLeft}px`;
+      copy!.style.width = `${box!.offsetWidth}px`;
+      copy!.scrollLeft = box!.scrollLeft;
+    }
+    place();
+    const observer = new ResizeObserver(place);
+    observer.observe(box);
+    box.addEventListener("scroll", place);
+    return () => {
+      observer.disconnect();
+      box.removeEventListener("scroll", place);
+    };
+  }, [input]);
+
+  return (
+    <>
+      <div
+        ref={underline}
+        aria-hidden
+        className="pointer-events-none absolute h-7 overflow-hidden whitespace-pre px-1 text-sm text-transparent leading-7 max-md:text-lg"
+      >
+        {text.slice(0, start)}
+        <span className="underline decoration-2 decoration-danger decoration-wavy underline-offset-4">
+          {text.slice(start, start + length) || "\u00a0"}
+        </span>
+        {text.slice(start + length)}
+      </div>
+      <p
+        id={id}
+        role="alert"
+        className="flex w-full flex-wrap items-center gap-x-2 pb-1 pl-7 text-danger text-xs"
+      >
+        <span className="hostile">{message}</span>
+        {corrected !== null && (
+          <button
+            type="button"
+            onClick={() => correct(corrected)}
+            className="inline-flex min-h-6 max-w-full items-center gap-1 rounded-md border border-line-strong bg-raised px-2 text-ink hover:bg-hover max-md:min-h-10"
+          >
+            <span className="shrink-0 text-muted">Search for</span>
+            <span className="hostile-line font-medium">{corrected}</span>
+          </button>
+        )}
+      </p>
+    </>
+  );
+}
