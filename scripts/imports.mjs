@@ -31,6 +31,7 @@ const order = [
   "background",
   "users",
   "channels",
+  "views",
   "projects",
   "notifications",
   "auth",

@@ -144,6 +144,19 @@ export const limits = {
   /** Rules of a project. */
   rules: 50,
   ruleNameCharacters: 80,
+  /** Views of a project, and each member's own in it. */
+  views: 50,
+  viewNameCharacters: 80,
+  /** The time range and the split of a view. */
+  viewSettingCharacters: 100,
+  /** Channels that a member can pin in a project. */
+  pins: 50,
+  /** Channels or views in a request that marks them as read. */
+  seenMarks: 200,
+  /** Unread events of a channel or view are counted up to here. */
+  unreadEvents: 100,
+  /** How long the sidebar waits for the unread counts of all views. */
+  unreadViewsMs: 500,
   /** Destinations that a rule names. */
   ruleDestinations: 100,
   /** Longest window of a rule: 31 days. */

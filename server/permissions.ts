@@ -37,6 +37,12 @@ export const permissions = {
     role: "admin",
     scope: "manage",
   },
+  "views:own": {
+    allows: "Save views for oneself, pin channels and mark them as read",
+    role: "viewer",
+    scope: null,
+  },
+  "views:share": { allows: "Save, change and delete views of the project", role: "member", scope: null },
   "keys:manage": { allows: "List, create, change, rotate and revoke API keys", role: "admin", scope: null },
   "members:read": { allows: "List members", role: "viewer", scope: null },
   "members:manage": { allows: "Invite and remove members, change their roles", role: "admin", scope: null },

@@ -68,6 +68,7 @@ const problems = {
   "key-unknown": { status: 404, title: "API key not found" },
   "key-inactive": { status: 409, title: "API key no longer in use" },
   "destination-unknown": { status: 404, title: "Destination not found" },
+  "view-unknown": { status: 404, title: "View not found" },
   "rule-unknown": { status: 404, title: "Rule not found" },
   "destination-exists": { status: 409, title: "Destination already exists" },
   "destination-not-webhook": { status: 409, title: "Destination is not a webhook" },

@@ -19,6 +19,21 @@ export const timestamp = z
 
 export const searchText = text({ max: limits.searchCharacters, lines: true });
 
+/** A search that parses. */
+export const validSearch = searchText.superRefine((q, context) => {
+  try {
+    parseSearch(q);
+  } catch (error) {
+    if (!(error instanceof SearchError)) throw error;
+    const { column, message } = error;
+    context.addIssue({
+      code: "custom",
+      message: `is not a valid search. ${message} The mistake is at character ${column}`,
+      params: { column },
+    });
+  }
+});
+
 /** Filters of listings and live streams. Any number of `tag.KEY=VALUE` can be added. */
 export const filterParameters = {
   channel: text(eventTexts.channel).optional().openapi({ description: "Only this channel." }),

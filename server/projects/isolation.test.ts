@@ -20,6 +20,7 @@ type Ids = {
   rejected: string;
   key: string;
   rule: string;
+  view: string;
   destination: string;
   mute: string;
   projectDestination: string;
@@ -151,6 +152,24 @@ const table: Record<string, Row> = {
     body: () => ({ name: "stolen" }),
   },
   "DELETE /api/rules/{id}": { key: 404, session: 404, nobody: 401, path: ({ rule }) => `/api/rules/${rule}` },
+  "GET /api/sidebar": { key: 403, session: 200, nobody: 401 },
+  "POST /api/sidebar/seen": {
+    key: 403,
+    session: 200,
+    nobody: 401,
+    body: ({ view }) => ({ channels: [{ name: secret }], views: [{ id: view }] }),
+  },
+  "PUT /api/sidebar/pins": { key: 403, session: 404, nobody: 401, body: () => ({ channels: [secret] }) },
+  "GET /api/views": { key: 403, session: 200, nobody: 401 },
+  "POST /api/views": { key: 403, session: 201, nobody: 401, body: () => ({ name: "v" }) },
+  "PATCH /api/views/{id}": {
+    key: 403,
+    session: 404,
+    nobody: 401,
+    path: ({ view }) => `/api/views/${view}`,
+    body: () => ({ name: "stolen" }),
+  },
+  "DELETE /api/views/{id}": { key: 403, session: 404, nobody: 401, path: ({ view }) => `/api/views/${view}` },
   "GET /api/destination-kinds": { key: 200, session: 200, nobody: 401 },
   "GET /api/project-destinations": { key: 200, session: 200, nobody: 401 },
   "POST /api/project-destinations": {
@@ -444,6 +463,7 @@ beforeAll(async () => {
     when: { type: "each" },
     to: { everyone: true, members: [], destinations: [] },
   });
+  const { view } = await post<Made<"view">>("/api/views", { name: secret, q: secret, shared: true });
   const { destination } = await post<Made<"destination">>("/api/destinations", {
     kind: "browser",
     label: secret,
@@ -475,6 +495,7 @@ beforeAll(async () => {
     rejected: rejected[0]!.id,
     key: key.id,
     rule: rule.id,
+    view: view.id,
     destination: destination.id,
     mute: mute.id,
     projectDestination: projectDestination.id,
@@ -506,6 +527,8 @@ async function everything(): Promise<string[]> {
     `users/${secret}`,
     "keys",
     "projects",
+    "views",
+    "sidebar",
     "notifications",
     "destinations",
     "preferences",
@@ -583,7 +606,7 @@ describe("nothing of another's project can be read or changed", () => {
   test("with the slug of another's project, a session is told that it doesn't exist", async () => {
     for (const route of Object.keys(table)) {
       if (
-        !/\/api\/(events|channels|stats|users|keys|audit|members|deliveries|destination-kinds|project-destinations|invitations(?!\/token))/.test(
+        !/\/api\/(events|channels|stats|users|views|sidebar|keys|audit|members|deliveries|destination-kinds|project-destinations|invitations(?!\/token))/.test(
           route,
         )
       )

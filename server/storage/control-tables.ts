@@ -86,6 +86,29 @@ export type ControlTables = {
     lastEventAt: number | null;
     createdAt: number;
   };
+  /** What each member has read of a channel, and whether it is pinned. */
+  channelMarks: {
+    projectId: number;
+    accountId: string;
+    channel: string;
+    /** Null: what came before the member joined. */
+    seenAt: number | null;
+    /** Its place among the pinned channels. */
+    pin: number | null;
+  };
+  views: {
+    id: string;
+    projectId: number;
+    /** Null for a view of the whole project. */
+    accountId: string | null;
+    name: string;
+    q: string;
+    range: string | null;
+    split: string | null;
+    position: number;
+    createdAt: number;
+  };
+  viewMarks: { viewId: string; accountId: string; seenAt: number };
   keys: {
     id: string;
     projectId: number;

@@ -679,6 +679,40 @@ for (const engine of stores) {
       });
     });
 
+    test("newer events of channels are counted from any time on, up to a maximum", async () => {
+      const projectId = await newProject();
+      const other = await newProject();
+      // Quarters of an hour, so that times are often those of an event, or at the edge of an hour.
+      const quarters = fc.integer({ min: 0, max: 20 });
+      const sample = { numRuns: 120, seed: 11 };
+      const sent = fc.sample(
+        fc.record({ quarter: quarters, channel: fc.constantFrom("a", "b", "c") }),
+        sample,
+      );
+      const msOf = (quarter: number) => day + (quarter * hour) / 4;
+      for (const { quarter, channel } of sent) {
+        await append(projectId, { createdAtMs: msOf(quarter), channel });
+        await append(other, { createdAtMs: msOf(quarter), channel });
+      }
+      const toMs = msOf(20) + hour;
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(fc.record({ name: fc.constantFrom("a", "b", "none"), quarter: quarters }), {
+            maxLength: 5,
+          }),
+          fc.integer({ min: 1, max: 60 }),
+          async (asked, max) => {
+            const channels = asked.map(({ name, quarter }) => ({ name, afterMs: msOf(quarter) }));
+            const expected = asked.map(({ name, quarter }) =>
+              Math.min(max, sent.filter((each) => each.channel === name && each.quarter > quarter).length),
+            );
+            expect(await store.events.countNewer({ projectId, channels, toMs, max })).toEqual(expected);
+          },
+        ),
+        { numRuns: 30 },
+      );
+    });
+
     test("users are listed with their number of events, by prefix or after another user", async () => {
       const projectId = await newProject();
       for (const userId of ["", "u1", "u2", "u2", "v"]) await append(projectId, { userId });

@@ -84,6 +84,16 @@ export type CountQuery = {
   users: boolean;
 };
 
+/** Channels, each with the time after which its events count; milliseconds since 1970. */
+export type NewerQuery = {
+  projectId: number;
+  channels: readonly { name: string; afterMs: number }[];
+  /** Events up to the end of this time's hour count. */
+  toMs: number;
+  /** The highest count: a channel that has more is not counted further. */
+  max: number;
+};
+
 /** Users whose id begins with a prefix, after one of them, in the engine's order; or the given ones. */
 export type UserQuery = { projectId: number } & (
   | { prefix: string; after?: string }
@@ -212,6 +222,8 @@ export interface EventReader {
 export interface EventCounter {
   /** Counts events; null if a split has more than `limits.statsSplitValues` values. */
   count(query: CountQuery): Promise<Counts | null>;
+  /** Counts events of channels after a time, each up to a maximum, in the channels' order. Fast at any number of events. */
+  countNewer(query: NewerQuery): Promise<number[]>;
   /** Resolves once `channels` counts every event stored before. Await it before reading or writing these counts. */
   flushCounters(): Promise<void>;
   /** Up to `limit` users with events, and the number of these. */

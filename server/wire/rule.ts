@@ -1,7 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { Event, eventTexts } from "../event/event.ts";
-import { searchText } from "../event/event-query.ts";
-import { parseSearch, SearchError } from "../event/search.ts";
+import { validSearch } from "../event/event-query.ts";
 import { limits } from "../limits.ts";
 import { text } from "../validation/text.ts";
 import { timeOfDay, timeZone } from "../validation/time.ts";
@@ -83,21 +82,9 @@ const recipients = RuleRecipients.refine(
 
 const fields = {
   name: text({ max: limits.ruleNameCharacters, filled: true }),
-  q: searchText
-    .superRefine((q, context) => {
-      try {
-        parseSearch(q);
-      } catch (error) {
-        if (!(error instanceof SearchError)) throw error;
-        const { column, message } = error;
-        context.addIssue({
-          code: "custom",
-          message: `is not a valid search. ${message} The mistake is at character ${column}`,
-          params: { column },
-        });
-      }
-    })
-    .openapi({ description: "The search that events must match (docs/search.md). Empty matches all." }),
+  q: validSearch.openapi({
+    description: "The search that events must match (docs/search.md). Empty matches all.",
+  }),
   urgent: z.boolean().openapi({
     description: "Passes quiet hours and digests of members. Stands out where the destination can do that.",
   }),

@@ -5,6 +5,7 @@ import type { EventStore } from "../store.ts";
 import { createBlocks } from "./blocks.ts";
 import { createBuildBlocks } from "./build-blocks.ts";
 import { createCountSource } from "./count.ts";
+import { createCountNewer } from "./count-newer.ts";
 import { createDeleteEvents } from "./delete-events.ts";
 import { createExpirePartitions } from "./expire-partitions.ts";
 import { Feed } from "./feed.ts";
@@ -82,6 +83,7 @@ export async function createPostgresEvents({
     // Each commit updates them.
     flushCounters: async () => {},
     count: createCount(createCountSource(runQuery, read, blocks)),
+    countNewer: createCountNewer(runQuery),
     users: texts.users,
     startingWith: texts.startingWith,
     countRemovable: removal.countRemovable,

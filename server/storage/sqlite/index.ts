@@ -120,6 +120,10 @@ export async function openSqliteStore(
       await writer.flushCounters();
       return reader.request<Counts | null>({ kind: "count", query });
     },
+    async countNewer(query) {
+      await writer.flushCounters();
+      return reader.request<number[]>({ kind: "countNewer", query });
+    },
     users: (query, limit) => reader.request({ kind: "users", query, limit }),
     countRemovable: (removal) => reader.request<number>({ kind: "countRemovable", removal }),
     remove: (removal, limit, jobId) => writer.remove(removal, limit, jobId),

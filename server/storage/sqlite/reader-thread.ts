@@ -2,10 +2,11 @@
 import type { Cursor } from "../../event/filter.ts";
 import type { ArrivalStamp } from "../../event/id.ts";
 import { createCount } from "../count.ts";
-import type { CountQuery, EventQuery, KnownTexts, Removal, UserQuery } from "../store.ts";
+import type { CountQuery, EventQuery, KnownTexts, NewerQuery, Removal, UserQuery } from "../store.ts";
 import { createBlocks } from "./blocks.ts";
 import { createBuildBlocks } from "./build-blocks.ts";
 import { createCountSource } from "./count.ts";
+import { createCountNewer } from "./count-newer.ts";
 import { createCountRemovable } from "./delete-events.ts";
 import { createIndexedTexts } from "./indexed-texts.ts";
 import { databaseFile, openForReading } from "./open.ts";
@@ -27,6 +28,7 @@ export type ReaderRequest =
   | { kind: "arrivedAfter"; projectId: number; stamp: ArrivalStamp; limit: number }
   | { kind: "startingWith"; projectId: number; texts: KnownTexts; prefix: string; limit: number }
   | { kind: "count"; query: CountQuery }
+  | { kind: "countNewer"; query: NewerQuery }
   | { kind: "users"; query: UserQuery; limit: number }
   | { kind: "countRemovable"; removal: Removal }
   | { kind: "nextBuildStep"; isNew: boolean; nowMs: number }
@@ -55,6 +57,7 @@ const texts = createIndexedTexts(database, vocabulary);
 const blocks = createBlocks(database);
 const read = createRead(database, vocabulary, blocks);
 const count = createCount(createCountSource(database, vocabulary, texts, blocks));
+const countNewer = createCountNewer(database);
 const users = createUsers(database, texts);
 const countRemovable = createCountRemovable(database);
 const buildBlocks = createBuildBlocks(database, Number(blockEvents));
@@ -90,6 +93,8 @@ function answer(request: ReaderRequest): unknown {
       return startingWith(vocabulary, request.projectId, request.texts, request.prefix, request.limit);
     case "count":
       return count(request.query);
+    case "countNewer":
+      return countNewer(request.query);
     case "users":
       return users(request.query, request.limit);
     case "countRemovable":

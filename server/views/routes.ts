@@ -1,0 +1,181 @@
+import { z } from "@hono/zod-openapi";
+import { recordAudit } from "../audit/audit-log.ts";
+import { ProjectQuery } from "../event/event-query.ts";
+import type { Routes } from "../http/routes.ts";
+import type { Store } from "../storage/store.ts";
+import {
+  NewView,
+  Pins,
+  SeenMarks,
+  SeenResponse,
+  Sidebar,
+  ViewChange,
+  ViewList,
+  ViewResponse,
+} from "../wire/view.ts";
+import { markSeen, setPins } from "./marks.ts";
+import { readSidebar } from "./sidebar.ts";
+import { changeView, createView, deleteView, listViews } from "./views.ts";
+
+const Ok = z.object({ ok: z.literal(true) });
+
+export function addViewRoutes(routes: Routes, { store }: { store: Store }): void {
+  const { control } = store;
+
+  routes.add(
+    {
+      method: "get",
+      path: "/api/sidebar",
+      by: "views:own",
+      tag: "Views",
+      summary: "Get channels and views with unread counts",
+      query: ProjectQuery,
+      response: Sidebar,
+    },
+    async (call) => ({ ok: true, ...(await readSidebar(store, call)) }),
+  );
+
+  routes.add(
+    {
+      method: "post",
+      path: "/api/sidebar/seen",
+      by: "views:own",
+      tag: "Views",
+      summary: "Mark channels and views as read",
+      description: "For the caller alone, on all devices.",
+      query: ProjectQuery,
+      body: SeenMarks,
+      response: SeenResponse,
+    },
+    async (call) => {
+      await store.events.flushCounters();
+      const before = await control
+        .transaction()
+        .execute((transaction) => markSeen(transaction, call, call.body));
+      return { ok: true, ...before };
+    },
+  );
+
+  routes.add(
+    {
+      method: "put",
+      path: "/api/sidebar/pins",
+      by: "views:own",
+      tag: "Views",
+      summary: "Pin channels",
+      description: "For the caller alone. Channels that are not listed are unpinned.",
+      query: ProjectQuery,
+      body: Pins,
+      response: Ok,
+      problems: [404],
+    },
+    async (call) => {
+      await control.transaction().execute((transaction) => setPins(transaction, call, call.body.channels));
+      return { ok: true };
+    },
+  );
+
+  routes.add(
+    {
+      method: "get",
+      path: "/api/views",
+      by: "views:own",
+      tag: "Views",
+      summary: "List saved views",
+      description: "The project's, then the caller's own.",
+      query: ProjectQuery,
+      response: ViewList,
+    },
+    async (call) => ({ ok: true, views: await listViews(control, call) }),
+  );
+
+  routes.add(
+    {
+      method: "post",
+      path: "/api/views",
+      by: "views:own",
+      tag: "Views",
+      summary: "Save a view",
+      query: ProjectQuery,
+      body: NewView,
+      status: 201,
+      response: ViewResponse,
+      problems: [409],
+    },
+    async (call) => {
+      const { projectId, actor, body } = call;
+      const view = await control.transaction().execute(async (transaction) => {
+        const view = await createView(transaction, call, body);
+        const { id, name, q, shared } = view;
+        if (shared)
+          await recordAudit(transaction, actor, {
+            action: "view.created",
+            projectId,
+            target: name,
+            detail: { id, q },
+          });
+        return view;
+      });
+      return { ok: true, view };
+    },
+  );
+
+  routes.add(
+    {
+      method: "patch",
+      path: "/api/views/{id}",
+      by: "views:own",
+      tag: "Views",
+      summary: "Change or move a view",
+      description: "A view of the project needs the role member.",
+      query: ProjectQuery,
+      body: ViewChange,
+      response: ViewResponse,
+      problems: [404],
+    },
+    async (call) => {
+      const { projectId, actor, body, parameter } = call;
+      const view = await control.transaction().execute(async (transaction) => {
+        const view = await changeView(transaction, call, parameter("id"), body);
+        const { id, name, shared } = view;
+        if (shared)
+          await recordAudit(transaction, actor, {
+            action: "view.changed",
+            projectId,
+            target: name,
+            detail: { id, ...body },
+          });
+        return view;
+      });
+      return { ok: true, view };
+    },
+  );
+
+  routes.add(
+    {
+      method: "delete",
+      path: "/api/views/{id}",
+      by: "views:own",
+      tag: "Views",
+      summary: "Delete a view",
+      description: "A view of the project needs the role member.",
+      query: ProjectQuery,
+      response: Ok,
+      problems: [404],
+    },
+    async (call) => {
+      const { projectId, actor, parameter } = call;
+      await control.transaction().execute(async (transaction) => {
+        const { id, name, q, shared } = await deleteView(transaction, call, parameter("id"));
+        if (shared)
+          await recordAudit(transaction, actor, {
+            action: "view.deleted",
+            projectId,
+            target: name,
+            detail: { id, q },
+          });
+      });
+      return { ok: true };
+    },
+  );
+}
