@@ -7,6 +7,8 @@ export type TabMessage =
   | { type: "notifications-read"; ids: string[] | null; unread: number }
   /** The results of these queries have changed. */
   | { type: "changed"; keys: QueryKey[] }
+  /** These channels and views were read. */
+  | { type: "seen"; project: string; seen: { channels: string[]; views: string[] } }
   | { type: "signed-in" };
 
 const channel = typeof BroadcastChannel === "undefined" ? undefined : new BroadcastChannel("tidings");

@@ -1,17 +1,28 @@
 import { useQuery } from "@tanstack/react-query";
-import { Link, useMatches, useParams, useSearch } from "@tanstack/react-router";
-import { Archive, Hash, Newspaper, Plus } from "lucide-react";
-import { useState } from "react";
-import { countOf, shortCount } from "../components/counts.ts";
-import { EventIcon } from "../components/event-icon.tsx";
-import { formatNumber } from "../components/locale.ts";
+import { Link, useMatches, useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { Archive, MoreHorizontal, Newspaper, Plus } from "lucide-react";
+import { type KeyboardEvent, useRef, useState } from "react";
+import { lazyPart } from "../components/lazy-part.tsx";
 import { IconButton, navItemClass } from "../components/ui/button.tsx";
+import { LazyMenu, type MenuContentProps } from "../components/ui/lazy-menu.tsx";
 import { Skeleton } from "../components/ui/states.tsx";
 import { useCan } from "../projects/can.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { openOverlay } from "../shell/overlays.tsx";
-import { channelsQuery } from "./channels.ts";
-import { useUnread } from "./unread.ts";
+import { useShortcuts } from "../shell/shortcuts.tsx";
+import { ViewNav } from "../views/view-nav.tsx";
+import { useOpenView } from "../views/views.ts";
+import { ChannelItem, Count } from "./channel-item.tsx";
+import { orderChannels, useChannelOrder } from "./channel-order.ts";
+import { sidebarQuery } from "./channels.ts";
+import { useMarkOpen } from "./unread.ts";
+
+const ChannelListMenu = lazyPart<MenuContentProps>(
+  async () => (await import("./channel-list-menu.tsx")).default,
+);
+
+/** With this many channels, the list has a field to filter it. */
+const filterFrom = 8;
 
 /** The channel whose feed is open: from the path or, with an event open, from the filter. */
 function useOpenChannel(): string | undefined {
@@ -28,32 +39,70 @@ export function useInFeed(): boolean {
 export function ChannelNav({ onNavigate }: { onNavigate?: () => void }) {
   const project = useProjectSlug();
   const can = useCan();
-  const { data: channels, isError, refetch } = useQuery(channelsQuery(project));
-  const open = useOpenChannel();
-  const unreadOf = useUnread(project, channels, open);
+  const { data, isError, refetch } = useQuery(sidebarQuery(project));
+  const channels = data?.channels;
+  const openChannel = useOpenChannel();
+  const openView = useOpenView(project);
   const inFeed = useInFeed();
-  const total = channels?.reduce((sum, channel) => sum + channel.events, 0);
+  const open = openView ? undefined : openChannel;
+  useMarkOpen(project, channels, data?.views, {
+    channel: inFeed ? open : undefined,
+    view: inFeed ? openView?.id : undefined,
+  });
+  const order = useChannelOrder();
+  const [filter, setFilter] = useState("");
   const [showsArchived, setShowsArchived] = useState(false);
-  const archived = channels?.filter(({ archivedAt }) => archivedAt !== null) ?? [];
-  const listed = channels?.filter(({ archivedAt }) => archivedAt === null);
-  const go = onNavigate && { onClick: onNavigate };
+  const { pinned, others, archived } = orderChannels(channels ?? [], order, filter);
+  const isFiltered = filter.trim() !== "";
+  const isEmpty = isFiltered && pinned.length + others.length + archived.length === 0;
+  const total = channels?.reduce((sum, channel) => sum + channel.events, 0);
+  const item = (channel: (typeof others)[number]) => (
+    <ChannelItem
+      key={channel.id}
+      project={project}
+      channel={channel}
+      isOpen={channel.id === open}
+      onNavigate={onNavigate}
+    />
+  );
+
+  function onKey(event: KeyboardEvent<HTMLElement>) {
+    const field = event.currentTarget.querySelector<HTMLElement>("input");
+    if (event.key !== "/" || !field || event.target === field) return;
+    event.preventDefault();
+    field.focus();
+  }
 
   return (
-    <nav aria-label="Channels" className="flex min-h-0 flex-1 flex-col gap-px overflow-y-auto p-2 pt-1">
+    <nav
+      aria-label="Channels"
+      onKeyDown={onKey}
+      className="flex min-h-0 flex-1 flex-col gap-px overflow-y-auto p-2 pt-1"
+    >
       <Link
         to="/p/$project"
         params={{ project }}
         search={{}}
         className={navItemClass}
-        data-active={(inFeed && open === undefined) || undefined}
-        {...go}
+        data-active={(inFeed && open === undefined && !openView) || undefined}
+        onClick={onNavigate}
       >
         <Newspaper aria-hidden className="mx-0.5 size-4 shrink-0 text-faint" />
         <span className="flex-1">All events</span>
         {total !== undefined && <Count value={total} />}
       </Link>
-      <div className="mt-3 flex h-8 items-center justify-between pl-2">
-        <h2 className="font-medium text-faint text-xs">Channels</h2>
+      <ViewNav project={project} openId={openView?.id} {...(onNavigate && { onNavigate })} />
+      <div className="mt-3 flex h-8 shrink-0 items-center pl-2">
+        <h2 className="flex-1 font-medium text-faint text-xs">Channels</h2>
+        {channels && channels.length > 0 && (
+          <LazyMenu
+            menu={ChannelListMenu}
+            label="Channel list"
+            className="flex size-7 items-center justify-center rounded-md text-muted hover:bg-hover hover:text-ink max-md:size-10"
+          >
+            <MoreHorizontal aria-hidden className="size-4" />
+          </LazyMenu>
+        )}
         {can("channels:change") && (
           <IconButton
             label="New channel"
@@ -65,32 +114,23 @@ export function ChannelNav({ onNavigate }: { onNavigate?: () => void }) {
           </IconButton>
         )}
       </div>
-      {(showsArchived ? listed?.concat(archived) : listed)?.map((channel) => {
-        const unread = unreadOf(channel);
-        return (
-          <Link
-            key={channel.id}
-            to="/p/$project/channels/$channel"
-            params={{ project, channel: channel.id }}
-            search={{}}
-            className={navItemClass}
-            data-active={channel.id === open || undefined}
-            aria-current={channel.id === open ? "page" : undefined}
-            {...go}
-          >
-            {channel.icon ? (
-              <EventIcon icon={channel.icon} name={channel.name} size="sm" bare />
-            ) : (
-              <Hash aria-hidden className="mx-0.5 size-4 shrink-0 text-faint" />
-            )}
-            <span className={`hostile-line flex-1 ${unread > 0 ? "font-semibold text-ink" : ""}`}>
-              {channel.name}
-            </span>
-            {unread > 0 ? <Unread value={unread} /> : <Count value={channel.events} />}
-          </Link>
-        );
-      })}
-      {archived.length > 0 && (
+      {channels && channels.length >= filterFrom && (
+        <ChannelFilter
+          value={filter}
+          onChange={setFilter}
+          project={project}
+          first={[...pinned, ...others, ...archived][0]?.id}
+          {...(onNavigate && { onNavigate })}
+        />
+      )}
+      {pinned.map(item)}
+      {pinned.length > 0 && others.length > 0 && (
+        <hr aria-label="Pinned above" className="mx-2 my-1 shrink-0 border-line" />
+      )}
+      {others.map(item)}
+      {(showsArchived || isFiltered) && archived.map(item)}
+      {isEmpty && <p className="px-2 py-1 text-faint text-xs">No channel has this in its name.</p>}
+      {archived.length > 0 && !isFiltered && (
         <button
           type="button"
           aria-expanded={showsArchived}
@@ -114,22 +154,52 @@ export function ChannelNav({ onNavigate }: { onNavigate?: () => void }) {
   );
 }
 
-function Count({ value }: { value: number }) {
-  return (
-    <span className="text-faint text-xs" title={countOf(value, "event")}>
-      {shortCount(value)}
-    </span>
-  );
-}
+type ChannelFilterProps = {
+  value: string;
+  onChange: (value: string) => void;
+  project: string;
+  /** The channel that Enter opens. */
+  first: string | undefined;
+  onNavigate?: () => void;
+};
 
-function Unread({ value }: { value: number }) {
+function ChannelFilter({ value, onChange, project, first, onNavigate }: ChannelFilterProps) {
+  const input = useRef<HTMLInputElement>(null);
+  const navigate = useNavigate();
+  useShortcuts({
+    c(event) {
+      event.preventDefault();
+      input.current?.focus();
+    },
+  });
+
+  function onKey(event: KeyboardEvent) {
+    if (event.key === "Escape") {
+      event.preventDefault();
+      onChange("");
+      input.current?.blur();
+    } else if (event.key === "Enter" && first !== undefined) {
+      void navigate({ to: "/p/$project/channels/$channel", params: { project, channel: first }, search: {} });
+      onChange("");
+      input.current?.blur();
+      onNavigate?.();
+    }
+  }
+
   return (
-    <span
-      className="rounded-full bg-accent px-1.5 font-semibold text-2xs text-on-accent"
-      title={`${formatNumber(value)} unread`}
-    >
-      {value > 999 ? "999+" : value}
-      <span className="sr-only"> unread</span>
-    </span>
+    <input
+      ref={input}
+      type="search"
+      aria-label="Filter channels"
+      aria-keyshortcuts="c"
+      value={value}
+      onChange={(event) => onChange(event.target.value)}
+      onKeyDown={onKey}
+      placeholder="Filter channels"
+      autoComplete="off"
+      autoCapitalize="none"
+      spellCheck={false}
+      className="mx-1 mb-1 h-7 shrink-0 rounded-md border border-line bg-raised px-2 text-sm placeholder:text-faint max-md:h-10 max-md:text-lg"
+    />
   );
 }

@@ -12,6 +12,7 @@ import { SwitchRow } from "../components/ui/switch.tsx";
 import { useCan } from "../projects/can.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { refresh } from "../queries.ts";
+import { announceArchived } from "./channel-actions.ts";
 import { channelsQuery } from "./channels.ts";
 import { DeleteChannelDialog } from "./delete-channel-dialog.tsx";
 import { IconField } from "./icon-field.tsx";
@@ -39,6 +40,7 @@ export default function EditChannelDialog({ channel, close }: { channel: Channel
     async onSuccess() {
       await refresh(channelsQuery(project).queryKey);
       close();
+      announceArchived(project, channel.id, archived && channel.archivedAt === null);
     },
   });
   const error = formError(change.error, ["icon", "description", "retentionDays"]);

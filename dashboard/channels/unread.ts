@@ -1,94 +1,85 @@
-import { useEffect, useSyncExternalStore } from "react";
-import type { Channel } from "../../server/wire/channel.ts";
+import { useEffect } from "react";
+import type { SidebarChannel, SidebarView } from "../../server/wire/view.ts";
 import type { Entry } from "../feed/entries.ts";
-import type { Row } from "../feed/rows.ts";
-import { loadChoice, onChoiceChanged, saveChoice } from "../storage.ts";
+import { queries } from "../queries.ts";
+import { broadcastToTabs, onTabMessage } from "../tabs.ts";
+import { lookAt, sidebarQuery } from "./channels.ts";
+import { type Looked, sendSeenSoon } from "./seen.ts";
 
-// How many events of each channel this browser has shown; newer ones are unread. The server does not track this.
+/** Shows channels and views as read. */
+function showRead(project: string, { channels, views }: Looked): void {
+  queries.setQueryData(
+    sidebarQuery(project).queryKey,
+    (sidebar) =>
+      sidebar && {
+        ...sidebar,
+        channels: sidebar.channels.map((each) =>
+          channels.includes(each.id) ? { ...each, unread: 0 } : each,
+        ),
+        views: sidebar.views.map((each) => (views.includes(each.id) ? { ...each, unread: 0 } : each)),
+      },
+  );
+}
 
-type Seen = Record<string, number>;
-const seenByProject = new Map<string, Seen>();
-const listeners = new Set<() => void>();
-
-onChoiceChanged((key) => {
-  if (!key.startsWith("seen.")) return;
-  // Another tab has marked events as seen.
-  seenByProject.delete(key.slice("seen.".length));
-  for (const listener of listeners) listener();
+onTabMessage((message, isOwn) => {
+  if (message.type === "seen" && !isOwn) showRead(message.project, message.seen);
 });
 
-function loadSeen(project: string): Seen | undefined {
-  const known = seenByProject.get(project);
-  if (known) return known;
-  const stored = loadChoice(`seen.${project}`);
-  if (stored === null) return undefined;
-  try {
-    const seen = JSON.parse(stored) as Seen;
-    seenByProject.set(project, seen);
-    return seen;
-  } catch {
-    // Edited by hand or written by another version: start over.
-    return undefined;
-  }
+/** Marks what is on screen as read: here and in other tabs at once, on the server soon. */
+function markShown(project: string, seen: Looked): void {
+  showRead(project, seen);
+  broadcastToTabs({ type: "seen", project, seen });
+  sendSeenSoon(project, seen);
 }
 
-function saveSeen(project: string, seen: Seen) {
-  seenByProject.set(project, seen);
-  saveChoice(`seen.${project}`, JSON.stringify(seen));
-  for (const listener of listeners) listener();
-}
-
-export function markSeen(project: string, channels: readonly Channel[]): void {
-  const seen = loadSeen(project) ?? {};
-  if (channels.every((channel) => seen[channel.id] === channel.events)) return;
-  saveSeen(project, { ...seen, ...Object.fromEntries(channels.map(({ id, events }) => [id, events])) });
-}
-
-function subscribe(listener: () => void) {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-}
-
-/** Returns the unread count of a channel. The open channel counts as read while the page is visible. */
-export function useUnread(project: string, channels: Channel[] | undefined, open: string | undefined) {
-  const seen = useSyncExternalStore(subscribe, () => loadSeen(project));
-
+/** The open channel and view count as read while the page is visible. */
+export function useMarkOpen(
+  project: string,
+  channels: readonly SidebarChannel[] | undefined,
+  views: readonly SidebarView[] | undefined,
+  open: { channel: string | undefined; view: string | undefined },
+): void {
+  const { channel, view } = open;
+  const unread =
+    (channels?.find(({ id }) => id === channel)?.unread ?? 0) +
+    (views?.find(({ id }) => id === view)?.unread ?? 0);
   useEffect(() => {
-    if (!channels) return;
-    // On a first visit nothing is unread; later, all events of a new channel are.
-    if (!seen) return markSeen(project, channels);
-    const current = channels.find((channel) => channel.id === open);
-    // Expired events lower a count; the seen count must follow, or new events would not show as unread.
-    const fallen = channels.filter((channel) => (seen[channel.id] ?? 0) > channel.events);
-    const visible = current && document.visibilityState === "visible" ? [current] : [];
-    if (visible.length + fallen.length > 0) markSeen(project, [...visible, ...fallen]);
-  }, [project, channels, open, seen]);
-
-  return (channel: Channel): number =>
-    seen && channel.id !== open ? Math.max(0, channel.events - (seen[channel.id] ?? 0)) : 0;
+    const shown = {
+      channels: channel === undefined ? [] : [channel],
+      views: view === undefined ? [] : [view],
+    };
+    const mark = () => {
+      if (unread > 0 && document.visibilityState === "visible") markShown(project, shown);
+    };
+    lookAt(project, shown);
+    mark();
+    document.addEventListener("visibilitychange", mark);
+    return () => {
+      document.removeEventListener("visibilitychange", mark);
+      lookAt("", { channels: [], views: [] });
+    };
+  }, [project, channel, view, unread]);
 }
 
 /**
  * Marks channels as read if all their unread events are on screen in the feed of all channels. `entries` are the
- * feed's entries, `last` is the last rendered row.
+ * feed's entries, `shown` is how many of them are on screen, or above it.
  */
 export function useMarkShown(
   project: string,
-  channels: Channel[] | undefined,
+  channels: readonly SidebarChannel[] | undefined,
   entries: readonly Entry[],
-  last: Row | undefined,
-) {
-  const seen = useSyncExternalStore(subscribe, () => loadSeen(project));
-  const lastIndex = last?.kind === "event" ? last.index : -1;
+  shown: number,
+): void {
   useEffect(() => {
-    if (!channels || !seen || document.visibilityState !== "visible") return;
-    const unread = channels.filter(({ id, events }) => events > (seen[id] ?? 0));
+    if (!channels || document.visibilityState !== "visible") return;
+    const unread = channels.filter((channel) => channel.unread > 0);
     if (unread.length === 0) return;
-    const shown = new Map<string, number>();
-    for (const { event } of entries.slice(0, lastIndex + 1)) {
-      shown.set(event.channelId, (shown.get(event.channelId) ?? 0) + 1);
+    const counts = new Map<string, number>();
+    for (const { event } of entries.slice(0, shown)) {
+      counts.set(event.channelId, (counts.get(event.channelId) ?? 0) + 1);
     }
-    const read = unread.filter(({ id, events }) => (shown.get(id) ?? 0) >= events - (seen[id] ?? 0));
-    if (read.length > 0) markSeen(project, read);
-  }, [project, channels, seen, entries, lastIndex]);
+    const read = unread.filter((channel) => (counts.get(channel.id) ?? 0) >= channel.unread);
+    if (read.length > 0) markShown(project, { channels: read.map(({ id }) => id), views: [] });
+  }, [project, channels, entries, shown]);
 }

@@ -1,14 +1,15 @@
 import { Link } from "@tanstack/react-router";
 import { clsx } from "clsx";
-import { BellRing, UserRound } from "lucide-react";
-import { memo } from "react";
+import { BellRing, ListFilter, UserRound } from "lucide-react";
+import { type MouseEvent, memo } from "react";
+import { ChannelMark } from "../components/channel-mark.tsx";
 import { EventIcon } from "../components/event-icon.tsx";
 import { RelativeTime } from "../components/relative-time.tsx";
 import { UserLink } from "../users/user-link.tsx";
 import type { Entry } from "./entries.ts";
-import type { Filters } from "./filters.ts";
+import { type Filters, isExcluding, type PickFilter } from "./filters.ts";
 import { TagChips } from "./tag-chips.tsx";
-import type { RowLayout } from "./use-row-layout.ts";
+import { type RowLayout, rowClass } from "./use-row-layout.ts";
 
 type EventRowProps = {
   entry: Entry;
@@ -17,44 +18,48 @@ type EventRowProps = {
   position: number;
   open: boolean;
   active: boolean;
+  /** It is part of an unfolded run. */
+  nested: boolean;
   layout: RowLayout;
-  addFilter: (key: string, value: string) => void;
-  onFocus: (id: string) => void;
-};
-
-/** In wide rows the tags have a column of their own, in narrow rows a line of their own. */
-const layoutClasses: Record<RowLayout["kind"], string> = {
-  narrow: "flex items-start py-2.5",
-  wide: "grid grid-cols-[auto_minmax(0,11fr)_minmax(0,8fr)_56px] items-center",
+  pick: PickFilter;
+  onFocus: (key: string) => void;
 };
 
 /** Rows that arrived by the stream are highlighted once, on their first render. */
 const highlightMs = 1_500;
 
 export const EventRow = memo(function EventRow(props: EventRowProps) {
-  const { entry, project, filters, position, open, active, layout, addFilter, onFocus } = props;
+  const { entry, project, filters, position, open, active, nested, layout, pick, onFocus } = props;
   const narrow = layout.kind === "narrow";
   const { event } = entry;
   const arriving = entry.arrivedAt > 0 && Date.now() - entry.arrivedAt < highlightMs;
+  /** Links lead somewhere; with Alt or Shift, they exclude. */
+  const excludes = (key: string, value: string) => (click: MouseEvent) => {
+    if (!isExcluding(click)) return;
+    click.preventDefault();
+    pick(click, key, value);
+  };
   return (
     <article
       aria-posinset={position}
       aria-setsize={-1}
       aria-labelledby={`name-${event.id}`}
+      data-row={event.id}
       data-event={event.id}
       tabIndex={active ? 0 : -1}
       onFocus={() => onFocus(event.id)}
-      className={clsx(
-        "group relative h-full gap-x-3 border-line border-b px-4 md:px-5",
-        "focus-visible:outline-offset-[-2px]",
-        open ? "bg-accent-soft shadow-[inset_2px_0_var(--accent)]" : "hover:bg-hover",
-        arriving && "animate-arrive",
-        layoutClasses[layout.kind],
+      className={rowClass(
+        layout,
+        clsx(
+          open ? "bg-accent-soft shadow-[inset_2px_0_var(--accent)]" : "hover:bg-hover",
+          arriving && "animate-arrive",
+          nested && "before:absolute before:inset-y-0 before:left-0 before:w-0.5 before:bg-line-strong",
+        ),
       )}
     >
-      <EventIcon icon={event.icon} name={event.name} />
-      <div className="min-w-0 flex-1">
-        <div className="flex items-center gap-2">
+      <EventIcon icon={event.icon} name={event.name} size={layout.isCompact ? "sm" : "md"} />
+      <div className={clsx("min-w-0 flex-1", layout.isLine && "flex items-center gap-3")}>
+        <div className="flex min-w-0 items-center gap-2">
           <Link
             id={`name-${event.id}`}
             to="/p/$project/events/$id"
@@ -70,6 +75,16 @@ export const EventRow = memo(function EventRow(props: EventRowProps) {
           {event.notify && (
             <BellRing aria-label="Notification requested" role="img" className="size-3 shrink-0 text-faint" />
           )}
+          <button
+            type="button"
+            tabIndex={-1}
+            aria-label={`Only events named ${event.name}`}
+            title="Only events with this name. Alt-click excludes it."
+            onClick={(click) => pick(click, "name", event.name)}
+            className="relative z-10 hidden size-5 shrink-0 items-center justify-center rounded text-faint hover:bg-pressed hover:text-ink group-hover:flex pointer-coarse:hidden!"
+          >
+            <ListFilter aria-hidden className="size-3" />
+          </button>
           {narrow && (
             <RelativeTime
               at={entry.at}
@@ -78,22 +93,32 @@ export const EventRow = memo(function EventRow(props: EventRowProps) {
             />
           )}
         </div>
-        <div className="flex h-4 items-center gap-3 text-muted text-xs">
+        <div
+          className={clsx(
+            "flex h-4 min-w-0 items-center gap-3 text-muted text-xs",
+            layout.isLine && "shrink-0 max-w-1/2",
+          )}
+        >
           <Link
             to="/p/$project/channels/$channel"
             params={{ project, channel: event.channelId }}
             search={{}}
             tabIndex={-1}
             preload={false}
-            className="hostile-line relative z-10 max-w-[60%] shrink-0 hover:text-ink hover:underline"
+            title={`The channel ${event.channelId}. Alt-click excludes it.`}
+            onClick={excludes("channel", event.channelId)}
+            className="relative z-10 flex max-w-[60%] shrink-0 items-center gap-1.5 hover:text-ink hover:underline"
           >
-            {event.channelId}
+            <ChannelMark channel={event.channelId} />
+            <span className="hostile-line">{event.channelId}</span>
           </Link>
           {event.userId && (
             <UserLink
               project={project}
               userId={event.userId}
               tabIndex={-1}
+              onClick={excludes("userId", event.userId)}
+              title={`The page of user ${event.userId}. Alt-click excludes them.`}
               className="relative z-10 flex min-w-0 items-center gap-1 hover:text-ink hover:underline"
             >
               <UserRound aria-label="User" role="img" className="size-3 shrink-0 text-faint" />
@@ -101,13 +126,13 @@ export const EventRow = memo(function EventRow(props: EventRowProps) {
             </UserLink>
           )}
         </div>
-        {narrow && Object.keys(event.tags).length > 0 && (
-          <TagChips tags={event.tags} widthPx={layout.tagsPx} addFilter={addFilter} isLarge />
+        {narrow && !layout.isCompact && Object.keys(event.tags).length > 0 && (
+          <TagChips tags={event.tags} widthPx={layout.tagsPx} pick={pick} isLarge />
         )}
       </div>
       {!narrow && (
         <>
-          <TagChips tags={event.tags} widthPx={layout.tagsPx} addFilter={addFilter} />
+          <TagChips tags={event.tags} widthPx={layout.tagsPx} pick={pick} />
           <RelativeTime
             at={entry.at}
             form="clock"

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { ArrowUp } from "lucide-react";
+import { clsx } from "clsx";
+import { ArrowUp, Play } from "lucide-react";
 import { type PointerEvent, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { errorMessage } from "../api.ts";
 import { channelsQuery } from "../channels/channels.ts";
@@ -9,11 +10,13 @@ import { dayLabel } from "../components/dates.ts";
 import { ErrorBoundary } from "../components/error-boundary.tsx";
 import { formatNumber } from "../components/locale.ts";
 import { Button } from "../components/ui/button.tsx";
+import { useDisplay } from "./display.ts";
 import { EventRow } from "./event-row.tsx";
 import { FeedSkeleton } from "./feed-skeleton.tsx";
 import type { FeedState } from "./feed-store.ts";
-import type { Filters } from "./filters.ts";
-import { heightOf, toRows } from "./rows.ts";
+import type { Filters, PickFilter } from "./filters.ts";
+import { heightOf, keyOf, toggled, toRows } from "./rows.ts";
+import { RunRow } from "./run-row.tsx";
 import type { CachedFeed } from "./use-feed.ts";
 import { useFeedKeys } from "./use-feed-keys.ts";
 import { useRowLayout } from "./use-row-layout.ts";
@@ -25,7 +28,7 @@ type FeedListProps = {
   filters: Filters;
   openId: string | undefined;
   label: string;
-  addFilter: (key: string, value: string) => void;
+  pick: PickFilter;
 };
 
 /** A pointer that rests on the list holds new events only this long. */
@@ -33,13 +36,26 @@ const pointerHoldMs = 30_000;
 /** Scrolled further than this from the top, new events wait until the reader is back at the top. */
 const holdAtPx = 48;
 const loadOlderWithinRows = 20;
+/**
+ * With more events than this, and ten to a row, older ones are loaded by a click: the rows may not even fill the
+ * screen, and a million events of one kind would be loaded.
+ */
+const foldedMax = 1_000;
+const eventsPerRow = 10;
 
-export function FeedList({ cached, state, project, filters, openId, label, addFilter }: FeedListProps) {
+export function FeedList({ cached, state, project, filters, openId, label, pick }: FeedListProps) {
   const { feed } = cached;
   const scroller = useRef<HTMLDivElement>(null);
-  const layout = useRowLayout(scroller);
-  const narrow = layout.kind === "narrow";
-  const rows = useMemo(() => toRows(state.entries), [state.entries]);
+  const { isCompact, folds } = useDisplay();
+  const layout = useRowLayout(scroller, isCompact);
+  const isNarrow = layout.kind === "narrow";
+  const [unfolded, setUnfolded] = useState(cached.unfolded);
+  // Who asks for one name wants its events.
+  const isFolding = folds && filters.name === undefined;
+  const rows = useMemo(
+    () => toRows(state.entries, isFolding ? unfolded : null),
+    [state.entries, unfolded, isFolding],
+  );
   const [activeId, setActiveId] = useState<string | null>();
   const active = useRef<string | null>(undefined);
   const choose = useCallback((id: string | null) => {
@@ -51,30 +67,29 @@ export function FeedList({ cached, state, project, filters, openId, label, addFi
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
-    estimateSize: useCallback((index: number) => heightOf(rows[index]!, narrow), [rows, narrow]),
-    getItemKey: useCallback(
-      (index: number) => {
-        const row = rows[index]!;
-        return row.kind === "day" ? row.day : row.entry.event.id;
-      },
-      [rows],
+    estimateSize: useCallback(
+      (index: number) => heightOf(rows[index]!, { isNarrow, isCompact }),
+      [rows, isNarrow, isCompact],
     ),
+    getItemKey: useCallback((index: number) => keyOf(rows[index]!), [rows]),
     overscan: 6,
     initialOffset,
   });
   // Row heights depend on the layout, so a new layout invalidates the measurements.
   // biome-ignore lint/correctness/useExhaustiveDependencies: row heights depend on it
-  useEffect(() => virtual.measure(), [narrow, virtual]);
+  useEffect(() => virtual.measure(), [isNarrow, isCompact, virtual]);
 
   const items = virtual.getVirtualItems();
   const lastShown = items.at(-1)?.index ?? 0;
+  const mustAsk = state.entries.length > Math.max(foldedMax, rows.length * eventsPerRow);
   useEffect(() => {
-    if (lastShown >= rows.length - loadOlderWithinRows && state.older === "idle") void feed.loadOlder();
-  }, [lastShown, rows.length, state.older, feed]);
+    if (mustAsk || lastShown < rows.length - loadOlderWithinRows) return;
+    if (state.older === "idle") void feed.loadOlder();
+  }, [mustAsk, lastShown, rows.length, state.older, feed]);
 
   const { data: channels } = useQuery(channelsQuery(project));
   const showsAll = Object.keys(filters).length === 0 && state.held === 0 && !state.isStale;
-  useMarkShown(project, channels, showsAll ? state.entries : [], rows[lastShown]);
+  useMarkShown(project, channels, showsAll ? state.entries : [], rows[lastShown]?.shown ?? 0);
 
   const scrollToTop = useCallback(() => {
     feed.showNew();
@@ -93,8 +108,24 @@ export function FeedList({ cached, state, project, filters, openId, label, addFi
   useLayoutEffect(onScroll, [onScroll, openId]);
   const pointer = usePointerHold(cached);
 
+  const current = useRef({ rows, entries: state.entries });
+  useEffect(() => {
+    current.current = { rows, entries: state.entries };
+  });
+  const toggle = useCallback(
+    (key: string) => {
+      const { rows, entries } = current.current;
+      const row = rows.find((each) => keyOf(each) === key);
+      if (row?.kind !== "run") return;
+      cached.unfolded = toggled(cached.unfolded, row, entries, row.index);
+      setUnfolded(cached.unfolded);
+    },
+    [cached],
+  );
+
   useFeedKeys({
     rows,
+    toggle,
     active,
     choose,
     openId,
@@ -110,13 +141,19 @@ export function FeedList({ cached, state, project, filters, openId, label, addFi
   // The one row that Tab reaches: the chosen one, or the first rendered one.
   const rendered = items.flatMap(({ index }) => {
     const row = rows[index];
-    return row?.kind === "event" ? [row.entry.event.id] : [];
+    return row && row.kind !== "day" ? [keyOf(row)] : [];
   });
   const tabStop = activeId && rendered.includes(activeId) ? activeId : rendered[0];
 
   return (
     <div className="relative min-h-0 flex-1" {...pointer}>
-      <NewPill count={state.held} isStale={state.isStale} onClick={scrollToTop} />
+      <NewPill
+        state={state}
+        onClick={() => {
+          feed.pause(false);
+          scrollToTop();
+        }}
+      />
       <div
         ref={scroller}
         className="h-full overflow-y-auto overflow-x-hidden [overflow-anchor:none]"
@@ -145,27 +182,40 @@ export function FeedList({ cached, state, project, filters, openId, label, addFi
                 </div>
               );
             }
-            const { id } = row.entry.event;
             return (
               <div key={key} style={style} className="absolute inset-x-0 top-0">
-                <ErrorBoundary resetKey={row.entry} fallback={() => <BrokenRow />}>
-                  <EventRow
-                    entry={row.entry}
-                    project={project}
-                    filters={filters}
-                    position={row.index + 1}
-                    open={id === openId}
-                    active={id === tabStop}
-                    layout={layout}
-                    addFilter={addFilter}
-                    onFocus={choose}
-                  />
-                </ErrorBoundary>
+                {row.kind === "run" ? (
+                  <ErrorBoundary resetKey={row.newest} fallback={() => <BrokenRow />}>
+                    <RunRow
+                      run={row}
+                      position={row.index + 1}
+                      active={row.key === tabStop}
+                      layout={layout}
+                      toggle={toggle}
+                      onFocus={choose}
+                    />
+                  </ErrorBoundary>
+                ) : (
+                  <ErrorBoundary resetKey={row.entry} fallback={() => <BrokenRow />}>
+                    <EventRow
+                      entry={row.entry}
+                      project={project}
+                      filters={filters}
+                      position={row.index + 1}
+                      open={row.entry.event.id === openId}
+                      active={row.entry.event.id === tabStop}
+                      nested={row.run !== null}
+                      layout={layout}
+                      pick={pick}
+                      onFocus={choose}
+                    />
+                  </ErrorBoundary>
+                )}
               </div>
             );
           })}
         </div>
-        <ListFooter state={state} loadOlder={feed.loadOlder} />
+        <ListFooter state={state} mustAsk={mustAsk} loadOlder={feed.loadOlder} />
       </div>
     </div>
   );
@@ -205,30 +255,48 @@ function usePointerHold({ feed }: CachedFeed) {
   };
 }
 
-function NewPill({ count, isStale, onClick }: { count: number; isStale: boolean; onClick: () => void }) {
+/** How many new events wait. In a paused feed it resumes. */
+function NewPill({ state, onClick }: { state: FeedState; onClick: () => void }) {
+  const { held, isStale, isPaused } = state;
+  const Icon = isPaused ? Play : ArrowUp;
+  const count = isStale ? "New events" : held > 0 ? `${formatNumber(held)} new` : "";
   return (
     <div aria-live="polite" className="pointer-events-none absolute inset-x-0 top-3 z-20 flex justify-center">
-      {(count > 0 || isStale) && (
+      {(count || isPaused) && (
         <button
           type="button"
           onClick={onClick}
-          className="pointer-events-auto flex h-8 animate-rise items-center gap-1.5 rounded-full bg-accent px-3.5 font-medium text-on-accent text-sm shadow-md"
+          className={clsx(
+            "pointer-events-auto flex h-8 animate-rise items-center gap-1.5 rounded-full px-3.5 font-medium text-sm shadow-md",
+            isPaused
+              ? "border border-line-strong bg-raised text-ink hover:bg-hover"
+              : "bg-accent text-on-accent",
+          )}
         >
-          <ArrowUp aria-hidden className="size-3.5" />
-          {isStale ? "New events" : `${formatNumber(count)} new`}
+          <Icon aria-hidden className="size-3.5" />
+          {isPaused ? ["Feed paused", count].filter(Boolean).join(" · ") : count}
         </button>
       )}
     </div>
   );
 }
 
-function ListFooter({ state, loadOlder }: { state: FeedState; loadOlder: () => void }) {
+type ListFooterProps = { state: FeedState; mustAsk: boolean; loadOlder: () => void };
+
+function ListFooter({ state, mustAsk, loadOlder }: ListFooterProps) {
   if (state.older === "loading") return <FeedSkeleton rows={2} />;
   if (state.older === "error") {
     return (
       <div role="alert" className="flex items-center justify-center gap-3 p-6 text-muted text-sm">
         {errorMessage(state.olderError)}
         <Button onClick={loadOlder}>Retry</Button>
+      </div>
+    );
+  }
+  if (state.older !== "end" && mustAsk) {
+    return (
+      <div className="flex justify-center p-6">
+        <Button onClick={loadOlder}>Load older events</Button>
       </div>
     );
   }

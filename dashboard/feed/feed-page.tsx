@@ -14,11 +14,13 @@ import { eventQuery } from "../event/event-query.ts";
 import { LiveIndicator } from "../live/live-indicator.tsx";
 import { useCan } from "../projects/can.ts";
 import { PageHeader } from "../shell/page-header.tsx";
+import { useOpenView } from "../views/views.ts";
 import type { EmptyFeedProps } from "./empty-feed.tsx";
+import { FeedControls } from "./feed-controls.tsx";
 import { FeedList } from "./feed-list.tsx";
 import { FeedSkeleton } from "./feed-skeleton.tsx";
 import { FilterBar } from "./filter-bar.tsx";
-import { type Filters, filtersIn, searchErrorIn } from "./filters.ts";
+import { type Filters, filtersIn, isExcluding, type PickFilter, searchErrorIn, without } from "./filters.ts";
 import { LazyFeedTools } from "./lazy-feed-tools.tsx";
 import { useFeed } from "./use-feed.ts";
 
@@ -51,14 +53,16 @@ export function FeedPage() {
     },
     [navigate, project],
   );
-  const addFilter = useCallback(
-    (name: string, value: string) => change({ ...stableFilters, [name]: value }),
+  const pick = useCallback<PickFilter>(
+    (click, key, value) =>
+      change(isExcluding(click) ? without(stableFilters, key, value) : { ...stableFilters, [key]: value }),
     [change, stableFilters],
   );
 
   const channelId = stableFilters.channel;
   const channel = channels?.find((each) => each.id === channelId);
-  const title = channel?.name ?? channelId ?? "All events";
+  const openView = useOpenView(project);
+  const title = openView?.name ?? channel?.name ?? channelId ?? "All events";
   const { channel: _, ...chips } = stableFilters;
   const eventOpen = params.id !== undefined;
   // A channel that the title already names needs no chip; one from the URL's filters has one.
@@ -82,6 +86,7 @@ export function FeedPage() {
           <>
             {channel && can("channels:change") && <EditChannel key={channel.id} channel={channel} />}
             <LiveIndicator />
+            <FeedControls feed={cached.feed} state={state} />
           </>
         }
       />
@@ -125,7 +130,7 @@ export function FeedPage() {
                 filters={stableFilters}
                 openId={params.id}
                 label={title}
-                addFilter={addFilter}
+                pick={pick}
               />
             ))}
         </section>

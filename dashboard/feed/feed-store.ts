@@ -9,6 +9,8 @@ export type FeedState = {
   entries: readonly Entry[];
   /** The number of new events that wait because the reader has scrolled down or points at the list. */
   held: number;
+  /** The reader has paused the feed: new events wait until it is resumed. */
+  isPaused: boolean;
   /** An unknown number of events was missed: the feed is reloaded when the reader asks for new events. */
   isStale: boolean;
   older: "idle" | "loading" | "error" | "end";
@@ -26,8 +28,11 @@ const highlightsPerSecondMax = 8;
 /** Ids of deleted events to remember. */
 const deletedMax = 10_000;
 
-/** Why new events wait: the reader has scrolled down, or the pointer is over the list and rows must not move. */
-type HoldReason = "scrolled" | "pointer";
+/**
+ * Why new events wait: the reader has paused the feed, has scrolled down, or points at the list, whose rows must not
+ * move then.
+ */
+type HoldReason = "paused" | "scrolled" | "pointer";
 
 export type Feed = ReturnType<typeof createFeed>;
 
@@ -42,6 +47,7 @@ export function createFeed(filters: Filters, fetchPage: FetchPage) {
     error: null,
     entries: [],
     held: 0,
+    isPaused: false,
     isStale: false,
     older: "idle",
     olderError: null,
@@ -189,8 +195,14 @@ export function createFeed(filters: Filters, fetchPage: FetchPage) {
     if (holdReasons.size === 0) showNew();
   }
 
-  /** Shows the waiting events. */
+  function pause(isPaused: boolean) {
+    change({ isPaused });
+    hold("paused", isPaused);
+  }
+
+  /** Shows the waiting events, unless the feed is paused. */
   function showNew() {
+    if (state.isPaused) return;
     if (state.isStale) return void reload();
     if (held.length === 0) return;
     const entries = merge(held, state.entries);
@@ -239,6 +251,7 @@ export function createFeed(filters: Filters, fetchPage: FetchPage) {
     reload,
     loadOlder,
     hold,
+    pause,
     showNew,
     restart,
     recover,

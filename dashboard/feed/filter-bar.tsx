@@ -3,7 +3,9 @@ import { type KeyboardEvent, type ReactNode, Suspense, useRef, useState } from "
 import { SearchError } from "../../server/event/search.ts";
 import { lazyPart } from "../components/lazy-part.tsx";
 import { Kbd, useShortcuts } from "../shell/shortcuts.tsx";
+import { SaveView } from "../views/save-view.tsx";
 import { type Filters, labelOf, withSearch } from "./filters.ts";
+import { rememberSearch } from "./recent-searches.ts";
 import type { SearchMistakeProps } from "./search-mistake.tsx";
 import { Suggestions, useSuggestions } from "./suggestions.tsx";
 
@@ -42,6 +44,7 @@ export function FilterBar({ project, filters, change, children }: FilterBarProps
   function search(typed = text) {
     try {
       change(withSearch(filters, typed));
+      rememberSearch(project, typed);
       setInput("");
       suggestions.close();
     } catch (thrown) {
@@ -100,6 +103,7 @@ export function FilterBar({ project, filters, change, children }: FilterBarProps
         enterKeyHint="search"
         className="h-7 min-w-40 flex-1 rounded bg-transparent px-1 text-sm outline-offset-0 placeholder:text-faint max-md:text-lg"
       />
+      <SaveView project={project} />
       {chips.length > 1 && (
         <button
           type="button"

@@ -5,6 +5,15 @@ import { parseSearch, printSearch, type Search, SearchError } from "../../server
 /** A feed's filters, as in the URL: `channel`, `userId`, `name`, `tag.KEY` and `q`. */
 export type Filters = Record<string, string>;
 
+/** What a click on a value does: filters by it or, with Alt or Shift, leaves it out. */
+export type PickFilter = (click: Modifiers, key: string, value: string) => void;
+
+type Modifiers = { altKey: boolean; shiftKey: boolean };
+
+export function isExcluding({ altKey, shiftKey }: Modifiers): boolean {
+  return altKey || shiftKey;
+}
+
 const plainFilters = ["channel", "userId", "name", "q"];
 
 function isFilter(key: string): boolean {
@@ -76,6 +85,41 @@ export function withSearch(filters: Filters, typed: string): Filters {
   const [first, ...others] = rest;
   if (first) result.q = printSearch(others.length === 0 ? first : { kind: "all", of: rest });
   return result;
+}
+
+/** The filters as one search: what a saved view keeps. */
+export function searchOf(filters: Filters): string {
+  const terms = Object.entries(filters).flatMap(([key, value]) =>
+    key === "q" ? termsOf(parseSearch(value)) : [termOf(key, value)],
+  );
+  if (terms.length === 1) return printSearch(terms[0]!);
+  return printSearch({ kind: "all", of: terms });
+}
+
+/** The filters that a view's search stands for; a search that doesn't parse is shown as it is. */
+export function filtersOfView(q: string): Filters {
+  try {
+    return withSearch({}, q);
+  } catch (error) {
+    if (error instanceof SearchError) return { q };
+    throw error;
+  }
+}
+
+/** Adds a filter that leaves out events with this value. */
+export function without(filters: Filters, key: string, value: string): Filters {
+  const { [key]: own, ...others } = filters;
+  const result = own === value ? others : filters;
+  const rest = result.q === undefined ? [] : termsOf(parseSearch(result.q));
+  const excluded: Search = { kind: "not", of: termOf(key, value) };
+  return { ...result, q: printSearch({ kind: "all", of: [...rest, excluded] }) };
+}
+
+/** A filter as a term of a search. */
+function termOf(key: string, value: string): Search {
+  if (key.startsWith("tag.")) return { kind: "tag", key: key.slice(4), values: [value] };
+  const field = key === "userId" ? "user" : (key as "channel" | "name");
+  return { kind: "field", field, values: [value] };
 }
 
 function termsOf(search: Search | null): Search[] {

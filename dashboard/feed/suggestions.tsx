@@ -3,6 +3,7 @@ import { clsx } from "clsx";
 import { type ComponentProps, type KeyboardEvent, type RefObject, useId, useState } from "react";
 import type { Completion } from "../../server/wire/completion.ts";
 import { api } from "../api.ts";
+import { recentSearches } from "./recent-searches.ts";
 
 /**
  * Completes what is typed into a search box: a list of suggestions, and the keys that choose from it. A combobox as
@@ -18,12 +19,13 @@ export function useSuggestions(
   const [caret, setCaret] = useState<number | null>(null);
   const [active, setActive] = useState(-1);
   const isEnabled = caret !== null && text !== "";
+  const [recent, setRecent] = useState<Suggestion[]>([]);
   const { data } = useQuery({
     ...completionQuery(project, text, caret ?? 0),
     enabled: isEnabled,
     placeholderData: keepPreviousData,
   });
-  const list = isEnabled && data ? data.suggestions : [];
+  const list = text === "" && caret !== null ? recent : isEnabled && data ? data.suggestions : [];
   const isOpen = list.length > 0;
 
   function close() {
@@ -32,7 +34,7 @@ export function useSuggestions(
   }
 
   function choose(suggestion: Suggestion) {
-    const { start, end: after } = data!;
+    const { start, end: after } = text === "" ? { start: 0, end: 0 } : data!;
     const end = start + suggestion.insert.length;
     // What was typed since the suggestions came is before the caret.
     write(text.slice(0, start) + suggestion.insert + text.slice(Math.max(after, caret!)));
@@ -70,6 +72,10 @@ export function useSuggestions(
     onInput: (event) => {
       setCaret(event.currentTarget.selectionStart);
       setActive(-1);
+    },
+    onFocus: ({ currentTarget: { selectionStart } }) => {
+      setRecent(recentSearches(project));
+      setCaret(selectionStart);
     },
     onBlur: close,
   };
@@ -113,7 +119,7 @@ export function Suggestions({ id, list, active, choose }: SuggestionsProps) {
   );
 }
 
-export type Suggestion = Completion["suggestions"][number];
+export type Suggestion = Omit<Completion["suggestions"][number], "kind"> & { kind: string };
 
 /** Suggestions for the text at the cursor of a search. */
 function completionQuery(project: string, q: string, at: number) {

@@ -1,5 +1,6 @@
 import { clsx } from "clsx";
 import { ArrowUpRight } from "lucide-react";
+import type { PickFilter } from "./filters.ts";
 
 type TagChipsProps = {
   tags: Record<string, string>;
@@ -7,7 +8,7 @@ type TagChipsProps = {
   widthPx: number;
   /** Larger chips for touch, on a line of their own. */
   isLarge?: boolean;
-  addFilter: (key: string, value: string) => void;
+  pick: PickFilter;
 };
 
 const chipsMax = 6;
@@ -16,7 +17,7 @@ const moreChipPx = 28;
 const gapPx = 4;
 
 /** An event's tags on one line, as many as fit. A click filters by the tag; a URL opens. */
-export function TagChips({ tags, widthPx, isLarge = false, addFilter }: TagChipsProps) {
+export function TagChips({ tags, widthPx, isLarge = false, pick }: TagChipsProps) {
   const all = Object.entries(tags);
   const shown = all.slice(0, fittingCount(all, widthPx));
   return (
@@ -45,8 +46,8 @@ export function TagChips({ tags, widthPx, isLarge = false, addFilter }: TagChips
             key={key}
             type="button"
             tabIndex={-1}
-            onClick={() => addFilter(`tag.${key}`, value)}
-            title={`Only events with ${key} = ${value}`}
+            onClick={(click) => pick(click, `tag.${key}`, value)}
+            title={`Only events with ${key} = ${value}. Alt-click excludes them.`}
             className={clsx(chipClass, isLarge ? largeChipClass : smallChipClass)}
           >
             {text}

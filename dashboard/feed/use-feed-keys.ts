@@ -2,24 +2,26 @@ import { useNavigate } from "@tanstack/react-router";
 import type { RefObject } from "react";
 import { useShortcuts } from "../shell/shortcuts.tsx";
 import type { Filters } from "./filters.ts";
-import type { Row } from "./rows.ts";
+import { keyOf, type Row } from "./rows.ts";
 
 type FeedKeys = {
   rows: Row[];
   /** The chosen row; null to start at the first one. A ref, because keys may come faster than renders. */
   active: RefObject<string | null | undefined>;
-  choose: (id: string) => void;
+  choose: (key: string) => void;
   openId: string | undefined;
   project: string;
   filters: Filters;
   scrollToTop: () => void;
   show: (index: number) => void;
+  /** Unfolds or folds the run of this row. */
+  toggle: (key: string) => void;
   scroller: RefObject<HTMLElement | null>;
 };
 
 /** Keyboard navigation in the feed: next, previous, top, open. While an event is open, moving opens the next one. */
 export function useFeedKeys(feed: FeedKeys): void {
-  const { rows, active, choose, openId, project, filters, scrollToTop, show, scroller } = feed;
+  const { rows, active, choose, openId, project, filters, scrollToTop, show, toggle, scroller } = feed;
   const navigate = useNavigate();
 
   function open(id: string, replace: boolean) {
@@ -30,36 +32,56 @@ export function useFeedKeys(feed: FeedKeys): void {
   function move(event: KeyboardEvent, step: 1 | -1) {
     event.preventDefault();
     const from = active.current === undefined ? openId : active.current;
-    let index = rows.findIndex((row) => row.kind === "event" && row.entry.event.id === from);
+    let index = rows.findIndex((row) => keyOf(row) === from);
     do index += step;
     while (rows[index]?.kind === "day");
     const row = rows[index];
-    if (row?.kind !== "event") return;
-    const { id } = row.entry.event;
-    choose(id);
+    if (!row) return;
+    choose(keyOf(row));
     show(index);
-    if (openId) open(id, true);
+    if (openId && row.kind === "event") open(row.entry.event.id, true);
+    focusActive();
+  }
+
+  function focusActive() {
     // Two frames: one for the list to scroll, one for the row to render. Another key may have moved on by then.
     requestAnimationFrame(() =>
       requestAnimationFrame(() =>
         scroller.current
-          ?.querySelector<HTMLElement>(`[data-event="${CSS.escape(active.current ?? "")}"]`)
+          ?.querySelector<HTMLElement>(`[data-row="${CSS.escape(active.current ?? "")}"]`)
           ?.focus({ preventScroll: true }),
       ),
     );
   }
 
+  /** Right unfolds the chosen run; left folds the run that is chosen, or that the chosen event belongs to. */
+  function fold(event: KeyboardEvent, isOpen: boolean) {
+    const row = rows.find((each) => keyOf(each) === active.current);
+    const run = row?.kind === "run" ? row : row?.kind === "event" && isOpen ? row.run : null;
+    if (!run || run.isOpen !== isOpen) return;
+    event.preventDefault();
+    toggle(run.key);
+    choose(run.key);
+    focusActive();
+  }
+
   const next = (event: KeyboardEvent) => move(event, 1);
   const previous = (event: KeyboardEvent) => move(event, -1);
+  const right = (event: KeyboardEvent) => fold(event, false);
+  const left = (event: KeyboardEvent) => fold(event, true);
   useShortcuts({
     j: next,
     ArrowDown: next,
     k: previous,
     ArrowUp: previous,
+    ArrowRight: right,
+    ArrowLeft: left,
     g: scrollToTop,
     Enter(event) {
-      const row = (event.target as HTMLElement).closest<HTMLElement>("[data-event]");
-      if (row && row === event.target) open(row.dataset.event!, false);
+      const row = (event.target as HTMLElement).closest<HTMLElement>("[data-row]");
+      if (!row || row !== event.target) return;
+      if (row.dataset.event) open(row.dataset.event, false);
+      else toggle(row.dataset.row!);
     },
   });
 }

@@ -18,6 +18,8 @@ export type CachedFeed = {
   close: () => void;
   /** The scroll position when the page was left, for one history entry. */
   scroll: { entry: string; top: number } | null;
+  /** Which runs are unfolded (`rows.ts`). */
+  unfolded: ReadonlySet<string>;
 };
 
 /** The most recently used feeds, kept live so that going back shows the same rows at the same position. */
@@ -90,6 +92,7 @@ function openFeed(project: string, filters: Filters): CachedFeed {
     feed,
     isMounted: true,
     scroll: null,
+    unfolded: new Set(),
     close() {
       clearTimeout(timer);
       stopListening();

@@ -1,7 +1,14 @@
-import { type RefObject, useLayoutEffect, useState } from "react";
+import { clsx } from "clsx";
+import { type RefObject, useLayoutEffect, useMemo, useState } from "react";
 
 /** How a row is laid out: `narrow` has no room for tags next to the name. */
-export type RowLayout = { kind: "narrow" | "wide"; tagsPx: number };
+export type RowLayout = {
+  kind: "narrow" | "wide";
+  tagsPx: number;
+  isCompact: boolean;
+  /** Name and channel are on one line. */
+  isLine: boolean;
+};
 
 const narrowPxMax = 560;
 /** Width taken by everything but text: padding, icon, gaps and, in wide rows, the time column. */
@@ -12,15 +19,17 @@ const tagsShare = 8 / 19;
 /** The width for tags changes in steps, so that rows don't re-render for each pixel. */
 const stepPx = 16;
 
-function layoutFor(widthPx: number): RowLayout {
+type Width = Pick<RowLayout, "kind" | "tagsPx">;
+
+function layoutFor(widthPx: number): Width {
   const kind = widthPx < narrowPxMax ? "narrow" : "wide";
   const tagsPx = kind === "narrow" ? widthPx - narrowAsidePx : (widthPx - wideAsidePx) * tagsShare;
   return { kind, tagsPx: Math.floor(tagsPx / stepPx) * stepPx };
 }
 
 /** From the list's own width, not the window's, because an open event narrows the list. */
-export function useRowLayout(element: RefObject<HTMLElement | null>): RowLayout {
-  const [layout, setLayout] = useState<RowLayout>(() =>
+export function useRowLayout(element: RefObject<HTMLElement | null>, isCompact: boolean): RowLayout {
+  const [layout, setLayout] = useState<Width>(() =>
     layoutFor(innerWidth < 768 ? innerWidth : innerWidth - 240),
   );
   useLayoutEffect(() => {
@@ -37,5 +46,19 @@ export function useRowLayout(element: RefObject<HTMLElement | null>): RowLayout 
     observer.observe(list);
     return () => observer.disconnect();
   }, [element]);
-  return layout;
+  return useMemo(
+    () => ({ ...layout, isCompact, isLine: isCompact && layout.kind === "wide" }),
+    [layout, isCompact],
+  );
+}
+
+/** A row's classes. In wide rows the tags have a column of their own, in narrow rows a line of their own. */
+export function rowClass({ kind, isCompact }: RowLayout, look: string): string {
+  return clsx(
+    "group relative h-full gap-x-3 border-line border-b px-4 focus-visible:outline-offset-[-2px] md:px-5",
+    kind === "narrow"
+      ? clsx("flex items-start", isCompact ? "py-1" : "py-2.5")
+      : "grid grid-cols-[auto_minmax(0,11fr)_minmax(0,8fr)_56px] items-center",
+    look,
+  );
 }

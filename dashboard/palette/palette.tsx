@@ -5,6 +5,7 @@ import {
   Bell,
   CheckCheck,
   CircleSlash,
+  Filter,
   Folder,
   Hash,
   KeyRound,
@@ -24,8 +25,8 @@ import { Dialog } from "radix-ui";
 import { type ReactNode, useDeferredValue, useState } from "react";
 import { useMe } from "../account/me.ts";
 import { useSignOut } from "../account/sign-out.ts";
-import { channelsQuery } from "../channels/channels.ts";
-import { markSeen } from "../channels/unread.ts";
+import { markAllRead } from "../channels/channel-actions.ts";
+import { sidebarQuery } from "../channels/channels.ts";
 import { EventIcon } from "../components/event-icon.tsx";
 import { useCan } from "../projects/can.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
@@ -33,11 +34,13 @@ import { focusOpener } from "../shell/opener.ts";
 import { openOverlay } from "../shell/overlays.tsx";
 import { chooseTheme, useDark } from "../theme/theme.ts";
 import { foundUsersQuery } from "../users/users.ts";
+import { parametersOf } from "../views/views.ts";
 
 /** The command palette: go to any channel, page or project, or run a command. */
 export default function Palette({ close }: { close: () => void }) {
   const project = useProjectSlug();
-  const { data: channels = [] } = useQuery(channelsQuery(project));
+  const { data: sidebar } = useQuery(sidebarQuery(project));
+  const { channels = [], views = [] } = sidebar ?? {};
   const [typed, setTyped] = useState("");
   const { data: users = [] } = useQuery(foundUsersQuery(project, useDeferredValue(typed.trim())));
   const { projects } = useMe();
@@ -95,7 +98,7 @@ export default function Palette({ close }: { close: () => void }) {
                 )}
                 <Item
                   icon={<CheckCheck aria-hidden />}
-                  onSelect={closeAnd(() => markSeen(project, channels))}
+                  onSelect={closeAnd(() => sidebar && markAllRead(project, sidebar))}
                 >
                   Mark all channels as read
                 </Item>
@@ -115,6 +118,22 @@ export default function Palette({ close }: { close: () => void }) {
                   </Item>
                 ))}
               </Group>
+              {views.length > 0 && (
+                <Group heading="Views">
+                  {views.map((view) => (
+                    <Item
+                      key={view.id}
+                      value={`view ${view.name} ${view.id}`}
+                      icon={<Filter aria-hidden />}
+                      onSelect={closeAnd(() =>
+                        navigate({ to: "/p/$project", params, search: parametersOf(view) }),
+                      )}
+                    >
+                      {view.name}
+                    </Item>
+                  ))}
+                </Group>
+              )}
               <Group heading="Pages">
                 <Item
                   icon={<Newspaper aria-hidden />}

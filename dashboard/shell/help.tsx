@@ -5,9 +5,12 @@ const shortcuts: [string[], string][] = [
   [["j", "↓"], "Next event"],
   [["k", "↑"], "Previous event"],
   [["Enter"], "Open the event"],
+  [["→", "←"], "Unfold or fold repeated events"],
   [["Esc"], "Close the event"],
+  [["p"], "Pause or resume the feed"],
   [["g"], "Go to the newest event"],
   [["/"], "Search the feed"],
+  [["c"], "Filter the channels"],
   [["Ctrl", "K"], "Go to a channel or page"],
   [["?"], "Keyboard shortcuts"],
 ];

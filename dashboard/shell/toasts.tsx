@@ -5,11 +5,19 @@ import { formatNumber } from "../components/locale.ts";
 
 // Part of the first load, because it reports errors such as an unreachable server.
 
-type Message = { title: ReactNode; description?: ReactNode; failed?: boolean; open?: () => void };
+type Message = {
+  title: ReactNode;
+  description?: ReactNode;
+  failed?: boolean;
+  open?: () => void;
+  undo?: () => unknown;
+};
 type Toast = Message & { id: number; kind: "message" | "notification" | "count" };
 
 const toastsMax = 3;
 const shownMs = 6_000;
+/** Time to notice a mistake and to reach the button. */
+const undoMs = 10_000;
 
 let toasts: readonly Toast[] = [];
 let ids = 0;
@@ -80,11 +88,11 @@ export function Toasts() {
 
 /** Disappears after a while, but not while the pointer is over it. */
 function ToastBox({ toast, isHeld }: { toast: Toast; isHeld: boolean }) {
-  const { id, title, description, failed, open } = toast;
+  const { id, title, description, failed, open, undo } = toast;
   // biome-ignore lint/correctness/useExhaustiveDependencies: a growing count stays longer
   useEffect(() => {
     if (isHeld) return;
-    const timer = setTimeout(() => dismiss(id), shownMs);
+    const timer = setTimeout(() => dismiss(id), undo ? undoMs : shownMs);
     return () => clearTimeout(timer);
   }, [id, isHeld, title]);
 
@@ -100,6 +108,18 @@ function ToastBox({ toast, isHeld }: { toast: Toast; isHeld: boolean }) {
     return (
       <div data-toast role={failed ? "alert" : undefined} className={box}>
         {text}
+        {undo && (
+          <button
+            type="button"
+            className="shrink-0 rounded px-1 font-medium text-accent hover:underline max-md:min-h-10"
+            onClick={() => {
+              dismiss(id);
+              void undo();
+            }}
+          >
+            Undo
+          </button>
+        )}
       </div>
     );
   }

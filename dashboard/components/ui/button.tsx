@@ -66,3 +66,9 @@ export const navItemClass =
   "group flex h-8 max-md:h-11 shrink-0 items-center gap-2.5 rounded-md px-2 text-sm text-muted transition-colors " +
   "hover:bg-hover hover:text-ink data-active:bg-pressed data-active:font-medium data-active:text-ink " +
   "focus-visible:outline-offset-[-2px]";
+
+/** The menu of a navigation item, at its right end; where there is a pointer, only under it. */
+export const navMenuClass =
+  "absolute top-1 right-1 flex size-6 items-center justify-center rounded text-muted hover:bg-pressed hover:text-ink " +
+  "focus-visible:opacity-100 data-[state=open]:opacity-100 max-md:top-0.5 max-md:right-0 max-md:size-10 " +
+  "md:opacity-0 md:group-hover:opacity-100";

@@ -5,18 +5,26 @@ import { ErrorBoundary } from "../error-boundary.tsx";
 
 export type MenuContentProps = { trigger: ReactNode; defaultOpen: boolean };
 
-type LazyMenuProps = {
-  menu: ComponentType<MenuContentProps>;
+type LazyMenuProps<Extra extends object> = {
+  menu: ComponentType<MenuContentProps & Extra>;
+  /** What the menu is about. */
+  props?: Extra;
   className: string;
   label?: string;
   children: ReactNode;
 };
 
 /** A button whose menu is loaded on the first click, to keep menus out of the first load. */
-export function LazyMenu({ menu: Content, className, label, children }: LazyMenuProps) {
+export function LazyMenu<Extra extends object>({
+  menu: Content,
+  props,
+  className,
+  label,
+  children,
+}: LazyMenuProps<Extra>) {
   const [opened, setOpened] = useState(false);
-  const button = (props: { onClick?: () => void }) => (
-    <button type="button" aria-label={label} aria-haspopup="menu" className={className} {...props}>
+  const button = (own: { onClick?: () => void }) => (
+    <button type="button" aria-label={label} aria-haspopup="menu" className={className} {...own}>
       {children}
     </button>
   );
@@ -29,7 +37,7 @@ export function LazyMenu({ menu: Content, className, label, children }: LazyMenu
       }
     >
       <Suspense fallback={button({})}>
-        <Content defaultOpen trigger={button({})} />
+        <Content {...(props as Extra)} defaultOpen trigger={button({})} />
       </Suspense>
     </ErrorBoundary>
   );

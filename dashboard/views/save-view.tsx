@@ -1,0 +1,36 @@
+import { Bookmark } from "lucide-react";
+import { useState } from "react";
+import { lazyPart } from "../components/lazy-part.tsx";
+import { OverlayBoundary } from "../shell/overlays.tsx";
+import type { NewViewProps } from "./view-dialog.tsx";
+import { savedSearch, useOpenView, useShownView } from "./views.ts";
+
+const ViewDialog = lazyPart<NewViewProps>(async () => (await import("./view-dialog.tsx")).ViewDialog);
+
+/** The button that saves the feed's filters as a view, if there are any and they aren't saved yet. */
+export function SaveView({ project }: { project: string }) {
+  const [saving, setSaving] = useState(false);
+  const openView = useOpenView(project);
+  const { filters, range, split } = useShownView();
+  const q = savedSearch(filters);
+  const { channel: _, ...others } = filters;
+  const isPlain = Object.keys(others).length === 0 && !range && !split;
+  if (openView || isPlain || q === null) return null;
+  return (
+    <>
+      <button
+        type="button"
+        onClick={() => setSaving(true)}
+        className="flex h-7 items-center gap-1.5 rounded-md px-2 text-muted text-sm hover:bg-hover hover:text-ink max-md:h-10"
+      >
+        <Bookmark aria-hidden className="size-3.5" />
+        Save view
+      </button>
+      {saving && (
+        <OverlayBoundary close={() => setSaving(false)}>
+          <ViewDialog shown={{ q, range, split }} close={() => setSaving(false)} />
+        </OverlayBoundary>
+      )}
+    </>
+  );
+}

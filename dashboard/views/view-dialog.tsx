@@ -1,0 +1,94 @@
+import { useMutation } from "@tanstack/react-query";
+import { type FormEvent, useState } from "react";
+import { limits } from "../../server/limits.ts";
+import type { View } from "../../server/wire/view.ts";
+import { api } from "../api.ts";
+import { sidebarQuery } from "../channels/channels.ts";
+import { Button } from "../components/ui/button.tsx";
+import { Dialog, DialogButtons } from "../components/ui/dialog.tsx";
+import { Field, fieldError, formError } from "../components/ui/field.tsx";
+import { Alert } from "../components/ui/states.tsx";
+import { SwitchRow } from "../components/ui/switch.tsx";
+import { useCan } from "../projects/can.ts";
+import { useProjectSlug } from "../projects/current-project.ts";
+import { refresh } from "../queries.ts";
+
+export type NewViewProps = {
+  /** What to save. */
+  shown: Pick<View, "q" | "range" | "split">;
+  close: () => void;
+};
+
+type ViewDialogProps = { close: () => void } & (
+  | { view: View; shown?: never }
+  | (NewViewProps & { view?: never })
+);
+
+/** Saves what the page shows as a view, or renames a view. */
+export function ViewDialog({ view, shown, close }: ViewDialogProps) {
+  const project = useProjectSlug();
+  const mayShare = useCan()("views:share");
+  const [name, setName] = useState(view?.name ?? "");
+  const [shared, setShared] = useState(false);
+  const save = useMutation({
+    mutationFn: () =>
+      view
+        ? api(`/api/views/${view.id}`, { method: "PATCH", query: { project }, body: { name: name.trim() } })
+        : api("/api/views", {
+            method: "POST",
+            query: { project },
+            body: { name: name.trim(), ...shown, shared },
+          }),
+    async onSuccess() {
+      await refresh(sidebarQuery(project).queryKey);
+      close();
+    },
+  });
+  const error = formError(save.error, ["name"]);
+
+  function submit(event: FormEvent) {
+    event.preventDefault();
+    save.mutate();
+  }
+
+  return (
+    <Dialog
+      open
+      onOpenChange={close}
+      title={view ? "Rename view" : "Save view"}
+      description={view ? undefined : "The search is listed in the sidebar and counts what you haven't read."}
+    >
+      <form onSubmit={submit} className="flex flex-col gap-4">
+        {error && <Alert>{error}</Alert>}
+        <Field
+          label="Name"
+          value={name}
+          onChange={(event) => setName(event.target.value)}
+          required
+          maxLength={limits.viewNameCharacters}
+          autoComplete="off"
+          placeholder="Failed payments"
+          error={fieldError(save.error, "name")}
+        />
+        {!view && mayShare && (
+          <div className="rounded-md border border-line">
+            <SwitchRow
+              label="For the project"
+              hint="All members see it. Otherwise it is yours alone."
+              checked={shared}
+              onChange={setShared}
+            />
+          </div>
+        )}
+        <DialogButtons>
+          <Button variant="ghost" onClick={close}>
+            Cancel
+          </Button>
+          <Button variant="solid" type="submit" busy={save.isPending}>
+            Save
+          </Button>
+        </DialogButtons>
+      </form>
+    </Dialog>
+  );
+}

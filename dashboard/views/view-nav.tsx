@@ -1,0 +1,58 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { Filter, MoreHorizontal } from "lucide-react";
+import type { SidebarView } from "../../server/wire/view.ts";
+import { sidebarQuery } from "../channels/channels.ts";
+import { Unread } from "../channels/unread-count.tsx";
+import { lazyPart } from "../components/lazy-part.tsx";
+import { navItemClass, navMenuClass } from "../components/ui/button.tsx";
+import { LazyMenu, type MenuContentProps } from "../components/ui/lazy-menu.tsx";
+import { parametersOf } from "./views.ts";
+
+const ViewMenu = lazyPart<MenuContentProps & { view: SidebarView }>(
+  async () => (await import("./view-menu.tsx")).default,
+);
+
+type ViewNavProps = { project: string; openId: string | undefined; onNavigate?: () => void };
+
+/** The saved views in the sidebar: the project's, then one's own. */
+export function ViewNav({ project, openId, onNavigate }: ViewNavProps) {
+  const { data } = useQuery(sidebarQuery(project));
+  if (!data || data.views.length === 0) return null;
+  return (
+    <>
+      <h2 className="mt-3 flex h-8 shrink-0 items-center pl-2 font-medium text-faint text-xs">Views</h2>
+      {data.views.map((view) => {
+        const unread = view.id === openId ? 0 : (view.unread ?? 0);
+        return (
+          <div key={view.id} className="group relative shrink-0">
+            <Link
+              to="/p/$project"
+              params={{ project }}
+              search={parametersOf(view)}
+              className={`${navItemClass} pr-9`}
+              data-active={view.id === openId || undefined}
+              aria-current={view.id === openId ? "page" : undefined}
+              title={view.shared ? "For all members" : undefined}
+              onClick={onNavigate}
+            >
+              <Filter aria-hidden className="mx-0.5 size-4 shrink-0 text-faint" />
+              <span className={`hostile-line flex-1 ${unread > 0 ? "font-semibold text-ink" : ""}`}>
+                {view.name}
+              </span>
+              {unread > 0 && <Unread value={unread} />}
+            </Link>
+            <LazyMenu
+              menu={ViewMenu}
+              props={{ view }}
+              label={`Actions for ${view.name}`}
+              className={navMenuClass}
+            >
+              <MoreHorizontal aria-hidden className="size-4" />
+            </LazyMenu>
+          </div>
+        );
+      })}
+    </>
+  );
+}

@@ -1,0 +1,45 @@
+import { useQuery } from "@tanstack/react-query";
+import { useParams, useSearch } from "@tanstack/react-router";
+import type { SidebarView } from "../../server/wire/view.ts";
+import { sidebarQuery } from "../channels/channels.ts";
+import { type Filters, filtersIn, filtersOfView, searchOf } from "../feed/filters.ts";
+
+type SearchParameters = Record<string, string | undefined>;
+
+/** What a view keeps of the page: the filters as a search, the time range and the split. */
+export function useShownView() {
+  const { channel } = useParams({ strict: false });
+  const search: SearchParameters = useSearch({ strict: false });
+  const filters: Filters = { ...filtersIn(search), ...(channel !== undefined && { channel }) };
+  return { filters, range: search.range ?? null, split: search.split ?? null };
+}
+
+/** The saved view that the page shows, if it shows one. */
+export function useOpenView(project: string): SidebarView | undefined {
+  const { data } = useQuery(sidebarQuery(project));
+  const { filters, range, split } = useShownView();
+  if (!data || (Object.keys(filters).length === 0 && !range && !split)) return undefined;
+  const shown = keyOf(filters);
+  return data.views.find(
+    (view) => view.range === range && view.split === split && keyOf(filtersOfView(view.q)) === shown,
+  );
+}
+
+/** The same for equal filters in any order. */
+function keyOf(filters: Filters): string {
+  return JSON.stringify(Object.entries(filters).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** A view's search parameters, for links to it. */
+export function parametersOf({ q, range, split }: Pick<SidebarView, "q" | "range" | "split">): Filters {
+  return { ...filtersOfView(q), ...(range && { range }), ...(split && { split }) };
+}
+
+/** The search of what the page shows; null if its filters are no valid search. */
+export function savedSearch(filters: Filters): string | null {
+  try {
+    return searchOf(filters);
+  } catch {
+    return null;
+  }
+}
