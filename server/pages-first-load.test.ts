@@ -56,7 +56,7 @@ for (const [encoding, host] of [
       "/p/default",
       "/manifest.webmanifest",
       "/api/me",
-      "/api/channels",
+      "/api/sidebar",
       "/api/events/stream",
     ])
       expect(

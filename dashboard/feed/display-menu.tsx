@@ -3,11 +3,16 @@ import type { MenuContentProps } from "../components/ui/lazy-menu.tsx";
 import { Menu, MenuItem, MenuLabel, MenuSeparator } from "../components/ui/menu.tsx";
 import { chooseDisplay, useDisplay } from "./display.ts";
 
-/** How the feed looks: its density, and whether repeated events are folded. */
-export default function DisplayMenu(props: MenuContentProps) {
+export type PauseProps = { isPaused: boolean; toggle: () => void };
+
+/** How the feed looks: its density, and whether repeated events are folded. On phones it also pauses the feed. */
+export default function DisplayMenu({ isPaused, toggle, ...props }: MenuContentProps & PauseProps) {
   const { isCompact, folds } = useDisplay();
   return (
     <Menu {...props} align="end">
+      <MenuItem onSelect={toggle} className="md:hidden">
+        {isPaused ? "Resume the feed" : "Pause the feed"}
+      </MenuItem>
       <MenuLabel>Density</MenuLabel>
       {[false, true].map((compact) => (
         <MenuItem key={`${compact}`} onSelect={() => chooseDisplay({ isCompact: compact })}>

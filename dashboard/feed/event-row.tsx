@@ -107,7 +107,10 @@ export const EventRow = memo(function EventRow(props: EventRowProps) {
             preload={false}
             title={`The channel ${event.channelId}. Alt-click excludes it.`}
             onClick={excludes("channel", event.channelId)}
-            className="relative z-10 flex max-w-[60%] shrink-0 items-center gap-1.5 hover:text-ink hover:underline"
+            className={clsx(
+              "relative z-10 flex shrink-0 items-center gap-1.5 hover:text-ink hover:underline",
+              layout.isLine ? "max-w-40" : "max-w-[60%]",
+            )}
           >
             <ChannelMark channel={event.channelId} />
             <span className="hostile-line">{event.channelId}</span>

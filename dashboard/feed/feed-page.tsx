@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Outlet, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { clsx } from "clsx";
-import { Hash } from "lucide-react";
+import { Filter, Hash } from "lucide-react";
 import { Suspense, useCallback, useMemo } from "react";
 import { isTemporary } from "../api.ts";
 import { ChannelLine, EditChannel } from "../channels/channel-line.tsx";
@@ -76,7 +76,9 @@ export function FeedPage() {
         {...(opened && { tabTitle: opened.name })}
         {...(eventOpen && { className: "max-md:hidden" })}
         icon={
-          channel?.icon ? (
+          openView ? (
+            <Filter aria-hidden className="size-4 shrink-0 text-faint" />
+          ) : channel?.icon ? (
             <EventIcon icon={channel.icon} name={channel.name} size="sm" bare />
           ) : (
             channelId !== undefined && <Hash aria-hidden className="size-4 shrink-0 text-faint" />
@@ -84,13 +86,17 @@ export function FeedPage() {
         }
         titleActions={
           <>
-            {channel && can("channels:change") && <EditChannel key={channel.id} channel={channel} />}
+            {channel && !openView && can("channels:change") && (
+              <EditChannel key={channel.id} channel={channel} />
+            )}
             <LiveIndicator />
             <FeedControls feed={cached.feed} state={state} />
           </>
         }
       />
-      {channel && <ChannelLine channel={channel} {...(eventOpen && { className: "max-md:hidden" })} />}
+      {channel && !openView && (
+        <ChannelLine channel={channel} {...(eventOpen && { className: "max-md:hidden" })} />
+      )}
       <div className="flex min-h-0 flex-1">
         <section
           aria-label="Feed"

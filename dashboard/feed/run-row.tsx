@@ -23,7 +23,7 @@ type RunRowProps = {
 export const RunRow = memo(function RunRow({ run, position, active, layout, toggle, onFocus }: RunRowProps) {
   const { key, newest, oldest, count, isOpen } = run;
   const { event } = newest;
-  const times = `${formatDate(oldest.at, "clock")} – ${formatDate(newest.at, "clock")}`;
+  const times = [...new Set([oldest, newest].map(({ at }) => formatDate(at, "clock")))].join(" – ");
   const time = (
     <RelativeTime
       at={newest.at}

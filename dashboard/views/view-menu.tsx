@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { ArrowDown, ArrowUp, CheckCheck, Pencil, Trash2 } from "lucide-react";
+import { ArrowDown, ArrowUp, CheckCheck, Pencil, Replace, Trash2 } from "lucide-react";
 import { useState } from "react";
 import type { SidebarView, View } from "../../server/wire/view.ts";
 import { api, errorMessage } from "../api.ts";
@@ -12,6 +12,7 @@ import { useProjectSlug } from "../projects/current-project.ts";
 import { refresh } from "../queries.ts";
 import { toast } from "../shell/toasts.tsx";
 import { ViewDialog } from "./view-dialog.tsx";
+import { savedSearch, useOpenView, useShownView } from "./views.ts";
 
 export default function ViewMenu({ view, ...props }: MenuContentProps & { view: SidebarView }) {
   const project = useProjectSlug();
@@ -34,6 +35,20 @@ export default function ViewMenu({ view, ...props }: MenuContentProps & { view: 
 
   const move = (position: number) =>
     run(() => api(path, { method: "PATCH", query: { project }, body: { position } }));
+
+  const { filters, range, split } = useShownView();
+  const q = savedSearch(filters);
+  const openView = useOpenView(project);
+  const canReplace = !openView && q !== null && (q !== "" || range !== null);
+  const replace = () =>
+    run(async () => {
+      const options = { method: "PATCH", query: { project } } as const;
+      await api(path, { ...options, body: { q, range, split } });
+      const { q: oldQ, range: oldRange, split: oldSplit } = view;
+      const undo = () =>
+        run(() => api(path, { ...options, body: { q: oldQ, range: oldRange, split: oldSplit } }));
+      toast({ title: `View "${view.name}" updated`, undo });
+    });
 
   const remove = () =>
     run(async () => {
@@ -66,6 +81,12 @@ export default function ViewMenu({ view, ...props }: MenuContentProps & { view: 
               <ArrowDown aria-hidden />
               Move down
             </MenuItem>
+            {canReplace && (
+              <MenuItem onSelect={() => void replace()}>
+                <Replace aria-hidden />
+                Update to the current search
+              </MenuItem>
+            )}
             <MenuItem onSelect={() => setRenaming(true)}>
               <Pencil aria-hidden />
               Rename

@@ -30,7 +30,7 @@ export function ViewNav({ project, openId, onNavigate }: ViewNavProps) {
               to="/p/$project"
               params={{ project }}
               search={parametersOf(view)}
-              className={`${navItemClass} pr-9`}
+              className={`${navItemClass} md:group-hover:pr-9 max-md:pr-10`}
               data-active={view.id === openId || undefined}
               aria-current={view.id === openId ? "page" : undefined}
               title={view.shared ? "For all members" : undefined}

@@ -39,7 +39,7 @@ export function Menu({
 }
 
 const itemClass =
-  "flex min-h-8 w-full items-center gap-2 rounded-md px-2 text-sm outline-none data-highlighted:bg-hover " +
+  "flex min-h-8 w-full items-center gap-2 rounded-md px-2 text-sm outline-none data-highlighted:bg-hover data-disabled:opacity-50 " +
   "max-md:min-h-11 [&>svg]:size-4 [&>svg]:shrink-0 [&>svg]:text-faint";
 
 export function MenuItem({ className, ...rest }: ComponentProps<typeof DropdownMenu.Item>) {
