@@ -87,9 +87,14 @@ export function withSearch(filters: Filters, typed: string): Filters {
   return result;
 }
 
+/** The filters that a search can express. */
+export function searchableIn(filters: Filters): Filters {
+  return Object.fromEntries(Object.entries(filters).filter(([key]) => isFilter(key)));
+}
+
 /** The filters as one search: what a saved view keeps. */
 export function searchOf(filters: Filters): string {
-  const terms = Object.entries(filters).flatMap(([key, value]) =>
+  const terms = Object.entries(searchableIn(filters)).flatMap(([key, value]) =>
     key === "q" ? termsOf(parseSearch(value)) : [termOf(key, value)],
   );
   if (terms.length === 1) return printSearch(terms[0]!);

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useParams, useSearch } from "@tanstack/react-router";
 import type { SidebarView } from "../../server/wire/view.ts";
 import { sidebarQuery } from "../channels/channels.ts";
-import { type Filters, filtersIn, filtersOfView, searchOf } from "../feed/filters.ts";
+import { type Filters, filtersIn, filtersOfView, searchableIn, searchOf } from "../feed/filters.ts";
 
 type SearchParameters = Record<string, string | undefined>;
 
@@ -10,8 +10,20 @@ type SearchParameters = Record<string, string | undefined>;
 export function useShownView() {
   const { channel } = useParams({ strict: false });
   const search: SearchParameters = useSearch({ strict: false });
-  const filters: Filters = { ...filtersIn(search), ...(channel !== undefined && { channel }) };
-  return { filters, range: search.range ?? null, split: search.split ?? null };
+  const filters = searchableIn({ ...filtersIn(search), ...(channel !== undefined && { channel }) });
+  return { filters, range: rangeOf(search), split: search.split ?? null };
+}
+
+/** A time range as a view keeps it: a name such as `24h`, or two times with a slash between them. */
+function rangeOf({ range, from, to }: SearchParameters): string | null {
+  if (range) return range;
+  return from || to ? `${from ?? ""}/${to ?? ""}` : null;
+}
+
+function timeOf(range: string): Filters {
+  const [from, to] = range.split("/");
+  if (to === undefined) return { range };
+  return { ...(from && { from }), ...(to && { to }) };
 }
 
 /** The saved view that the page shows, if it shows one. */
@@ -32,7 +44,7 @@ function keyOf(filters: Filters): string {
 
 /** A view's search parameters, for links to it. */
 export function parametersOf({ q, range, split }: Pick<SidebarView, "q" | "range" | "split">): Filters {
-  return { ...filtersOfView(q), ...(range && { range }), ...(split && { split }) };
+  return { ...filtersOfView(q), ...(range && timeOf(range)), ...(split && { split }) };
 }
 
 /** The search of what the page shows; null if its filters are no valid search. */
