@@ -10,8 +10,8 @@ let page: Page;
 
 beforeAll(async () => {
   dashboard = await openDashboard();
-  // Seconds after 10:00 on one day: local days don't begin then in any inhabited time zone.
-  const createdAt = (second: number) => Date.UTC(2026, 0, 31, 10, 0, second);
+  // In no time zone does a day begin within these seconds.
+  const createdAt = (second: number) => Date.UTC(2026, 0, 31, 10, 10, second);
   await dashboard.post([
     { channel: "orders", name: "Order placed", userId: "u1", tags: { plan: "pro" }, createdAt: createdAt(0) },
     ...Array.from({ length: 5 }, (_, n) => ({
