@@ -57,6 +57,11 @@ const sampleRules = [
   },
 ];
 
+const sampleViews = [
+  { name: "Failed payments", q: 'channel:payments name:"Payment failed"', shared: true },
+  { name: "Orders from Japan", q: "channel:orders country=JP" },
+];
+
 const browser = await launchChromium();
 try {
   await shootSetup(browser);
@@ -155,6 +160,7 @@ async function shootPages(browser: Browser): Promise<void> {
     await page.getByLabel("Password", { exact: true }).fill(demo.password);
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.getByRole("article").first().waitFor();
+    await saveViews(page);
     const pages = {
       feed: variant.startsWith("-phone") ? "/p/default" : `/p/default/events/${ids[2]}`,
       event: `/p/default/events/${ids[2]}`,
@@ -176,6 +182,17 @@ async function shootPages(browser: Browser): Promise<void> {
     }
   });
   await server.end("SIGTERM");
+}
+
+/** Saves the sample views once, and pins a channel. */
+async function saveViews(page: Page): Promise<void> {
+  const { origin } = new URL(page.url());
+  const path = (name: string) => `${origin}/api/${name}?project=default`;
+  const headers = { origin };
+  const { views } = (await (await page.request.get(path("views"))).json()) as { views: unknown[] };
+  if (views.length > 0) return;
+  for (const data of sampleViews) await page.request.post(path("views"), { data, headers });
+  await page.request.put(path("sidebar/pins"), { data: { channels: ["payments"] }, headers });
 }
 
 async function forEachVariant(
