@@ -29,7 +29,8 @@ const nav = (on = page) => on.getByRole("navigation", { name: "Channels" });
 const channel = (name: string, on = page) => nav(on).getByRole("link", { name: new RegExp(`^${name} `) });
 const unread = (name: string, count: number | string, on = page) =>
   nav(on).getByRole("link", { name: `${name} ${count} unread`, exact: true });
-const undo = () => page.getByRole("button", { name: "Undo" }).last();
+const undo = (title: string) =>
+  page.locator("[data-toast]").filter({ hasText: title }).last().getByRole("button", { name: "Undo" });
 const listed = () =>
   page.evaluate<string[]>(`[...document.querySelectorAll("[data-channel]")].map((a) => a.dataset.channel)`);
 
@@ -64,7 +65,7 @@ test("marking as read can be undone", async () => {
   await unread("charlie", 1).waitFor();
   await choose("Actions for charlie", "Mark as read");
   await unread("charlie", 1).waitFor({ state: "detached" });
-  await undo().click();
+  await undo("Marked as read").click();
   await unread("charlie", 1).waitFor();
   await choose("Channel list", "Mark all as read");
   await unread("charlie", 1).waitFor({ state: "detached" });
@@ -100,7 +101,7 @@ test("a search is saved as a view, which counts what is unread, is renamed and d
   await view("Paying").waitFor();
   await choose("Actions for Paying", "Delete");
   await view("Paying").waitFor({ state: "detached" });
-  await undo().click();
+  await undo('View "Paying" deleted').click();
   await view("Paying").waitFor();
 });
 
@@ -126,7 +127,7 @@ test("pinned channels come first, and the order of the others can be chosen", as
 test("the filter narrows the list, also to archived channels, and Enter opens the first", async () => {
   await choose("Actions for foxtrot", "Archive");
   await channel("foxtrot").waitFor({ state: "detached" });
-  await undo().click();
+  await undo('Channel "foxtrot" archived').click();
   await channel("foxtrot").waitFor();
   await choose("Actions for foxtrot", "Archive");
   await channel("foxtrot").waitFor({ state: "detached" });
