@@ -58,6 +58,7 @@ async function watchProcessor(page: Page) {
 
 /** 50 of 60. */
 const framesShare = 5 / 6;
+const attemptsMax = 5;
 /** Measured: 60 at 500 events a second, 140 at 20 notifications. A flooded page has none of its 1,000 left. */
 const processorMsMax = 300;
 
@@ -73,25 +74,34 @@ async function expectQuick(
   const empty = await page.context().newPage();
   const usedMs = await watchProcessor(page);
   const seconds = effort(2, 20);
-  const counting = Promise.all([countFrames(page, seconds), countFrames(empty, seconds)]);
-  const before = await usedMs();
-  for (let tick = 0; tick < seconds * 10; tick++) {
-    const next = Bun.sleep(100);
-    await dashboard.post(Array.from({ length: eventsPerSecond / 10 }, (_, index) => eventOf(index)));
-    await next;
+
+  async function measure() {
+    const counting = Promise.all([countFrames(page, seconds), countFrames(empty, seconds)]);
+    const before = await usedMs();
+    for (let tick = 0; tick < seconds * 10; tick++) {
+      const next = Bun.sleep(100);
+      await dashboard.post(Array.from({ length: eventsPerSecond / 10 }, (_, index) => eventOf(index)));
+      await next;
+    }
+    const [frames, possible] = await counting;
+    const after = await usedMs();
+    const perSecond = (part: keyof typeof after) => (after[part] - before[part]) / seconds;
+    if (effort(false, true)) {
+      console.log(
+        `${eventsPerSecond} a second: ${frames.toFixed(0)} frames a second where an empty page has ${possible.toFixed(0)}; ` +
+          `the main thread works ${perSecond("all").toFixed(0)} ms in each, ` +
+          `${perSecond("scripts").toFixed(0)} on scripts and ${perSecond("layout").toFixed(0)} on layout`,
+      );
+    }
+    expect(perSecond("all")).toBeLessThan(processorMsMax);
+    return { frames, least: possible * framesShare };
   }
-  const [frames, possible] = await counting;
-  const after = await usedMs();
-  const perSecond = (part: keyof typeof after) => (after[part] - before[part]) / seconds;
-  if (effort(false, true)) {
-    console.log(
-      `${eventsPerSecond} a second: ${frames.toFixed(0)} frames a second where an empty page has ${possible.toFixed(0)}; ` +
-        `the main thread works ${perSecond("all").toFixed(0)} ms in each, ` +
-        `${perSecond("scripts").toFixed(0)} on scripts and ${perSecond("layout").toFixed(0)} on layout`,
-    );
-  }
-  expect(perSecond("all")).toBeLessThan(processorMsMax);
-  expect(frames).toBeGreaterThan(possible * framesShare);
+
+  let measured = await measure();
+  // Other work on the machine takes frames from one page or the other. A slow page never has enough.
+  for (let attempts = 1; attempts < attemptsMax && measured.frames <= measured.least; attempts++)
+    measured = await measure();
+  expect(measured.frames).toBeGreaterThan(measured.least);
   await empty.close();
 }
 
