@@ -120,7 +120,7 @@ test("a click on a value filters by it, and with Alt leaves it out", async () =>
   await article("Order shipped").waitFor({ state: "detached" });
   await page.getByRole("button", { name: "Remove filter: plan pro" }).click();
   await article("Order shipped")
-    .getByRole("button", { name: "u2" })
+    .getByRole("link", { name: "u2" })
     .click({ modifiers: ["Alt"] });
   await page.waitForURL("**/p/default?q=-user:u2");
   await article("Order placed").waitFor();

@@ -5,7 +5,7 @@ import { lazyPart } from "../components/lazy-part.tsx";
 import { Kbd, useShortcuts } from "../shell/shortcuts.tsx";
 import { SaveView } from "../views/save-view.tsx";
 import { type Filters, labelOf, withSearch } from "./filters.ts";
-import { rememberSearch } from "./recent-searches.ts";
+import { recentSearches, rememberSearch } from "./recent-searches.ts";
 import type { SearchMistakeProps } from "./search-mistake.tsx";
 import { Suggestions, useSuggestions } from "./suggestions.tsx";
 
@@ -26,7 +26,14 @@ export function FilterBar({ project, filters, change, children }: FilterBarProps
   const input = useRef<HTMLInputElement>(null);
   const [text, setText] = useState("");
   const [error, setError] = useState<SearchError | null>(null);
-  const suggestions = useSuggestions(project, input, error ? "" : text, setInput);
+  const offered = () => recentSearches(project);
+  const suggestions = useSuggestions(
+    project,
+    input,
+    error ? "" : text,
+    setInput,
+    error ? undefined : offered,
+  );
   const chips = Object.entries(filters);
 
   useShortcuts({

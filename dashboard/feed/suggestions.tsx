@@ -3,29 +3,32 @@ import { clsx } from "clsx";
 import { type ComponentProps, type KeyboardEvent, type RefObject, useId, useState } from "react";
 import type { Completion } from "../../server/wire/completion.ts";
 import { api } from "../api.ts";
-import { recentSearches } from "./recent-searches.ts";
 
 /**
  * Completes what is typed into a search box: a list of suggestions, and the keys that choose from it. A combobox as
  * the ARIA Authoring Practices describe it (https://www.w3.org/WAI/ARIA/apg/patterns/combobox/).
+ *
+ * @param offered - what an empty search box offers, read when it gets the focus
  */
 export function useSuggestions(
   project: string,
   input: RefObject<HTMLInputElement | null>,
   text: string,
   write: (text: string) => void,
+  offered?: () => Suggestion[],
 ) {
   const id = useId();
   const [caret, setCaret] = useState<number | null>(null);
   const [active, setActive] = useState(-1);
   const isEnabled = caret !== null && text !== "";
-  const [recent, setRecent] = useState<Suggestion[]>([]);
+  const [first, setFirst] = useState<Suggestion[]>([]);
   const { data } = useQuery({
     ...completionQuery(project, text, caret ?? 0),
     enabled: isEnabled,
     placeholderData: keepPreviousData,
   });
-  const list = text === "" && caret !== null ? recent : isEnabled && data ? data.suggestions : [];
+  const firstShown = offered && text === "" && caret !== null ? first : [];
+  const list = isEnabled && data ? data.suggestions : firstShown;
   const isOpen = list.length > 0;
 
   function close() {
@@ -74,7 +77,7 @@ export function useSuggestions(
       setActive(-1);
     },
     onFocus: ({ currentTarget: { selectionStart } }) => {
-      setRecent(recentSearches(project));
+      setFirst(offered?.() ?? []);
       setCaret(selectionStart);
     },
     onBlur: close,
