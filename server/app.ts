@@ -66,6 +66,8 @@ export function createApp(services: Services): App {
     "/api/channels",
     "/api/channels/*",
     "/api/stats",
+    "/api/funnel",
+    "/api/retention",
     "/api/users",
     "/api/users/*",
     "/api/jobs/*",
@@ -91,7 +93,7 @@ export function createApp(services: Services): App {
   addChannelRoutes(routes, services); //      /api/channels
   addViewRoutes(routes, services); //         /api/views … /api/sidebar …
   addUserRoutes(routes, services); //         /api/users …
-  addStatsRoutes(routes, services); //        /api/stats
+  addStatsRoutes(routes, services); //        /api/stats, /api/funnel, /api/retention
   addKeyRoutes(routes, services); //          /api/keys …
   addProjectRoutes(routes, services); //      /api/projects …
   addMemberRoutes(routes, services); //       /api/members … /api/projects/{slug}/leave …/transfer

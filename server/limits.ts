@@ -66,6 +66,22 @@ export const limits = {
   countedNames: 100,
   /** Maximum number of distinct values that a split groups by before it picks the largest. */
   statsSplitValues: 100_000,
+  funnelSteps: 6,
+  /** Longest time from a funnel's first step to its last. */
+  funnelWindowSeconds: 366 * 24 * 60 * 60,
+  /** Days or weeks of a retention table. */
+  retentionPeriods: 100,
+  /**
+   * What a metric, funnel or retention table keeps in memory: different users, pairs of a user and a value of a split,
+   * and events of users in a funnel. With all of them it takes some 200 MB.
+   */
+  analysisUsers: 4_000_000,
+  analysisPairs: 4_000_000,
+  analysisEvents: 10_000_000,
+  /** Metrics, funnels and retention tables that a node computes at the same time, that can wait, and how long one takes. */
+  analysesRunning: 2,
+  analysesWaiting: 100,
+  analysisSeconds: 120,
   userProperties: 50,
   userNames: 50,
   pageUsers: 1_000,

@@ -88,7 +88,8 @@ export const EventCountQuery = z.strictObject({ ...filterParameters, project: pr
 export const ProjectQuery = z.strictObject({ project: projectParameter });
 
 /**
- * Parses a query by its schema; `tag.KEY` parameters are returned separately. Throws `query-invalid`, also for unknown
+ * Parses a query by its schema, in which a parameter that may be repeated is an array; `tag.KEY` parameters are returned
+ * separately. Throws `query-invalid`, also for unknown
  * parameters: if a filter were ignored, the result would contain more than was requested.
  */
 export function readQuery<Schema extends z.ZodObject>(
@@ -97,7 +98,7 @@ export function readQuery<Schema extends z.ZodObject>(
   { tags: allowsTags = false } = {},
 ): { values: z.infer<Schema>; tags: [string, string][] } {
   const tags: [string, string][] = [];
-  const values: Record<string, string> = {};
+  const values: Record<string, string | string[]> = {};
   const known = Object.keys(schema.shape);
   for (const [name, value] of parameters) {
     if (allowsTags && name.startsWith("tag.") && name.length > 4) {
@@ -109,6 +110,10 @@ export function readQuery<Schema extends z.ZodObject>(
       throw problem("query-invalid", {
         detail: `Unknown parameter "${name.slice(0, 80)}".${suggestion ? ` Did you mean "${suggestion}"?` : ""}`,
       });
+    }
+    if (schema.shape[name] instanceof z.ZodArray) {
+      values[name] = [...(values[name] ?? []), value];
+      continue;
     }
     if (Object.hasOwn(values, name)) throw problem("query-invalid", { detail: `"${name}" is sent twice.` });
     values[name] = value;
@@ -138,14 +143,18 @@ export function filterOf(values: FilterValues, tags: [string, string][]): EventF
   };
 }
 
-/** Parses `q`. Throws `query-invalid` with the column of a syntax error. */
-function readSearch(q: string): Search | null {
+/**
+ * Parses a search. Throws `query-invalid` with the column of a syntax error.
+ *
+ * @param name - of the parameter, if it isn't `q`
+ */
+export function readSearch(q: string, name?: string): Search | null {
   try {
     return parseSearch(q);
   } catch (error) {
     if (!(error instanceof SearchError)) throw error;
     const { column, message } = error;
-    throw problem("query-invalid", { detail: message, column });
+    throw problem("query-invalid", { detail: name === undefined ? message : `${name}: ${message}`, column });
   }
 }
 

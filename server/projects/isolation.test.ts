@@ -124,6 +124,13 @@ const table: Record<string, Row> = {
     nobody: 401,
     path: () => "/api/stats?split=channel&users=true",
   },
+  "GET /api/funnel": {
+    key: 200,
+    session: 200,
+    nobody: 401,
+    path: () => "/api/funnel?step=-unknown&step=-unknown&split=name",
+  },
+  "GET /api/retention": { key: 200, session: 200, nobody: 401 },
   "GET /api/audit": { key: 200, session: 200, nobody: 401 },
   "GET /api/rules": { key: 200, session: 200, nobody: 401 },
   "POST /api/rules": {
@@ -523,6 +530,8 @@ async function everything(): Promise<string[]> {
     "events/rejected",
     "channels",
     "stats?split=name&from=1704067200000&to=4000000000000&by=week",
+    "stats?metric=users&split=name&from=1704067200000&to=4000000000000&by=week",
+    "funnel?step=-unknown&step=-unknown&split=name&from=1704067200000&to=4000000000000",
     "users",
     `users/${secret}`,
     "keys",
@@ -606,7 +615,7 @@ describe("nothing of another's project can be read or changed", () => {
   test("with the slug of another's project, a session is told that it doesn't exist", async () => {
     for (const route of Object.keys(table)) {
       if (
-        !/\/api\/(events|channels|stats|users|views|sidebar|keys|audit|members|deliveries|destination-kinds|project-destinations|invitations(?!\/token))/.test(
+        !/\/api\/(events|channels|stats|funnel|retention|users|views|sidebar|keys|audit|members|deliveries|destination-kinds|project-destinations|invitations(?!\/token))/.test(
           route,
         )
       )
@@ -620,7 +629,7 @@ describe("nothing of another's project can be read or changed", () => {
   test("with the project in the query, a key is told to leave it out", async () => {
     for (const route of Object.keys(table)) {
       if (
-        !/\/api\/(events|channels|stats|users|audit|deliveries|destination-kinds|project-destinations)/.test(
+        !/\/api\/(events|channels|stats|funnel|retention|users|audit|deliveries|destination-kinds|project-destinations)/.test(
           route,
         )
       )

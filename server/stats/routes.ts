@@ -1,12 +1,39 @@
-import { filterOf } from "../event/event-query.ts";
+import type { FailureLog } from "../failures.ts";
+import { type Progress, progressType, withProgress } from "../http/progress.ts";
 import type { Routes } from "../http/routes.ts";
 import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
-import type { Counts, Split, Store } from "../storage/store.ts";
+import type { MeasureQuery } from "../storage/analysis/measure.ts";
+import type { Counts, Store } from "../storage/store.ts";
+import { Funnel, FunnelQuery } from "../wire/funnel.ts";
+import { Retention, RetentionQuery } from "../wire/retention.ts";
 import { Stats, StatsQuery } from "../wire/stats.ts";
 import { bucketStarts, defaultFromMs, timeZoneOf } from "./buckets.ts";
+import { filterAndRange, splitOf, withSearch } from "./filters.ts";
+import { funnelOf } from "./funnel.ts";
 
-export function addStatsRoutes(routes: Routes, { store }: { store: Store }): void {
+const dayMs = 24 * 60 * 60 * 1_000;
+const progressNote =
+  "With `Accept: text/event-stream`, the response is Server-Sent Events: `progress` with `done`, from 0 to 1, and then `result`, or `problem`.";
+
+type Deps = {
+  store: Store;
+  failures: FailureLog;
+  setRequestTimeout: (request: Request, seconds: number) => void;
+};
+
+export function addStatsRoutes(routes: Routes, { store, failures, setRequestTimeout }: Deps): void {
+  const { events } = store;
+
+  /** Computes something that can take longer than other requests. */
+  function compute<Result extends object>(
+    request: Request,
+    run: (progress: Progress) => Promise<Result>,
+  ): Promise<Result | Response> {
+    setRequestTimeout(request, limits.analysisSeconds + limits.requestSeconds);
+    return withProgress(request, run, (error) => failures.requestFailed(error));
+  }
+
   routes.add(
     {
       method: "get",
@@ -14,52 +41,165 @@ export function addStatsRoutes(routes: Routes, { store }: { store: Store }): voi
       by: "events:read",
       tag: "Stats",
       summary: "Count events over time",
+      description: `Counts events or different users, or adds up a tag's numbers, in each bucket of time. ${progressNote}`,
       query: StatsQuery,
       takesTags: true,
       response: Stats,
+      otherResponseTypes: [progressType],
+      problems: [503],
     },
-    async ({ projectId, query, tags }) => {
-      const { by } = query;
+    async ({ projectId, query, tags, request }) => {
+      const { by, metric, tag } = query;
       const timeZone = timeZoneOf(query.timeZone);
-      const {
-        toMs = Date.now(),
-        fromMs = defaultFromMs(by, timeZone, toMs),
-        ...filter
-      } = filterOf(query, tags);
-      if (fromMs >= toMs) throw problem("query-invalid", { detail: '"from" must be before "to".' });
+      const { filter, fromMs, toMs } = filterAndRange(query, tags, (toMs) =>
+        defaultFromMs(by, timeZone, toMs),
+      );
+      const isOfTag = metric !== "events" && metric !== "users";
+      if (isOfTag && tag === undefined)
+        throw problem("query-invalid", { detail: `"tag" is missing: the ${metric} of which tag?` });
+      if (!isOfTag && tag !== undefined)
+        throw problem("query-invalid", { detail: `"tag" is not used by "metric=${metric}".` });
       const starts = bucketStarts(by, timeZone, fromMs, toMs);
-      const counts = await store.events.count({
-        projectId,
-        filter,
-        bounds: [fromMs, ...starts.slice(1), toMs],
-        ...(query.split !== undefined && { split: splitOf(query.split) }),
-        series: query.limit,
-        users: query.users === "true",
-      });
-      if (!counts) {
-        throw problem("query-invalid", {
-          detail: `"${query.split}" has more than ${limits.statsSplitValues.toLocaleString("en")} values in this range. Use a shorter range or more filters.`,
-        });
-      }
-      return {
-        ok: true,
+      const head = {
+        ok: true as const,
         by,
         timeZone,
-        from: new Date(fromMs).toISOString(),
-        to: new Date(toMs).toISOString(),
-        starts: starts.map((ms) => new Date(ms).toISOString()),
-        series: seriesOf(counts, query.split !== undefined),
-        total: sum(counts.all),
-        ...(counts.users !== null && { users: counts.users }),
+        metric,
+        from: isoOf(fromMs),
+        to: isoOf(toMs),
+        starts: starts.map(isoOf),
       };
+      const bounds = [fromMs, ...starts.slice(1), toMs];
+      const split = query.split === undefined ? undefined : splitOf(query.split);
+      const asked = { projectId, filter, bounds, split, series: query.limit };
+      return compute(request, async (progress) => {
+        const [measured, users] = await Promise.all([
+          metric === "events" ? countEvents(asked) : measureEvents({ ...asked, metric, tag }, progress),
+          query.users === "true" ? countUsers({ ...asked, bounds: [fromMs, toMs] }, progress) : null,
+        ]);
+        return { ...head, ...measured, ...(users !== null && { users }) };
+      });
     },
   );
-}
 
-function splitOf(split: string): Split {
-  return split === "channel" || split === "name"
-    ? { by: split }
-    : { by: "tag", key: split.slice("tag.".length) };
+  routes.add(
+    {
+      method: "get",
+      path: "/api/funnel",
+      by: "events:read",
+      tag: "Stats",
+      summary: "Count users who take steps in order",
+      description: `Each step is a search, and a user takes them one after the other, by different events. Events of the same millisecond count in whichever order leads furthest. Events without a user are left out. ${progressNote}`,
+      query: FunnelQuery,
+      takesTags: true,
+      response: Funnel,
+      otherResponseTypes: [progressType],
+      problems: [503],
+    },
+    async ({ projectId, query, tags, request }) => {
+      const { filter, fromMs, toMs } = filterAndRange(query, tags, (toMs) => toMs - 30 * dayMs);
+      const steps = query.step.map((step, index) => withSearch(filter, step, `Step ${index + 1}`));
+      return compute(request, async (progress) => {
+        const result = await events.funnel(
+          {
+            projectId,
+            range: { fromMs, toMs },
+            steps,
+            windowMs: query.window * 1_000,
+            split: query.split === undefined ? undefined : splitOf(query.split),
+            series: query.limit,
+          },
+          progress,
+        );
+        return {
+          ok: true as const,
+          from: isoOf(fromMs),
+          to: isoOf(toMs),
+          windowSeconds: query.window,
+          ...funnelOf(result, query.split !== undefined),
+        };
+      });
+    },
+  );
+
+  routes.add(
+    {
+      method: "get",
+      path: "/api/retention",
+      by: "events:read",
+      tag: "Stats",
+      summary: "Count users who come back",
+      description: `Users are grouped by the day or week of their first \`start\` event in the range. ${progressNote}`,
+      query: RetentionQuery,
+      takesTags: true,
+      response: Retention,
+      otherResponseTypes: [progressType],
+      problems: [503],
+    },
+    async ({ projectId, query, tags, request }) => {
+      const { by } = query;
+      const timeZone = timeZoneOf(query.timeZone);
+      const { filter, fromMs, toMs } = filterAndRange(query, tags, (toMs) =>
+        by === "day"
+          ? defaultFromMs(by, timeZone, toMs)
+          : bucketStarts(by, timeZone, toMs - 11 * 7 * dayMs - 1, toMs)[0]!,
+      );
+      const starts = bucketStarts(by, timeZone, fromMs, toMs);
+      if (starts.length > limits.retentionPeriods) {
+        throw problem("query-invalid", {
+          detail: `The range has more than ${limits.retentionPeriods} ${by}s. Use ${by === "day" ? '"by=week" or ' : ""}a shorter range.`,
+        });
+      }
+      const start = withSearch(filter, query.start ?? "", '"start"');
+      const back = withSearch(filter, query.return ?? "", '"return"');
+      return compute(request, async (progress) => {
+        const bounds = [fromMs, ...starts.slice(1), toMs];
+        const cohorts = await events.retention({ projectId, bounds, start, return: back }, progress);
+        return {
+          ok: true as const,
+          by,
+          timeZone,
+          from: isoOf(fromMs),
+          to: isoOf(toMs),
+          starts: starts.map(isoOf),
+          cohorts,
+          users: sum(cohorts.map(({ users }) => users)),
+        };
+      });
+    },
+  );
+
+  type Asked = Pick<MeasureQuery, "projectId" | "filter" | "bounds" | "split" | "series">;
+
+  async function countEvents({ split, ...asked }: Asked) {
+    const counts = await events.count({ ...asked, ...(split && { split }), users: false });
+    if (!counts) {
+      throw problem("query-invalid", {
+        detail: `"split" has more than ${limits.statsSplitValues.toLocaleString("en")} values in this range. Use a shorter range or more filters.`,
+      });
+    }
+    return { series: seriesOf(counts, split !== undefined), total: sum(counts.all) };
+  }
+
+  async function measureEvents(query: MeasureQuery, progress: Progress) {
+    const { all, series, rest, ignored } = await events.measure(query, progress);
+    const shown = [
+      ...series,
+      ...(query.split ? (rest ? [{ value: null, ...rest }] : []) : [{ value: null, ...all }]),
+    ];
+    return {
+      series: shown.map((each) => ({ ...each, total: sum(each.counts) })),
+      total: sum(all.counts),
+      values: all.values,
+      overall: all.overall,
+      ...(query.tag !== undefined && { ignored }),
+    };
+  }
+
+  async function countUsers({ split: _, ...asked }: Asked, progress: Progress): Promise<number> {
+    const { all } = await events.measure({ ...asked, metric: "users" }, progress);
+    return all.overall!;
+  }
 }
 
 /** The split's series, largest first, and then the rest. */
@@ -74,4 +214,8 @@ function seriesOf({ all, series }: Counts, isSplit: boolean) {
 
 function sum(counts: number[]): number {
   return counts.reduce((total, count) => total + count, 0);
+}
+
+function isoOf(ms: number): string {
+  return new Date(ms).toISOString();
 }

@@ -1,6 +1,7 @@
 import type { Event } from "../event/event.ts";
 import { token } from "../event/tokens.ts";
 import { wordsOf } from "../event/words.ts";
+import { type ColumnRow, columnsOf, marker } from "./analysis/columns.ts";
 import { GapWriter, packOrdinals } from "./bits.ts";
 import type { TimestampsRow } from "./block.ts";
 import { NumberRows } from "./block-numbers.ts";
@@ -19,7 +20,7 @@ const partBytes = 128 * 1_024;
 export type BlockRow = [ms: number, sequence: number, projectId: number, body: string];
 
 type TokenRow = { token: string; ordinals: Uint8Array };
-export type BlockPart = { timestamps: TimestampsRow[]; tokens: TokenRow[] };
+export type BlockPart = { timestamps: TimestampsRow[]; tokens: TokenRow[]; columns: ColumnRow[] };
 
 /** Ascending ordinals. A single one has no array: most texts of a block are on one event. */
 type Ordinals = number | number[];
@@ -82,8 +83,18 @@ export class BlockBuilder {
   *parts(): Generator<BlockPart | null> {
     this.#closeRow();
     for (let from = 0; from < this.#timestamps.length; from += timestampsPerRow / 64) {
-      yield { timestamps: this.#timestamps.slice(from, from + timestampsPerRow / 64), tokens: [] };
+      yield {
+        timestamps: this.#timestamps.slice(from, from + timestampsPerRow / 64),
+        tokens: [],
+        columns: [],
+      };
     }
+    for (const [projectId, texts] of this.#projects) {
+      for (const column of columnsOf(projectId, texts, this.events)) {
+        yield { timestamps: [], tokens: [], columns: [column] };
+      }
+    }
+    yield { timestamps: [], tokens: [], columns: [marker] };
     const tokens: [token: string, ordinals: number[]][] = [];
     const numbers: TokenRow[] = [];
     for (const [projectId, texts] of this.#projects) {
@@ -116,11 +127,11 @@ export class BlockBuilder {
       rows.push(row);
       bytes += row.token.length + row.ordinals.length;
       if (bytes < partBytes) continue;
-      yield { timestamps: [], tokens: rows };
+      yield { timestamps: [], tokens: rows, columns: [] };
       rows = [];
       bytes = 0;
     }
-    if (rows.length > 0) yield { timestamps: [], tokens: rows };
+    if (rows.length > 0) yield { timestamps: [], tokens: rows, columns: [] };
   }
 
   #addTimestamp(ordinal: number, ms: number): void {

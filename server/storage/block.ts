@@ -69,6 +69,31 @@ export function timestampsIn({ first, ms, gaps }: TimestampsRow): Timestamps {
   return { first, ms: Float64Array.from(all) };
 }
 
+/**
+ * The milliseconds of all events of a block.
+ *
+ * @param rows - in order
+ */
+export function allTimestampsIn(rows: readonly TimestampsRow[], events: number): Float64Array {
+  const all = new Float64Array(events);
+  for (const { first, ms, gaps } of rows) {
+    let last = ms;
+    let ordinal = first;
+    all[ordinal++] = ms;
+    for (let at = 0; at < gaps.length; ) {
+      let byte = gaps[at++]!;
+      let gap = byte & 0x7f;
+      for (let factor = 0x80; byte >= 0x80; factor *= 0x80) {
+        byte = gaps[at++]!;
+        gap += (byte & 0x7f) * factor;
+      }
+      last += gap;
+      all[ordinal++] = last;
+    }
+  }
+  return all;
+}
+
 /** The first ordinal at `ms` or later; if there is none, the one after the last. */
 export function ordinalFrom({ first, ms: all }: Timestamps, ms: number): number {
   let [low, high] = [0, all.length];

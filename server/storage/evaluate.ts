@@ -115,7 +115,7 @@ export const and: Operation = (a, b) => (a === null || b === null ? null : inter
 
 const andNot: Operation = (a, b) => (a === null || b === null ? a : intersect(a, b, -1));
 
-const or: Operation = (a, b) => {
+export const or: Operation = (a, b) => {
   if (a === null || b === null) return a ?? b;
   const all = a.slice();
   for (let index = 0; index < all.length; index++) all[index]! |= b[index]!;

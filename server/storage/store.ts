@@ -3,6 +3,10 @@ import type { DeletedEvents, Event } from "../event/event.ts";
 import type { EventFormat } from "../event/event-format.ts";
 import type { Cursor, EventFilter } from "../event/filter.ts";
 import type { ArrivalStamp } from "../event/id.ts";
+import type { FunnelQuery, FunnelResult } from "./analysis/funnel.ts";
+import type { MeasureQuery, Measures } from "./analysis/measure.ts";
+import type { Cohort, RetentionQuery } from "./analysis/retention.ts";
+import type { Watch } from "./analysis/scan.ts";
 import type { ControlTables } from "./control-tables.ts";
 
 /** A valid event that is ready to be stored. */
@@ -230,6 +234,20 @@ export interface EventCounter {
   users(query: UserQuery, limit: number): Promise<{ userId: string; events: number }[]>;
 }
 
+/**
+ * Computes what counters can't answer. Each reads all matching events of its range, from columns of blocks where there
+ * are some. Throws the signal's reason if it is aborted, and the problems `query-invalid` (too much memory or time) and
+ * `overloaded`.
+ */
+export interface EventAnalyzer {
+  /** Different users, or sums and the like of a tag's numbers, by bucket. */
+  measure(query: MeasureQuery, watch: Watch): Promise<Measures>;
+  /** How many users take steps one after the other. */
+  funnel(query: FunnelQuery, watch: Watch): Promise<FunnelResult>;
+  /** How many users return in later periods. */
+  retention(query: RetentionQuery, watch: Watch): Promise<Cohort[]>;
+}
+
 /** Removes events. */
 interface EventRemover {
   /** How many events a removal applies to. */
@@ -281,6 +299,7 @@ export interface EventStore
   extends EventAppender,
     EventReader,
     EventCounter,
+    EventAnalyzer,
     EventRemover,
     EventMaintenance {}
 

@@ -2,39 +2,68 @@ import { z } from "@hono/zod-openapi";
 import { eventTexts } from "../event/event.ts";
 import { filterParameters, projectParameter } from "../event/event-query.ts";
 import { limits } from "../limits.ts";
-import { faultInText } from "../validation/text.ts";
+import { faultInText, text } from "../validation/text.ts";
+
+/** What is computed of events. All but the first two are of a tag's numbers. */
+export const metrics = ["events", "users", "sum", "average", "minimum", "maximum"] as const;
+
+/** Parameter that groups events by channel, name or a tag's value. */
+export const splitParameter = z
+  .string()
+  .regex(/^(channel|name|tag\..+)$/, 'must be "channel", "name" or "tag.KEY"')
+  .refine(
+    (split) => !split.startsWith("tag.") || faultInText(split.slice(4), eventTexts.tagKey) === null,
+    "must be a valid tag key",
+  )
+  .optional();
+
+export const seriesParameter = z.coerce
+  .number()
+  .int("must be a whole number")
+  .min(1, "must be at least 1")
+  .max(limits.statsSeries, `must be at most ${limits.statsSeries}`)
+  .default(10)
+  .openapi({
+    type: "integer",
+    description:
+      "With `split`: how many series to return, largest first. The rest are combined into one. Default: 10.",
+  });
+
+export const timeZoneParameter = z.string().default("UTC").openapi({
+  description: "IANA time zone of the buckets. Default: UTC.",
+  example: "Europe/Berlin",
+});
+
+const amount = z.number().nullable();
+/** Of a metric other than `events`. */
+const measured = {
+  values: z.array(amount).optional().openapi({
+    description: "With a `metric` other than `events`: its value in each bucket. Null without events.",
+  }),
+  overall: amount
+    .optional()
+    .openapi({ description: "With a `metric` other than `events`: its value in the whole range." }),
+};
 
 export const StatsQuery = z.strictObject({
   by: z
     .enum(["minute", "hour", "day", "week"])
     .default("day")
     .openapi({ description: "Size of a bucket. Weeks begin on Monday. Default: day." }),
-  timeZone: z.string().default("UTC").openapi({
-    description: "IANA time zone of the buckets. Default: UTC.",
-    example: "Europe/Berlin",
+  timeZone: timeZoneParameter,
+  metric: z.enum(metrics).default("events").openapi({
+    description:
+      "What is computed: the number of events or of different users, or the sum, average, minimum or maximum of a tag's numbers. Default: events.",
   }),
-  split: z
-    .string()
-    .regex(/^(channel|name|tag\..+)$/, 'must be "channel", "name" or "tag.KEY"')
-    .refine(
-      (split) => !split.startsWith("tag.") || faultInText(split.slice(4), eventTexts.tagKey) === null,
-      "must be a valid tag key",
-    )
-    .optional()
-    .openapi({
-      description: "Returns a series for each channel, name or tag value: `channel`, `name` or `tag.KEY`.",
-    }),
-  limit: z.coerce
-    .number()
-    .int("must be a whole number")
-    .min(1, "must be at least 1")
-    .max(limits.statsSeries, `must be at most ${limits.statsSeries}`)
-    .default(10)
-    .openapi({
-      type: "integer",
-      description:
-        "With `split`: how many series to return, largest first. The rest are combined into one. Default: 10.",
-    }),
+  tag: text(eventTexts.tagKey).optional().openapi({
+    description:
+      "With `sum`, `average`, `minimum` or `maximum`: the key of the tag. Values that are not numbers are ignored.",
+    example: "amount",
+  }),
+  split: splitParameter.openapi({
+    description: "Returns a series for each channel, name or tag value: `channel`, `name` or `tag.KEY`.",
+  }),
+  limit: seriesParameter,
   users: z
     .enum(["true", "false"])
     .optional()
@@ -53,6 +82,7 @@ export const Stats = z
     ok: z.literal(true),
     by: StatsQuery.shape.by,
     timeZone: z.string(),
+    metric: StatsQuery.shape.metric,
     from: z.string().openapi({ format: "date-time" }),
     to: z.string().openapi({ format: "date-time" }),
     starts: z
@@ -64,11 +94,19 @@ export const Stats = z
           .string()
           .nullable()
           .openapi({ description: "Null for all events, or for the rest with `split`." }),
-        total: z.int(),
-        counts: z.array(z.int()).openapi({ description: "One for each bucket." }),
+        total: z.int().openapi({ description: "How many events were counted." }),
+        counts: z.array(z.int()).openapi({ description: "Events in each bucket." }),
+        ...measured,
       }),
     ),
-    total: z.int(),
+    total: z.int().openapi({
+      description: "How many events were counted: with a metric of a tag, those whose tag is a number.",
+    }),
+    ...measured,
+    ignored: z
+      .int()
+      .optional()
+      .openapi({ description: "With a metric of a tag: events whose tag is not a number." }),
     users: z.int().optional().openapi({ description: "With `users=true`: the number of users with events." }),
   })
   .openapi("Stats");

@@ -1,6 +1,7 @@
 import { LRUCache } from "lru-cache";
 import type { NumberCondition } from "../../event/match.ts";
 import {
+  allTimestampsIn,
   type Block,
   type BlockReader,
   changedMax,
@@ -182,6 +183,35 @@ export function createBlocks(runQuery: Query) {
     read,
     timestampsOf,
     readOrdinals,
+
+    /** The milliseconds of the events of some blocks. Blocks that were deleted meanwhile are missing. */
+    async allTimestampsOf(blocks: StoredBlock[]): Promise<Map<number, Float64Array>> {
+      const rows = await runQuery<StoredTimestamps>(
+        `SELECT block, first, ms, encode(gaps, 'hex') AS gaps FROM block_timestamps
+         WHERE block = ANY ($1) ORDER BY block, first`,
+        [bigints(blocks.map(({ id }) => id))],
+      );
+      const byBlock = Map.groupBy(rows, ({ block }) => block);
+      const found = new Map<number, Float64Array>();
+      for (const { id, events } of blocks) {
+        const own = byBlock.get(id)?.map(({ gaps, ...row }) => ({ ...row, gaps: bytesOf(gaps) }));
+        const covered = Math.ceil(events / timestampsPerRow);
+        if (own?.length === covered) found.set(id, allTimestampsIn(own, events));
+      }
+      return found;
+    },
+
+    /** Some columns of some blocks, by block and name. */
+    async readColumns(blocks: StoredBlock[], names: string[]): Promise<Map<number, Map<string, Uint8Array>>> {
+      const rows = await runQuery<{ block: number; name: string; bytes: string }>(
+        `SELECT block, name, encode(bytes, 'base64') AS bytes FROM block_columns
+         WHERE block = ANY ($1) AND name = ANY ($2)`,
+        [bigints(blocks.map(({ id }) => id)), texts(names)],
+      );
+      const found = new Map<number, Map<string, Uint8Array>>(blocks.map(({ id }) => [id, new Map()]));
+      for (const { block, name, bytes } of rows) found.get(block)!.set(name, Buffer.from(bytes, "base64"));
+      return found;
+    },
 
     /** The ids of the blocks that know any of the tokens. */
     async withAnyToken(blocks: StoredBlock[], tokens: string[]): Promise<Set<number>> {

@@ -1,3 +1,4 @@
+import type { ColumnRow } from "../analysis/columns.ts";
 import { changedMax, changedMsMax, type MsRange, unsettledMs } from "../block.ts";
 import { BlockBuilder, type BlockPart, type BlockRow } from "../block-builder.ts";
 import type { Pause } from "../store.ts";
@@ -145,7 +146,8 @@ export function createBuildBlocks(runQuery: Query, blockEvents: number) {
     return isOurs;
   }
 
-  async function storePart(block: number, { timestamps, tokens }: BlockPart): Promise<boolean> {
+  async function storePart(block: number, { timestamps, tokens, columns }: BlockPart): Promise<boolean> {
+    if (columns.length > 0) return storeColumns(block, columns);
     const [kept] = await runQuery<{ isOurs: boolean }>(
       `SELECT add_to_block($1, $2, $3, $4, $5, $6, $7) AS "isOurs"`,
       [
@@ -159,6 +161,26 @@ export function createBuildBlocks(runQuery: Query, blockEvents: number) {
       ],
     );
     return kept!.isOurs;
+  }
+
+  async function storeColumns(block: number, columns: ColumnRow[]): Promise<boolean> {
+    const rows = await runQuery(
+      `WITH held AS (
+         UPDATE blocks SET stepped_at = now() WHERE id = $1 AND builder = $2 AND changed <= $3 RETURNING id
+       ), stored AS (
+         INSERT INTO block_columns (block, name, bytes)
+           SELECT held.id, made.name, made.bytes FROM held, unnest($4::text[], $5::bytea[]) AS made (name, bytes)
+           ON CONFLICT DO NOTHING
+       ) SELECT id FROM held`,
+      [
+        block,
+        node,
+        changedMax,
+        texts(columns.map(({ name }) => name)),
+        bytes(columns.map((row) => row.bytes)),
+      ],
+    );
+    return rows.length > 0;
   }
 
   return async function buildBlocks(pause: Pause, nowMs: number): Promise<void> {
@@ -181,18 +203,21 @@ export function createBuildBlocks(runQuery: Query, blockEvents: number) {
       const mergedParts = await parts();
       for (const id of mergedParts) await deleteBlock(id, pause);
       if (mergedParts.length > 0) continue;
-      const [changed] = await runQuery<{ id: number }>(
-        "SELECT id FROM blocks WHERE changed > 0 AND begun_at < $1 ORDER BY from_ms DESC LIMIT 1",
+      const [outdated] = await runQuery<{ id: number }>(
+        `SELECT id FROM blocks
+         WHERE (changed > 0 AND begun_at < $1)
+           OR (events > 0 AND NOT EXISTS (SELECT FROM block_columns WHERE block = blocks.id))
+         ORDER BY from_ms DESC LIMIT 1`,
         [nowMs - changedMsMax],
       );
-      if (!changed) return;
-      await deleteBlock(changed.id, pause);
+      if (!outdated) return;
+      await deleteBlock(outdated.id, pause);
     }
   };
 }
 
 /** Sorts after all ids. */
 const lastId = "ffffffff-ffff-ffff-ffff-ffffffffffff";
-const emptyPart: BlockPart = { timestamps: [], tokens: [] };
+const emptyPart: BlockPart = { timestamps: [], tokens: [], columns: [] };
 /** Reading steps between updates of `stepped_at`, which tells other nodes that this one is alive. */
 const stepsPerHeartbeat = 20;

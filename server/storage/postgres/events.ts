@@ -1,4 +1,8 @@
 import pg from "pg";
+import { limited } from "../analysis/analyzer.ts";
+import { funnel } from "../analysis/funnel.ts";
+import { measure } from "../analysis/measure.ts";
+import { retention } from "../analysis/retention.ts";
 import { createCount } from "../count.ts";
 import { batchesMax } from "../group-commit.ts";
 import type { EventStore } from "../store.ts";
@@ -16,6 +20,7 @@ import { connectionSettings, type DatabaseAddress, openPool } from "./pool.ts";
 import { createPurge } from "./purge.ts";
 import { createQuery } from "./query.ts";
 import { createRead } from "./read.ts";
+import { createScan } from "./scan.ts";
 import { createWriter } from "./writer.ts";
 
 /** How long a read can take, by default. */
@@ -44,6 +49,7 @@ export async function createPostgresEvents({
   const blocks = createBlocks(runQuery);
   const read = createRead(runQuery, blocks, Math.min(scanRowsUsual, blockEvents));
   const texts = createKnownTexts(runQuery);
+  const scan = createScan(runQuery, read, blocks);
   const buildBlocks = createBuildBlocks(runQuery, blockEvents);
   const removal = createDeleteEvents(runQuery, read);
   const expiry = createExpirePartitions(runQuery);
@@ -84,6 +90,11 @@ export async function createPostgresEvents({
     flushCounters: async () => {},
     count: createCount(createCountSource(runQuery, read, blocks)),
     countNewer: createCountNewer(runQuery),
+    ...limited({
+      measure: (query, watch) => measure(scan, query, watch),
+      funnel: (query, watch) => funnel(scan, query, watch),
+      retention: (query, watch) => retention(scan, query, watch),
+    }),
     users: texts.users,
     startingWith: texts.startingWith,
     countRemovable: removal.countRemovable,

@@ -29,6 +29,7 @@ const tables = [
   "blocks",
   "block_timestamps",
   "block_tokens",
+  "block_columns",
   "late_events",
 ];
 
@@ -48,6 +49,8 @@ export function createPurge(runQuery: Query) {
     await runQuery(
       "SELECT empty_block(id), delete_block(id) FROM blocks WHERE events IS NULL AND changed > 0",
     );
+    // Columns of changed blocks are built again.
+    await runQuery("DELETE FROM block_columns USING blocks WHERE block = id AND changed > 0");
     const blocks = await runQuery<{ id: number }>("SELECT id FROM blocks WHERE changed > 0 ORDER BY id");
     const known = new Set<string>();
     for (const { id } of blocks) {

@@ -3,6 +3,7 @@ import { LRUCache } from "lru-cache";
 import type { NumberCondition } from "../../event/match.ts";
 import type { Bits } from "../bits.ts";
 import {
+  allTimestampsIn,
   type Block,
   changedMax,
   ordinalFrom,
@@ -53,6 +54,10 @@ export function createBlocks(database: Database) {
     `SELECT place & 2097151 AS first, ms, gaps FROM block_timestamps
      WHERE place BETWEEN ${rowKeySql("?1", "0")} AND ${rowKeySql("?1", "2097151")} AND ms < ?2
      ORDER BY place DESC LIMIT 1`,
+  );
+  const selectAllTimestamps = database.prepare<TimestampsRow, [number]>(
+    `SELECT place & 2097151 AS first, ms, gaps FROM block_timestamps
+     WHERE place BETWEEN ${rowKeySql("?1", "0")} AND ${rowKeySql("?1", "2097151")} ORDER BY place`,
   );
   const selectLate = database.prepare(
     "SELECT row_key >> 21, row_key & 2097151 FROM late_events WHERE row_key >= ?1 AND row_key < ?2",
@@ -118,6 +123,10 @@ export function createBlocks(database: Database) {
         return { ms, index: startsEarlier ? null : ordinal - firstOfMs };
       };
     },
+
+    /** The milliseconds of a block's events. */
+    timestampsOf: ({ fromMs, events }: Block): Float64Array =>
+      allTimestampsIn(selectAllTimestamps.all(fromMs), events),
 
     ordinalAt({ fromMs, events }: Block, ms: number): number {
       const row = selectTimestampsBefore.get(fromMs, ms);

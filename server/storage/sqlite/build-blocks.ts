@@ -30,6 +30,11 @@ export function createBuildBlocks(database: Database, blockEvents: number) {
   const selectBlocks = database.prepare<KnownBlock, []>(
     `SELECT from_ms AS fromMs, to_ms AS toMs, events, changed, begun_at AS begunAt FROM blocks ORDER BY from_ms DESC`,
   );
+  const selectWithoutColumns = database.prepare<{ fromMs: number }, []>(
+    `SELECT from_ms AS fromMs FROM blocks
+     WHERE events > 0 AND NOT EXISTS (SELECT 1 FROM block_columns WHERE block_columns.from_ms = blocks.from_ms)
+     ORDER BY from_ms DESC LIMIT 1`,
+  );
   const selectTotal = database.prepare<{ events: number }, []>(
     "SELECT coalesce(sum(events), 0) AS events FROM channels",
   );
@@ -64,9 +69,11 @@ export function createBuildBlocks(database: Database, blockEvents: number) {
       const parts = partsIn(blocks);
       for (const { fromMs } of parts) yield { kind: "retire", fromMs };
       if (parts.length > 0) continue;
-      const changed = blocks.find(({ changed, begunAt }) => changed > 0 && begunAt < nowMs - changedMsMax);
-      if (!changed) return;
-      yield { kind: "retire", fromMs: changed.fromMs };
+      const outdated =
+        selectWithoutColumns.get() ??
+        blocks.find(({ changed, begunAt }) => changed > 0 && begunAt < nowMs - changedMsMax);
+      if (!outdated) return;
+      yield { kind: "retire", fromMs: outdated.fromMs };
     }
   };
 

@@ -2,6 +2,7 @@ import { CamelCasePlugin, Kysely } from "kysely";
 import type { Cursor } from "../../event/filter.ts";
 import type { ArrivalStamp } from "../../event/id.ts";
 import { exact } from "../../event/tokens.ts";
+import { limited } from "../analysis/analyzer.ts";
 import type { ControlTables } from "../control-tables.ts";
 import type {
   ArrivedEvent,
@@ -92,6 +93,12 @@ export async function openSqliteStore(
     return { events, next: page.next };
   }
 
+  const analyzer = limited({
+    measure: (query, watch) => reader.analyze({ kind: "measure", query }, watch),
+    funnel: (query, watch) => reader.analyze({ kind: "funnel", query }, watch),
+    retention: (query, watch) => reader.analyze({ kind: "retention", query }, watch),
+  });
+
   async function runPurgeStep(step: PurgeStep, pause: Pause): Promise<void> {
     while (await writer.purge(step)) await pause();
   }
@@ -124,6 +131,7 @@ export async function openSqliteStore(
       await writer.flushCounters();
       return reader.request<number[]>({ kind: "countNewer", query });
     },
+    ...analyzer,
     users: (query, limit) => reader.request({ kind: "users", query, limit }),
     countRemovable: (removal) => reader.request<number>({ kind: "countRemovable", removal }),
     remove: (removal, limit, jobId) => writer.remove(removal, limit, jobId),
@@ -141,7 +149,7 @@ export async function openSqliteStore(
     },
     async purge(pause, userIds = []) {
       await writer.purge("beginMerge");
-      for (const step of ["merge", "forgetTokens", "shrink", "truncateLog"] as const)
+      for (const step of ["merge", "forgetColumns", "forgetTokens", "shrink", "truncateLog"] as const)
         await runPurgeStep(step, pause);
       const forms = userIds.flatMap(formsOf);
       if (forms.length > 0 && (await hasResidue(databaseFile(dataDirectory), forms))) {

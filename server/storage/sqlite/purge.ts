@@ -18,6 +18,9 @@ export function createPurge(database: Database, blockWriter: BlockWriter) {
   return {
     ...createMerge(database),
 
+    /** Deletes the columns of blocks with removed events. */
+    forgetColumns: database.transaction(blockWriter.forgetColumns),
+
     /** Deletes tokens that are no longer on any event from the blocks. */
     forgetTokens: database.transaction(blockWriter.forgetTokens),
 

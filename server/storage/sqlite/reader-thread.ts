@@ -1,6 +1,11 @@
 /** The reader: a thread with a read-only connection, so that no query blocks the HTTP thread. */
 import type { Cursor } from "../../event/filter.ts";
 import type { ArrivalStamp } from "../../event/id.ts";
+import { type FunnelQuery, funnel } from "../analysis/funnel.ts";
+import { type MeasureQuery, measure } from "../analysis/measure.ts";
+import { type RetentionQuery, retention } from "../analysis/retention.ts";
+import type { Watch } from "../analysis/scan.ts";
+import { TooLargeError, type TooMany } from "../analysis/too-large.ts";
 import { createCount } from "../count.ts";
 import type { CountQuery, EventQuery, KnownTexts, NewerQuery, Removal, UserQuery } from "../store.ts";
 import { createBlocks } from "./blocks.ts";
@@ -11,6 +16,7 @@ import { createCountRemovable } from "./delete-events.ts";
 import { createIndexedTexts } from "./indexed-texts.ts";
 import { databaseFile, openForReading } from "./open.ts";
 import { createRead } from "./read.ts";
+import { createScan } from "./scan.ts";
 import { startingWith } from "./starting-with.ts";
 import { lowerPriority } from "./threads.ts";
 import { createUsers } from "./users.ts";
@@ -18,8 +24,11 @@ import { openVocabulary } from "./vocabulary.ts";
 import type { BlockStep } from "./write-blocks.ts";
 
 declare const self: Worker & {
-  onmessage: (message: MessageEvent<{ id: number; request: ReaderRequest }>) => void;
+  onmessage: (message: MessageEvent<ReaderMessage>) => void;
 };
+
+/** A request, or that nobody waits for an earlier one any more. */
+export type ReaderMessage = { id: number; request: ReaderRequest } | { id: number; cancelled: true };
 
 export type ReaderRequest =
   | { kind: "page"; query: EventQuery; limit: number }
@@ -30,6 +39,9 @@ export type ReaderRequest =
   | { kind: "count"; query: CountQuery }
   | { kind: "countNewer"; query: NewerQuery }
   | { kind: "users"; query: UserQuery; limit: number }
+  | { kind: "measure"; query: MeasureQuery }
+  | { kind: "funnel"; query: FunnelQuery }
+  | { kind: "retention"; query: RetentionQuery }
   | { kind: "countRemovable"; removal: Removal }
   | { kind: "nextBuildStep"; isNew: boolean; nowMs: number }
   | { kind: "ping" }
@@ -39,7 +51,12 @@ export type ReaderRequest =
 /** The next step of building blocks, for the writer; a null step is a pause. Null at the end. */
 export type BuildStep = { step: BlockStep | null } | null;
 
-export type ReaderAnswer = { id: number } & ({ result: unknown } | { code: string; message: string });
+export type ReaderAnswer = { id: number } & (
+  | { result: unknown }
+  | { progress: number }
+  | { tooMany: TooMany }
+  | { code: string; message: string }
+);
 
 /** The result of `chunk`: events in the query's format, as UTF-8. */
 export type Chunk = { bytes: Uint8Array<ArrayBuffer>; next: Cursor | null };
@@ -49,6 +66,8 @@ export type Chunk = { bytes: Uint8Array<ArrayBuffer>; next: Cursor | null };
  * arriving events half as much, and under the heaviest load a page takes a fifth longer.
  */
 const niceness = 5;
+/** Between two reports of progress. */
+const progressMs = 100;
 
 const [dataDirectory, blockEvents] = process.argv.slice(-2) as [string, string];
 const database = openForReading(databaseFile(dataDirectory));
@@ -58,6 +77,7 @@ const blocks = createBlocks(database);
 const read = createRead(database, vocabulary, blocks);
 const count = createCount(createCountSource(database, vocabulary, texts, blocks));
 const countNewer = createCountNewer(database);
+const scan = createScan(database, vocabulary, blocks);
 const users = createUsers(database, texts);
 const countRemovable = createCountRemovable(database);
 const buildBlocks = createBuildBlocks(database, Number(blockEvents));
@@ -77,7 +97,7 @@ function nextBuildStep(isNew: boolean, nowMs: number): BuildStep {
   return null;
 }
 
-function answer(request: ReaderRequest): unknown {
+function answer(request: ReaderRequest, watch: () => Watch): unknown {
   switch (request.kind) {
     case "page":
       return read.page(request.query, request.limit);
@@ -97,6 +117,12 @@ function answer(request: ReaderRequest): unknown {
       return countNewer(request.query);
     case "users":
       return users(request.query, request.limit);
+    case "measure":
+      return measure(scan, request.query, watch());
+    case "funnel":
+      return funnel(scan, request.query, watch());
+    case "retention":
+      return retention(scan, request.query, watch());
     case "countRemovable":
       return countRemovable(request.removal);
     case "nextBuildStep":
@@ -111,14 +137,44 @@ function answer(request: ReaderRequest): unknown {
   }
 }
 
-self.onmessage = async ({ data: { id, request } }) => {
+/** The analyses in progress. */
+const running = new Map<number, AbortController>();
+
+/** Lets an analysis be cancelled, and reports its progress. */
+function watchOf(id: number): Watch {
+  const controller = new AbortController();
+  running.set(id, controller);
+  let reportedAt = performance.now();
+  return {
+    signal: controller.signal,
+    onProgress(progress) {
+      if (performance.now() < reportedAt + progressMs) return;
+      reportedAt = performance.now();
+      self.postMessage({ id, progress } satisfies ReaderAnswer);
+    },
+  };
+}
+
+self.onmessage = async ({ data }) => {
+  const { id } = data;
+  if ("cancelled" in data) {
+    running.get(id)?.abort();
+    return;
+  }
+  const { request } = data;
   try {
-    const result = await answer(request);
+    const result = await answer(request, () => watchOf(id));
     const transfer = request.kind === "chunk" ? [(result as Chunk).bytes.buffer] : [];
     self.postMessage({ id, result } satisfies ReaderAnswer, transfer);
   } catch (error) {
+    if (error instanceof TooLargeError) {
+      self.postMessage({ id, tooMany: error.of } satisfies ReaderAnswer);
+      return;
+    }
     const { code, message } = error as { code?: string; message: string };
     self.postMessage({ id, code: code ?? "SQLITE_ERROR", message } satisfies ReaderAnswer);
+  } finally {
+    running.delete(id);
   }
 };
 self.postMessage({ id: 0, result: null } satisfies ReaderAnswer);

@@ -1,9 +1,14 @@
 import { threadFile } from "../../program-files.ts";
+import type { Watch } from "../analysis/scan.ts";
+import { TooLargeError } from "../analysis/too-large.ts";
 import type { ErrorOf } from "./damage.ts";
-import type { ReaderAnswer, ReaderRequest } from "./reader-thread.ts";
+import type { ReaderAnswer, ReaderMessage, ReaderRequest } from "./reader-thread.ts";
 import { endThread, startThread } from "./threads.ts";
 
-type Pending = { resolve: (result: unknown) => void; reject: (error: Error) => void };
+type Pending = Pick<Watch, "onProgress"> & {
+  resolve: (result: unknown) => void;
+  reject: (error: Error) => void;
+};
 
 /** The HTTP thread's side of the reader. */
 export class Reader {
@@ -15,8 +20,13 @@ export class Reader {
     this.#thread = thread;
     thread.onmessage = ({ data }: MessageEvent<ReaderAnswer>) => {
       const pending = this.#pending.get(data.id);
+      if ("progress" in data) {
+        pending?.onProgress?.(data.progress);
+        return;
+      }
       this.#pending.delete(data.id);
       if ("result" in data) pending?.resolve(data.result);
+      else if ("tooMany" in data) pending?.reject(new TooLargeError(data.tooMany));
       else pending?.reject(errorOf(data.code, data.message));
     };
   }
@@ -38,8 +48,35 @@ export class Reader {
     const id = ++this.#lastId;
     return new Promise<Result>((resolve, reject) => {
       this.#pending.set(id, { resolve: resolve as Pending["resolve"], reject });
-      this.#thread.postMessage({ id, request });
+      this.#post({ id, request });
     });
+  }
+
+  /** Like `request`, for an analysis. An aborted signal ends it in the thread. */
+  async analyze<Result>(request: ReaderRequest, { signal, onProgress }: Watch): Promise<Result> {
+    signal?.throwIfAborted();
+    const id = ++this.#lastId;
+    const cancel = () => this.#post({ id, cancelled: true });
+    signal?.addEventListener("abort", cancel, { once: true });
+    try {
+      return await new Promise<Result>((resolve, reject) => {
+        this.#pending.set(id, {
+          resolve: resolve as Pending["resolve"],
+          reject,
+          ...(onProgress && { onProgress }),
+        });
+        this.#post({ id, request });
+      });
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw error;
+    } finally {
+      signal?.removeEventListener("abort", cancel);
+    }
+  }
+
+  #post(message: ReaderMessage): void {
+    this.#thread.postMessage(message);
   }
 
   async close(): Promise<void> {

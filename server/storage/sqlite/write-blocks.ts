@@ -8,6 +8,8 @@ import { rowKeyAt, rowKeySql } from "./row-key.ts";
 /** Tokens that one step looks up in the index, and tokens that one step deletes. */
 const stepTokens = 200;
 const deleteTokensMax = 64;
+/** Columns that one step deletes. They are large. */
+const deleteColumnsMax = 4;
 
 export type BlockRange = { fromMs: number; toMs: number };
 
@@ -21,6 +23,16 @@ export type BlockStep =
 export function createBlockWriter(database: Database) {
   const deleteTokens = database.prepare(
     "DELETE FROM block_tokens WHERE id IN (SELECT id FROM block_tokens WHERE from_ms = ?1 ORDER BY token LIMIT ?2)",
+  );
+  const deleteColumns = database.prepare(
+    "DELETE FROM block_columns WHERE id IN (SELECT id FROM block_columns WHERE from_ms = ?1 LIMIT ?2)",
+  );
+  const deleteChangedColumns = database.prepare(
+    `DELETE FROM block_columns WHERE id IN (
+       SELECT id FROM blocks JOIN block_columns USING (from_ms) WHERE blocks.changed > 0 LIMIT ?1)`,
+  );
+  const insertColumn = database.prepare(
+    "INSERT INTO block_columns (from_ms, project_id, name, bytes) VALUES (?1, ?2, ?3, ?4)",
   );
   const deleteTimestamps = database.prepare(
     `DELETE FROM block_timestamps
@@ -76,6 +88,7 @@ export function createBlockWriter(database: Database) {
   /** Deletes some of a block. Returns whether there is more. */
   function retire(fromMs: number): boolean {
     if (deleteTokens.run(fromMs, deleteTokensMax).changes === deleteTokensMax) return true;
+    if (deleteColumns.run(fromMs, deleteColumnsMax).changes === deleteColumnsMax) return true;
     deleteTimestamps.run(fromMs);
     deleteLate.run(fromMs);
     deleteBlock.run(fromMs);
@@ -123,6 +136,8 @@ export function createBlockWriter(database: Database) {
           for (const { first, ms, gaps } of step.timestamps)
             insertTimestamps.run(step.fromMs, first, ms, gaps);
           for (const { token, ordinals } of step.tokens) insertToken.run(step.fromMs, token, ordinals);
+          for (const { projectId, name, bytes } of step.columns)
+            insertColumn.run(step.fromMs, projectId, name, bytes);
           return false;
         case "end":
           endBlock.run(step.fromMs, step.events);
@@ -137,6 +152,11 @@ export function createBlockWriter(database: Database) {
     added: (ms: number, sequence: number): void => noteChange(ms, sequence),
 
     removed: (ms: number): void => noteChange(ms),
+
+    /**
+     * Deletes the columns of changed blocks, some at a time, which are then built again. Returns whether there are more.
+     */
+    forgetColumns: (): boolean => deleteChangedColumns.run(deleteColumnsMax).changes === deleteColumnsMax,
 
     /**
      * Deletes tokens that are no longer on any event from changed blocks, some at a time. Returns whether there are

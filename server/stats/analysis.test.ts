@@ -1,0 +1,202 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { scenarios } from "../testing/scenarios.ts";
+import { type TestApp, testApp } from "../testing/test-app.ts";
+import type { Funnel } from "../wire/funnel.ts";
+import type { Retention } from "../wire/retention.ts";
+import type { Stats } from "../wire/stats.ts";
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+/** A Monday. */
+const startMs = Date.UTC(2026, 2, 2);
+const range = `from=${startMs}&to=${startMs + 14 * dayMs}`;
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await testApp();
+  const event = (name: string, userId: string, hours: number, tags: Record<string, string> = {}) => ({
+    channel: "shop",
+    name,
+    userId,
+    createdAt: new Date(startMs + hours * hourMs).toISOString(),
+    tags,
+  });
+  const events = [
+    event("Cart opened", "ada", 1, { plan: "pro" }),
+    event("Payment received", "ada", 3, { plan: "pro", amount: "0.1" }),
+    event("Cart opened", "bob", 2, { plan: "free" }),
+    event("Payment received", "bob", 30, { plan: "free", amount: "0.2" }),
+    event("Payment received", "bob", 200, { plan: "free", amount: "49.90" }),
+    event("Cart opened", "eve", 40),
+    event("Payment received", "", 41, { amount: "a lot" }),
+  ];
+  const response = await app.post(events);
+  expect(response.status).toBe(201);
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+async function get<Result>(path: string, init: RequestInit = {}): Promise<Result> {
+  const response = await app.request(path, init);
+  const text = await response.text();
+  expect(`${response.status} ${text}`).toStartWith("200 ");
+  return JSON.parse(text) as Result;
+}
+
+test("sums of a tag are exact, and values that are not numbers are counted apart", async () => {
+  const stats = await get<Stats>(`/api/stats?metric=sum&tag=amount&by=week&split=tag.plan&limit=1&${range}`);
+  expect(stats).toMatchObject({
+    metric: "sum",
+    series: [
+      { value: "free", total: 2, counts: [1, 1], values: [0.2, 49.9], overall: 50.1 },
+      { value: null, total: 1, counts: [1, 0], values: [0.1, 0], overall: 0.1 },
+    ],
+    total: 3,
+    values: [0.3, 49.9],
+    overall: 50.2,
+    ignored: 1,
+  });
+});
+
+test("a bucket without numbers has no average", async () => {
+  const stats = await get<Stats>(`/api/stats?metric=average&tag=amount&by=week&q=plan=pro&${range}`);
+  expect(stats).toMatchObject({ series: [{ value: null, values: [0.1, null], overall: 0.1 }], overall: 0.1 });
+});
+
+test("users are counted once in a bucket, and once overall", async () => {
+  const stats = await get<Stats>(`/api/stats?metric=users&by=week&split=name&${range}`);
+  expect(stats).toMatchObject({
+    series: [
+      { value: "Cart opened", total: 3, values: [3, 0], overall: 3 },
+      { value: "Payment received", total: 4, counts: [3, 1], values: [2, 1], overall: 2 },
+    ],
+    values: [3, 1],
+    overall: 3,
+  });
+});
+
+test("a split with many values and buckets has the same figures for each", async () => {
+  const key = (await app.another("Many", "many@example.com")).secret;
+  const events = Array.from({ length: 130 }, (_, index) => ({
+    channel: "c",
+    name: "n",
+    userId: `u${index % 7}`,
+    createdAt: new Date(startMs + index * 60_000).toISOString(),
+    tags: { value: String(index % 110), amount: String(index) },
+  }));
+  expect((await app.post(events, key)).status).toBe(201);
+  const times = `from=${startMs}&to=${startMs + 4_990 * 60_000}&split=tag.value&limit=2`;
+  for (const metric of ["users", "sum&tag=amount"]) {
+    const response = await app.request(`/api/stats?by=minute&metric=${metric}&${times}`, {}, key);
+    const { series, overall } = (await response.json()) as Stats;
+    const isSum = metric !== "users";
+    expect(series.map(({ value, overall }) => ({ value, overall }))).toEqual(
+      isSum
+        ? [
+            { value: "19", overall: 19 + 129 },
+            { value: "18", overall: 18 + 128 },
+            { value: null, overall: (129 * 130) / 2 - 19 - 129 - 18 - 128 },
+          ]
+        : [
+            { value: "0", overall: 2 },
+            { value: "1", overall: 2 },
+            { value: null, overall: 7 },
+          ],
+    );
+    expect(overall).toBe(isSum ? (129 * 130) / 2 : 7);
+    expect(series[0]!.values).toHaveLength(4_990);
+    expect(series[0]!.values![isSum ? 129 : 110]).toBe(isSum ? 129 : 1);
+  }
+});
+
+test("a funnel has users, conversions and median times for each step and value", async () => {
+  const funnel = await get<Funnel>(
+    `/api/funnel?step=name:"Cart opened"&step=name:"Payment received"&window=12h&split=tag.plan&${range}`,
+  );
+  const first = { conversion: 1, stepConversion: null, medianSeconds: null };
+  expect(funnel).toMatchObject({
+    windowSeconds: 12 * 3_600,
+    steps: [
+      { users: 3, ...first },
+      { users: 1, conversion: 1 / 3, stepConversion: 1 / 3, medianSeconds: 2 * 3_600 },
+    ],
+    series: [
+      {
+        value: "free",
+        steps: [
+          { users: 1, ...first },
+          { users: 0, conversion: 0, medianSeconds: null },
+        ],
+      },
+      {
+        value: "pro",
+        steps: [
+          { users: 1, ...first },
+          { users: 1, medianSeconds: 2 * 3_600 },
+        ],
+      },
+      { value: null, steps: [{ users: 1, ...first }, { users: 0 }] },
+    ],
+  });
+  const longer = await get<Funnel>(`/api/funnel?step=cart&step=payment&window=7d&q=plan=free&${range}`);
+  expect(longer.steps.map(({ users }) => users)).toEqual([1, 1]);
+});
+
+test("retention has a cohort for each period, in the time zone", async () => {
+  const retention = await get<Retention>(`/api/retention?start=cart&return=payment&by=week&${range}`);
+  expect(retention).toMatchObject({
+    starts: ["2026-03-02T00:00:00.000Z", "2026-03-09T00:00:00.000Z"],
+    cohorts: [
+      { users: 3, returned: [2, 1] },
+      { users: 0, returned: [0] },
+    ],
+    users: 3,
+  });
+  const days = await get<Retention>(`/api/retention?by=day&timeZone=Asia/Tokyo&${range}`);
+  expect(days.starts[0]).toBe("2026-03-01T15:00:00.000Z");
+  expect(days.cohorts[0]).toMatchObject({ users: 2 });
+});
+
+test("with text/event-stream, progress comes before the result", async () => {
+  const path = `/api/funnel?step=cart&step=payment&${range}`;
+  const response = await app.request(path, { headers: { accept: "text/event-stream" } });
+  expect(response.headers.get("content-type")).toBe("text/event-stream");
+  const blocks = (await response.text()).trimEnd().split("\n\n");
+  expect(blocks[0]).toBe('event: progress\ndata: {"done":0}');
+  const [, result] = /^event: result\ndata: (.*)$/.exec(blocks.at(-1)!)!;
+  expect(JSON.parse(result!)).toEqual(await get(path));
+});
+
+test("with text/event-stream, a query that makes no sense is an ordinary problem", async () => {
+  const response = await app.request("/api/funnel?step=a", { headers: { accept: "text/event-stream" } });
+  expect(response.status).toBe(400);
+  expect(response.headers.get("content-type")).toBe("application/problem+json");
+});
+
+/** Paths, and what their problems say. */
+const mistakes = [
+  ["/api/stats?metric=sum", '"tag" is missing: the sum of which tag?'],
+  ["/api/stats?metric=users&tag=amount", '"tag" is not used by "metric=users".'],
+  ["/api/stats?metric=median&tag=amount", '"metric" must be "events", "users", '],
+  ["/api/funnel?step=a", '"step" must be sent at least twice.'],
+  [`/api/funnel?${"step=a&".repeat(7)}`, '"step" must be sent at most 6 times.'],
+  ["/api/funnel?step=a&step=(", "Step 2: A search term is missing here."],
+  ["/api/funnel?step=a&step=b&window=9y", '"window" must be a number of seconds'],
+  ["/api/funnel?step=a&step=b&window=0", '"window" must be a number of seconds'],
+  ["/api/funnel?step=a&step=b&from=2000&to=1000", '"from" must be before "to".'],
+  ["/api/funnel?step=a&step=b&limit=2&limit=3", '"limit" is sent twice.'],
+  ["/api/retention?start=(", '"start": A search term is missing here.'],
+  [
+    "/api/retention?by=day&from=2025-01-01&to=2026-01-01",
+    'more than 100 days. Use "by=week" or a shorter range.',
+  ],
+  ["/api/retention?by=month", '"by" must be "day" or "week".'],
+] as const;
+scenarios(
+  () => app,
+  mistakes.map(([path, detail]) => ({
+    name: `${path} is a mistake`,
+    path,
+    status: 400,
+    says: [JSON.stringify(detail).slice(1, -1)],
+  })),
+);

@@ -1,0 +1,377 @@
+// @engines sqlite, postgres
+import { Database } from "bun:sqlite";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import type { Event } from "../../event/event.ts";
+import { type EventFilter, matches } from "../../event/filter.ts";
+import { ArrivalClock } from "../../event/id.ts";
+import { parseSearch } from "../../event/search.ts";
+import { createProject } from "../../projects/projects.ts";
+import { acceptedEvent } from "../../testing/accepted-event.ts";
+import {
+  effort,
+  makeStorage,
+  removeStorage,
+  storeEngines,
+  type TestStorage,
+  testWatch,
+} from "../../testing/engine.ts";
+import { valueIn } from "../counter-ranges.ts";
+import { openPostgresStore } from "../postgres/index.ts";
+import { openSqliteStore } from "../sqlite/index.ts";
+import { databaseFile } from "../sqlite/open.ts";
+import type { Split, Store } from "../store.ts";
+import { FunnelSteps } from "./steps.ts";
+
+const blockEvents = 150;
+const startMs = Date.UTC(2026, 0, 31);
+const minuteMs = 60_000;
+const minutes = 20 * 24 * 60;
+/** A time at which all events are old enough for blocks. */
+const settledMs = startMs + (minutes + 60) * minuteMs;
+const rest = async () => {};
+
+/** Values of the tag `amount` in millionths; null if it is not a number. */
+const amounts: Record<string, bigint | null> = {
+  "1": 1_000_000n,
+  "0.1": 100_000n,
+  "0.2": 200_000n,
+  "-2.5": -2_500_000n,
+  "1e3": 1_000_000_000n,
+  "12345678901234567890": 12_345_678_901_234_567_890_000_000n,
+  "0.000001": 1n,
+  none: null,
+  "0x10": null,
+};
+
+const open = {
+  sqlite: ({ dataDirectory }: TestStorage) => openSqliteStore(dataDirectory, testWatch, blockEvents),
+  postgres: ({ databaseUrl }: TestStorage) =>
+    openPostgresStore({ url: databaseUrl!, connections: 5 }, testWatch, blockEvents),
+};
+
+describe.each([...storeEngines])("analyses on %s", (engine) => {
+  let storage: TestStorage;
+  let store: Store;
+  let clock: ArrivalClock;
+  let projects: [number, number];
+  /** Every stored event of the first project, as the listing has it. */
+  let events: Event[] = [];
+
+  beforeAll(async () => {
+    storage = await makeStorage(engine);
+    store = await open[engine](storage);
+    clock = new ArrivalClock(null);
+    projects = [
+      (await createProject(store.control, "One", null)).id,
+      (await createProject(store.control, "Other", null)).id,
+    ];
+  });
+  afterAll(async () => {
+    await store.close();
+    await removeStorage(storage);
+  });
+
+  const made = fc.record({
+    project: fc.constantFrom(0, 0, 0, 0, 1),
+    channelId: fc.constantFrom("a", "b", "rare"),
+    name: fc.constantFrom("open", "open", "pay", "pay again", "leave"),
+    userId: fc.oneof(
+      fc.constantFrom("", "often", "ö".repeat(90)),
+      fc.nat({ max: 60 }).map((n) => `u${n}`),
+    ),
+    tags: fc.record(
+      {
+        plan: fc.constantFrom("pro", "free", "__proto__", "w".repeat(100)),
+        amount: fc.constantFrom(...Object.keys(amounts)),
+        order: fc.nat().map(String),
+      },
+      { requiredKeys: [] },
+    ),
+    // Few enough milliseconds that many events share one.
+    minute: fc.nat({ max: minutes / 30 }).map((half) => half * 30),
+  });
+
+  async function append(count: number, seed: number, change: { minute?: number } = {}): Promise<void> {
+    const results = await store.events.appendAll(
+      fc.sample(made, { numRuns: count, seed }).map((one) => {
+        const { project, minute, ...event } = { ...one, ...change };
+        return acceptedEvent({
+          projectId: projects[project]!,
+          arrival: clock.next(),
+          event,
+          createdAtMs: startMs + minute * minuteMs,
+        });
+      }),
+    );
+    expect(results.every((result) => "kind" in result && result.kind === "created")).toBe(true);
+  }
+
+  async function list(): Promise<void> {
+    events = [];
+    const decoder = new TextDecoder();
+    const query = { projectId: projects[0], filter: {}, order: "asc" as const, format: "ndjson" as const };
+    let text = "";
+    for await (const chunk of store.events.stream(query)) text += decoder.decode(chunk, { stream: true });
+    for (const line of text.split("\n")) if (line !== "") events.push(JSON.parse(line) as Event);
+  }
+
+  const filter = fc.oneof(
+    fc.constant({}),
+    fc.record({ channel: fc.constantFrom("a", "rare", "unknown") }),
+    fc.record({ name: fc.constantFrom("open", "pay", "leave") }),
+    fc.record({ userId: fc.constantFrom("often", "u3", "") }),
+    fc
+      .constantFrom("pay", "-plan=pro", "pa*", '"pay again"', "amount=1 OR channel:rare", "free -user:u5")
+      .map((q) => ({ search: parseSearch(q)! })),
+  ) as fc.Arbitrary<EventFilter>;
+  const range = fc
+    .uniqueArray(
+      fc.oneof(
+        fc.constantFrom(startMs - minuteMs, startMs + 40 * 24 * 60 * minuteMs),
+        fc.nat({ max: minutes }).map((minute) => startMs + minute * minuteMs),
+      ),
+      { minLength: 2, maxLength: 6 },
+    )
+    .map((times) => times.toSorted((a, b) => a - b));
+  const split: fc.Arbitrary<Split | undefined> = fc.constantFrom(
+    undefined,
+    { by: "channel" },
+    { by: "name" },
+    { by: "tag", key: "plan" },
+    { by: "tag", key: "order" },
+  );
+  const metric = fc.constantFrom("users", "sum", "average", "minimum", "maximum");
+
+  const msOf = ({ createdAt }: Event) => Date.parse(createdAt);
+  const within = (fromMs: number, toMs: number, filter: EventFilter) =>
+    events.filter((event) => msOf(event) >= fromMs && msOf(event) < toMs && matches(filter, event));
+
+  /** A metric of events, computed plainly. */
+  function plainly(metric: string, all: Event[]): number | null {
+    if (metric === "users") return new Set(all.map(({ userId }) => userId).filter((id) => id !== "")).size;
+    const texts = all.map(({ tags }) => tags.amount!);
+    const units = texts.reduce((sum, text) => sum + amounts[text]!, 0n);
+    const sum = Number(`${units}e-6`);
+    if (metric === "sum") return sum;
+    if (texts.length === 0) return null;
+    if (metric === "average") return sum / texts.length;
+    return Math[metric === "minimum" ? "min" : "max"](...texts.map(Number));
+  }
+
+  async function compareMeasure(seed: number): Promise<void> {
+    await fc.assert(
+      fc.asyncProperty(
+        metric,
+        filter,
+        range,
+        split,
+        fc.integer({ min: 1, max: 4 }),
+        async (metric, filter, bounds, split, series) => {
+          const measured = await store.events.measure(
+            {
+              projectId: projects[0],
+              filter,
+              bounds,
+              metric,
+              series,
+              split,
+              ...(metric !== "users" && { tag: "amount" }),
+            },
+            {},
+          );
+          const all = within(bounds[0]!, bounds.at(-1)!, filter);
+          const counted = all.filter(
+            ({ tags }) => metric === "users" || (tags.amount !== undefined && amounts[tags.amount] !== null),
+          );
+          const measuredOf = (some: Event[]) => {
+            const buckets = bounds
+              .slice(1)
+              .map((toMs, bucket) =>
+                some.filter((event) => msOf(event) >= bounds[bucket]! && msOf(event) < toMs),
+              );
+            return {
+              counts: buckets.map(({ length }) => length),
+              values: buckets.map((bucket) => plainly(metric, bucket)),
+              overall: plainly(metric, some),
+            };
+          };
+          const byValue = Map.groupBy(counted, (event) => (split ? valueIn(event, split) : undefined));
+          const top = [...byValue.keys()]
+            .filter((value) => value !== undefined)
+            .map((value) => ({ value, ...measuredOf(byValue.get(value)!) }))
+            .toSorted((a, b) => b.overall! - a.overall! || (a.value < b.value ? -1 : 1))
+            .slice(0, series);
+          const others = counted.filter(
+            (event) => split && !top.some(({ value }) => value === valueIn(event, split)),
+          );
+          expect(measured).toEqual({
+            all: measuredOf(counted),
+            series: top,
+            rest: others.length > 0 ? measuredOf(others) : null,
+            ignored: metric === "users" ? 0 : all.filter(({ tags }) => amounts[tags.amount!] === null).length,
+          });
+        },
+      ),
+      { numRuns: effort(30, 500), seed },
+    );
+  }
+
+  async function compareFunnel(seed: number): Promise<void> {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(filter, { minLength: 2, maxLength: 4 }),
+        range,
+        fc.constantFrom(60, 24 * 60, 30 * 24 * 60),
+        split,
+        async (steps, [fromMs, ...later], windowMinutes, split) => {
+          const toMs = later.at(-1)!;
+          const windowMs = windowMinutes * minuteMs;
+          const series = 3;
+          const result = await store.events.funnel(
+            { projectId: projects[0], range: { fromMs: fromMs!, toMs }, steps, windowMs, split, series },
+            {},
+          );
+          const own = within(fromMs!, toMs, {}).filter(({ userId }) => userId !== "");
+          const found: { value: string | undefined; attempt: readonly number[] }[] = [];
+          for (const taken of Map.groupBy(own, ({ userId }) => userId).values()) {
+            const times = Float64Array.from(taken, msOf);
+            const masks = Uint8Array.from(taken, (event) =>
+              steps.reduce((mask, step, index) => mask | (matches(step, event) ? 1 << index : 0), 0),
+            );
+            const order = Uint32Array.from(taken.keys());
+            const attempt = new FunnelSteps(steps.length, windowMs).furthest(
+              times,
+              masks,
+              order,
+              0,
+              taken.length,
+            );
+            if (attempt.length === 0) continue;
+            const values = taken
+              .filter((event, index) => msOf(event) === attempt[0] && masks[index]! & 1)
+              .map((event) => split && valueIn(event, split))
+              .filter((value) => value !== undefined);
+            found.push({ value: values.toSorted()[0], attempt });
+          }
+          const resultOf = (some: typeof found) =>
+            steps.map((_, step) => {
+              const times = some
+                .filter(({ attempt }) => attempt.length > step)
+                .map(({ attempt }) => (step === 0 ? 0 : attempt[step]! - attempt[step - 1]!))
+                .toSorted((a, b) => a - b);
+              const middle = [times[(times.length - 1) >> 1]!, times[times.length >> 1]!];
+              return {
+                users: times.length,
+                medianMs: step === 0 || times.length === 0 ? null : (middle[0]! + middle[1]!) / 2,
+              };
+            });
+          const byValue = Map.groupBy(found, ({ value }) => value);
+          const top = [...byValue]
+            .filter((entry): entry is [string, typeof found] => entry[0] !== undefined)
+            .toSorted(([a, left], [b, right]) => right.length - left.length || (a < b ? -1 : 1))
+            .slice(0, series);
+          const others = found.filter(({ value }) => !top.some(([known]) => known === value));
+          expect(result).toEqual({
+            steps: resultOf(found),
+            series: top.map(([value, some]) => ({ value, steps: resultOf(some) })),
+            rest: split && others.length > 0 ? resultOf(others) : null,
+          });
+        },
+      ),
+      { numRuns: effort(20, 400), seed },
+    );
+  }
+
+  async function compareRetention(seed: number): Promise<void> {
+    await fc.assert(
+      fc.asyncProperty(filter, filter, range, async (start, back, bounds) => {
+        const cohorts = await store.events.retention(
+          { projectId: projects[0], bounds, start, return: back },
+          {},
+        );
+        const own = within(bounds[0]!, bounds.at(-1)!, {}).filter(({ userId }) => userId !== "");
+        const periodOf = (ms: number) => bounds.findLastIndex((fromMs) => fromMs <= ms);
+        const expected = bounds.slice(1).map((_, period) => ({
+          users: 0,
+          returned: new Array<number>(bounds.length - 1 - period).fill(0),
+        }));
+        for (const taken of Map.groupBy(own, ({ userId }) => userId).values()) {
+          const first = taken.find((event) => matches(start, event));
+          if (!first) continue;
+          const cohort = periodOf(msOf(first));
+          const later = taken.filter((event) => matches(back, event) && msOf(event) >= msOf(first));
+          expected[cohort]!.users++;
+          for (const period of new Set(later.map((event) => periodOf(msOf(event)))))
+            expected[cohort]!.returned[period - cohort]!++;
+        }
+        expect(cohorts).toEqual(expected);
+      }),
+      { numRuns: effort(20, 400), seed },
+    );
+  }
+
+  async function compare(): Promise<void> {
+    await list();
+    const seed = Math.floor(Math.random() * 2 ** 31);
+    await compareMeasure(seed);
+    await compareFunnel(seed);
+    await compareRetention(seed);
+  }
+
+  test("answers from rows equal plain ones", async () => {
+    await append(900, 1);
+    await compare();
+  });
+
+  test("answers from columns equal plain ones", async () => {
+    await store.events.indexBlocks(rest, settledMs);
+    await compare();
+  });
+
+  test("answers equal plain ones after late events and removals", async () => {
+    await append(30, 2);
+    // Far from the others, so that these blocks stay unchanged.
+    await append(200, 3, { minute: minutes });
+    await store.events.remove({ projectId: projects[0], userId: "u7" }, 1_000);
+    await compare();
+    await store.events.purge(rest, ["u7"]);
+    await store.events.indexBlocks(rest, settledMs);
+    await compare();
+  });
+
+  test("the columns of an erased user's events are built again without them", async () => {
+    if (engine !== "sqlite") return;
+    const [user] = events.map(({ userId }) => userId).filter((id) => id.startsWith("u"));
+    const removed = await store.events.remove({ projectId: projects[0], userId: user! }, 1_000);
+    expect(removed.ids).not.toBeEmpty();
+    await store.events.purge(rest, [user!]);
+    using database = new Database(databaseFile(storage.dataDirectory), { readonly: true });
+    const changed = database
+      .query<{ columns: number }, []>(
+        "SELECT count(*) AS columns FROM blocks JOIN block_columns USING (from_ms) WHERE changed > 0",
+      )
+      .get()!;
+    expect(changed.columns).toBe(0);
+    await store.events.indexBlocks(rest, settledMs);
+    const without = database
+      .query<{ blocks: number }, []>(
+        "SELECT count(*) AS blocks FROM blocks WHERE from_ms NOT IN (SELECT from_ms FROM block_columns)",
+      )
+      .get()!;
+    expect(without.blocks).toBe(0);
+  });
+
+  test("an analysis ends when it is aborted, and reports how much it read", async () => {
+    const query = { projectId: projects[0], bounds: [startMs, settledMs], start: {}, return: {} };
+    const controller = new AbortController();
+    const running = store.events.retention(query, { signal: controller.signal });
+    controller.abort(new Error("gone"));
+    await expect(running).rejects.toThrow("gone");
+    await expect(store.events.retention(query, { signal: controller.signal })).rejects.toThrow("gone");
+    const shares: number[] = [];
+    await store.events.retention(query, { onProgress: (share) => shares.push(share) });
+    expect(shares).toEqual(shares.toSorted((a, b) => a - b));
+    expect(shares.every((share) => share >= 0 && share <= 1)).toBe(true);
+  });
+});

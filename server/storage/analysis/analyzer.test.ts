@@ -1,0 +1,81 @@
+import { expect, test } from "bun:test";
+import { limits } from "../../limits.ts";
+import type { EventAnalyzer } from "../store.ts";
+import { limited } from "./analyzer.ts";
+import type { RetentionQuery } from "./retention.ts";
+import type { Watch } from "./scan.ts";
+import { TooLargeError } from "./too-large.ts";
+
+/** An analyzer whose retention tables are computed by `retention`. */
+function analyzerWith(
+  retention: (query: RetentionQuery, watch: Watch) => Promise<never[]>,
+  seconds?: number,
+) {
+  const notCalled = () => Promise.reject(new Error("It is not called."));
+  return limited({ measure: notCalled, funnel: notCalled, retention } satisfies EventAnalyzer, seconds);
+}
+
+const query: RetentionQuery = { projectId: 1, bounds: [0, 1], start: {}, return: {} };
+
+test("only some analyses run at a time, and the others follow in order", async () => {
+  const started: PromiseWithResolvers<never[]>[] = [];
+  const analyzer = analyzerWith(() => {
+    const own = Promise.withResolvers<never[]>();
+    started.push(own);
+    return own.promise;
+  });
+  const running = Array.from({ length: limits.analysesRunning + 2 }, () => analyzer.retention(query, {}));
+  expect(started).toHaveLength(limits.analysesRunning);
+  started[0]!.resolve([]);
+  await running[0];
+  expect(started).toHaveLength(limits.analysesRunning + 1);
+  started[1]!.reject(new Error("failed"));
+  await expect(running[1]).rejects.toThrow("failed");
+  expect(started).toHaveLength(limits.analysesRunning + 2);
+  for (const { resolve } of started) resolve([]);
+  await Promise.allSettled(running);
+});
+
+test("an analysis that nobody waits for any more leaves the queue", async () => {
+  const never = Promise.withResolvers<never[]>();
+  let calls = 0;
+  const analyzer = analyzerWith(() => {
+    calls++;
+    return never.promise;
+  });
+  const running = Array.from({ length: limits.analysesRunning }, () => analyzer.retention(query, {}));
+  const controller = new AbortController();
+  const waiting = analyzer.retention(query, { signal: controller.signal });
+  controller.abort(new Error("gone"));
+  await expect(waiting).rejects.toThrow("gone");
+  const next = analyzer.retention(query, {});
+  never.resolve([]);
+  await Promise.all([...running, next]);
+  expect(calls).toBe(limits.analysesRunning + 1);
+});
+
+test("too many that wait are refused", async () => {
+  const never = Promise.withResolvers<never[]>();
+  const analyzer = analyzerWith(() => never.promise);
+  const all = Array.from({ length: limits.analysesRunning + limits.analysesWaiting }, () =>
+    analyzer.retention(query, {}),
+  );
+  await expect(analyzer.retention(query, {})).rejects.toThrow("overloaded: Too many");
+  never.resolve([]);
+  await Promise.all(all);
+});
+
+test("too much memory or time is a problem that says what to do", async () => {
+  const large = analyzerWith(() => Promise.reject(new TooLargeError("users")));
+  await expect(large.retention(query, {})).rejects.toThrow(
+    "query-invalid: This range has more than 4,000,000 different users. Use a shorter range or more filters.",
+  );
+  const slow = analyzerWith(
+    (_, { signal }) =>
+      new Promise((_, reject) => signal!.addEventListener("abort", () => reject(signal!.reason))),
+    0.01,
+  );
+  await expect(slow.retention(query, {})).rejects.toThrow(
+    "query-invalid: This takes longer than 0.01 seconds.",
+  );
+});

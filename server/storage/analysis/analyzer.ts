@@ -1,0 +1,87 @@
+import { limits } from "../../limits.ts";
+import { type ProblemError, problem } from "../../problems.ts";
+import type { EventAnalyzer } from "../store.ts";
+import type { Watch } from "./scan.ts";
+import { TooLargeError, type TooMany } from "./too-large.ts";
+
+/**
+ * Lets a few analyses run at a time, because each can need much memory. Others wait in order. Turns what they throw into
+ * problems.
+ */
+export function limited(analyzer: EventAnalyzer, seconds: number = limits.analysisSeconds): EventAnalyzer {
+  let running = 0;
+  const waiting: (() => void)[] = [];
+
+  async function run<Query, Result>(
+    analyze: (query: Query, watch: Watch) => Promise<Result>,
+    query: Query,
+    watch: Watch,
+  ): Promise<Result> {
+    if (running >= limits.analysesRunning) await turn(watch.signal);
+    else running++;
+    const timeout = AbortSignal.timeout(seconds * 1_000);
+    try {
+      const signal = watch.signal ? AbortSignal.any([watch.signal, timeout]) : timeout;
+      const result = await analyze(query, { ...watch, signal });
+      signal.throwIfAborted();
+      return result;
+    } catch (error) {
+      if (error instanceof TooLargeError) throw tooLarge(error.of);
+      if (timeout.aborted && !watch.signal?.aborted) throw tooSlow(seconds);
+      throw error;
+    } finally {
+      // The next one takes this one's place.
+      const next = waiting.shift();
+      if (next) next();
+      else running--;
+    }
+  }
+
+  function turn(signal: AbortSignal | undefined): Promise<void> {
+    signal?.throwIfAborted();
+    if (waiting.length >= limits.analysesWaiting) {
+      throw problem("overloaded", {
+        detail: "Too many metrics, funnels and retention tables are being computed. Try again later.",
+        retryAfterSeconds: 10,
+      });
+    }
+    return new Promise((resolve, reject) => {
+      const leave = () => {
+        waiting.splice(waiting.indexOf(enter), 1);
+        reject(signal!.reason);
+      };
+      const enter = () => {
+        signal?.removeEventListener("abort", leave);
+        resolve();
+      };
+      signal?.addEventListener("abort", leave, { once: true });
+      waiting.push(enter);
+    });
+  }
+
+  return {
+    measure: (query, watch) => run(analyzer.measure, query, watch),
+    funnel: (query, watch) => run(analyzer.funnel, query, watch),
+    retention: (query, watch) => run(analyzer.retention, query, watch),
+  };
+}
+
+const advice = "Use a shorter range or more filters.";
+
+function tooLarge(of: TooMany): ProblemError {
+  const what: Record<TooMany, string> = {
+    users: `more than ${text(limits.analysisUsers)} different users`,
+    pairs: `more than ${text(limits.analysisPairs)} different pairs of a user and a value of "split"`,
+    values: `more than ${text(limits.statsSplitValues)} values of "split"`,
+    events: `more than ${text(limits.analysisEvents)} events of users`,
+  };
+  return problem("query-invalid", { detail: `This range has ${what[of]}. ${advice}` });
+}
+
+function tooSlow(seconds: number): ProblemError {
+  return problem("query-invalid", { detail: `This takes longer than ${seconds} seconds. ${advice}` });
+}
+
+function text(count: number): string {
+  return count.toLocaleString("en");
+}

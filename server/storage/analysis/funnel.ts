@@ -1,0 +1,184 @@
+import type { EventFilter } from "../../event/filter.ts";
+import { Turns } from "../../turns.ts";
+import type { MsRange } from "../block.ts";
+import type { Split } from "../store.ts";
+import { type Batch, Batches } from "./batch.ts";
+import { grown } from "./grown.ts";
+import type { Scan, Watch } from "./scan.ts";
+import { FunnelSteps } from "./steps.ts";
+import { TooLargeError } from "./too-large.ts";
+
+export type FunnelQuery = {
+  projectId: number;
+  range: MsRange;
+  /** A filter for each step, without times. */
+  steps: EventFilter[];
+  windowMs: number;
+  split?: Split | undefined;
+  /** How many series a split returns, those with the most users. */
+  series: number;
+};
+
+/** For each step: users who took it, and the median time since the step before; null without users. */
+export type FunnelStepResult = { users: number; medianMs: number | null };
+
+export type FunnelResult = {
+  steps: FunnelStepResult[];
+  series: { value: string; steps: FunnelStepResult[] }[];
+  /** Users whose first step has no other value; null if there are none. */
+  rest: FunnelStepResult[] | null;
+};
+
+/** Share of the progress for reading; the rest is for following the users. */
+const readingShare = 0.9;
+
+/** Follows users through steps. */
+export async function funnel(scan: Scan, query: FunnelQuery, watch: Watch): Promise<FunnelResult> {
+  const { projectId, range, steps: filters, windowMs, split } = query;
+  const fields = { users: true, split };
+  const batches = new Batches(fields, filters);
+  const events = new UserEvents(split !== undefined);
+  await scan({ projectId, filters, range, fields }, batches, (batch) => events.add(batch), {
+    ...watch,
+    onProgress: (share) => watch.onProgress?.(share * readingShare),
+  });
+
+  const users = batches.users.count;
+  const { order, starts } = events.byUser(users);
+  const steps = new FunnelSteps(filters.length, windowMs);
+  const all = new StepTimes(filters.length);
+  /** By value; 0 for users whose first step has none. */
+  const byValue = new Map<number, StepTimes>();
+  const textOf = (value: number) => batches.values.texts[value - 1]!;
+  const turns = new Turns();
+  for (let user = 1; user <= users; user++) {
+    const attempt = steps.furthest(events.ms, events.masks, order, starts[user]!, starts[user + 1]!);
+    if (attempt.length > 0) {
+      all.add(attempt);
+      if (split) {
+        const value = events.valueAt(attempt[0]!, textOf, order, starts[user]!, starts[user + 1]!);
+        const own = byValue.get(value) ?? new StepTimes(filters.length);
+        byValue.set(value, own);
+        own.add(attempt);
+      }
+    }
+    if (user % 256 === 0 && turns.isOver) {
+      await turns.next();
+      watch.signal?.throwIfAborted();
+      watch.onProgress?.(readingShare + (1 - readingShare) * (user / users));
+    }
+  }
+
+  const top = [...byValue]
+    .filter(([value]) => value !== 0)
+    .sort(([a, left], [b, right]) => right.users - left.users || (textOf(a) < textOf(b) ? -1 : 1))
+    .slice(0, query.series);
+  for (const [value] of top) byValue.delete(value);
+  const rest = new StepTimes(filters.length);
+  for (const own of byValue.values()) rest.addAll(own);
+  return {
+    steps: all.results(),
+    series: top.map(([value, own]) => ({ value: textOf(value), steps: own.results() })),
+    rest: rest.users > 0 ? rest.results() : null,
+  };
+}
+
+/** The events of users, as columns. */
+class UserEvents {
+  #size = 0;
+  ms = new Float64Array(4_096);
+  /** Bit n is set if the event can be step n. */
+  masks = new Uint8Array(4_096);
+  #users = new Uint32Array(4_096);
+  #values: Uint32Array | null;
+
+  constructor(hasValues: boolean) {
+    this.#values = hasValues ? new Uint32Array(4_096) : null;
+  }
+
+  add({ size, ms, masks, users, values }: Batch): void {
+    for (let at = 0; at < size; at++) {
+      if (users[at] === 0) continue;
+      if (this.#size === this.ms.length) this.#grow();
+      const own = this.#size++;
+      this.ms[own] = ms[at]!;
+      this.masks[own] = masks[at]!;
+      this.#users[own] = users[at]!;
+      if (this.#values) this.#values[own] = values[at]!;
+    }
+  }
+
+  /** The indexes of all events by user, then time, and where each user's begin. */
+  byUser(users: number): { order: Uint32Array; starts: Uint32Array } {
+    const starts = new Uint32Array(users + 2);
+    for (let at = 0; at < this.#size; at++) starts[this.#users[at]! + 1]!++;
+    for (let user = 1; user < starts.length; user++) starts[user]! += starts[user - 1]!;
+    const next = starts.slice();
+    const order = new Uint32Array(this.#size);
+    for (let at = 0; at < this.#size; at++) order[next[this.#users[at]!]!++] = at;
+    return { order, starts };
+  }
+
+  /** The value of a user's first step at a time; 0 for none. If several events can be it, the least text. */
+  valueAt(
+    ms: number,
+    textOf: (value: number) => string,
+    order: Uint32Array,
+    from: number,
+    to: number,
+  ): number {
+    let found = 0;
+    for (let at = from; at < to; at++) {
+      const index = order[at]!;
+      const value = this.#values![index]!;
+      if (this.ms[index] !== ms || !(this.masks[index]! & 1) || value === 0) continue;
+      if (found === 0 || textOf(value) < textOf(found)) found = value;
+    }
+    return found;
+  }
+
+  #grow(): void {
+    TooLargeError.check("events", this.#size);
+    this.ms = grown(this.ms);
+    this.masks = grown(this.masks);
+    this.#users = grown(this.#users);
+    if (this.#values) this.#values = grown(this.#values);
+  }
+}
+
+/** Users by step, and the times between steps. */
+class StepTimes {
+  users = 0;
+  /** For each step but the first, the times since the step before. */
+  readonly #times: number[][];
+
+  constructor(steps: number) {
+    this.#times = Array.from({ length: steps - 1 }, () => []);
+  }
+
+  add(attempt: readonly number[]): void {
+    this.users++;
+    for (let step = 1; step < attempt.length; step++)
+      this.#times[step - 1]!.push(attempt[step]! - attempt[step - 1]!);
+  }
+
+  addAll(other: StepTimes): void {
+    this.users += other.users;
+    for (const [index, times] of other.#times.entries())
+      for (const time of times) this.#times[index]!.push(time);
+  }
+
+  results(): FunnelStepResult[] {
+    return [
+      { users: this.users, medianMs: null },
+      ...this.#times.map((times) => ({ users: times.length, medianMs: medianOf(times) })),
+    ];
+  }
+}
+
+function medianOf(times: number[]): number | null {
+  if (times.length === 0) return null;
+  const sorted = Float64Array.from(times).sort();
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
+}

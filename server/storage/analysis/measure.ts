@@ -1,0 +1,109 @@
+import type { EventFilter } from "../../event/filter.ts";
+import { Buckets } from "../histogram.ts";
+import type { Split } from "../store.ts";
+import { type Batch, Batches } from "./batch.ts";
+import { Groups, type Measured, type Metric } from "./groups.ts";
+import type { Scan, Watch } from "./scan.ts";
+
+export type MeasureQuery = {
+  projectId: number;
+  /** Without `fromMs` and `toMs`: `bounds` has them. */
+  filter: EventFilter;
+  /** The start of each bucket, and the end of the last; milliseconds since 1970, ascending. */
+  bounds: number[];
+  metric: Metric;
+  /** The tag whose numbers are measured; not for `users`. */
+  tag?: string | undefined;
+  split?: Split | undefined;
+  /** How many series a split returns, the largest ones. */
+  series: number;
+};
+
+export type Measures = {
+  all: Measured;
+  series: (Measured & { value: string })[];
+  /** All other events of a split; null if there are none. */
+  rest: Measured | null;
+  /** Events whose tag is not a number. */
+  ignored: number;
+};
+
+/**
+ * Computes a metric for each bucket and in all. A split reads the events a second time if only then it is known which
+ * values are its largest: for the rest's users, or if there are too many values to keep buckets for all.
+ */
+export async function measure(scan: Scan, query: MeasureQuery, watch: Watch): Promise<Measures> {
+  const { projectId, filter, bounds, metric, tag, split } = query;
+  const fields = { users: metric === "users", split, number: tag };
+  const batches = new Batches(fields, [filter]);
+  const buckets = new Buckets(bounds);
+  const range = { fromMs: bounds[0]!, toMs: bounds.at(-1)! };
+  let ignored = 0;
+
+  const all = new Groups(metric, buckets.length);
+  // Group 0 has the events without a value, and group n the value n of `batches.values`. Users of group 0 take less.
+  const byValue = split && new Groups(metric, buckets.length);
+  await read(0, split ? 0.5 : 1, ({ users, values, numbers, tagNumbers }, at, bucket) => {
+    all.add(0, bucket, users[at]!, tagNumbers, numbers[at]!);
+    byValue?.add(values[at]!, bucket, users[at]!, tagNumbers, numbers[at]!);
+  });
+  const measured = { all: all.measured(0), ignored };
+  if (!byValue) return { ...measured, series: [], rest: null };
+
+  const { texts } = batches.values;
+  const groups = texts.map((text, index) => ({ text, group: index + 1 }));
+  const top = byValue.largest(query.series, groups);
+  const isTop = new Set(top.map(({ group }) => group));
+  const others = [0, ...groups.map(({ group }) => group)].filter(
+    (group) => !isTop.has(group) && byValue.has(group),
+  );
+  if (byValue.isTotal) return { ...measured, ...(await readTop()) };
+  const series = top.map(({ text, group }) => ({ value: text, ...byValue.measured(group) }));
+  return { ...measured, series, rest: others.length > 0 ? await restOf(byValue) : null };
+
+  async function restOf(byValue: Groups): Promise<Measured> {
+    if (others.length === 1) return byValue.measured(others[0]!);
+    if (metric !== "users") {
+      const rest = texts.length + 1;
+      byValue.merge(rest, others);
+      return byValue.measured(rest);
+    }
+    const rest = new Groups(metric, buckets.length);
+    await read(0.5, 1, ({ users, values, numbers, tagNumbers }, at, bucket) => {
+      if (!isTop.has(values[at]!)) rest.add(0, bucket, users[at]!, tagNumbers, numbers[at]!);
+    });
+    return rest.measured(0);
+  }
+
+  /** Reads the events again, for the largest values and the rest. */
+  async function readTop(): Promise<Pick<Measures, "series" | "rest">> {
+    const groupOf = new Map(top.map(({ group }, index) => [group, index + 1]));
+    const again = new Groups(metric, buckets.length, Number.POSITIVE_INFINITY);
+    await read(0.5, 1, ({ users, values, numbers, tagNumbers }, at, bucket) => {
+      again.add(groupOf.get(values[at]!) ?? 0, bucket, users[at]!, tagNumbers, numbers[at]!);
+    });
+    return {
+      series: top.map(({ text }, index) => ({ value: text, ...again.measured(index + 1) })),
+      rest: again.has(0) ? again.measured(0) : null,
+    };
+  }
+
+  /** Reads the events that count, as a part of the progress. */
+  async function read(
+    from: number,
+    to: number,
+    take: (batch: Batch, at: number, bucket: number) => void,
+  ): Promise<void> {
+    ignored = 0;
+    const onProgress = (share: number) => watch.onProgress?.(from + share * (to - from));
+    const onBatch = (batch: Batch) => {
+      const { size, ms, numbers, tagNumbers } = batch;
+      for (let at = 0; at < size; at++) {
+        if (metric !== "users" && Number.isNaN(tagNumbers.doubles[numbers[at]!]!)) {
+          if (numbers[at] !== 0) ignored++;
+        } else take(batch, at, buckets.of(ms[at]!));
+      }
+    };
+    await scan({ projectId, filters: [filter], range, fields }, batches, onBatch, { ...watch, onProgress });
+  }
+}

@@ -1,0 +1,167 @@
+import { grown } from "./grown.ts";
+import { TooLargeError } from "./too-large.ts";
+
+const firstCapacity = 16_384;
+
+/** 32-bit words of a user's hash. */
+export const userWords = 3;
+
+/**
+ * The hash by which blocks and analyses know a user: the first 96 bits of SHA-256. Ten million users have two alike
+ * with a probability of 10^-15.
+ */
+export function userHash(userId: string): Uint32Array {
+  // Bun wants room for the longest hash.
+  const words = new Uint32Array(16);
+  new Bun.CryptoHasher("sha256").update(userId).digest(new Uint8Array(words.buffer));
+  return words.subarray(0, userWords);
+}
+
+/** Users that are read as rows and kept, so that they aren't hashed for each event. */
+const cachedUsersMax = 20_000;
+
+/**
+ * Numbers the users of an analysis, from 1 on. It is a hash table in a typed array, as millions of keys in a `Map` take
+ * several times the memory and time.
+ */
+export class Users {
+  count = 0;
+  /** For each slot three words of a hash and the user's number, which is 0 in a free slot. */
+  #slots = new Uint32Array(4 * firstCapacity);
+  readonly #cached = new Map<string, number>();
+
+  /** The number of the user with the hash at `at`. Throws `TooLargeError`. */
+  addHash(hashes: Uint32Array, at: number): number {
+    const first = hashes[at]!;
+    const second = hashes[at + 1]!;
+    const third = hashes[at + 2]!;
+    const slots = this.#slots;
+    const end = slots.length - 1;
+    let slot = (first << 2) & end;
+    for (;;) {
+      const number = slots[slot + 3]!;
+      if (number === 0) break;
+      if (slots[slot] === first && slots[slot + 1] === second && slots[slot + 2] === third) return number;
+      slot = (slot + 4) & end;
+    }
+    TooLargeError.check("users", this.count);
+    slots[slot] = first;
+    slots[slot + 1] = second;
+    slots[slot + 2] = third;
+    slots[slot + 3] = ++this.count;
+    const added = this.count;
+    if (this.count * 8 > slots.length) this.#rehash();
+    return added;
+  }
+
+  /** 0 for no user. */
+  add(userId: string): number {
+    if (userId === "") return 0;
+    let number = this.#cached.get(userId);
+    if (number === undefined) {
+      number = this.addHash(userHash(userId), 0);
+      if (this.#cached.size >= cachedUsersMax) this.#cached.clear();
+      this.#cached.set(userId, number);
+    }
+    return number;
+  }
+
+  #rehash(): void {
+    const old = this.#slots;
+    const slots = largerThan(old);
+    const end = slots.length - 1;
+    for (let from = 0; from < old.length; from += 4) {
+      if (old[from + 3] === 0) continue;
+      let slot = (old[from]! << 2) & end;
+      while (slots[slot + 3] !== 0) slot = (slot + 4) & end;
+      slots[slot] = old[from]!;
+      slots[slot + 1] = old[from + 1]!;
+      slots[slot + 2] = old[from + 2]!;
+      slots[slot + 3] = old[from + 3]!;
+    }
+    this.#slots = slots;
+  }
+}
+
+/** The last bucket in which each pair of a group and a user was seen. */
+export class LastBuckets {
+  #count = 0;
+  /** For each slot the group, the user and the bucket plus 1, which is 0 in a free slot. */
+  #slots = new Uint32Array(4 * firstCapacity);
+  /** Group 0 needs no pairs: its buckets by user. */
+  #ofUsers = new Uint32Array(firstCapacity);
+
+  /** Sets a pair's bucket, and returns the one before plus 1; 0 if there was none. Throws `TooLargeError`. */
+  set(group: number, user: number, bucket: number): number {
+    return group === 0 ? this.#setUser(user, bucket) : this.#setPair(group, user, bucket);
+  }
+
+  #setUser(user: number, bucket: number): number {
+    while (user >= this.#ofUsers.length) this.#ofUsers = grown(this.#ofUsers);
+    const before = this.#ofUsers[user]!;
+    this.#ofUsers[user] = bucket + 1;
+    return before;
+  }
+
+  #setPair(group: number, user: number, bucket: number): number {
+    const slots = this.#slots;
+    const end = slots.length - 1;
+    let slot = slotOf(group, user) & end;
+    for (;;) {
+      const before = slots[slot + 2]!;
+      if (before === 0) break;
+      if (slots[slot] === group && slots[slot + 1] === user) {
+        slots[slot + 2] = bucket + 1;
+        return before;
+      }
+      slot = (slot + 4) & end;
+    }
+    TooLargeError.check("pairs", this.#count);
+    slots[slot] = group;
+    slots[slot + 1] = user;
+    slots[slot + 2] = bucket + 1;
+    if (++this.#count * 8 > slots.length) this.#rehash();
+    return 0;
+  }
+
+  #rehash(): void {
+    const old = this.#slots;
+    const slots = largerThan(old);
+    const end = slots.length - 1;
+    for (let from = 0; from < old.length; from += 4) {
+      if (old[from + 2] === 0) continue;
+      let slot = slotOf(old[from]!, old[from + 1]!) & end;
+      while (slots[slot + 2] !== 0) slot = (slot + 4) & end;
+      slots[slot] = old[from]!;
+      slots[slot + 1] = old[from + 1]!;
+      slots[slot + 2] = old[from + 2]!;
+    }
+    this.#slots = slots;
+  }
+}
+
+/** Small tables grow faster, as each growth moves all keys. */
+function largerThan({ length }: Uint32Array): Uint32Array<ArrayBuffer> {
+  return new Uint32Array(length * (length < 4 * 1_048_576 ? 4 : 2));
+}
+
+function slotOf(group: number, user: number): number {
+  const mixed = Math.imul(user ^ Math.imul(group, 0x9e3779b1), 0x85ebca6b);
+  return (mixed ^ (mixed >>> 15)) << 2;
+}
+
+/** Numbers texts, from 1 on. */
+export class Texts {
+  readonly texts: string[] = [];
+  readonly #numbers = new Map<string, number>();
+
+  /** Throws `TooLargeError`. */
+  add(text: string): number {
+    const known = this.#numbers.get(text);
+    if (known !== undefined) return known;
+    TooLargeError.check("values", this.texts.length);
+    this.texts.push(text);
+    this.#numbers.set(text, this.texts.length);
+    return this.texts.length;
+  }
+}

@@ -1,0 +1,26 @@
+import { limits } from "../../limits.ts";
+
+const maxima = {
+  users: limits.analysisUsers,
+  pairs: limits.analysisPairs,
+  values: limits.statsSplitValues,
+  events: limits.analysisEvents,
+};
+
+/** What an analysis has too many of. */
+export type TooMany = keyof typeof maxima;
+
+/** An analysis needs more memory than it may use. */
+export class TooLargeError extends Error {
+  readonly of: TooMany;
+
+  constructor(of: TooMany) {
+    super(`An analysis has more than ${maxima[of]} ${of}.`);
+    this.of = of;
+  }
+
+  /** Throws it if there is no room for one more. */
+  static check(of: TooMany, count: number): void {
+    if (count >= maxima[of]) throw new TooLargeError(of);
+  }
+}

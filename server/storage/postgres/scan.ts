@@ -1,0 +1,188 @@
+import type { Event } from "../../event/event.ts";
+import type { Cursor, EventFilter } from "../../event/filter.ts";
+import { numbersIn } from "../../event/match.ts";
+import type { Search } from "../../event/search.ts";
+import { Turns } from "../../turns.ts";
+import type { Columns } from "../analysis/batch.ts";
+import { columnNames, columnsIn } from "../analysis/columns.ts";
+import { ordinalsWith } from "../analysis/rare-tokens.ts";
+import type { Scan, ScanQuery } from "../analysis/scan.ts";
+import type { Bits } from "../bits.ts";
+import { type MsRange, ordinalFrom } from "../block.ts";
+import { evaluate } from "../evaluate.ts";
+import { texts } from "./arrays.ts";
+import type { Blocks, StoredBlock } from "./blocks.ts";
+import { type Match, matchOf, queryOfTokens } from "./match.ts";
+import { tokensOf } from "./prune-blocks.ts";
+import type { Query } from "./query.ts";
+import type { createRead } from "./read.ts";
+import { withinOf } from "./scan-cursor.ts";
+
+/** Rows that one statement reads. */
+const runRows = 2_000;
+/** Blocks that are read at a time. */
+const chunkMax = 8;
+/** Events with a token that is rare in a block. More than this means that the block does not know the token. */
+const rareEventsMax = 256;
+
+/** The matches of a block for each filter, and its columns. */
+type BlockScan = { block: StoredBlock; matched: (Bits | null)[]; columns: Columns };
+type RareOrdinals = Map<string, number[] | null>;
+
+/** Reads events for analyses: columns of blocks, and rows of the time between them. */
+export function createScan(
+  runQuery: Query,
+  { readPage }: Pick<ReturnType<typeof createRead>, "readPage">,
+  blocks: Blocks,
+): Scan {
+  return async function scan(query, batches, take, { signal, onProgress }) {
+    const { projectId, filters, range } = query;
+    const turns = new Turns();
+    const matches = filters.map((filter) => matchOf(projectId, filter));
+    let doneMs = range.fromMs;
+
+    if (matches.every(({ isExact }) => isExact)) {
+      for await (const listed of blocks.between(projectId, range, "asc")) {
+        for (let at = 0; at < listed.length; at += chunkMax) {
+          for (const { block, matched, columns } of await readBlocks(
+            listed.slice(at, at + chunkMax),
+            query,
+            matches,
+          )) {
+            const fromMs = Math.max(block.fromMs, range.fromMs);
+            const toMs = Math.min(block.toMs, range.toMs);
+            if (doneMs < fromMs) await readRows({ fromMs: doneMs, toMs: fromMs });
+            const timestamps = { first: 0, ms: columns.ms };
+            batches.addBlock(
+              matched,
+              ordinalFrom(timestamps, fromMs),
+              ordinalFrom(timestamps, toMs),
+              columns,
+            );
+            take(batches.take());
+            doneMs = toMs;
+            await proceed(doneMs);
+          }
+        }
+      }
+    }
+    if (doneMs < range.toMs) await readRows({ fromMs: doneMs, toMs: range.toMs });
+
+    async function readRows(part: MsRange): Promise<void> {
+      const filter = { ...anyOf(filters), ...part };
+      for (let after: Cursor | null | undefined; after !== null; ) {
+        const page = await readPage({ projectId, filter, order: "asc", ...(after && { after }) }, runRows);
+        for (const { ms, body } of page.rows) batches.addEvent(JSON.parse(`{${body}}`) as Event, ms);
+        take(batches.take());
+        after = page.next;
+        await proceed(after?.ms ?? part.toMs);
+      }
+    }
+
+    async function proceed(ms: number): Promise<void> {
+      onProgress?.((ms - range.fromMs) / (range.toMs - range.fromMs));
+      await turns.next();
+      signal?.throwIfAborted();
+    }
+  };
+
+  /** Reads those of the blocks that can answer a query. */
+  async function readBlocks(
+    listed: StoredBlock[],
+    { projectId, fields }: ScanQuery,
+    matches: Match[],
+  ): Promise<BlockScan[]> {
+    // A changed block still contains removed events.
+    const unchanged = listed.filter(({ changed }) => changed === 0);
+    if (unchanged.length === 0) return [];
+    const tokens = [...new Set(matches.flatMap(({ condition }) => [...tokensOf(condition)]))];
+    const [reader, timestamps, stored] = await Promise.all([
+      blocks.read(
+        unchanged,
+        tokens,
+        matches.flatMap(({ condition }) => numbersIn(condition)),
+      ),
+      blocks.allTimestampsOf(unchanged),
+      blocks.readColumns(unchanged, columnNames(fields)),
+    ]);
+    const found: BlockScan[] = [];
+    for (const block of unchanged) {
+      const ms = timestamps.get(block.id);
+      const columns = columnsIn(fields, (name) => stored.get(block.id)!.get(name));
+      if (!ms || !columns) continue;
+      const unknown = new Set(
+        matches.flatMap(({ condition }) => {
+          const { unknown, unknownNegated, isOpen } = evaluate(condition, block, reader);
+          return isOpen ? [] : [...unknown, ...unknownNegated];
+        }),
+      );
+      const rare = unknown.size > 0 ? await rareOrdinals(projectId, block, [...unknown], ms) : null;
+      const exactReader = ordinalsWith(reader, (token) => rare?.get(token) ?? null);
+      const evaluated = matches.map(({ condition }) => evaluate(condition, block, exactReader));
+      const isExact = evaluated.every(
+        ({ isOpen, unknown, unknownNegated }) => !isOpen && unknown.length + unknownNegated.length === 0,
+      );
+      if (isExact) {
+        found.push({
+          block,
+          matched: evaluated.map(({ ifAbsent }) => ifAbsent),
+          columns: { ...columns, ms },
+        });
+      }
+    }
+    return found;
+  }
+
+  /** The ordinals of the events with tokens that are rare in a block, from the index; null if there are too many. */
+  async function rareOrdinals(
+    projectId: number,
+    { fromMs, toMs }: StoredBlock,
+    tokens: string[],
+    ms: Float64Array,
+  ): Promise<RareOrdinals> {
+    const within = withinOf(projectId, { fromMs, toMs });
+    const queries = tokens.map((token) =>
+      [queryOfTokens([token]), within].filter((term) => term !== null).join(" & "),
+    );
+    const rows = await runQuery<{ at: number; ms: number; earlier: number }>(
+      `SELECT wanted.at, found.created_at AS ms, (
+         SELECT count(*) FROM events
+         WHERE project_id = $1 AND created_at = found.created_at AND id < found.id) AS earlier
+       FROM unnest($4::text[]) WITH ORDINALITY AS wanted (query, at)
+       CROSS JOIN LATERAL (
+         SELECT created_at, id FROM events
+         WHERE project_id = $1 AND created_at >= $2 AND created_at < $3 AND tokens @@ wanted.query::tsquery
+         LIMIT $5) AS found`,
+      [projectId, fromMs, toMs, texts(queries), rareEventsMax],
+    );
+    const found: RareOrdinals = new Map(tokens.map((token) => [token, []]));
+    for (const { at, ms: eventMs, earlier } of rows) {
+      found.get(tokens[at - 1]!)!.push(ordinalFrom({ first: 0, ms }, eventMs) + earlier);
+    }
+    for (const [token, ordinals] of found) {
+      if (ordinals!.length === rareEventsMax) found.set(token, null);
+      else ordinals!.sort((a, b) => a - b);
+    }
+    return found;
+  }
+}
+
+/** A filter for events that match any of the filters. */
+function anyOf(filters: readonly EventFilter[]): EventFilter {
+  if (filters.length === 1) return filters[0]!;
+  const searches = filters.map(searchOf);
+  return searches.includes(null) ? {} : { search: { kind: "any", of: searches as Search[] } };
+}
+
+/** The same as a search; null if everything matches. */
+function searchOf({ channel, userId, name, notify, tags = [], search }: EventFilter): Search | null {
+  const fields = { channel, user: userId, name, notify: notify === undefined ? undefined : String(notify) };
+  const of: Search[] = [
+    ...Object.entries(fields).flatMap(([field, value]): Search[] =>
+      value === undefined ? [] : [{ kind: "field", field: field as keyof typeof fields, values: [value] }],
+    ),
+    ...tags.map(([key, value]): Search => ({ kind: "tag", key, values: [value] })),
+    ...(search ? [search] : []),
+  ];
+  return of.length === 0 ? null : { kind: "all", of };
+}

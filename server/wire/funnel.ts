@@ -1,0 +1,84 @@
+import { z } from "@hono/zod-openapi";
+import { filterParameters, projectParameter, searchText } from "../event/event-query.ts";
+import { limits } from "../limits.ts";
+import { seriesParameter, splitParameter } from "./stats.ts";
+
+const unitSeconds = { s: 1, m: 60, h: 3_600, d: 86_400, w: 604_800 };
+
+/** Seconds of a duration such as `90`, `90s`, `30m`, `12h`, `7d` or `2w`; NaN if the text is none. */
+function secondsOf(duration: string): number {
+  const [, count, unit = "s"] = /^(\d{1,9})([smhdw])?$/.exec(duration) ?? [];
+  return Number(count) * unitSeconds[unit as keyof typeof unitSeconds];
+}
+
+export const FunnelQuery = z.strictObject({
+  step: z
+    .array(searchText)
+    .min(2, "must be sent at least twice")
+    .max(limits.funnelSteps, `must be sent at most ${limits.funnelSteps} times`)
+    .openapi({
+      description: `A search for each step, in order (docs/search.md): \`step=…&step=…\`, 2 to ${limits.funnelSteps} of them.`,
+      example: ['name:"Cart opened"', 'name:"Payment received"'],
+    }),
+  window: z
+    .string()
+    .default("7d")
+    .transform(secondsOf)
+    .refine(
+      (seconds) => seconds >= 1 && seconds <= limits.funnelWindowSeconds,
+      "must be a number of seconds, or of s, m, h, d or w, such as 7d, and at most 366d",
+    )
+    .openapi({
+      type: "string",
+      description: "Longest time from the first step to the last: seconds, or 30m, 12h, 7d. Default: 7d.",
+    }),
+  split: splitParameter.openapi({
+    description:
+      "Also returns the steps for each `channel`, `name` or `tag.KEY` value of the users' first step.",
+  }),
+  limit: seriesParameter,
+  ...filterParameters,
+  from: filterParameters.from.openapi({
+    description: "Steps count from this moment on, inclusive. Default: 30 days before `to`.",
+  }),
+  to: filterParameters.to.openapi({ description: "Steps count up to this moment, exclusive. Default: now." }),
+  project: projectParameter,
+});
+
+const FunnelStep = z
+  .object({
+    users: z.int().openapi({ description: "Users who took this step and all before it." }),
+    conversion: z
+      .number()
+      .nullable()
+      .openapi({ description: "Their share of the users of the first step, 0 to 1. Null without users." }),
+    stepConversion: z
+      .number()
+      .nullable()
+      .openapi({ description: "Their share of the users of the step before. Null for the first step." }),
+    medianSeconds: z
+      .number()
+      .nullable()
+      .openapi({ description: "Median time since the step before. Null for the first step." }),
+  })
+  .openapi("FunnelStep");
+
+export const Funnel = z
+  .object({
+    ok: z.literal(true),
+    from: z.string().openapi({ format: "date-time" }),
+    to: z.string().openapi({ format: "date-time" }),
+    windowSeconds: z.int(),
+    steps: z.array(FunnelStep).openapi({ description: "One for each `step`." }),
+    series: z
+      .array(
+        z.object({
+          value: z.string().nullable().openapi({ description: "Null for the rest." }),
+          steps: z.array(FunnelStep),
+        }),
+      )
+      .optional()
+      .openapi({ description: "With `split`: most users at the first step first." }),
+  })
+  .openapi("Funnel");
+export type Funnel = z.infer<typeof Funnel>;
