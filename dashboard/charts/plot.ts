@@ -1,3 +1,4 @@
+import "./valid-language.ts";
 import uPlot from "uplot";
 import "./chart.css";
 import { shortCount } from "../components/counts.ts";
@@ -32,6 +33,10 @@ const countSteps = [1, 2, 5]
   .toSorted((a, b) => a - b);
 const barsGapPx = 1;
 
+export function drawPlot(options: uPlot.Options, data: uPlot.AlignedData, into: HTMLElement): uPlot {
+  return new uPlot(options, data, into);
+}
+
 /** What uPlot draws: times, then the series. Stacked ones are in reverse, because each covers a part of the one before. */
 export function plotData(
   starts: readonly number[],
@@ -58,7 +63,7 @@ export function plotOptions(
     ...size,
     ms: 1,
     legend: { show: false },
-    padding: [6, 8, 0, 0],
+    padding: [6, 20, 0, 0],
     scales: {
       x: { time: true, range },
       // From zero, so that heights are proportional; an empty chart has an axis, too.

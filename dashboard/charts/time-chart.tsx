@@ -7,10 +7,10 @@ import {
   useRef,
   useState,
 } from "react";
-import uPlot from "uplot";
+import type uPlot from "uplot";
 import { useDark } from "../theme/theme.ts";
 import { bucketLabel } from "./labels.ts";
-import { type PlotKind, plotData, plotOptions, type TimeSeries } from "./plot.ts";
+import { drawPlot, type PlotKind, plotData, plotOptions, type TimeSeries } from "./plot.ts";
 import { chartPng } from "./png.ts";
 import { Readout } from "./readout.tsx";
 import { followTouch } from "./touch.ts";
@@ -68,6 +68,8 @@ export function TimeChart({
   const container = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>(null);
   const [active, setActive] = useState<number | null>(null);
+  // Keys may come faster than renders.
+  const lastActive = useRef<number | null>(null);
   /** Where a selection with the keyboard began. */
   const anchor = useRef<number | null>(null);
   // What uPlot's callbacks read, which are made only once.
@@ -99,13 +101,23 @@ export function TimeChart({
       },
     };
     options.hooks = {
-      setCursor: [(u) => setActive(u.cursor.idx == null || (u.cursor.left ?? -1) < 0 ? null : bucketAt(u))],
+      setCursor: [
+        (u) => {
+          const isOver = u.cursor.idx != null && (u.cursor.left ?? -1) >= 0;
+          lastActive.current = isOver ? bucketAt(u) : null;
+          setActive(lastActive.current);
+        },
+      ],
       setSelect: [
-        (u) => u.select.width > 0 && selectPixels(u, u.select.left, u.select.left + u.select.width),
+        (u) => {
+          // A chart that was replaced while somebody dragged over it still hears the mouse.
+          if (u !== plot.current || u.select.width === 0) return;
+          selectPixels(u, u.select.left, u.select.left + u.select.width);
+        },
       ],
     };
     if (!latest.current.onSelect) options.cursor!.drag = { x: false, y: false };
-    const u = new uPlot(options, data, element);
+    const u = drawPlot(options, data, element);
     plot.current = u;
     const stopTouch = followTouch(u, (left, right) => selectPixels(u, left, right));
     const resized = new ResizeObserver(() => {
@@ -162,13 +174,14 @@ export function TimeChart({
     const width = isSelecting ? left(endOf(last)) - from : 0;
     u.setSelect({ left: from, top: 0, width, height: u.over.clientHeight }, false);
     u.setCursor({ left: (left(starts[index]!) + left(endOf(index))) / 2, top: 0 });
+    lastActive.current = index;
   }
 
   function onKey(event: KeyboardEvent) {
     const last = starts.length - 1;
-    const current = active ?? last;
+    const current = lastActive.current ?? last;
     const targets: Record<string, number> = {
-      ArrowLeft: active === null ? last : current - 1,
+      ArrowLeft: lastActive.current === null ? last : current - 1,
       ArrowRight: current + 1,
       PageUp: current - 10,
       PageDown: current + 10,
@@ -181,9 +194,9 @@ export function TimeChart({
       if (event.altKey || event.ctrlKey || event.metaKey) return;
       anchor.current = event.shiftKey && onSelect ? (anchor.current ?? current) : null;
       moveTo(Math.min(last, Math.max(0, target)));
-    } else if (event.key === "Enter" && active !== null && onSelect) {
-      const from = anchor.current ?? active;
-      select({ first: Math.min(from, active), last: Math.max(from, active) });
+    } else if (event.key === "Enter" && lastActive.current !== null && onSelect) {
+      const from = anchor.current ?? current;
+      select({ first: Math.min(from, current), last: Math.max(from, current) });
     } else if (event.key === "Escape" && anchor.current !== null) {
       anchor.current = null;
       moveTo(current);

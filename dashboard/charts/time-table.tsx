@@ -24,7 +24,7 @@ export function TimeTable({ caption, starts, endMs, series, format = String }: T
             Time
           </th>
           {series.map(({ key, name }) => (
-            <th key={key} scope="col" className="hostile max-w-40 py-1 pl-4 text-right font-medium">
+            <th key={key} scope="col" className="hostile-line max-w-40 py-1 pl-4 text-right font-medium">
               {name}
             </th>
           ))}

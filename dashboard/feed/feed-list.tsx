@@ -165,7 +165,11 @@ export function FeedList({ cached, state, project, filters, openId, label, addFi
             );
           })}
         </div>
-        <ListFooter state={state} loadOlder={feed.loadOlder} />
+        <ListFooter
+          state={state}
+          loadOlder={feed.loadOlder}
+          hasStart={filters.from !== undefined || filters.range !== undefined}
+        />
       </div>
     </div>
   );
@@ -222,7 +226,9 @@ function NewPill({ count, isStale, onClick }: { count: number; isStale: boolean;
   );
 }
 
-function ListFooter({ state, loadOlder }: { state: FeedState; loadOlder: () => void }) {
+type ListFooterProps = { state: FeedState; loadOlder: () => void; hasStart: boolean };
+
+function ListFooter({ state, loadOlder, hasStart }: ListFooterProps) {
   if (state.older === "loading") return <FeedSkeleton rows={2} />;
   if (state.older === "error") {
     return (
@@ -233,5 +239,9 @@ function ListFooter({ state, loadOlder }: { state: FeedState; loadOlder: () => v
     );
   }
   if (state.older !== "end") return <div className="h-16" />;
-  return <p className="p-6 text-center text-faint text-xs">You've reached the first event.</p>;
+  return (
+    <p className="p-6 text-center text-faint text-xs">
+      {hasStart ? "That's the first event of this time." : "You've reached the first event."}
+    </p>
+  );
 }

@@ -8,6 +8,7 @@ const shortcuts: [string[], string][] = [
   [["Esc"], "Close the event"],
   [["g"], "Go to the newest event"],
   [["/"], "Search the feed"],
+  [["t"], "Choose the time that is shown"],
   [["Ctrl", "K"], "Go to a channel or page"],
   [["?"], "Keyboard shortcuts"],
 ];
