@@ -8,6 +8,7 @@ import {
   useState,
 } from "react";
 import type uPlot from "uplot";
+import { formatNumber } from "../components/locale.ts";
 import { useDark } from "../theme/theme.ts";
 import { bucketLabel } from "./labels.ts";
 import { drawPlot, type PlotKind, plotData, plotOptions, type TimeSeries } from "./plot.ts";
@@ -44,8 +45,6 @@ export type TimeChartProps = {
 
 type Selection = { first: number; last: number };
 
-const formatCount = (value: number) => value.toLocaleString("en");
-
 /**
  * A chart of values over time, drawn by uPlot. Hovering, touching and the arrow keys read a bucket out; dragging or
  * Shift and the arrow keys select several.
@@ -59,7 +58,7 @@ export function TimeChart({
   series,
   height,
   isCount = true,
-  format = formatCount,
+  format = formatNumber,
   onSelect,
   onZoomOut,
   ref,

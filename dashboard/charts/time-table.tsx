@@ -1,3 +1,4 @@
+import { formatNumber } from "../components/locale.ts";
 import { bucketLabel } from "./labels.ts";
 import type { TimeSeries } from "./plot.ts";
 
@@ -10,7 +11,7 @@ type TimeTableProps = {
 };
 
 /** A chart's values as a table, newest first, without the buckets in which nothing happened. */
-export function TimeTable({ caption, starts, endMs, series, format = String }: TimeTableProps) {
+export function TimeTable({ caption, starts, endMs, series, format = formatNumber }: TimeTableProps) {
   const rows = starts
     .map((start, index) => ({ start, end: starts[index + 1] ?? endMs, index }))
     .filter(({ index }) => series.some(({ values }) => values[index]))
