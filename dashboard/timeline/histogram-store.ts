@@ -12,7 +12,7 @@ export type HistogramState = { histogram: Histogram | null; error: unknown };
 const hourMs = 3_600_000;
 const seriesMax = 8;
 /** Arriving events are shown this often, deletions and new values counted this much later. */
-const showEveryMs = 250;
+const showEveryMs = 1_000;
 const recountAfterMs = 5_000;
 /** Counted anew after a bar's time, within these limits: for what was backdated, and a range's end. */
 const refreshMs = { min: 60_000, max: 600_000 };
