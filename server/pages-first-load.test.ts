@@ -39,6 +39,14 @@ for (const [encoding, host] of [
     const context = await dashboard.browser.newContext({ viewport: { width: 1440, height: 900 } });
     await context.addCookies(dashboard.cookies.map((cookie) => ({ ...cookie, url })));
     const page = await context.newPage();
+    // The histogram's files are held back: it is loaded once the feed is drawn.
+    const counted = Promise.withResolvers<void>();
+    await context.route(/\/assets\/(?:timeline|icons|theme)-/, async (route) => {
+      await counted.promise;
+      await route.continue();
+    });
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(new URL(request.url()).pathname));
     const html = page.waitForResponse(`${url}/p/default`);
     proxy.take();
     await page.goto(`${url}/p/default`);
@@ -66,6 +74,11 @@ for (const [encoding, host] of [
       ).toBe(true);
     expect(requests.length, requests.join("\n")).toBeLessThanOrEqual(requestsMax);
     expect(bytes).toBeLessThanOrEqual(bytesMax[encoding]);
+    counted.resolve();
+    await page.getByRole("slider", { name: /^Events over time/ }).waitFor();
+    const firstOf = (path: RegExp) => asked.findIndex((each) => path.test(each));
+    expect(firstOf(/\/assets\/timeline-/)).toBeGreaterThan(firstOf(/^\/api\/events$/));
+    expect(firstOf(/^\/api\/stats$/)).toBeGreaterThan(firstOf(/^\/api\/events$/));
     await context.close();
   }, 30_000);
 }

@@ -12,8 +12,12 @@ const formats = {
   soon: formatOf({ weekday: "short", month: "short", day: "numeric", hour: "numeric", minute: "2-digit" }),
   /** "2:05 PM" */
   clock: formatOf({ timeStyle: "short" }),
+  /** "Nov 21, 2:05 PM" */
+  dayAndClock: formatOf({ month: "short", day: "numeric", hour: "numeric", minute: "2-digit" }),
   day: formatOf({ month: "short", day: "numeric" }),
   dayOfYear: formatOf({ month: "short", day: "numeric", year: "numeric" }),
+  month: formatOf({ month: "short" }),
+  monthOfYear: formatOf({ month: "short", year: "numeric" }),
   weekday: formatOf({ weekday: "long", month: "long", day: "numeric" }),
   long: formatOf({ dateStyle: "long" }),
 };

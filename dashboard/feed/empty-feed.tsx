@@ -22,7 +22,9 @@ export function EmptyFeed({ project, filters, clear }: EmptyFeedProps) {
         title="No matching events"
         action={<Button onClick={clear}>Clear filters</Button>}
       >
-        No events match these filters yet. New matches appear here.
+        {filters.to === undefined
+          ? "No events match these filters yet. New matches appear here."
+          : "No events match these filters in this time."}
       </EmptyState>
     );
   }

@@ -1,6 +1,6 @@
 import { ApiError } from "../api.ts";
 import { toast } from "../shell/toasts.tsx";
-import type { Filters } from "./filters.ts";
+import { type Filters, queryOf } from "./filters.ts";
 
 export type ExportFormat = "csv" | "ndjson";
 /** A running export: the bytes on disk so far. */
@@ -25,7 +25,7 @@ function setRunning(next: Export | null) {
 
 /** Streams all matching events to a file. Call it in a click, which a browser requires for choosing a file. */
 export async function exportEvents(project: string, filters: Filters, format: ExportFormat): Promise<void> {
-  const url = `/api/events?${new URLSearchParams({ project, format, ...filters })}`;
+  const url = `/api/events?${new URLSearchParams({ project, format, ...queryOf(filters) })}`;
   const name = `${project}-events.${format}`;
   const { showSaveFilePicker } = window as { showSaveFilePicker?: SaveFilePicker };
   // Other browsers show the progress of a download themselves.

@@ -215,7 +215,12 @@ export function FeedList({ cached, state, project, filters, openId, label, pick 
             );
           })}
         </div>
-        <ListFooter state={state} mustAsk={mustAsk} loadOlder={feed.loadOlder} />
+        <ListFooter
+          state={state}
+          mustAsk={mustAsk}
+          loadOlder={feed.loadOlder}
+          hasStart={filters.from !== undefined || filters.range !== undefined}
+        />
       </div>
     </div>
   );
@@ -281,9 +286,9 @@ function NewPill({ state, onClick }: { state: FeedState; onClick: () => void }) 
   );
 }
 
-type ListFooterProps = { state: FeedState; mustAsk: boolean; loadOlder: () => void };
+type ListFooterProps = { state: FeedState; mustAsk: boolean; loadOlder: () => void; hasStart: boolean };
 
-function ListFooter({ state, mustAsk, loadOlder }: ListFooterProps) {
+function ListFooter({ state, mustAsk, loadOlder, hasStart }: ListFooterProps) {
   if (state.older === "loading") return <FeedSkeleton rows={2} />;
   if (state.older === "error") {
     return (
@@ -301,5 +306,9 @@ function ListFooter({ state, mustAsk, loadOlder }: ListFooterProps) {
     );
   }
   if (state.older !== "end") return <div className="h-16" />;
-  return <p className="p-6 text-center text-faint text-xs">You've reached the first event.</p>;
+  return (
+    <p className="p-6 text-center text-faint text-xs">
+      {hasStart ? "That's the first event of this time." : "You've reached the first event."}
+    </p>
+  );
 }

@@ -14,6 +14,8 @@ import { eventQuery } from "../event/event-query.ts";
 import { LiveIndicator } from "../live/live-indicator.tsx";
 import { useCan } from "../projects/can.ts";
 import { PageHeader } from "../shell/page-header.tsx";
+import { type TimeFilter, timeIn, withoutTime } from "../time-range/time-range.ts";
+import { TimelinePart } from "../timeline/timeline-part.tsx";
 import { useOpenView } from "../views/views.ts";
 import type { EmptyFeedProps } from "./empty-feed.tsx";
 import { FeedControls } from "./feed-controls.tsx";
@@ -22,6 +24,7 @@ import { FeedSkeleton } from "./feed-skeleton.tsx";
 import { FilterBar } from "./filter-bar.tsx";
 import { type Filters, filtersIn, isExcluding, type PickFilter, searchErrorIn, without } from "./filters.ts";
 import { LazyFeedTools } from "./lazy-feed-tools.tsx";
+import { tagKeysOf } from "./rows.ts";
 import { useFeed } from "./use-feed.ts";
 
 const EmptyFeed = lazyPart<EmptyFeedProps>(async () => (await import("./empty-feed.tsx")).EmptyFeed);
@@ -63,10 +66,12 @@ export function FeedPage() {
   const channel = channels?.find((each) => each.id === channelId);
   const openView = useOpenView(project);
   const title = openView?.name ?? channel?.name ?? channelId ?? "All events";
-  const { channel: _, ...chips } = stableFilters;
+  const { channel: _, ...chips } = withoutTime(stableFilters);
   const eventOpen = params.id !== undefined;
   // A channel that the title already names needs no chip; one from the URL's filters has one.
   const channelIsPage = params.channel !== undefined || eventOpen;
+  // Before the first event, nothing distracts from how to send it.
+  const isBlank = state.status === "ready" && state.entries.length === 0 && key === "{}";
   const { data: opened } = useQuery({ ...eventQuery(project, params.id ?? ""), enabled: eventOpen });
 
   return (
@@ -102,11 +107,24 @@ export function FeedPage() {
           aria-label="Feed"
           className={clsx("flex min-w-0 flex-1 flex-col", eventOpen && "max-md:invisible")}
         >
-          <FilterBar project={project} filters={channelIsPage ? chips : stableFilters} change={withChannel}>
+          <FilterBar
+            project={project}
+            filters={channelIsPage ? chips : withoutTime(stableFilters)}
+            change={withChannel}
+          >
             {state.status !== "error" && (
               <LazyFeedTools project={project} filters={stableFilters} isReady={state.status === "ready"} />
             )}
           </FilterBar>
+          {!isBlank && (
+            <TimelinePart
+              project={project}
+              filters={stableFilters}
+              isReady={state.status !== "loading"}
+              tagKeys={() => tagKeysOf(cached.feed.snapshot().entries)}
+              showTime={(time: TimeFilter) => change({ ...withoutTime(stableFilters), ...time })}
+            />
+          )}
           {state.status === "loading" && <FeedSkeleton />}
           {state.status === "error" &&
             (isTemporary(state.error) ? (
@@ -145,8 +163,9 @@ export function FeedPage() {
     </>
   );
 
-  /** If the chips omit the channel, changed filters keep it. */
+  /** The chips omit the time, and the channel if it is the page. Changed filters keep both. */
   function withChannel(changed: Filters) {
-    change(channelIsPage && channelId !== undefined ? { channel: channelId, ...changed } : changed);
+    const channelOfPage: Filters = channelIsPage && channelId !== undefined ? { channel: channelId } : {};
+    change({ ...channelOfPage, ...timeIn(stableFilters), ...changed });
   }
 }

@@ -246,6 +246,14 @@ export function createFeed(filters: Filters, fetchPage: FetchPage) {
     if (entries.length === 0 && state.older !== "end") void reload();
   }
 
+  /** Removes what a range like "last hour" has left behind, but not while rows must not move. */
+  function removeBefore(ms: number) {
+    if (holdReasons.size > 0 || !state.entries.some(({ at }) => at < ms)) return;
+    const entries = state.entries.filter(({ at }) => at >= ms);
+    ids = new Set([...deletedIds, ...entries.map(({ event }) => event.id)]);
+    change({ entries });
+  }
+
   return {
     addArrivals,
     reload,
@@ -256,6 +264,7 @@ export function createFeed(filters: Filters, fetchPage: FetchPage) {
     restart,
     recover,
     removeDeleted,
+    removeBefore,
     snapshot: () => state,
     subscribe(listener: () => void) {
       listeners.add(listener);

@@ -1,8 +1,9 @@
 import type { Event } from "../../server/event/event.ts";
 import { type EventFilter, matches } from "../../server/event/filter.ts";
 import { parseSearch, printSearch, type Search, SearchError } from "../../server/event/search.ts";
+import { boundsOf, timeIn, timeQuery, withoutTime } from "../time-range/time-range.ts";
 
-/** A feed's filters, as in the URL: `channel`, `userId`, `name`, `tag.KEY` and `q`. */
+/** A feed's filters, as in the URL: `channel`, `userId`, `name`, `tag.KEY`, `q`, and the time (`time-range.ts`). */
 export type Filters = Record<string, string>;
 
 /** What a click on a value does: filters by it or, with Alt or Shift, leaves it out. */
@@ -25,7 +26,12 @@ export function filtersIn(search: Record<string, unknown>): Filters {
   for (const [key, value] of Object.entries(search)) {
     if (isFilter(key) && typeof value === "string" && value !== "") filters[key] = value;
   }
-  return filters;
+  return { ...filters, ...timeIn(search) };
+}
+
+/** Filters as parameters of the API. */
+export function queryOf(filters: Filters): Record<string, string> {
+  return { ...withoutTime(filters), ...timeQuery(timeIn(filters), Date.now()) };
 }
 
 /** Applies the filters as the server does, to events of the project's stream. */
@@ -49,7 +55,9 @@ export function matcherOf(filters: Filters): (event: Event) => boolean {
     ...(tags.length > 0 && { tags }),
     ...(search && { search }),
   };
-  return (event) => matches(filter, event);
+  const time = timeIn(filters);
+  // A range's bounds move with the clock.
+  return (event) => matches({ ...filter, ...boundsOf(time, Date.now()) }, event);
 }
 
 /** What is wrong with the filters' search, for example in a URL typed by hand; null if it is valid. */

@@ -96,3 +96,14 @@ export function heightOf(
   if (!isNarrow) return 52;
   return row.kind === "event" && Object.keys(row.entry.event.tags).length > 0 ? 96 : 60;
 }
+
+const tagKeysMax = 20;
+
+/** The keys that most of the newest events' tags have. */
+export function tagKeysOf(entries: readonly Entry[]): string[] {
+  const counts = new Map<string, number>();
+  for (const { event } of entries.slice(0, 200))
+    for (const key of Object.keys(event.tags)) counts.set(key, (counts.get(key) ?? 0) + 1);
+  const byCount = [...counts].sort(([, a], [, b]) => b - a);
+  return byCount.slice(0, tagKeysMax).map(([key]) => key);
+}

@@ -3,13 +3,16 @@ import type { EventList } from "../../server/event/event.ts";
 import { api } from "../api.ts";
 import { isFollowing, listen } from "../live/connection.ts";
 import { onTabMessage } from "../tabs.ts";
+import { boundsOf, timeIn } from "../time-range/time-range.ts";
 import { createFeed, type Feed, type FeedState } from "./feed-store.ts";
-import type { Filters } from "./filters.ts";
+import { type Filters, queryOf } from "./filters.ts";
 
 const pageEvents = "100";
 /** The listing waits for the stream to start, so that no event falls between the two, but no longer than this. */
 const streamWaitMs = 1_000;
 const feedsMax = 4;
+/** How often events that are too old for a range are removed. */
+const rangeCheckMs = 15_000;
 
 export type CachedFeed = {
   project: string;
@@ -65,7 +68,10 @@ export function closeFeeds(): void {
 
 function openFeed(project: string, filters: Filters): CachedFeed {
   const feed = createFeed(filters, (query, signal) =>
-    api<EventList>("/api/events", { query: { project, limit: pageEvents, ...filters, ...query }, signal }),
+    api<EventList>("/api/events", {
+      query: { project, limit: pageEvents, ...queryOf(filters), ...query },
+      signal,
+    }),
   );
   let hasLoaded = false;
   function load() {
@@ -87,6 +93,10 @@ function openFeed(project: string, filters: Filters): CachedFeed {
     if (message.type === "event-deleted" && message.project === project)
       feed.removeDeleted([{ ids: [message.id] }]);
   });
+  const time = timeIn(filters);
+  const ageTimer =
+    time.range !== undefined &&
+    setInterval(() => feed.removeBefore(boundsOf(time, Date.now()).fromMs!), rangeCheckMs);
   return {
     project,
     feed,
@@ -95,6 +105,7 @@ function openFeed(project: string, filters: Filters): CachedFeed {
     unfolded: new Set(),
     close() {
       clearTimeout(timer);
+      if (ageTimer) clearInterval(ageTimer);
       stopListening();
       stopTabs();
       feed.close();

@@ -3,7 +3,7 @@ import { useEffect, useMemo } from "react";
 import type { EventCount } from "../../server/wire/event-count.ts";
 import { api } from "../api.ts";
 import { listen } from "../live/connection.ts";
-import { type Filters, matcherOf } from "./filters.ts";
+import { type Filters, matcherOf, queryOf } from "./filters.ts";
 
 /** Events that arrive are added at once, and the exact number is asked for after this long, or after longer counts. */
 const recountMs = 3_000;
@@ -19,7 +19,7 @@ export function useMatchCount(project: string, filters: Filters, isEnabled: bool
     queryKey,
     queryFn: async ({ signal }) => {
       const startMs = performance.now();
-      const query = { project, ...(JSON.parse(key) as Filters) };
+      const query = { project, ...queryOf(JSON.parse(key) as Filters) };
       const { count } = await api<EventCount>("/api/events/count", { query, signal });
       return { count, tookMs: performance.now() - startMs };
     },

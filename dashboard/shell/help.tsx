@@ -11,6 +11,7 @@ const shortcuts: [string[], string][] = [
   [["g"], "Go to the newest event"],
   [["/"], "Search the feed"],
   [["c"], "Filter the channels"],
+  [["t"], "Choose the time that is shown"],
   [["Ctrl", "K"], "Go to a channel or page"],
   [["?"], "Keyboard shortcuts"],
 ];

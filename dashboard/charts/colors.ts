@@ -1,0 +1,48 @@
+/** A series' color: a place in the palette, or the neutral one of everything that has no series of its own. */
+export type SeriesColor = number | "rest";
+
+export const seriesColorsMax = 8;
+
+/**
+ * Each color has a contrast of at least 3:1 with the surface (WCAG 1.4.11), and can be told from all others with normal
+ * vision, protanopia and deuteranopia; `colors.test.ts` checks both. The places of both themes have similar hues.
+ */
+export const palettes = {
+  light: {
+    surface: "#fdfcfa",
+    series: ["#0a6b7c", "#e46e19", "#3a91db", "#690d59", "#6c54c5", "#a3482c", "#5f3409", "#083498"],
+    rest: "#958e82",
+  },
+  dark: {
+    surface: "#1a1917",
+    series: ["#5cc4d3", "#f19b85", "#879bfa", "#ba72b0", "#7459b3", "#facf5f", "#9a9627", "#9aecbe"],
+    rest: "#7a746a",
+  },
+};
+
+export function colorOf(color: SeriesColor, isDark: boolean): string {
+  const { series, rest } = isDark ? palettes.dark : palettes.light;
+  return color === "rest" ? rest : series[color % series.length]!;
+}
+
+/**
+ * Gives each value a color, at most `seriesColorsMax`. Those that had one keep it, so that colors don't change places
+ * when counts do.
+ */
+export function assignColors(
+  values: readonly string[],
+  previous: ReadonlyMap<string, number> = new Map(),
+): Map<string, number> {
+  const kept = values.filter((value) => previous.has(value));
+  const colors = new Map(kept.map((value) => [value, previous.get(value)!]));
+  const free = Array.from({ length: seriesColorsMax }, (_, color) => color).filter(
+    (color) => !kept.some((value) => colors.get(value) === color),
+  );
+  for (const value of values) {
+    if (colors.has(value)) continue;
+    const color = free.shift();
+    if (color === undefined) break;
+    colors.set(value, color);
+  }
+  return colors;
+}

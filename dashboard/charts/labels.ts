@@ -1,0 +1,34 @@
+import { formatDate } from "../components/dates.ts";
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+
+/** A bucket's time for people: "Nov 22, 2:00 PM – 2:15 PM", "Nov 22, 2026", "Nov 16 – 22, 2026". `endMs` is exclusive. */
+export function bucketLabel(startMs: number, endMs: number): string {
+  const last = endMs - 1;
+  // A day can have 23 hours.
+  const isDays = isMidnight(startMs) && endMs - startMs >= 23 * hourMs;
+  const isOneDay = formatDate(startMs, "dayOfYear") === formatDate(last, "dayOfYear");
+  if (isDays && isOneDay) return formatDate(startMs, "dayOfYear");
+  if (isDays) return `${formatDate(startMs, "day")} – ${formatDate(last, "dayOfYear")}`;
+  const end = isOneDay || isMidnight(endMs) ? formatDate(endMs, "clock") : formatDate(endMs, "dayAndClock");
+  return `${formatDate(startMs, "dayAndClock")} – ${end}`;
+}
+
+/** Labels of an axis' ticks that are `stepMs` apart: times, or the day at midnight, or days, or months. */
+export function tickLabels(ticksMs: readonly number[], stepMs: number): string[] {
+  return ticksMs.map((ms, index) => {
+    if (stepMs >= 27 * dayMs) return formatDate(ms, isNewYear(ms) || index === 0 ? "monthOfYear" : "month");
+    if (stepMs >= 20 * hourMs || isMidnight(ms)) return formatDate(ms, "day");
+    return formatDate(ms, "clock");
+  });
+}
+
+function isMidnight(ms: number): boolean {
+  const date = new Date(ms);
+  return date.getHours() === 0 && date.getMinutes() === 0 && date.getSeconds() === 0;
+}
+
+function isNewYear(ms: number): boolean {
+  return new Date(ms).getMonth() === 0;
+}

@@ -1,0 +1,120 @@
+import "./valid-language.ts";
+import uPlot from "uplot";
+import "./chart.css";
+import { shortCount } from "../components/counts.ts";
+import { colorOf, type SeriesColor } from "./colors.ts";
+import { tickLabels } from "./labels.ts";
+import { stack, type Values } from "./stack.ts";
+
+export type PlotKind = "bars" | "line" | "area";
+
+export type TimeSeries = {
+  /** Unique in its chart. */
+  key: string;
+  name: string;
+  color: SeriesColor;
+  /** One for each bucket; null where there is none. */
+  values: Values;
+};
+
+export type PlotLook = {
+  kind: PlotKind;
+  isStacked: boolean;
+  isDark: boolean;
+  /** Values are whole numbers, so ticks between them make no sense. */
+  isCount: boolean;
+  format: (value: number) => string;
+  series: readonly Pick<TimeSeries, "color">[];
+};
+
+const axisFont = "11px 'Hanken Grotesk', ui-sans-serif, system-ui, sans-serif";
+const countSteps = [1, 2, 5]
+  .flatMap((digit) => Array.from({ length: 13 }, (_, power) => digit * 10 ** power))
+  .toSorted((a, b) => a - b);
+const barsGapPx = 1;
+
+export function drawPlot(options: uPlot.Options, data: uPlot.AlignedData, into: HTMLElement): uPlot {
+  return new uPlot(options, data, into);
+}
+
+/** What uPlot draws: times, then the series. Stacked ones are in reverse, because each covers a part of the one before. */
+export function plotData(
+  starts: readonly number[],
+  series: readonly TimeSeries[],
+  isStacked: boolean,
+): uPlot.AlignedData {
+  const values = series.map((each) => each.values);
+  const drawn = isStacked ? stack(values).reverse() : values.map((each) => [...each]);
+  return [[...starts], ...drawn];
+}
+
+/** uPlot's options for a chart whose x axis runs over `range`, which is read again at each change of the data. */
+export function plotOptions(
+  look: PlotLook,
+  range: () => [fromMs: number, toMs: number],
+  size: { width: number; height: number },
+): uPlot.Options {
+  const { kind, isDark, isCount, format } = look;
+  const styles = getComputedStyle(document.documentElement);
+  const color = (name: string) => styles.getPropertyValue(`--${name}`).trim();
+  const axis = { stroke: color("faint"), font: axisFont };
+  const drawn = look.isStacked ? look.series.toReversed() : look.series;
+  return {
+    ...size,
+    ms: 1,
+    legend: { show: false },
+    padding: [6, 20, 0, 0],
+    scales: {
+      x: { time: true, range },
+      // From zero, so that heights are proportional; an empty chart has an axis, too.
+      y: { range: (_, min, max) => [Math.min(0, min ?? 0), headroom(max ?? 0, isCount)] },
+    },
+    axes: [
+      {
+        ...axis,
+        size: 22,
+        gap: 4,
+        space: 72,
+        grid: { show: false },
+        ticks: { stroke: color("line-strong"), width: 1, size: 4 },
+        border: { show: true, stroke: color("line-strong"), width: 1 },
+        values: (_, ticks, __, ___, stepMs) => tickLabels(ticks, stepMs),
+      },
+      {
+        ...axis,
+        size: 44,
+        gap: 6,
+        space: 24,
+        ...(isCount && { incrs: countSteps }),
+        grid: { stroke: color("line"), width: 1 },
+        ticks: { show: false },
+        values: (_, ticks) => ticks.map((tick) => (isCount ? shortCount(tick) : format(tick))),
+      },
+    ],
+    series: [{}, ...drawn.map((each) => seriesOptions(kind, look.isStacked, colorOf(each.color, isDark)))],
+    cursor: {
+      y: false,
+      points: { show: kind !== "bars" },
+      drag: { x: true, y: false, setScale: false, dist: 4 },
+    },
+  };
+}
+
+function seriesOptions(kind: PlotKind, isStacked: boolean, color: string): uPlot.Series {
+  if (kind === "bars") {
+    return {
+      fill: color,
+      width: 0,
+      points: { show: false },
+      paths: uPlot.paths.bars!({ size: [1, Number.POSITIVE_INFINITY], align: 1, gap: barsGapPx }),
+    };
+  }
+  // An area that others are stacked on must cover what is behind it.
+  const fill = kind === "line" ? {} : { fill: isStacked ? color : `${color}33` };
+  return { stroke: color, width: 1.5, ...fill };
+}
+
+function headroom(max: number, isCount: boolean): number {
+  if (max <= 0) return 1;
+  return isCount ? max : max * 1.05;
+}

@@ -1,0 +1,253 @@
+import {
+  type KeyboardEvent,
+  type Ref,
+  useEffect,
+  useImperativeHandle,
+  useMemo,
+  useRef,
+  useState,
+} from "react";
+import type uPlot from "uplot";
+import { formatNumber } from "../components/locale.ts";
+import { useDark } from "../theme/theme.ts";
+import { bucketLabel } from "./labels.ts";
+import { drawPlot, type PlotKind, plotData, plotOptions, type TimeSeries } from "./plot.ts";
+import { chartPng } from "./png.ts";
+import { Readout } from "./readout.tsx";
+import { followTouch } from "./touch.ts";
+
+export type { TimeSeries } from "./plot.ts";
+
+export type TimeRange = { fromMs: number; toMs: number };
+
+export type ChartHandle = { toPng: (title: string) => Promise<Blob> };
+
+export type TimeChartProps = {
+  /** What the chart shows, for screen readers: "Events over time". */
+  label: string;
+  kind: PlotKind;
+  isStacked?: boolean;
+  /** When each bucket starts, in milliseconds since 1970. The last one ends at `endMs`. */
+  starts: readonly number[];
+  endMs: number;
+  /** From the bottom up if they are stacked. Hidden ones are left out by the caller. */
+  series: readonly TimeSeries[];
+  /** In pixels, with axes; reserved from the start, so nothing moves when the chart appears. */
+  height: number;
+  isCount?: boolean;
+  format?: (value: number) => string;
+  /** Called with the buckets that were dragged over or chosen with the keyboard. Without it, nothing can be selected. */
+  onSelect?: (range: TimeRange) => void;
+  /** Called on double click and Escape. */
+  onZoomOut?: () => void;
+  ref?: Ref<ChartHandle>;
+};
+
+type Selection = { first: number; last: number };
+
+/**
+ * A chart of values over time, drawn by uPlot. Hovering, touching and the arrow keys read a bucket out; dragging or
+ * Shift and the arrow keys select several.
+ */
+export function TimeChart({
+  label,
+  kind,
+  isStacked = false,
+  starts,
+  endMs,
+  series,
+  height,
+  isCount = true,
+  format = formatNumber,
+  onSelect,
+  onZoomOut,
+  ref,
+}: TimeChartProps) {
+  const isDark = useDark();
+  const container = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot>(null);
+  const [active, setActive] = useState<number | null>(null);
+  // Keys may come faster than renders.
+  const lastActive = useRef<number | null>(null);
+  /** Where a selection with the keyboard began. */
+  const anchor = useRef<number | null>(null);
+  // What uPlot's callbacks read, which are made only once.
+  const latest = useRef({ starts, endMs, onSelect, onZoomOut });
+  latest.current = { starts, endMs, onSelect, onZoomOut };
+
+  // uPlot is made anew only if its series or its look change, not for new values.
+  const look = { kind, isStacked, isDark, isCount, format, series };
+  const lookKey = JSON.stringify([
+    kind,
+    isStacked,
+    isDark,
+    isCount,
+    series.map((each) => [each.key, each.color]),
+  ]);
+  const data = useMemo(() => plotData(starts, series, isStacked), [starts, series, isStacked]);
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the key stands for the look
+  useEffect(() => {
+    const element = container.current!;
+    const options = plotOptions(look, () => [latest.current.starts[0] ?? 0, latest.current.endMs], {
+      width: Math.max(element.clientWidth, 1),
+      height,
+    });
+    options.cursor!.bind = {
+      dblclick: () => () => {
+        latest.current.onZoomOut?.();
+        return null;
+      },
+    };
+    options.hooks = {
+      setCursor: [
+        (u) => {
+          const isOver = u.cursor.idx != null && (u.cursor.left ?? -1) >= 0;
+          lastActive.current = isOver ? bucketAt(u) : null;
+          setActive(lastActive.current);
+        },
+      ],
+      setSelect: [
+        (u) => {
+          // A chart that was replaced while somebody dragged over it still hears the mouse.
+          if (u !== plot.current || u.select.width === 0) return;
+          selectPixels(u, u.select.left, u.select.left + u.select.width);
+        },
+      ],
+    };
+    if (!latest.current.onSelect) options.cursor!.drag = { x: false, y: false };
+    const u = drawPlot(options, data, element);
+    plot.current = u;
+    const stopTouch = followTouch(u, (left, right) => selectPixels(u, left, right));
+    const resized = new ResizeObserver(() => {
+      const width = element.clientWidth;
+      if (width > 0 && width !== u.width) u.setSize({ width, height });
+    });
+    resized.observe(element);
+    return () => {
+      stopTouch();
+      resized.disconnect();
+      plot.current = null;
+      u.destroy();
+    };
+  }, [lookKey, height]);
+
+  useEffect(() => plot.current?.setData(data), [data]);
+
+  useImperativeHandle(ref, () => ({
+    toPng: (title) => chartPng(plot.current!.ctx.canvas, title, series, isDark),
+  }));
+
+  function endOf(index: number): number {
+    return latest.current.starts[index + 1] ?? latest.current.endMs;
+  }
+
+  /** The bucket under the cursor: uPlot's own index is that of the nearest start. */
+  function bucketAt(u: uPlot, left = u.cursor.left ?? 0): number {
+    const at = u.posToVal(left, "x");
+    const index = latest.current.starts.findLastIndex((start) => start <= at);
+    return Math.max(0, index);
+  }
+
+  function select({ first, last }: Selection) {
+    anchor.current = null;
+    plot.current?.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+    latest.current.onSelect?.({ fromMs: latest.current.starts[first]!, toMs: endOf(last) });
+  }
+
+  function selectPixels(u: uPlot, left: number, right: number) {
+    container.current?.focus({ preventScroll: true });
+    select({ first: bucketAt(u, left), last: bucketAt(u, Math.max(left, right - 1)) });
+  }
+
+  /** Moves the cursor to a bucket, and draws what the keyboard has selected. */
+  function moveTo(index: number) {
+    const u = plot.current!;
+    const left = (ms: number) => u.valToPos(ms, "x");
+    const [first, last] = [
+      Math.min(anchor.current ?? index, index),
+      Math.max(anchor.current ?? index, index),
+    ];
+    const isSelecting = anchor.current !== null && anchor.current !== index;
+    const from = left(starts[first]!);
+    const width = isSelecting ? left(endOf(last)) - from : 0;
+    u.setSelect({ left: from, top: 0, width, height: u.over.clientHeight }, false);
+    u.setCursor({ left: (left(starts[index]!) + left(endOf(index))) / 2, top: 0 });
+    lastActive.current = index;
+  }
+
+  function onKey(event: KeyboardEvent) {
+    const last = starts.length - 1;
+    const current = lastActive.current ?? last;
+    const targets: Record<string, number> = {
+      ArrowLeft: lastActive.current === null ? last : current - 1,
+      ArrowRight: current + 1,
+      PageUp: current - 10,
+      PageDown: current + 10,
+      Home: 0,
+      End: last,
+    };
+    const target = targets[event.key];
+    if (last < 0) return;
+    if (target !== undefined) {
+      if (event.altKey || event.ctrlKey || event.metaKey) return;
+      anchor.current = event.shiftKey && onSelect ? (anchor.current ?? current) : null;
+      moveTo(Math.min(last, Math.max(0, target)));
+    } else if (event.key === "Enter" && lastActive.current !== null && onSelect) {
+      const from = anchor.current ?? current;
+      select({ first: Math.min(from, current), last: Math.max(from, current) });
+    } else if (event.key === "Escape" && anchor.current !== null) {
+      anchor.current = null;
+      moveTo(current);
+    } else if (event.key === "Escape" && onZoomOut) {
+      onZoomOut();
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  function leave() {
+    anchor.current = null;
+    plot.current?.setCursor({ left: -10, top: -10 });
+  }
+
+  const shown = active !== null && active < starts.length ? active : null;
+  const text =
+    shown === null
+      ? undefined
+      : `${bucketLabel(starts[shown]!, endOf(shown))}: ${series.map(({ name, values }) => `${name} ${format(values[shown] ?? 0)}`).join(", ")}`;
+
+  return (
+    <div className="relative" style={{ height }}>
+      <div
+        ref={container}
+        role="slider"
+        tabIndex={0}
+        aria-label={label}
+        aria-valuemin={0}
+        aria-valuemax={Math.max(0, starts.length - 1)}
+        aria-valuenow={shown ?? Math.max(0, starts.length - 1)}
+        aria-valuetext={text ?? "No bar chosen. Use the arrow keys."}
+        onKeyDown={onKey}
+        onBlur={leave}
+        className="absolute inset-0 touch-pan-y rounded outline-offset-[-2px] [&_.u-cursor-x]:border-faint [&_.u-select]:bg-accent/20"
+      />
+      {shown !== null && (
+        <Readout
+          title={bucketLabel(starts[shown]!, endOf(shown))}
+          rows={series.map(({ key, name, color, values }) => ({
+            key,
+            name,
+            color,
+            value: values[shown] ?? null,
+          }))}
+          total={isStacked && series.length > 1}
+          format={format}
+          isDark={isDark}
+          at={(plot.current?.cursor.left ?? 0) + (plot.current?.over.offsetLeft ?? 0)}
+          width={container.current?.clientWidth ?? 0}
+        />
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,36 @@
+import { formatDate } from "../components/dates.ts";
+import { ranges, type TimeFilter } from "./time-range.ts";
+
+/** "Last 7 days", "Nov 20, 2:00 PM – 6:00 PM", "Since Nov 20, 2:00 PM", "Until Nov 20, 2:00 PM", "All time". */
+export function timeLabel({ range, from, to }: TimeFilter, nowMs: number): string {
+  if (range !== undefined) return ranges[range];
+  if (from !== undefined && to !== undefined) {
+    const isOneDay = formatDate(from, "dayOfYear") === formatDate(to, "dayOfYear");
+    return `${moment(from, nowMs)} – ${isOneDay ? clock(to) : moment(to, nowMs)}`;
+  }
+  if (from !== undefined) return `Since ${moment(from, nowMs)}`;
+  return to === undefined ? "All time" : `Until ${moment(to, nowMs)}`;
+}
+
+function moment(time: string, nowMs: number): string {
+  const isThisYear = new Date(time).getFullYear() === new Date(nowMs).getFullYear();
+  const day = formatDate(time, isThisYear ? "day" : "dayOfYear");
+  return isMidnight(time) ? day : `${day}, ${clock(time)}`;
+}
+
+function clock(time: string): string {
+  return formatDate(time, "clock");
+}
+
+function isMidnight(time: string): boolean {
+  const date = new Date(time);
+  return date.getHours() === 0 && date.getMinutes() === 0;
+}
+
+/** A moment as the value of an input of type `datetime-local`, in the person's time zone. */
+export function localInput(ms: number): string {
+  const date = new Date(ms);
+  const two = (value: number) => String(value).padStart(2, "0");
+  const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+  return `${day}T${two(date.getHours())}:${two(date.getMinutes())}`;
+}
