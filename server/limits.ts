@@ -45,6 +45,12 @@ export const limits = {
   idempotencyMs: 24 * 60 * 60 * 1_000,
   /** How much of a rejected event's body is kept. */
   rejectedBodyCharacters: 65_536,
+  /** Rejected events that one request resends. */
+  rejectedAtOnce: 200,
+  /** Groups of rejected events that are listed, the largest ones. */
+  rejectedGroups: 100,
+  /** Changes that are made to each rejected event that is resent. */
+  eventFixes: 20,
   /** Body of all other requests: small JSON objects from the dashboard and the API. */
   requestBytes: 65_536,
   /**
@@ -198,6 +204,10 @@ export const limits = {
   webhookSecretOverlapHours: 24,
   pageDeliveries: 1_000,
   pageDeliveriesDefault: 50,
+  /** Failed attempts that a delivery remembers, the last ones. */
+  deliveryFailures: 20,
+  /** Dead deliveries that one request retries. */
+  retriedDeliveries: 100_000,
   /** Unread notifications are counted among this many of an account's newest. */
   unreadCount: 1_000,
   /** How long a test message may take, so that its result is returned before the request times out. */

@@ -52,6 +52,7 @@ const problems = {
   "idempotency-key-invalid": { status: 400, title: "Invalid Idempotency-Key" },
   "idempotency-key-reused": { status: 422, title: "Idempotency-Key already used" },
   "request-under-way": { status: 409, title: "Request in progress" },
+  "notification-unknown": { status: 404, title: "Notification not found" },
   "rejected-event-unknown": { status: 404, title: "Rejected event not found" },
   "channel-exists": { status: 409, title: "Channel already exists" },
   "account-exists": { status: 409, title: "Account already exists" },

@@ -6,20 +6,18 @@ import { parseJson } from "../http/json.ts";
 import type { Routes } from "../http/routes.ts";
 import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
-import { RejectedEventList } from "../wire/rejected-event.ts";
+import {
+  RejectedDiscard,
+  RejectedDiscardResponse,
+  RejectedEventList,
+  RejectedGroupList,
+  RejectedQuery,
+  RejectedReplay,
+  RejectedReplayResponse,
+} from "../wire/rejected-event.ts";
 import { eventResponse, type Recorder } from "./record.ts";
 import type { RejectedEvents } from "./rejected.ts";
-
-const rejectedDefault = 50;
-const rejectedMax = 200;
-
-const RejectedQuery = ProjectQuery.extend({
-  limit: z.coerce.number().int("must be a whole number").min(1).max(rejectedMax).optional(),
-  cursor: z
-    .string()
-    .regex(/^\d{1,15}$/, 'must be the "nextCursor" of an earlier page')
-    .optional(),
-});
+import { replayMany } from "./replay-many.ts";
 
 /** Must be added before `/api/events/{id}`, which would match `/api/events/rejected` too. */
 export function addRejectedEventRoutes(
@@ -37,10 +35,60 @@ export function addRejectedEventRoutes(
       query: RejectedQuery,
       response: RejectedEventList,
     },
-    async ({ projectId, query }) => {
-      const before = query.cursor === undefined ? undefined : Number(query.cursor);
-      return { ok: true, ...(await rejected.list(projectId, query.limit ?? rejectedDefault, before)) };
+    async ({ projectId, query: { limit, cursor, ...filter } }) => {
+      const before = cursor === undefined ? undefined : Number(cursor);
+      return { ok: true, ...(await rejected.list(projectId, filter, limit, before)) };
     },
+  );
+
+  routes.add(
+    {
+      method: "get",
+      path: "/api/events/rejected/groups",
+      by: "rejected:read",
+      tag: "Rejected events",
+      summary: "Count rejected events by reason and API key",
+      query: ProjectQuery,
+      response: RejectedGroupList,
+    },
+    async ({ projectId }) => ({ ok: true, ...(await rejected.groups(projectId, limits.rejectedGroups)) }),
+  );
+
+  routes.add(
+    {
+      method: "post",
+      path: "/api/events/rejected/replay",
+      by: "rejected:change",
+      tag: "Rejected events",
+      summary: "Fix and resend rejected events",
+      description:
+        "Applies the same changes to each event of a filter and records it, oldest first. One that is still invalid stays listed as it was sent. One that is recorded is removed from the list in the same commit, so it is recorded once, even by concurrent requests.",
+      query: ProjectQuery,
+      body: RejectedReplay,
+      response: RejectedReplayResponse,
+      problems: [429, 503, 507],
+    },
+    async ({ body, request: _, query: __, ...source }) => ({
+      ok: true,
+      ...(await replayMany({ recorder, rejected }, source, body)),
+    }),
+  );
+
+  routes.add(
+    {
+      method: "post",
+      path: "/api/events/rejected/discard",
+      by: "rejected:change",
+      tag: "Rejected events",
+      summary: "Discard rejected events",
+      query: ProjectQuery,
+      body: RejectedDiscard,
+      response: RejectedDiscardResponse,
+    },
+    async ({ projectId, actor, body }) => ({
+      ok: true,
+      discarded: await rejected.discard(projectId, body, actor),
+    }),
   );
 
   routes.add(

@@ -1,11 +1,19 @@
 import type { Kysely } from "kysely";
+import { recordAudit } from "../audit/audit-log.ts";
 import type { Config } from "../config.ts";
+import type { Actor } from "../http/caller.ts";
 import { limits } from "../limits.ts";
 import { type Problem, type ProblemError, problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { EventAppender } from "../storage/store.ts";
-import type { RejectedEventList } from "../wire/rejected-event.ts";
+import type {
+  RejectedEvent,
+  RejectedEventList,
+  RejectedFilter,
+  RejectedGroupList,
+} from "../wire/rejected-event.ts";
 import type { EventSource } from "./record.ts";
+import { rejectionReason } from "./rejection-reason.ts";
 
 type Deps = {
   events: EventAppender;
@@ -16,6 +24,21 @@ type Deps = {
 
 /** A body as it was sent, or its beginning if it was too long to read, and the problem with it. */
 export type Rejection = { body: string; problem: ProblemError };
+
+/** A rejected event to resend. `cut` says that the body is truncated. */
+export type RejectedBody = { id: number; body: string; cut: boolean; rejectedAt: number };
+
+const columns = [
+  "rejectedEvents.id",
+  "rejectedEvents.keyId",
+  "rejectedEvents.body",
+  "rejectedEvents.cut",
+  "rejectedEvents.problem",
+  "rejectedEvents.rejectedAt",
+] as const;
+
+/** Other events wait for the commit, and bodies are long. */
+const discardedInOneCommit = 500;
 
 const dayMs = 24 * 60 * 60 * 1_000;
 
@@ -42,7 +65,7 @@ export class RejectedEvents {
           keyId: source.keyId ?? null,
           body: body.slice(0, limits.rejectedBodyCharacters).toWellFormed(),
           cut: body.length > limits.rejectedBodyCharacters,
-          problem: JSON.stringify(problem.toProblem()),
+          ...storedProblem(problem.toProblem()),
           rejectedAt,
         })),
         { events: config.rejectedEvents, ms: config.rejectedDays * dayMs },
@@ -56,13 +79,13 @@ export class RejectedEvents {
   /** A project's rejected events, newest first. */
   async list(
     projectId: number,
+    filter: RejectedFilter,
     limit: number,
     before: number | undefined,
   ): Promise<Omit<RejectedEventList, "ok">> {
-    const { config } = this.#deps;
-    const rows = await this.#of(projectId)
+    const rows = await this.#of(projectId, filter)
       .leftJoin("keys", "keys.id", "rejectedEvents.keyId")
-      .select(["keys.name", "keys.ending"])
+      .select([...columns, "keys.name", "keys.ending"])
       .$if(before !== undefined, (query) => query.where("rejectedEvents.id", "<", before!))
       .orderBy("rejectedEvents.id", "desc")
       .limit(limit + 1)
@@ -74,19 +97,101 @@ export class RejectedEvents {
         body,
         cut: cut === 1,
         problem: JSON.parse(problem) as Problem,
-        key: keyId === null ? null : { id: keyId, name: name ?? "", ending: ending ?? "" },
+        key: keyOf(keyId, name, ending),
         rejectedAt: new Date(rejectedAt).toISOString(),
       })),
       nextCursor: rows.length > limit ? String(page.at(-1)!.id) : null,
-      retentionDays: config.rejectedEvents === 0 ? 0 : config.rejectedDays,
+      retentionDays: this.#retentionDays,
+    };
+  }
+
+  /** A project's rejected events by reason and key, the largest groups first. */
+  async groups(projectId: number, limit: number): Promise<Omit<RejectedGroupList, "ok">> {
+    const groups = await this.#of(projectId)
+      .leftJoin("keys", "keys.id", "rejectedEvents.keyId")
+      .select((eb) => [
+        "reason",
+        "keyId",
+        // The group has only one key.
+        eb.fn.max("keys.name").as("name"),
+        eb.fn.max("keys.ending").as("ending"),
+        eb.fn.countAll<number>().as("count"),
+        eb.fn.max("rejectedEvents.id").as("newest"),
+        eb.fn.min("rejectedAt").as("firstAt"),
+        eb.fn.max("rejectedAt").as("lastAt"),
+      ])
+      .groupBy(["reason", "keyId"])
+      .orderBy("count", "desc")
+      .orderBy("newest", "desc")
+      .limit(limit)
+      .execute();
+    const { total } = await this.#of(projectId)
+      .select((eb) => eb.fn.countAll<number>().as("total"))
+      .executeTakeFirstOrThrow();
+    return {
+      groups: groups.map(({ reason, keyId, name, ending, count, newest, firstAt, lastAt }) => ({
+        reason,
+        key: keyOf(keyId, name, ending),
+        count: Number(count),
+        newest: String(newest),
+        firstAt: new Date(Number(firstAt)).toISOString(),
+        lastAt: new Date(Number(lastAt)).toISOString(),
+      })),
+      total: Number(total),
+      retentionDays: this.#retentionDays,
     };
   }
 
   /** A rejected event's body, and whether it is truncated. Throws `rejected-event-unknown`. */
   async find(projectId: number, id: number): Promise<{ body: string; cut: boolean }> {
-    const row = await this.#of(projectId).where("rejectedEvents.id", "=", id).executeTakeFirst();
+    const row = await this.#of(projectId)
+      .select(columns)
+      .where("rejectedEvents.id", "=", id)
+      .executeTakeFirst();
     if (!row) throw unknown();
     return { body: row.body, cut: row.cut === 1 };
+  }
+
+  /** The bodies of rejected events after an id, oldest first. */
+  async bodies(
+    projectId: number,
+    filter: RejectedFilter,
+    after: number,
+    limit: number,
+  ): Promise<RejectedBody[]> {
+    const rows = await this.#of(projectId, filter)
+      .select(columns)
+      .where("rejectedEvents.id", ">", after)
+      .orderBy("rejectedEvents.id")
+      .limit(limit)
+      .execute();
+    return rows.map(({ id, body, cut, rejectedAt }) => ({ id, body, cut: cut === 1, rejectedAt }));
+  }
+
+  /** Discards those of a filter that there are now. Returns their number. */
+  async discard(projectId: number, filter: RejectedFilter, actor: Actor): Promise<number> {
+    const { control } = this.#deps;
+    const rows = await this.#of(projectId, filter).select("rejectedEvents.id").execute();
+    let discarded = 0;
+    for (let start = 0; start < rows.length; start += discardedInOneCommit) {
+      const ids = rows.slice(start, start + discardedInOneCommit).map(({ id }) => id);
+      discarded += await control.transaction().execute(async (transaction) => {
+        const { numDeletedRows } = await transaction
+          .deleteFrom("rejectedEvents")
+          .where("projectId", "=", projectId)
+          .where("id", "in", ids)
+          .executeTakeFirst();
+        const count = Number(numDeletedRows);
+        if (count > 0)
+          await recordAudit(transaction, actor, {
+            action: "rejected.discarded",
+            projectId,
+            detail: { count },
+          });
+        return count;
+      });
+    }
+    return discarded;
   }
 
   /** Throws `rejected-event-unknown`. */
@@ -99,24 +204,33 @@ export class RejectedEvents {
     if (numDeletedRows === 0n) throw unknown();
   }
 
-  #of(projectId: number) {
+  get #retentionDays(): number {
+    const { rejectedEvents, rejectedDays } = this.#deps.config;
+    return rejectedEvents === 0 ? 0 : rejectedDays;
+  }
+
+  #of(projectId: number, { reason, key, upTo }: RejectedFilter = {}) {
     const { control, config } = this.#deps;
     return control
       .selectFrom("rejectedEvents")
-      .select([
-        "rejectedEvents.id",
-        "rejectedEvents.keyId",
-        "rejectedEvents.body",
-        "rejectedEvents.cut",
-        "rejectedEvents.problem",
-        "rejectedEvents.rejectedAt",
-      ])
       .where("rejectedEvents.projectId", "=", projectId)
-      .where("rejectedEvents.rejectedAt", ">=", Date.now() - config.rejectedDays * dayMs);
+      .where("rejectedEvents.rejectedAt", ">=", Date.now() - config.rejectedDays * dayMs)
+      .$if(reason !== undefined, (query) => query.where("rejectedEvents.reason", "=", reason!))
+      .$if(key === "none", (query) => query.where("rejectedEvents.keyId", "is", null))
+      .$if(key !== undefined && key !== "none", (query) => query.where("rejectedEvents.keyId", "=", key!))
+      .$if(upTo !== undefined, (query) => query.where("rejectedEvents.id", "<=", Number(upTo)));
   }
 }
 
-function isContentProblem({ code }: ProblemError): boolean {
+function storedProblem(problem: Problem): { problem: string; reason: string } {
+  return { problem: JSON.stringify(problem), reason: rejectionReason(problem) };
+}
+
+function keyOf(id: string | null, name: string | null, ending: string | null): RejectedEvent["key"] {
+  return id === null ? null : { id, name: name ?? "", ending: ending ?? "" };
+}
+
+export function isContentProblem({ code }: ProblemError): boolean {
   return code === "body-invalid" || code === "body-malformed";
 }
 

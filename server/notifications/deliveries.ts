@@ -1,10 +1,12 @@
-import type { Kysely } from "kysely";
+import { type Expression, type ExpressionBuilder, type Kysely, type SqlBool, sql } from "kysely";
 import { recordAudit } from "../audit/audit-log.ts";
 import { msOf } from "../event/event-query.ts";
 import type { Actor } from "../http/caller.ts";
+import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import type { Delivery, DeliveryQuery } from "../wire/notification.ts";
+import { nextTurn } from "../turns.ts";
+import type { Delivery, DeliveryQuery, DeliveryRetry } from "../wire/notification.ts";
 import type { StoredEmailDigest } from "./email-digest.ts";
 import type { DestinationOff, StoredNotification } from "./notification-message.ts";
 
@@ -12,33 +14,132 @@ type Control = Kysely<ControlTables>;
 
 /** Deliveries that are changed in one commit, which events wait for. */
 const stepRows = 500;
+/** Deliveries that one statement looks at: SQLite reads them on the thread that answers requests. */
+const windowRows = 4_000;
+/** Statements for one page. */
+const windowsMax = 25;
+
+/** An attempt that failed, as a delivery stores it; milliseconds since 1970. */
+export type FailedAttempt = { atMs: number; detail: string };
+
+/** Who lists deliveries: members without `rules:manage` see their own, and those to the project's destinations. */
+export type DeliveryReader = { projectId: number; accountId: string | null };
 
 type Page = { deliveries: Delivery[]; nextCursor: string | null };
 
 /** A page of a project's deliveries, newest first. */
 export async function listDeliveries(
   control: Control,
-  projectId: number,
+  reader: DeliveryReader,
   query: DeliveryQuery,
 ): Promise<Page> {
-  const { state, kind, destination, rule, event, from, to, limit, cursor } = query;
-  const rows = await selectDeliveries(control, projectId)
-    .$if(state !== undefined, (select) => select.where("deliveries.state", "=", state!))
-    .$if(kind !== undefined, (select) => select.where("deliveries.kind", "=", kind!))
-    .$if(destination !== undefined, (select) => select.where("deliveries.destinationId", "=", destination!))
-    .$if(rule !== undefined, (select) => select.where("deliveries.ruleId", "=", rule!))
-    .$if(event !== undefined, (select) => select.where("deliveries.eventId", "=", event!))
-    .$if(from !== undefined, (select) => select.where("deliveries.createdAt", ">=", msOf(from!)))
-    .$if(to !== undefined, (select) => select.where("deliveries.createdAt", "<", msOf(to!)))
-    .$if(cursor !== undefined, (select) => select.where("deliveries.id", "<", Number(cursor)))
-    .orderBy("deliveries.id", "desc")
-    .limit(limit + 1)
-    .execute();
-  const page = rows.slice(0, limit);
-  return {
-    deliveries: page.map(deliveryOf),
-    nextCursor: rows.length > limit ? String(page.at(-1)!.id) : null,
+  const { limit, cursor } = query;
+  const isMatch = and(isReadable(reader), isIn(query));
+  const found: Row[] = [];
+  const before = cursor === undefined ? Number.MAX_SAFE_INTEGER : Number(cursor);
+  let last: number | null = null;
+  let windows = 0;
+  const all = windowsOf(control, reader.projectId, query.state, before);
+  // The deliveries of an event have an index.
+  for await (const window of query.event === undefined ? all : [{ from: null, before }]) {
+    const rows = await selectDeliveries(control, reader.projectId)
+      .where((eb) => and(isWithin(window), isMatch)(eb))
+      .orderBy("deliveries.id", "desc")
+      .limit(limit + 1 - found.length)
+      .execute();
+    found.push(...rows);
+    last = window.from;
+    if (found.length > limit || ++windows === windowsMax) break;
+  }
+  const page = found.slice(0, limit);
+  const next = found.length > limit ? page.at(-1)!.id : last;
+  return { deliveries: page.map(deliveryOf), nextCursor: next === null ? null : String(next) };
+}
+
+/** How many of the deliveries that a reader sees are dead. */
+export async function countDead(control: Control, reader: DeliveryReader): Promise<number> {
+  const { count } = await control
+    .selectFrom("deliveries")
+    .select((eb) => eb.fn.countAll<number>().as("count"))
+    .where("deliveries.projectId", "=", reader.projectId)
+    .where(isDead)
+    .where((eb) => isReadable(reader)(eb))
+    .executeTakeFirstOrThrow();
+  return Number(count);
+}
+
+/** A literal, so that the planner can use the index of dead deliveries. */
+const isDead = sql<boolean>`deliveries.state = 'dead'`;
+
+/** Ids of deliveries, from inclusive (null is the oldest) to exclusive. */
+type Window = { from: number | null; before: number };
+
+/** Divides a project's deliveries, newest first, so that one statement looks at few of them. */
+async function* windowsOf(
+  control: Control,
+  projectId: number,
+  state: Delivery["state"] | undefined,
+  before: number,
+): AsyncGenerator<Window> {
+  for (let upTo = before; ; ) {
+    const first = await control
+      .selectFrom("deliveries")
+      .select("id")
+      .where("projectId", "=", projectId)
+      .$if(state === "dead", (select) => select.where(isDead))
+      .where("id", "<", upTo)
+      .orderBy("id", "desc")
+      .offset(windowRows - 1)
+      .limit(1)
+      .executeTakeFirst();
+    yield { from: first?.id ?? null, before: upTo };
+    if (!first) return;
+    upTo = first.id;
+    // Waiting requests run first.
+    await nextTurn();
+  }
+}
+
+type Condition = (eb: ExpressionBuilder<ControlTables, "deliveries">) => Expression<SqlBool>;
+
+function and(...conditions: Condition[]): Condition {
+  return (eb) => eb.and(conditions.map((condition) => condition(eb)));
+}
+
+function isWithin({ from, before }: Window): Condition {
+  return (eb) =>
+    eb.and([eb("deliveries.id", "<", before), ...(from === null ? [] : [eb("deliveries.id", ">=", from)])]);
+}
+
+function isReadable({ accountId }: DeliveryReader): Condition {
+  return (eb) =>
+    accountId === null
+      ? eb.and([])
+      : eb.or([eb("deliveries.accountId", "is", null), eb("deliveries.accountId", "=", accountId)]);
+}
+
+type Filter = DeliveryRetry & Pick<DeliveryQuery, "state" | "event">;
+
+function isIn({ state, kind, destination, account, rule, channel, event, from, to }: Filter): Condition {
+  const equal = {
+    kind,
+    destinationId: destination,
+    accountId: account,
+    ruleId: rule,
+    channel,
+    eventId: event,
   };
+  return (eb) =>
+    eb.and([
+      ...(state === undefined ? [] : [state === "dead" ? isDead : eb("deliveries.state", "=", state)]),
+      ...Object.entries(equal).flatMap(([column, value]) =>
+        value === undefined ? [] : [eb(`deliveries.${column as keyof typeof equal}`, "=", value)],
+      ),
+      // An account's own destinations have ids too.
+      ...(destination === undefined ? [] : [eb("deliveries.accountId", "is", null)]),
+      ...(from === undefined ? [] : [eb("deliveries.createdAt", ">=", msOf(from))]),
+      ...(to === undefined ? [] : [eb("deliveries.createdAt", "<", msOf(to))]),
+    ]);
 }
 
 /** The deliveries of an event: who was notified, how and when. */
@@ -84,34 +185,35 @@ export async function retryDelivery(
   });
 }
 
-/**
- * Tries all dead deliveries again, or those to one destination. Returns their number.
- *
- * @param destinationId - of the project
- */
+/** Tries dead deliveries again, all or those of a filter, the newest up to the limit. Returns their number. */
 export async function retryDeadDeliveries(
   control: Control,
   projectId: number,
-  destinationId: string | undefined,
+  filter: DeliveryRetry,
   actor: Actor,
   nowMs: number,
 ): Promise<number> {
-  const dead = await control
-    .selectFrom("deliveries")
-    .select(["id", "label"])
-    .where("projectId", "=", projectId)
-    .where("state", "=", "dead")
-    .$if(destinationId !== undefined, (query) => query.where("destinationId", "=", destinationId!))
-    .orderBy("id")
-    .execute();
+  const dead: { id: number; label: string }[] = [];
+  for await (const window of windowsOf(control, projectId, "dead", Number.MAX_SAFE_INTEGER)) {
+    const rows = await control
+      .selectFrom("deliveries")
+      .select(["id", "label"])
+      .where("projectId", "=", projectId)
+      .where((eb) => and(isWithin(window), isIn({ ...filter, state: "dead" }))(eb))
+      .orderBy("id", "desc")
+      .limit(limits.retriedDeliveries - dead.length)
+      .execute();
+    dead.push(...rows);
+    if (dead.length === limits.retriedDeliveries) break;
+  }
   const ids = dead.map(({ id }) => id);
   if (ids.length === 0) return 0;
   let retried = await control.transaction().execute(async (transaction) => {
     await recordAudit(transaction, actor, {
       action: "deliveries.retried",
       projectId,
-      target: destinationId === undefined ? null : dead[0]!.label,
-      detail: { count: ids.length, ...(destinationId !== undefined && { destination: destinationId }) },
+      target: filter.destination === undefined ? null : dead[0]!.label,
+      detail: { count: ids.length, ...filter },
     });
     return markWaiting(transaction, ids.slice(0, stepRows), nowMs);
   });
@@ -158,12 +260,15 @@ function deliveryOf(row: Row): Delivery {
     kind: row.kind,
     label: row.label,
     account: row.account,
+    accountId: row.accountId,
     destination: row.accountId === null ? row.destinationId : null,
+    channel: row.channel,
     rule: row.ruleId === null ? null : { id: row.ruleId, name: ruleName },
     event: row.eventId,
     state: row.state,
     attempts: row.attempts,
     detail: row.detail,
+    failures: failuresOf(row.failures),
     createdAt: new Date(row.createdAt).toISOString(),
     deliveredAt: isoOrNull(row.deliveredAt),
     nextAttemptAt: isoOrNull(row.nextAttemptAt),
@@ -172,6 +277,12 @@ function deliveryOf(row: Row): Delivery {
     until: isoOrNull(row.until),
     digest: row.digestId === null ? null : String(row.digestId),
   };
+}
+
+function failuresOf(json: string | null): Delivery["failures"] {
+  if (json === null) return [];
+  const failures = JSON.parse(json) as FailedAttempt[];
+  return failures.map(({ atMs, detail }) => ({ at: new Date(atMs).toISOString(), detail }));
 }
 
 function isoOrNull(ms: number | null): string | null {

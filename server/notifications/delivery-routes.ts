@@ -1,5 +1,7 @@
 import { ProjectQuery } from "../event/event-query.ts";
+import type { Access } from "../http/caller.ts";
 import type { Routes } from "../http/routes.ts";
+import { roleMay } from "../permissions.ts";
 import type { Store } from "../storage/store.ts";
 import {
   DeliveryPage,
@@ -8,7 +10,13 @@ import {
   DeliveryRetry,
   DeliveryRetryResponse,
 } from "../wire/notification.ts";
-import { listDeliveries, retryDeadDeliveries, retryDelivery } from "./deliveries.ts";
+import {
+  countDead,
+  type DeliveryReader,
+  listDeliveries,
+  retryDeadDeliveries,
+  retryDelivery,
+} from "./deliveries.ts";
 
 const tag = "Deliveries";
 
@@ -23,10 +31,19 @@ export function addDeliveryRoutes(
       by: "rules:read",
       tag,
       summary: "List deliveries, newest first",
+      description:
+        "Members who can't manage rules see the deliveries to the project's destinations, and those to themselves.",
       query: DeliveryQuery,
       response: DeliveryPage,
     },
-    async ({ projectId, query }) => ({ ok: true, ...(await listDeliveries(control, projectId, query)) }),
+    async ({ query, ...access }) => {
+      const reader = readerOf(access);
+      return {
+        ok: true,
+        ...(await listDeliveries(control, reader, query)),
+        dead: await countDead(control, reader),
+      };
+    },
   );
 
   routes.add(
@@ -54,15 +71,22 @@ export function addDeliveryRoutes(
       path: "/api/deliveries/retry",
       by: "rules:manage",
       tag,
-      summary: "Retry all dead deliveries",
+      summary: "Retry all dead deliveries, or those of a filter",
       query: ProjectQuery,
       body: DeliveryRetry,
       response: DeliveryRetryResponse,
     },
-    async ({ projectId, actor, body: { destination } }) => {
-      const retried = await retryDeadDeliveries(control, projectId, destination, actor, Date.now());
+    async ({ projectId, actor, body }) => {
+      const retried = await retryDeadDeliveries(control, projectId, body, actor, Date.now());
       deliveryWorker.wake();
       return { ok: true, retried };
     },
   );
+}
+
+/** Who manages rules sees all deliveries of the project. So do API keys, which belong to it. */
+function readerOf(access: Access): DeliveryReader {
+  const { projectId } = access;
+  const seesAll = access.by === "key" || roleMay(access.role, "rules:manage");
+  return { projectId, accountId: seesAll ? null : access.account.id };
 }

@@ -1,9 +1,11 @@
 import type { Kysely, Selectable } from "kysely";
 import { LRUCache } from "lru-cache";
 import type { Event } from "../event/event.ts";
+import { limits } from "../limits.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { SecretBox } from "../storage/secret-box.ts";
 import type { Arrival, Store } from "../storage/store.ts";
+import type { FailedAttempt } from "./deliveries.ts";
 import { listQueues, shareAmong } from "./delivery-queues.ts";
 import { recordHealth } from "./destination-health.ts";
 import { removeDestination } from "./destinations.ts";
@@ -475,7 +477,8 @@ export class DeliveryWorker {
     return [...updates.values()];
   }
 
-  #updateOf({ attempts, createdAt }: Delivery, outcome: Outcome, now: number): Partial<Delivery> {
+  #updateOf(delivery: Delivery, outcome: Outcome, now: number): Partial<Delivery> {
+    const { attempts, createdAt } = delivery;
     const ended = { detail: outcome.detail, nextAttemptAt: null };
     if (outcome.kind === "delivered") {
       const { reference } = outcome;
@@ -486,11 +489,12 @@ export class DeliveryWorker {
         ...(reference !== undefined && { reference }),
       };
     }
-    if (outcome.kind !== "retry") return { ...ended, state: "dead" };
+    const failures = withFailure(delivery, { atMs: now, detail: outcome.detail });
+    if (outcome.kind !== "retry") return { ...ended, failures, state: "dead" };
     const nextAttemptAt = Math.round(now + Math.max(this.backoffMs(attempts), outcome.retryAfterMs ?? 0));
     return nextAttemptAt - createdAt > giveUpMs
-      ? { ...ended, state: "dead" }
-      : { detail: outcome.detail, nextAttemptAt };
+      ? { ...ended, failures, state: "dead" }
+      : { detail: outcome.detail, failures, nextAttemptAt };
   }
 
   async #sleep(): Promise<void> {
@@ -507,6 +511,12 @@ export class DeliveryWorker {
     this.#timer = setTimeout(() => this.wake(), waitMs);
     this.#timer.unref();
   }
+}
+
+/** Adds to a delivery's failed attempts, and drops the oldest ones beyond the limit. */
+function withFailure({ failures }: Delivery, failure: FailedAttempt): string {
+  const earlier: FailedAttempt[] = failures === null ? [] : JSON.parse(failures);
+  return JSON.stringify([...earlier, failure].slice(-limits.deliveryFailures));
 }
 
 /** The outcome of a delivery that can't be sent. */

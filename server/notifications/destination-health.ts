@@ -94,6 +94,7 @@ async function turnOff(
       destinationId,
       kind,
       label,
+      groupKey: kind === "dashboard" ? `destination ${id}` : null,
       notification: JSON.stringify(notification),
       state: kind === "dashboard" ? ("delivered" as const) : ("waiting" as const),
       createdAt: nowMs,

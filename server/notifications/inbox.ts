@@ -13,7 +13,7 @@ import {
 import type { RecentEvents } from "./recent-events.ts";
 
 type Control = Kysely<ControlTables>;
-type EventFinder = Pick<RecentEvents, "find">;
+export type EventFinder = Pick<RecentEvents, "find">;
 
 /** Literals, so that the planner can use the index of the inbox, which has nothing that was skipped. */
 const isInInbox = sql<boolean>`kind = 'dashboard' AND state = 'delivered'`;
@@ -54,7 +54,7 @@ export async function newestId(control: Control): Promise<number> {
 }
 
 /** The account's notifications in projects of which it is a member: former members don't see events of a project. */
-function selectInbox(control: Control, accountId: string) {
+export function selectInbox(control: Control, accountId: string) {
   return control
     .selectFrom("deliveries")
     .innerJoin("projects", "projects.id", "deliveries.projectId")
@@ -121,7 +121,7 @@ export async function notificationsAfter(
 }
 
 /** Leaves out those that tell of a deleted event. */
-async function notificationsOf(events: EventFinder, rows: InboxRow[]): Promise<Notification[]> {
+export async function notificationsOf(events: EventFinder, rows: InboxRow[]): Promise<Notification[]> {
   const found = await Promise.all(
     rows.map(({ projectId, eventId }) => (eventId === null ? null : events.find(projectId, eventId))),
   );
@@ -185,7 +185,7 @@ export async function markRead(control: Control, accountId: string, ids?: string
   }
 }
 
-async function markIds(control: Control, accountId: string, ids: number[]): Promise<void> {
+export async function markIds(control: Control, accountId: string, ids: number[]): Promise<void> {
   await control
     .updateTable("deliveries")
     .set({ readAt: Date.now() })

@@ -3,6 +3,7 @@ import type { RuleNotification } from "../rules/rule-kind.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Rule } from "../wire/rule.ts";
 import { type Decision, decide } from "./apply-preferences.ts";
+import { groupKeyOf } from "./group-key.ts";
 import { ProjectPreferences } from "./preferences.ts";
 
 type NewDelivery = Insertable<ControlTables["deliveries"]>;
@@ -119,6 +120,8 @@ function deliveryOf({ projectId, rule, notification, foundMs }: Found, place: Pl
     accountId: place.accountId,
     destinationId: place.id,
     ruleId: rule?.id ?? null,
+    channel: "event" in notification ? notification.event.channelId : null,
+    groupKey: place.kind === "dashboard" ? groupKeyOf(rule, notification) : null,
     notification: rule && textOf(rule, notification),
     kind: place.kind,
     label: place.label,

@@ -10,7 +10,10 @@ import {
   DestinationList,
   DestinationResponse,
   NewDestination,
+  NotificationGroupList,
+  NotificationGroupQuery,
   NotificationList,
+  NotificationQuery,
   NotificationsRead,
   NotificationsReadResponse,
   TestResponse,
@@ -23,21 +26,11 @@ import {
   switchDestination,
 } from "./destinations.ts";
 import { countUnread, listNotifications, markRead } from "./inbox.ts";
+import { listGroup, listGroups, markFilterRead, markGroupRead } from "./inbox-groups.ts";
 import { messageOfEvent } from "./message.ts";
 import { AddressRefused, checkAddress, type OutboundPolicy } from "./outbound.ts";
 import type { RecentEvents } from "./recent-events.ts";
 import type { Transports } from "./transport.ts";
-
-const notificationsDefault = 50;
-const notificationsMax = 200;
-
-const NotificationQuery = z.strictObject({
-  limit: z.coerce.number().int("must be a whole number").min(1).max(notificationsMax).optional(),
-  cursor: z
-    .string()
-    .regex(/^\d{1,15}$/, 'must be the "nextCursor" of an earlier page')
-    .optional(),
-});
 
 export function addNotificationRoutes(
   routes: Routes,
@@ -68,11 +61,34 @@ export function addNotificationRoutes(
       summary: "List your notifications, newest first",
       query: NotificationQuery,
       response: NotificationList,
+      problems: [404],
     },
     async ({ account, query }) => {
       const before = query.cursor === undefined ? undefined : Number(query.cursor);
-      const limit = query.limit ?? notificationsDefault;
-      const page = await listNotifications(control, recentEvents, account.id, limit, before);
+      const { limit, group, channel } = query;
+      const page =
+        group === undefined
+          ? await listNotifications(control, recentEvents, account.id, limit, before)
+          : await listGroup(control, recentEvents, account.id, Number(group), channel, limit, before);
+      return { ok: true, ...page, unread: await countUnread(control, account.id) };
+    },
+  );
+
+  routes.add(
+    {
+      method: "get",
+      path: "/api/notifications/groups",
+      by: "account",
+      tag: "Notifications",
+      summary: "List your notifications in groups",
+      description:
+        "Events of one channel and name are a group, and so is everything that a rule over time or for bursts told of. The group with the newest notification comes first.",
+      query: NotificationGroupQuery,
+      response: NotificationGroupList,
+    },
+    async ({ account, query: { limit, cursor, ...filter } }) => {
+      const before = cursor === undefined ? undefined : Number(cursor);
+      const page = await listGroups(control, recentEvents, account.id, filter, limit, before);
       return { ok: true, ...page, unread: await countUnread(control, account.id) };
     },
   );
@@ -86,9 +102,13 @@ export function addNotificationRoutes(
       summary: "Mark notifications as read",
       body: NotificationsRead,
       response: NotificationsReadResponse,
+      problems: [404],
     },
-    async ({ account, body }) => {
-      await markRead(control, account.id, body.ids);
+    async ({ account, body: { ids, group, ...filter } }) => {
+      if (group !== undefined) await markGroupRead(control, account.id, Number(group));
+      else if (ids === undefined && (filter.project ?? filter.channel) !== undefined)
+        await markFilterRead(control, account.id, filter);
+      else await markRead(control, account.id, ids);
       return { ok: true, unread: await countUnread(control, account.id) };
     },
   );

@@ -141,6 +141,8 @@ export type ControlTables = {
     cut: number;
     /** The problem in the sender's response, as JSON. */
     problem: string;
+    /** The same for all events that were rejected for the same. */
+    reason: string;
     rejectedAt: number;
   };
   idempotencyKeys: {
@@ -246,6 +248,10 @@ export type ControlTables = {
     accountId: string | null;
     destinationId: string | null;
     ruleId: string | null;
+    /** Of the event that it tells of. */
+    channel: string | null;
+    /** Notifications of an account in a project with the same key are shown as one. */
+    groupKey: string | null;
     /** What it says besides the event, as JSON. */
     notification: string | null;
     kind: string;
@@ -253,6 +259,8 @@ export type ControlTables = {
     state: (typeof deliveryStates)[number];
     attempts: Generated<number>;
     detail: string | null;
+    /** The last failed attempts, oldest first, as JSON: `FailedAttempt`. */
+    failures: string | null;
     /** What the receiver calls the message, so that it can be updated. */
     reference: string | null;
     createdAt: number;

@@ -284,6 +284,7 @@ for (const engine of stores) {
         body: "{\0}",
         cut: false,
         problem: "{}",
+        reason: "",
         rejectedAt,
       });
 

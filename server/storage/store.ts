@@ -56,6 +56,8 @@ export type RejectedEvent = {
   /** The body was longer and was truncated. */
   cut: boolean;
   problem: string;
+  /** Why it was rejected, the same for all events that were rejected for the same. */
+  reason: string;
   /** Milliseconds since 1970. */
   rejectedAt: number;
 };

@@ -94,7 +94,7 @@ test("the user's rejected events, stored responses and properties are removed, o
   const { id: projectId } = await control.selectFrom("projects").select("id").executeTakeFirstOrThrow();
   const rejected = (body: string) =>
     store.events.keepRejected(
-      [{ projectId, keyId: null, body, cut: false, problem: "{}", rejectedAt: Date.now() }],
+      [{ projectId, keyId: null, body, cut: false, problem: "{}", reason: "", rejectedAt: Date.now() }],
       { events: 1_000, ms: 86_400_000 },
     );
   await rejected(JSON.stringify({ userId, name: "" }));

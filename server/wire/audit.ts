@@ -44,6 +44,7 @@ export const auditActions = [
   "channel.created",
   "channel.changed",
   "channel.deleted",
+  "rejected.discarded",
   "event.deleted",
   "events.exported",
   "user.erased",

@@ -70,6 +70,11 @@ const deliveryTypes = [
   "email-digest",
 ] as const;
 
+/** One that failed, with the answer of the service or what prevented the request. */
+const FailedAttempt = z
+  .object({ at: z.string().openapi({ format: "date-time" }), detail: z.string() })
+  .openapi("FailedAttempt");
+
 /** One notification to one destination. */
 export const Delivery = z
   .object({
@@ -82,10 +87,15 @@ export const Delivery = z
     account: z.string().nullable().openapi({
       description: "Name of the notified account. Null if it goes to a destination of the project.",
     }),
+    accountId: z.string().nullable().openapi({ description: "ID of the notified account." }),
     destination: z
       .string()
       .nullable()
       .openapi({ description: "ID of the project's destination. Null if it goes to an account." }),
+    channel: z
+      .string()
+      .nullable()
+      .openapi({ description: "Channel of the event. Null if it tells of none." }),
     rule: z
       .object({ id: z.string(), name: z.string().nullable() })
       .nullable()
@@ -94,6 +104,9 @@ export const Delivery = z
     state: z.enum(deliveryStates),
     attempts: z.int(),
     detail: z.string().nullable().openapi({ description: "Result of the last attempt." }),
+    failures: z
+      .array(FailedAttempt)
+      .openapi({ description: `The last ${limits.deliveryFailures} failed attempts, oldest first.` }),
     createdAt: z.string().openapi({ format: "date-time" }),
     deliveredAt: z.string().nullable().openapi({ format: "date-time" }),
     nextAttemptAt: z.string().nullable().openapi({ format: "date-time" }),
@@ -116,14 +129,24 @@ export const Delivery = z
   .openapi("Delivery");
 export type Delivery = z.infer<typeof Delivery>;
 
-export const DeliveryQuery = z.strictObject({
-  state: z.enum(deliveryStates).optional(),
+const deliveryFilters = {
   kind: z.string().max(40).optional(),
   destination: z.string().max(100).optional().openapi({ description: "ID of a project's destination." }),
+  account: z.string().max(100).optional().openapi({ description: "ID of a member's account." }),
   rule: z.string().max(100).optional().openapi({ description: "ID of a rule." }),
-  event: z.string().max(100).optional().openapi({ description: "ID of an event." }),
+  channel: z
+    .string()
+    .max(limits.channelCharacters)
+    .optional()
+    .openapi({ description: "Channel of the event." }),
   from: timestamp.optional().openapi({ description: "Start of the range, inclusive." }),
   to: timestamp.optional().openapi({ description: "End of the range, exclusive." }),
+};
+
+export const DeliveryQuery = z.strictObject({
+  state: z.enum(deliveryStates).optional(),
+  ...deliveryFilters,
+  event: z.string().max(100).optional().openapi({ description: "ID of an event." }),
   limit: z.coerce
     .number()
     .int("must be a whole number")
@@ -141,25 +164,34 @@ export const DeliveryQuery = z.strictObject({
 export type DeliveryQuery = z.infer<typeof DeliveryQuery>;
 
 export const DeliveryPage = z
-  .object({ ok: z.literal(true), deliveries: z.array(Delivery), nextCursor: z.string().nullable() })
+  .object({
+    ok: z.literal(true),
+    deliveries: z.array(Delivery),
+    nextCursor: z.string().nullable().openapi({
+      description:
+        "Null at the end. A page can have fewer deliveries than `limit`, even none, and still be followed by another: a search through very many is divided.",
+    }),
+    dead: z.int().openapi({ description: "Number of dead deliveries, whatever the filters." }),
+  })
   .openapi("DeliveryPage");
+export type DeliveryPage = z.infer<typeof DeliveryPage>;
 
 export const DeliveryResponse = z
   .object({ ok: z.literal(true), delivery: Delivery })
   .openapi("DeliveryResponse");
 
 export const DeliveryRetry = z
-  .strictObject({
-    destination: z
-      .string()
-      .max(100)
-      .optional()
-      .openapi({ description: "Only those to this destination of the project." }),
-  })
-  .openapi("DeliveryRetry");
+  .strictObject(deliveryFilters)
+  .openapi("DeliveryRetry", { description: "Which dead deliveries. Without filters: all." });
+export type DeliveryRetry = z.infer<typeof DeliveryRetry>;
 
 export const DeliveryRetryResponse = z
-  .object({ ok: z.literal(true), retried: z.int().openapi({ description: "Number of deliveries." }) })
+  .object({
+    ok: z.literal(true),
+    retried: z.int().openapi({
+      description: `Number of deliveries, at most ${limits.retriedDeliveries.toLocaleString("en")}.`,
+    }),
+  })
   .openapi("DeliveryRetryResponse");
 
 /** Why somebody, or one of their destinations, has no delivery of an event. */
@@ -256,13 +288,67 @@ export const NotificationList = z
   })
   .openapi("NotificationList");
 
+const notificationId = z.string().regex(/^\d{1,15}$/, "must be the ID of a notification");
+
+const notificationFilters = {
+  project: z.string().max(100).optional().openapi({ description: "Slug of a project." }),
+  channel: z
+    .string()
+    .max(limits.channelCharacters)
+    .optional()
+    .openapi({ description: "Channel of the events." }),
+};
+export type NotificationFilter = { project?: string | undefined; channel?: string | undefined };
+
+const pageQuery = {
+  limit: z.coerce.number().int("must be a whole number").min(1).max(200).default(50),
+  cursor: z
+    .string()
+    .regex(/^\d{1,15}$/, 'must be the "nextCursor" of an earlier page')
+    .optional(),
+};
+
+export const NotificationQuery = z.strictObject({
+  ...pageQuery,
+  group: notificationId.optional().openapi({
+    description: "ID of a notification: only those of its group.",
+  }),
+  channel: notificationFilters.channel.openapi({ description: "With `group`: only those of this channel." }),
+});
+
+export const NotificationGroupQuery = z.strictObject({ ...pageQuery, ...notificationFilters });
+
+/** Notifications that belong together: events of one channel and name, or everything that one rule told of. */
+export const NotificationGroup = z
+  .object({
+    latest: Notification,
+    count: z.int().openapi({ description: "Number of notifications." }),
+    unread: z.int().openapi({ description: "How many of them are unread." }),
+  })
+  .openapi("NotificationGroup");
+export type NotificationGroup = z.infer<typeof NotificationGroup>;
+
+export const NotificationGroupList = z
+  .object({
+    ok: z.literal(true),
+    groups: z.array(NotificationGroup),
+    unread: Unread,
+    nextCursor: z.string().nullable(),
+  })
+  .openapi("NotificationGroupList");
+export type NotificationGroupList = z.infer<typeof NotificationGroupList>;
+
 export const NotificationsRead = z
   .strictObject({
     ids: z
       .array(z.string())
       .max(1_000)
       .optional()
-      .openapi({ description: "Which notifications. Without it: all." }),
+      .openapi({ description: "Which notifications. Without it and the other fields: all." }),
+    group: notificationId
+      .optional()
+      .openapi({ description: "ID of a notification: this one and all older ones of its group." }),
+    ...notificationFilters,
   })
   .openapi("NotificationsRead");
 export const NotificationsReadResponse = z

@@ -247,7 +247,7 @@ test("if two nodes use the same key or resend the same rejected event at once, o
   for (let n = 0; n < 10; n++) {
     const { events, control } = { ...nodes[0]!.store, events: nodes[0]!.store.events };
     await events.keepRejected(
-      [{ projectId, keyId: null, body: "{}", cut: false, problem: "{}", rejectedAt: Date.now() }],
+      [{ projectId, keyId: null, body: "{}", cut: false, problem: "{}", reason: "", rejectedAt: Date.now() }],
       { events: 10, ms: 60_000 },
     );
     const { id } = await control.selectFrom("rejectedEvents").select("id").executeTakeFirstOrThrow();

@@ -72,7 +72,7 @@ export function createWriter({ runQuery, node, partitions, onCommit, onError }: 
   }
 
   async function keepRejected({ events, retention }: NonNullable<Batch["rejected"]>): Promise<void> {
-    await runQuery("SELECT keep_rejected($1, $2, $3, $4, $5, $6, $7, $8, $9)", [
+    await runQuery("SELECT keep_rejected($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)", [
       integers(events.map(({ projectId }) => projectId)),
       texts(events.map(({ keyId }) => keyId)),
       texts(
@@ -81,6 +81,7 @@ export function createWriter({ runQuery, node, partitions, onCommit, onError }: 
       ),
       integers(events.map(({ cut }) => (cut ? 1 : 0))),
       texts(events.map(({ problem }) => problem)),
+      texts(events.map(({ reason }) => reason)),
       bigints(events.map(({ rejectedAt }) => rejectedAt)),
       retention.events,
       events.at(-1)!.rejectedAt - retention.ms,

@@ -7,7 +7,8 @@ const expiredAtATime = 20;
 /** Keeps rejected events and trims them by count and age. Call it within a transaction. */
 export function createKeepRejected(database: Database) {
   const insert = database.prepare(
-    `INSERT INTO rejected_events (project_id, key_id, body, cut, problem, rejected_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)`,
+    `INSERT INTO rejected_events (project_id, key_id, body, cut, problem, reason, rejected_at)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`,
   );
   const dropBeyond = database.prepare(
     `DELETE FROM rejected_events WHERE project_id = ?1 AND id <=
@@ -19,8 +20,8 @@ export function createKeepRejected(database: Database) {
   );
   return function keepRejected(events: RejectedEvent[], retention: RejectedRetention): void {
     const projects = new Set<number>();
-    for (const { projectId, keyId, body, cut, problem, rejectedAt } of events) {
-      insert.run(projectId, keyId, body, cut ? 1 : 0, problem, rejectedAt);
+    for (const { projectId, keyId, body, cut, problem, reason, rejectedAt } of events) {
+      insert.run(projectId, keyId, body, cut ? 1 : 0, problem, reason, rejectedAt);
       projects.add(projectId);
     }
     for (const projectId of projects) dropBeyond.run(projectId, retention.events);

@@ -1,0 +1,172 @@
+import { type Kysely, sql } from "kysely";
+import { problem } from "../problems.ts";
+import type { ControlTables } from "../storage/control-tables.ts";
+import type { Notification, NotificationFilter, NotificationGroup } from "../wire/notification.ts";
+import { type EventFinder, markIds, notificationsOf, selectInbox } from "./inbox.ts";
+
+type Control = Kysely<ControlTables>;
+/** Notifications of an account that are shown as one. */
+type Group = { projectId: number; groupKey: string | null };
+
+/** Notifications marked as read in one commit, which events wait for. */
+const markedMax = 500;
+
+/** Literals, so that the planner can use the index of groups. */
+const isInInbox = sql<boolean>`deliveries.kind = 'dashboard' AND deliveries.state = 'delivered'`;
+
+/**
+ * An account's notifications in groups, the one with the newest notification first. It counts all notifications of each
+ * group; an index has everything that this needs.
+ *
+ * @param before - the id of the newest notification of the last group on the previous page
+ */
+export async function listGroups(
+  control: Control,
+  events: EventFinder,
+  accountId: string,
+  filter: NotificationFilter,
+  limit: number,
+  before = Number.MAX_SAFE_INTEGER,
+): Promise<{ groups: NotificationGroup[]; nextCursor: string | null }> {
+  const projects = await projectsOf(control, accountId, filter.project);
+  if (projects.length === 0) return { groups: [], nextCursor: null };
+  const rows = await control
+    .selectFrom("deliveries")
+    .select((eb) => [
+      eb.fn.max<number>("deliveries.id").as("latest"),
+      eb.fn.countAll<number>().as("count"),
+      sql<number>`sum(CASE WHEN read_at IS NULL THEN 1 ELSE 0 END)`.as("unread"),
+    ])
+    .where("accountId", "=", accountId)
+    .where("projectId", "in", projects)
+    .where(isInInbox)
+    .$if(filter.channel !== undefined, (query) => query.where("channel", "=", filter.channel!))
+    .groupBy(["projectId", "groupKey"])
+    .having((eb) => eb(eb.fn.max("deliveries.id"), "<", before))
+    .orderBy("latest", "desc")
+    .limit(limit + 1)
+    .execute();
+  const page = rows.slice(0, limit);
+  const ids = page.map(({ latest }) => Number(latest));
+  const latest =
+    ids.length === 0 ? [] : await selectInbox(control, accountId).where("deliveries.id", "in", ids).execute();
+  const notifications = new Map((await notificationsOf(events, latest)).map((each) => [each.id, each]));
+  return {
+    groups: page.flatMap(({ latest, count, unread }) => {
+      const notification = notifications.get(String(latest));
+      // Its event was just deleted.
+      return notification ? [{ latest: notification, count: Number(count), unread: Number(unread) }] : [];
+    }),
+    nextCursor: rows.length > limit ? String(ids.at(-1)) : null,
+  };
+}
+
+/**
+ * The notifications of the group that a notification is part of, newest first.
+ *
+ * @param before - the id of the last one on the previous page
+ */
+export async function listGroup(
+  control: Control,
+  events: EventFinder,
+  accountId: string,
+  id: number,
+  channel: string | undefined,
+  limit: number,
+  before = Number.MAX_SAFE_INTEGER,
+): Promise<{ notifications: Notification[]; nextCursor: string | null }> {
+  const { projectId, groupKey } = await groupOf(control, accountId, id);
+  const rows = await selectInbox(control, accountId)
+    .where("deliveries.projectId", "=", projectId)
+    .where("deliveries.groupKey", "=", groupKey)
+    .where(isInInbox)
+    .$if(channel !== undefined, (query) => query.where("deliveries.channel", "=", channel!))
+    .where("deliveries.id", "<", before)
+    .limit(limit + 1)
+    .execute();
+  const page = rows.slice(0, limit);
+  return {
+    notifications: await notificationsOf(events, page),
+    nextCursor: rows.length > limit ? String(page.at(-1)!.id) : null,
+  };
+}
+
+/** Marks a notification and all older ones of its group as read. Those that came later have not been seen. */
+export async function markGroupRead(control: Control, accountId: string, id: number): Promise<void> {
+  const group = await groupOf(control, accountId, id);
+  await markMatching(control, accountId, (query) =>
+    query
+      .where("projectId", "=", group.projectId)
+      .where("groupKey", "=", group.groupKey)
+      .where("id", "<=", id),
+  );
+}
+
+/** Marks the notifications of a project, or of one of its channels, as read. */
+export async function markFilterRead(
+  control: Control,
+  accountId: string,
+  { project, channel }: NotificationFilter,
+): Promise<void> {
+  const projects = await projectsOf(control, accountId, project);
+  if (projects.length === 0) return;
+  await markMatching(control, accountId, (query) =>
+    query
+      .where("projectId", "in", projects)
+      .$if(channel !== undefined, (narrowed) => narrowed.where("channel", "=", channel!)),
+  );
+}
+
+function unreadOf(control: Control, accountId: string) {
+  return control
+    .selectFrom("deliveries")
+    .select("id")
+    .where("accountId", "=", accountId)
+    .where(isInInbox)
+    .where("readAt", "is", null)
+    .orderBy("id", "desc")
+    .limit(markedMax);
+}
+
+async function markMatching(
+  control: Control,
+  accountId: string,
+  narrow: (query: ReturnType<typeof unreadOf>) => ReturnType<typeof unreadOf>,
+): Promise<void> {
+  for (let before = Number.MAX_SAFE_INTEGER; ; ) {
+    const rows = await narrow(unreadOf(control, accountId)).where("id", "<", before).execute();
+    if (rows.length === 0) return;
+    await markIds(
+      control,
+      accountId,
+      rows.map(({ id }) => id),
+    );
+    if (rows.length < markedMax) return;
+    before = rows.at(-1)!.id;
+  }
+}
+
+/** Throws `notification-unknown`. */
+async function groupOf(control: Control, accountId: string, id: number): Promise<Group> {
+  const row = await control
+    .selectFrom("deliveries")
+    .select(["projectId", "groupKey"])
+    .where("id", "=", id)
+    .where("accountId", "=", accountId)
+    .where("kind", "=", "dashboard")
+    .executeTakeFirst();
+  if (!row) throw problem("notification-unknown", { detail: "You have no notification with this ID." });
+  return row;
+}
+
+/** The account's projects, or the one with a slug: former members don't see events of a project. */
+async function projectsOf(control: Control, accountId: string, slug: string | undefined): Promise<number[]> {
+  const rows = await control
+    .selectFrom("members")
+    .innerJoin("projects", "projects.id", "members.projectId")
+    .select("members.projectId")
+    .where("members.accountId", "=", accountId)
+    .$if(slug !== undefined, (query) => query.where("projects.slug", "=", slug!))
+    .execute();
+  return rows.map(({ projectId }) => projectId);
+}
