@@ -1,6 +1,7 @@
 // @engines sqlite, postgres
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { Insertable } from "kysely";
+import { limits } from "../limits.ts";
 import type { Problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { type DestinationReceiver, destinationReceiver } from "../testing/destination-receiver.ts";
@@ -51,6 +52,7 @@ async function send(method: string, path: string, body?: unknown, key?: string) 
     delivery: Delivery;
     nextCursor: string | null;
     retried: number;
+    dead: number;
     destination: unknown;
   };
   return { status: response.status, body: json };
@@ -101,12 +103,15 @@ describe("listing", () => {
         kind: "webhook",
         label: "Our webhook",
         account: null,
+        accountId: null,
         destination: webhook,
+        channel: null,
         rule: { id: "r1", name: "Backup missing" },
         event: null,
         state: "dead",
         attempts: 3,
         detail: "The webhook answered 400.",
+        failures: [],
         createdAt: expect.any(String),
         deliveredAt: null,
         nextAttemptAt: null,
@@ -133,7 +138,7 @@ describe("listing", () => {
   test("filters narrow it down, also together", async () => {
     const [dead, delivered, other, early] = await store(
       {},
-      { state: "delivered", eventId: "e1" },
+      { state: "delivered", eventId: "e1", channel: "payments" },
       { kind: "slack", destinationId: slack, ruleId: "r2" },
       { createdAt: Date.UTC(2020, 0, 1) },
     );
@@ -143,6 +148,8 @@ describe("listing", () => {
       [`destination=${slack}`, [other]],
       ["rule=r2", [other]],
       ["event=e1", [delivered]],
+      ["channel=payments", [delivered]],
+      ["channel=payments&state=dead", []],
       ["to=2020-01-02T00:00:00Z", [early]],
       ["from=2020-01-02T00:00:00Z", [other, delivered, dead]],
       [`state=dead&destination=${webhook}`, [early, dead]],
@@ -153,6 +160,17 @@ describe("listing", () => {
     }
     for (const query of ["state=gone", "limit=0", "limit=1001", "cursor=x", "from=x", "color=red"])
       expect([query, (await send("GET", `/api/deliveries?${query}`)).status]).toEqual([query, 400]);
+  });
+
+  test("a rare one is found among thousands, and every page ends", async () => {
+    const [first] = await store({ ruleId: "rare" });
+    for (let n = 0; n < 9; n++) await store(...Array.from({ length: 1_000 }, () => ({})));
+    const [last] = await store({ ruleId: "rare" });
+    const page = await list("?rule=rare&limit=1");
+    expect([page.deliveries.map(({ id }) => id), page.nextCursor]).toEqual([[last!], last!]);
+    const next = await list(`?rule=rare&limit=1&cursor=${last}`);
+    expect([next.deliveries.map(({ id }) => id), next.nextCursor]).toEqual([[first!], null]);
+    expect(await list("?rule=none")).toMatchObject({ deliveries: [], nextCursor: null, dead: 9_002 });
   });
 
   test("an event's page lists those to people and to destinations", async () => {
@@ -190,7 +208,40 @@ describe("retrying", () => {
     receiver.answerNext(503);
     await send("POST", `/api/deliveries/${id}/retry`);
     await until(async () => (await list()).deliveries[0]!.state === "dead");
-    expect((await list()).deliveries[0]).toMatchObject({ attempts: 4, detail: "The webhook answered 503." });
+    expect((await list()).deliveries[0]).toMatchObject({
+      attempts: 4,
+      detail: "The webhook answered 503.",
+      failures: [{ at: expect.any(String), detail: "The webhook answered 503." }],
+    });
+  });
+
+  test("each failed attempt is remembered with its answer, up to a number", async () => {
+    const earlier = Array.from({ length: limits.deliveryFailures }, (_, atMs) => ({
+      atMs,
+      detail: `No ${atMs}.`,
+    }));
+    const [id] = await store({ failures: JSON.stringify(earlier) });
+    receiver.answerNext(400, "not like this");
+    await send("POST", `/api/deliveries/${id}/retry`);
+    await until(async () => (await list()).deliveries[0]!.attempts === 4 && (await list()).dead === 1);
+    const { failures } = (await list()).deliveries[0]!;
+    expect(failures).toHaveLength(limits.deliveryFailures);
+    expect(failures[0]!.detail).toBe("No 1.");
+    expect(failures.at(-1)!.detail).toContain("not like this");
+  });
+
+  test("those of a filter are retried, and the others left", async () => {
+    await store(
+      { channel: "payments", ruleId: "r2" },
+      { channel: "orders", ruleId: "r2" },
+      { channel: "payments" },
+    );
+    const { body } = await send("POST", "/api/deliveries/retry", { channel: "payments", rule: "r2" });
+    expect(body.retried).toBe(1);
+    await until(async () => (await list("?state=delivered")).deliveries.length === 1);
+    expect((await list()).dead).toBe(2);
+    receiver.take();
+    expect((await send("POST", "/api/deliveries/retry", { color: "red" })).status).toBe(422);
   });
 
   test("only dead ones of the own project can be retried", async () => {
@@ -243,4 +294,28 @@ describe("retrying", () => {
     expect((await send("POST", "/api/deliveries/retry", {})).body.retried).toBe(0);
     expect(await app.running.store.control.selectFrom("auditLog").select("id").execute()).toEqual([]);
   });
+});
+
+// Last, because it adds a member, who is notified of events.
+test("members see those to the project's destinations and their own, admins all", async () => {
+  const { control } = app.running.store;
+  await app.addMember("member@example.com", "member");
+  const accounts = await control.selectFrom("accounts").select(["id", "email"]).execute();
+  const idOf = (email: string) => accounts.find((each) => each.email === email)!.id;
+  const [shared, own, others] = await store(
+    {},
+    { accountId: idOf("member@example.com"), kind: "email" },
+    { accountId: idOf(app.owner), kind: "email" },
+  );
+  for (const [email, ids] of [
+    ["member@example.com", [own, shared]],
+    [app.owner, [others, own, shared]],
+  ] as const) {
+    const headers = { cookie: await app.signIn(email), origin: app.address };
+    const response = await app.request("/api/deliveries", { headers });
+    const { deliveries, dead } = (await response.json()) as { deliveries: Delivery[]; dead: number };
+    expect([email, deliveries.map(({ id }) => id), dead]).toEqual([email, [...ids] as string[], ids.length]);
+  }
+  const { deliveries } = await list(`?account=${idOf(app.owner)}`);
+  expect(deliveries).toMatchObject([{ id: others!, accountId: idOf(app.owner) }]);
 });

@@ -92,9 +92,11 @@ export async function listNotifications(
   accountId: string,
   limit: number,
   before?: number,
+  channel?: string,
 ): Promise<{ notifications: Notification[]; nextCursor: string | null }> {
   const rows = await selectInbox(control, accountId)
     .$if(before !== undefined, (query) => query.where("deliveries.id", "<", before!))
+    .$if(channel !== undefined, (query) => query.where("deliveries.channel", "=", channel!))
     .limit(limit + 1)
     .execute();
   const isEnd = rows.length <= limit;

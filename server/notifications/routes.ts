@@ -68,7 +68,7 @@ export function addNotificationRoutes(
       const { limit, group, channel } = query;
       const page =
         group === undefined
-          ? await listNotifications(control, recentEvents, account.id, limit, before)
+          ? await listNotifications(control, recentEvents, account.id, limit, before, channel)
           : await listGroup(control, recentEvents, account.id, Number(group), channel, limit, before);
       return { ok: true, ...page, unread: await countUnread(control, account.id) };
     },

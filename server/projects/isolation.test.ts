@@ -54,6 +54,9 @@ const table: Record<string, Row> = {
     path: () => "/api/events/stream?lastEventId=0-0",
   },
   "GET /api/events/rejected": { key: 200, session: 200, nobody: 401 },
+  "GET /api/events/rejected/groups": { key: 200, session: 200, nobody: 401 },
+  "POST /api/events/rejected/replay": { key: 200, session: 200, nobody: 401, body: () => ({}) },
+  "POST /api/events/rejected/discard": { key: 200, session: 200, nobody: 401, body: () => ({}) },
   "POST /api/events/rejected/{id}/replay": {
     key: 404,
     session: 404,
@@ -347,6 +350,7 @@ const table: Record<string, Row> = {
   "GET /api/unsubscribe/{token}": { key: 404, session: 404, nobody: 404, path: () => "/api/unsubscribe/a.b" },
   "POST /unsubscribe/{token}": { key: 404, session: 404, nobody: 404, path: () => "/unsubscribe/a.b" },
   "GET /api/notifications": { key: 403, session: 200, nobody: 401 },
+  "GET /api/notifications/groups": { key: 403, session: 200, nobody: 401 },
   "POST /api/notifications/read": {
     key: 403,
     session: 200,
@@ -528,6 +532,7 @@ async function everything(): Promise<string[]> {
     `events/${ids.event}`,
     `events/${ids.event}/deliveries`,
     "events/rejected",
+    "events/rejected/groups",
     "channels",
     "stats?split=name&from=1704067200000&to=4000000000000&by=week",
     "stats?metric=users&split=name&from=1704067200000&to=4000000000000&by=week",
@@ -539,6 +544,7 @@ async function everything(): Promise<string[]> {
     "views",
     "sidebar",
     "notifications",
+    "notifications/groups",
     "destinations",
     "preferences",
     "project-destinations",

@@ -313,7 +313,7 @@ export const NotificationQuery = z.strictObject({
   group: notificationId.optional().openapi({
     description: "ID of a notification: only those of its group.",
   }),
-  channel: notificationFilters.channel.openapi({ description: "With `group`: only those of this channel." }),
+  channel: notificationFilters.channel,
 });
 
 export const NotificationGroupQuery = z.strictObject({ ...pageQuery, ...notificationFilters });
