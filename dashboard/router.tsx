@@ -164,6 +164,12 @@ const destinations = page(
   "/destinations",
   lazyPart(async () => (await rulePages()).DestinationsPage),
 );
+const deliveries = createRoute({
+  getParentRoute: () => project,
+  path: "/deliveries",
+  validateSearch: (search): Record<string, string> => textsIn(search),
+  component: lazyPart(async () => (await rulePages()).DeliveriesPage),
+});
 const rejected = page(
   "/rejected",
   lazyPart(async () => (await import("./rejected/rejected-page.tsx")).RejectedPage),
@@ -191,6 +197,7 @@ const short = [
   "/members",
   "/rules",
   "/destinations",
+  "/deliveries",
   "/rejected",
   "/audit",
   "/settings",
@@ -223,6 +230,7 @@ export const router = createRouter({
         members,
         rules,
         destinations,
+        deliveries,
         rejected,
         audit,
         settings,
@@ -243,6 +251,13 @@ declare module "@tanstack/react-router" {
   interface Register {
     router: typeof router;
   }
+}
+
+/** The filters of a page that checks them itself. */
+function textsIn(search: Record<string, unknown>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(search).filter((entry): entry is [string, string] => typeof entry[1] === "string"),
+  );
 }
 
 // Query parameters are plain text: `?userId=42` is the text "42". The router's default would parse it as JSON.

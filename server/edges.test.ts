@@ -155,6 +155,7 @@ describe("the dashboard is served for its own paths", () => {
     "/p/default/channels/a%2Fb",
     "/p/default/events/018f0000-0000-7000-8000-000000000000",
     "/p/default/keys",
+    "/p/default/deliveries",
     "/p/default/rejected",
     "/p/default/settings",
     "/channels/a",

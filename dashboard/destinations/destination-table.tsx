@@ -1,4 +1,5 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { clsx } from "clsx";
 import { Pencil, Power, RefreshCw, Send, Trash2 } from "lucide-react";
 import type { ProjectDestination } from "../../server/wire/destination.ts";
@@ -151,7 +152,8 @@ function Row({ destination, actions }: RowProps) {
 
 /** Whether a destination is on, and how sending to it went. */
 function State({ destination }: { destination: ProjectDestination }) {
-  const { enabled, failingSince, failure, deliveredAt } = destination;
+  const project = useProjectSlug();
+  const { id, name, enabled, failingSince, failure, deliveredAt } = destination;
   return (
     <>
       <p>
@@ -172,6 +174,17 @@ function State({ destination }: { destination: ProjectDestination }) {
         ) : (
           "nothing delivered yet"
         )}
+      </p>
+      <p className="text-xs">
+        <Link
+          to="/p/$project/deliveries"
+          params={{ project }}
+          search={{ to: id }}
+          className="underline decoration-line-strong underline-offset-2 hover:text-ink"
+        >
+          Deliveries
+          <span className="sr-only"> to {name}</span>
+        </Link>
       </p>
       {failure && <p className="hostile text-xs">{failure}</p>}
     </>

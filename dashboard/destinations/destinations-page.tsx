@@ -1,9 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
-import { Plus, Send } from "lucide-react";
+import { Link } from "@tanstack/react-router";
+import { PackageCheck, Plus, Send } from "lucide-react";
 import { useState } from "react";
 import type { ProjectDestination } from "../../server/wire/destination.ts";
-import { Button } from "../components/ui/button.tsx";
+import { Button, buttonClass } from "../components/ui/button.tsx";
 import { EmptyState, ErrorState, Skeleton } from "../components/ui/states.tsx";
+import { deadCountQuery } from "../deliveries/deliveries.ts";
 import { useCan } from "../projects/can.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { PageHeader } from "../shell/page-header.tsx";
@@ -12,6 +14,17 @@ import { AddDestinationDialog, EditDestinationDialog } from "./destination-dialo
 import { DestinationTable } from "./destination-table.tsx";
 import { projectDestinationsQuery } from "./project-destinations.ts";
 import { RotateSecretDialog } from "./rotate-secret-dialog.tsx";
+
+function DeliveriesLink({ project }: { project: string }) {
+  const { data: dead = 0 } = useQuery(deadCountQuery(project));
+  return (
+    <Link to="/p/$project/deliveries" params={{ project }} search={{}} className={buttonClass()}>
+      <PackageCheck aria-hidden className="size-4" />
+      Deliveries
+      {dead > 0 && <span className="text-danger">· {dead.toLocaleString("en")} failed</span>}
+    </Link>
+  );
+}
 
 /** Dialogs for a destination. */
 const dialogs = { edit: EditDestinationDialog, rotate: RotateSecretDialog, delete: DeleteDestinationDialog };
@@ -44,7 +57,10 @@ export function DestinationsPage() {
               Services that get this project's notifications, besides its members. Rules say what is sent to
               which of them.
             </p>
-            {destinations && destinations.length > 0 && add}
+            <div className="flex flex-wrap gap-2">
+              <DeliveriesLink project={project} />
+              {destinations && destinations.length > 0 && add}
+            </div>
           </div>
           {error && !destinations ? (
             <ErrorState title="Destinations couldn't be loaded" error={error} retry={() => void refetch()} />

@@ -1,7 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { clsx } from "clsx";
-import { Bell, type LucideIcon, Mail, MonitorSmartphone, Send } from "lucide-react";
 import type { Delivery, Explanation } from "../../server/wire/notification.ts";
 import { errorMessage } from "../api.ts";
 import { countOf } from "../components/counts.ts";
@@ -9,23 +7,10 @@ import { formatDate } from "../components/dates.ts";
 import { RelativeTime } from "../components/relative-time.tsx";
 import { Button } from "../components/ui/button.tsx";
 import { Skeleton } from "../components/ui/states.tsx";
+import { DeliveryReason } from "../deliveries/delivery-reason.tsx";
+import { accountKinds, DeliveryState, placeOf } from "../deliveries/delivery-state.tsx";
 import { Section } from "./event-facts.tsx";
 import { deliveriesQuery } from "./event-query.ts";
-
-const kinds: Record<string, { icon: LucideIcon; name: string }> = {
-  dashboard: { icon: Bell, name: "Dashboard" },
-  browser: { icon: MonitorSmartphone, name: "Browser push" },
-  email: { icon: Mail, name: "Email" },
-};
-
-const states: Record<Delivery["state"], { name: string; className: string }> = {
-  waiting: { name: "Waiting", className: "bg-warn-soft text-warn" },
-  delivered: { name: "Delivered", className: "bg-good-soft text-good" },
-  dead: { name: "Failed", className: "bg-danger-soft text-danger" },
-  cancelled: { name: "Cancelled", className: "bg-pressed text-muted" },
-  skipped: { name: "Skipped", className: "bg-pressed text-muted" },
-  collected: { name: "Collected", className: "bg-pressed text-muted" },
-};
 
 /** Who was notified of the event, how and when, or why nobody was. */
 export function Deliveries({ project, id }: { project: string; id: string }) {
@@ -68,7 +53,7 @@ function Explanations({ project, explanations }: { project: string; explanations
             <p className="hostile font-medium">
               {account}
               {kind && (
-                <span className="font-normal text-muted"> · {label ?? kinds[kind]?.name ?? kind}</span>
+                <span className="font-normal text-muted"> · {label ?? accountKinds[kind]?.name ?? kind}</span>
               )}
             </p>
             <p className="hostile text-muted text-xs">
@@ -93,30 +78,8 @@ function Explanations({ project, explanations }: { project: string; explanations
   );
 }
 
-/** What the member chose, if it was skipped or collected for that. */
-function Reason({ delivery: { reason, state, until, digest, nextAttemptAt } }: { delivery: Delivery }) {
-  if (reason === null) return null;
-  const isMade = digest !== null || nextAttemptAt === null;
-  const texts: Record<NonNullable<Delivery["reason"]>, string> = {
-    level: "Set to get nothing of this",
-    muted: until ? `Muted until ${formatDate(until, "soon")}` : "Muted for good",
-    "quiet-hours":
-      state === "skipped"
-        ? `Quiet hours${until ? ` until ${formatDate(until, "soon")}` : ""}`
-        : isMade
-          ? "Quiet hours: sent together with others afterwards"
-          : `Quiet hours: comes together with others at ${formatDate(nextAttemptAt, "soon")}`,
-    "email-digest": isMade
-      ? "Sent in a digest"
-      : `Comes with the digest at ${formatDate(nextAttemptAt, "soon")}`,
-    unsubscribed: "Unsubscribed from email of this project",
-  };
-  return <p className="text-xs">{texts[reason]}</p>;
-}
-
 function DeliveryItem({ delivery }: { delivery: Delivery }) {
-  const { icon: Icon, name } = kinds[delivery.kind] ?? { icon: Send, name: delivery.label };
-  const state = states[delivery.state];
+  const { icon: Icon, name } = placeOf(delivery);
   return (
     <li className="flex items-start gap-3 border-line border-b py-2.5 text-sm first:pt-0 last:border-b-0 last:pb-0">
       <Icon aria-hidden className="mt-0.5 size-4 shrink-0 text-faint" />
@@ -136,7 +99,7 @@ function DeliveryItem({ delivery }: { delivery: Delivery }) {
           )}
           {delivery.readAt && " · read"}
         </p>
-        <Reason delivery={delivery} />
+        <DeliveryReason delivery={delivery} />
         {delivery.detail && delivery.state !== "delivered" && (
           <p className="hostile mt-1 text-xs">{delivery.detail}</p>
         )}
@@ -144,14 +107,7 @@ function DeliveryItem({ delivery }: { delivery: Delivery }) {
           <p className="text-muted text-xs">Next attempt: {formatDate(delivery.nextAttemptAt, "medium")}</p>
         )}
       </div>
-      <span
-        className={clsx(
-          "mt-px shrink-0 rounded px-1.5 py-0.5 font-medium text-xs leading-4",
-          state.className,
-        )}
-      >
-        {state.name}
-      </span>
+      <DeliveryState state={delivery.state} />
     </li>
   );
 }

@@ -13,6 +13,7 @@ import {
   LogOut,
   Moon,
   Newspaper,
+  PackageCheck,
   Plus,
   ScrollText,
   Send,
@@ -28,8 +29,10 @@ import { useSignOut } from "../account/sign-out.ts";
 import { markAllRead } from "../channels/channel-actions.ts";
 import { sidebarQuery } from "../channels/channels.ts";
 import { EventIcon } from "../components/event-icon.tsx";
+import { deadCountQuery } from "../deliveries/deliveries.ts";
 import { useCan } from "../projects/can.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
+import { useRejectedCount } from "../rejected/rejected-count.ts";
 import { focusOpener } from "../shell/opener.ts";
 import { openOverlay } from "../shell/overlays.tsx";
 import { chooseTheme, useDark } from "../theme/theme.ts";
@@ -43,6 +46,8 @@ export default function Palette({ close }: { close: () => void }) {
   const { channels = [], views = [] } = sidebar ?? {};
   const [typed, setTyped] = useState("");
   const { data: users = [] } = useQuery(foundUsersQuery(project, useDeferredValue(typed.trim())));
+  const { data: dead = 0 } = useQuery(deadCountQuery(project));
+  const rejected = useRejectedCount(project);
   const { projects } = useMe();
   const can = useCan();
   const navigate = useNavigate();
@@ -180,10 +185,18 @@ export default function Palette({ close }: { close: () => void }) {
                   Destinations
                 </Item>
                 <Item
+                  value="Deliveries"
+                  icon={<PackageCheck aria-hidden />}
+                  onSelect={closeAnd(() => navigate({ to: "/p/$project/deliveries", params, search: {} }))}
+                >
+                  {dead > 0 ? `Deliveries (${dead.toLocaleString("en")} failed)` : "Deliveries"}
+                </Item>
+                <Item
+                  value="Rejected events"
                   icon={<CircleSlash aria-hidden />}
                   onSelect={closeAnd(() => navigate({ to: "/p/$project/rejected", params }))}
                 >
-                  Rejected events
+                  {rejected > 0 ? `Rejected events (${rejected.toLocaleString("en")})` : "Rejected events"}
                 </Item>
                 {can("audit:read") && (
                   <Item

@@ -1,3 +1,4 @@
 /** The pages that are about rules. In one file, because who opens one often opens the other. */
+export { DeliveriesPage } from "../deliveries/deliveries-page.tsx";
 export { DestinationsPage } from "../destinations/destinations-page.tsx";
 export { RulesPage } from "./rules-page.tsx";

@@ -56,6 +56,9 @@ export function ProjectSettings() {
         <Link to="/p/$project/destinations" params={{ project: slug }} className={buttonClass()}>
           View destinations
         </Link>
+        <Link to="/p/$project/deliveries" params={{ project: slug }} search={{}} className={buttonClass()}>
+          View deliveries
+        </Link>
         {can("audit:read") && (
           <Link to="/p/$project/audit" params={{ project: slug }} className={buttonClass()}>
             View audit log

@@ -11,12 +11,14 @@ import {
 } from "lucide-react";
 import { useMe } from "../account/me.ts";
 import { ChannelNav } from "../channels/channel-nav.tsx";
+import { shortCount } from "../components/counts.ts";
 import { lazyPart } from "../components/lazy-part.tsx";
 import { Mark } from "../components/mark.tsx";
 import { navItemClass } from "../components/ui/button.tsx";
 import { LazyMenu, type MenuContentProps } from "../components/ui/lazy-menu.tsx";
 import { useCan } from "../projects/can.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
+import { useRejectedCount } from "../rejected/rejected-count.ts";
 
 const ProjectMenu = lazyPart<MenuContentProps>(
   async () => (await import("../projects/project-menu.tsx")).default,
@@ -58,7 +60,7 @@ export function Sidebar() {
         <PageLink to="/p/$project/rules" icon={Bell}>
           Rules
         </PageLink>
-        <PageLink to="/p/$project/rejected" icon={CircleSlash}>
+        <PageLink to="/p/$project/rejected" icon={CircleSlash} count={useRejectedCount(useProjectSlug())}>
           Rejected events
         </PageLink>
         <PageLink to="/p/$project/settings" icon={Settings2}>
@@ -86,15 +88,22 @@ export function Sidebar() {
 type PageLinkProps = {
   to: `/p/$project/${"users" | "keys" | "members" | "rules" | "rejected" | "settings"}`;
   icon: LucideIcon;
+  /** How many there are to look at. */
+  count?: number;
   children: string;
 };
 
-function PageLink({ to, icon: Icon, children }: PageLinkProps) {
+function PageLink({ to, icon: Icon, count = 0, children }: PageLinkProps) {
   const project = useProjectSlug();
   return (
     <Link to={to} params={{ project }} className={navItemClass} activeProps={{ "data-active": true }}>
       <Icon aria-hidden className="mx-0.5 size-4 shrink-0 text-faint" />
-      {children}
+      <span className="flex-1">{children}</span>
+      {count > 0 && (
+        <span className="text-danger text-xs" title={`${count.toLocaleString("en")} to fix or discard`}>
+          {shortCount(count)}
+        </span>
+      )}
     </Link>
   );
 }

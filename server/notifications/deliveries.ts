@@ -8,7 +8,8 @@ import type { ControlTables } from "../storage/control-tables.ts";
 import { nextTurn } from "../turns.ts";
 import type { Delivery, DeliveryQuery, DeliveryRetry } from "../wire/notification.ts";
 import type { StoredEmailDigest } from "./email-digest.ts";
-import type { DestinationOff, StoredNotification } from "./notification-message.ts";
+import { type DestinationOff, type StoredNotification, titleOfNotification } from "./notification-message.ts";
+import type { RecentEvents } from "./recent-events.ts";
 
 type Control = Kysely<ControlTables>;
 
@@ -30,6 +31,7 @@ type Page = { deliveries: Delivery[]; nextCursor: string | null };
 /** A page of a project's deliveries, newest first. */
 export async function listDeliveries(
   control: Control,
+  events: Pick<RecentEvents, "find">,
   reader: DeliveryReader,
   query: DeliveryQuery,
 ): Promise<Page> {
@@ -53,7 +55,12 @@ export async function listDeliveries(
   }
   const page = found.slice(0, limit);
   const next = found.length > limit ? page.at(-1)!.id : last;
-  return { deliveries: page.map(deliveryOf), nextCursor: next === null ? null : String(next) };
+  return {
+    deliveries: await Promise.all(
+      page.map(async (row) => ({ ...deliveryOf(row), title: await titleOf(events, row) })),
+    ),
+    nextCursor: next === null ? null : String(next),
+  };
 }
 
 /** How many of the deliveries that a reader sees are dead. */
@@ -277,6 +284,17 @@ function deliveryOf(row: Row): Delivery {
     until: isoOrNull(row.until),
     digest: row.digestId === null ? null : String(row.digestId),
   };
+}
+
+/** What a delivery tells of, as one line; null if its event was deleted. */
+async function titleOf(
+  events: Pick<RecentEvents, "find">,
+  { projectId, eventId, notification }: Pick<Row, "projectId" | "eventId" | "notification">,
+): Promise<string | null> {
+  if (notification === null) return (await events.find(projectId, eventId!))?.name ?? null;
+  const stored = JSON.parse(notification) as StoredNotification | DestinationOff | StoredEmailDigest;
+  if (stored.type === "email-digest") return "Notifications by email, together";
+  return stored.type === "destination-off" ? stored.title : titleOfNotification(stored);
 }
 
 function failuresOf(json: string | null): Delivery["failures"] {

@@ -17,12 +17,17 @@ import {
   retryDeadDeliveries,
   retryDelivery,
 } from "./deliveries.ts";
+import type { RecentEvents } from "./recent-events.ts";
 
 const tag = "Deliveries";
 
 export function addDeliveryRoutes(
   routes: Routes,
-  { store: { control }, deliveryWorker }: { store: Store; deliveryWorker: { wake: () => void } },
+  {
+    store: { control },
+    recentEvents,
+    deliveryWorker,
+  }: { store: Store; recentEvents: Pick<RecentEvents, "find">; deliveryWorker: { wake: () => void } },
 ): void {
   routes.add(
     {
@@ -40,7 +45,7 @@ export function addDeliveryRoutes(
       const reader = readerOf(access);
       return {
         ok: true,
-        ...(await listDeliveries(control, reader, query)),
+        ...(await listDeliveries(control, recentEvents, reader, query)),
         dead: await countDead(control, reader),
       };
     },

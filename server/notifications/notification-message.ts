@@ -46,7 +46,7 @@ export function messageOfNotification(
   return {
     ...about,
     type,
-    title: titleOf(notification),
+    title: titleOfNotification(notification),
     icon: null,
     text: notification.type === "digest" ? listOf(notification) : null,
     fields: event && tellsOfEvent(notification) ? messageOfEvent(event, about).fields : [],
@@ -78,7 +78,7 @@ export function messageOfDestinationOff(
   };
 }
 
-function titleOf(notification: StoredNotification): string {
+export function titleOfNotification(notification: StoredNotification): string {
   const { name } = notification.rule;
   switch (notification.type) {
     case "summary":

@@ -172,6 +172,7 @@ async function shootPages(browser: Browser): Promise<void> {
       members: "/p/default/members",
       rules: "/p/default/rules",
       destinations: "/p/default/destinations",
+      deliveries: "/p/default/deliveries",
       rejected: "/p/default/rejected",
       settings: "/p/default/settings",
       notifications: "/notifications",

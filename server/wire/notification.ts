@@ -101,6 +101,10 @@ export const Delivery = z
       .nullable()
       .openapi({ description: "Which rule it comes from. The name is null if the rule was deleted." }),
     event: z.string().nullable().openapi({ description: "ID of the event. Null if it tells of none." }),
+    title: z.string().nullable().optional().openapi({
+      description:
+        "What it tells of, as one line. Null if its event was deleted. Only in the list of a project's deliveries.",
+    }),
     state: z.enum(deliveryStates),
     attempts: z.int(),
     detail: z.string().nullable().openapi({ description: "Result of the last attempt." }),

@@ -1,0 +1,110 @@
+import { infiniteQueryOptions, queryOptions, useMutation } from "@tanstack/react-query";
+import type { DeliveryPage } from "../../server/wire/notification.ts";
+import { api, errorMessage } from "../api.ts";
+import { countOf } from "../components/counts.ts";
+import { refresh } from "../queries.ts";
+import { toast } from "../shell/toasts.tsx";
+
+/** What the list is filtered by, as in the address; `within` is a time up to now. */
+export type DeliveryFilter = {
+  state?: string;
+  /** ID of a project's destination, or a kind of members' destinations. */
+  to?: string;
+  rule?: string;
+  account?: string;
+  channel?: string;
+  within?: string;
+};
+
+const filterNames = ["state", "to", "rule", "account", "channel", "within"] as const;
+
+export const periods: Record<string, { label: string; ms: number }> = {
+  hour: { label: "Last hour", ms: 3_600_000 },
+  day: { label: "Last 24 hours", ms: 86_400_000 },
+  week: { label: "Last 7 days", ms: 7 * 86_400_000 },
+};
+
+export const memberKinds: Record<string, string> = {
+  dashboard: "Dashboards of members",
+  browser: "Browsers of members",
+  email: "Email to members",
+};
+
+export function deliveryFilterIn(search: Record<string, unknown>): DeliveryFilter {
+  return Object.fromEntries(
+    filterNames.flatMap((name) => {
+      const value = search[name];
+      return typeof value === "string" && value !== "" ? [[name, value]] : [];
+    }),
+  );
+}
+
+/** The filter as the server takes it, without the state. */
+function parametersOf({ to, within, rule, account, channel }: DeliveryFilter): Record<string, string> {
+  const period = within === undefined ? undefined : periods[within];
+  const parameters = {
+    rule,
+    account,
+    channel,
+    ...(to !== undefined && (Object.hasOwn(memberKinds, to) ? { kind: to } : { destination: to })),
+    ...(period && { from: new Date(Date.now() - period.ms).toISOString() }),
+  };
+  return Object.fromEntries(
+    Object.entries(parameters).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
+}
+
+const deliveriesKey = (project: string) => ["project-deliveries", project] as const;
+
+export function projectDeliveriesQuery(project: string, filter: DeliveryFilter) {
+  return infiniteQueryOptions({
+    queryKey: [...deliveriesKey(project), "list", filter],
+    queryFn: ({ pageParam, signal }) =>
+      api<DeliveryPage>("/api/deliveries", {
+        query: { project, ...parametersOf(filter), state: filter.state, cursor: pageParam ?? undefined },
+        signal,
+      }),
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+    // The stream does not report deliveries.
+    refetchInterval: 10_000,
+  });
+}
+
+/** How many deliveries have failed for good. */
+export function deadCountQuery(project: string) {
+  return queryOptions({
+    queryKey: [...deliveriesKey(project), "dead"],
+    queryFn: async () =>
+      (await api<DeliveryPage>("/api/deliveries", { query: { project, state: "dead", limit: "1" } })).dead,
+    staleTime: 30_000,
+  });
+}
+
+export function useRetryDelivery(project: string) {
+  return useMutation({
+    mutationFn: (id: string) => api(`/api/deliveries/${id}/retry`, { method: "POST", query: { project } }),
+    onSettled: () => refresh(deliveriesKey(project)),
+    onError: (error) =>
+      toast({ title: "The delivery wasn't retried", description: errorMessage(error), failed: true }),
+  });
+}
+
+/** Retries the failed deliveries of a filter. */
+export function useRetryAll(project: string, filter: DeliveryFilter, onDone: () => void) {
+  return useMutation({
+    mutationFn: () =>
+      api<{ ok: true; retried: number }>("/api/deliveries/retry", {
+        method: "POST",
+        query: { project },
+        body: parametersOf(filter),
+      }),
+    onSuccess({ retried }) {
+      toast({
+        title: retried === 0 ? "Nothing to retry" : `Retrying ${countOf(retried, "delivery", "deliveries")}`,
+      });
+      onDone();
+      return refresh(deliveriesKey(project));
+    },
+  });
+}

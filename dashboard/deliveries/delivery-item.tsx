@@ -1,0 +1,137 @@
+import { Link } from "@tanstack/react-router";
+import { ChevronRight, RotateCw } from "lucide-react";
+import { useId, useState } from "react";
+import type { Delivery } from "../../server/wire/notification.ts";
+import { countOf } from "../components/counts.ts";
+import { formatDate } from "../components/dates.ts";
+import { RelativeTime } from "../components/relative-time.tsx";
+import { IconButton } from "../components/ui/button.tsx";
+import { RowAction } from "../components/ui/row-action.tsx";
+import { useCan } from "../projects/can.ts";
+import { useRetryDelivery } from "./deliveries.ts";
+import { DeliveryReason } from "./delivery-reason.tsx";
+import { DeliveryState, placeOf } from "./delivery-state.tsx";
+
+/** A delivery; unfolded, with its attempts and what the service answered. */
+export function DeliveryItem({ project, delivery }: { project: string; delivery: Delivery }) {
+  const id = useId();
+  const can = useCan();
+  const retry = useRetryDelivery(project);
+  const [isOpen, setOpen] = useState(false);
+  const { icon: Icon, name } = placeOf(delivery);
+  const { label, account, channel, rule, state, detail, attempts } = delivery;
+  const title = delivery.title ?? "Deleted event";
+  const isDead = state === "dead";
+  return (
+    <li className="border-line border-b last:border-b-0">
+      <div className="flex items-start gap-2 py-2 pr-3 pl-1.5 md:pr-4">
+        <IconButton
+          label={`Attempts of ${title} to ${label}`}
+          aria-expanded={isOpen}
+          aria-controls={id}
+          onClick={() => setOpen(!isOpen)}
+          className="size-7 max-md:size-10"
+        >
+          <ChevronRight aria-hidden className={`size-4 transition-transform ${isOpen ? "rotate-90" : ""}`} />
+        </IconButton>
+        <Icon aria-hidden className="mt-1.5 size-4 shrink-0 text-faint max-md:mt-3" />
+        <div className="min-w-0 flex-1 py-1 max-md:py-2">
+          <p className="flex items-baseline gap-3 text-sm">
+            <span className="hostile-line flex-1 font-medium">
+              {delivery.event && delivery.title ? (
+                <Link
+                  to="/p/$project/events/$id"
+                  params={{ project, id: delivery.event }}
+                  search={{}}
+                  className="hover:underline"
+                >
+                  {title}
+                </Link>
+              ) : (
+                title
+              )}
+            </span>
+            <DeliveryState state={state} />
+            <RelativeTime
+              at={delivery.createdAt}
+              className="w-14 shrink-0 text-right text-faint text-xs max-md:w-8"
+            />
+          </p>
+          <p className="hostile text-muted text-xs">
+            {[
+              account === null ? label : `${name} to ${account}`,
+              rule?.name && `rule ${rule.name}`,
+              channel,
+              attempts > 1 && countOf(attempts, "attempt"),
+            ]
+              .filter(Boolean)
+              .join(" · ")}
+          </p>
+          <DeliveryReason delivery={delivery} />
+          {!isOpen && detail && state !== "delivered" && (
+            <p className={`hostile-line mt-0.5 text-xs ${isDead ? "text-danger" : "text-muted"}`}>{detail}</p>
+          )}
+          {isOpen && <Attempts id={id} delivery={delivery} />}
+        </div>
+        {can("rules:manage") && (
+          <div className="w-8 max-md:w-10">
+            {isDead && (
+              <RowAction
+                label={`Retry ${title} to ${label}`}
+                title="Retry"
+                disabled={retry.isPending}
+                onClick={() => retry.mutate(delivery.id)}
+              >
+                <RotateCw aria-hidden className={`size-4 ${retry.isPending ? "animate-spin" : ""}`} />
+              </RowAction>
+            )}
+          </div>
+        )}
+      </div>
+    </li>
+  );
+}
+
+function Attempts({ id, delivery }: { id: string; delivery: Delivery }) {
+  const { failures, attempts, detail, deliveredAt, nextAttemptAt, createdAt, state } = delivery;
+  const isDelivered = deliveredAt !== null;
+  // Earlier ones are counted, but no longer remembered.
+  const forgotten = attempts - failures.length - (isDelivered ? 1 : 0);
+  return (
+    <ol id={id} className="mt-2 mb-1 flex flex-col gap-1.5 border-line border-l pl-3 text-xs">
+      <Attempt at={createdAt}>Made</Attempt>
+      {forgotten > 0 && failures.length > 0 && (
+        <li className="text-faint">{countOf(forgotten, "earlier attempt")}</li>
+      )}
+      {failures.map(({ at, detail }) => (
+        <Attempt key={at} at={at}>
+          <span className="text-danger">{detail}</span>
+        </Attempt>
+      ))}
+      {isDelivered ? (
+        <Attempt at={deliveredAt}>
+          <span className="text-good">{detail ?? "Delivered"}</span>
+        </Attempt>
+      ) : (
+        failures.length === 0 && detail && <li className="hostile">{detail}</li>
+      )}
+      {delivery.readAt && <Attempt at={delivery.readAt}>Read</Attempt>}
+      {state === "waiting" && nextAttemptAt && (
+        <Attempt at={nextAttemptAt}>
+          <span className="text-muted">Next attempt</span>
+        </Attempt>
+      )}
+    </ol>
+  );
+}
+
+function Attempt({ at, children }: { at: string; children: React.ReactNode }) {
+  return (
+    <li className="flex gap-3 max-md:flex-col max-md:gap-0">
+      <time dateTime={at} className="w-44 shrink-0 text-faint">
+        {formatDate(at, "medium")}
+      </time>
+      <span className="hostile">{children}</span>
+    </li>
+  );
+}

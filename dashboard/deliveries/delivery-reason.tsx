@@ -1,0 +1,23 @@
+import type { Delivery } from "../../server/wire/notification.ts";
+import { formatDate } from "../components/dates.ts";
+
+/** What the member chose, if it was skipped or collected for that. */
+export function DeliveryReason({ delivery: { reason, state, until, digest, nextAttemptAt } }: { delivery: Delivery }) {
+  if (reason === null) return null;
+  const isMade = digest !== null || nextAttemptAt === null;
+  const texts: Record<NonNullable<Delivery["reason"]>, string> = {
+    level: "Set to get nothing of this",
+    muted: until ? `Muted until ${formatDate(until, "soon")}` : "Muted for good",
+    "quiet-hours":
+      state === "skipped"
+        ? `Quiet hours${until ? ` until ${formatDate(until, "soon")}` : ""}`
+        : isMade
+          ? "Quiet hours: sent together with others afterwards"
+          : `Quiet hours: comes together with others at ${formatDate(nextAttemptAt, "soon")}`,
+    "email-digest": isMade
+      ? "Sent in a digest"
+      : `Comes with the digest at ${formatDate(nextAttemptAt, "soon")}`,
+    unsubscribed: "Unsubscribed from email of this project",
+  };
+  return <p className="text-xs">{texts[reason]}</p>;
+}
