@@ -1,10 +1,11 @@
 import type { QueryKey } from "@tanstack/react-query";
+import type { Marked } from "./notifications/notifications.ts";
 
 // Messages between the tabs of this browser.
 
 export type TabMessage =
   | { type: "event-deleted"; project: string; id: string }
-  | { type: "notifications-read"; ids: string[] | null; unread: number }
+  | { type: "notifications-read"; marked: Marked; unread: number }
   /** The results of these queries have changed. */
   | { type: "changed"; keys: QueryKey[] }
   /** These channels and views were read. */

@@ -36,11 +36,13 @@ export function DeliveriesPage() {
       <div className="min-h-0 flex-1 overflow-y-auto">
         <div className="mx-auto flex max-w-5xl flex-col gap-5 px-4 py-6 md:px-8 md:py-8">
           <div className="flex flex-wrap items-center justify-between gap-4">
-            <p className="max-w-lg text-muted text-sm">
+            <p className="max-w-2xl text-muted text-sm">
               {can("rules:manage")
                 ? "Every notification that was sent to a destination or a member, and how that went."
                 : "Notifications to the project's destinations and to you, and how that went."}
-              {dead > 0 && <span className="text-danger"> {dead.toLocaleString("en")} failed.</span>}
+              {dead > 0 && (
+                <span className="whitespace-nowrap text-danger"> {dead.toLocaleString("en")} failed.</span>
+              )}
             </p>
             {mayRetry && (
               <Button onClick={() => setRetrying(true)}>

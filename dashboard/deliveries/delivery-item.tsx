@@ -36,8 +36,8 @@ export function DeliveryItem({ project, delivery }: { project: string; delivery:
         </IconButton>
         <Icon aria-hidden className="mt-1.5 size-4 shrink-0 text-faint max-md:mt-3" />
         <div className="min-w-0 flex-1 py-1 max-md:py-2">
-          <p className="flex items-baseline gap-3 text-sm">
-            <span className="hostile-line flex-1 font-medium">
+          <p className="flex items-baseline gap-x-3 text-sm max-md:flex-wrap">
+            <span className="hostile-line flex-1 font-medium max-md:basis-full">
               {delivery.event && delivery.title ? (
                 <Link
                   to="/p/$project/events/$id"
@@ -54,7 +54,7 @@ export function DeliveryItem({ project, delivery }: { project: string; delivery:
             <DeliveryState state={state} />
             <RelativeTime
               at={delivery.createdAt}
-              className="w-14 shrink-0 text-right text-faint text-xs max-md:w-8"
+              className="shrink-0 text-faint text-xs md:w-14 md:text-right"
             />
           </p>
           <p className="hostile text-muted text-xs">
@@ -74,7 +74,8 @@ export function DeliveryItem({ project, delivery }: { project: string; delivery:
           {isOpen && <Attempts id={id} delivery={delivery} />}
         </div>
         {can("rules:manage") && (
-          <div className="w-8 max-md:w-10">
+          // Keeps the times of all rows in a column.
+          <div className="md:w-8">
             {isDead && (
               <RowAction
                 label={`Retry ${title} to ${label}`}

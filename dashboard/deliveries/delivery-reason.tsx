@@ -2,7 +2,11 @@ import type { Delivery } from "../../server/wire/notification.ts";
 import { formatDate } from "../components/dates.ts";
 
 /** What the member chose, if it was skipped or collected for that. */
-export function DeliveryReason({ delivery: { reason, state, until, digest, nextAttemptAt } }: { delivery: Delivery }) {
+export function DeliveryReason({
+  delivery: { reason, state, until, digest, nextAttemptAt },
+}: {
+  delivery: Delivery;
+}) {
   if (reason === null) return null;
   const isMade = digest !== null || nextAttemptAt === null;
   const texts: Record<NonNullable<Delivery["reason"]>, string> = {

@@ -1,15 +1,17 @@
-import { useQuery } from "@tanstack/react-query";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Popover } from "radix-ui";
 import { type ReactNode, useEffect, useState } from "react";
+import type { NotificationFilter } from "../../server/wire/notification.ts";
 import { useMe } from "../account/me.ts";
 import { errorMessage } from "../api.ts";
 import { ErrorBoundary } from "../components/error-boundary.tsx";
 import { Button } from "../components/ui/button.tsx";
 import { Skeleton } from "../components/ui/states.tsx";
 import { dismissNotifications } from "../shell/toasts.tsx";
-import { NotificationItem } from "./notification-item.tsx";
-import { recentNotificationsQuery, useMarkRead } from "./notifications.ts";
+import { ChannelFilter } from "./channel-filter.tsx";
+import { NotificationGroupItem } from "./notification-group.tsx";
+import { recentGroupsQuery, useMarkRead } from "./notifications.ts";
 
 export default function BellPopover({ trigger }: { trigger: ReactNode }) {
   const [open, setOpen] = useState(true);
@@ -22,6 +24,11 @@ export default function BellPopover({ trigger }: { trigger: ReactNode }) {
           align="end"
           sideOffset={8}
           collisionPadding={12}
+          // Not the filter, which is rarely what somebody opened it for.
+          onOpenAutoFocus={(event) => {
+            event.preventDefault();
+            (event.currentTarget as HTMLElement).focus();
+          }}
           className="z-40 flex max-h-[min(560px,80vh)] w-[400px] max-w-[calc(100vw-24px)] animate-rise flex-col overflow-hidden rounded-xl border border-line-strong bg-raised shadow-lg outline-none"
         >
           <Recent close={() => setOpen(false)} />
@@ -33,15 +40,25 @@ export default function BellPopover({ trigger }: { trigger: ReactNode }) {
 
 function Recent({ close }: { close: () => void }) {
   const { unread } = useMe();
-  const { data, error, refetch } = useQuery(recentNotificationsQuery);
+  const [filter, setFilter] = useState<NotificationFilter>({});
+  const { data, error, refetch } = useQuery({
+    ...recentGroupsQuery(filter),
+    placeholderData: keepPreviousData,
+  });
   const { mutate: markRead } = useMarkRead();
   useEffect(dismissNotifications, []);
   return (
     <>
-      <div className="flex h-12 shrink-0 items-center justify-between border-line border-b pr-2 pl-4">
-        <h2 className="font-semibold">Notifications</h2>
-        <Button variant="ghost" disabled={unread === 0} onClick={() => markRead(undefined)}>
-          Mark all as read
+      <div className="flex h-12 shrink-0 items-center gap-1 border-line border-b pr-2 pl-4">
+        <h2 className="mr-auto font-semibold">Notifications</h2>
+        <ChannelFilter filter={filter} change={setFilter} />
+        <Button
+          variant="ghost"
+          aria-label={filter.channel === undefined ? "Mark all as read" : `Mark ${filter.channel} as read`}
+          disabled={unread === 0}
+          onClick={() => markRead(filter)}
+        >
+          Mark all read
         </Button>
       </div>
       <div className="min-h-0 flex-1 overflow-y-auto">
@@ -58,14 +75,20 @@ function Recent({ close }: { close: () => void }) {
           </div>
         ) : data.length === 0 ? (
           <p className="text-balance px-8 py-12 text-center text-muted text-sm">
-            No notifications yet. Events sent with <code className="font-mono text-xs">notify: true</code>{" "}
-            appear here.
+            {filter.channel === undefined ? (
+              <>
+                No notifications yet. Events sent with <code className="font-mono text-xs">notify: true</code>{" "}
+                appear here.
+              </>
+            ) : (
+              "No notifications from this channel."
+            )}
           </p>
         ) : (
           <ul>
-            {data.map((notification) => (
-              <ErrorBoundary key={notification.id} fallback={() => null}>
-                <NotificationItem notification={notification} onOpen={close} />
+            {data.map((group) => (
+              <ErrorBoundary key={group.id} fallback={() => null}>
+                <NotificationGroupItem group={group} filter={filter} onOpen={close} />
               </ErrorBoundary>
             ))}
           </ul>

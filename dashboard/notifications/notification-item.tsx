@@ -15,7 +15,12 @@ import { useMarkRead } from "./notifications.ts";
 
 const MuteChoices = lazyPart<MuteChoicesProps>(async () => (await import("./mute-choices.tsx")).default);
 
-type NotificationItemProps = { notification: Notification; onOpen?: () => void };
+type NotificationItemProps = {
+  notification: Notification;
+  /** How many notifications it stands for. */
+  count?: number;
+  onOpen?: () => void;
+};
 
 /** The file names of icons for what a rule found over time, as those of events. */
 const iconOf: Record<Exclude<Notification["type"], "event">, string> = {
@@ -28,7 +33,7 @@ const iconOf: Record<Exclude<Notification["type"], "event">, string> = {
 };
 
 /** Links to its event or search; a click marks it as read. */
-export function NotificationItem({ notification, onOpen }: NotificationItemProps) {
+export function NotificationItem({ notification, count = 1, onOpen }: NotificationItemProps) {
   const { id, project, type, title, url, event, createdAt, readAt } = notification;
   const { projects } = useMe();
   const navigate = useNavigate();
@@ -40,7 +45,7 @@ export function NotificationItem({ notification, onOpen }: NotificationItemProps
       <a
         href={url}
         onClick={(click) => {
-          if (readAt === null) markRead([id]);
+          if (readAt === null) markRead({ ids: [id] });
           if (opensElsewhere(click)) return;
           click.preventDefault();
           onOpen?.();
@@ -53,8 +58,9 @@ export function NotificationItem({ notification, onOpen }: NotificationItemProps
       >
         <EventIcon icon={type === "event" ? event?.icon : iconOf[type]} name={title} />
         <span className="min-w-0 flex-1">
-          <span className={clsx("hostile-line block", readAt === null ? "font-semibold" : "text-muted")}>
-            {title}
+          <span className={clsx("flex gap-1.5", readAt === null ? "font-semibold" : "text-muted")}>
+            <span className="hostile-line">{title}</span>
+            {count > 1 && <span className="shrink-0">× {count.toLocaleString("en")}</span>}
           </span>
           <span className="hostile-line block text-muted text-xs">
             {[event?.channelId, event?.userId, projectName]

@@ -1,6 +1,8 @@
-import { useInfiniteQuery } from "@tanstack/react-query";
+import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { BellOff, CheckCheck } from "lucide-react";
+import { useState } from "react";
+import type { NotificationFilter } from "../../server/wire/notification.ts";
 import { useMe } from "../account/me.ts";
 import { ErrorBoundary } from "../components/error-boundary.tsx";
 import { Button, buttonClass } from "../components/ui/button.tsx";
@@ -8,30 +10,43 @@ import { EmptyState, ErrorState } from "../components/ui/states.tsx";
 import { FeedSkeleton } from "../feed/feed-skeleton.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { PageHeader } from "../shell/page-header.tsx";
-import { NotificationItem } from "./notification-item.tsx";
-import { allNotificationsQuery, useMarkRead } from "./notifications.ts";
+import { ChannelFilter } from "./channel-filter.tsx";
+import { NotificationGroupItem } from "./notification-group.tsx";
+import { groupsQuery, useMarkRead } from "./notifications.ts";
 
 export function NotificationsPage() {
   const { unread } = useMe();
   const { mutate: markRead } = useMarkRead();
-  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } =
-    useInfiniteQuery(allNotificationsQuery);
+  const [filter, setFilter] = useState<NotificationFilter>({});
+  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery({
+    ...groupsQuery(filter),
+    placeholderData: keepPreviousData,
+  });
   const project = useProjectSlug();
-  const notifications = data?.pages.flatMap((page) => page.notifications);
+  const groups = data?.pages.flatMap((page) => page.groups);
   return (
     <>
       <PageHeader title="Notifications">
-        <Button disabled={unread === 0} onClick={() => markRead(undefined)}>
+        <ChannelFilter filter={filter} change={setFilter} />
+        <Button disabled={unread === 0} onClick={() => markRead(filter)}>
           <CheckCheck aria-hidden className="size-4" />
-          <span className="max-md:sr-only">Mark all as read</span>
+          <span className="max-md:sr-only">
+            {filter.channel === undefined ? "Mark all as read" : "Mark channel as read"}
+          </span>
         </Button>
       </PageHeader>
       <div className="min-h-0 flex-1 overflow-y-auto">
-        {error && !notifications ? (
+        {error && !groups ? (
           <ErrorState title="Notifications couldn't be loaded" error={error} retry={() => void refetch()} />
-        ) : !notifications ? (
+        ) : !groups ? (
           <FeedSkeleton />
-        ) : notifications.length === 0 ? (
+        ) : groups.length === 0 && filter.channel !== undefined ? (
+          <EmptyState
+            icon={<BellOff aria-hidden />}
+            title="No notifications from this channel"
+            action={<Button onClick={() => setFilter({})}>Show all channels</Button>}
+          />
+        ) : groups.length === 0 ? (
           <EmptyState
             icon={<BellOff aria-hidden />}
             title="No notifications yet"
@@ -47,9 +62,9 @@ export function NotificationsPage() {
         ) : (
           <>
             <ul className="border-line border-b">
-              {notifications.map((notification) => (
-                <ErrorBoundary key={notification.id} fallback={() => null}>
-                  <NotificationItem notification={notification} />
+              {groups.map((group) => (
+                <ErrorBoundary key={group.id} fallback={() => null}>
+                  <NotificationGroupItem group={group} filter={filter} />
                 </ErrorBoundary>
               ))}
             </ul>

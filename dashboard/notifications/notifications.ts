@@ -1,49 +1,51 @@
 import { infiniteQueryOptions, type QueryClient, queryOptions, useMutation } from "@tanstack/react-query";
-import type { Notification } from "../../server/wire/notification.ts";
+import type {
+  Notification,
+  NotificationFilter,
+  NotificationGroup,
+  NotificationGroupList,
+} from "../../server/wire/notification.ts";
 import { setUnread } from "../account/me.ts";
 import { api, errorMessage } from "../api.ts";
 import { queries } from "../queries.ts";
 import { toast } from "../shell/toasts.tsx";
 import { broadcastToTabs, onTabMessage } from "../tabs.ts";
 
-type NotificationList = {
-  ok: true;
-  notifications: Notification[];
-  unread: number;
-  nextCursor: string | null;
-};
-
 export const notificationsKey = ["notifications"] as const;
 
-function fetchNotifications(limit: number, cursor?: string) {
-  return api<NotificationList>("/api/notifications", { query: { limit: String(limit), cursor } });
+/** Which notifications to mark as read: some, a group up to its newest one, those of a filter, or without all, all. */
+export type Marked = { ids?: string[]; group?: string } & NotificationFilter;
+
+/** The newest groups, for the bell. */
+export function recentGroupsQuery(filter: NotificationFilter) {
+  return queryOptions({
+    queryKey: [...notificationsKey, "recent", filter],
+    queryFn: async () => (await fetchGroups("8", filter)).groups,
+  });
 }
 
-/** The newest few, for the bell. */
-export const recentNotificationsQuery = queryOptions({
-  queryKey: [...notificationsKey, "recent"],
-  queryFn: async () => (await fetchNotifications(8)).notifications,
-});
+export function groupsQuery(filter: NotificationFilter) {
+  return infiniteQueryOptions({
+    queryKey: [...notificationsKey, "groups", filter],
+    queryFn: ({ pageParam }) => fetchGroups("50", filter, pageParam),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.nextCursor ?? undefined,
+  });
+}
 
-export const allNotificationsQuery = infiniteQueryOptions({
-  queryKey: [...notificationsKey, "all"],
-  queryFn: ({ pageParam }) => fetchNotifications(50, pageParam),
-  initialPageParam: undefined as string | undefined,
-  getNextPageParam: (page) => page.nextCursor ?? undefined,
-});
+function fetchGroups(limit: string, filter: NotificationFilter, cursor?: string) {
+  return api<NotificationGroupList>("/api/notifications/groups", { query: { limit, ...filter, cursor } });
+}
 
-/** Marks the given notifications as read; without ids, all of them. */
+/** Marks notifications as read, in this tab at once. */
 export function useMarkRead() {
   return useMutation({
-    mutationFn: (ids?: string[]) =>
-      api<{ ok: true; unread: number }>("/api/notifications/read", {
-        method: "POST",
-        body: ids ? { ids } : {},
-      }),
-    onMutate: (ids) => showRead(queries, ids),
-    onSuccess({ unread }, ids) {
+    mutationFn: (marked: Marked) =>
+      api<{ ok: true; unread: number }>("/api/notifications/read", { method: "POST", body: marked }),
+    onMutate: (marked) => showRead(queries, marked),
+    onSuccess({ unread }, marked) {
       setUnread(queries, unread);
-      broadcastToTabs({ type: "notifications-read", ids: ids ?? null, unread });
+      broadcastToTabs({ type: "notifications-read", marked, unread });
     },
     onError: (error) =>
       toast({ title: "Not marked as read", description: errorMessage(error), failed: true }),
@@ -51,25 +53,37 @@ export function useMarkRead() {
   });
 }
 
-/** Updates the cache before the server responds. */
-function showRead(queries: QueryClient, ids?: string[]) {
+/** Updates the lists before the server responds. */
+function showRead(queries: QueryClient, { ids, group, project, channel }: Marked) {
   const readAt = new Date().toISOString();
-  const read = (each: Notification) =>
-    each.readAt === null && (!ids || ids.includes(each.id)) ? { ...each, readAt } : each;
-  queries.setQueryData(recentNotificationsQuery.queryKey, (list) => list?.map(read));
-  queries.setQueryData(
-    allNotificationsQuery.queryKey,
-    (list) =>
-      list && {
-        ...list,
-        pages: list.pages.map((page) => ({ ...page, notifications: page.notifications.map(read) })),
-      },
+  const isMarked = ({ latest }: NotificationGroup) =>
+    ids
+      ? false
+      : group === undefined
+        ? (project ?? latest.project) === latest.project &&
+          (channel ?? latest.event?.channelId) === latest.event?.channelId
+        : latest.id === group;
+  const readNotification = (each: Notification) =>
+    each.readAt === null && ids?.includes(each.id) ? { ...each, readAt } : each;
+  const readGroup = (each: NotificationGroup): NotificationGroup => {
+    if (each.unread > 0 && isMarked(each)) return { ...each, unread: 0, latest: { ...each.latest, readAt } };
+    const latest = readNotification(each.latest);
+    return latest === each.latest ? each : { ...each, latest, unread: Math.max(0, each.unread - 1) };
+  };
+  queries.setQueriesData<NotificationGroup[]>({ queryKey: [...notificationsKey, "recent"] }, (list) =>
+    list?.map(readGroup),
   );
-  if (!ids) setUnread(queries, 0);
+  queries.setQueriesData<{ pages: NotificationGroupList[]; pageParams: unknown[] }>(
+    { queryKey: [...notificationsKey, "groups"] },
+    (list) =>
+      list && { ...list, pages: list.pages.map((page) => ({ ...page, groups: page.groups.map(readGroup) })) },
+  );
+  if (!ids && group === undefined && project === undefined && channel === undefined) setUnread(queries, 0);
 }
 
 onTabMessage((message, isOwn) => {
   if (message.type !== "notifications-read" || isOwn) return;
-  showRead(queries, message.ids ?? undefined);
+  showRead(queries, message.marked);
   setUnread(queries, message.unread);
+  void queries.invalidateQueries({ queryKey: notificationsKey });
 });

@@ -1,5 +1,4 @@
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { ArrowDown } from "lucide-react";
 import { type FormEvent, useDeferredValue, useState } from "react";
 import { applyFixes, suggestFixes } from "../../server/event/apply-fixes.ts";
 import type { EventFix } from "../../server/event/event-fix.ts";
@@ -143,32 +142,30 @@ function membersOf(event: unknown): string[] {
 /** The newest event of the group, before and after the fixes. */
 function Preview({ before, body, after }: { before: unknown; body: string; after: unknown }) {
   const [sent, fixed] = before === undefined ? [body, null] : [pretty(before), pretty(after)];
+  const isChanged = fixed !== null && fixed !== sent;
   return (
-    <div className="flex flex-col gap-1.5">
-      <p className="font-medium text-sm">The newest event</p>
-      <Json label="As it was sent" text={sent} />
-      {fixed !== null && fixed !== sent && (
-        <>
-          <ArrowDown aria-hidden className="mx-auto size-4 text-faint" />
-          <Json label="With the fixes" text={fixed} />
-        </>
-      )}
+    <div className={isChanged ? "grid gap-3 sm:grid-cols-2" : undefined}>
+      <Json label={isChanged ? "The newest, as sent" : "The newest event"} text={sent} />
+      {isChanged && <Json label="With the fixes" text={fixed} />}
     </div>
   );
 }
 
 function Json({ label, text }: { label: string; text: string }) {
   return (
-    <section
-      aria-label={label}
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable box must be reachable by keyboard
-      tabIndex={0}
-      className="max-h-44 overflow-auto rounded-md border border-line bg-canvas"
-    >
-      <pre className="hostile whitespace-pre-wrap px-3 py-2 font-mono text-muted text-xs leading-5">
-        {text.slice(0, 4_000)}
-      </pre>
-    </section>
+    <div className="flex min-w-0 flex-col gap-1.5">
+      <p className="font-medium text-sm">{label}</p>
+      <section
+        aria-label={label}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable box must be reachable by keyboard
+        tabIndex={0}
+        className="max-h-44 flex-1 overflow-auto rounded-md border border-line bg-canvas focus-visible:outline-offset-[-2px]"
+      >
+        <pre className="hostile whitespace-pre-wrap px-3 py-2 font-mono text-muted text-xs leading-5">
+          {text.slice(0, 4_000)}
+        </pre>
+      </section>
+    </div>
   );
 }
 

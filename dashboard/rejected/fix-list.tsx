@@ -95,7 +95,7 @@ export function FixList({ project, fixes, members, change }: Props) {
 }
 
 const smallInput =
-  "h-8 min-w-0 max-w-44 rounded-md border border-line-strong bg-surface px-2 font-mono text-xs focus-visible:outline-offset-0 max-md:h-10 max-md:text-lg";
+  "h-8 min-w-0 max-w-36 rounded-md border border-line-strong bg-surface px-2 font-mono text-xs focus-visible:outline-offset-0 max-md:h-10 max-md:text-lg";
 
 type FieldsProps = Omit<Props, "fixes" | "change"> & { fix: EventFix; change: (fix: EventFix) => void };
 

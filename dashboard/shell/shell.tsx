@@ -29,7 +29,7 @@ export function Shell() {
           title: event?.icon && !/^[\w.-]+$/.test(event.icon) ? `${event.icon} ${title}` : title,
           description: event?.channelId,
           open() {
-            markRead([id]);
+            markRead({ ids: [id] });
             void navigate({ href: url });
           },
         })),

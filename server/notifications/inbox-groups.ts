@@ -33,6 +33,8 @@ export async function listGroups(
   const rows = await control
     .selectFrom("deliveries")
     .select((eb) => [
+      "projectId",
+      "groupKey",
       eb.fn.max<number>("deliveries.id").as("latest"),
       eb.fn.countAll<number>().as("count"),
       sql<number>`sum(CASE WHEN read_at IS NULL THEN 1 ELSE 0 END)`.as("unread"),
@@ -52,10 +54,12 @@ export async function listGroups(
     ids.length === 0 ? [] : await selectInbox(control, accountId).where("deliveries.id", "in", ids).execute();
   const notifications = new Map((await notificationsOf(events, latest)).map((each) => [each.id, each]));
   return {
-    groups: page.flatMap(({ latest, count, unread }) => {
+    groups: page.flatMap(({ projectId, groupKey, latest, count, unread }) => {
       const notification = notifications.get(String(latest));
       // Its event was just deleted.
-      return notification ? [{ latest: notification, count: Number(count), unread: Number(unread) }] : [];
+      if (!notification) return [];
+      const id = `${projectId} ${groupKey}`;
+      return [{ id, latest: notification, count: Number(count), unread: Number(unread) }];
     }),
     nextCursor: rows.length > limit ? String(ids.at(-1)) : null,
   };

@@ -325,6 +325,7 @@ export const NotificationGroupQuery = z.strictObject({ ...pageQuery, ...notifica
 /** Notifications that belong together: events of one channel and name, or everything that one rule told of. */
 export const NotificationGroup = z
   .object({
+    id: z.string().openapi({ description: "Stays the same while notifications are added." }),
     latest: Notification,
     count: z.int().openapi({ description: "Number of notifications." }),
     unread: z.int().openapi({ description: "How many of them are unread." }),
