@@ -111,7 +111,7 @@ test("the text typed to fix a rejected event is kept, and each fault is shown on
   const { errors } = (await response.json()) as { errors: { detail: string }[] };
   expect(errors).toHaveLength(3);
   await page.goto(`${dashboard.address}/p/default/rejected`);
-  const fix = page.getByRole("button", { name: "Fix and resend" });
+  const fix = page.getByRole("button", { name: "Fix and resend", exact: true });
   await fix.click();
   const shown = async () => {
     const text = (await dialog().textContent())!;

@@ -368,9 +368,9 @@ describe("keys and sessions", () => {
     expect(response.status).toBe(422);
     await page.goto(`${running.address}/p/default/rejected`);
     await page.getByText("Invalid events are kept here for 30 days").waitFor();
-    await page.getByText('The tag "amount" must be a string').waitFor();
+    await page.getByText('The tag "amount" must be a string').first().waitFor();
     await expectAccessible("rejected events");
-    await page.getByRole("button", { name: "Fix and resend" }).click();
+    await page.getByRole("button", { name: "Fix and resend", exact: true }).click();
     const body = page.getByLabel("Event (JSON)");
     await expectAccessible("an event to be fixed");
     await page.getByRole("button", { name: "Resend" }).click();

@@ -52,13 +52,8 @@ function Recent({ close }: { close: () => void }) {
       <div className="flex h-12 shrink-0 items-center gap-1 border-line border-b pr-2 pl-4">
         <h2 className="mr-auto font-semibold">Notifications</h2>
         <ChannelFilter filter={filter} change={setFilter} />
-        <Button
-          variant="ghost"
-          aria-label={filter.channel === undefined ? "Mark all as read" : `Mark ${filter.channel} as read`}
-          disabled={unread === 0}
-          onClick={() => markRead(filter)}
-        >
-          Mark all read
+        <Button variant="ghost" disabled={unread === 0} onClick={() => markRead(filter)}>
+          {filter.channel === undefined ? "Mark all as read" : "Mark channel as read"}
         </Button>
       </div>
       <div className="min-h-0 flex-1 overflow-y-auto">

@@ -27,7 +27,6 @@ export function NotificationsPage() {
   return (
     <>
       <PageHeader title="Notifications">
-        <ChannelFilter filter={filter} change={setFilter} />
         <Button disabled={unread === 0} onClick={() => markRead(filter)}>
           <CheckCheck aria-hidden className="size-4" />
           <span className="max-md:sr-only">
@@ -35,6 +34,9 @@ export function NotificationsPage() {
           </span>
         </Button>
       </PageHeader>
+      <div className="flex h-11 shrink-0 items-center gap-2 border-line border-b px-4 max-md:h-13 md:px-5">
+        <ChannelFilter filter={filter} change={setFilter} />
+      </div>
       <div className="min-h-0 flex-1 overflow-y-auto">
         {error && !groups ? (
           <ErrorState title="Notifications couldn't be loaded" error={error} retry={() => void refetch()} />

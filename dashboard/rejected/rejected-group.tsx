@@ -51,7 +51,7 @@ export function RejectedGroupItem({ group, isOpen, toggle, fix, fixAll, discardA
           </span>
           <span className="shrink-0 rounded-full bg-danger-soft px-2 py-0.5 font-semibold text-danger text-xs">
             {count.toLocaleString("en")}
-            <span className="sr-only"> events</span>
+            <span className="sr-only">{count === 1 ? " event" : " events"}</span>
           </span>
         </button>
         {mayChange && (

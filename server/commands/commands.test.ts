@@ -368,6 +368,43 @@ describe("next to a running server", () => {
     });
   });
 
+  test("deliveries are listed, and dead ones retried", async () => {
+    const { control } = app.running.store;
+    await control
+      .insertInto("deliveries")
+      .values({
+        projectId: 1,
+        destinationId: "gone",
+        notification: JSON.stringify({
+          type: "silence",
+          atMs: 60_000,
+          sinceMs: 0,
+          rule: { name: "Backup", q: "" },
+        }),
+        kind: "webhook",
+        label: "Old server",
+        state: "dead",
+        attempts: 3,
+        detail: "The webhook answered 400.",
+        createdAt: 0,
+      })
+      .execute();
+    const delivery = (...args: string[]) => run(["delivery", ...args, "--project", "default"]);
+    const { stdout, stderr } = await delivery("list", "--state", "dead");
+    expect(stdout).toMatch(/Old server +No event for 1 minute: Backup +dead +3 +The webhook answered 400\./);
+    expect(stderr).toContain("Dead: 1.");
+    expect(JSON.parse((await delivery("list", "--state", "dead", "--json")).stdout)).toMatchObject({
+      kind: "webhook",
+    });
+    expect(await delivery("list", "--state", "gone")).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("--state must be"),
+    });
+    expect(await delivery("retry", "--destination", "x")).toMatchObject({ code: 1 });
+    expect((await delivery("retry")).stdout).toBe("Retrying 1 delivery.\n");
+    expect((await delivery("list", "--state", "dead", "--json")).stdout).toBe("");
+  });
+
   test("commands and events in progress don't disturb each other", async () => {
     let isOver = false;
     const statuses: number[] = [];

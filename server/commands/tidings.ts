@@ -25,6 +25,7 @@ const main = defineCommand({
     rollback: () => import("./restore.ts").then((module) => module.rollbackCommand),
     config: () => import("./config.ts").then((module) => module.configCommand),
     destination: () => import("./destination.ts").then((module) => module.destinationCommand),
+    delivery: () => import("./delivery.ts").then((module) => module.deliveryCommand),
     rule: () => import("./rule.ts").then((module) => module.ruleCommand),
     "migrate-to": () => import("./migrate-to.ts").then((module) => module.migrateToCommand),
     seed: () => import("./seed.ts").then((module) => module.seedCommand),

@@ -76,6 +76,52 @@ test("pages have each group once, also while notifications arrive", async () => 
   expect(summary(await groupsOf("?limit=3"))).toEqual(["a/2 2 2", "a/6 1 1", "a/5 2 2"]);
 });
 
+test("groups are found and counted, however the newest notifications are distributed", async () => {
+  const { control } = app.running.store;
+  const accountId = (await control.selectFrom("accounts").select("id").executeTakeFirstOrThrow()).id;
+  // 400 of one group on top of many small ones, some of which have newer notifications too.
+  const names = [
+    ...Array.from({ length: 300 }, (_, n) => `n${n % 40}`),
+    ...Array.from({ length: 400 }, () => "burst"),
+    ...Array.from({ length: 9 }, (_, n) => `n${n % 3}`),
+  ];
+  await control
+    .insertInto("deliveries")
+    .values(
+      names.map((name, n) => ({
+        projectId: 1,
+        accountId,
+        groupKey: `event c\n${name}`,
+        channel: "c",
+        notification: JSON.stringify({ type: "silence", atMs: 60_000, sinceMs: 0, rule: { name, q: "" } }),
+        kind: "dashboard",
+        label: "Dashboard",
+        state: "delivered" as const,
+        createdAt: n,
+        readAt: n % 2 === 0 ? n : null,
+      })),
+    )
+    .execute();
+  const expected = [...new Set(names.toReversed())].map((name) => {
+    const places = names.flatMap((each, n) => (each === name ? [n] : []));
+    return `${name} ${places.length} ${places.filter((n) => n % 2 === 1).length}`;
+  });
+  for (const limit of [1, 2, 50]) {
+    const seen: string[] = [];
+    for (let cursor: string | null = ""; cursor !== null; ) {
+      const page = await groupsOf(`?limit=${limit}${cursor && `&cursor=${cursor}`}`);
+      expect(page.groups.length).toBeLessThanOrEqual(limit);
+      seen.push(
+        ...page.groups.map(
+          ({ latest, count, unread }) => `${latest.title.split(": ")[1]} ${count} ${unread}`,
+        ),
+      );
+      cursor = page.nextCursor;
+    }
+    expect([limit, seen]).toEqual([limit, expected]);
+  }
+});
+
 test("a channel and a project are filters", async () => {
   await record("payments/A", "orders/A", "payments/A");
   expect(summary(await groupsOf("?channel=payments"))).toEqual(["payments/A 2 2"]);

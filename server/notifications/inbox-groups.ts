@@ -11,6 +11,9 @@ type Group = { projectId: number; groupKey: string | null };
 /** Notifications marked as read in one commit, which events wait for. */
 const markedMax = 500;
 
+/** How many notifications, for each group of a page, are looked at to find the groups, before all are. */
+const rowsPerGroup = [4, 40];
+
 /** Literals, so that the planner can use the index of groups. */
 const isInInbox = sql<boolean>`deliveries.kind = 'dashboard' AND deliveries.state = 'delivered'`;
 
@@ -30,24 +33,8 @@ export async function listGroups(
 ): Promise<{ groups: NotificationGroup[]; nextCursor: string | null }> {
   const projects = await projectsOf(control, accountId, filter.project);
   if (projects.length === 0) return { groups: [], nextCursor: null };
-  const rows = await control
-    .selectFrom("deliveries")
-    .select((eb) => [
-      "projectId",
-      "groupKey",
-      eb.fn.max<number>("deliveries.id").as("latest"),
-      eb.fn.countAll<number>().as("count"),
-      sql<number>`sum(CASE WHEN read_at IS NULL THEN 1 ELSE 0 END)`.as("unread"),
-    ])
-    .where("accountId", "=", accountId)
-    .where("projectId", "in", projects)
-    .where(isInInbox)
-    .$if(filter.channel !== undefined, (query) => query.where("channel", "=", filter.channel!))
-    .groupBy(["projectId", "groupKey"])
-    .having((eb) => eb(eb.fn.max("deliveries.id"), "<", before))
-    .orderBy("latest", "desc")
-    .limit(limit + 1)
-    .execute();
+  const range = { accountId, projects, channel: filter.channel, before };
+  const rows = await groupsIn(control, range, limit + 1);
   const page = rows.slice(0, limit);
   const ids = page.map(({ latest }) => Number(latest));
   const latest =
@@ -63,6 +50,71 @@ export async function listGroups(
     }),
     nextCursor: rows.length > limit ? String(ids.at(-1)) : null,
   };
+}
+
+/** Whose notifications to group; only groups whose newest notification is before an id. */
+type Range = { accountId: string; projects: number[]; channel: string | undefined; before: number };
+
+async function groupsIn(control: Control, range: Range, limit: number) {
+  for (const rows of rowsPerGroup) {
+    const groups = await newestGroups(control, range, limit, rows * limit);
+    if (groups) return groups;
+  }
+  return countGroups(control, range, limit);
+}
+
+/** Counts groups, the one with the newest notification first: all groups, or those that have one of these keys. */
+function countGroups(
+  control: Control,
+  { accountId, projects, channel, before }: Range,
+  limit: number,
+  keys?: (string | null)[],
+) {
+  return control
+    .selectFrom("deliveries")
+    .select((eb) => [
+      "projectId",
+      "groupKey",
+      eb.fn.max<number>("deliveries.id").as("latest"),
+      eb.fn.countAll<number>().as("count"),
+      sql<number>`sum(CASE WHEN read_at IS NULL THEN 1 ELSE 0 END)`.as("unread"),
+    ])
+    .where("accountId", "=", accountId)
+    .where("projectId", "in", projects)
+    .where(isInInbox)
+    .$if(channel !== undefined, (query) => query.where("channel", "=", channel!))
+    .$if(keys !== undefined, (query) => query.where("groupKey", "in", keys!))
+    .groupBy(["projectId", "groupKey"])
+    .having((eb) => eb(eb.fn.max("deliveries.id"), "<", before))
+    .orderBy("latest", "desc")
+    .limit(limit)
+    .execute();
+}
+
+/**
+ * The same, but counts only groups of the newest notifications: the groups of a page are usually among these. Null if
+ * they aren't.
+ */
+async function newestGroups(control: Control, range: Range, limit: number, rows: number) {
+  const { accountId, projects, channel, before } = range;
+  const newest = await control
+    .selectFrom("deliveries")
+    .select(["id", "groupKey"])
+    .where("accountId", "=", accountId)
+    .where("projectId", "in", projects)
+    .where(isInInbox)
+    .$if(channel !== undefined, (query) => query.where("channel", "=", channel!))
+    .where("id", "<", before)
+    .orderBy("id", "desc")
+    .limit(rows)
+    .execute();
+  if (newest.length === 0) return [];
+  const keys = [...new Set(newest.map(({ groupKey }) => groupKey))];
+  const groups = await countGroups(control, range, limit, keys);
+  const isEnd = newest.length < rows;
+  // An older one can belong to another project, whose groups were not all looked at.
+  const isComplete = isEnd || (groups.length === limit && Number(groups.at(-1)!.latest) >= newest.at(-1)!.id);
+  return isComplete ? groups : null;
 }
 
 /**

@@ -68,7 +68,7 @@ export function messageOfDestinationOff(
     icon: null,
     text: escapeMarkdown(detail),
     fields: [],
-    url: `${baseUrl}/p/${project.slug}`,
+    url: `${baseUrl}/p/${project.slug}/destinations`,
     project,
     rule: null,
     matches: null,
