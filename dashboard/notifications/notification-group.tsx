@@ -3,7 +3,6 @@ import { Check, ChevronRight } from "lucide-react";
 import { useId, useState } from "react";
 import type { Notification, NotificationFilter, NotificationGroup } from "../../server/wire/notification.ts";
 import { api, errorMessage } from "../api.ts";
-import { countOf } from "../components/counts.ts";
 import { ErrorBoundary } from "../components/error-boundary.tsx";
 import { Button } from "../components/ui/button.tsx";
 import { Skeleton } from "../components/ui/states.tsx";
@@ -32,6 +31,7 @@ export function NotificationGroupItem({ group, filter, onOpen }: Props) {
   const { mutate: markRead } = useMarkRead();
   const { latest, count, unread } = group;
   const open = onOpen && { onOpen };
+  const earlier = (count - 1).toLocaleString("en");
   if (count === 1) return <NotificationItem notification={latest} {...open} />;
   return (
     <li className="border-line border-b last:border-b-0">
@@ -44,7 +44,7 @@ export function NotificationGroupItem({ group, filter, onOpen }: Props) {
           type="button"
           aria-expanded={isOpen}
           aria-controls={id}
-          aria-label={`${isOpen ? "Fold" : "Unfold"} ${countOf(count, "notification")}: ${latest.title}`}
+          aria-label={`${earlier} earlier: ${latest.title}`}
           onClick={() => setOpen(!isOpen)}
           className={smallButton}
         >
@@ -52,12 +52,12 @@ export function NotificationGroupItem({ group, filter, onOpen }: Props) {
             aria-hidden
             className={`size-3.5 transition-transform ${isOpen ? "rotate-90" : ""}`}
           />
-          {(count - 1).toLocaleString("en")} earlier
+          {earlier} earlier
         </button>
         {unread > 0 && (
           <button
             type="button"
-            aria-label={`Mark ${countOf(unread, "notification")} as read: ${latest.title}`}
+            aria-label={`Mark ${unread.toLocaleString("en")} as read: ${latest.title}`}
             onClick={() => markRead({ group: latest.id })}
             className={smallButton}
           >
