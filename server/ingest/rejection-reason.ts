@@ -16,7 +16,7 @@ const particulars: readonly [RegExp, string][] = [
 export function rejectionReason({ detail, errors }: Pick<Problem, "detail" | "errors">): string {
   const details = errors?.length ? errors.map((fault) => fault.detail) : [detail];
   const reasons = [...new Set(details.slice(0, faultsMax).map(withoutParticulars))];
-  // PostgreSQL texts can't contain NUL.
+  // Not every storage can keep NUL.
   return reasons.join(" ").replaceAll("\0", "\ufffd").slice(0, reasonCharacters).toWellFormed();
 }
 

@@ -15,7 +15,7 @@ type Control = Kysely<ControlTables>;
 
 /** Deliveries that are changed in one commit, which events wait for. */
 const stepRows = 500;
-/** Deliveries that one statement looks at: SQLite reads them on the thread that answers requests. */
+/** Deliveries that one statement looks at. The thread that answers requests may wait for it. */
 const windowRows = 4_000;
 /** Statements for one page. */
 const windowsMax = 25;
