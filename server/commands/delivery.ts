@@ -5,7 +5,7 @@ import { countDead, listDeliveries, retryDeadDeliveries } from "../notifications
 import { RecentEvents } from "../notifications/recent-events.ts";
 import { findProject } from "../projects/projects.ts";
 import type { Store } from "../storage/store.ts";
-import { type Delivery, DeliveryQuery } from "../wire/notification.ts";
+import { type Delivery, DeliveryQuery, deliveryStates } from "../wire/notification.ts";
 import { printTable } from "./table.ts";
 import { UsageError, withStore } from "./with-store.ts";
 
@@ -26,7 +26,7 @@ const list = defineCommand({
   args: {
     project,
     destination,
-    state: { type: "string", description: "waiting, delivered, dead or cancelled", valueHint: "S" },
+    state: { type: "string", description: deliveryStates.join(", "), valueHint: "S" },
     limit: { type: "string", description: "How many, 50 by default", valueHint: "N" },
     json: { type: "boolean", description: "Print each delivery as a line of JSON" },
   },
