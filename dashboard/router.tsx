@@ -95,6 +95,12 @@ const account = createRoute({
   component: lazyPart(async () => (await import("./account/account-page.tsx")).AccountPage),
 });
 
+const status = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/status",
+  component: lazyPart(async () => (await import("./status/status-page.tsx")).StatusPage),
+});
+
 const project = createRoute({
   getParentRoute: () => signedIn,
   path: "/p/$project",
@@ -222,6 +228,7 @@ export const router = createRouter({
       home,
       notifications,
       account,
+      status,
       project.addChildren([
         feed.addChildren([allEvents, channel, event]),
         users,

@@ -26,6 +26,7 @@ import { recordRoute } from "./ingest/record-route.ts";
 import { RejectedEvents } from "./ingest/rejected.ts";
 import { limits } from "./limits.ts";
 import { createLog } from "./log.ts";
+import { CommitMeter } from "./metrics/commit-meter.ts";
 import { openMetrics, serveMetrics } from "./metrics/serve-metrics.ts";
 import { DeliveryWorker } from "./notifications/delivery-worker.ts";
 import { FanOut } from "./notifications/fan-out.ts";
@@ -223,6 +224,11 @@ export async function serve(
   });
   const isMeasured = config.metricsToken !== null || config.metricsAddress !== null;
   const metrics = isMeasured ? await openMetrics({ store, streams, config }) : null;
+  const commits = new CommitMeter();
+  store.events.observeCommits((stored, ms) => {
+    commits.observe(stored, ms);
+    metrics?.observeCommit(stored, ms / 1_000);
+  });
   const backups = config.backupTo === null ? null : new BackupSchedule({ control, config, onError, now });
   const clients = clientAddresses(config.trustedProxies);
   const peerOf = (request: Request) => server.requestIP(originalOf.get(request) ?? request)?.address ?? null;
@@ -255,6 +261,8 @@ export async function serve(
     vapidPublicKey,
     secrets,
     metrics,
+    commits,
+    backups,
     addressOf: (request) => clients.addressOf(peerOf(request), request.headers),
     setRequestTimeout: (request, seconds) => server.timeout(originalOf.get(request) ?? request, seconds),
   };

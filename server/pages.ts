@@ -12,7 +12,7 @@ const workers = /\/sw\.js$|\/stream-worker-[^/]+\.js$/;
 
 /** Paths of the dashboard's pages. They must match `dashboard/router.tsx`. */
 const pagePaths = [
-  /^\/(?:sign-in|sign-up|forgot-password|reset-password|confirm-email|setup|notifications|account|invite\/[^/]+|unsubscribe\/[^/]+)?$/,
+  /^\/(?:sign-in|sign-up|forgot-password|reset-password|confirm-email|setup|notifications|account|status|invite\/[^/]+|unsubscribe\/[^/]+)?$/,
   /^(?:\/p\/[^/]+)?\/(?:channels\/[^/]+|events\/[^/]+|users(?:\/[^/]+)?|keys|members|rules|destinations|deliveries|rejected|audit|settings)$/,
   /^\/p\/[^/]+$/,
 ];

@@ -5,6 +5,7 @@ import type { Authorizer } from "./auth/authorizer.ts";
 import type { PasswordHashing } from "./auth/passwords.ts";
 import type { SignInLimits } from "./auth/sign-in-limits.ts";
 import type { BackgroundWorker } from "./background/worker.ts";
+import type { BackupSchedule } from "./backup/schedule.ts";
 import type { ProjectChannels } from "./channels/project-channels.ts";
 import type { Config } from "./config.ts";
 import type { LiveStreams } from "./events/live.ts";
@@ -12,6 +13,7 @@ import type { StreamAuthorizer } from "./events/stream-authorizer.ts";
 import type { FailureLog } from "./failures.ts";
 import type { Recorder } from "./ingest/record.ts";
 import type { RejectedEvents } from "./ingest/rejected.ts";
+import type { CommitMeter } from "./metrics/commit-meter.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 import type { DeliveryWorker } from "./notifications/delivery-worker.ts";
 import type { Mailer } from "./notifications/email.ts";
@@ -58,6 +60,9 @@ export type Services = {
   secrets: SecretBox;
   /** Null if no setting turns metrics on. */
   metrics: Metrics | null;
+  commits: CommitMeter;
+  /** Null without a schedule. */
+  backups: BackupSchedule | null;
   /** The client's address, behind trusted proxies too; null if the connection is gone. */
   addressOf: (request: Request) => string | null;
   /** Closes a request's connection after this many idle seconds. 0 disables the timeout. */

@@ -1,15 +1,26 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { z } from "@hono/zod-openapi";
+import { ownsInstallation } from "./auth/create-account.ts";
+import { lastBackup } from "./backup/last-backup.ts";
 import { version } from "./config.ts";
 import type { Routes } from "./http/routes.ts";
 import { textResponse } from "./http/text-response.ts";
+import {
+  countAll,
+  countFailingDestinations,
+  countUnfinishedJobs,
+  deliveriesByState,
+} from "./metrics/database-counts.ts";
 import { metricsResponse } from "./metrics/serve-metrics.ts";
 import { problem } from "./problems.ts";
 import type { Services } from "./services.ts";
+import { freeBytes } from "./storage/disk.ts";
+import { ServerStatus } from "./wire/server-status.ts";
 
 const Ok = z.object({ ok: z.literal(true) });
 
-export function addStatusRoutes(routes: Routes, { readiness, metrics, config }: Services): void {
+export function addStatusRoutes(routes: Routes, services: Services): void {
+  const { readiness, metrics, config } = services;
   routes.add(
     {
       method: "get",
@@ -39,6 +50,26 @@ export function addStatusRoutes(routes: Routes, { readiness, metrics, config }: 
     },
   );
 
+  routes.add(
+    {
+      method: "get",
+      path: "/api/status",
+      by: "account",
+      tag: "Status",
+      summary: "Get the server's status",
+      description: "For the owner of the installation: the oldest account. 403 for all others.",
+      response: ServerStatus,
+      problems: [403],
+    },
+    async ({ account }) => {
+      if (!(await ownsInstallation(services.store.control, account.id)))
+        throw problem("role-insufficient", {
+          detail: "Only the owner of this installation can see the server's status.",
+        });
+      return serverStatus(services);
+    },
+  );
+
   routes.app.get("/metrics", async ({ req }, next) => {
     if (!metrics || config.metricsToken === null) return next();
     if (!isSame(req.header("authorization") ?? "", `Bearer ${config.metricsToken}`))
@@ -52,6 +83,43 @@ export function addStatusRoutes(routes: Routes, { readiness, metrics, config }: 
     description ??= JSON.stringify(describeApi(routes));
     return textResponse(req.raw, description, { headers: { "content-type": "application/json" } });
   });
+}
+
+async function serverStatus({
+  store,
+  config,
+  streams,
+  commits,
+  backups,
+}: Services): Promise<z.infer<typeof ServerStatus>> {
+  const { control, events } = store;
+  const [p50, p99] = [commits.quantile(0.5), commits.quantile(0.99)];
+  const states = await deliveriesByState(control);
+  return {
+    ok: true,
+    version,
+    startedAt: new Date(Date.now() - process.uptime() * 1_000).toISOString(),
+    memoryBytes: process.memoryUsage.rss(),
+    database: { bytes: await store.bytes(), freeBytes: freeBytes(config) },
+    recording: {
+      storedInMinute: commits.storedInMinute(),
+      commitMs: p50 === null || p99 === null ? null : { p50, p99 },
+      waiting: events.waiting,
+      streams: streams.count,
+      rejected: await countAll(control, "rejectedEvents"),
+    },
+    notifying: {
+      outbox: await countAll(control, "outbox"),
+      deliveries: Object.fromEntries(states.map(({ state, count }) => [state, count])),
+      failingDestinations: await countFailingDestinations(control),
+    },
+    unfinishedJobs: await countUnfinishedJobs(control),
+    backup: {
+      isScheduled: backups !== null,
+      failure: backups?.failure ?? null,
+      last: await lastBackup(control),
+    },
+  };
 }
 
 /** Compares in constant time, so that the time of an answer tells nothing of the token. */

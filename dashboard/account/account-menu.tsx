@@ -1,5 +1,6 @@
 import { useNavigate } from "@tanstack/react-router";
 import {
+  Activity,
   Check,
   CircleHelp,
   LogOut,
@@ -21,7 +22,7 @@ import { useSignOut } from "./sign-out.ts";
 const themeIcons: Record<Theme, LucideIcon> = { light: Sun, dark: Moon, system: Monitor };
 
 export default function AccountMenu(props: MenuContentProps) {
-  const { account } = useMe();
+  const { account, ownsInstallation } = useMe();
   const project = useProjectSlug();
   const navigate = useNavigate();
   const signOut = useSignOut();
@@ -39,6 +40,12 @@ export default function AccountMenu(props: MenuContentProps) {
         <Settings2 aria-hidden />
         Settings
       </MenuItem>
+      {ownsInstallation && (
+        <MenuItem onSelect={() => void navigate({ to: "/status" })}>
+          <Activity aria-hidden />
+          Server status
+        </MenuItem>
+      )}
       <MenuItem onSelect={() => openOverlay("help")}>
         <CircleHelp aria-hidden />
         Keyboard shortcuts

@@ -1,4 +1,5 @@
 import { ApiError } from "../api.ts";
+import { sizeOf } from "../components/size.ts";
 import { toast } from "../shell/toasts.tsx";
 import { type Filters, queryOf } from "./filters.ts";
 
@@ -77,11 +78,4 @@ async function streamTo(file: FileSystemFileHandle, url: string): Promise<void> 
   } finally {
     setRunning(null);
   }
-}
-
-const megabytes = new Intl.NumberFormat("en", { minimumFractionDigits: 1, maximumFractionDigits: 1 });
-
-/** 3_250_000 → "3.3 MB", 950 → "1 kB". */
-export function sizeOf(bytes: number): string {
-  return bytes < 1_000_000 ? `${Math.ceil(bytes / 1_000)} kB` : `${megabytes.format(bytes / 1_000_000)} MB`;
 }

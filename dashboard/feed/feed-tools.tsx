@@ -1,7 +1,8 @@
 import { type ComponentType, Suspense, useState, useSyncExternalStore } from "react";
 import { countOf } from "../components/counts.ts";
 import { lazyPart } from "../components/lazy-part.tsx";
-import { currentExport, sizeOf, subscribeExport } from "./export-events.ts";
+import { sizeOf } from "../components/size.ts";
+import { currentExport, subscribeExport } from "./export-events.ts";
 import type { ExportMenuProps } from "./export-menu.tsx";
 import type { Filters } from "./filters.ts";
 import { useMatchCount } from "./use-match-count.ts";

@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { Command } from "cmdk";
 import {
+  Activity,
   Bell,
   CheckCheck,
   CircleSlash,
@@ -48,7 +49,7 @@ export default function Palette({ close }: { close: () => void }) {
   const { data: users = [] } = useQuery(foundUsersQuery(project, useDeferredValue(typed.trim())));
   const { data: dead = 0 } = useQuery(deadCountQuery(project));
   const rejected = useRejectedCount(project);
-  const { projects } = useMe();
+  const { projects, ownsInstallation } = useMe();
   const can = useCan();
   const navigate = useNavigate();
   const signOut = useSignOut();
@@ -232,6 +233,14 @@ export default function Palette({ close }: { close: () => void }) {
                 </Item>
               </Group>
               <Group heading="Commands">
+                {ownsInstallation && (
+                  <Item
+                    icon={<Activity aria-hidden />}
+                    onSelect={closeAnd(() => navigate({ to: "/status" }))}
+                  >
+                    Server status
+                  </Item>
+                )}
                 <Item
                   icon={dark ? <Sun aria-hidden /> : <Moon aria-hidden />}
                   onSelect={closeAnd(() => chooseTheme(dark ? "light" : "dark"))}

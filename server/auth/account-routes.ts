@@ -22,6 +22,7 @@ import type { AccountEmails } from "./account-emails.ts";
 import { consumeLink, createLink, invalidLink } from "./account-links.ts";
 import { type Auth, type Session, sessionOf } from "./auth.ts";
 import { changeEmail } from "./change-email.ts";
+import { ownsInstallation } from "./create-account.ts";
 import { deleteAccount } from "./delete-account.ts";
 import type { PasswordHashing } from "./passwords.ts";
 import { passwordHashOf, reauthenticate } from "./reauthenticate.ts";
@@ -66,6 +67,7 @@ export function addAccountRoutes(routes: Routes, deps: Deps): void {
       vapidPublicKey,
       emailAvailable: emails !== null,
       version,
+      ownsInstallation: await ownsInstallation(control, account.id),
     }),
   );
 

@@ -5,6 +5,12 @@ import { type Config, version } from "../config.ts";
 import type { LiveStreams } from "../events/live.ts";
 import { freeBytes } from "../storage/disk.ts";
 import type { Store } from "../storage/store.ts";
+import {
+  countAll,
+  countFailingDestinations,
+  countUnfinishedJobs,
+  deliveriesByState,
+} from "./database-counts.ts";
 
 const requestSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 const commitSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5];
@@ -111,55 +117,31 @@ export class Metrics {
     );
   }
 
-  #databaseGauges(store: Store): void {
-    const { control } = store;
+  #databaseGauges({ control }: Store): void {
     this.#databaseGauge(
       "tidings_deliveries",
       "Deliveries that are kept, by state",
       async (gauge) => {
-        const rows = await control
-          .selectFrom("deliveries")
-          .select(["state", ({ fn }) => fn.countAll<number>().as("count")])
-          .groupBy("state")
-          .execute();
+        const counts = await deliveriesByState(control);
         gauge.reset();
-        for (const { state, count } of rows) gauge.set({ state }, Number(count));
+        for (const { state, count } of counts) gauge.set({ state }, count);
         return undefined;
       },
       ["state"],
     );
-    const count = async (table: "outbox" | "rejectedEvents") => {
-      const { count } = await control
-        .selectFrom(table)
-        .select(({ fn }) => fn.countAll<number>().as("count"))
-        .executeTakeFirstOrThrow();
-      return Number(count);
-    };
     this.#databaseGauge("tidings_outbox_events", "Events whose deliveries are still to be made", () =>
-      count("outbox"),
+      countAll(control, "outbox"),
     );
     this.#databaseGauge("tidings_rejected_events", "Rejected events that are kept", () =>
-      count("rejectedEvents"),
+      countAll(control, "rejectedEvents"),
     );
-    this.#databaseGauge("tidings_unfinished_jobs", "Jobs that wait or run", async () => {
-      const { count } = await control
-        .selectFrom("jobs")
-        .select(({ fn }) => fn.countAll<number>().as("count"))
-        .where("state", "!=", "done")
-        .executeTakeFirstOrThrow();
-      return Number(count);
-    });
+    this.#databaseGauge("tidings_unfinished_jobs", "Jobs that wait or run", () =>
+      countUnfinishedJobs(control),
+    );
     this.#databaseGauge(
       "tidings_failing_destinations",
       "Destinations of projects whose last delivery failed",
-      async () => {
-        const { count } = await control
-          .selectFrom("projectDestinations")
-          .select(({ fn }) => fn.countAll<number>().as("count"))
-          .where("failingSince", "is not", null)
-          .executeTakeFirstOrThrow();
-        return Number(count);
-      },
+      () => countFailingDestinations(control),
     );
     this.#databaseGauge(
       "tidings_last_backup_timestamp_seconds",

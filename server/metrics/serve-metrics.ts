@@ -10,9 +10,7 @@ export async function openMetrics(deps: {
   config: Config;
 }): Promise<Metrics> {
   const { Metrics } = await import("./metrics.ts");
-  const metrics = new Metrics(deps);
-  deps.store.events.observeCommits((waiting, ms) => metrics.observeCommit(waiting, ms / 1_000));
-  return metrics;
+  return new Metrics(deps);
 }
 
 export async function metricsResponse(metrics: Metrics): Promise<Response> {

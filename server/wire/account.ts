@@ -52,6 +52,9 @@ export const Me = z
     vapidPublicKey: z.string().openapi({ description: "For `PushManager.subscribe` (RFC 8292)." }),
     emailAvailable: z.boolean().openapi({ description: "Whether email is configured." }),
     version: z.string(),
+    ownsInstallation: z
+      .boolean()
+      .openapi({ description: "Whether the account may see the server's status." }),
   })
   .openapi("Me");
 export type Me = z.infer<typeof Me>;

@@ -1,0 +1,134 @@
+import { queryOptions, useQuery } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import type { ServerStatus } from "../../server/wire/server-status.ts";
+import { api } from "../api.ts";
+import { countOf } from "../components/counts.ts";
+import { formatNumber } from "../components/locale.ts";
+import { RelativeTime } from "../components/relative-time.tsx";
+import { sizeOf } from "../components/size.ts";
+import { ErrorState, Skeleton } from "../components/ui/states.tsx";
+import { PageHeader } from "../shell/page-header.tsx";
+
+const refetchMs = 5_000;
+/** Below this, recording could end soon. */
+const freeBytesMin = 1e9;
+/** Commits that take longer make clients wait. */
+const slowCommitMs = 100;
+/** A backup should not be older than two days. */
+const backupAgeMaxMs = 2 * 86_400_000;
+
+const statusQuery = queryOptions({
+  queryKey: ["status"],
+  queryFn: ({ signal }) => api<ServerStatus>("/api/status", { signal }),
+  refetchInterval: refetchMs,
+});
+
+/** How the server is, for the owner of the installation. */
+export function StatusPage() {
+  const { data: status, error, refetch } = useQuery(statusQuery);
+  return (
+    <>
+      <PageHeader title="Server status" />
+      <div className="min-h-0 flex-1 overflow-y-auto">
+        <div className="mx-auto flex max-w-3xl flex-col gap-6 px-4 py-6 md:px-8 md:py-8">
+          {error && !status ? (
+            <ErrorState title="The status couldn't be loaded" error={error} retry={() => void refetch()} />
+          ) : status ? (
+            <Sections status={status} />
+          ) : (
+            <Skeleton className="h-96 rounded-lg" />
+          )}
+        </div>
+      </div>
+    </>
+  );
+}
+
+function Sections({ status }: { status: ServerStatus }) {
+  const { database, recording, notifying, backup } = status;
+  const failed = notifying.deliveries.dead ?? 0;
+  return (
+    <>
+      <Section title="Storage">
+        <Fact label="Database">{sizeOf(database.bytes)}</Fact>
+        <Fact label="Free disk space" warning={database.freeBytes < freeBytesMin && "Free some space soon"}>
+          {sizeOf(database.freeBytes)}
+        </Fact>
+        <Fact label="Last backup" warning={backup.failure ?? backupWarning(backup)}>
+          {backup.last ? <RelativeTime at={backup.last.at} form="long" /> : "Never"}
+        </Fact>
+      </Section>
+      <Section title="Recording">
+        <Fact label="Stored in the last minute">{countOf(recording.storedInMinute, "request")}</Fact>
+        <Fact
+          label="Commit, median and slowest 1%"
+          warning={(recording.commitMs?.p99 ?? 0) > slowCommitMs && "The disk is slow"}
+        >
+          {recording.commitMs
+            ? `${milliseconds(recording.commitMs.p50)} and ${milliseconds(recording.commitMs.p99)}`
+            : "None yet"}
+        </Fact>
+        <Fact label="Waiting for a commit">{countOf(recording.waiting, "event")}</Fact>
+        <Fact label="Rejected events kept">{formatNumber(recording.rejected)}</Fact>
+        <Fact label="Live streams">{formatNumber(recording.streams)}</Fact>
+      </Section>
+      <Section title="Notifying">
+        <Fact label="Events to be delivered">{formatNumber(notifying.outbox)}</Fact>
+        <Fact label="Waiting deliveries">{formatNumber(notifying.deliveries.waiting ?? 0)}</Fact>
+        <Fact label="Failed deliveries">{formatNumber(failed)}</Fact>
+        <Fact
+          label="Failing destinations"
+          warning={notifying.failingDestinations > 0 && "See the destinations of the projects"}
+        >
+          {formatNumber(notifying.failingDestinations)}
+        </Fact>
+        <Fact label="Unfinished jobs">{formatNumber(status.unfinishedJobs)}</Fact>
+      </Section>
+      <Section title="Process">
+        <Fact label="Version">{status.version}</Fact>
+        <Fact label="Started">
+          <RelativeTime at={status.startedAt} form="long" />
+        </Fact>
+        <Fact label="Memory">{sizeOf(status.memoryBytes)}</Fact>
+      </Section>
+    </>
+  );
+}
+
+function backupWarning({ last, isScheduled }: ServerStatus["backup"]): string | false {
+  if (!last) return isScheduled ? "The first one is still to come" : "Set TIDINGS_BACKUP_TO";
+  return Date.now() - Date.parse(last.at) > backupAgeMaxMs && "Older than two days";
+}
+
+function milliseconds(ms: number): string {
+  return `${formatNumber(Math.round(ms * 10) / 10)} ms`;
+}
+
+function Section({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <section className="overflow-hidden rounded-lg border border-line">
+      <h2 className="border-line border-b bg-canvas px-4 py-2 font-semibold text-sm">{title}</h2>
+      <dl className="divide-y divide-line">{children}</dl>
+    </section>
+  );
+}
+
+function Fact({
+  label,
+  warning,
+  children,
+}: {
+  label: string;
+  warning?: string | false;
+  children: ReactNode;
+}) {
+  return (
+    <div className="flex flex-wrap items-baseline gap-x-4 gap-y-0.5 px-4 py-2.5 text-sm">
+      <dt className="flex-1 text-muted">{label}</dt>
+      <dd className="text-right tabular-nums">
+        {children}
+        {warning && <p className="text-warn text-xs">{warning}</p>}
+      </dd>
+    </div>
+  );
+}

@@ -1,0 +1,41 @@
+import type { Kysely } from "kysely";
+import type { ControlTables } from "../storage/control-tables.ts";
+
+type Control = Kysely<ControlTables>;
+
+export async function deliveriesByState(control: Control): Promise<{ state: string; count: number }[]> {
+  const rows = await control
+    .selectFrom("deliveries")
+    .select(["state", ({ fn }) => fn.countAll<number>().as("count")])
+    .groupBy("state")
+    .execute();
+  return rows.map(({ state, count }) => ({ state, count: Number(count) }));
+}
+
+/** Events whose deliveries are still to be made, or rejected events. */
+export async function countAll(control: Control, table: "outbox" | "rejectedEvents"): Promise<number> {
+  const { count } = await control
+    .selectFrom(table)
+    .select(({ fn }) => fn.countAll<number>().as("count"))
+    .executeTakeFirstOrThrow();
+  return Number(count);
+}
+
+export async function countUnfinishedJobs(control: Control): Promise<number> {
+  const { count } = await control
+    .selectFrom("jobs")
+    .select(({ fn }) => fn.countAll<number>().as("count"))
+    .where("state", "!=", "done")
+    .executeTakeFirstOrThrow();
+  return Number(count);
+}
+
+/** Destinations of projects whose last delivery failed. */
+export async function countFailingDestinations(control: Control): Promise<number> {
+  const { count } = await control
+    .selectFrom("projectDestinations")
+    .select(({ fn }) => fn.countAll<number>().as("count"))
+    .where("failingSince", "is not", null)
+    .executeTakeFirstOrThrow();
+  return Number(count);
+}

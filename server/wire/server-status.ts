@@ -1,0 +1,43 @@
+import { z } from "@hono/zod-openapi";
+
+const count = z.int();
+
+export const ServerStatus = z
+  .object({
+    ok: z.literal(true),
+    version: z.string(),
+    startedAt: z.string().openapi({ format: "date-time", description: "Start of this node." }),
+    memoryBytes: count,
+    database: z.object({
+      bytes: count.openapi({ description: "Size of the database, with its log." }),
+      freeBytes: count.openapi({ description: "Free space on the data directory's disk." }),
+    }),
+    recording: z.object({
+      storedInMinute: count.openapi({
+        description: "Requests to record events that this node stored in the last minute.",
+      }),
+      commitMs: z
+        .object({ p50: z.number(), p99: z.number() })
+        .nullable()
+        .openapi({ description: "Of the last 1,000 commits of this node, with their fsync." }),
+      waiting: count.openapi({ description: "Events that wait for a commit." }),
+      streams: count.openapi({ description: "Open live streams of this node." }),
+      rejected: count.openapi({ description: "Rejected events that are kept, of all projects." }),
+    }),
+    notifying: z.object({
+      outbox: count.openapi({ description: "Events whose deliveries are still to be made." }),
+      deliveries: z.record(z.string(), count).openapi({ description: "Deliveries that are kept, by state." }),
+      failingDestinations: count,
+    }),
+    unfinishedJobs: count,
+    backup: z.object({
+      isScheduled: z.boolean(),
+      failure: z.string().nullable().openapi({ description: "Why the last scheduled backup failed." }),
+      last: z
+        .object({ at: z.string(), file: z.string(), bytes: count, events: count })
+        .nullable()
+        .openapi({ description: "The last successful backup." }),
+    }),
+  })
+  .openapi("ServerStatus");
+export type ServerStatus = z.infer<typeof ServerStatus>;
