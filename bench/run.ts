@@ -45,7 +45,8 @@ let failures = 0;
 
 cleanUpOnSignals();
 try {
-  if (selected.includes("single-posts") && !quick) await installHandWritten();
+  const compares = (!quick && selected.includes("single-posts")) || selected.includes("insights");
+  if (compares) await installCompared();
   const busy = quick ? 0 : await measureBusyShare();
   if (busy > 0.1)
     log(`Other processes use ${Math.round(busy * 100)}% of the processor: the figures will be inaccurate.`);
@@ -71,10 +72,10 @@ try {
 process.exit(failures > 0 ? 1 : 0);
 
 /** Installs what Tidings is compared with, on the first run or if it was compiled for another Node version. */
-async function installHandWritten(): Promise<void> {
+async function installCompared(): Promise<void> {
   const cwd = join(root, "bench");
   const check =
-    "Promise.all([import('fastify'), import('better-sqlite3')]).then(([, sqlite]) => new sqlite.default(':memory:'))";
+    "Promise.all([import('fastify'), import('better-sqlite3'), import('@duckdb/node-api')]).then(([, sqlite]) => new sqlite.default(':memory:'))";
   const works = await run({ command: ["node", "--input-type=module", "--eval", check], cwd }).then(
     () => true,
     () => false,

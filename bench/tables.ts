@@ -8,6 +8,7 @@ import { batchesOnPostgres } from "./rows/batches-on-postgres.ts";
 import { hostileBodiesCost } from "./rows/hostile-bodies.ts";
 import { ingestWhileExpiring } from "./rows/ingest-while-expiring.ts";
 import { ingestWhileListing } from "./rows/ingest-while-listing.ts";
+import { insights } from "./rows/insights.ts";
 import { listing } from "./rows/listing.ts";
 import { liveStreams } from "./rows/live-streams.ts";
 import { memory } from "./rows/memory.ts";
@@ -40,6 +41,7 @@ const sqliteRows: Record<string, Row> = {
   growth,
   pages,
   stats,
+  insights,
   listing,
   "ingest-while-listing": ingestWhileListing,
   "live-streams": liveStreams,
@@ -78,6 +80,7 @@ const postgresRows: Record<string, (options: SetupOptions) => Promise<Comparison
   growth: compare(growth),
   pages: compare(pages, "20 ms"),
   stats: compare(stats),
+  insights: compare(insights, "–"),
   listing: compare(listing),
   "ingest-while-listing": compare(ingestWhileListing),
   "live-streams": compare(liveStreams),

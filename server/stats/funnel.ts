@@ -1,4 +1,4 @@
-import type { FunnelResult, FunnelStepResult } from "../storage/analysis/funnel.ts";
+import type { FunnelResult, FunnelStepResult } from "../storage/analysis/queries.ts";
 
 /** The steps of a funnel with their conversions, as the API returns them. */
 export function funnelOf({ steps, series, rest }: FunnelResult, isSplit: boolean) {

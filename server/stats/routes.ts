@@ -3,7 +3,7 @@ import { type Progress, progressType, withProgress } from "../http/progress.ts";
 import type { Routes } from "../http/routes.ts";
 import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
-import type { MeasureQuery } from "../storage/analysis/measure.ts";
+import type { MeasureQuery } from "../storage/analysis/queries.ts";
 import type { Counts, Store } from "../storage/store.ts";
 import { Funnel, FunnelQuery } from "../wire/funnel.ts";
 import { Retention, RetentionQuery } from "../wire/retention.ts";

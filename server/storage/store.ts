@@ -3,11 +3,19 @@ import type { DeletedEvents, Event } from "../event/event.ts";
 import type { EventFormat } from "../event/event-format.ts";
 import type { Cursor, EventFilter } from "../event/filter.ts";
 import type { ArrivalStamp } from "../event/id.ts";
-import type { FunnelQuery, FunnelResult } from "./analysis/funnel.ts";
-import type { MeasureQuery, Measures } from "./analysis/measure.ts";
-import type { Cohort, RetentionQuery } from "./analysis/retention.ts";
-import type { Watch } from "./analysis/scan.ts";
+import type {
+  Cohort,
+  FunnelQuery,
+  FunnelResult,
+  MeasureQuery,
+  Measures,
+  RetentionQuery,
+  Watch,
+} from "./analysis/queries.ts";
 import type { ControlTables } from "./control-tables.ts";
+import type { Split } from "./split.ts";
+
+export type { Split };
 
 /** A valid event that is ready to be stored. */
 export type AcceptedEvent = {
@@ -73,9 +81,6 @@ export type EventQuery = {
   /** JSON texts by default. */
   format?: EventFormat;
 };
-
-/** What a count groups events by. */
-export type Split = { by: "channel" } | { by: "name" } | { by: "tag"; key: string };
 
 export type CountQuery = {
   projectId: number;

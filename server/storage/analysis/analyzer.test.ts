@@ -2,8 +2,7 @@ import { expect, test } from "bun:test";
 import { limits } from "../../limits.ts";
 import type { EventAnalyzer } from "../store.ts";
 import { limited } from "./analyzer.ts";
-import type { RetentionQuery } from "./retention.ts";
-import type { Watch } from "./scan.ts";
+import type { RetentionQuery, Watch } from "./queries.ts";
 import { TooLargeError } from "./too-large.ts";
 
 /** An analyzer whose retention tables are computed by `retention`. */

@@ -1,7 +1,7 @@
 import { limits } from "../../limits.ts";
 import { type ProblemError, problem } from "../../problems.ts";
 import type { EventAnalyzer } from "../store.ts";
-import type { Watch } from "./scan.ts";
+import type { Watch } from "./queries.ts";
 import { TooLargeError, type TooMany } from "./too-large.ts";
 
 /**

@@ -2,7 +2,7 @@ import type { Event } from "../../event/event.ts";
 import { type EventFilter, matches } from "../../event/filter.ts";
 import type { Bits } from "../bits.ts";
 import { valueIn } from "../counter-ranges.ts";
-import type { Split } from "../store.ts";
+import type { Split } from "../split.ts";
 import { TagNumbers } from "./decimal-sums.ts";
 import { grown } from "./grown.ts";
 import { Texts, Users, userWords } from "./numbered.ts";

@@ -4,7 +4,7 @@
  * one would be found, numbers as doubles, and of users only hashes.
  */
 import { numberOf } from "../../event/number.ts";
-import type { Split } from "../store.ts";
+import type { Split } from "../split.ts";
 import type { Columns, Fields, TextColumn, UserColumn } from "./batch.ts";
 import { userHash, userWords } from "./numbered.ts";
 
@@ -20,7 +20,7 @@ const doubleBytes = 8;
 /** A row of a block. The marker, of project 0, is in each block with columns; `list` is in each project with columns. */
 export type ColumnRow = { projectId: number; name: string; bytes: Uint8Array };
 
-export const columnName = {
+const columnName = {
   list: "",
   channel: "c",
   name: "n",

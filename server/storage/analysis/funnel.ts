@@ -1,33 +1,10 @@
-import type { EventFilter } from "../../event/filter.ts";
 import { Turns } from "../../turns.ts";
-import type { MsRange } from "../block.ts";
-import type { Split } from "../store.ts";
 import { type Batch, Batches } from "./batch.ts";
 import { grown } from "./grown.ts";
-import type { Scan, Watch } from "./scan.ts";
+import type { FunnelQuery, FunnelResult, FunnelStepResult, Watch } from "./queries.ts";
+import type { Scan } from "./scan.ts";
 import { FunnelSteps } from "./steps.ts";
 import { TooLargeError } from "./too-large.ts";
-
-export type FunnelQuery = {
-  projectId: number;
-  range: MsRange;
-  /** A filter for each step, without times. */
-  steps: EventFilter[];
-  windowMs: number;
-  split?: Split | undefined;
-  /** How many series a split returns, those with the most users. */
-  series: number;
-};
-
-/** For each step: users who took it, and the median time since the step before; null without users. */
-export type FunnelStepResult = { users: number; medianMs: number | null };
-
-export type FunnelResult = {
-  steps: FunnelStepResult[];
-  series: { value: string; steps: FunnelStepResult[] }[];
-  /** Users whose first step has no other value; null if there are none. */
-  rest: FunnelStepResult[] | null;
-};
 
 /** Share of the progress for reading; the rest is for following the users. */
 const readingShare = 0.9;

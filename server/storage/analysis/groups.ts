@@ -1,18 +1,7 @@
 import { DecimalSums, type TagNumbers } from "./decimal-sums.ts";
 import { grown } from "./grown.ts";
 import { LastBuckets } from "./numbered.ts";
-
-/** `users` are different users; the others are of a tag's numbers. */
-export type Metric = "users" | "sum" | "average" | "minimum" | "maximum";
-
-export type Measured = {
-  /** Events in each bucket; of a tag, those with a number. */
-  counts: number[];
-  /** Null for a bucket without numbers. */
-  values: (number | null)[];
-  /** In the whole range. */
-  overall: number | null;
-};
+import type { Measured, Metric } from "./queries.ts";
 
 /** Cells that are kept for each bucket of each group. With more, only the whole range is. */
 const cellsMax = 500_000;

@@ -1,32 +1,8 @@
-import type { EventFilter } from "../../event/filter.ts";
 import { Buckets } from "../histogram.ts";
-import type { Split } from "../store.ts";
 import { type Batch, Batches } from "./batch.ts";
-import { Groups, type Measured, type Metric } from "./groups.ts";
-import type { Scan, Watch } from "./scan.ts";
-
-export type MeasureQuery = {
-  projectId: number;
-  /** Without `fromMs` and `toMs`: `bounds` has them. */
-  filter: EventFilter;
-  /** The start of each bucket, and the end of the last; milliseconds since 1970, ascending. */
-  bounds: number[];
-  metric: Metric;
-  /** The tag whose numbers are measured; not for `users`. */
-  tag?: string | undefined;
-  split?: Split | undefined;
-  /** How many series a split returns, the largest ones. */
-  series: number;
-};
-
-export type Measures = {
-  all: Measured;
-  series: (Measured & { value: string })[];
-  /** All other events of a split; null if there are none. */
-  rest: Measured | null;
-  /** Events whose tag is not a number. */
-  ignored: number;
-};
+import { Groups } from "./groups.ts";
+import type { Measured, MeasureQuery, Measures, Watch } from "./queries.ts";
+import type { Scan } from "./scan.ts";
 
 /**
  * Computes a metric for each bucket and in all. A split reads the events a second time if only then it is known which

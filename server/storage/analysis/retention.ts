@@ -1,20 +1,8 @@
-import type { EventFilter } from "../../event/filter.ts";
 import { Buckets } from "../histogram.ts";
 import { type Batch, Batches } from "./batch.ts";
 import { grown } from "./grown.ts";
-import type { Scan, Watch } from "./scan.ts";
-
-export type RetentionQuery = {
-  projectId: number;
-  /** The start of each period, and the end of the last; milliseconds since 1970, ascending. */
-  bounds: number[];
-  /** Without times. */
-  start: EventFilter;
-  return: EventFilter;
-};
-
-/** Users whose first start is in a period, and how many of them returned in this period and in each later one. */
-export type Cohort = { users: number; returned: number[] };
+import type { Cohort, RetentionQuery, Watch } from "./queries.ts";
+import type { Scan } from "./scan.ts";
 
 const isStart = 1;
 const isReturn = 2;

@@ -1,6 +1,7 @@
 import type { EventFilter } from "../../event/filter.ts";
 import type { MsRange } from "../block.ts";
 import type { Batch, Batches, Fields } from "./batch.ts";
+import type { Watch } from "./queries.ts";
 
 /** Which events an analysis reads: those that match any of the filters, which have no times of their own. */
 export type ScanQuery = {
@@ -8,14 +9,6 @@ export type ScanQuery = {
   filters: readonly EventFilter[];
   range: MsRange;
   fields: Fields;
-};
-
-/** How an analysis is followed. */
-export type Watch = {
-  /** Ends it. */
-  signal?: AbortSignal;
-  /** Called from time to time with the share of the range that was read, 0 to 1. */
-  onProgress?: (share: number) => void;
 };
 
 /** Reads the events of a query in the order of time, and yields to other work in between. Throws `TooLargeError`. */

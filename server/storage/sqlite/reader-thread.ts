@@ -1,10 +1,10 @@
 /** The reader: a thread with a read-only connection, so that no query blocks the HTTP thread. */
 import type { Cursor } from "../../event/filter.ts";
 import type { ArrivalStamp } from "../../event/id.ts";
-import { type FunnelQuery, funnel } from "../analysis/funnel.ts";
-import { type MeasureQuery, measure } from "../analysis/measure.ts";
-import { type RetentionQuery, retention } from "../analysis/retention.ts";
-import type { Watch } from "../analysis/scan.ts";
+import { funnel } from "../analysis/funnel.ts";
+import { measure } from "../analysis/measure.ts";
+import type { FunnelQuery, MeasureQuery, RetentionQuery, Watch } from "../analysis/queries.ts";
+import { retention } from "../analysis/retention.ts";
 import { TooLargeError, type TooMany } from "../analysis/too-large.ts";
 import { createCount } from "../count.ts";
 import type { CountQuery, EventQuery, KnownTexts, NewerQuery, Removal, UserQuery } from "../store.ts";

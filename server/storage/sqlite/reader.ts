@@ -1,5 +1,5 @@
 import { threadFile } from "../../program-files.ts";
-import type { Watch } from "../analysis/scan.ts";
+import type { Watch } from "../analysis/queries.ts";
 import { TooLargeError } from "../analysis/too-large.ts";
 import type { ErrorOf } from "./damage.ts";
 import type { ReaderAnswer, ReaderMessage, ReaderRequest } from "./reader-thread.ts";
