@@ -1,4 +1,3 @@
-import { countOf } from "../components/counts.ts";
 import type { ShownTile } from "./boards.ts";
 
 const plain = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
@@ -62,7 +61,7 @@ export function splitHead(split: string): string {
 }
 
 /** What a split is by: "channel", "name" or the tag's key. */
-export function splitText(split: string): string {
+function splitText(split: string): string {
   return split.startsWith("tag.") ? split.slice("tag.".length) : split;
 }
 
@@ -89,8 +88,4 @@ export function stepText(q: string | undefined, index: number): string {
 export function labelOf(value: string | null, isSplit: boolean, all = "All"): string {
   if (value === null) return isSplit ? "Others" : all;
   return value === "" ? "(empty)" : value;
-}
-
-export function eventsText(count: number): string {
-  return countOf(count, "event");
 }

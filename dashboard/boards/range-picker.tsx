@@ -48,7 +48,7 @@ export function RangePicker({ range, change }: Props) {
   );
 }
 
-export function daysText(from: string, to: string): string {
+function daysText(from: string, to: string): string {
   const text = (day: string) => formatDate(`${day}T12:00`, "dayOfYear");
   return from === to ? text(from) : `${text(from)} – ${text(to)}`;
 }

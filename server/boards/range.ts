@@ -28,7 +28,7 @@ export function rangeBefore({ fromMs, toMs, ...range }: Range): Range {
 }
 
 /** The unit in which a chart of a range has some dozens of buckets. */
-export function unitOf({ fromMs, toMs }: Range): BucketUnit {
+function unitOf({ fromMs, toMs }: Range): BucketUnit {
   const ms = toMs - fromMs;
   if (ms <= 3 * hourMs) return "minute";
   if (ms <= 4 * dayMs) return "hour";

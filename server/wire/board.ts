@@ -98,7 +98,7 @@ export const BoardLinkResponse = z
   .openapi("BoardLinkResponse");
 
 /** A board as its public link shows it: no searches, and nothing about people. */
-export const PublicBoard = z
+const PublicBoard = z
   .object({
     name: z.string(),
     version: z.int(),
