@@ -120,20 +120,20 @@ test("tiles are moved and resized by keyboard, undone, and nothing is saved befo
 
 test("tiles are moved and resized by pointer", async () => {
   await button("Edit").click();
-  const handle = (await button("Move Top events").boundingBox())!;
-  const at = { x: handle.x + handle.width / 2, y: handle.y + handle.height / 2 };
-  const width = (await tile("Top events").boundingBox())!.width;
-  await page.mouse.move(at.x, at.y);
-  await page.mouse.down();
+  /** Drags a handle by these pixels, once its tile has come to rest. */
+  async function drag(name: string, x: number, y: number) {
+    await button(name).hover();
+    const box = (await button(name).boundingBox())!;
+    const at = { x: box.x + box.width / 2, y: box.y + box.height / 2 };
+    await page.mouse.down();
+    await page.mouse.move(at.x + x / 2, at.y + y / 2, { steps: 4 });
+    await page.mouse.move(at.x + x, at.y + y, { steps: 4 });
+    await page.mouse.up();
+  }
+  const { width } = (await tile("Top events").boundingBox())!;
   // Twice as far as the tile is wide: into the last of three columns of tiles.
-  await page.mouse.move(at.x + width, at.y + 4, { steps: 4 });
-  await page.mouse.move(at.x + 2 * width, at.y + 4, { steps: 4 });
-  await page.mouse.up();
-  const corner = (await button("Resize Top events").boundingBox())!;
-  await page.mouse.move(corner.x + 8, corner.y + 8);
-  await page.mouse.down();
-  await page.mouse.move(corner.x + 8, corner.y + 8 - 70, { steps: 4 });
-  await page.mouse.up();
+  await drag("Move Top events", 2 * width, 4);
+  await drag("Resize Top events", 0, -70);
   await button("Save").click();
   await saved();
   const [x, , w, h] = await placeOf("Top events");
