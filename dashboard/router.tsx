@@ -34,6 +34,27 @@ function open<Path extends string>(path: Path, load: Parameters<typeof lazyPart>
   });
 }
 
+/** The parameters of a board's period. `boards/ranges.ts` reads them. */
+function rangeSearch(search: Record<string, unknown>): {
+  range?: string;
+  from?: string;
+  to?: string;
+  compare?: string;
+} {
+  return Object.fromEntries(
+    ["range", "from", "to", "compare"].flatMap((name) =>
+      typeof search[name] === "string" ? [[name, search[name]]] : [],
+    ),
+  );
+}
+
+const publicBoard = createRoute({
+  getParentRoute: () => root,
+  path: "/b/$token",
+  validateSearch: rangeSearch,
+  component: lazyPart(async () => (await import("./boards/public-board-page.tsx")).PublicBoardPage),
+});
+
 const accountPages = () => import("./account/open-pages.ts");
 const openPages = [
   open("/sign-in", async () => (await accountPages()).SignInPage),
@@ -129,6 +150,19 @@ function page<Path extends string>(path: Path, component: ReturnType<typeof lazy
   return createRoute({ getParentRoute: () => project, path, component });
 }
 
+const BoardsPage = lazyPart(async () => (await import("./boards/boards-page.tsx")).BoardsPage);
+const boards = createRoute({
+  getParentRoute: () => project,
+  path: "/boards",
+  validateSearch: rangeSearch,
+  component: BoardsPage,
+});
+const board = createRoute({
+  getParentRoute: () => project,
+  path: "/boards/$board",
+  validateSearch: rangeSearch,
+  component: BoardsPage,
+});
 const keys = page(
   "/keys",
   permitted(
@@ -195,6 +229,8 @@ const settings = page(
 
 /** Short URLs without a project redirect to the first project. */
 const short = [
+  "/boards",
+  "/boards/$",
   "/channels/$",
   "/events/$",
   "/users",
@@ -224,6 +260,7 @@ export const router = createRouter({
     ...openPages,
     invitation,
     unsubscribe,
+    publicBoard,
     signedIn.addChildren([
       home,
       notifications,
@@ -233,6 +270,8 @@ export const router = createRouter({
         feed.addChildren([allEvents, channel, event]),
         users,
         user,
+        boards,
+        board,
         keys,
         members,
         rules,

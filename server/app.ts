@@ -5,12 +5,15 @@ import { addAuthRoutes } from "./auth/auth-routes.ts";
 import { addKeyRoutes } from "./auth/key-routes.ts";
 import { addSignUpRoutes } from "./auth/sign-up-routes.ts";
 import { addJobRoutes } from "./background/routes.ts";
+import { addPublicBoardRoutes } from "./boards/public-routes.ts";
+import { addBoardRoutes } from "./boards/routes.ts";
 import { addChannelRoutes } from "./channels/routes.ts";
 import { addEventRoutes } from "./events/routes.ts";
 import { errorResponse } from "./failures.ts";
 import { Routes } from "./http/routes.ts";
 import { dataPolicy, everyResponse } from "./http/security-headers.ts";
 import { addRejectedEventRoutes } from "./ingest/rejected-routes.ts";
+import { addInsightRoutes } from "./insights/routes.ts";
 import { addInvitationRoutes } from "./invitations/routes.ts";
 import { addDeliveryRoutes } from "./notifications/delivery-routes.ts";
 import { addPreferenceRoutes } from "./notifications/preference-routes.ts";
@@ -68,6 +71,10 @@ export function createApp(services: Services): App {
     "/api/stats",
     "/api/funnel",
     "/api/retention",
+    "/api/boards",
+    "/api/boards/*",
+    "/api/insights",
+    "/api/insights/*",
     "/api/users",
     "/api/users/*",
     "/api/jobs/*",
@@ -94,6 +101,9 @@ export function createApp(services: Services): App {
   addViewRoutes(routes, services); //         /api/views … /api/sidebar …
   addUserRoutes(routes, services); //         /api/users …
   addStatsRoutes(routes, services); //        /api/stats, /api/funnel, /api/retention
+  addBoardRoutes(routes, services); //        /api/boards …
+  addPublicBoardRoutes(routes, services); //  /api/public/boards …
+  addInsightRoutes(routes, services); //      /api/insights …
   addKeyRoutes(routes, services); //          /api/keys …
   addProjectRoutes(routes, services); //      /api/projects …
   addMemberRoutes(routes, services); //       /api/members … /api/projects/{slug}/leave …/transfer

@@ -163,6 +163,36 @@ export const limits = {
   unsubscribeRequestsPerMinute: 300,
   /** Members for whom an event's page explains why they were not notified. */
   explainedMembers: 100,
+  /** Boards of a project, and deleted ones that can be restored. */
+  boards: 50,
+  deletedBoards: 10,
+  boardNameCharacters: 80,
+  tiles: 40,
+  /** Columns of a board, and rows that a tile can take or be below. */
+  boardColumns: 12,
+  tileRows: 24,
+  boardRows: 1_000,
+  tileTitleCharacters: 80,
+  tileTextCharacters: 4_000,
+  tileSeries: 10,
+  tableRows: 50,
+  feedRows: 50,
+  /** Longest range that a board shows: two years. */
+  boardRangeDays: 731,
+  /** Requests with a board's public link in a minute: from one address, and in all. */
+  boardLinkRequestsPerMinute: 600,
+  boardLinkRequestsPerMinuteTotal: 6_000,
+  /** Results for public links that wait to be computed. */
+  boardLinkWaiting: 200,
+  /** Values that applications set. */
+  insights: 200,
+  insightKeyCharacters: 64,
+  insightTitleCharacters: 80,
+  /** Sums of whole numbers up to this are exact. */
+  insightValue: 1e15,
+  /** A value's history has a point for every so many minutes in which it was set, and so many points: a week's worth. */
+  insightPointMinutes: 5,
+  insightPoints: 2_016,
   /** Rules of a project. */
   rules: 50,
   ruleNameCharacters: 80,

@@ -41,7 +41,7 @@ for (const [encoding, host] of [
     const page = await context.newPage();
     // The histogram's files are held back: it is loaded once the feed is drawn.
     const counted = Promise.withResolvers<void>();
-    await context.route(/\/assets\/(?:timeline|icons|theme)-/, async (route) => {
+    await context.route(/\/assets\/(?:timeline|charts|icons|theme)-/, async (route) => {
       await counted.promise;
       await route.continue();
     });

@@ -12,8 +12,8 @@ const workers = /\/sw\.js$|\/stream-worker-[^/]+\.js$/;
 
 /** Paths of the dashboard's pages. They must match `dashboard/router.tsx`. */
 const pagePaths = [
-  /^\/(?:sign-in|sign-up|forgot-password|reset-password|confirm-email|setup|notifications|account|status|invite\/[^/]+|unsubscribe\/[^/]+)?$/,
-  /^(?:\/p\/[^/]+)?\/(?:channels\/[^/]+|events\/[^/]+|users(?:\/[^/]+)?|keys|members|rules|destinations|deliveries|rejected|audit|settings)$/,
+  /^\/(?:sign-in|sign-up|forgot-password|reset-password|confirm-email|setup|notifications|account|status|invite\/[^/]+|unsubscribe\/[^/]+|b\/[^/]+)?$/,
+  /^(?:\/p\/[^/]+)?\/(?:channels\/[^/]+|events\/[^/]+|users(?:\/[^/]+)?|keys|members|rules|destinations|deliveries|rejected|audit|settings|boards(?:\/[^/]+)?)$/,
   /^\/p\/[^/]+$/,
 ];
 
@@ -57,6 +57,8 @@ export function addPages(app: OpenAPIHono): void {
     const response = await serveIndex(context, async () => {});
     if (!response) return context.text("The dashboard is not built. Run `npm run build`.\n", 503);
     if (!isPage) response.headers.append("vary", "accept");
+    // Public boards are for those who have the link, and for no search engine.
+    if (path.startsWith("/b/")) response.headers.set("x-robots-tag", "noindex");
     return response;
   });
 }

@@ -23,7 +23,11 @@ type Permission = {
 /** Who may do what in a project. Each route names one of these, and docs/permissions.md is generated from it. */
 export const permissions = {
   "events:send": { allows: "Send events", role: "member", scope: "ingest", publishable: true },
-  "events:read": { allows: "Read events, channels, users, charts and jobs", role: "viewer", scope: "read" },
+  "events:read": {
+    allows: "Read events, channels, users, charts, boards and jobs",
+    role: "viewer",
+    scope: "read",
+  },
   "events:delete": { allows: "Delete an event", role: "member", scope: "manage" },
   "rejected:read": { allows: "Read rejected events", role: "viewer", scope: "read" },
   "rejected:change": { allows: "Resend or discard rejected events", role: "member", scope: "manage" },
@@ -31,6 +35,13 @@ export const permissions = {
   "channels:delete": { allows: "Delete a channel with its events", role: "admin", scope: "manage" },
   "users:change": { allows: "Set the properties of users", role: "member", scope: "ingest" },
   "users:erase": { allows: "Erase a user", role: "admin", scope: "manage" },
+  "boards:change": {
+    allows: "Create, change and delete boards, and delete values",
+    role: "member",
+    scope: "manage",
+  },
+  "boards:publish": { allows: "Create and end public links of boards", role: "admin", scope: null },
+  "insights:set": { allows: "Set values for boards", role: "member", scope: "ingest" },
   "rules:read": { allows: "List rules, destinations and deliveries", role: "viewer", scope: "read" },
   "rules:manage": {
     allows: "Create, change and delete rules and destinations, and retry deliveries",

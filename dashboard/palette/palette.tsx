@@ -10,6 +10,7 @@ import {
   Folder,
   Hash,
   KeyRound,
+  LayoutDashboard,
   ListChecks,
   LogOut,
   Moon,
@@ -27,6 +28,7 @@ import { Dialog } from "radix-ui";
 import { type ReactNode, useDeferredValue, useState } from "react";
 import { useMe } from "../account/me.ts";
 import { useSignOut } from "../account/sign-out.ts";
+import { boardsQuery } from "../boards/boards.ts";
 import { markAllRead } from "../channels/channel-actions.ts";
 import { sidebarQuery } from "../channels/channels.ts";
 import { EventIcon } from "../components/event-icon.tsx";
@@ -50,6 +52,8 @@ export default function Palette({ close }: { close: () => void }) {
   const { data: dead = 0 } = useQuery(deadCountQuery(project));
   const rejected = useRejectedCount(project);
   const { projects, ownsInstallation } = useMe();
+  const { data: boards = [] } = useQuery(boardsQuery(project));
+  const { projects } = useMe();
   const can = useCan();
   const navigate = useNavigate();
   const signOut = useSignOut();
@@ -147,6 +151,18 @@ export default function Palette({ close }: { close: () => void }) {
                 >
                   All events
                 </Item>
+                {boards.map(({ id, name }) => (
+                  <Item
+                    key={id}
+                    value={`board ${id} ${name}`}
+                    icon={<LayoutDashboard aria-hidden />}
+                    onSelect={closeAnd(() =>
+                      navigate({ to: "/p/$project/boards/$board", params: { project, board: id } }),
+                    )}
+                  >
+                    Board {name}
+                  </Item>
+                ))}
                 <Item
                   icon={<Bell aria-hidden />}
                   onSelect={closeAnd(() => navigate({ to: "/notifications" }))}

@@ -4,10 +4,22 @@ import { Field } from "../components/ui/field.tsx";
 import { Suggestions, useSuggestions } from "../feed/suggestions.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
 
-type Props = { q: string; onChange: (q: string) => void; error: string | undefined };
+type Props = {
+  q: string;
+  onChange: (q: string) => void;
+  error: string | undefined;
+  label?: string;
+  hint?: string;
+};
 
 /** A search that is completed as in the feed. */
-export function SearchField({ q, onChange, error }: Props) {
+export function SearchField({
+  q,
+  onChange,
+  error,
+  label = "Events that match",
+  hint = "A search, as in the feed. Empty matches all events; notify:true those that were sent to notify.",
+}: Props) {
   const input = useRef<HTMLInputElement>(null);
   const suggestions = useSuggestions(useProjectSlug(), input, q, onChange);
   return (
@@ -15,13 +27,13 @@ export function SearchField({ q, onChange, error }: Props) {
       <Field
         {...suggestions.inputProps}
         ref={input}
-        label="Events that match"
+        label={label}
         value={q}
         onChange={(event) => onChange(event.target.value)}
         onKeyDown={suggestions.onKey}
         maxLength={limits.searchCharacters}
         placeholder="channel:payments tag=value -exclude"
-        hint="A search, as in the feed. Empty matches all events; notify:true those that were sent to notify."
+        hint={hint}
         error={error}
         autoComplete="off"
         autoCapitalize="none"

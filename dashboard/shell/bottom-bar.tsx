@@ -1,5 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import { Bell, Hash, KeyRound, Newspaper, Settings2 } from "lucide-react";
+import { Bell, Hash, KeyRound, LayoutDashboard, Newspaper, Settings2 } from "lucide-react";
 import { useInFeed } from "../channels/channel-nav.tsx";
 import { useCan } from "../projects/can.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
@@ -28,6 +28,10 @@ export function BottomBar() {
       >
         <Newspaper aria-hidden />
         Feed
+      </Link>
+      <Link to="/p/$project/boards" params={{ project }} className={itemClass} {...active}>
+        <LayoutDashboard aria-hidden />
+        Boards
       </Link>
       <button type="button" className={itemClass} onClick={() => openOverlay("channels")}>
         <Hash aria-hidden />

@@ -12,6 +12,8 @@ const shortcuts: [string[], string][] = [
   [["/"], "Search the feed"],
   [["c"], "Filter the channels"],
   [["t"], "Choose the time that is shown"],
+  [["e"], "Edit the board"],
+  [["f"], "Show the board on the full screen"],
   [["Ctrl", "K"], "Go to a channel or page"],
   [["?"], "Keyboard shortcuts"],
 ];

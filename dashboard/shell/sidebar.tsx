@@ -4,6 +4,7 @@ import {
   ChevronsUpDown,
   CircleSlash,
   KeyRound,
+  LayoutDashboard,
   type LucideIcon,
   Settings2,
   UserRound,
@@ -46,6 +47,9 @@ export function Sidebar() {
       </div>
       <ChannelNav />
       <nav aria-label="Project" className="flex flex-col gap-px border-line border-t p-2">
+        <PageLink to="/p/$project/boards" icon={LayoutDashboard}>
+          Boards
+        </PageLink>
         <PageLink to="/p/$project/users" icon={UserRound}>
           Users
         </PageLink>
@@ -86,7 +90,7 @@ export function Sidebar() {
 }
 
 type PageLinkProps = {
-  to: `/p/$project/${"users" | "keys" | "members" | "rules" | "rejected" | "settings"}`;
+  to: `/p/$project/${"boards" | "users" | "keys" | "members" | "rules" | "rejected" | "settings"}`;
   icon: LucideIcon;
   /** How many there are to look at. */
   count?: number;

@@ -9,6 +9,7 @@ import { createRecorder } from "../ingest/record.ts";
 import { ProjectRules } from "../notifications/project-rules.ts";
 import { findProject } from "../projects/projects.ts";
 import { createShop } from "./shop.ts";
+import { addShopBoard } from "./shop-board.ts";
 import { withStore } from "./with-store.ts";
 
 const demo = { email: "demo@example.com", password: "tidings-demo", name: "Dana Demo" };
@@ -56,6 +57,7 @@ export const seedCommand = defineCommand({
         await Promise.all(shop.events.slice(start, start + inFlight).map((event) => record(event, source)));
       }
       await quota.close();
+      await addShopBoard(control, id, Date.now(), Number(args.days));
       console.error(`Recorded ${shop.events.length.toLocaleString("en")} events in the project "${slug}".`);
     }),
 });

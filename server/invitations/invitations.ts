@@ -4,6 +4,7 @@ import { createAccount } from "../auth/create-account.ts";
 import { checkNewPassword } from "../auth/password-rules.ts";
 import type { PasswordHashing } from "../auth/passwords.ts";
 import type { Account, Actor } from "../http/caller.ts";
+import { createLinkToken, hashLinkToken } from "../http/link-token.ts";
 import { limits } from "../limits.ts";
 import { type Role, roleMay, roles } from "../permissions.ts";
 import { problem } from "../problems.ts";
@@ -55,7 +56,7 @@ export async function invite(
         .execute();
     }
     await checkCount(transaction, projectId);
-    const token = createToken();
+    const token = createLinkToken();
     const now = Date.now();
     const id = Bun.randomUUIDv7();
     await transaction
@@ -65,7 +66,7 @@ export async function invite(
         projectId,
         email,
         role,
-        tokenHash: hashOf(token),
+        tokenHash: hashLinkToken(token),
         createdBy: accountId,
         createdAt: now,
         expiresAt: now + expiresInDays * dayMs,
@@ -101,10 +102,14 @@ export async function renewInvitation(
     if (!row) throw unknown();
     const { email, role } = row;
     await checkInviter(transaction, inviter, role);
-    const token = createToken();
+    const token = createLinkToken();
     await transaction
       .updateTable("invitations")
-      .set({ tokenHash: hashOf(token), createdBy: accountId, expiresAt: Date.now() + defaultDays * dayMs })
+      .set({
+        tokenHash: hashLinkToken(token),
+        createdBy: accountId,
+        expiresAt: Date.now() + defaultDays * dayMs,
+      })
       .where("id", "=", id)
       .execute();
     await recordAudit(transaction, actor, {
@@ -242,7 +247,7 @@ async function takeInvitation(transaction: Transaction<ControlTables>, token: st
 /** The invitation of a link, if it can be accepted. Throws `invitation-unknown`. */
 async function openInvitation(control: Control, token: string): Promise<Row> {
   const row = await selectInvitations(control)
-    .where("invitations.tokenHash", "=", hashOf(token))
+    .where("invitations.tokenHash", "=", hashLinkToken(token))
     .executeTakeFirst();
   if (!row || !isBacked(row) || row.expiresAt <= Date.now())
     throw problem("invitation-unknown", {
@@ -357,13 +362,4 @@ async function sent(
 
 function unknown() {
   return problem("invitation-unknown", { detail: "This project has no invitation with this ID." });
-}
-
-/** 192 random bits. */
-function createToken(): string {
-  return Buffer.from(crypto.getRandomValues(new Uint8Array(24))).toString("base64url");
-}
-
-function hashOf(token: string): string {
-  return new Bun.CryptoHasher("sha256").update(token).digest("hex");
 }

@@ -25,6 +25,7 @@ type Ids = {
   mute: string;
   projectDestination: string;
   notification: string;
+  board: string;
   job: string;
   member: string;
   invitation: string;
@@ -134,6 +135,97 @@ const table: Record<string, Row> = {
     path: () => "/api/funnel?step=-unknown&step=-unknown&split=name",
   },
   "GET /api/retention": { key: 200, session: 200, nobody: 401 },
+  "GET /api/boards": { key: 200, session: 200, nobody: 401 },
+  "POST /api/boards": { key: 201, session: 201, nobody: 401, body: () => ({ name: "b" }) },
+  "POST /api/boards/preview": {
+    key: 200,
+    session: 200,
+    nobody: 401,
+    body: () => ({ tile: { id: "t", type: "table", x: 0, y: 0, w: 4, h: 4, split: "name" } }),
+  },
+  "GET /api/boards/{id}": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: ({ board }) => `/api/boards/${board}`,
+  },
+  "PATCH /api/boards/{id}": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: ({ board }) => `/api/boards/${board}`,
+    body: () => ({ name: "stolen" }),
+  },
+  "DELETE /api/boards/{id}": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: ({ board }) => `/api/boards/${board}`,
+  },
+  "POST /api/boards/{id}/restore": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: ({ board }) => `/api/boards/${board}/restore`,
+  },
+  "POST /api/boards/{id}/link": {
+    key: 403,
+    session: 404,
+    nobody: 401,
+    path: ({ board }) => `/api/boards/${board}/link`,
+  },
+  "DELETE /api/boards/{id}/link": {
+    key: 403,
+    session: 404,
+    nobody: 401,
+    path: ({ board }) => `/api/boards/${board}/link`,
+  },
+  "GET /api/boards/{id}/tiles/{tileId}/data": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: ({ board }) => `/api/boards/${board}/tiles/${secret}/data`,
+  },
+  // Whoever has the link may look at the board; nobody here has it.
+  "GET /api/public/boards/{token}": {
+    key: 404,
+    session: 404,
+    nobody: 404,
+    path: ({ board }) => `/api/public/boards/${board}`,
+  },
+  "GET /api/public/boards/{token}/tiles/{tileId}/data": {
+    key: 404,
+    session: 404,
+    nobody: 404,
+    path: ({ board }) => `/api/public/boards/${board}/tiles/${secret}/data`,
+  },
+  "GET /api/insights": { key: 200, session: 200, nobody: 401 },
+  "GET /api/insights/{key}": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: () => "/api/insights/confidentia%6c",
+  },
+  "PUT /api/insights/{key}": {
+    key: 200,
+    session: 200,
+    nobody: 401,
+    path: () => "/api/insights/other",
+    body: () => ({ value: 1 }),
+  },
+  "PATCH /api/insights/{key}": {
+    key: 200,
+    session: 200,
+    nobody: 401,
+    path: () => "/api/insights/other",
+    body: () => ({ add: 1 }),
+  },
+  "DELETE /api/insights/{key}": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: () => "/api/insights/confidentia%6c",
+  },
   "GET /api/audit": { key: 200, session: 200, nobody: 401 },
   "GET /api/rules": { key: 200, session: 200, nobody: 401 },
   "POST /api/rules": {
@@ -500,6 +592,14 @@ beforeAll(async () => {
   });
   const { members } = await json<{ members: { id: string }[] }>("/api/members");
   const { job } = await json<Made<"job">>("/api/users/nobody", { method: "DELETE" });
+  const { board } = await post<Made<"board">>("/api/boards", {
+    name: secret,
+    tiles: [
+      { id: secret, type: "text", title: secret, x: 0, y: 0, w: 4, h: 4, text: secret },
+      { id: "value", type: "value", title: secret, x: 4, y: 0, w: 4, h: 4, key: secret },
+    ],
+  });
+  await json(`/api/insights/${secret}`, { method: "PUT", body: '{"value":7,"title":"confidential"}' });
   const { sessions } = await json<{ sessions: { id: string }[] }>("/api/sessions");
   ids = {
     event: event.id,
@@ -511,6 +611,7 @@ beforeAll(async () => {
     mute: mute.id,
     projectDestination: projectDestination.id,
     notification: notifications[0]!.id,
+    board: board.id,
     job: job.id,
     member: members[0]!.id,
     invitation: invitation.id,
@@ -539,6 +640,10 @@ async function everything(): Promise<string[]> {
     "funnel?step=-unknown&step=-unknown&split=name&from=1704067200000&to=4000000000000",
     "users",
     `users/${secret}`,
+    "boards",
+    `boards/${ids.board}`,
+    `boards/${ids.board}/tiles/value/data?from=0&to=1000`,
+    `insights/${secret}`,
     "keys",
     "projects",
     "views",
@@ -621,7 +726,7 @@ describe("nothing of another's project can be read or changed", () => {
   test("with the slug of another's project, a session is told that it doesn't exist", async () => {
     for (const route of Object.keys(table)) {
       if (
-        !/\/api\/(events|channels|stats|funnel|retention|users|views|sidebar|keys|audit|members|deliveries|destination-kinds|project-destinations|invitations(?!\/token))/.test(
+        !/\/api\/(events|channels|stats|funnel|retention|boards|insights|users|views|sidebar|keys|audit|members|deliveries|destination-kinds|project-destinations|invitations(?!\/token))/.test(
           route,
         )
       )
@@ -635,7 +740,7 @@ describe("nothing of another's project can be read or changed", () => {
   test("with the project in the query, a key is told to leave it out", async () => {
     for (const route of Object.keys(table)) {
       if (
-        !/\/api\/(events|channels|stats|funnel|retention|users|audit|deliveries|destination-kinds|project-destinations)/.test(
+        !/\/api\/(events|channels|stats|funnel|retention|boards(?!\/\{id\}\/link)|insights|users|audit|deliveries|destination-kinds|project-destinations)/.test(
           route,
         )
       )

@@ -1,4 +1,5 @@
 import type { Kysely, Selectable, Transaction } from "kysely";
+import { addFirstBoard } from "../boards/boards.ts";
 import { problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Project, ProjectChange } from "../wire/project.ts";
@@ -16,6 +17,7 @@ export async function createProject(
 ): Promise<{ id: number; project: Project }> {
   const row = await insertProject(control, name);
   await addFirstRule(control, row.id);
+  await addFirstBoard(control, row.id);
   if (ownerId !== null) await addMember(control, row.id, ownerId, "owner");
   return { id: row.id, project: projectOf({ ...row, role: "owner" }) };
 }
@@ -81,6 +83,9 @@ export async function changeProject(
 export async function closeProject(control: Control, id: number): Promise<void> {
   await control.deleteFrom("members").where("projectId", "=", id).execute();
   await control.deleteFrom("keys").where("projectId", "=", id).execute();
+  // A public link ends with its board.
+  await control.deleteFrom("boards").where("projectId", "=", id).execute();
+  await control.deleteFrom("insights").where("projectId", "=", id).execute();
   await control.deleteFrom("rules").where("projectId", "=", id).execute();
   await control.deleteFrom("projectDestinations").where("projectId", "=", id).execute();
   await control

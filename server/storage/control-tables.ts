@@ -232,6 +232,36 @@ export type ControlTables = {
     failure: string | null;
     createdAt: number;
   };
+  boards: {
+    id: string;
+    projectId: number;
+    name: string;
+    /** A JSON array of `Tile`. */
+    tiles: string;
+    /** Its place among the project's boards, from 0. */
+    position: number;
+    /** Grows with each change of its name or tiles. */
+    version: number;
+    /** SHA-256 of the public link's token, in hexadecimal; null if the board isn't public. */
+    linkHash: string | null;
+    linkCreatedAt: number | null;
+    createdAt: number;
+    updatedAt: number;
+    /** Deleted, but it can be restored. */
+    deletedAt: number | null;
+  };
+  /** Values that applications set, shown on boards. */
+  insights: {
+    projectId: number;
+    key: string;
+    title: string;
+    icon: string | null;
+    value: number;
+    createdAt: number;
+    updatedAt: number;
+  };
+  /** Former values: the last one of each span of time in which one was set. */
+  insightPoints: { projectId: number; key: string; at: number; value: number };
   /** Events that notify and whose deliveries are still to be made. */
   outbox: {
     id: Generated<number>;

@@ -48,6 +48,8 @@ async function bundled() {
   const directory = await unpacked();
   const env = {
     ...process.env,
+    // In the locale "C", the browser's language is one that Intl rejects.
+    LC_ALL: "en_US.UTF-8",
     LD_LIBRARY_PATH: join(directory, "al2023", "lib"),
     FONTCONFIG_FILE: await writeFontConfiguration(directory),
   };

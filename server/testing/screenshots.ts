@@ -148,6 +148,10 @@ async function shootPages(browser: Browser): Promise<void> {
     await post({ ...rule, to: { everyone, members: [], destinations } }, "/api/rules");
   await post({ channel: "orders", nme: "Order placed", userId: "cus_1042", tags: { quantity: 2 } });
   await post({ channel: "backups", name: "Backup done", tags: { database: "shop", minutes: 4.5 } });
+  const headers = { "x-api-key": stdout.trim() };
+  const listed = await fetch(`${server.address}/api/boards`, { headers });
+  const { boards } = (await listed.json()) as { boards: { id: string; name: string }[] };
+  const shopBoard = boards.find(({ name }) => name === "Shop")!;
   const ids: string[] = [];
   for (const event of events) {
     const response = await post(event);
@@ -168,6 +172,7 @@ async function shootPages(browser: Browser): Promise<void> {
       search: "/p/default?q=card%20-refund&tag.currency=EUR",
       users: "/p/default/users",
       user: "/p/default/users/cus_1042",
+      board: `/p/default/boards/${shopBoard.id}?range=30d`,
       keys: "/p/default/keys",
       members: "/p/default/members",
       rules: "/p/default/rules",

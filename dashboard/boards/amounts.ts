@@ -1,0 +1,91 @@
+import type { ShownTile } from "./boards.ts";
+
+const plain = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
+const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+const percent = new Intl.NumberFormat("en", { style: "percent", maximumFractionDigits: 0 });
+const finePercent = new Intl.NumberFormat("en", { style: "percent", maximumFractionDigits: 1 });
+
+/** "12,345.67"; a dash if there is nothing to compute it from. */
+export function amountText(value: number | null): string {
+  return value === null ? "–" : plain.format(value);
+}
+
+/** "12.3K", for axes and narrow places. */
+export function shortAmount(value: number | null): string {
+  return value === null ? "–" : compact.format(value);
+}
+
+/** "42%", and "0.4%" for small shares. */
+export function shareText(share: number): string {
+  return (share > 0 && share < 0.1 ? finePercent : percent).format(share);
+}
+
+/** The change against an earlier value; null if there is none to compare with. */
+export function changeOf(
+  value: number | null,
+  before: number | null | undefined,
+): { text: string; isUp: boolean; isSame: boolean } | null {
+  if (value === null || before === null || before === undefined) return null;
+  if (value === before) return { text: "no change", isUp: false, isSame: true };
+  if (before === 0) return { text: "new", isUp: value > 0, isSame: false };
+  const share = (value - before) / Math.abs(before);
+  const text =
+    Math.abs(share) >= 10 ? `${amountText(Math.round(value / before))}×` : shareText(Math.abs(share));
+  return { text, isUp: share > 0, isSame: false };
+}
+
+const metricTexts: Record<string, string> = {
+  sum: "Sum",
+  average: "Average",
+  minimum: "Minimum",
+  maximum: "Maximum",
+};
+
+/** What a tile's numbers are: "Events", "Users", "Sum of amount". */
+export function metricText({
+  metric,
+  tag,
+}: {
+  metric?: string | undefined;
+  tag?: string | undefined;
+}): string {
+  if (metric === "users") return "Users";
+  return tag !== undefined && metric !== undefined && metric in metricTexts
+    ? `${metricTexts[metric]} of ${tag}`
+    : "Events";
+}
+
+/** The head of a split's column: "Channel", "Name" or the tag's key. */
+export function splitHead(split: string): string {
+  return split === "channel" ? "Channel" : split === "name" ? "Name" : splitText(split);
+}
+
+/** What a split is by: "channel", "name" or the tag's key. */
+function splitText(split: string): string {
+  return split.startsWith("tag.") ? split.slice("tag.".length) : split;
+}
+
+/** A tile's title, or a description if it has none. */
+export function titleOf(tile: ShownTile): string {
+  if (tile.title) return tile.title;
+  if (tile.type === "feed") return "Newest events";
+  if (tile.type === "funnel") return "Funnel";
+  if (tile.type === "retention") return "Retention";
+  if (tile.type === "value") return "key" in tile ? tile.key : "Value";
+  if (tile.type === "text") return "Text";
+  const split = "split" in tile && tile.split !== undefined ? ` by ${splitText(tile.split)}` : "";
+  return metricText(tile) + split;
+}
+
+/** A funnel's step: what its search is for if that is simple, or the search. Public boards only number the steps. */
+export function stepText(q: string | undefined, index: number): string {
+  if (q === undefined) return `Step ${index + 1}`;
+  if (q.trim() === "") return "Any event";
+  return /^(?:name|channel):(?:"([^"]+)"|([^\s",()]+))$/.exec(q)?.slice(1).find(Boolean) ?? q;
+}
+
+/** What a series or row is called: an empty name or tag has a text too. */
+export function labelOf(value: string | null, isSplit: boolean, all = "All"): string {
+  if (value === null) return isSplit ? "Others" : all;
+  return value === "" ? "(empty)" : value;
+}

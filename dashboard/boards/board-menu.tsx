@@ -1,0 +1,61 @@
+import { ArrowLeft, ArrowRight, CopyPlus, Globe, Plus, Trash2 } from "lucide-react";
+import type { MenuContentProps } from "../components/ui/lazy-menu.tsx";
+import { Menu, MenuItem, MenuSeparator } from "../components/ui/menu.tsx";
+import { useCan } from "../projects/can.ts";
+
+export type BoardMenuProps = MenuContentProps & {
+  canMove: { left: boolean; right: boolean };
+  create: () => void;
+  duplicate: () => void;
+  move: (by: -1 | 1) => void;
+  publish: () => void;
+  remove: () => void;
+};
+
+/** What can be done with a board. */
+export default function BoardMenu({
+  canMove,
+  create,
+  duplicate,
+  move,
+  publish,
+  remove,
+  ...menu
+}: BoardMenuProps) {
+  const can = useCan();
+  return (
+    <Menu {...menu} align="end">
+      <MenuItem onSelect={create}>
+        <Plus aria-hidden />
+        New board
+      </MenuItem>
+      <MenuItem onSelect={duplicate}>
+        <CopyPlus aria-hidden />
+        Duplicate
+      </MenuItem>
+      {canMove.left && (
+        <MenuItem onSelect={() => move(-1)}>
+          <ArrowLeft aria-hidden />
+          Move left
+        </MenuItem>
+      )}
+      {canMove.right && (
+        <MenuItem onSelect={() => move(1)}>
+          <ArrowRight aria-hidden />
+          Move right
+        </MenuItem>
+      )}
+      {can("boards:publish") && (
+        <MenuItem onSelect={publish}>
+          <Globe aria-hidden />
+          Public link
+        </MenuItem>
+      )}
+      <MenuSeparator />
+      <MenuItem onSelect={remove} className="text-danger">
+        <Trash2 aria-hidden />
+        Delete
+      </MenuItem>
+    </Menu>
+  );
+}

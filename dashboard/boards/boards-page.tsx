@@ -1,0 +1,281 @@
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { Link, useNavigate, useParams } from "@tanstack/react-router";
+import { clsx } from "clsx";
+import { Ellipsis, Globe, LayoutDashboard, Maximize2, Pencil, Plus } from "lucide-react";
+import { Suspense, useEffect, useMemo, useState } from "react";
+import type { Board } from "../../server/wire/board.ts";
+import { api, errorMessage } from "../api.ts";
+import { lazyPart } from "../components/lazy-part.tsx";
+import { Button, buttonClass } from "../components/ui/button.tsx";
+import { LazyMenu } from "../components/ui/lazy-menu.tsx";
+import { EmptyState, ErrorState, Skeleton } from "../components/ui/states.tsx";
+import { useCan } from "../projects/can.ts";
+import { useProjectSlug } from "../projects/current-project.ts";
+import { refresh } from "../queries.ts";
+import { OverlayBoundary } from "../shell/overlays.tsx";
+import { PageHeader } from "../shell/page-header.tsx";
+import { useShortcuts } from "../shell/shortcuts.tsx";
+import { toast } from "../shell/toasts.tsx";
+import { BoardGrid } from "./board-grid.tsx";
+import type { BoardMenuProps } from "./board-menu.tsx";
+import { boardQuery, boardsQuery, savedTiles, TileSourceContext } from "./boards.ts";
+import { RangePicker } from "./range-picker.tsx";
+import { useLiveTiles } from "./use-live-tiles.ts";
+import { useRange } from "./use-range.ts";
+import { Wall } from "./wall.tsx";
+
+const BoardMenu = lazyPart<BoardMenuProps>(async () => (await import("./board-menu.tsx")).default);
+const BoardEditor = lazyPart<{ board: Board; isNew: boolean; close: () => void }>(
+  async () => (await import("./board-editor.tsx")).default,
+);
+const NewBoardDialog = lazyPart<{ close: () => void }>(
+  async () => (await import("./board-dialogs.tsx")).NewBoardDialog,
+);
+const PublicLinkDialog = lazyPart<{ board: Board; close: () => void }>(
+  async () => (await import("./board-dialogs.tsx")).PublicLinkDialog,
+);
+
+/** A project's boards: the one in the address, or the first. */
+export function BoardsPage() {
+  const project = useProjectSlug();
+  const { board: id } = useParams({ strict: false });
+  const { data: boards, error, refetch } = useQuery(boardsQuery(project));
+  const [isCreating, setCreating] = useState(false);
+  const can = useCan();
+  const shown = id ?? boards?.[0]?.id;
+  return (
+    <>
+      {shown !== undefined ? (
+        <BoardPage key={shown} id={shown} create={() => setCreating(true)} />
+      ) : (
+        <>
+          <PageHeader title="Boards" />
+          {error ? (
+            <ErrorState title="Boards couldn't be loaded" error={error} retry={() => void refetch()} />
+          ) : boards ? (
+            <EmptyState
+              icon={<LayoutDashboard aria-hidden />}
+              title="No boards"
+              action={
+                can("boards:change") && (
+                  <Button variant="solid" onClick={() => setCreating(true)}>
+                    <Plus aria-hidden className="size-4" />
+                    New board
+                  </Button>
+                )
+              }
+            >
+              A board is a page of charts and numbers that everybody in the project sees.
+            </EmptyState>
+          ) : null}
+        </>
+      )}
+      {isCreating && (
+        <OverlayBoundary close={() => setCreating(false)}>
+          <NewBoardDialog close={() => setCreating(false)} />
+        </OverlayBoundary>
+      )}
+    </>
+  );
+}
+
+function BoardPage({ id, create }: { id: string; create: () => void }) {
+  const project = useProjectSlug();
+  const { data: boards = [] } = useQuery(boardsQuery(project));
+  const { data: board, error, refetch } = useQuery(boardQuery(project, id));
+  const { range, search, change } = useRange();
+  const can = useCan();
+  const navigate = useNavigate();
+  const [mode, setMode] = useState<"view" | "edit" | "wall">("view");
+  const [isPublishing, setPublishing] = useState(false);
+  const source = useMemo(() => board && savedTiles(project, board), [project, board]);
+  const position = boards.findIndex((each) => each.id === id);
+  const canChange = can("boards:change");
+  const path = `/api/boards/${id}`;
+  useLiveTiles(project);
+
+  const failed = (title: string) => ({
+    onError: (error: unknown) => toast({ title, description: errorMessage(error), failed: true }),
+  });
+  const duplicate = useMutation({
+    mutationFn: ({ name, tiles }: Board) =>
+      api<{ board: Board }>("/api/boards", {
+        method: "POST",
+        query: { project },
+        body: { name: `${name.slice(0, 70)} (copy)`, tiles },
+      }),
+    async onSuccess({ board }) {
+      await refresh(["boards", project]);
+      void navigate({ to: "/p/$project/boards/$board", params: { project, board: board.id } });
+    },
+    ...failed("The board couldn't be duplicated"),
+  });
+  const move = useMutation({
+    mutationFn: (by: number) =>
+      api(path, { method: "PATCH", query: { project }, body: { position: position + by } }),
+    onSuccess: () => void refresh(["boards", project]),
+    ...failed("The board couldn't be moved"),
+  });
+  const restore = useMutation({
+    mutationFn: () => api(`${path}/restore`, { method: "POST", query: { project } }),
+    async onSuccess() {
+      await refresh(["boards", project]);
+      void navigate({ to: "/p/$project/boards/$board", params: { project, board: id } });
+    },
+    ...failed("The board couldn't be restored"),
+  });
+  const remove = useMutation({
+    mutationFn: (_: Board) => api(path, { method: "DELETE", query: { project } }),
+    async onSuccess(_, { name }) {
+      await navigate({ to: "/p/$project/boards", params: { project } });
+      await refresh(["boards", project]);
+      toast({ title: `Board "${name}" deleted`, undo: () => restore.mutate() });
+    },
+    ...failed("The board couldn't be deleted"),
+  });
+
+  useShortcuts({
+    f: () => board && mode === "view" && setMode("wall"),
+    e: () => board && mode === "view" && canChange && setMode("edit"),
+  });
+  // The page is as long as it was for the board before.
+  useEffect(() => document.querySelector(".board-pane")?.scrollTo(0, 0), []);
+
+  if (error && !board)
+    return (
+      <>
+        <PageHeader title="Board" />
+        <ErrorState
+          title="The board couldn't be loaded"
+          error={error}
+          retry={() => void refetch()}
+          action={
+            <Link to="/p/$project/boards" params={{ project }} className={buttonClass()}>
+              All boards
+            </Link>
+          }
+        />
+      </>
+    );
+  if (board && mode === "edit")
+    return (
+      <Suspense fallback={null}>
+        <BoardEditor board={board} isNew={board.tiles.length === 0} close={() => setMode("view")} />
+      </Suspense>
+    );
+  return (
+    <>
+      <PageHeader
+        title={board?.name ?? "Board"}
+        titleActions={
+          board?.isPublic && (
+            <span title="This board has a public link" className="flex text-faint">
+              <Globe aria-label="Public" className="size-4" />
+            </span>
+          )
+        }
+      />
+      <div className="flex shrink-0 flex-wrap items-center gap-2 border-line border-b px-4 py-2 md:px-5">
+        <nav aria-label="Boards" className="flex min-w-0 flex-1 gap-1 overflow-x-auto max-md:basis-full">
+          {boards.map((each) => (
+            <Link
+              key={each.id}
+              to="/p/$project/boards/$board"
+              params={{ project, board: each.id }}
+              search={search}
+              aria-current={each.id === id ? "page" : undefined}
+              className={clsx(
+                "flex h-8 max-w-48 shrink-0 items-center rounded-md px-2.5 text-sm focus-visible:outline-offset-[-2px] max-md:h-10",
+                each.id === id
+                  ? "bg-pressed font-medium text-ink"
+                  : "text-muted hover:bg-hover hover:text-ink",
+              )}
+            >
+              <span className="hostile-line">{each.name}</span>
+            </Link>
+          ))}
+        </nav>
+        <RangePicker range={range} change={change} />
+        <Button
+          aria-pressed={range.compare}
+          variant={range.compare ? "outline" : "ghost"}
+          title="Compare with the period before"
+          onClick={() => change({ ...range, compare: !range.compare })}
+        >
+          Compare
+        </Button>
+        {canChange && board && (
+          <Button onClick={() => setMode("edit")} aria-keyshortcuts="e">
+            <Pencil aria-hidden className="size-3.5" />
+            Edit
+          </Button>
+        )}
+        <Button
+          size="icon"
+          variant="ghost"
+          className="max-md:hidden"
+          aria-label="Full screen"
+          title="Full screen (f)"
+          aria-keyshortcuts="f"
+          onClick={() => setMode("wall")}
+        >
+          <Maximize2 aria-hidden className="size-4" />
+        </Button>
+        {canChange && board && (
+          <LazyMenu
+            menu={BoardMenu}
+            props={{
+              canMove: { left: position > 0, right: position >= 0 && position < boards.length - 1 },
+              create,
+              duplicate: () => duplicate.mutate(board),
+              move: (by) => move.mutate(by),
+              publish: () => setPublishing(true),
+              remove: () => remove.mutate(board),
+            }}
+            label="Menu of the board"
+            className={buttonClass({ variant: "ghost", size: "icon" })}
+          >
+            <Ellipsis aria-hidden className="size-4" />
+          </LazyMenu>
+        )}
+      </div>
+      <div className="board-pane min-h-0 flex-1 overflow-y-auto bg-canvas p-3 md:p-4">
+        {!board || !source ? (
+          <div className="grid grid-cols-2 gap-3">
+            {[0, 1, 2, 3].map((each) => (
+              <Skeleton key={each} className="h-40 rounded-lg" />
+            ))}
+          </div>
+        ) : board.tiles.length === 0 ? (
+          <EmptyState
+            icon={<LayoutDashboard aria-hidden />}
+            title="An empty board"
+            action={
+              canChange && (
+                <Button variant="solid" onClick={() => setMode("edit")}>
+                  <Plus aria-hidden className="size-4" />
+                  Add a tile
+                </Button>
+              )
+            }
+          >
+            Tiles show numbers, charts and events that a search finds.
+          </EmptyState>
+        ) : (
+          <TileSourceContext value={source}>
+            {mode === "wall" ? (
+              <Wall name={board.name} tiles={board.tiles} range={range} close={() => setMode("view")} />
+            ) : (
+              <BoardGrid tiles={board.tiles} range={range} />
+            )}
+          </TileSourceContext>
+        )}
+      </div>
+      {isPublishing && board && (
+        <OverlayBoundary close={() => setPublishing(false)}>
+          <PublicLinkDialog board={board} close={() => setPublishing(false)} />
+        </OverlayBoundary>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,103 @@
+import { keepPreviousData, queryOptions } from "@tanstack/react-query";
+import { createContext, use } from "react";
+import type { Board, BoardSummary } from "../../server/wire/board.ts";
+import type { Insight } from "../../server/wire/insight.ts";
+import type { Tile } from "../../server/wire/tile.ts";
+import type { TileData } from "../../server/wire/tile-data.ts";
+import { api } from "../api.ts";
+import { type BoardRange, isLive, rangeQuery } from "./ranges.ts";
+
+export function boardsQuery(project: string) {
+  return queryOptions({
+    queryKey: ["boards", project],
+    queryFn: async () =>
+      (await api<{ boards: BoardSummary[] }>("/api/boards", { query: { project } })).boards,
+  });
+}
+
+export function boardQuery(project: string, id: string) {
+  return queryOptions({
+    queryKey: ["boards", project, id],
+    queryFn: async () =>
+      (await api<{ board: Board }>(`/api/boards/${encodeURIComponent(id)}`, { query: { project } })).board,
+  });
+}
+
+export function insightsQuery(project: string) {
+  return queryOptions({
+    queryKey: ["insights", project],
+    queryFn: async () =>
+      (await api<{ insights: Insight[] }>("/api/insights", { query: { project } })).insights,
+  });
+}
+
+/** A tile as a board shows it. Public boards leave out what it searches for. */
+export type ShownTile = Tile | PublicTile;
+type PublicTile = Pick<Tile, "id" | "type" | "title" | "x" | "y" | "w" | "h"> & {
+  metric?: string;
+  tag?: string;
+  split?: string;
+  text?: string;
+};
+
+/** Where tiles get their results from. */
+export type TileSource = {
+  /** Part of the query's key. */
+  key: readonly unknown[];
+  /** Null: on a public board, nothing leads into the project. */
+  project: string | null;
+  load: (tile: ShownTile, query: Record<string, string>, signal: AbortSignal) => Promise<TileData>;
+};
+
+export function savedTiles(project: string, { id, version }: Board): TileSource {
+  return {
+    key: ["tile", project, id, version],
+    project,
+    load: (tile, query, signal) =>
+      load(`/api/boards/${id}/tiles/${tile.id}/data`, { query: { ...query, project }, signal }),
+  };
+}
+
+/** Tiles that are being edited. */
+export function draftTiles(project: string): TileSource {
+  return {
+    key: ["tile", project, "draft"],
+    project,
+    load: (tile, query, signal) =>
+      load("/api/boards/preview", { method: "POST", query: { ...query, project }, body: { tile }, signal }),
+  };
+}
+
+export function publicTiles(token: string): TileSource {
+  return {
+    key: ["public-tile", token],
+    project: null,
+    load: (tile, query, signal) =>
+      load(`/api/public/boards/${encodeURIComponent(token)}/tiles/${tile.id}/data`, { query, signal }),
+  };
+}
+
+async function load(path: string, options: Parameters<typeof api>[1]): Promise<TileData> {
+  return (await api<{ data: TileData }>(path, options)).data;
+}
+
+export const TileSourceContext = createContext<TileSource | null>(null);
+
+export function useTileSource(): TileSource {
+  return use(TileSourceContext)!;
+}
+
+/** How often a range that ends now is computed again. */
+const refreshMs = 30_000;
+
+export function tileDataQuery(source: TileSource, tile: ShownTile, range: BoardRange) {
+  // The result doesn't depend on the tile's place.
+  const { x: _x, y: _y, w: _w, h: _h, title: _title, ...content } = tile;
+  return queryOptions({
+    queryKey: [...source.key, content, range],
+    queryFn: ({ signal }) => source.load(tile, rangeQuery(range), signal),
+    refetchInterval: isLive(range) ? refreshMs : false,
+    placeholderData: keepPreviousData,
+    retry: false,
+  });
+}

@@ -1,0 +1,43 @@
+import { clsx } from "clsx";
+import { ArrowDown, ArrowUp } from "lucide-react";
+import type { TileDataOf } from "../../server/wire/tile-data.ts";
+import { amountText, changeOf, metricText } from "./amounts.ts";
+import type { ShownTile } from "./boards.ts";
+import { Sparkline } from "./sparkline.tsx";
+
+/** A number as large as its tile allows, its change, and a small line. */
+export function NumberBody({ tile, data }: { tile: ShownTile; data: TileDataOf<"number"> }) {
+  return (
+    <div className="tile-number">
+      <p
+        className="tile-value"
+        title={`${metricText("metric" in tile ? tile : {})}: ${amountText(data.value)}`}
+      >
+        {amountText(data.value)}
+      </p>
+      <Change value={data.value} before={data.before} />
+      <Sparkline values={data.values} />
+    </div>
+  );
+}
+
+type ChangeProps = { value: number | null; before: number | null | undefined; compact?: boolean };
+
+/** "12% from 1,020", with an arrow: the change against the period before. Not by color alone, and more is not always better. */
+export function Change({ value, before, compact = false }: ChangeProps) {
+  const change = changeOf(value, before);
+  if (!change) return null;
+  const { text, isUp, isSame } = change;
+  const Arrow = isUp ? ArrowUp : ArrowDown;
+  return (
+    <p
+      className={clsx("tile-change", isSame ? "text-faint" : "text-muted")}
+      title={`Before: ${amountText(before ?? null)}`}
+    >
+      {!isSame && <Arrow aria-hidden className="tile-arrow" />}
+      {!isSame && <span className="sr-only">{isUp ? "Up " : "Down "}</span>}
+      <span className={clsx(!isSame && "font-medium text-ink")}>{text}</span>
+      {!compact && before !== null && before !== undefined && !isSame && ` from ${amountText(before)}`}
+    </p>
+  );
+}

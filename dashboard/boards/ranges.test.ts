@@ -1,0 +1,53 @@
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { boundsOf, dayOf, isLive, type Preset, presets, rangeIn, searchOf } from "./ranges.ts";
+
+const moment = fc.date({ min: new Date("2024-01-01"), max: new Date("2030-01-01"), noInvalidDate: true });
+const preset = fc.constantFrom(...(Object.keys(presets) as Preset[]));
+
+test("a period ends now and begins with a whole minute, hour or day before", () => {
+  fc.assert(
+    fc.property(moment, preset, (now, preset) => {
+      const { from, to } = boundsOf({ preset, compare: true }, now);
+      expect(to).toEqual(now);
+      expect(from < to).toBe(true);
+      const hours = (to.getTime() - from.getTime()) / 3_600_000;
+      const most = { "1h": 1, "24h": 24, "7d": 7 * 24, "30d": 30 * 24, "90d": 90 * 24, "365d": 365 * 24 };
+      // An hour more or less when the clock changes.
+      expect(hours).toBeLessThanOrEqual(most[preset] + 1);
+      expect(hours).toBeGreaterThanOrEqual(preset === "1h" ? 59 / 60 : most[preset] - 25);
+    }),
+  );
+});
+
+test("the period of a URL is the one that was written into it", () => {
+  fc.assert(
+    fc.property(preset, fc.boolean(), moment, moment, fc.boolean(), (preset, isDays, a, b, compare) => {
+      const [from, to] = [dayOf(a), dayOf(b)].toSorted() as [string, string];
+      const range = isDays ? { from, to, compare } : { preset, compare };
+      expect(rangeIn(searchOf(range))).toEqual(range);
+    }),
+  );
+});
+
+test("a URL without a valid period shows the last 7 days", () => {
+  const week = { preset: "7d", compare: true } as const;
+  for (const search of [
+    {},
+    { range: "7y" },
+    { from: "2026-11-01" },
+    { from: "2026-11-02", to: "2026-11-01" },
+    { from: "today", to: "tomorrow" },
+    { range: 7 },
+  ])
+    expect(rangeIn(search)).toEqual(week);
+});
+
+test("days are whole ones, and only a range with today grows", () => {
+  const now = new Date(2026, 10, 8, 15, 0);
+  const past = { from: "2026-11-01", to: "2026-11-07", compare: true };
+  expect(boundsOf(past, now)).toEqual({ from: new Date(2026, 10, 1), to: new Date(2026, 10, 8) });
+  expect(boundsOf({ ...past, to: "2026-11-08" }, now).to).toEqual(now);
+  expect(isLive({ from: "2020-01-01", to: "2020-01-02", compare: true })).toBe(false);
+  expect(isLive({ preset: "1h", compare: false })).toBe(true);
+});

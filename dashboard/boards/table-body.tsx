@@ -1,0 +1,64 @@
+import { Link } from "@tanstack/react-router";
+import type { TileDataOf } from "../../server/wire/tile-data.ts";
+import { amountText, labelOf, metricText, shareText, splitHead, titleOf } from "./amounts.ts";
+import { type ShownTile, useTileSource } from "./boards.ts";
+import { Change } from "./number-body.tsx";
+
+/** The largest values of a split, each with a bar for its share. */
+export function TableBody({ tile, data }: { tile: ShownTile; data: TileDataOf<"table"> }) {
+  const { project } = useTileSource();
+  const split = "split" in tile && tile.split ? tile.split : "name";
+  if (data.rows.length === 0) return <p className="tile-empty">No events in this period.</p>;
+  const largest = Math.max(...data.rows.map(({ total }) => Math.abs(total ?? 0)), 0) || 1;
+  const compares = data.rows.some(({ before }) => before !== undefined);
+  const isShare = "metric" in tile && (tile.metric === "events" || tile.metric === "sum");
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable box must be reachable by keyboard
+    <section className="tile-scroll" tabIndex={0} aria-label={`Table of ${titleOf(tile)}`}>
+      <table className="tile-table">
+        <thead>
+          <tr>
+            <th scope="col">{splitHead(split)}</th>
+            <th scope="col">{metricText("metric" in tile ? tile : {})}</th>
+            {compares && <th scope="col">Change</th>}
+          </tr>
+        </thead>
+        <tbody>
+          {data.rows.map(({ value, total, before }) => (
+            <tr key={value ?? "\0"}>
+              <th scope="row">
+                <span
+                  aria-hidden
+                  className="tile-bar"
+                  style={{ width: `${(Math.abs(total ?? 0) / largest) * 100}%` }}
+                />
+                <span className="hostile-line">
+                  {project !== null && value !== null && value !== "" ? (
+                    <Link
+                      to="/p/$project"
+                      params={{ project }}
+                      search={{ ...("q" in tile && tile.q && { q: tile.q }), [split]: value }}
+                      className="hover:underline"
+                    >
+                      {value}
+                    </Link>
+                  ) : (
+                    labelOf(value, true)
+                  )}
+                </span>
+              </th>
+              <td title={isShare && data.total ? shareText((total ?? 0) / data.total) : undefined}>
+                {amountText(total)}
+              </td>
+              {compares && (
+                <td>
+                  <Change value={total} before={before} compact />
+                </td>
+              )}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}

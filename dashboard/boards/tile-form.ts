@@ -1,0 +1,116 @@
+import type { Metric, Tile, TileType } from "../../server/wire/tile.ts";
+
+/** The fields of the tile editor. They keep what was entered when another type is chosen. */
+export type TileForm = {
+  type: TileType;
+  title: string;
+  q: string;
+  metric: Metric;
+  tag: string;
+  /** Empty: no split. */
+  splitBy: "" | "channel" | "name" | "tag";
+  splitTag: string;
+  limit: string;
+  /** Of a funnel. */
+  steps: string[];
+  windowHours: string;
+  /** Of retention: the search for events that count as a return. */
+  again: string;
+  key: string;
+  text: string;
+};
+
+/** What each type of tile is called, and how large a new one is. */
+export const tileTypes: Record<TileType, { label: string; w: number; h: number }> = {
+  number: { label: "Number", w: 3, h: 2 },
+  line: { label: "Lines", w: 6, h: 4 },
+  area: { label: "Areas", w: 6, h: 4 },
+  bar: { label: "Bars", w: 6, h: 4 },
+  table: { label: "Table", w: 4, h: 5 },
+  funnel: { label: "Funnel", w: 4, h: 5 },
+  retention: { label: "Retention", w: 6, h: 5 },
+  feed: { label: "Events", w: 4, h: 5 },
+  value: { label: "Value", w: 3, h: 2 },
+  text: { label: "Text", w: 4, h: 2 },
+};
+
+export const newTileForm: TileForm = {
+  type: "line",
+  title: "",
+  q: "",
+  metric: "events",
+  tag: "",
+  splitBy: "",
+  splitTag: "",
+  limit: "",
+  steps: ["", ""],
+  windowHours: "168",
+  again: "",
+  key: "",
+  text: "",
+};
+
+export function formOf(tile: Tile): TileForm {
+  const split = "split" in tile ? (tile.split ?? "") : "";
+  const isTag = split.startsWith("tag.");
+  return {
+    ...newTileForm,
+    type: tile.type,
+    title: tile.title,
+    ...("q" in tile && { q: tile.q }),
+    ...("metric" in tile && { metric: tile.metric, tag: tile.tag ?? "" }),
+    splitBy: isTag ? "tag" : (split as TileForm["splitBy"]),
+    splitTag: isTag ? split.slice("tag.".length) : "",
+    ...("limit" in tile && { limit: String(tile.limit) }),
+    ...("steps" in tile && { steps: tile.steps, windowHours: String(tile.windowSeconds / 3_600) }),
+    ...("again" in tile && { again: tile.again }),
+    ...("key" in tile && { key: tile.key }),
+    ...("text" in tile && { text: tile.text }),
+  };
+}
+
+/** Whether a metric is computed from a tag's numbers. */
+export function needsTag(metric: Metric): boolean {
+  return metric !== "events" && metric !== "users";
+}
+
+/** The tile that a form describes. The server says what is wrong with it. */
+export function tileOf(form: TileForm, place: Pick<Tile, "id" | "x" | "y" | "w" | "h">): Tile {
+  const { type, title, q, metric, tag } = form;
+  const { id, x, y, w, h } = place;
+  const common = { id, title: title.trim(), x, y, w, h };
+  const measure = { q, metric, ...(needsTag(metric) && { tag }) };
+  const limit = form.limit === "" ? {} : { limit: Number(form.limit) };
+  const split = splitOf(form);
+  switch (type) {
+    case "number":
+      return { type, ...common, ...measure };
+    case "line":
+    case "area":
+    case "bar":
+      return { type, ...common, ...measure, ...(split && { split }), ...limit } as Tile;
+    case "table":
+      return { type, ...common, ...measure, split: split ?? "name", ...limit } as Tile;
+    case "funnel":
+      return {
+        type,
+        ...common,
+        steps: form.steps,
+        windowSeconds: Math.round(Number(form.windowHours) * 3_600),
+        ...(split && { split }),
+      };
+    case "retention":
+      return { type, ...common, q, again: form.again };
+    case "feed":
+      return { type, ...common, q };
+    case "value":
+      return { type, ...common, key: form.key };
+    default:
+      return { type: "text", ...common, text: form.text };
+  }
+}
+
+function splitOf({ splitBy, splitTag }: TileForm): string | undefined {
+  if (splitBy === "tag") return `tag.${splitTag}`;
+  return splitBy === "" ? undefined : splitBy;
+}

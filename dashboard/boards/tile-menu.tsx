@@ -1,0 +1,65 @@
+import { useNavigate } from "@tanstack/react-router";
+import { Image, Newspaper, Table } from "lucide-react";
+import type { RefObject } from "react";
+import type { TileData } from "../../server/wire/tile-data.ts";
+import { errorMessage } from "../api.ts";
+import { download } from "../charts/png.ts";
+import type { MenuContentProps } from "../components/ui/lazy-menu.tsx";
+import { Menu, MenuItem } from "../components/ui/menu.tsx";
+import { toast } from "../shell/toasts.tsx";
+import { titleOf } from "./amounts.ts";
+import { type ShownTile, useTileSource } from "./boards.ts";
+import { csvOf, fileNameOf, pngOf } from "./export.ts";
+import type { BoardRange } from "./ranges.ts";
+
+export type TileMenuProps = MenuContentProps & {
+  tile: ShownTile;
+  data: TileData | undefined;
+  range: BoardRange;
+  box: RefObject<HTMLElement | null>;
+};
+
+/** What can be done with a tile's result. */
+export default function TileMenu({ tile, data, range, box, ...menu }: TileMenuProps) {
+  const { project } = useTileSource();
+  const navigate = useNavigate();
+  const name = fileNameOf(titleOf(tile), range);
+  const q = "q" in tile ? tile.q : undefined;
+
+  async function savePng() {
+    try {
+      download(await pngOf(box.current!), `${name}.png`);
+    } catch (error) {
+      toast({ title: "The picture couldn't be made", description: errorMessage(error), failed: true });
+    }
+  }
+
+  return (
+    <Menu {...menu} align="end">
+      {project !== null && q !== undefined && (
+        <MenuItem
+          onSelect={() =>
+            void navigate({ to: "/p/$project", params: { project }, search: q === "" ? {} : { q } })
+          }
+        >
+          <Newspaper aria-hidden />
+          Open in the feed
+        </MenuItem>
+      )}
+      {data && data.type !== "text" && (
+        <MenuItem
+          onSelect={() =>
+            download(new Blob([csvOf(tile, data)], { type: "text/csv;charset=utf-8" }), `${name}.csv`)
+          }
+        >
+          <Table aria-hidden />
+          Save as CSV
+        </MenuItem>
+      )}
+      <MenuItem onSelect={() => void savePng()}>
+        <Image aria-hidden />
+        Save as PNG
+      </MenuItem>
+    </Menu>
+  );
+}

@@ -1,0 +1,94 @@
+import { useQuery } from "@tanstack/react-query";
+import { Ellipsis } from "lucide-react";
+import { type ReactNode, useRef } from "react";
+import type { TileData } from "../../server/wire/tile-data.ts";
+import { errorMessage } from "../api.ts";
+import { lazyPart } from "../components/lazy-part.tsx";
+import { LazyMenu } from "../components/ui/lazy-menu.tsx";
+import { Skeleton } from "../components/ui/states.tsx";
+import { titleOf } from "./amounts.ts";
+import { type ShownTile, tileDataQuery, useTileSource } from "./boards.ts";
+import { FeedBody } from "./feed-body.tsx";
+import { FunnelBody } from "./funnel-body.tsx";
+import { NumberBody } from "./number-body.tsx";
+import type { BoardRange } from "./ranges.ts";
+import { RetentionBody } from "./retention-body.tsx";
+import { TableBody } from "./table-body.tsx";
+import type { TileMenuProps } from "./tile-menu.tsx";
+import { ValueBody } from "./value-body.tsx";
+
+const ChartBody = lazyPart(async () => (await import("./chart-body.tsx")).ChartBody);
+const Markdown = lazyPart<{ text: string }>(async () => (await import("../event/markdown.tsx")).default);
+const TileMenu = lazyPart<TileMenuProps>(async () => (await import("./tile-menu.tsx")).default);
+
+type TileProps = {
+  tile: ShownTile;
+  range: BoardRange;
+  /** Instead of the menu, while the board is edited. */
+  actions?: ReactNode;
+};
+
+/** A tile: its title, its menu, and what it shows. */
+export function TileBox({ tile, range, actions }: TileProps) {
+  const box = useRef<HTMLElement>(null);
+  const { data, error } = useQuery({
+    ...tileDataQuery(useTileSource(), tile, range),
+    enabled: tile.type !== "text",
+  });
+  const title = titleOf(tile);
+  return (
+    <section ref={box} aria-label={title} className="tile" data-type={tile.type} aria-busy={!data && !error}>
+      <header className="tile-head">
+        <h2 className="hostile-line">{title}</h2>
+        {actions ?? (
+          <LazyMenu
+            menu={TileMenu}
+            props={{ tile, data, range, box }}
+            label={`Menu of ${title}`}
+            className="tile-menu"
+          >
+            <Ellipsis aria-hidden className="size-4" />
+          </LazyMenu>
+        )}
+      </header>
+      <div className="tile-body">
+        {tile.type === "text" ? (
+          <div className="tile-text">
+            <Markdown text={tile.text ?? ""} />
+          </div>
+        ) : error && !data ? (
+          <p role="alert" className="hostile text-danger text-sm">
+            {errorMessage(error)}
+          </p>
+        ) : data ? (
+          <TileBody tile={tile} data={data} />
+        ) : (
+          <Skeleton className="h-full w-full" />
+        )}
+      </div>
+    </section>
+  );
+}
+
+function TileBody({ tile, data }: { tile: ShownTile; data: TileData }) {
+  switch (data.type) {
+    case "number":
+      return <NumberBody tile={tile} data={data} />;
+    case "line":
+    case "area":
+    case "bar":
+      return <ChartBody tile={tile} data={data} />;
+    case "table":
+      return <TableBody tile={tile} data={data} />;
+    case "funnel":
+      return <FunnelBody tile={tile} data={data} />;
+    case "retention":
+      return <RetentionBody data={data} title={titleOf(tile)} />;
+    case "feed":
+      return <FeedBody data={data} title={titleOf(tile)} />;
+    case "value":
+      return <ValueBody data={data} />;
+    default:
+      return null;
+  }
+}

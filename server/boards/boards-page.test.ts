@@ -1,0 +1,288 @@
+/** Boards in a real browser: tiles by form, arranged by keyboard and pointer, periods, the public link, a phone. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import type { Page } from "playwright-core";
+import { expectAccessible, openPage } from "../testing/browser-page.ts";
+import { openDashboard, type TestDashboard } from "../testing/dashboard.ts";
+import { until } from "../testing/until.ts";
+import type { Board, BoardSummary } from "../wire/board.ts";
+
+const path = "/p/default/boards";
+
+let dashboard: TestDashboard;
+let page: Page;
+let complaints: string[];
+beforeAll(async () => {
+  dashboard = await openDashboard();
+  ({ page, complaints } = await openPage(
+    // Tall enough that nothing has to scroll while it is dragged.
+    await dashboard.newContext({ viewport: { width: 1440, height: 1400 } }),
+  ));
+  for (const [name, userId] of [
+    ["Paid", "ada"],
+    ["Paid", "bo"],
+    ["Failed", "bo"],
+  ])
+    await dashboard.post({ channel: "payments", name, userId, tags: { amount: "10" } });
+  await dashboard.post({ channel: "logins", name: "Signed in", userId: "ada", notify: true });
+}, 60_000);
+afterAll(async () => {
+  await dashboard?.[Symbol.asyncDispose]();
+});
+
+const tile = (name: string, by = page) => by.getByRole("region", { name, exact: true });
+const button = (name: string, by = page) => by.getByRole("button", { name, exact: true });
+const dialogClosed = () => page.getByRole("dialog").waitFor({ state: "detached" });
+const saved = () => button("Save").waitFor({ state: "detached" });
+
+async function call<Body>(method: string, to: string, data?: object): Promise<Body> {
+  const response = await page.request.fetch(`${dashboard.address}${to}?project=default`, {
+    method,
+    ...(data && { data }),
+    headers: { origin: dashboard.address },
+  });
+  expect(`${response.status()} ${await response.text()}`).toStartWith("20");
+  return (await response.json()) as Body;
+}
+
+async function boards(): Promise<BoardSummary[]> {
+  return (await call<{ boards: BoardSummary[] }>("GET", "/api/boards")).boards;
+}
+
+async function firstBoard(): Promise<Board> {
+  return (await call<{ board: Board }>("GET", `/api/boards/${(await boards())[0]!.id}`)).board;
+}
+
+async function placeOf(title: string): Promise<number[]> {
+  const { x, y, w, h } = (await firstBoard()).tiles.find((each) => each.title === title)!;
+  return [x, y, w, h];
+}
+
+test("the first board shows the project's events, and follows new ones", async () => {
+  await page.goto(dashboard.address + path);
+  await tile("Events").getByText("4", { exact: true }).waitFor();
+  await tile("Top events").getByRole("row", { name: /Paid/ }).getByText("2", { exact: true }).waitFor();
+  await tile("Events by channel")
+    .getByRole("button", { name: /payments/ })
+    .waitFor();
+  await tile("Newest that notify").getByRole("link", { name: "Signed in" }).waitFor();
+  await expectAccessible("a board", page);
+  await dashboard.post({ channel: "payments", name: "Refunded" });
+  // At the latest when all tiles are computed again.
+  await tile("Events").getByText("5", { exact: true }).waitFor({ timeout: 60_000 });
+}, 120_000);
+
+test("a tile is made by form, with a preview, completion and errors at their fields", async () => {
+  await button("Edit").click();
+  await button("Add tile").click();
+  const dialog = page.getByRole("dialog", { name: "New tile" });
+  await dialog.getByRole("radio", { name: "Table" }).check();
+  await dialog.getByLabel("Title").fill("Payments by name");
+  const search = dialog.getByLabel("Events that match");
+  await search.fill("(channel");
+  await dialog.getByText("is not a valid search").first().waitFor();
+  expect(await search.getAttribute("aria-invalid")).toBe("true");
+  await search.fill("");
+  await search.pressSequentially("channel:pay");
+  await page.getByRole("option", { name: "payments" }).click();
+  await dialog.getByRole("row", { name: /Refunded/ }).waitFor();
+  await dialog.getByRole("row", { name: /Signed in/ }).waitFor({ state: "detached" });
+  await expectAccessible("the editor of a tile", page);
+  await dialog.getByRole("button", { name: "Add tile" }).click();
+  await dialogClosed();
+  await tile("Payments by name")
+    .getByRole("row", { name: /Failed/ })
+    .waitFor();
+  await button("Save").click();
+  await saved();
+  const made = (await firstBoard()).tiles.find(({ title }) => title === "Payments by name");
+  expect(made).toMatchObject({ type: "table", q: "channel:payments", split: "name", metric: "events" });
+}, 60_000);
+
+test("tiles are moved and resized by keyboard, undone, and nothing is saved before Save", async () => {
+  await page.goto(dashboard.address + path);
+  const before = await placeOf("Users");
+  await button("Edit").click();
+  await button("Move Users").focus();
+  await page.keyboard.press("ArrowRight");
+  await page.getByRole("status").filter({ hasText: "Users: column 5, row 1, 3 wide, 2 high" }).waitFor();
+  await button("Resize Users").focus();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowLeft");
+  await page.getByRole("status").filter({ hasText: "2 wide, 3 high" }).waitFor();
+  await expectAccessible("a board that is edited", page);
+  await page.keyboard.press("Control+z");
+  expect(await placeOf("Users")).toEqual(before);
+  await button("Save").click();
+  await saved();
+  expect((await placeOf("Users")).slice(2)).toEqual([3, 3]);
+  expect((await placeOf("Users"))[0]).toBe(before[0]! + 1);
+}, 60_000);
+
+test("tiles are moved and resized by pointer", async () => {
+  await button("Edit").click();
+  /** Drags a handle by these pixels, once its tile has come to rest. */
+  async function drag(name: string, x: number, y: number) {
+    await button(name).hover();
+    const box = (await button(name).boundingBox())!;
+    const at = { x: box.x + box.width / 2, y: box.y + box.height / 2 };
+    await page.mouse.down();
+    await page.mouse.move(at.x + x / 2, at.y + y / 2, { steps: 4 });
+    await page.mouse.move(at.x + x, at.y + y, { steps: 4 });
+    await page.mouse.up();
+  }
+  const { width } = (await tile("Top events").boundingBox())!;
+  // Twice as far as the tile is wide: into the last of three columns of tiles.
+  await drag("Move Top events", 2 * width, 4);
+  await drag("Resize Top events", 0, -70);
+  await button("Save").click();
+  await saved();
+  const [x, , w, h] = await placeOf("Top events");
+  expect([x, w, h]).toEqual([8, 4, 4]);
+}, 60_000);
+
+test("who saves later is told, and can keep either version", async () => {
+  const { id, name, version, tiles } = await firstBoard();
+  await button("Edit").click();
+  await page.getByLabel("Name of the board").fill("Mine");
+  await call("PATCH", `/api/boards/${id}`, { name: "Theirs", tiles, version });
+  await button("Save").click();
+  await page.getByText("Somebody else has changed this board").waitFor();
+  await expectAccessible("a conflict", page);
+  await button("Replace it with mine").click();
+  await page.getByRole("heading", { level: 1, name: "Mine" }).waitFor();
+  expect((await firstBoard()).version).toBe(version + 2);
+  await call("PATCH", `/api/boards/${id}`, { name });
+}, 60_000);
+
+test("the period is in the address", async () => {
+  await page.goto(`${dashboard.address + path}?range=24h`);
+  const period = page.getByLabel("Period");
+  await until(async () => (await period.inputValue()) === "24h");
+  await tile("Events").getByText("5", { exact: true }).waitFor();
+  await period.selectOption("30d");
+  await page.waitForURL(/range=30d/);
+  await button("Compare").click();
+  await page.waitForURL(/compare=no/);
+  await tile("Top events").getByRole("columnheader", { name: "Change" }).waitFor({ state: "detached" });
+  await period.selectOption("other");
+  const dialog = page.getByRole("dialog", { name: "Period" });
+  await dialog.getByLabel("First day").fill("2024-01-01");
+  await dialog.getByLabel("Last day").fill("2024-01-07");
+  await dialog.getByRole("button", { name: "Show" }).click();
+  await page.waitForURL(/from=2024-01-01&to=2024-01-07/);
+  await tile("Events").getByText("0", { exact: true }).waitFor();
+}, 60_000);
+
+test("a tile is saved as CSV and as a picture", async () => {
+  await page.goto(dashboard.address + path);
+  await tile("Top events").getByRole("row", { name: /Paid/ }).waitFor();
+  async function download(item: string) {
+    await button("Menu of Top events").click();
+    const [file] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("menuitem", { name: item }).click(),
+    ]);
+    const bytes = await Bun.file(await file.path()).bytes();
+    return { name: file.suggestedFilename(), bytes };
+  }
+  const csv = await download("Save as CSV");
+  expect(csv.name).toMatch(/^Top events .*\.csv$/);
+  expect(new TextDecoder().decode(csv.bytes)).toStartWith("Name,Events,Before\r\nPaid,2,0\r\n");
+  const png = await download("Save as PNG");
+  expect([...png.bytes.slice(1, 4)]).toEqual([..."PNG"].map((letter) => letter.charCodeAt(0)));
+}, 60_000);
+
+test("boards are created, duplicated, and deleted with a way back", async () => {
+  const [first] = await boards();
+  const menu = () => button("Menu of the board");
+  await menu().click();
+  await page.getByRole("menuitem", { name: "New board" }).click();
+  const dialog = page.getByRole("dialog", { name: "New board" });
+  await dialog.getByLabel("Name").fill("Second");
+  await dialog.getByRole("radio", { name: "Nothing" }).check();
+  await dialog.getByRole("button", { name: "Create board" }).click();
+  await page.getByText("An empty board").waitFor();
+  await expectAccessible("an empty board", page);
+  await menu().click();
+  await page.getByRole("menuitem", { name: "Move left" }).click();
+  await until(async () => (await boards())[0]!.name === "Second");
+  await menu().click();
+  await page.getByRole("menuitem", { name: "Duplicate" }).click();
+  await page.getByRole("heading", { level: 1, name: "Second (copy)" }).waitFor();
+  await menu().click();
+  await page.getByRole("menuitem", { name: "Delete" }).click();
+  const deleted = page.locator("[data-toast]").filter({ hasText: 'Board "Second (copy)" deleted' });
+  await deleted.getByRole("button", { name: "Undo" }).click();
+  await page.getByRole("heading", { level: 1, name: "Second (copy)" }).waitFor();
+  for (const { id } of await boards()) if (id !== first!.id) await call("DELETE", `/api/boards/${id}`);
+}, 60_000);
+
+test("the full screen shows only tiles, and Escape leaves it", async () => {
+  await page.goto(dashboard.address + path);
+  await tile("Events").waitFor();
+  await page.keyboard.press("f");
+  const wall = page.locator(".board-wall");
+  await wall.getByRole("region", { name: "Events", exact: true }).waitFor();
+  const box = (await wall.boundingBox())!;
+  expect([box.x, box.y]).toEqual([0, 0]);
+  await page.keyboard.press("Escape");
+  await wall.waitFor({ state: "detached" });
+}, 60_000);
+
+test("whoever has the public link sees the board, until it ends", async () => {
+  await button("Menu of the board").click();
+  await page.getByRole("menuitem", { name: "Public link" }).click();
+  const dialog = page.getByRole("dialog", { name: "Public link" });
+  await dialog.getByRole("button", { name: "Create link" }).click();
+  const link = (await dialog.locator("[data-secret]").textContent())!;
+  await expectAccessible("a public link", page);
+  await dialog.getByRole("button", { name: "Done" }).click();
+  await page.getByLabel("Public", { exact: true }).waitFor();
+
+  const context = await dashboard.browser.newContext({ viewport: { width: 1440, height: 900 } });
+  const visitor = await context.newPage();
+  const asked: string[] = [];
+  visitor.on("request", (request) => asked.push(new URL(request.url()).pathname));
+  const response = await visitor.goto(dashboard.address + new URL(link).pathname);
+  expect(response!.headers()["x-robots-tag"]).toBe("noindex");
+  await tile("Events", visitor).getByText("5", { exact: true }).waitFor();
+  await tile("Newest that notify", visitor).getByText("Signed in").waitFor();
+  expect(await visitor.getByRole("main").textContent()).not.toContain("ada");
+  await expectAccessible("a public board", visitor);
+  // Nothing but the board's own results.
+  expect(asked.filter((path) => path.startsWith("/api/") && !path.startsWith("/api/public/boards/"))).toEqual(
+    [],
+  );
+
+  await button("Menu of the board").click();
+  await page.getByRole("menuitem", { name: "Public link" }).click();
+  await dialog.getByRole("button", { name: "End the link" }).click();
+  await dialogClosed();
+  await visitor.reload();
+  await visitor.getByText("This link doesn't work").waitFor();
+  await context.close();
+}, 60_000);
+
+test("a viewer sees boards, and nothing to change them", async () => {
+  const viewer = await dashboard.openAs("viewer", path);
+  await tile("Events", viewer).getByText("5", { exact: true }).waitFor();
+  for (const name of ["Edit", "Menu of the board"]) expect(await button(name, viewer).count()).toBe(0);
+  await viewer.context().close();
+}, 60_000);
+
+test("on a phone, in the dark, tiles are in one column", async () => {
+  const phone = await dashboard.open(path, { viewport: { width: 390, height: 844 }, colorScheme: "dark" });
+  await tile("Events", phone).getByText("5", { exact: true }).waitFor();
+  await tile("Events by channel", phone).getByRole("slider").waitFor();
+  const [events, users] = [
+    await tile("Events", phone).boundingBox(),
+    await tile("Users", phone).boundingBox(),
+  ];
+  expect(users!.x).toBe(events!.x);
+  expect(users!.y).toBeGreaterThan(events!.y);
+  await expectAccessible("a board on a phone", phone);
+  expect(await phone.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(390);
+  await phone.context().close();
+  // The browser reports rejected requests as errors of the network.
+  expect(complaints.filter((text) => !text.startsWith("Failed to load resource"))).toEqual([]);
+}, 60_000);

@@ -1,0 +1,25 @@
+import type { Board } from "../wire/board.ts";
+import type { Tile } from "../wire/tile.ts";
+import type { TileData } from "../wire/tile-data.ts";
+
+/** What a tile looks like, without what it searches for. */
+function publicTile(tile: Tile): Record<string, unknown> {
+  const { id, type, title, x, y, w, h } = tile;
+  return {
+    ...{ id, type, title, x, y, w, h },
+    ...("metric" in tile && { metric: tile.metric, tag: tile.tag }),
+    ...("split" in tile && { split: tile.split }),
+    ...(tile.type === "text" && { text: tile.text }),
+  };
+}
+
+/** A board as its public link shows it. */
+export function publicBoard({ name, version, tiles }: Board) {
+  return { name, version, tiles: tiles.map(publicTile) };
+}
+
+/** A tile's result without the users of events. */
+export function publicTileData(data: TileData): TileData {
+  if (data.type !== "feed") return data;
+  return { ...data, events: data.events.map(({ userId: _, ...event }) => event) };
+}

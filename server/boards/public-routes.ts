@@ -1,0 +1,97 @@
+import type { Routes } from "../http/routes.ts";
+import { limits } from "../limits.ts";
+import { problem } from "../problems.ts";
+import type { RateLimiter, Store } from "../storage/store.ts";
+import { PublicBoardResponse, PublicTileDataQuery } from "../wire/board.ts";
+import { TileDataResponse } from "../wire/tile-data.ts";
+import { findPublicBoard, findTile } from "./boards.ts";
+import { publicBoard, publicTileData } from "./public-board.ts";
+import { PublicQueue } from "./public-queue.ts";
+import { rangeOf } from "./range.ts";
+import { tileData } from "./tile-data.ts";
+
+/**
+ * Routes for those who have a board's public link. They name a tile, never a search, so they can't ask for anything that
+ * the board doesn't show.
+ */
+export function addPublicBoardRoutes(
+  routes: Routes,
+  {
+    store,
+    addressOf,
+    setRequestTimeout,
+  }: {
+    store: Store;
+    addressOf: (request: Request) => string | null;
+    setRequestTimeout: (request: Request, seconds: number) => void;
+  },
+): void {
+  const perAddress = store.rateLimiter({
+    name: "board-links",
+    points: limits.boardLinkRequestsPerMinute,
+    seconds: 60,
+  });
+  const perBoard = store.rateLimiter({
+    name: "board-links-total",
+    points: limits.boardLinkRequestsPerMinuteTotal,
+    seconds: 60,
+  });
+
+  const queue = new PublicQueue();
+
+  async function open(request: Request, token: string) {
+    // Before the token is looked up, so that tokens can't be guessed at any rate.
+    await consume(perAddress, addressOf(request) ?? "");
+    const found = await findPublicBoard(store.control, token);
+    await consume(perBoard, found.board.id);
+    return found;
+  }
+
+  routes.add(
+    {
+      method: "get",
+      path: "/api/public/boards/{token}",
+      by: "anyone",
+      tag: "Boards",
+      summary: "Get a board by its public link",
+      response: PublicBoardResponse,
+      problems: [404, 429],
+    },
+    async ({ request, parameter }) => {
+      const { board } = await open(request, parameter("token"));
+      return { ok: true, board: publicBoard(board) };
+    },
+  );
+
+  routes.add(
+    {
+      method: "get",
+      path: "/api/public/boards/{token}/tiles/{tileId}/data",
+      by: "anyone",
+      tag: "Boards",
+      summary: "Compute a tile of a public board",
+      query: PublicTileDataQuery,
+      response: TileDataResponse,
+      problems: [404, 429, 503],
+    },
+    async ({ request, query, parameter }) => {
+      const { projectId, board } = await open(request, parameter("token"));
+      const tile = findTile(board, parameter("tileId"));
+      const range = rangeOf(query, Date.now());
+      setRequestTimeout(request, limits.analysisSeconds + limits.requestSeconds);
+      const data = await queue.run(request.signal, () =>
+        tileData(store, projectId, tile, range, request.signal),
+      );
+      return { ok: true, data: publicTileData(data) };
+    },
+  );
+}
+
+async function consume(limiter: RateLimiter, key: string): Promise<void> {
+  const { allowed, resetSeconds } = await limiter.consume(key);
+  if (!allowed)
+    throw problem("too-many-requests", {
+      detail: `Too many requests for public boards. Try again in ${resetSeconds} seconds.`,
+      retryAfterSeconds: resetSeconds,
+    });
+}

@@ -1,0 +1,43 @@
+import { msOf } from "../event/event-query.ts";
+import { limits } from "../limits.ts";
+import { problem } from "../problems.ts";
+import { type BucketUnit, bucketStarts, timeZoneOf } from "../stats/buckets.ts";
+import type { TileRange } from "../wire/board.ts";
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+
+/** The period that a board shows, in milliseconds since 1970. */
+export type Range = { fromMs: number; toMs: number; timeZone: string; compares: boolean };
+
+/** Throws `query-invalid` for an empty or too long range. */
+export function rangeOf({ from, to, timeZone, compare }: TileRange, nowMs: number): Range {
+  const toMs = to === undefined ? nowMs : Math.ceil(msOf(to));
+  const fromMs = from === undefined ? toMs - 7 * dayMs : Math.ceil(msOf(from));
+  if (fromMs >= toMs) throw problem("query-invalid", { detail: '"from" must be before "to".' });
+  if (toMs - fromMs > limits.boardRangeDays * dayMs)
+    throw problem("query-invalid", {
+      detail: `A board shows at most ${limits.boardRangeDays} days. Use a shorter range.`,
+    });
+  return { fromMs, toMs, timeZone: timeZoneOf(timeZone), compares: compare === "true" };
+}
+
+/** The period of the same length before. */
+export function rangeBefore({ fromMs, toMs, ...range }: Range): Range {
+  return { ...range, fromMs: fromMs - (toMs - fromMs), toMs: fromMs };
+}
+
+/** The unit in which a chart of a range has some dozens of buckets. */
+function unitOf({ fromMs, toMs }: Range): BucketUnit {
+  const ms = toMs - fromMs;
+  if (ms <= 3 * hourMs) return "minute";
+  if (ms <= 4 * dayMs) return "hour";
+  return ms <= 120 * dayMs ? "day" : "week";
+}
+
+/** The buckets of a range: where each starts, and the bounds to count between. */
+export function bucketsOf(range: Range): { by: BucketUnit; starts: number[]; bounds: number[] } {
+  const by = unitOf(range);
+  const starts = bucketStarts(by, range.timeZone, range.fromMs, range.toMs);
+  return { by, starts, bounds: [range.fromMs, ...starts.slice(1), range.toMs] };
+}

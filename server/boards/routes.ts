@@ -1,0 +1,257 @@
+import { z } from "@hono/zod-openapi";
+import { recordAudit } from "../audit/audit-log.ts";
+import { ProjectQuery } from "../event/event-query.ts";
+import type { Routes } from "../http/routes.ts";
+import { limits } from "../limits.ts";
+import type { Store } from "../storage/store.ts";
+import type { AuditAction } from "../wire/audit.ts";
+import {
+  type Board,
+  BoardChange,
+  BoardLinkResponse,
+  BoardList,
+  BoardResponse,
+  NewBoard,
+  TileDataQuery,
+  TilePreview,
+  type TileRange,
+} from "../wire/board.ts";
+import type { Tile } from "../wire/tile.ts";
+import { TileDataResponse } from "../wire/tile-data.ts";
+import {
+  changeBoard,
+  createBoard,
+  deleteBoard,
+  findBoard,
+  findTile,
+  listBoards,
+  publishBoard,
+  restoreBoard,
+  unpublishBoard,
+} from "./boards.ts";
+import { rangeOf } from "./range.ts";
+import { tileData } from "./tile-data.ts";
+
+const OkResponse = z.object({ ok: z.literal(true) });
+
+type Deps = {
+  store: Store;
+  baseUrl: string;
+  setRequestTimeout: (request: Request, seconds: number) => void;
+};
+
+export function addBoardRoutes(routes: Routes, { store, baseUrl, setRequestTimeout }: Deps): void {
+  const { control } = store;
+
+  async function compute(request: Request, projectId: number, tile: Tile, query: TileRange) {
+    const range = rangeOf(query, Date.now());
+    setRequestTimeout(request, limits.analysisSeconds + limits.requestSeconds);
+    return { ok: true as const, data: await tileData(store, projectId, tile, range, request.signal) };
+  }
+
+  /** The audit log's entry of what was done to a board. Its tiles are not in there: a search may name a user. */
+  function entryOf(action: AuditAction, projectId: number, { id, name, version }: Board) {
+    return { action, projectId, target: name, detail: { id, version } };
+  }
+
+  routes.add(
+    {
+      method: "get",
+      path: "/api/boards",
+      by: "events:read",
+      tag: "Boards",
+      summary: "List boards, in their order",
+      query: ProjectQuery,
+      response: BoardList,
+    },
+    async ({ projectId }) => ({ ok: true, boards: await listBoards(control, projectId) }),
+  );
+
+  routes.add(
+    {
+      method: "post",
+      path: "/api/boards",
+      by: "boards:change",
+      tag: "Boards",
+      summary: "Create a board",
+      query: ProjectQuery,
+      body: NewBoard,
+      status: 201,
+      response: BoardResponse,
+      problems: [409],
+    },
+    async ({ projectId, actor, body }) => {
+      const board = await control.transaction().execute(async (transaction) => {
+        const board = await createBoard(transaction, projectId, body);
+        await recordAudit(transaction, actor, entryOf("board.created", projectId, board));
+        return board;
+      });
+      return { ok: true, board };
+    },
+  );
+
+  routes.add(
+    {
+      method: "post",
+      path: "/api/boards/preview",
+      by: "boards:change",
+      tag: "Boards",
+      summary: "Compute a tile that is not saved",
+      query: TileDataQuery,
+      body: TilePreview,
+      response: TileDataResponse,
+      problems: [503],
+    },
+    async ({ projectId, query, body, request }) => compute(request, projectId, body.tile, query),
+  );
+
+  routes.add(
+    {
+      method: "get",
+      path: "/api/boards/{id}",
+      by: "events:read",
+      tag: "Boards",
+      summary: "Get a board with its tiles",
+      query: ProjectQuery,
+      response: BoardResponse,
+      problems: [404],
+    },
+    async ({ projectId, parameter }) => ({
+      ok: true,
+      board: await findBoard(control, projectId, parameter("id")),
+    }),
+  );
+
+  routes.add(
+    {
+      method: "patch",
+      path: "/api/boards/{id}",
+      by: "boards:change",
+      tag: "Boards",
+      summary: "Change a board",
+      description:
+        "Its name, its tiles, or its place among the boards. With a `version` that is not the current one, nothing is changed.",
+      query: ProjectQuery,
+      body: BoardChange,
+      response: BoardResponse,
+      problems: [404, 409],
+    },
+    async ({ projectId, actor, body, parameter }) => {
+      const board = await control.transaction().execute(async (transaction) => {
+        const board = await changeBoard(transaction, projectId, parameter("id"), body);
+        const entry = entryOf("board.changed", projectId, board);
+        const { tiles, version, ...rest } = body;
+        await recordAudit(transaction, actor, {
+          ...entry,
+          detail: { ...entry.detail, ...rest, ...(tiles && { tiles: tiles.length }) },
+        });
+        return board;
+      });
+      return { ok: true, board };
+    },
+  );
+
+  routes.add(
+    {
+      method: "delete",
+      path: "/api/boards/{id}",
+      by: "boards:change",
+      tag: "Boards",
+      summary: "Delete a board",
+      description: "Its public link ends. The last deleted boards can be restored.",
+      query: ProjectQuery,
+      response: OkResponse,
+      problems: [404],
+    },
+    async ({ projectId, actor, parameter }) => {
+      await control.transaction().execute(async (transaction) => {
+        const board = await deleteBoard(transaction, projectId, parameter("id"));
+        await recordAudit(transaction, actor, entryOf("board.deleted", projectId, board));
+      });
+      return { ok: true };
+    },
+  );
+
+  routes.add(
+    {
+      method: "post",
+      path: "/api/boards/{id}/restore",
+      by: "boards:change",
+      tag: "Boards",
+      summary: "Restore a deleted board",
+      description: "In its former place, without its public link.",
+      query: ProjectQuery,
+      response: BoardResponse,
+      problems: [404, 409],
+    },
+    async ({ projectId, actor, parameter }) => {
+      const board = await control.transaction().execute(async (transaction) => {
+        const board = await restoreBoard(transaction, projectId, parameter("id"));
+        await recordAudit(transaction, actor, entryOf("board.restored", projectId, board));
+        return board;
+      });
+      return { ok: true, board };
+    },
+  );
+
+  routes.add(
+    {
+      method: "post",
+      path: "/api/boards/{id}/link",
+      by: "boards:publish",
+      tag: "Boards",
+      summary: "Create a board's public link",
+      description:
+        "Whoever has the link sees the board's results, but not its searches. The former link ends.",
+      query: ProjectQuery,
+      status: 201,
+      response: BoardLinkResponse,
+      problems: [404],
+    },
+    async ({ projectId, actor, parameter }) => {
+      const token = await control.transaction().execute(async (transaction) => {
+        const { board, token } = await publishBoard(transaction, projectId, parameter("id"));
+        await recordAudit(transaction, actor, entryOf("board.published", projectId, board));
+        return token;
+      });
+      return { ok: true, link: `${baseUrl}/b/${token}` };
+    },
+  );
+
+  routes.add(
+    {
+      method: "delete",
+      path: "/api/boards/{id}/link",
+      by: "boards:publish",
+      tag: "Boards",
+      summary: "End a board's public link",
+      query: ProjectQuery,
+      response: OkResponse,
+      problems: [404],
+    },
+    async ({ projectId, actor, parameter }) => {
+      await control.transaction().execute(async (transaction) => {
+        const board = await unpublishBoard(transaction, projectId, parameter("id"));
+        await recordAudit(transaction, actor, entryOf("board.unpublished", projectId, board));
+      });
+      return { ok: true };
+    },
+  );
+
+  routes.add(
+    {
+      method: "get",
+      path: "/api/boards/{id}/tiles/{tileId}/data",
+      by: "events:read",
+      tag: "Boards",
+      summary: "Compute a tile",
+      query: TileDataQuery,
+      response: TileDataResponse,
+      problems: [404, 503],
+    },
+    async ({ projectId, query, request, parameter }) => {
+      const board = await findBoard(control, projectId, parameter("id"));
+      return compute(request, projectId, findTile(board, parameter("tileId")), query);
+    },
+  );
+}

@@ -1,0 +1,110 @@
+import type { Kysely } from "kysely";
+import { createBoard } from "../boards/boards.ts";
+import { setInsight } from "../insights/insights.ts";
+import type { ControlTables } from "../storage/control-tables.ts";
+import type { Tile } from "../wire/tile.ts";
+
+const dayMs = 24 * 60 * 60 * 1_000;
+const name = "Shop";
+
+const revenue = { q: 'name:"Payment received"', metric: "sum", tag: "amount" } as const;
+
+/** What somebody who runs the shop would look at. */
+const tiles: Tile[] = [
+  { id: "revenue", type: "number", title: "Revenue in €", x: 0, y: 0, w: 3, h: 2, ...revenue },
+  {
+    id: "buyers",
+    type: "number",
+    title: "Buyers",
+    x: 3,
+    y: 0,
+    w: 3,
+    h: 2,
+    q: "channel:orders",
+    metric: "users",
+  },
+  { id: "subscribers", type: "value", title: "Subscribers", x: 6, y: 0, w: 3, h: 2, key: "subscribers" },
+  {
+    id: "failed",
+    type: "number",
+    title: "Failed payments",
+    x: 9,
+    y: 0,
+    w: 3,
+    h: 2,
+    q: 'name:"Payment failed"',
+    metric: "events",
+  },
+  {
+    id: "by-country",
+    type: "bar",
+    title: "Orders by country",
+    x: 0,
+    y: 2,
+    w: 8,
+    h: 5,
+    q: "channel:orders",
+    metric: "events",
+    split: "tag.country",
+    limit: 5,
+  },
+  {
+    id: "funnel",
+    type: "funnel",
+    title: "From sign-up to payment",
+    x: 8,
+    y: 2,
+    w: 4,
+    h: 5,
+    steps: ['name:"Account created"', 'name:"Order placed"', 'name:"Payment received"'],
+    windowSeconds: 30 * 24 * 60 * 60,
+  },
+  {
+    id: "products",
+    type: "table",
+    title: "Products",
+    x: 0,
+    y: 7,
+    w: 4,
+    h: 5,
+    q: "channel:orders",
+    metric: "events",
+    split: "tag.product",
+    limit: 10,
+  },
+  {
+    id: "retention",
+    type: "retention",
+    title: "Buyers who return",
+    x: 4,
+    y: 7,
+    w: 4,
+    h: 5,
+    q: "channel:orders",
+    again: "channel:orders",
+  },
+  { id: "problems", type: "feed", title: "Problems", x: 8, y: 7, w: 4, h: 5, q: "channel:errors,support" },
+];
+
+/** Adds the shop's board and a value that its application sets, unless the project has that board already. */
+export async function addShopBoard(
+  control: Kysely<ControlTables>,
+  projectId: number,
+  nowMs: number,
+  days: number,
+): Promise<void> {
+  for (let day = days; day >= 0; day--) {
+    // Grows a little each day, a little less at the week's end.
+    const value = 1_180 + (days - day) * 4 - (day % 7 < 2 ? 6 : 0);
+    const setting = { title: "Subscribers", icon: "☕", value };
+    await setInsight(control, projectId, "subscribers", setting, nowMs - day * dayMs);
+  }
+  const known = await control
+    .selectFrom("boards")
+    .select("id")
+    .where("projectId", "=", projectId)
+    .where("name", "=", name)
+    .executeTakeFirst();
+  if (known) return;
+  await control.transaction().execute((transaction) => createBoard(transaction, projectId, { name, tiles }));
+}

@@ -1,0 +1,188 @@
+import { type Kysely, type Selectable, sql, type Transaction } from "kysely";
+import { limits } from "../limits.ts";
+import { problem } from "../problems.ts";
+import type { ControlTables } from "../storage/control-tables.ts";
+import { withLock } from "../storage/settings.ts";
+import type { Insight, InsightAddition, InsightSetting } from "../wire/insight.ts";
+
+type Control = Kysely<ControlTables> | Transaction<ControlTables>;
+type Row = Selectable<ControlTables["insights"]>;
+
+const pointMs = limits.insightPointMinutes * 60_000;
+
+/** A project's values, by key. */
+export async function listInsights(control: Control, projectId: number): Promise<Insight[]> {
+  const rows = await control
+    .selectFrom("insights")
+    .selectAll()
+    .where("projectId", "=", projectId)
+    .orderBy("key")
+    .execute();
+  return rows.map(insightOf);
+}
+
+/** A value, or null if it was never set. */
+export async function findInsight(control: Control, projectId: number, key: string): Promise<Insight | null> {
+  const row = await control
+    .selectFrom("insights")
+    .selectAll()
+    .where("projectId", "=", projectId)
+    .where("key", "=", key)
+    .executeTakeFirst();
+  return row ? insightOf(row) : null;
+}
+
+/** A value's history, oldest first: what it was at the start of the range, and each point in it. */
+export async function insightPoints(
+  control: Control,
+  projectId: number,
+  key: string,
+  fromMs = 0,
+  toMs = Number.MAX_SAFE_INTEGER,
+): Promise<{ at: string; value: number }[]> {
+  const points = control
+    .selectFrom("insightPoints")
+    .select(["at", "value"])
+    .where("projectId", "=", projectId)
+    .where("key", "=", key);
+  const before = await points.where("at", "<", fromMs).orderBy("at", "desc").limit(1).execute();
+  const inRange = await points.where("at", ">=", fromMs).where("at", "<", toMs).orderBy("at").execute();
+  return [...before, ...inRange].map(({ at, value }) => ({ at: new Date(at).toISOString(), value }));
+}
+
+/** Sets a value. Throws `limit-reached`. */
+export async function setInsight(
+  control: Kysely<ControlTables>,
+  projectId: number,
+  key: string,
+  { value, ...texts }: InsightSetting,
+  nowMs: number,
+): Promise<Insight> {
+  return change(control, projectId, key, texts, nowMs, { first: value, next: sql`${value}` });
+}
+
+/** Adds to a value, which begins at 0. Additions at the same time all count. Throws `limit-reached`. */
+export async function addToInsight(
+  control: Kysely<ControlTables>,
+  projectId: number,
+  key: string,
+  { add, ...texts }: InsightAddition,
+  nowMs: number,
+): Promise<Insight> {
+  return change(control, projectId, key, texts, nowMs, { first: add, next: sql`insights.value + ${add}` });
+}
+
+/** Deletes a value and its history. Throws `insight-unknown`. */
+export async function deleteInsight(control: Control, projectId: number, key: string): Promise<void> {
+  const { numDeletedRows } = await control
+    .deleteFrom("insights")
+    .where("projectId", "=", projectId)
+    .where("key", "=", key)
+    .executeTakeFirst();
+  if (numDeletedRows === 0n) throw unknownInsight();
+}
+
+export function unknownInsight() {
+  return problem("insight-unknown", { detail: "The project has no value with this key. PUT sets it." });
+}
+
+async function change(
+  control: Kysely<ControlTables>,
+  projectId: number,
+  key: string,
+  texts: { title?: string | undefined; icon?: string | undefined },
+  nowMs: number,
+  value: { first: number; next: ReturnType<typeof sql<number>> },
+): Promise<Insight> {
+  return control.transaction().execute(async (transaction) => {
+    // The update locks the row, so that changes of one value follow one another on all nodes.
+    const update = () =>
+      transaction
+        .updateTable("insights")
+        .set({
+          value: value.next,
+          updatedAt: nowMs,
+          ...(texts.title !== undefined && { title: texts.title }),
+          ...(texts.icon !== undefined && { icon: texts.icon }),
+        })
+        .where("projectId", "=", projectId)
+        .where("key", "=", key)
+        .returningAll()
+        .executeTakeFirst();
+    let row = await update();
+    if (!row) {
+      await withLock(transaction, "insights");
+      // Another request may have created it while this one waited.
+      row = (await update()) ?? (await insert());
+    }
+    if (Math.abs(row.value) > limits.insightValue)
+      throw problem("limit-reached", {
+        detail: `The value would be beyond ${limits.insightValue}. Set it to a smaller one.`,
+      });
+    await addPoint(transaction, row, nowMs);
+    return insightOf(row);
+
+    async function insert(): Promise<Row> {
+      const { count } = await transaction
+        .selectFrom("insights")
+        .select((eb) => eb.fn.countAll<number>().as("count"))
+        .where("projectId", "=", projectId)
+        .executeTakeFirstOrThrow();
+      if (Number(count) >= limits.insights)
+        throw problem("limit-reached", {
+          detail: `A project can have at most ${limits.insights} values. Delete one that you no longer need.`,
+        });
+      return transaction
+        .insertInto("insights")
+        .values({
+          projectId,
+          key,
+          title: texts.title ?? key,
+          icon: texts.icon ?? null,
+          value: value.first,
+          createdAt: nowMs,
+          updatedAt: nowMs,
+        })
+        .returningAll()
+        .executeTakeFirstOrThrow();
+    }
+  });
+}
+
+/** Notes a value in its history, and drops the oldest points. */
+async function addPoint(
+  transaction: Transaction<ControlTables>,
+  { projectId, key, value }: Row,
+  nowMs: number,
+): Promise<void> {
+  const at = Math.floor(nowMs / pointMs) * pointMs;
+  await transaction
+    .insertInto("insightPoints")
+    .values({ projectId, key, at, value })
+    .onConflict((conflict) => conflict.columns(["projectId", "key", "at"]).doUpdateSet({ value }))
+    .execute();
+  const points = transaction
+    .selectFrom("insightPoints")
+    .select("at")
+    .where("projectId", "=", projectId)
+    .where("key", "=", key);
+  const oldest = await points.orderBy("at", "desc").offset(limits.insightPoints).limit(1).executeTakeFirst();
+  if (!oldest) return;
+  await transaction
+    .deleteFrom("insightPoints")
+    .where("projectId", "=", projectId)
+    .where("key", "=", key)
+    .where("at", "<=", oldest.at)
+    .execute();
+}
+
+function insightOf({ key, title, icon, value, createdAt, updatedAt }: Row): Insight {
+  return {
+    key,
+    title,
+    ...(icon !== null && { icon }),
+    value,
+    createdAt: new Date(createdAt).toISOString(),
+    updatedAt: new Date(updatedAt).toISOString(),
+  };
+}

@@ -1,0 +1,124 @@
+import { z } from "@hono/zod-openapi";
+import { recordAudit } from "../audit/audit-log.ts";
+import { ProjectQuery } from "../event/event-query.ts";
+import type { Routes } from "../http/routes.ts";
+import { problem } from "../problems.ts";
+import type { Store } from "../storage/store.ts";
+import {
+  InsightAddition,
+  InsightList,
+  InsightResponse,
+  InsightSetting,
+  InsightWithHistory,
+  insightKey,
+} from "../wire/insight.ts";
+import {
+  addToInsight,
+  deleteInsight,
+  findInsight,
+  insightPoints,
+  listInsights,
+  setInsight,
+  unknownInsight,
+} from "./insights.ts";
+
+export function addInsightRoutes(routes: Routes, { store: { control } }: { store: Store }): void {
+  routes.add(
+    {
+      method: "get",
+      path: "/api/insights",
+      by: "events:read",
+      tag: "Insights",
+      summary: "List values",
+      description: "Values that applications have set, by key.",
+      query: ProjectQuery,
+      response: InsightList,
+    },
+    async ({ projectId }) => ({ ok: true, insights: await listInsights(control, projectId) }),
+  );
+
+  routes.add(
+    {
+      method: "get",
+      path: "/api/insights/{key}",
+      by: "events:read",
+      tag: "Insights",
+      summary: "Get a value and its history",
+      query: ProjectQuery,
+      response: InsightWithHistory,
+      problems: [404],
+    },
+    async ({ projectId, parameter }) => {
+      const key = parameter("key");
+      const insight = await findInsight(control, projectId, key);
+      if (!insight) throw unknownInsight();
+      return { ok: true, insight, points: await insightPoints(control, projectId, key) };
+    },
+  );
+
+  routes.add(
+    {
+      method: "put",
+      path: "/api/insights/{key}",
+      by: "insights:set",
+      tag: "Insights",
+      summary: "Set a value",
+      description: "A value that is not known yet is created.",
+      query: ProjectQuery,
+      body: InsightSetting,
+      response: InsightResponse,
+      problems: [409],
+    },
+    async ({ projectId, body, parameter }) => ({
+      ok: true,
+      insight: await setInsight(control, projectId, keyOf(parameter("key")), body, Date.now()),
+    }),
+  );
+
+  routes.add(
+    {
+      method: "patch",
+      path: "/api/insights/{key}",
+      by: "insights:set",
+      tag: "Insights",
+      summary: "Add to a value",
+      description: "Additions at the same time all count. A value that is not known yet begins at 0.",
+      query: ProjectQuery,
+      body: InsightAddition,
+      response: InsightResponse,
+      problems: [409],
+    },
+    async ({ projectId, body, parameter }) => ({
+      ok: true,
+      insight: await addToInsight(control, projectId, keyOf(parameter("key")), body, Date.now()),
+    }),
+  );
+
+  routes.add(
+    {
+      method: "delete",
+      path: "/api/insights/{key}",
+      by: "boards:change",
+      tag: "Insights",
+      summary: "Delete a value and its history",
+      query: ProjectQuery,
+      response: z.object({ ok: z.literal(true) }),
+      problems: [404],
+    },
+    async ({ projectId, actor, parameter }) => {
+      const key = parameter("key");
+      await control.transaction().execute(async (transaction) => {
+        await deleteInsight(transaction, projectId, key);
+        await recordAudit(transaction, actor, { action: "insight.deleted", projectId, target: key });
+      });
+      return { ok: true };
+    },
+  );
+}
+
+/** Throws `query-invalid` if no value can have this key. */
+function keyOf(text: string): string {
+  const result = insightKey.safeParse(text);
+  if (result.success) return result.data;
+  throw problem("query-invalid", { detail: `The key ${result.error.issues[0]!.message}.` });
+}

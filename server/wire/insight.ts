@@ -1,0 +1,70 @@
+import { z } from "@hono/zod-openapi";
+import { eventTexts } from "../event/event.ts";
+import { limits } from "../limits.ts";
+import { text } from "../validation/text.ts";
+
+/** The name of a value in its URL. */
+export const insightKey = z
+  .string()
+  .regex(
+    new RegExp(`^[A-Za-z0-9][\\w.-]{0,${limits.insightKeyCharacters - 1}}$`),
+    `must have 1 to ${limits.insightKeyCharacters} letters, digits, "-", "_" or ".", and begin with a letter or digit`,
+  );
+
+const amount = z
+  .number()
+  .min(-limits.insightValue, `must be at least ${-limits.insightValue}`)
+  .max(limits.insightValue, `must be at most ${limits.insightValue}`);
+
+const texts = {
+  title: text({ max: limits.insightTitleCharacters, filled: true })
+    .optional()
+    .openapi({ description: "Shown above the value. Without it, the title stays; at first it is the key." }),
+  icon: text(eventTexts.icon)
+    .optional()
+    .openapi({ description: "An emoji, for example. Without it, the icon stays." }),
+};
+
+export const InsightSetting = z
+  .strictObject({ value: amount, ...texts })
+  .openapi("InsightSetting", { example: { title: "Paying customers", value: 1_204, icon: "💳" } });
+export type InsightSetting = z.infer<typeof InsightSetting>;
+
+export const InsightAddition = z
+  .strictObject({
+    add: amount.openapi({ description: "Added to the value, which begins at 0. Negative to subtract." }),
+    ...texts,
+  })
+  .openapi("InsightAddition", { example: { add: 1 } });
+export type InsightAddition = z.infer<typeof InsightAddition>;
+
+/** A value that an application sets. */
+export const Insight = z
+  .object({
+    key: z.string(),
+    title: z.string(),
+    icon: z.string().optional(),
+    value: z.number(),
+    createdAt: z.string().openapi({ format: "date-time" }),
+    updatedAt: z.string().openapi({ format: "date-time", description: "When it was last set." }),
+  })
+  .openapi("Insight");
+export type Insight = z.infer<typeof Insight>;
+
+export const InsightPoint = z
+  .object({ at: z.string().openapi({ format: "date-time" }), value: z.number() })
+  .openapi("InsightPoint");
+
+export const InsightResponse = z.object({ ok: z.literal(true), insight: Insight }).openapi("InsightResponse");
+export const InsightWithHistory = z
+  .object({
+    ok: z.literal(true),
+    insight: Insight,
+    points: z.array(InsightPoint).openapi({
+      description: `Its history, oldest first: at most a point for every ${limits.insightPointMinutes} minutes in which it was set, and ${limits.insightPoints.toLocaleString("en")} points.`,
+    }),
+  })
+  .openapi("InsightWithHistory");
+export const InsightList = z
+  .object({ ok: z.literal(true), insights: z.array(Insight) })
+  .openapi("InsightList");

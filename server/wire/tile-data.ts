@@ -1,0 +1,129 @@
+import { z } from "@hono/zod-openapi";
+import { Funnel } from "./funnel.ts";
+import { Insight, InsightPoint } from "./insight.ts";
+import { Retention } from "./retention.ts";
+
+const time = z.string().openapi({ format: "date-time" });
+const amount = z.number().nullable().openapi({ description: "Null if there is nothing to compute it from." });
+
+const range = { from: time, to: time, timeZone: z.string() };
+const buckets = {
+  by: z.enum(["minute", "hour", "day", "week"]),
+  starts: z.array(time).openapi({ description: "Start of each bucket. The first may start before `from`." }),
+};
+
+const NumberData = z
+  .object({
+    type: z.literal("number"),
+    ...range,
+    ...buckets,
+    value: amount,
+    values: z.array(amount).openapi({ description: "One for each bucket." }),
+    before: amount.optional().openapi({ description: "With `compare`: the value of the period before." }),
+  })
+  .openapi("NumberData");
+
+const ChartData = z
+  .object({
+    type: z.enum(["line", "area", "bar"]),
+    ...range,
+    ...buckets,
+    series: z.array(
+      z.object({
+        value: z.string().nullable().openapi({ description: "Null for all, or for the rest of a split." }),
+        total: amount,
+        values: z.array(amount),
+      }),
+    ),
+    total: amount,
+    before: z
+      .object({ total: amount, values: z.array(amount) })
+      .optional()
+      .openapi({ description: "With `compare`: all series together in the period before." }),
+  })
+  .openapi("ChartData");
+
+const TableData = z
+  .object({
+    type: z.literal("table"),
+    ...range,
+    rows: z.array(
+      z.object({
+        value: z.string().nullable().openapi({ description: "Null for the rest." }),
+        total: amount,
+        before: amount.optional(),
+      }),
+    ),
+    total: amount,
+  })
+  .openapi("TableData");
+
+const FunnelData = z
+  .object({
+    type: z.literal("funnel"),
+    ...range,
+    steps: Funnel.shape.steps,
+    series: Funnel.shape.series,
+    before: Funnel.shape.steps
+      .optional()
+      .openapi({ description: "With `compare`: the steps in the period before." }),
+  })
+  .openapi("FunnelData");
+
+const RetentionData = z
+  .object({
+    type: z.literal("retention"),
+    ...range,
+    starts: Retention.shape.starts,
+    cohorts: Retention.shape.cohorts,
+    users: Retention.shape.users,
+  })
+  .openapi("RetentionData");
+
+const FeedData = z
+  .object({
+    type: z.literal("feed"),
+    events: z.array(
+      z.object({
+        id: z.string(),
+        name: z.string(),
+        channelId: z.string(),
+        icon: z.string().optional(),
+        createdAt: time,
+        userId: z.string().optional().openapi({ description: "Not with a public link." }),
+      }),
+    ),
+  })
+  .openapi("FeedData");
+
+const ValueData = z
+  .object({
+    type: z.literal("value"),
+    ...range,
+    insight: Insight.nullable().openapi({ description: "Null if it was never set." }),
+    points: z.array(InsightPoint),
+  })
+  .openapi("ValueData");
+
+const TextData = z.object({ type: z.literal("text") }).openapi("TextData");
+
+/** The result of a tile. */
+export const TileData = z
+  .discriminatedUnion("type", [
+    NumberData,
+    ChartData,
+    TableData,
+    FunnelData,
+    RetentionData,
+    FeedData,
+    ValueData,
+    TextData,
+  ])
+  .openapi("TileData");
+export type TileData = z.infer<typeof TileData>;
+/** The result of a type of tile. */
+export type TileDataOf<Type extends TileData["type"]> = Extract<TileData, { type: TypeIn<Type> }>;
+/** Charts share a schema. */
+type TypeIn<Type> = Type extends "line" | "area" | "bar" ? "line" | "area" | "bar" : Type;
+
+export const TileDataResponse = z.object({ ok: z.literal(true), data: TileData }).openapi("TileDataResponse");

@@ -1,0 +1,149 @@
+import { z } from "@hono/zod-openapi";
+import { eventTexts } from "../event/event.ts";
+import { validSearch } from "../event/event-query.ts";
+import { limits } from "../limits.ts";
+import { text } from "../validation/text.ts";
+import { insightKey } from "./insight.ts";
+import { metrics, splitParameter } from "./stats.ts";
+
+export type Metric = (typeof metrics)[number];
+
+const whole = (min: number, max: number) =>
+  z.int("must be a whole number").min(min, `must be at least ${min}`).max(max, `must be at most ${max}`);
+
+const place = {
+  id: z
+    .string()
+    .regex(/^[\w-]{1,36}$/, 'must have 1 to 36 letters, digits, "-" or "_"')
+    .openapi({ description: "Chosen by the client, unique in the board." }),
+  title: text({ max: limits.tileTitleCharacters })
+    .default("")
+    .openapi({ description: "Default: none, and the dashboard describes the tile instead." }),
+  x: whole(0, limits.boardColumns - 1).openapi({
+    description: `Column of its left edge, of ${limits.boardColumns}.`,
+  }),
+  y: whole(0, limits.boardRows).openapi({ description: "Row of its top edge." }),
+  w: whole(1, limits.boardColumns).openapi({ description: "Width in columns." }),
+  h: whole(1, limits.tileRows).openapi({ description: "Height in rows." }),
+};
+
+const q = validSearch
+  .default("")
+  .openapi({ description: "The search that events must match (docs/search.md). Default: all match." });
+
+const measure = {
+  q,
+  metric: z
+    .enum(metrics)
+    .default("events")
+    .openapi({ description: "What is computed: the number of events or users, or from a tag's numbers." }),
+  tag: text(eventTexts.tagKey).optional().openapi({ description: "Key of the tag, for the latter." }),
+};
+
+const split = splitParameter.unwrap().openapi({ description: "`channel`, `name` or `tag.KEY`." });
+
+const chart = {
+  ...place,
+  ...measure,
+  split: split.optional(),
+  limit: whole(1, limits.tileSeries).default(5).openapi({
+    description: "With `split`: how many series, largest first. The rest are combined into one.",
+  }),
+};
+
+const NumberTile = z
+  .strictObject({ type: z.literal("number"), ...place, ...measure })
+  .openapi("NumberTile", { description: "A number, and its change against the period before." });
+const LineTile = z.strictObject({ type: z.literal("line"), ...chart }).openapi("LineTile");
+const AreaTile = z.strictObject({ type: z.literal("area"), ...chart }).openapi("AreaTile");
+const BarTile = z.strictObject({ type: z.literal("bar"), ...chart }).openapi("BarTile");
+const TableTile = z
+  .strictObject({
+    type: z.literal("table"),
+    ...place,
+    ...measure,
+    split,
+    limit: whole(1, limits.tableRows).default(10).openapi({ description: "How many rows, largest first." }),
+  })
+  .openapi("TableTile");
+const FunnelTile = z
+  .strictObject({
+    type: z.literal("funnel"),
+    ...place,
+    steps: z
+      .array(validSearch)
+      .min(2, "must have at least 2 steps")
+      .max(limits.funnelSteps, `must have at most ${limits.funnelSteps} steps`)
+      .openapi({ description: "A search for each step, in order." }),
+    windowSeconds: whole(1, limits.funnelWindowSeconds)
+      .default(7 * 24 * 60 * 60)
+      .openapi({ description: "How long a user may take from the first step to the last. Default: a week." }),
+    split: split.optional(),
+  })
+  .openapi("FunnelTile", { description: "How many users take each step, one after the other." });
+const RetentionTile = z
+  .strictObject({
+    type: z.literal("retention"),
+    ...place,
+    q,
+    again: validSearch
+      .default("")
+      .openapi({ description: "The search for events that count as a return. Default: all." }),
+  })
+  .openapi("RetentionTile", {
+    description: "Of the users whose first matching event was in a week, how many came back in later weeks.",
+  });
+const FeedTile = z
+  .strictObject({ type: z.literal("feed"), ...place, q })
+  .openapi("FeedTile", { description: "The newest events." });
+const ValueTile = z
+  .strictObject({ type: z.literal("value"), ...place, key: insightKey })
+  .openapi("ValueTile", { description: "A value that an application sets (`PUT /api/insights/{key}`)." });
+const TextTile = z
+  .strictObject({
+    type: z.literal("text"),
+    ...place,
+    text: text({ max: limits.tileTextCharacters, lines: true }).openapi({ description: "Markdown." }),
+  })
+  .openapi("TextTile");
+
+/** A tile of a board: what it shows, and its place in the grid. */
+export const Tile = z
+  .discriminatedUnion("type", [
+    NumberTile,
+    LineTile,
+    AreaTile,
+    BarTile,
+    TableTile,
+    FunnelTile,
+    RetentionTile,
+    FeedTile,
+    ValueTile,
+    TextTile,
+  ])
+  .superRefine((tile, context) => {
+    if (tile.x + tile.w > limits.boardColumns)
+      context.addIssue({
+        code: "custom",
+        path: ["w"],
+        message: `must leave the tile within ${limits.boardColumns} columns`,
+      });
+    if (!("metric" in tile)) return;
+    const needsTag = tile.metric !== "events" && tile.metric !== "users";
+    if (needsTag && tile.tag === undefined)
+      context.addIssue({
+        code: "custom",
+        path: ["tag"],
+        message: `is missing: the ${tile.metric} of which tag`,
+      });
+    if (!needsTag && tile.tag !== undefined)
+      context.addIssue({
+        code: "custom",
+        path: ["tag"],
+        message: `is not used by the metric "${tile.metric}"`,
+      });
+  })
+  .openapi("Tile");
+export type Tile = z.infer<typeof Tile>;
+export type TileType = Tile["type"];
+export type TileOf<Type extends TileType> = Extract<Tile, { type: Type }>;
