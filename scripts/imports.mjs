@@ -37,6 +37,7 @@ const order = [
   "auth",
   "invitations",
   "ingest",
+  "drop-in",
   "events",
   "search",
   "stats",
