@@ -4,7 +4,7 @@ import type { Item } from "../record-items.ts";
 import { filledText, isObject, type JsonObject, objectOf } from "../text.ts";
 import { propertiesOf } from "../user-properties.ts";
 
-export const messageTypes = ["track", "identify", "page", "screen", "group", "alias"] as const;
+const messageTypes = ["track", "identify", "page", "screen", "group", "alias"] as const;
 export type MessageType = (typeof messageTypes)[number];
 
 /** The messages of a batch. Throws `body-invalid`. */
