@@ -40,6 +40,7 @@ const order = [
   "auth",
   "invitations",
   "ingest",
+  "drop-in",
   "events",
   "search",
   "metrics",

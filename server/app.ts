@@ -8,6 +8,8 @@ import { addJobRoutes } from "./background/routes.ts";
 import { addPublicBoardRoutes } from "./boards/public-routes.ts";
 import { addBoardRoutes } from "./boards/routes.ts";
 import { addChannelRoutes } from "./channels/routes.ts";
+import { answerHandshake, cloudEventsPath } from "./drop-in/cloudevents/routes.ts";
+import { addDropInRoutes, dropInPathsOfBrowsers } from "./drop-in/routes.ts";
 import { addEventRoutes } from "./events/routes.ts";
 import { errorResponse } from "./failures.ts";
 import { Routes } from "./http/routes.ts";
@@ -60,6 +62,9 @@ export function createApp(services: Services): App {
     for (const [name, value] of Object.entries(missing)) if (!headers.has(name)) headers.set(name, value);
   });
 
+  // Before the preflights of browsers, which are OPTIONS requests too.
+  app.use(cloudEventsPath, async ({ req }, next) => answerHandshake(req.raw) ?? next());
+
   // API keys are sent on purpose, so pages of other sites may use them. Session cookies are never sent with such
   // requests. A preflight comes without the key, and names the page's origin as the answer to a publishable key does.
   for (const path of [
@@ -84,6 +89,7 @@ export function createApp(services: Services): App {
     "/api/destination-kinds",
     "/api/project-destinations",
     "/api/project-destinations/*",
+    ...dropInPathsOfBrowsers,
   ])
     app.use(
       path,
@@ -118,6 +124,7 @@ export function createApp(services: Services): App {
   addAccountRoutes(routes, services); //      /api/me /api/account … /api/sessions …
   addSignUpRoutes(routes, services); //       /api/setup /api/sign-in /api/sign-up … /api/password-reset
   addAuthRoutes(routes, services); //         /api/auth …
+  addDropInRoutes(routes, services); //       /v1/batch /v1/logs /v1/log /batch/ /cloudevents /slack/{key} …
   addStatusRoutes(routes, services); //       /healthz /readyz /openapi.json
 
   app.all("/api/*", ({ req }) => {

@@ -14,13 +14,16 @@ import { BackupSchedule } from "./backup/schedule.ts";
 import { deleteChannel } from "./channels/delete-channel.ts";
 import { ProjectChannels } from "./channels/project-channels.ts";
 import { baseUrlOf, type Config, ConfigError, inspectConfig, readConfig, version } from "./config.ts";
+import { withoutWebhookKey } from "./drop-in/slack/routes.ts";
 import { ArrivalClock } from "./event/id.ts";
 import { LiveStreams } from "./events/live.ts";
 import { StreamAuthorizer } from "./events/stream-authorizer.ts";
 import { errorResponse, FailureLog } from "./failures.ts";
+import { BodySemaphore } from "./http/body.ts";
 import { clientAddresses } from "./http/client-address.ts";
 import { strictTransportSecurity } from "./http/security-headers.ts";
 import { DailyQuota } from "./ingest/daily-quota.ts";
+import { KeyRateLimits } from "./ingest/key-limits.ts";
 import { createRecorder } from "./ingest/record.ts";
 import { recordRoute } from "./ingest/record-route.ts";
 import { RejectedEvents } from "./ingest/rejected.ts";
@@ -250,6 +253,8 @@ export async function serve(
     recorder,
     projectChannels,
     rejected,
+    largeBodies: new BodySemaphore(),
+    rateLimits: new KeyRateLimits(store),
     worker,
     projectRules,
     fanOut,
@@ -292,7 +297,7 @@ export async function serve(
     },
     async fetch(incoming, server) {
       checkHost(incoming);
-      checkUrl(incoming.url);
+      checkUrl(withoutWebhookKey(incoming.url));
       const request = withAddress(incoming);
       const { pathname } = new URL(request.url);
       if (pathname.startsWith("/api/auth/")) {

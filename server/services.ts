@@ -11,6 +11,8 @@ import type { Config } from "./config.ts";
 import type { LiveStreams } from "./events/live.ts";
 import type { StreamAuthorizer } from "./events/stream-authorizer.ts";
 import type { FailureLog } from "./failures.ts";
+import type { BodySemaphore } from "./http/body.ts";
+import type { KeyRateLimits } from "./ingest/key-limits.ts";
 import type { Recorder } from "./ingest/record.ts";
 import type { RejectedEvents } from "./ingest/rejected.ts";
 import type { CommitMeter } from "./metrics/commit-meter.ts";
@@ -46,6 +48,8 @@ export type Services = {
   recorder: Recorder;
   projectChannels: ProjectChannels;
   rejected: RejectedEvents;
+  largeBodies: BodySemaphore;
+  rateLimits: KeyRateLimits;
   worker: BackgroundWorker;
   projectRules: ProjectRules;
   fanOut: FanOut;

@@ -53,7 +53,6 @@ export default function Palette({ close }: { close: () => void }) {
   const rejected = useRejectedCount(project);
   const { projects, ownsInstallation } = useMe();
   const { data: boards = [] } = useQuery(boardsQuery(project));
-  const { projects } = useMe();
   const can = useCan();
   const navigate = useNavigate();
   const signOut = useSignOut();

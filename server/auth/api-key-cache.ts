@@ -1,7 +1,7 @@
 import type { Kysely } from "kysely";
 import { LRUCache } from "lru-cache";
 import type { KeyAccess } from "../http/caller.ts";
-import { problem } from "../problems.ts";
+import { type ProblemError, problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { hashOf, isSecret } from "./key-secret.ts";
 import { originsOf, scopesOf } from "./keys.ts";
@@ -48,11 +48,12 @@ export class ApiKeyCache {
    */
   identify(request: Request): KeyAccess | Promise<KeyAccess> {
     const secret = secretOf(request.headers);
-    if (secret === null) {
-      throw problem("key-missing", {
-        detail: 'Send your API key in the header "x-api-key". Create keys in the dashboard under "API keys".',
-      });
-    }
+    if (secret === null) throw keyMissing();
+    return this.identifySecret(secret, request);
+  }
+
+  /** The same for a key that a request carries elsewhere. Throws `key-invalid`. */
+  identifySecret(secret: string, request: Request): KeyAccess | Promise<KeyAccess> {
     const now = Date.now();
     const entry = this.#entries.get(secret);
     if (!entry || now - entry.checkedAtMs >= maxAgeMs || now >= entry.expiresAtMs) {
@@ -159,6 +160,12 @@ export class ApiKeyCache {
       .finally(() => this.#uses.delete(use));
     this.#uses.add(use);
   }
+}
+
+export function keyMissing(): ProblemError {
+  return problem("key-missing", {
+    detail: 'Send your API key in the header "x-api-key". Create keys in the dashboard under "API keys".',
+  });
 }
 
 /** The API key in `x-api-key` or in a bearer token (RFC 6750), or null. */

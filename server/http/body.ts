@@ -52,6 +52,32 @@ export async function readEventBytes(
 }
 
 /**
+ * Reads the bytes of a batch from a client of another service, whatever its content type says: gzip is recognized by
+ * its first bytes, because some clients don't declare it.
+ *
+ * Throws as `readEventBytes` does.
+ */
+export async function readForeignBytes(
+  request: Request,
+  permit: BodyPermit,
+  extendTimeout: (seconds: number) => void,
+): Promise<Uint8Array> {
+  const length = request.headers.get("content-length");
+  const onLarge = async () => {
+    extendTimeout(limits.batchSeconds);
+    await permit.acquire(limits.foreignBatchBytes);
+  };
+  if (Number(length) > limits.foreignBatchBytes) throw tooLarge(limits.foreignBatchBytes);
+  const received = await readPaced(request, onLarge, extendTimeout, limits.foreignBatchBytes);
+  if (!(received[0] === 0x1f && received[1] === 0x8b)) {
+    // Throws for other encodings. A declared gzip without its first bytes was unpacked on the way.
+    isGzipped(request);
+    return received;
+  }
+  return gunzip(received, onLarge, limits.foreignBatchBytes);
+}
+
+/**
  * A request's body in pieces, decompressed if it is gzipped, and read no faster than it is consumed.
  *
  * Throws `content-type-unsupported`, and `body-too-large` if it decompresses too far.
@@ -87,10 +113,11 @@ async function readPaced(
   request: Request,
   onLarge: () => Promise<void>,
   extendTimeout: (seconds: number) => void,
+  bytesMax: number = limits.batchBytes,
 ): Promise<Uint8Array> {
   let startMs: number | undefined;
   try {
-    return await readAll(request.body, limits.batchBytes, async (length) => {
+    return await readAll(request.body, bytesMax, async (length) => {
       if (length <= limits.requestBytes) return;
       await onLarge();
       startMs ??= performance.now();
@@ -120,11 +147,15 @@ function isGzipped({ headers }: Request): boolean {
   });
 }
 
-async function gunzip(bytes: Uint8Array, onLarge: () => Promise<void>): Promise<Uint8Array> {
+async function gunzip(
+  bytes: Uint8Array,
+  onLarge: () => Promise<void>,
+  bytesMax: number = limits.batchBytes,
+): Promise<Uint8Array> {
   try {
     return await readAll(
       decompressed(new Blob([new Uint8Array(bytes)]).stream()),
-      limits.batchBytes,
+      bytesMax,
       async (length) => {
         if (length > limits.requestBytes) await onLarge();
       },

@@ -33,6 +33,26 @@ export function parseJson(bytes: Uint8Array, subject: Subject = "The body"): unk
   return parseText(decodeUtf8(json, subject), subject);
 }
 
+/**
+ * Parses a batch of another service's client, in which an object contains the items. Yields to other requests while it
+ * looks at the JSON's shape.
+ *
+ * Throws as `parseJson` does, with the higher limit on values of a whole batch.
+ */
+export async function parseForeignJson(bytes: Uint8Array): Promise<unknown> {
+  const json = withoutBom(bytes);
+  if (json.length > uncheckedBytes) {
+    const shape = new JsonShape(0, limits.foreignBatchValues);
+    const turns = new Turns();
+    while (shape.at < json.length) {
+      if (shape.read(json, Math.min(shape.at + stepBytes, json.length))) shape.at++;
+      await turns.next();
+    }
+    if (shape.fault) throw shape.fault;
+  }
+  return parseText(decodeUtf8(json, "The body"), "The body");
+}
+
 /** Throws `body-malformed` if it isn't UTF-8. */
 function decodeUtf8(bytes: Uint8Array, subject: Subject): string {
   try {
@@ -92,8 +112,11 @@ class JsonShape {
   #maxDepth = 0;
   #isInString = false;
 
-  constructor(start = 0) {
+  readonly #valuesMax: number;
+
+  constructor(start = 0, valuesMax: number = limits.jsonValues) {
     this.at = start;
+    this.#valuesMax = valuesMax;
   }
 
   /**
@@ -129,9 +152,9 @@ class JsonShape {
         `is nested ${this.#maxDepth.toLocaleString("en")} levels deep; the maximum is ${limits.jsonLevels}`,
       );
     }
-    if (this.values > limits.jsonValues) {
+    if (this.values > this.#valuesMax) {
       return tooComplex(
-        `holds ${this.values.toLocaleString("en")} values; the maximum is ${limits.jsonValues.toLocaleString("en")}`,
+        `holds ${this.values.toLocaleString("en")} values; the maximum is ${this.#valuesMax.toLocaleString("en")}`,
       );
     }
     return null;

@@ -14,9 +14,10 @@ const noQuery = z.strictObject({});
 
 /**
  * Who may call a route: those who have a permission in the project of the request, a signed-in account, a key with the
- * scope `read` or an account ("caller"), or anyone.
+ * scope `read` or an account ("caller"), a key that may send events, wherever the request carries it ("sender"), or
+ * anyone. The handler checks a sender, because the key can be in the body.
  */
-export type AllowedCallers = PermissionName | "account" | "caller" | "anyone";
+export type AllowedCallers = PermissionName | "account" | "caller" | "sender" | "anyone";
 
 type CallerOf<By extends AllowedCallers> = By extends MemberPermission
   ? MemberAccess
@@ -115,9 +116,9 @@ export class Routes {
       setRoutePath(request, route.path);
       const caller = await this.#identify(route.by, request, context.req.param("slug"));
       const { searchParams } = new URL(request.url);
-      // Health checks and the like may add any parameters.
+      // Health checks, clients of other services and the like may add any parameters.
       const { values, tags } =
-        route.query || route.by !== "anyone"
+        route.query || (route.by !== "anyone" && route.by !== "sender")
           ? readQuery(searchParams, route.query ?? noQuery, { tags: route.takesTags ?? false })
           : { values: {}, tags: [] };
       const body = route.body ? check(route.body, await readJson(request, limits.requestBytes)) : undefined;
@@ -164,7 +165,9 @@ export class Routes {
     const body = route.body ?? route.optionalBody;
     const isOpen = by === "anyone";
     const isForKeys =
-      by === "caller" || (by in permissions && permissions[by as PermissionName].scope !== null);
+      by === "caller" ||
+      by === "sender" ||
+      (by in permissions && permissions[by as PermissionName].scope !== null);
     const problems = [
       ...(query || body ? [400] : []),
       ...(isOpen ? [] : [401, 403]),
@@ -185,9 +188,11 @@ export class Routes {
       description: [description, requirementOf(by)].filter(Boolean).join("\n\n"),
       security: isOpen
         ? []
-        : isForKeys
-          ? [{ apiKey: [] }, { bearer: [] }, { session: [] }]
-          : [{ session: [] }],
+        : by === "sender"
+          ? [{ apiKey: [] }, { bearer: [] }]
+          : isForKeys
+            ? [{ apiKey: [] }, { bearer: [] }, { session: [] }]
+            : [{ session: [] }],
       request: {
         ...(names.length > 0 && {
           params: z.object(Object.fromEntries(names.map((name) => [name, z.string()]))),
@@ -231,6 +236,7 @@ export class Routes {
       case "caller":
         return { caller: await this.#lookup.toCaller(request) };
       case "anyone":
+      case "sender":
         return {};
       default:
         return this.#lookup.toProject(request, by, slug);
@@ -279,6 +285,7 @@ function valueAt(value: unknown, path: PropertyKey[]): unknown {
 function requirementOf(by: AllowedCallers): string {
   if (by === "anyone") return "Needs no credentials.";
   if (by === "account") return "Needs a session.";
+  if (by === "sender") return "Needs a publishable key or an API key with the scope `ingest`.";
   if (by === "caller") return "Needs a session, or an API key with the scope `read`.";
   const { role, scope, ...rest }: { role: string; scope: Scope | null; publishable?: true } = permissions[by];
   const member = `the role ${role}`;

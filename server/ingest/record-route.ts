@@ -4,7 +4,7 @@ import { type Authorizer, checkKey } from "../auth/authorizer.ts";
 import { checkUrl } from "../auth/key-secret.ts";
 import { ProjectQuery, readQuery } from "../event/event-query.ts";
 import { errorResponse, type FailureLog } from "../failures.ts";
-import { BodyPermit, BodySemaphore, isNdjson, readEventBytes } from "../http/body.ts";
+import { BodyPermit, type BodySemaphore, isNdjson, readEventBytes } from "../http/body.ts";
 import type { KeyAccess } from "../http/caller.ts";
 import { isArray, JsonArray, parseJson, rejectedText } from "../http/json.ts";
 import { limits } from "../limits.ts";
@@ -12,7 +12,7 @@ import { ProblemError, problem } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
 import { batchResponse, recordBatch } from "./batch.ts";
 import { Idempotency } from "./idempotency.ts";
-import { checkKeyOrigin, KeyRateLimits, type RequestRateLimit } from "./key-limits.ts";
+import { checkKeyOrigin, type KeyRateLimits, type RequestRateLimit } from "./key-limits.ts";
 import { recordLines } from "./ndjson.ts";
 import { type EventSource, eventResponse, type Recorder } from "./record.ts";
 import type { RejectedEvents } from "./rejected.ts";
@@ -24,6 +24,8 @@ type Deps = {
   rejected: RejectedEvents;
   store: Store;
   failures: FailureLog;
+  largeBodies: BodySemaphore;
+  rateLimits: KeyRateLimits;
   baseUrl: string;
 };
 
@@ -35,10 +37,9 @@ type Incoming = {
 };
 
 /** Handles `POST /api/events`. It is one of `Bun.serve`'s own routes, so events bypass the router. */
-export function recordRoute({ authorizer, keys, recorder, rejected, store, failures, baseUrl }: Deps) {
+export function recordRoute(deps: Deps) {
+  const { authorizer, keys, recorder, rejected, store, failures, largeBodies, rateLimits, baseUrl } = deps;
   const idempotency = new Idempotency({ control: store.control, recorder, rejected });
-  const largeBodies = new BodySemaphore();
-  const rateLimits = new KeyRateLimits(store);
 
   return async (request: Request, server: Pick<Server<undefined>, "timeout">): Promise<Response> => {
     if (request.headers.get("x-api-key") !== null && !request.url.includes("?")) {

@@ -44,7 +44,49 @@ type Row = {
   body?: (ids: Ids) => unknown;
 };
 
+/** Endpoints for clients of other services, which take keys and never sessions. */
+const dropIns: Record<string, Row> = {
+  ...rowsOf(
+    ["track", "identify", "page", "screen", "group", "alias", "t", "i", "p", "g", "a"].map(
+      (type) => `/v1/${type}`,
+    ),
+    { event: "n", userId: "u", traits: { a: 1 } },
+  ),
+  ...rowsOf(["/v1/batch"], { batch: [{ type: "track", event: "n", userId: "u" }] }),
+  ...rowsOf(["/batch/", "/batch", "/e/", "/i/v0/e/", "/capture/"], {
+    batch: [{ event: "n", distinct_id: "u" }],
+  }),
+  ...rowsOf(["/v1/logs"], { resourceLogs: [] }),
+  ...rowsOf(["/v1/log"], { channel: "c", event: "n" }),
+  ...rowsOf(["/v1/insight"], { title: "n", value: 1 }),
+  ...rowsOf(["/v1/insight"], { title: "n", value: { $inc: 1 } }, "PATCH"),
+  ...rowsOf(["/cloudevents"], { type: "n", source: "s", id: "1" }, "POST", 201),
+  // The key is in the path.
+  "POST /slack/{key}": {
+    key: 401,
+    session: 401,
+    nobody: 401,
+    path: () => "/slack/x",
+    body: () => ({ text: "n" }),
+  },
+};
+
+/** Endpoints that are the same for everyone. */
+const flags: Record<string, Row> = Object.fromEntries(
+  ["/flags/", "/flags", "/decide/", "/decide"].map((path) => [
+    `POST ${path}`,
+    { key: 200, session: 200, nobody: 200 },
+  ]),
+);
+
+function rowsOf(paths: string[], body: unknown, method = "POST", status = 200): Record<string, Row> {
+  const row = { key: status, session: 401, nobody: 401, body: () => body };
+  return Object.fromEntries(paths.map((path) => [`${method} ${path}`, row]));
+}
+
 const table: Record<string, Row> = {
+  ...dropIns,
+  ...flags,
   "POST /api/events": { key: 201, session: 201, nobody: 401, body: () => ({ channel: "c", name: "n" }) },
   "GET /api/events": { key: 200, session: 200, nobody: 401 },
   "GET /api/events/count": { key: 200, session: 200, nobody: 401 },
@@ -796,6 +838,8 @@ describe("a session works only for requests from the dashboard's own pages", () 
     "POST /api/password-reset",
     "POST /api/account/email/confirm",
     "POST /unsubscribe/{token}",
+    ...Object.keys(dropIns),
+    ...Object.keys(flags),
   ]);
   const changes = Object.keys(table).filter((route) => !route.startsWith("GET") && !open.has(route));
   const origins: [name: string, headers: Record<string, string>][] = [

@@ -5,7 +5,7 @@ import { limits } from "../limits.ts";
 import { faultInText, text } from "../validation/text.ts";
 
 /** What is computed of events. All but the first two are of a tag's numbers. */
-const metrics = ["events", "users", "sum", "average", "minimum", "maximum"] as const;
+export const metrics = ["events", "users", "sum", "average", "minimum", "maximum"] as const;
 
 /** Parameter that groups events by channel, name or a tag's value. */
 export const splitParameter = z

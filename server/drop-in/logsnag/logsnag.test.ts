@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { LogSnag } from "@logsnag/node";
+import { type TestApp, testApp } from "../../testing/test-app.ts";
+import type { User } from "../../wire/user.ts";
+
+let app: TestApp;
+const realFetch = globalThis.fetch;
+beforeAll(async () => {
+  app = await testApp();
+  // The client has LogSnag's address built in; see docs/moving-from/logsnag.md.
+  globalThis.fetch = Object.assign(
+    (input: string | URL | Request, init?: RequestInit) =>
+      realFetch(String(input).replace("https://api.logsnag.com", app.address), init),
+    { preconnect: realFetch.preconnect },
+  );
+});
+afterAll(async () => {
+  globalThis.fetch = realFetch;
+  await app[Symbol.asyncDispose]();
+});
+
+test("@logsnag/node tracks, identifies and sends insights", async () => {
+  const logsnag = new LogSnag({ token: app.key, project: "my-saas" });
+  expect(
+    await logsnag.track({
+      channel: "payments",
+      event: "New Subscription",
+      user_id: "user-123",
+      icon: "💰",
+      notify: true,
+      description: "**hi**",
+      parser: "markdown",
+      tags: { plan: "premium", seats: 5, trial: false, "email-address": "a@b.c" },
+      timestamp: new Date("2026-01-02T03:04:05Z"),
+    }),
+  ).toBe(true);
+  await logsnag.identify({ user_id: "user-123", properties: { name: "John", seats: 5 } });
+  await logsnag.group({ user_id: "user-123", group_id: "g1", properties: { name: "ACME" } });
+  await logsnag.insight.track({ title: "User Count", value: "100", icon: "👨" });
+  await logsnag.insight.increment({ title: "User Count", value: 1, icon: "👨" });
+
+  expect(await app.list("?channel=payments")).toMatchObject([
+    {
+      name: "New Subscription",
+      userId: "user-123",
+      icon: "💰",
+      notify: true,
+      description: "**hi**",
+      tags: { plan: "premium", seats: "5", trial: "false", "email-address": "a@b.c" },
+      createdAt: "2026-01-02T03:04:05.000Z",
+    },
+  ]);
+  const insights = await app.list("?channel=insights");
+  expect(insights.map(({ name, tags }) => ({ name, tags }))).toEqual(
+    expect.arrayContaining([
+      { name: "User Count", tags: { value: "100" } },
+      { name: "User Count", tags: { increment: "1" } },
+    ]),
+  );
+  const user = (await (await app.request("/api/users/user-123")).json()) as { user: User };
+  expect(user.user.properties).toEqual({ name: "John", seats: 5, "group.id": "g1", "group.name": "ACME" });
+});
+
+test("its errors say what is wrong", async () => {
+  const logsnag = new LogSnag({ token: app.key, project: "my-saas" });
+  const error = await logsnag.track({ channel: " ", event: "x" }).catch((reason) => reason);
+  expect(String(error)).toContain('LogSnag: "channel" must not be blank');
+  const stranger = new LogSnag({ token: "old", project: "my-saas" });
+  expect(String(await stranger.track({ channel: "c", event: "x" }).catch((reason) => reason))).toContain(
+    "not a Tidings API key",
+  );
+});

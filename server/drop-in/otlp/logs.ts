@@ -1,0 +1,110 @@
+import { eventOf } from "../event.ts";
+import { unfitBody } from "../receive.ts";
+import type { Item } from "../record-items.ts";
+import { filledText, isObject, type JsonObject, objectOf, textOf } from "../text.ts";
+
+const severities = ["TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL"];
+const userAttributes = ["user.id", "enduser.id", "userId"];
+const nanosecondsPerMillisecond = 1_000_000n;
+
+/** The records of an `ExportLogsServiceRequest` in its JSON form. Throws `body-invalid`. */
+export function itemsOf(body: unknown, channel: string | null, nowMs: number): Item[] {
+  const { resourceLogs = [] } = isObject(body) ? body : { resourceLogs: null };
+  if (!Array.isArray(resourceLogs)) throw unfitBody('"resourceLogs" must be an array.');
+  return resourceLogs.flatMap((logs: unknown) => {
+    const resource = attributesOf(objectOf(objectOf(logs).resource).attributes);
+    return listOf(objectOf(logs).scopeLogs).flatMap((scopeLogs) => {
+      const scope = filledText(objectOf(scopeLogs.scope).name);
+      return listOf(scopeLogs.logRecords).map((record) =>
+        recordItem(record, resource, scope, channel, nowMs),
+      );
+    });
+  });
+}
+
+function recordItem(
+  record: JsonObject,
+  resource: JsonObject,
+  scope: string | undefined,
+  channel: string | null,
+  nowMs: number,
+): Item {
+  const attributes = attributesOf(record.attributes);
+  const body = plainValueOf(record.body);
+  const text = textOfBody(body);
+  const firstLine = text?.split(/[\r\n]/).find((line) => line.trim() !== "");
+  const eventName = filledText(record.eventName);
+  const severity = filledText(record.severityText) ?? severityOf(record.severityNumber);
+  const name = eventName ?? filledText(attributes["event.name"]) ?? firstLine ?? severity ?? "Log";
+  const userAttribute = userAttributes.find((key) => filledText(attributes[key]) !== undefined);
+  const createdAtMs = millisecondsOf(record.timeUnixNano) ?? millisecondsOf(record.observedTimeUnixNano);
+  const uid = filledText(attributes["log.record.uid"]);
+  return {
+    event: eventOf(
+      {
+        channel: channel ?? filledText(resource["service.name"]) ?? "otlp",
+        name,
+        userId: userAttribute && attributes[userAttribute],
+        description: text === name ? undefined : text,
+        properties: {
+          severity,
+          ...without(attributes, userAttribute, eventName === undefined ? "event.name" : undefined),
+          ...(isObject(body) && { body }),
+          traceId: filledText(record.traceId),
+          spanId: filledText(record.spanId),
+          scope,
+          "deployment.environment.name": resource["deployment.environment.name"],
+        },
+        createdAtMs,
+        messageId: uid === undefined ? undefined : { wire: "otlp", id: uid },
+      },
+      nowMs,
+    ),
+    sent: record,
+  };
+}
+
+function without(attributes: JsonObject, ...keys: (string | undefined)[]): JsonObject {
+  return Object.fromEntries(Object.entries(attributes).filter(([key]) => !keys.includes(key)));
+}
+
+function listOf(value: unknown): JsonObject[] {
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}
+
+function attributesOf(list: unknown): JsonObject {
+  return Object.fromEntries(listOf(list).map(({ key, value }) => [textOf(key) ?? "", plainValueOf(value)]));
+}
+
+/** A plain value of an `AnyValue` in its JSON form. Integers that a number can't hold exactly stay texts. */
+function plainValueOf(value: unknown): unknown {
+  if (!isObject(value)) return undefined;
+  const { stringValue, boolValue, intValue, doubleValue, bytesValue, arrayValue, kvlistValue } = value;
+  if (intValue !== undefined) {
+    const number = Number(intValue);
+    return Number.isSafeInteger(number) ? number : textOf(intValue);
+  }
+  if (arrayValue !== undefined) {
+    const { values } = objectOf(arrayValue);
+    return Array.isArray(values) ? values.map((item) => plainValueOf(item) ?? null) : [];
+  }
+  if (kvlistValue !== undefined) return attributesOf(objectOf(kvlistValue).values);
+  return stringValue ?? boolValue ?? doubleValue ?? bytesValue ?? undefined;
+}
+
+function textOfBody(body: unknown): string | undefined {
+  if (isObject(body)) return filledText(body.message) ?? filledText(body.msg);
+  if (Array.isArray(body)) return JSON.stringify(body);
+  return typeof body === "boolean" ? String(body) : filledText(body);
+}
+
+/** Severity numbers come in groups of four, from 1. */
+function severityOf(number: unknown): string | undefined {
+  return typeof number === "number" ? severities[Math.floor((number - 1) / 4)] : undefined;
+}
+
+function millisecondsOf(nanoseconds: unknown): number | undefined {
+  const text = textOf(nanoseconds);
+  if (text === undefined || !/^\d{1,20}$/.test(text) || /^0+$/.test(text)) return undefined;
+  return Number(BigInt(text) / nanosecondsPerMillisecond);
+}

@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { gzipSync } from "node:zlib";
+import { PostHog } from "posthog-node";
+import { type TestApp, testApp } from "../../testing/test-app.ts";
+import type { User } from "../../wire/user.ts";
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await testApp();
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+async function propertiesOf(userId: string): Promise<User["properties"]> {
+  const response = await app.request(`/api/users/${userId}`);
+  return ((await response.json()) as { user: User }).user.properties;
+}
+
+test("posthog-node captures, identifies and asks for flags", async () => {
+  const posthog = new PostHog(app.key, { host: app.address, flushAt: 100 });
+  const errors: unknown[] = [];
+  posthog.on("error", (error) => errors.push(error));
+  posthog.capture({
+    distinctId: "u1",
+    event: "user signed up",
+    properties: {
+      plan: "pro",
+      seats: 5,
+      nested: { a: { b: 1 } },
+      list: [1, "x"],
+      $set: { name: "Ada" },
+      $set_once: { first: 1 },
+    },
+    timestamp: new Date("2026-01-02T03:04:05.678Z"),
+  });
+  posthog.capture({ event: "personless", properties: { a: "b" } });
+  posthog.identify({ distinctId: "u1", properties: { email: "a@b.c", $set_once: { first: 2 } } });
+  posthog.alias({ distinctId: "u1", alias: "anon1" });
+  posthog.groupIdentify({ groupType: "company", groupKey: "acme", properties: { name: "ACME" } });
+  expect(await posthog.getAllFlags("u1")).toEqual({});
+  await posthog.shutdown();
+  expect(errors).toEqual([]);
+
+  const events = await app.list("?channel=posthog");
+  expect(events).toHaveLength(2);
+  expect(events.find(({ name }) => name === "user signed up")).toMatchObject({
+    userId: "u1",
+    createdAt: "2026-01-02T03:04:05.678Z",
+    tags: { plan: "pro", seats: "5", "nested.a.b": "1", list: '[1,"x"]' },
+  });
+  const personless = events.find(({ name }) => name === "personless")!;
+  expect(personless.userId).toBe("");
+  expect(personless.tags.a).toBe("b");
+  expect(personless.tags.distinct_id).toBeString();
+  expect(events.flatMap(({ tags }) => Object.keys(tags)).join()).not.toContain("$lib");
+  expect(await propertiesOf("u1")).toEqual({ name: "Ada", first: 1, email: "a@b.c", previousId: "anon1" });
+});
+
+test("the bodies of browsers: gzip without a header, base64 in a form, arrays with the token in an event", async () => {
+  const event = (name: string) => ({ event: name, properties: { token: app.key, distinct_id: "b1", a: 1 } });
+  const bodies: NonNullable<RequestInit["body"]>[] = [
+    gzipSync(JSON.stringify(event("Browser 1"))),
+    new URLSearchParams({ data: Buffer.from(JSON.stringify(event("Browser 2"))).toString("base64") }),
+    JSON.stringify([event("Browser 3")]),
+    new URLSearchParams({ data: JSON.stringify([event("Browser 4")]) }).toString(),
+  ];
+  for (const [index, body] of bodies.entries()) {
+    const response = await app.request(
+      `/e/?ip=1&ver=1.2&compression=gzip-js&_=${index}`,
+      { method: "POST", body },
+      null,
+    );
+    expect(await response.json()).toEqual({ status: "Ok" });
+    const stored = await app.list(`?name=Browser+${index + 1}`);
+    expect(stored).toMatchObject([{ userId: "b1", tags: { a: "1" } }]);
+  }
+});
+
+test("a retry stores nothing twice, and a missing or wrong key is 401", async () => {
+  const batch = [
+    { event: "Again", distinct_id: "u2", uuid: "01a201f1-2942-70f1-a1d7-e05944716fc8", properties: {} },
+  ];
+  const send = (api_key?: string) =>
+    app.request("/batch/", { method: "POST", body: JSON.stringify({ api_key, batch }) }, null);
+  expect([(await send(app.key)).status, (await send(app.key)).status]).toEqual([200, 200]);
+  expect(await app.list("?name=Again")).toMatchObject([{ id: batch[0]!.uuid }]);
+  expect([(await send()).status, (await send("phc_old")).status]).toEqual([401, 401]);
+});

@@ -1,0 +1,96 @@
+import { z } from "@hono/zod-openapi";
+import { parseForeignJson } from "../../http/json.ts";
+import type { Routes } from "../../http/routes.ts";
+import { problem } from "../../problems.ts";
+import { jsonResponse, type Receive, type Wire } from "../receive.ts";
+import { throwIfAllRejected } from "../record-items.ts";
+import { eventsIn, itemOf, keyIn } from "./messages.ts";
+
+const CaptureEvent = z
+  .looseObject({
+    event: z.string(),
+    distinct_id: z.string(),
+    properties: z.record(z.string(), z.unknown()).optional(),
+    timestamp: z.string().optional().openapi({ format: "date-time" }),
+    uuid: z.string().optional().openapi({ description: "Makes a retry harmless." }),
+  })
+  .openapi("PostHogEvent");
+const Capture = z.looseObject({ api_key: z.string(), batch: z.array(CaptureEvent) }).openapi("PostHogBatch");
+
+const formByte = "d".charCodeAt(0);
+
+/** The body: JSON, or a form with JSON in `data`, as it is or in base64. */
+async function parse(bytes: Uint8Array): Promise<unknown> {
+  if (bytes[0] !== formByte) return parseForeignJson(bytes);
+  const data = new URLSearchParams(Buffer.from(bytes).toString()).get("data");
+  if (data === null) throw problem("body-malformed", { detail: 'The form has no field "data".' });
+  const isJson = data.startsWith("{") || data.startsWith("[");
+  return parseForeignJson(isJson ? Buffer.from(data) : Buffer.from(data.replaceAll(" ", "+"), "base64"));
+}
+
+const wire: Wire<unknown> = {
+  name: "PostHog",
+  parse,
+  keyIn,
+  map: (body, nowMs) => eventsIn(body).map((event) => itemOf(event, nowMs)),
+  respond(outcomes) {
+    throwIfAllRejected(outcomes);
+    return jsonResponse({ status: "Ok" });
+  },
+};
+
+/** Where clients send events: those of servers and phones to `/batch`, those of browsers to the others. */
+const capturePaths = ["/batch/", "/batch", "/e/", "/i/v0/e/", "/capture/"];
+/** Where clients ask for feature flags. */
+const flagPaths = ["/flags/", "/flags", "/decide/", "/decide"];
+
+export const postHogPaths = [...capturePaths, ...flagPaths];
+
+/** There are no flags, and nothing else that clients could turn on. */
+const noFlags = {
+  flags: {},
+  featureFlags: {},
+  featureFlagPayloads: {},
+  errorsWhileComputingFlags: false,
+  sessionRecording: false,
+  surveys: false,
+  heatmaps: false,
+  capturePerformance: false,
+  autocapture_opt_out: true,
+  autocaptureExceptions: false,
+  supportedCompression: ["gzip", "gzip-js"],
+  config: { enable_collect_everything: false },
+  toolbarParams: {},
+  isAuthenticated: false,
+};
+
+export function addPostHogRoutes(routes: Routes, receive: Receive): void {
+  for (const path of capturePaths) {
+    routes.add(
+      {
+        method: "post",
+        path,
+        by: "sender",
+        tag: "Drop-in endpoints",
+        summary: "Capture events of PostHog's libraries",
+        description: "Takes the key as `api_key`. See docs/moving-from/posthog.md.",
+        optionalBody: Capture,
+        response: z.object({ status: z.literal("Ok") }),
+      },
+      ({ request }) => receive(request, wire),
+    );
+  }
+  for (const path of flagPaths) {
+    routes.add(
+      {
+        method: "post",
+        path,
+        by: "anyone",
+        tag: "Drop-in endpoints",
+        summary: "Tell PostHog's libraries that there are no feature flags",
+        response: z.looseObject({ featureFlags: z.record(z.string(), z.unknown()) }),
+      },
+      async () => noFlags,
+    );
+  }
+}

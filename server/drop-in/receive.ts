@@ -1,0 +1,135 @@
+import { type ApiKeyCache, keyMissing, secretOf } from "../auth/api-key-cache.ts";
+import { checkKey } from "../auth/authorizer.ts";
+import { errorResponse, type FailureLog } from "../failures.ts";
+import { BodyPermit, type BodySemaphore, readForeignBytes } from "../http/body.ts";
+import type { KeyAccess } from "../http/caller.ts";
+import { parseForeignJson, rejectedText } from "../http/json.ts";
+import { checkKeyOrigin, type KeyRateLimits, type RequestRateLimit } from "../ingest/key-limits.ts";
+import type { Recorder } from "../ingest/record.ts";
+import type { RejectedEvents } from "../ingest/rejected.ts";
+import { limits } from "../limits.ts";
+import { dataHeaders, ProblemError, problem } from "../problems.ts";
+import type { Store } from "../storage/store.ts";
+import { type Item, naming, type Outcome, recordItems } from "./record-items.ts";
+
+export type DropInDeps = {
+  keys: ApiKeyCache;
+  recorder: Recorder;
+  rejected: RejectedEvents;
+  store: Store;
+  failures: FailureLog;
+  largeBodies: BodySemaphore;
+  rateLimits: KeyRateLimits;
+  setRequestTimeout: (request: Request, seconds: number) => void;
+};
+
+/** How a client of another service talks. */
+export type Wire<Body> = {
+  /** Its name in messages. */
+  name: string;
+  /** Parses the body; by default it is JSON. */
+  parse?: (bytes: Uint8Array, request: Request) => Body | Promise<Body>;
+  /** The API key, if it isn't in a header but in the body. */
+  keyIn?: (body: Body) => string | undefined;
+  /**
+   * The items of a body.
+   *
+   * @param nowMs - milliseconds since 1970
+   */
+  map: (body: Body, nowMs: number, request: Request) => Item[];
+  /** The response when all was recorded, or some was and the rest rejected. May throw a problem. */
+  respond: (outcomes: Outcome[], body: Body, request: Request) => Response;
+  /** What the client reads of a problem, if it isn't our own form. */
+  explain?: (response: Response, request: Request) => Response | Promise<Response>;
+};
+
+/** Project of bodies that are read before their key is known: they share one project's memory. */
+const unknownProject = 0;
+
+export type Receive = ReturnType<typeof createReceive>;
+
+/** Receives a request of a drop-in endpoint: its key, its body, its items, as each wire has them. */
+export function createReceive(deps: DropInDeps) {
+  const { keys, rejected, failures, largeBodies, rateLimits, setRequestTimeout } = deps;
+
+  async function identify(secret: string, request: Request): Promise<KeyAccess> {
+    const key = await keys.identifySecret(secret, request);
+    checkKey(key, "events:send");
+    if (key.kind === "publishable") checkKeyOrigin(key, request.headers.get("origin"));
+    return key;
+  }
+
+  async function handle<Body>(request: Request, wire: Wire<Body>, pathSecret?: string): Promise<Response> {
+    const secret = pathSecret ?? secretInHeaders(request.headers);
+    const keyOfHeaders = secret === null ? null : await identify(secret, request);
+    if (!keyOfHeaders && !wire.keyIn) throw keyMissing();
+    const permit = new BodyPermit(largeBodies, keyOfHeaders?.projectId ?? unknownProject);
+    try {
+      const bytes = await readForeignBytes(request, permit, (seconds) => setRequestTimeout(request, seconds));
+      if (!keyOfHeaders && bytes.length === 0) throw keyMissing();
+      let key = keyOfHeaders;
+      let rateLimit: RequestRateLimit | null = null;
+      let body: Body;
+      let items: Item[];
+      try {
+        const { parse = parseForeignJson as NonNullable<Wire<Body>["parse"]> } = wire;
+        body = await parse(bytes, request);
+        if (!key) {
+          const inBody = wire.keyIn!(body);
+          if (inBody === undefined) throw keyMissing();
+          key = await identify(inBody, request);
+        }
+        rateLimit = rateLimits.of(key);
+        items = wire.map(body, Date.now(), request);
+        if (items.length > limits.batchEvents) throw tooManyItems();
+        await rateLimit?.take(items.length);
+      } catch (error) {
+        if (!(error instanceof ProblemError)) throw error;
+        const named = naming(wire.name, error);
+        if (key) await rejected.keep([{ body: rejectedText(bytes), problem: named }], key);
+        throw named;
+      }
+      const response = wire.respond(await recordItems(deps, wire.name, items, key), body, request);
+      rateLimit?.addHeaders(response.headers);
+      return response;
+    } finally {
+      permit.release();
+    }
+  }
+
+  return async <Body>(request: Request, wire: Wire<Body>, pathSecret?: string): Promise<Response> => {
+    try {
+      return await handle(request, wire, pathSecret);
+    } catch (error) {
+      const response = errorResponse(error, failures, request);
+      return wire.explain ? wire.explain(response, request) : response;
+    }
+  };
+}
+
+/** The API key in `x-api-key`, in a bearer token, or as the user name of basic authentication (RFC 7617). */
+function secretInHeaders(headers: Headers): string | null {
+  const secret = secretOf(headers);
+  if (secret !== null) return secret;
+  const basic = /^basic +([\w+/=-]+)$/i.exec(headers.get("authorization") ?? "")?.[1];
+  if (basic === undefined) return null;
+  return Buffer.from(basic, "base64").toString().split(":", 1)[0] || null;
+}
+
+export function jsonResponse(body: unknown, status = 200): Response {
+  return new Response(JSON.stringify(body), {
+    status,
+    headers: { "content-type": "application/json", ...dataHeaders },
+  });
+}
+
+/** The problem of a body whose form isn't the wire's. */
+export function unfitBody(detail: string): ProblemError {
+  return problem("body-invalid", { detail, errors: [{ pointer: "", detail }] });
+}
+
+function tooManyItems(): ProblemError {
+  return problem("body-too-large", {
+    detail: `A request can have at most ${limits.batchEvents.toLocaleString("en")} events.`,
+  });
+}

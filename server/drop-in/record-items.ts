@@ -1,0 +1,111 @@
+import type { KeyAccess } from "../http/caller.ts";
+import type { CheckedItem, ItemOutcome, Recorder } from "../ingest/record.ts";
+import type { RejectedEvents } from "../ingest/rejected.ts";
+import { ProblemError, problem } from "../problems.ts";
+import type { Store } from "../storage/store.ts";
+import { faultInUserId } from "../wire/user.ts";
+import type { DropInEvent } from "./event.ts";
+import { mergeProperties, type UserChange } from "./user-properties.ts";
+
+/** What a wire makes of one of a request's messages. Without event and user, there is nothing to do. */
+export type Item = {
+  event?: DropInEvent;
+  user?: UserChange;
+  /** Why the message can't be mapped, as a sentence. */
+  fault?: string;
+  /** The message, kept if it is rejected and there is no event to fix. */
+  sent: unknown;
+};
+
+/** The id of the item's event, null if it makes none, or the problem for which it is rejected. */
+export type Outcome = ItemOutcome | null;
+
+type Deps = { recorder: Recorder; rejected: RejectedEvents; store: Pick<Store, "control"> };
+
+/** Events that are checked before they are recorded together. */
+const chunkEvents = 500;
+
+/**
+ * Merges user properties, then records events. Content that isn't accepted is kept as rejected events.
+ *
+ * Throws a problem that the client should retry, such as `storage-unavailable` and `quota-reached`, even if some events
+ * were recorded: losing events would be worse than a retry, which finds them by their ids.
+ *
+ * @param wire - the wire's name, for messages
+ */
+export async function recordItems(
+  { recorder, rejected, store }: Deps,
+  wire: string,
+  items: readonly Item[],
+  key: KeyAccess,
+): Promise<Outcome[]> {
+  const outcomes: Outcome[] = items.map((item) => faultOf(item, key));
+  const valid = items.filter(
+    ({ user }, index) => outcomes[index] === null && user && faultInUserId(user.userId) === null,
+  );
+  const changes = key.kind === "publishable" ? [] : valid.flatMap(({ user }) => user ?? []);
+  if (changes.length > 0) await mergeProperties(store.control, key.projectId, changes);
+
+  const withEvent = [...items.keys()].filter((index) => outcomes[index] === null && items[index]!.event);
+  for (let start = 0; start < withEvent.length; start += chunkEvents) {
+    const chunk = withEvent.slice(start, start + chunkEvents);
+    const checked: CheckedItem[] = await recorder.checkAll(
+      chunk.map((index) => items[index]!.event),
+      key,
+    );
+    const recorded = await recorder.recordAll(checked, key);
+    const retryable = recorded.find(isRetryable);
+    if (retryable) throw retryable;
+    for (const [at, index] of chunk.entries()) outcomes[index] = recorded[at]!;
+  }
+
+  const named = outcomes.map((outcome) =>
+    outcome instanceof ProblemError ? naming(wire, outcome) : outcome,
+  );
+  await rejected.keep(
+    named.flatMap((outcome, index) =>
+      outcome instanceof ProblemError ? [{ body: bodyOf(items[index]!), problem: outcome }] : [],
+    ),
+    key,
+  );
+  return named;
+}
+
+/** Throws the first problem if every item was rejected. */
+export function throwIfAllRejected(outcomes: readonly Outcome[]): void {
+  const [first] = outcomes;
+  if (!(first instanceof ProblemError) || !outcomes.every((outcome) => outcome instanceof ProblemError))
+    return;
+  const more = outcomes.length > 1 ? ` (and ${outcomes.length - 1} more)` : "";
+  throw new ProblemError(first.code, { ...first.options, detail: `${first.options.detail}${more}` });
+}
+
+/** The same problem with the wire's name, since the list of rejected events has them of all wires. */
+export function naming(wire: string, { code, options }: ProblemError): ProblemError {
+  return new ProblemError(code, { ...options, detail: `${wire}: ${options.detail}` });
+}
+
+function faultOf({ event, user, fault }: Item, key: KeyAccess): ProblemError | null {
+  if (fault !== undefined) return invalid("", fault);
+  const userFault = user && faultInUserId(user.userId);
+  if (userFault && !event) return invalid("/userId", `The user ID ${userFault}.`);
+  // The event is rejected for the same reason, with the event to fix.
+  if (!user || event || key.kind !== "publishable") return null;
+  // Whoever reads a page could change any user.
+  return problem("key-insufficient", {
+    detail: "A publishable key can't set the properties of users. Use a secret key, on a server.",
+  });
+}
+
+function invalid(pointer: string, detail: string): ProblemError {
+  return problem("body-invalid", { detail, errors: [{ pointer, detail }] });
+}
+
+/** The event, which can be fixed and resent, or else the message as it was sent. */
+function bodyOf({ event, sent }: Item): string {
+  return JSON.stringify(event ?? sent) ?? "";
+}
+
+function isRetryable(outcome: Outcome): outcome is ProblemError {
+  return outcome instanceof ProblemError && (outcome.status >= 500 || outcome.status === 429);
+}

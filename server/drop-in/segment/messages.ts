@@ -1,0 +1,81 @@
+import { eventOf, timeOf } from "../event.ts";
+import { unfitBody } from "../receive.ts";
+import type { Item } from "../record-items.ts";
+import { filledText, isObject, type JsonObject, objectOf } from "../text.ts";
+import { propertiesOf } from "../user-properties.ts";
+
+const messageTypes = ["track", "identify", "page", "screen", "group", "alias"] as const;
+export type MessageType = (typeof messageTypes)[number];
+
+/** The messages of a batch. Throws `body-invalid`. */
+export function itemsOfBatch(body: unknown, nowMs: number): Item[] {
+  const batch = objectOf(body).batch;
+  if (!Array.isArray(batch)) throw unfitBody('"batch" must be an array of messages.');
+  return batch.map((message: unknown) => itemOf(message, objectOf(message).type, nowMs));
+}
+
+/** What a message makes: an event, or a change to a user's properties. */
+export function itemOf(sent: unknown, type: unknown, nowMs: number): Item {
+  if (!isObject(sent)) return { fault: "A message must be an object.", sent };
+  const userId = filledText(sent.userId) ?? filledText(sent.anonymousId);
+  switch (type as MessageType) {
+    case "track":
+    case "page":
+    case "screen":
+      return { event: messageEvent(sent, type as "track" | "page" | "screen", userId, nowMs), sent };
+    case "identify":
+    case "group":
+    case "alias":
+      if (userId === undefined) return { fault: `"userId" is missing from "${type}".`, sent };
+      return { user: { userId, set: changeOf(sent, type as "identify" | "group" | "alias") }, sent };
+    default:
+      return { fault: `"type" must be one of ${messageTypes.join(", ")}.`, sent };
+  }
+}
+
+function messageEvent(
+  message: JsonObject,
+  type: "track" | "page" | "screen",
+  userId: string | undefined,
+  nowMs: number,
+) {
+  const { userId: ownUserId, anonymousId, messageId } = message;
+  const { library: _, ...context } = objectOf(message.context);
+  const hasBothIds = filledText(ownUserId) !== undefined && filledText(anonymousId) !== undefined;
+  const createdAtMs = timeOf(message.timestamp) ?? timeOf(message.originalTimestamp);
+  return eventOf(
+    {
+      channel: "segment",
+      name: type === "track" ? message.event : viewName(message, type),
+      userId,
+      properties: {
+        ...objectOf(message.properties),
+        ...(hasBothIds && { anonymousId }),
+        context,
+      },
+      createdAtMs,
+      messageId: messageIdOf(messageId),
+    },
+    nowMs,
+  );
+}
+
+function messageIdOf(messageId: unknown) {
+  const id = filledText(messageId);
+  return id === undefined ? undefined : { wire: "segment", id };
+}
+
+/** The names that Segment gives pages and screens in its destinations. */
+function viewName(message: JsonObject, type: "page" | "screen"): string {
+  const { category, name } = { ...objectOf(message.properties), ...message };
+  const what = [type === "page" ? filledText(category) : undefined, filledText(name)].filter(Boolean);
+  const noun = type === "page" ? "Page" : "Screen";
+  return what.length > 0 ? `Viewed ${what.join(" ")} ${noun}` : `Loaded a ${noun}`;
+}
+
+function changeOf(message: JsonObject, type: "identify" | "group" | "alias") {
+  const traits = objectOf(message.traits ?? objectOf(message.context).traits);
+  if (type === "identify") return propertiesOf(traits);
+  if (type === "alias") return propertiesOf({ previousId: message.previousId });
+  return propertiesOf({ id: message.groupId, ...objectOf(message.traits) }, "group.");
+}

@@ -1,0 +1,92 @@
+import { z } from "@hono/zod-openapi";
+import type { Routes } from "../../http/routes.ts";
+import { identifiesForLogSnag, logSnagUsers } from "../logsnag/routes.ts";
+import { jsonResponse, type Receive, type Wire } from "../receive.ts";
+import { throwIfAllRejected } from "../record-items.ts";
+import { filledText, objectOf } from "../text.ts";
+import { itemOf, itemsOfBatch, type MessageType } from "./messages.ts";
+
+const Message = z
+  .looseObject({
+    userId: z.string().optional(),
+    anonymousId: z.string().optional(),
+    messageId: z.string().optional().openapi({ description: "Makes a retry harmless." }),
+    timestamp: z.string().optional().openapi({ format: "date-time" }),
+    context: z.record(z.string(), z.unknown()).optional(),
+    writeKey: z.string().optional().openapi({ description: "The API key, if no header has it." }),
+  })
+  .openapi("SegmentMessage");
+const Batch = z
+  .looseObject({ batch: z.array(Message), writeKey: z.string().optional() })
+  .openapi("SegmentBatch");
+const Success = z.object({ success: z.literal(true) });
+
+const wire: Wire<unknown> = {
+  name: "Segment",
+  keyIn: (body) => filledText(objectOf(body).writeKey),
+  map: itemsOfBatch,
+  respond(outcomes) {
+    throwIfAllRejected(outcomes);
+    return jsonResponse({ success: true });
+  },
+};
+
+const wireOf = (type: MessageType): Wire<unknown> => ({
+  ...wire,
+  map: (body, nowMs) => [itemOf(body, type, nowMs)],
+});
+
+/** Paths of single messages. The short ones are those of Segment's library for browsers. */
+const singlePaths: [path: string, type: MessageType][] = [
+  ["/v1/track", "track"],
+  ["/v1/identify", "identify"],
+  ["/v1/page", "page"],
+  ["/v1/screen", "screen"],
+  ["/v1/group", "group"],
+  ["/v1/alias", "alias"],
+  ["/v1/t", "track"],
+  ["/v1/i", "identify"],
+  ["/v1/p", "page"],
+  ["/v1/g", "group"],
+  ["/v1/a", "alias"],
+];
+
+export const segmentPaths = ["/v1/batch", ...singlePaths.map(([path]) => path)];
+
+/** Segment's tracking API, which RudderStack's clients use too. */
+export function addSegmentRoutes(routes: Routes, receive: Receive): void {
+  routes.add(
+    {
+      method: "post",
+      path: "/v1/batch",
+      by: "sender",
+      tag: "Drop-in endpoints",
+      summary: "Send messages of Segment's libraries",
+      description:
+        "Takes the key as the user name of basic authentication or as `writeKey`. See docs/moving-from/segment.md.",
+      optionalBody: Batch,
+      response: Success,
+    },
+    ({ request }) => receive(request, wire),
+  );
+  for (const [path, type] of singlePaths) {
+    const isLogSnags = path === "/v1/identify" || path === "/v1/group";
+    const single = wireOf(type);
+    const users = logSnagUsers(type === "group" ? "group" : "identify", single);
+    routes.add(
+      {
+        method: "post",
+        path,
+        by: "sender",
+        tag: "Drop-in endpoints",
+        summary: `Send a "${type}" message of Segment's libraries${isLogSnags ? ", or LogSnag's" : ""}`,
+        ...(isLogSnags && {
+          description: `With \`${identifiesForLogSnag}\` in the body, it is LogSnag's: see docs/moving-from/logsnag.md.`,
+        }),
+        optionalBody: Message,
+        response: Success,
+      },
+      ({ request }) => receive(request, isLogSnags ? users : single),
+    );
+  }
+}

@@ -1,0 +1,133 @@
+import { eventOf } from "../event.ts";
+import type { Item } from "../record-items.ts";
+import { filledText, isObject, type JsonObject, objectOf } from "../text.ts";
+import { hasLabelledLink, mentionsAll, toMarkdown, toPlain } from "./mrkdwn.ts";
+
+type Options = {
+  /** For messages that don't name a channel. */
+  channel: string;
+  /** Whether every message notifies. */
+  notify: boolean;
+};
+
+/** The event of a message; null if it has no text. */
+export function itemOf(message: JsonObject, { channel, notify }: Options, nowMs: number): Item | null {
+  const blocks = listOf(message.blocks);
+  const attachments = listOf(message.attachments);
+  const texts = [
+    filledText(message.text),
+    ...blocks.map(textOfBlock),
+    ...attachments.flatMap(textsOfAttachment),
+  ].filter((text) => text !== undefined && text.trim() !== "") as string[];
+  const named = nameSource(message, blocks, attachments);
+  const name =
+    named &&
+    toPlain(named)
+      .split(/[\r\n]/)
+      .find((line) => line.trim() !== "");
+  if (name === undefined || name === "") return null;
+  const saysMore = texts.some((text) => toPlain(text).trim() !== name.trim() || hasLabelledLink(text));
+  const fields = attachments.flatMap(({ fields }) => listOf(fields));
+  return {
+    event: eventOf(
+      {
+        channel: filledText(message.channel)?.replace(/^[#@]/, "") || channel,
+        name: name.trim(),
+        icon: message.icon_emoji,
+        notify: notify || texts.some(mentionsAll),
+        description: saysMore ? texts.map(toMarkdown).join("\n\n") : undefined,
+        properties: Object.fromEntries([
+          ...fields.map(({ title, value }) => [plainOf(title), plainOf(value)]),
+          ["username", filledText(message.username)],
+        ]),
+      },
+      nowMs,
+    ),
+    sent: message,
+  };
+}
+
+/** The text whose first line is the name: the header's, or the first one that there is. */
+function nameSource(
+  message: JsonObject,
+  blocks: JsonObject[],
+  attachments: JsonObject[],
+): string | undefined {
+  const candidates = [
+    ...blocks.filter(({ type }) => type === "header").map(textOfBlock),
+    message.text,
+    ...blocks.map(textOfBlock),
+    ...attachments.flatMap((attachment) => [
+      attachment.pretext,
+      attachment.title,
+      attachment.text,
+      attachment.fallback,
+      ...textsOfAttachment(attachment),
+    ]),
+  ];
+  return candidates.map(filledText).find((text) => text !== undefined && text.trim() !== "");
+}
+
+function textOfBlock(block: JsonObject): string | undefined {
+  switch (block.type) {
+    case "header":
+    case "section":
+      return joined("\n", [textIn(block.text), ...listOf(block.fields).map(textIn)]);
+    case "context":
+      return joined(
+        " ",
+        listOf(block.elements).map((element) => textIn(element) ?? filledText(element.alt_text)),
+      );
+    case "rich_text":
+      return joined("\n", listOf(block.elements).map(richTextOf));
+    case "image":
+      return joined("\n", [textIn(block.title) ?? filledText(block.title), filledText(block.alt_text)]);
+    default:
+      return filledText(block.text) ?? textIn(block.text);
+  }
+}
+
+function textIn(value: unknown): string | undefined {
+  return filledText(objectOf(value).text);
+}
+
+/** The text of a `rich_text` element, with the elements in it; its texts aren't escaped. */
+function richTextOf(element: JsonObject): string | undefined {
+  const { type, text, url, name, range } = element;
+  if (type === "link") return text ? `<${url}|${escaped(text)}>` : `<${url}>`;
+  if (type === "broadcast") return `<!${range}>`;
+  if (type === "emoji") return `:${name}:`;
+  if (typeof text === "string") return escaped(text);
+  const separator = type === "rich_text_list" ? "\n" : "";
+  return joined(separator, listOf(element.elements).map(richTextOf));
+}
+
+function escaped(text: unknown): string {
+  return String(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}
+
+function textsOfAttachment(attachment: JsonObject): (string | undefined)[] {
+  const { pretext, title, title_link, text, fallback, blocks } = attachment;
+  const link = filledText(title_link);
+  const heading = filledText(title);
+  const texts = [
+    filledText(pretext),
+    heading !== undefined && link !== undefined ? `<${link}|${heading}>` : heading,
+    filledText(text),
+    ...listOf(blocks).map(textOfBlock),
+  ];
+  return texts.some((part) => part !== undefined) ? texts : [filledText(fallback)];
+}
+
+function joined(separator: string, texts: (string | undefined)[]): string | undefined {
+  return texts.filter((text) => text !== undefined).join(separator) || undefined;
+}
+
+function plainOf(value: unknown): string | undefined {
+  const text = filledText(value);
+  return text === undefined ? undefined : toPlain(text);
+}
+
+function listOf(value: unknown): JsonObject[] {
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}
