@@ -7,6 +7,7 @@ import { EmptyState, ErrorState, Skeleton } from "../components/ui/states.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { ExampleTabs } from "../setup/example-tabs.tsx";
 import { PageHeader } from "../shell/page-header.tsx";
+import { ExistingSdks } from "./existing-sdks.tsx";
 import { EditKeyDialog, NewKeyDialog } from "./key-dialogs.tsx";
 import { KeyTable, keysQuery } from "./key-table.tsx";
 import { RevokeDialog } from "./revoke-dialog.tsx";
@@ -58,6 +59,7 @@ export function KeysPage() {
               <ExampleTabs apiKey="YOUR_API_KEY" />
             </section>
           )}
+          {keys && <ExistingSdks />}
         </div>
       </div>
       {creating && <NewKeyDialog close={() => setCreating(false)} />}
