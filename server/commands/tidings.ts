@@ -15,6 +15,13 @@ const main = defineCommand({
       import("../main.ts").then(({ run }) =>
         defineCommand({ meta: { name: "serve", description: "Run the server" }, run }),
       ),
+    log: () => import("./log.ts").then((module) => module.logCommand),
+    tail: () => import("./tail.ts").then((module) => module.tailCommand),
+    list: () => import("./list.ts").then((module) => module.listCommand),
+    stats: () => import("./stats.ts").then((module) => module.statsCommand),
+    import: () => import("./import.ts").then((module) => module.importCommand),
+    export: () => import("./export.ts").then((module) => module.exportCommand),
+    channel: () => import("./channel.ts").then((module) => module.channelCommand),
     account: () => import("./account.ts").then((module) => module.accountCommand),
     project: () => import("./project.ts").then((module) => module.projectCommand),
     key: () => import("./key.ts").then((module) => module.keyCommand),
