@@ -1,4 +1,4 @@
-import { createWriteStream, existsSync, renameSync, rmSync } from "node:fs";
+import { chmodSync, createWriteStream, existsSync, renameSync, rmSync } from "node:fs";
 import { Readable, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
@@ -69,9 +69,10 @@ export const exportCommand = defineCommand({
                 Readable.fromWeb(body as never),
                 counting,
                 ...compress,
-                createWriteStream(partial, { mode: 0o600 }),
+                createWriteStream(partial),
               ]);
             }
+            chmodSync(partial, 0o600);
             renameSync(partial, args.file);
           } finally {
             rmSync(partial, { force: true });

@@ -35,7 +35,9 @@ export async function withStore(work: (store: Store) => Promise<void>): Promise<
 }
 
 /** Prints why a command failed, and returns its exit code: 2 if it was used wrongly, otherwise 1. */
-export function failCommand(error: unknown): 1 | 2 {
+export function failCommand(error: unknown): 0 | 1 | 2 {
+  // A reader such as `head` has enough.
+  if ((error as { code?: string }).code === "EPIPE") return 0;
   const isExpected =
     error instanceof ConfigError || error instanceof ProblemError || error instanceof UsageError;
   const text = error instanceof ProblemError ? error.options.detail : (error as Error).message;
