@@ -25,6 +25,7 @@ export const commandLine: CommandDef = defineCommand({
     account: () => import("./account.ts").then((module) => module.accountCommand),
     project: () => import("./project.ts").then((module) => module.projectCommand),
     key: () => import("./key.ts").then((module) => module.keyCommand),
+    job: () => import("./job.ts").then((module) => module.jobCommand),
     backup: () => import("./backup.ts").then((module) => module.backupCommand),
     doctor: () => import("./doctor.ts").then((module) => module.doctorCommand),
     healthcheck: () => import("./healthcheck.ts").then((module) => module.healthcheckCommand),
