@@ -59,7 +59,7 @@ function commandText({ path, text, options }: CommandDescription): string {
   return [
     `### tidings ${path.join(" ")}`,
     "",
-    `${text}.`,
+    `${text.replace(/\.$/, "")}.`,
     "",
     "```sh",
     `tidings ${path.join(" ")}${usage.join("")}`,

@@ -70,6 +70,8 @@ export type Running = {
   metricsUrl: string | null;
   /** The setup link, or null if an account exists. */
   setupLink: string | null;
+  /** Answers a request of this process, without a connection. */
+  fetch: (request: Request) => Promise<Response>;
   /** Drains and closes. Accepted events are stored; later requests are rejected. */
   stop: () => Promise<void>;
 };
@@ -333,6 +335,14 @@ export async function serve(
     baseUrl,
     metricsUrl: metricsServer && new URL("/metrics", metricsServer.url).href,
     setupLink: setup && `${baseUrl}/setup?token=${setup.token}`,
+    async fetch(request) {
+      const isRecording = request.method === "POST" && new URL(request.url).pathname === "/api/events";
+      try {
+        return await (isRecording ? recordEvent(request, { timeout() {} }) : app.fetch(request));
+      } catch (error) {
+        return errorResponse(error, failures, request);
+      }
+    },
     async stop() {
       readiness.stop();
       await Bun.sleep(config.shutdownDelaySeconds * 1_000);

@@ -13,7 +13,7 @@ import { type Role, roles } from "../permissions.ts";
 import { findProject, listProjects } from "../projects/projects.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { accountTexts } from "../wire/account.ts";
-import { UsageError, withStore } from "./with-store.ts";
+import { ArgumentError, UsageError, withStore } from "./with-store.ts";
 
 const email = {
   type: "string",
@@ -159,7 +159,7 @@ export const accountCommand = defineCommand({
 
 function roleOf(text: string | undefined): Role {
   const role = text === undefined ? "member" : roles.find((each) => each === text);
-  if (!role) throw new UsageError(`--role must be one of ${roles.join(", ")}.`);
+  if (!role) throw new ArgumentError(`--role must be one of ${roles.join(", ")}.`);
   return role;
 }
 

@@ -22,7 +22,7 @@ export function completionCommand(describe: () => Promise<CommandDescription>) {
 }
 
 /** `source <(tidings completion bash)` */
-function bashScript(program: CommandDescription): string {
+export function bashScript(program: CommandDescription): string {
   const commands = allCommands(program);
   return `# Completion of tidings for bash. Add to ~/.bashrc: source <(tidings completion bash)
 _tidings() {
@@ -48,7 +48,7 @@ complete -o default -F _tidings tidings
 }
 
 /** Into a directory of `$fpath`, as `_tidings`. */
-function zshScript(program: CommandDescription): string {
+export function zshScript(program: CommandDescription): string {
   const commands = allCommands(program);
   const item = ({ word, text }: Word) => quoted(`${word}:${text.replaceAll(":", "\\:")}`);
   return `#compdef tidings
@@ -76,7 +76,7 @@ compdef _tidings tidings
 }
 
 /** `~/.config/fish/completions/tidings.fish` */
-function fishScript(program: CommandDescription): string {
+export function fishScript(program: CommandDescription): string {
   const commands = allCommands(program);
   const lines = commands.flatMap(({ key, command }) => [
     ...command.commands.map(

@@ -54,69 +54,74 @@ export const importCommand = defineCommand({
     ...sourceArgs,
   },
   async run({ args }) {
-    await withSource(args, async (source) => {
-      const isStdin = args.file === "-";
-      const bytes = isStdin ? null : sizeOf(args.file);
-      const isCsv = args.format === "csv" || (args.format === undefined && /\.csv(\.gz)?$/i.test(args.file));
-      const format: Format = args.format ?? (isCsv ? "csv" : "tidings");
-      const convert = args.map === undefined ? converters[format] : parseColumnMap(args.map);
-      const checkpoint = new Checkpoint(args.checkpoint ?? (isStdin ? null : `${args.file}.checkpoint`), {
-        input: isStdin ? "-" : fingerprintOf(args.file),
-        target: source.name,
-      });
-      const { records: before } = checkpoint.read();
-      if (before > 0) console.error(`Continuing after ${before.toLocaleString("en")} records.`);
-
-      let bytesRead = 0;
-      const input = openInput(args.file, (count) => {
-        bytesRead += count;
-      });
-      let header: string | null = null;
-      const records = isCsv
-        ? readCsv(input, (columns) => {
-            header = `${columns.map(quoted).join(",")}\n`;
-            if (args.map !== undefined) checkColumns(args.map, columns);
-          })
-        : readJsonLines(input);
-      const rejectedFile = args.rejected ?? `${isStdin ? "import" : args.file}.rejected`;
-      const rejections = new RejectionFile(rejectedFile, before === 0, () => header);
-      const progress = new TransferProgress(() => bytes && bytesRead / bytes);
-      try {
-        const totals = await importEvents({
-          source,
-          records,
-          convert,
-          channel: args.channel,
-          checkpoint,
-          onRejected: (rejected) => rejections.add(rejected),
-          onDone: (count) => progress.add(count),
+    await withSource(
+      args,
+      async (source) => {
+        const isStdin = args.file === "-";
+        const bytes = isStdin ? null : sizeOf(args.file);
+        const isCsv =
+          args.format === "csv" || (args.format === undefined && /\.csv(\.gz)?$/i.test(args.file));
+        const format: Format = args.format ?? (isCsv ? "csv" : "tidings");
+        const convert = args.map === undefined ? converters[format] : parseColumnMap(args.map);
+        const checkpoint = new Checkpoint(args.checkpoint ?? (isStdin ? null : `${args.file}.checkpoint`), {
+          input: isStdin ? "-" : fingerprintOf(args.file),
+          target: source.name,
         });
-        checkpoint.remove();
-        const seconds = progress.end();
-        const { accepted, rejected, users } = totals;
-        if (args.json)
-          await printLine(
-            JSON.stringify({ ...totals, rejectedFile: rejected > 0 ? resolve(rejectedFile) : null }),
+        const { records: before } = checkpoint.read();
+        if (before > 0) console.error(`Continuing after ${before.toLocaleString("en")} records.`);
+
+        let bytesRead = 0;
+        const input = openInput(args.file, (count) => {
+          bytesRead += count;
+        });
+        let header: string | null = null;
+        const records = isCsv
+          ? readCsv(input, (columns) => {
+              header = `${columns.map(quoted).join(",")}\n`;
+              if (args.map !== undefined) checkColumns(args.map, columns);
+            })
+          : readJsonLines(input);
+        const rejectedFile = args.rejected ?? `${isStdin ? "import" : args.file}.rejected`;
+        const rejections = new RejectionFile(rejectedFile, before === 0, () => header);
+        const progress = new TransferProgress(() => bytes && bytesRead / bytes);
+        try {
+          const totals = await importEvents({
+            source,
+            records,
+            convert,
+            channel: args.channel,
+            checkpoint,
+            onRejected: (rejected) => rejections.add(rejected),
+            onDone: (count) => progress.add(count),
+          });
+          checkpoint.remove();
+          const seconds = progress.end();
+          const { accepted, rejected, users } = totals;
+          if (args.json)
+            await printLine(
+              JSON.stringify({ ...totals, rejectedFile: rejected > 0 ? resolve(rejectedFile) : null }),
+            );
+          const rate = Math.round((totals.records - before) / Math.max(seconds, 0.001)).toLocaleString("en");
+          const withUsers = users > 0 ? `, properties of ${users.toLocaleString("en")} users` : "";
+          console.error(
+            `Imported ${accepted.toLocaleString("en")} events${withUsers} into ${source.name}, ${rate} records a second.`,
           );
-        const rate = Math.round((totals.records - before) / Math.max(seconds, 0.001)).toLocaleString("en");
-        const withUsers = users > 0 ? `, properties of ${users.toLocaleString("en")} users` : "";
-        console.error(
-          `Imported ${accepted.toLocaleString("en")} events${withUsers} into ${source.name}, ${rate} records a second.`,
-        );
-        if (rejected === 0) return 0;
-        console.error(
-          `Rejected ${rejected.toLocaleString("en")} records. They are in ${rejectedFile}: correct them and import that file.`,
-        );
-        return 3;
-      } catch (error) {
-        progress.end();
-        if (!(error instanceof ArgumentError) && !isStdin)
-          console.error("The import stopped. Run the same command again to continue.");
-        throw error;
-      } finally {
-        rejections.close();
-      }
-    });
+          if (rejected === 0) return 0;
+          console.error(
+            `Rejected ${rejected.toLocaleString("en")} records. They are in ${rejectedFile}: correct them and import that file.`,
+          );
+          return 3;
+        } catch (error) {
+          progress.end();
+          if (!(error instanceof ArgumentError) && !isStdin)
+            console.error("The import stopped. Run the same command again to continue.");
+          throw error;
+        } finally {
+          rejections.close();
+        }
+      },
+      { isLong: true },
+    );
   },
 });
 

@@ -1,12 +1,11 @@
 import { createClient, type TidingsClient } from "../../client/src/index.ts";
 import { createKey } from "../auth/keys.ts";
 import { type Config, commandApiKey, readConfig } from "../config.ts";
-import { createLog } from "../log.ts";
-import { serve } from "../main.ts";
 import { openStore } from "../open-store.ts";
 import { findProject } from "../projects/projects.ts";
 import { runningProcess } from "../storage/sqlite/directory.ts";
 import type { Store } from "../storage/store.ts";
+import { spawnInnerServer, startInnerServer } from "./inner-server.ts";
 import { onBrokenPipe } from "./output.ts";
 import { ArgumentError, failCommand, UsageError } from "./with-store.ts";
 
@@ -32,6 +31,8 @@ export const sourceArgs = {
   },
 } as const;
 
+type SourceValues = { project?: string | undefined; url?: string | undefined };
+
 /** A project's API: of a server elsewhere, of the server on this machine, or of one that runs inside this command. */
 export type Source = {
   /** The address and project, for people and checkpoints. */
@@ -43,15 +44,23 @@ export type Source = {
   client(options?: { isSilent?: boolean }): TidingsClient;
 };
 
-type Opened = { url: string; apiKey: string; name: string; close: () => Promise<void> };
+type Server = {
+  url: string;
+  fetch: (url: string, init: RequestInit) => Promise<Response>;
+  close: () => Promise<void>;
+};
+type Opened = Server & { apiKey: string; name: string };
 
 /**
  * Runs a command on a project's events, and ends the process: with the code if `work` returns one, with 1 and a message on
  * standard error, or with 130 after Ctrl+C.
+ *
+ * @param isLong - it can take long, with many events
  */
 export async function withSource(
-  args: { project?: string | undefined; url?: string | undefined },
+  args: SourceValues,
   work: (source: Source) => Promise<unknown>,
+  { isLong = false } = {},
 ): Promise<void> {
   let opened: Opened | null = null;
   let code = 0;
@@ -63,7 +72,7 @@ export async function withSource(
   process.once("SIGTERM", () => end(143));
   onBrokenPipe(() => end(0));
   try {
-    opened = await open(args);
+    opened = await open(args, isLong);
     const result = await work(sourceOf(opened));
     if (typeof result === "number") code = result;
   } catch (error) {
@@ -75,14 +84,8 @@ export async function withSource(
   process.exit(code);
 }
 
-async function open({
-  project,
-  url,
-}: {
-  project?: string | undefined;
-  url?: string | undefined;
-}): Promise<Opened> {
-  if (url === undefined) return openLocal(project ?? "default");
+async function open({ project, url }: SourceValues, isLong: boolean): Promise<Opened> {
+  if (url === undefined) return openLocal(project ?? "default", isLong);
   if (project !== undefined)
     throw new ArgumentError("--project can't be used with --url: an API key belongs to one project.");
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
@@ -92,44 +95,43 @@ async function open({
     throw new ArgumentError(
       "Set TIDINGS_API_KEY to an API key of the project (Settings → API keys in the dashboard).",
     );
-  return { url: url.replace(/\/+$/, ""), apiKey, name: new URL(url).host, close: async () => {} };
+  return { url: url.replace(/\/+$/, ""), apiKey, name: new URL(url).host, fetch, close: async () => {} };
 }
 
-/** Uses the server that has the data directory open, or runs one inside this process that nobody else knows of. */
-async function openLocal(project: string): Promise<Opened> {
+/** Uses the server that has the data directory open, or runs one that nobody else knows of. */
+async function openLocal(project: string, isLong: boolean): Promise<Opened> {
   const config = readConfig();
   const address = config.databaseUrl === null ? await findServer(config) : null;
-  if (address !== null) {
-    const store = await openStore(config, {
-      onFatal: failCommand,
-      onDamage: failCommand,
-      onInfo: () => {},
-      onError: failCommand,
-      onWarning: () => {},
-      onWaiting: () => {},
-      connectTimeoutMs: serverWaitMs,
+  if (address === null && !isLong) {
+    const running = await startInnerServer();
+    return withKey(running.store, project, {
+      url: running.address,
+      fetch: (url, init) => running.fetch(new Request(url, init)),
+      close: running.stop,
     });
-    return withKey(store, project, address, () => store.close());
   }
-  const own = {
-    ...config,
-    host: "127.0.0.1",
-    port: 0,
-    backupTo: null,
-    metricsAddress: null,
-    shutdownDelaySeconds: 0,
-  };
-  const running = await serve(own, { log: await createLog("silent"), isPassive: true });
-  return withKey(running.store, project, running.address, running.stop);
+  const spawned = address === null ? await spawnInnerServer() : null;
+  const store = await openStore(config, {
+    onFatal: failCommand,
+    onDamage: failCommand,
+    onInfo: () => {},
+    onError: failCommand,
+    onWarning: () => {},
+    onWaiting: () => {},
+    connectTimeoutMs: serverWaitMs,
+  });
+  return withKey(store, project, {
+    url: address ?? spawned!.address,
+    fetch,
+    async close() {
+      await store.close();
+      await spawned?.stop();
+    },
+  });
 }
 
 /** Makes a key for as long as the command runs. */
-async function withKey(
-  { control }: Store,
-  projectName: string,
-  url: string,
-  close: () => Promise<void>,
-): Promise<Opened> {
+async function withKey({ control }: Store, projectName: string, server: Server): Promise<Opened> {
   try {
     const { id: projectId, slug } = await findProject(control, projectName);
     const own = control.deleteFrom("keys").where("projectId", "=", projectId).where("name", "=", keyName);
@@ -145,16 +147,16 @@ async function withKey(
       null,
     );
     return {
-      url,
+      ...server,
       apiKey: secret,
       name: slug,
       async close() {
         await own.where("id", "=", key.id).execute();
-        await close();
+        await server.close();
       },
     };
   } catch (error) {
-    await close();
+    await server.close();
     throw error;
   }
 }
@@ -178,7 +180,7 @@ async function findServer(config: Config): Promise<string | null> {
   }
 }
 
-function sourceOf({ url, apiKey, name }: Opened): Source {
+function sourceOf({ url, fetch, apiKey, name }: Opened): Source {
   async function request(path: string, init: RequestInit = {}): Promise<Response> {
     const headers = new Headers(init.headers);
     headers.set("x-api-key", apiKey);
