@@ -52,10 +52,10 @@ const order = [
   "pages.ts",
   "app.ts",
   "main.ts",
-  "generate.ts",
   "migrate-to",
   "doctor",
   "commands",
+  "generate.ts",
 ];
 
 const files = readdirSync(server, { recursive: true })

@@ -300,6 +300,13 @@ function parseNonBlank(text: string): string {
   return text;
 }
 
+/** The API key of commands with `--url`. It is no setting of the server. */
+export function commandApiKey(
+  environment: Record<string, string | undefined> = process.env,
+): string | undefined {
+  return environment.TIDINGS_API_KEY || undefined;
+}
+
 /** Whether a text is 32 bytes in base64 or base64url. */
 export function isSecretKey(text: string): boolean {
   return /^[\w+/-]{43}=?$/.test(text);

@@ -1,11 +1,13 @@
 /**
- * Writes docs/openapi.json from the routes and their schemas, and the tables in docs/settings.md and docs/permissions.md
- * from the settings and permissions. With
+ * Writes docs/openapi.json from the routes and their schemas, the tables in docs/settings.md and docs/permissions.md
+ * from the settings and permissions, and the commands in docs/cli.md from their definitions. With
  * `--check`, compares them instead and fails if one is out of date.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describedApp } from "./app.ts";
+import { type CommandDescription, describeCommand, runnable } from "./commands/describe-command.ts";
+import { commandLine } from "./commands/index.ts";
 import { settings } from "./config.ts";
 import { keyMay, type PermissionName, permissions, roleMay, roles, scopes } from "./permissions.ts";
 
@@ -37,16 +39,63 @@ writeTable("permissions", [
   }),
 ]);
 
-/** Writes a table into docs/NAME.md, between the comments that mark its place. */
+writePart("cli", [...runnable(await describeCommand(commandLine))].map(commandText).join("\n"));
+
+/** A command's heading, usage and options. */
+function commandText({ path, text, options }: CommandDescription): string {
+  const usage = options
+    .filter(({ isPositional, isRequired }) => isPositional || isRequired)
+    .map(({ name, isPositional, isRequired, hint }) => {
+      const word = isPositional ? name.toUpperCase() : `--${name} ${hint}`;
+      return isRequired ? ` ${word}` : ` [${word}]`;
+    });
+  const rows = options.map(({ name, aliases, isPositional, hint, fallback, text }) => [
+    isPositional
+      ? `\`${name.toUpperCase()}\``
+      : `\`${[...aliases.map((alias) => `-${alias}`), `--${name}`].join(", ")}${hint === null ? "" : ` ${hint.replaceAll("|", "\\|")}`}\``,
+    fallback === null ? text : `${text} (default: ${fallback})`,
+  ]);
+  const table = rows.length === 0 ? [] : ["", ...tableLines([["option", ""], ...rows])];
+  return [
+    `### tidings ${path.join(" ")}`,
+    "",
+    `${text.replace(/\.$/, "")}.`,
+    "",
+    "```sh",
+    `tidings ${path.join(" ")}${usage.join("")}`,
+    "```",
+    ...table,
+    "",
+  ].join("\n");
+}
+
+/** Writes a table into docs/NAME.md. */
 function writeTable(name: string, rows: string[][]): void {
-  const page = readFileSync(join(docs, `${name}.md`), "utf8");
-  const place = new RegExp(`(?<=<!-- ${name}: [^\n]* -->\n)[\\s\\S]*(?=<!-- /${name} -->)`);
+  writePart(
+    name,
+    tableLines(rows)
+      .map((line) => `${line}\n`)
+      .join(""),
+  );
+}
+
+function tableLines(rows: string[][]): string[] {
   const widths = rows[0]!.map((_, column) => Math.max(3, ...rows.map((row) => row[column]!.length)));
   const lines = rows.map(
     (row) => `| ${row.map((cell, column) => cell.padEnd(widths[column]!)).join(" | ")} |`,
   );
   const rule = `| ${widths.map((width) => "-".repeat(width)).join(" | ")} |`;
-  write(`${name}.md`, page.replace(place, ["", lines[0], rule, ...lines.slice(1), "", ""].join("\n")));
+  return [lines[0]!, rule, ...lines.slice(1)];
+}
+
+/** Writes a text into docs/NAME.md, between the comments that mark its place. */
+function writePart(name: string, text: string): void {
+  const page = readFileSync(join(docs, `${name}.md`), "utf8");
+  const place = new RegExp(`(?<=<!-- ${name}: [^\n]* -->\n)[\\s\\S]*(?=<!-- /${name} -->)`);
+  write(
+    `${name}.md`,
+    page.replace(place, () => `\n${text}\n`),
+  );
 }
 
 function write(name: string, text: string): void {

@@ -70,6 +70,8 @@ export type Running = {
   metricsUrl: string | null;
   /** The setup link, or null if an account exists. */
   setupLink: string | null;
+  /** Answers a request of this process, without a connection. */
+  fetch: (request: Request) => Promise<Response>;
   /** Drains and closes. Accepted events are stored; later requests are rejected. */
   stop: () => Promise<void>;
 };
@@ -81,12 +83,20 @@ type ServeOptions = {
   now?: () => number;
   signInTiers?: SignInTiers;
   log?: Logger;
+  /** Answers requests, but starts nothing by itself: no backups, and no jobs and deliveries that wait. */
+  isPassive?: boolean;
 };
 
 /** Wires up the service and listens. */
 export async function serve(
   config: Config,
-  { passwords: hashing = scrypt, now = Date.now, signInTiers, log: givenLog }: ServeOptions = {},
+  {
+    passwords: hashing = scrypt,
+    now = Date.now,
+    signInTiers,
+    log: givenLog,
+    isPassive = false,
+  }: ServeOptions = {},
 ): Promise<Running> {
   const log = givenLog ?? (await createLog(config.logLevel, config.logFormat));
   const failures = new FailureLog(log);
@@ -284,7 +294,7 @@ export async function serve(
   const app = createApp(services);
   const observer = new RequestObserver({ metrics, log, failures, slowMs: config.slowRequestMs, store });
   const recordEvent = recordRoute(services);
-  const setup = await retrying(() => openSetup(control));
+  const setup = isPassive ? null : await retrying(() => openSetup(control));
   // From here on the server is ready. Nothing is awaited before the caller can stop it.
   server.reload({
     routes: {
@@ -313,16 +323,26 @@ export async function serve(
     error: (error) => errorResponse(error, failures),
   });
   const metricsServer = metrics && config.metricsAddress && serveMetrics(metrics, config.metricsAddress);
-  fanOut.wake();
-  deliveryWorker.wake();
-  worker.wake();
-  void backups?.look();
+  if (!isPassive) {
+    fanOut.wake();
+    deliveryWorker.wake();
+    worker.wake();
+    void backups?.look();
+  }
   return {
     store,
     address: `http://${config.host}:${server.port}`,
     baseUrl,
     metricsUrl: metricsServer && new URL("/metrics", metricsServer.url).href,
     setupLink: setup && `${baseUrl}/setup?token=${setup.token}`,
+    async fetch(request) {
+      const isRecording = request.method === "POST" && new URL(request.url).pathname === "/api/events";
+      try {
+        return await (isRecording ? recordEvent(request, { timeout() {} }) : app.fetch(request));
+      } catch (error) {
+        return errorResponse(error, failures, request);
+      }
+    },
     async stop() {
       readiness.stop();
       await Bun.sleep(config.shutdownDelaySeconds * 1_000);

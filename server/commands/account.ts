@@ -13,7 +13,7 @@ import { type Role, roles } from "../permissions.ts";
 import { findProject, listProjects } from "../projects/projects.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { accountTexts } from "../wire/account.ts";
-import { UsageError, withStore } from "./with-store.ts";
+import { ArgumentError, UsageError, withStore } from "./with-store.ts";
 
 const email = {
   type: "string",
@@ -82,7 +82,8 @@ const list = defineCommand({
     description:
       "List accounts to standard output: email address, name, second factor and projects with roles",
   },
-  run: () =>
+  args: { json: { type: "boolean", description: "Print each account as a line of JSON" } },
+  run: ({ args }) =>
     withStore(async ({ control }) => {
       const accounts = await control
         .selectFrom("accounts")
@@ -91,7 +92,13 @@ const list = defineCommand({
         .orderBy("id")
         .execute();
       for (const { id, email, name, twoFactorEnabled } of accounts) {
-        const projects = (await listProjects(control, id)).map(({ slug, role }) => `${slug} (${role})`);
+        const memberships = await listProjects(control, id);
+        if (args.json) {
+          const projects = memberships.map(({ slug, role }) => ({ slug, role }));
+          console.log(JSON.stringify({ id, email, name, twoFactor: Boolean(twoFactorEnabled), projects }));
+          continue;
+        }
+        const projects = memberships.map(({ slug, role }) => `${slug} (${role})`);
         console.log([email, name, twoFactorEnabled ? "two-factor" : "-", projects.join(", ")].join("\t"));
       }
     }),
@@ -152,7 +159,7 @@ export const accountCommand = defineCommand({
 
 function roleOf(text: string | undefined): Role {
   const role = text === undefined ? "member" : roles.find((each) => each === text);
-  if (!role) throw new UsageError(`--role must be one of ${roles.join(", ")}.`);
+  if (!role) throw new ArgumentError(`--role must be one of ${roles.join(", ")}.`);
   return role;
 }
 

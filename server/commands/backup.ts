@@ -8,7 +8,7 @@ import { type Config, parseBackupAddress, readConfig } from "../config.ts";
 import { secretKeyFile } from "../storage/secret-key.ts";
 import { copyDatabase } from "../storage/sqlite/backup.ts";
 import { lowerPriority } from "../storage/sqlite/threads.ts";
-import { UsageError, withStore } from "./with-store.ts";
+import { ArgumentError, UsageError, withStore } from "./with-store.ts";
 
 export const backupCommand = defineCommand({
   meta: {
@@ -34,7 +34,7 @@ export const backupCommand = defineCommand({
       requireSqlite(config, "Back up PostgreSQL with its own tools, such as pg_dump (docs/backup.md).");
       const keep = args.keep === undefined ? config.backupKeep : Number(args.keep);
       if (!Number.isInteger(keep) || keep < 1)
-        throw new UsageError("--keep must be a whole number, at least 1.");
+        throw new ArgumentError("--keep must be a whole number, at least 1.");
       const target = openBackupStore(placeOf(args.to, config), config);
       lowerPriority(10);
       const now = new Date();
@@ -71,7 +71,7 @@ function placeOf(text: string | undefined, config: Config): string {
   try {
     return text === undefined ? config.backupTo! : parseBackupAddress(text);
   } catch (error) {
-    throw new UsageError(`--to ${(error as Error).message}.`);
+    throw new ArgumentError(`--to ${(error as Error).message}.`);
   }
 }
 

@@ -16,7 +16,7 @@ import { openSecretBox } from "../storage/secret-key.ts";
 import type { Store } from "../storage/store.ts";
 import { NewProjectDestination, type ProjectDestination } from "../wire/destination.ts";
 import { printTable } from "./table.ts";
-import { UsageError, withStore } from "./with-store.ts";
+import { ArgumentError, UsageError, withStore } from "./with-store.ts";
 
 const project = {
   type: "string",
@@ -88,7 +88,7 @@ const add = defineCommand({
     withDestinations(args.project, async (context) => {
       const { kind, name } = args;
       const { data, error } = NewProjectDestination.safeParse({ kind, name, settings: await readSettings() });
-      if (error) throw new UsageError(`--${error.issues[0]!.path.join(".")} ${error.issues[0]!.message}.`);
+      if (error) throw new ArgumentError(`--${error.issues[0]!.path.join(".")} ${error.issues[0]!.message}.`);
       const { signingSecret } = await addProjectDestination({ ...context, actor: commandActor }, data);
       console.error(`Added the destination "${name}".`);
       if (signingSecret !== undefined) console.log(signingSecret);

@@ -7,7 +7,7 @@ import { findProject } from "../projects/projects.ts";
 import type { Store } from "../storage/store.ts";
 import { type Key, KeyRotation, NewKey } from "../wire/key.ts";
 import { printTable } from "./table.ts";
-import { UsageError, withStore } from "./with-store.ts";
+import { ArgumentError, UsageError, withStore } from "./with-store.ts";
 
 const dayMs = 24 * 60 * 60 * 1_000;
 
@@ -191,7 +191,7 @@ function parsed<Schema extends z.ZodType>(schema: Schema, body: unknown): z.infe
   if (result.success) return result.data;
   const { path, message } = result.error.issues[0]!;
   const field = String(path[0]);
-  throw new UsageError(`--${options[field] ?? field} ${message}.`);
+  throw new ArgumentError(`--${options[field] ?? field} ${message}.`);
 }
 
 /** A number of days from now, a day or a time, as ISO 8601. What is none of these is left for the schema to reject. */

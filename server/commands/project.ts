@@ -1,9 +1,11 @@
 import "../validation/messages.ts";
 import { defineCommand } from "citty";
 import { commandActor, recordAudit } from "../audit/audit-log.ts";
-import { createProject } from "../projects/projects.ts";
+import { startJob } from "../background/jobs.ts";
+import { closeProject, createProject, findProject } from "../projects/projects.ts";
 import { NewProject } from "../wire/project.ts";
-import { UsageError, withStore } from "./with-store.ts";
+import { printTable } from "./table.ts";
+import { ArgumentError, UsageError, withStore } from "./with-store.ts";
 
 const create = defineCommand({
   meta: { name: "create", description: "Create a project and print its slug to standard output" },
@@ -41,7 +43,67 @@ const create = defineCommand({
     }),
 });
 
+const list = defineCommand({
+  meta: { name: "list", description: "List all projects of the installation" },
+  args: { json: { type: "boolean", description: "Print each project as a line of JSON" } },
+  run: ({ args }) =>
+    withStore(async ({ control }) => {
+      const projects = await control
+        .selectFrom("projects")
+        .leftJoin("members", "members.projectId", "projects.id")
+        .select(["projects.slug", "projects.name", "projects.retentionDays"])
+        .select((eb) => eb.fn.count<number>("members.accountId").as("members"))
+        .where("projects.deletedAt", "is", null)
+        .groupBy(["projects.id", "projects.slug", "projects.name", "projects.retentionDays"])
+        .orderBy("projects.id")
+        .execute();
+      // PostgreSQL counts in texts.
+      const rows = projects.map((project) => ({ ...project, members: Number(project.members) }));
+      if (args.json) for (const row of rows) console.log(JSON.stringify(row));
+      else
+        printTable([
+          ["PROJECT", "NAME", "MEMBERS", "KEEPS EVENTS"],
+          ...rows.map(({ slug, name, members, retentionDays }) => [
+            slug,
+            name,
+            String(members),
+            retentionDays === null ? "forever" : `${retentionDays} days`,
+          ]),
+        ]);
+    }),
+});
+
+const remove = defineCommand({
+  meta: {
+    name: "delete",
+    description:
+      "Delete a project with all its data. It disappears at once; the server deletes its data in a job",
+  },
+  args: {
+    project: { type: "positional", required: true, description: "The project, by name or slug" },
+    confirm: { type: "string", required: true, description: "Its slug, once more", valueHint: "SLUG" },
+    json: { type: "boolean", description: "Print the job as JSON" },
+  },
+  run: ({ args }) =>
+    withStore(async ({ control }) => {
+      const { id, slug } = await findProject(control, args.project);
+      if (args.confirm !== slug) throw new ArgumentError(`--confirm must be the project's slug, "${slug}".`);
+      const job = await control.transaction().execute(async (transaction) => {
+        await recordAudit(transaction, commandActor, {
+          action: "project.deleted",
+          projectId: id,
+          target: slug,
+        });
+        await closeProject(transaction, id);
+        return startJob(transaction, { projectId: id, kind: "delete-project" });
+      });
+      if (args.json) console.log(JSON.stringify(job));
+      else
+        console.error(`Deleted the project "${slug}". Job ${job.id} deletes its data while a server runs.`);
+    }),
+});
+
 export const projectCommand = defineCommand({
   meta: { name: "project", description: "Manage projects" },
-  subCommands: { create },
+  subCommands: { create, list, delete: remove },
 });

@@ -34,14 +34,19 @@ export async function withStore(work: (store: Store) => Promise<void>): Promise<
   process.exit(code);
 }
 
-/** Prints why a command failed, and returns its exit code. */
-export function failCommand(error: unknown): 1 {
+/** Prints why a command failed, and returns its exit code: 2 if it was used wrongly, otherwise 1. */
+export function failCommand(error: unknown): 0 | 1 | 2 {
+  // A reader such as `head` has enough.
+  if ((error as { code?: string }).code === "EPIPE") return 0;
   const isExpected =
     error instanceof ConfigError || error instanceof ProblemError || error instanceof UsageError;
   const text = error instanceof ProblemError ? error.options.detail : (error as Error).message;
   console.error(isExpected ? text : `The command failed: ${text}`);
-  return 1;
+  return error instanceof ArgumentError ? 2 : 1;
 }
 
-/** The command's arguments are invalid. The message says how to fix them. */
+/** A command can't do what it was asked. The message says why and how to fix it. */
 export class UsageError extends Error {}
+
+/** The command's arguments themselves are invalid. */
+export class ArgumentError extends UsageError {}

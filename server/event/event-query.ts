@@ -87,6 +87,14 @@ export const EventCountQuery = z.strictObject({ ...filterParameters, project: pr
 
 export const ProjectQuery = z.strictObject({ project: projectParameter });
 
+export const RecordQuery = z.strictObject({
+  silent: z
+    .enum(["true", "false"])
+    .optional()
+    .openapi({ description: "`true`: these events notify nobody, as when old data is imported." }),
+  project: projectParameter,
+});
+
 /**
  * Parses a query by its schema, in which a parameter that may be repeated is an array; `tag.KEY` parameters are returned
  * separately. Throws `query-invalid`, also for unknown

@@ -2,7 +2,7 @@ import type { Server } from "bun";
 import { type ApiKeyCache, secretOf } from "../auth/api-key-cache.ts";
 import { type Authorizer, checkKey } from "../auth/authorizer.ts";
 import { checkUrl } from "../auth/key-secret.ts";
-import { ProjectQuery, readQuery } from "../event/event-query.ts";
+import { RecordQuery, readQuery } from "../event/event-query.ts";
 import { errorResponse, type FailureLog } from "../failures.ts";
 import { BodyPermit, type BodySemaphore, isNdjson, readEventBytes } from "../http/body.ts";
 import type { KeyAccess } from "../http/caller.ts";
@@ -49,9 +49,10 @@ export function recordRoute(deps: Deps) {
     }
     checkUrl(request.url);
     const access = await authorizer.toProject(request, "events:send");
-    readQuery(new URL(request.url, baseUrl).searchParams, ProjectQuery);
-    if (access.by === "key") return recordRestricted(request, server, access);
-    return record({ request, server, source: access, rateLimit: null });
+    const { values } = readQuery(new URL(request.url, baseUrl).searchParams, RecordQuery);
+    const isSilent = values.silent === "true";
+    if (access.by === "key") return recordRestricted(request, server, access, isSilent);
+    return record({ request, server, source: { ...access, isSilent }, rateLimit: null });
   };
 
   /** Records events of a key that is limited to some origins or a rate. */
@@ -59,13 +60,14 @@ export function recordRoute(deps: Deps) {
     request: Request,
     server: Pick<Server<undefined>, "timeout">,
     key: KeyAccess,
+    isSilent = false,
   ): Promise<Response> {
     checkKey(key, "events:send");
     const origin = key.kind === "publishable" ? request.headers.get("origin") : null;
     checkKeyOrigin(key, origin);
     const rateLimit = rateLimits.of(key);
-    const response = await record({ request, server, source: key, rateLimit }).catch((error) =>
-      errorResponse(error, failures, request),
+    const response = await record({ request, server, source: { ...key, isSilent }, rateLimit }).catch(
+      (error) => errorResponse(error, failures, request),
     );
     const { headers } = response;
     if (origin !== null) {

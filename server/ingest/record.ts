@@ -26,7 +26,11 @@ type Deps = {
 export type CheckedItem = { event: CheckedEvent; tokens: string } | ProblemError;
 
 /** Where an event comes from. */
-export type EventSource = ProjectAccess & { keyId?: string };
+export type EventSource = ProjectAccess & {
+  keyId?: string;
+  /** Its events notify nobody, whatever they and the rules say. */
+  isSilent?: boolean;
+};
 
 /** The event's JSON as listings return it, and whether it is new. */
 export type Recorded = { json: string; isNew: boolean };
@@ -48,7 +52,7 @@ export function createRecorder({ events, channels, rules, quota, clock }: Deps) 
     const receivedMs = clock.nowMs;
     const checked = check(body, source, receivedMs);
     if (checked instanceof ProblemError) return checked;
-    return acceptedEvent(checked, source.projectId, arrival, receivedMs, rules);
+    return acceptedEvent(checked, source, arrival, receivedMs, rules);
   }
 
   /**
@@ -108,14 +112,13 @@ export function createRecorder({ events, channels, rules, quota, clock }: Deps) 
 
   /** Accepts checked events. Returns the id or the problem of each. */
   function acceptAll(items: readonly CheckedItem[], source: EventSource, eventsMax = Infinity) {
-    const { projectId } = source;
     const accepted: AcceptedEvent[] = [];
     const outcomes = items.map((checked): ItemOutcome => {
       if (checked instanceof ProblemError) return checked;
       if (accepted.length >= eventsMax) return quota.exceeded(source);
       const arrival = nextArrival();
       if (arrival instanceof ProblemError) return arrival;
-      const event = acceptedEvent(checked.event, projectId, arrival, clock.nowMs, rules);
+      const event = acceptedEvent(checked.event, source, arrival, clock.nowMs, rules);
       accepted.push({ ...event, tokens: checked.tokens });
       return event.event.id;
     });
@@ -246,7 +249,7 @@ export function timestampFull(): ProblemError {
 
 function acceptedEvent(
   checked: CheckedEvent,
-  projectId: number,
+  { projectId, isSilent }: EventSource,
   arrival: AcceptedEvent["arrival"],
   receivedMs: number,
   rules: ProjectRules,
@@ -274,7 +277,7 @@ function acceptedEvent(
     hasClientTimestamp: checked.createdAtMs !== undefined || receivedMs !== arrival.ms,
     arrival,
     receivedMs,
-    notifies: rules.concerns(projectId, event, createdAtMs, receivedMs),
+    notifies: !isSilent && rules.concerns(projectId, event, createdAtMs, receivedMs),
   };
 }
 

@@ -1,0 +1,123 @@
+import { chmodSync, createWriteStream, existsSync, renameSync, rmSync } from "node:fs";
+import { Readable, Transform } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { createGzip } from "node:zlib";
+import { defineCommand } from "citty";
+import type { Event } from "../event/event.ts";
+import type { Channel } from "../wire/channel.ts";
+import { filterArgs, filterQuery } from "./filter-args.ts";
+import { printLine, write } from "./output.ts";
+import { type Source, sourceArgs, withSource } from "./source.ts";
+import { ParquetFile } from "./transfer/parquet-file.ts";
+import { readJsonLines } from "./transfer/read-records.ts";
+import { TransferProgress } from "./transfer/transfer-progress.ts";
+import { ArgumentError } from "./with-store.ts";
+
+const lineFeed = "\n".charCodeAt(0);
+
+export const exportCommand = defineCommand({
+  meta: { name: "export", description: "Write events to a file, oldest first" },
+  args: {
+    file: {
+      type: "positional",
+      required: true,
+      description: "Ends in .ndjson, .csv or .parquet; .gz compresses the first two; - for standard output",
+      valueHint: "FILE",
+    },
+    format: {
+      type: "enum",
+      options: ["ndjson", "csv", "parquet"],
+      description: "The format, if the name of the file doesn't say it",
+    },
+    force: { type: "boolean", description: "Replace the file if it exists" },
+    json: { type: "boolean", description: "Print the totals as JSON" },
+    ...filterArgs,
+    ...sourceArgs,
+  },
+  run: ({ args }) =>
+    withSource(args, async (source) => {
+      const named = /\.(ndjson|jsonl|csv|parquet)(?:\.gz)?$/i.exec(args.file)?.[1]?.toLowerCase();
+      const format = args.format ?? (named === undefined || named === "jsonl" ? "ndjson" : named);
+      const isStdout = args.file === "-";
+      const isCompressed = args.file.endsWith(".gz");
+      if (format === "parquet" && (isStdout || isCompressed))
+        throw new ArgumentError("Parquet needs a file, and compresses itself: name it NAME.parquet.");
+      if (!isStdout && !args.force && existsSync(args.file))
+        throw new ArgumentError(`${args.file} exists already. Add --force to replace it.`);
+      const query = filterQuery(args);
+      query.set("order", "asc");
+      query.set("format", format === "csv" ? "csv" : "ndjson");
+      const expected = [...query.keys()].length === 2 ? await countAll(source) : null;
+      let events = 0;
+      const progress = new TransferProgress(() => expected && events / expected);
+      const count = (more: number) => {
+        events += more;
+        progress.add(more);
+      };
+      try {
+        const { body } = await source.request(`/api/events?${query}`);
+        if (isStdout) for await (const bytes of body!) await write(bytes);
+        else {
+          // Under its own name only once it is complete.
+          const partial = `${args.file}.partial`;
+          try {
+            if (format === "parquet") await writeParquet(partial, body!, count);
+            else {
+              const counting = countRows(format === "csv" ? -1 : 0, count);
+              const compress = isCompressed ? [createGzip()] : [];
+              await pipeline([
+                Readable.fromWeb(body as never),
+                counting,
+                ...compress,
+                createWriteStream(partial),
+              ]);
+            }
+            chmodSync(partial, 0o600);
+            renameSync(partial, args.file);
+          } finally {
+            rmSync(partial, { force: true });
+          }
+        }
+      } finally {
+        progress.end();
+      }
+      if (isStdout) return;
+      if (args.json) await printLine(JSON.stringify({ file: args.file, format, events }));
+      else console.error(`Exported ${events.toLocaleString("en")} events of ${source.name} to ${args.file}.`);
+    }),
+});
+
+async function writeParquet(file: string, body: ReadableStream<Uint8Array>, count: (more: number) => void) {
+  const parquet = new ParquetFile(file);
+  for await (const { value } of readJsonLines(body)) {
+    await parquet.add(value as Event);
+    count(1);
+  }
+  await parquet.finish();
+}
+
+/** Counts line feeds that end a row, without those between quotes. */
+function countRows(before: number, count: (more: number) => void): Transform {
+  let isQuoted = false;
+  let ahead = before;
+  return new Transform({
+    transform(bytes: Uint8Array, _encoding, done) {
+      let rows = ahead;
+      if (before === 0)
+        for (let at = bytes.indexOf(lineFeed); at !== -1; at = bytes.indexOf(lineFeed, at + 1)) rows++;
+      else
+        for (const byte of bytes) {
+          if (byte === 34) isQuoted = !isQuoted;
+          else if (byte === lineFeed && !isQuoted) rows++;
+        }
+      ahead = Math.min(rows, 0);
+      if (rows > 0) count(rows);
+      done(null, bytes);
+    },
+  });
+}
+
+async function countAll(source: Source): Promise<number> {
+  const { channels } = await source.json<{ channels: Channel[] }>("/api/channels");
+  return channels.reduce((sum, { events }) => sum + events, 0);
+}

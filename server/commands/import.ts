@@ -1,0 +1,178 @@
+import { closeSync, openSync, readSync, statSync, writeSync } from "node:fs";
+import { resolve } from "node:path";
+import { defineCommand } from "citty";
+import { printLine } from "./output.ts";
+import { sourceArgs, withSource } from "./source.ts";
+import { Checkpoint } from "./transfer/checkpoint.ts";
+import { checkColumns, parseColumnMap } from "./transfer/column-map.ts";
+import { converters, type Format, formats } from "./transfer/formats.ts";
+import { importEvents, type Rejection } from "./transfer/import-events.ts";
+import { openInput, readCsv, readJsonLines } from "./transfer/read-records.ts";
+import { TransferProgress } from "./transfer/transfer-progress.ts";
+import { ArgumentError, UsageError } from "./with-store.ts";
+
+/** Rejected records that are printed. All of them are in the file. */
+const printedRejections = 10;
+const fingerprintBytes = 65_536;
+
+export const importCommand = defineCommand({
+  meta: {
+    name: "import",
+    description:
+      "Record the events of a file. They notify nobody, and importing a file again adds nothing. Continues where it was stopped",
+  },
+  args: {
+    file: {
+      type: "positional",
+      required: true,
+      description: "Lines of JSON or CSV, compressed if it ends in .gz; - for standard input",
+      valueHint: "FILE",
+    },
+    format: {
+      type: "enum",
+      options: [...formats],
+      description: "What wrote the file (default: csv if it is named so, otherwise tidings)",
+    },
+    map: {
+      type: "string",
+      description:
+        "Columns of a CSV file, or fields of lines, as FIELD=COLUMN,…: channel, name, userId, createdAt, id, icon, description, event, notify, tags.KEY, and tags=* for all others",
+      valueHint: "MAP",
+    },
+    channel: { type: "string", description: "Channel of events that name none", valueHint: "C" },
+    checkpoint: {
+      type: "string",
+      description: "Remembers how far the import is (default: FILE.checkpoint; none for standard input)",
+      valueHint: "PATH",
+    },
+    rejected: {
+      type: "string",
+      description: "Gets the records that are rejected (default: FILE.rejected)",
+      valueHint: "PATH",
+    },
+    json: { type: "boolean", description: "Print the totals as JSON" },
+    ...sourceArgs,
+  },
+  async run({ args }) {
+    await withSource(
+      args,
+      async (source) => {
+        const isStdin = args.file === "-";
+        const bytes = isStdin ? null : sizeOf(args.file);
+        const isCsv =
+          args.format === "csv" || (args.format === undefined && /\.csv(\.gz)?$/i.test(args.file));
+        const format: Format = args.format ?? (isCsv ? "csv" : "tidings");
+        const convert = args.map === undefined ? converters[format] : parseColumnMap(args.map);
+        const checkpoint = new Checkpoint(args.checkpoint ?? (isStdin ? null : `${args.file}.checkpoint`), {
+          input: isStdin ? "-" : fingerprintOf(args.file),
+          target: source.name,
+        });
+        const { records: before } = checkpoint.read();
+        if (before > 0) console.error(`Continuing after ${before.toLocaleString("en")} records.`);
+
+        let bytesRead = 0;
+        const input = openInput(args.file, (count) => {
+          bytesRead += count;
+        });
+        let header: string | null = null;
+        const records = isCsv
+          ? readCsv(input, (columns) => {
+              header = `${columns.map(quoted).join(",")}\n`;
+              if (args.map !== undefined) checkColumns(args.map, columns);
+            })
+          : readJsonLines(input);
+        const rejectedFile = args.rejected ?? `${isStdin ? "import" : args.file}.rejected`;
+        const rejections = new RejectionFile(rejectedFile, before === 0, () => header);
+        const progress = new TransferProgress(() => bytes && bytesRead / bytes);
+        try {
+          const totals = await importEvents({
+            source,
+            records,
+            convert,
+            channel: args.channel,
+            checkpoint,
+            onRejected: (rejected) => rejections.add(rejected),
+            onDone: (count) => progress.add(count),
+          });
+          checkpoint.remove();
+          const seconds = progress.end();
+          const { accepted, rejected, users } = totals;
+          if (args.json)
+            await printLine(
+              JSON.stringify({ ...totals, rejectedFile: rejected > 0 ? resolve(rejectedFile) : null }),
+            );
+          const rate = Math.round((totals.records - before) / Math.max(seconds, 0.001)).toLocaleString("en");
+          const withUsers = users > 0 ? `, properties of ${users.toLocaleString("en")} users` : "";
+          console.error(
+            `Imported ${accepted.toLocaleString("en")} events${withUsers} into ${source.name}, ${rate} records a second.`,
+          );
+          if (rejected === 0) return 0;
+          console.error(
+            `Rejected ${rejected.toLocaleString("en")} records. They are in ${rejectedFile}: correct them and import that file.`,
+          );
+          return 3;
+        } catch (error) {
+          progress.end();
+          if (!(error instanceof ArgumentError) && !isStdin)
+            console.error("The import stopped. Run the same command again to continue.");
+          throw error;
+        } finally {
+          rejections.close();
+        }
+      },
+      { isLong: true },
+    );
+  },
+});
+
+/** Keeps rejected records as they were, and prints the reasons of the first ones. */
+class RejectionFile {
+  readonly #path: string;
+  readonly #isNew: boolean;
+  readonly #header: () => string | null;
+  #descriptor: number | null = null;
+  #printed = 0;
+
+  constructor(path: string, isNew: boolean, header: () => string | null) {
+    this.#path = path;
+    this.#isNew = isNew;
+    this.#header = header;
+  }
+
+  add(rejections: Rejection[]): void {
+    if (this.#descriptor === null) {
+      this.#descriptor = openSync(this.#path, this.#isNew ? "w" : "a", 0o600);
+      const header = this.#header();
+      if (this.#isNew && header !== null) writeSync(this.#descriptor, header);
+    }
+    for (const { record, detail, text } of rejections) {
+      writeSync(this.#descriptor, text);
+      if (++this.#printed <= printedRejections) console.error(`Record ${record}: ${detail}`);
+      if (this.#printed === printedRejections + 1) console.error("More records are rejected.");
+    }
+  }
+
+  close(): void {
+    if (this.#descriptor !== null) closeSync(this.#descriptor);
+  }
+}
+
+function sizeOf(file: string): number {
+  const size = statSync(file, { throwIfNoEntry: false })?.size;
+  if (size === undefined) throw new UsageError(`There is no file ${file}.`);
+  return size;
+}
+
+/** Tells a file from others by its size and its beginning. */
+function fingerprintOf(file: string): string {
+  const beginning = Buffer.alloc(fingerprintBytes);
+  const descriptor = openSync(file, "r");
+  const length = readSync(descriptor, beginning);
+  closeSync(descriptor);
+  const hash = new Bun.CryptoHasher("sha256").update(beginning.subarray(0, length)).digest("hex");
+  return `${sizeOf(file)} ${hash}`;
+}
+
+function quoted(cell: string): string {
+  return /[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
+}

@@ -1,0 +1,30 @@
+import { once } from "node:events";
+import { styleText } from "node:util";
+
+type Style = Parameters<typeof styleText>[0];
+
+/** Calls back once the reader of standard output, such as `head`, has enough: that is no failure. */
+export function onBrokenPipe(end: () => void): void {
+  process.stdout.once("error", end);
+  process.stdout.on("error", () => {});
+}
+
+/** Writes to standard output, no faster than it is read. */
+export async function write(text: string | Uint8Array): Promise<void> {
+  if (!process.stdout.write(text)) await once(process.stdout, "drain");
+}
+
+export function printLine(text: string): Promise<void> {
+  return write(`${text}\n`);
+}
+
+/** Colours a text on a terminal, unless NO_COLOR is set. */
+export function styled(style: Style, text: string): string {
+  return styleText(style, text, { stream: process.stdout, validateStream: true });
+}
+
+/** A text of an event without line breaks, and without what a terminal would obey. */
+export function onOneLine(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is removed
+  return text.replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]+/g, " ");
+}

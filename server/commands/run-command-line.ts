@@ -1,0 +1,107 @@
+import { stripVTControlCharacters } from "node:util";
+import { type CommandDef, renderUsage, runCommand } from "citty";
+import { version } from "../config.ts";
+import { nearest } from "../validation/nearest.ts";
+import { type CommandDescription, describeCommand, type OptionDescription } from "./describe-command.ts";
+import { styled } from "./output.ts";
+import { ArgumentError, failCommand } from "./with-store.ts";
+
+/** Runs a command. Ends the process with 2 and a sentence if the command or its options don't exist. */
+export async function runCommandLine(commandLine: CommandDef, rawArgs: string[]): Promise<void> {
+  try {
+    const [first] = rawArgs;
+    if (rawArgs.length === 1 && (first === "--version" || first === "-v")) {
+      console.log(version);
+      return;
+    }
+    const { command, parent, path, isHelp } = await check(commandLine, rawArgs);
+    if (isHelp) console.log(`${uncolored(await renderUsage(command, parent))}\n`);
+    else await runCommand(commandLine, { rawArgs }).catch((error) => throwAsArgumentError(error, path));
+  } catch (error) {
+    process.exit(failCommand(error));
+  }
+}
+
+/** The parser's own errors are no sentences. */
+function throwAsArgumentError(error: Error, path: string[]): never {
+  if (error.name !== "CLIError") throw error;
+  throw new ArgumentError(`${stripVTControlCharacters(error.message).replace(/\.$/, "")}. ${helpHint(path)}`);
+}
+
+/** The parser colours its texts in pipes too. */
+function uncolored(text: string): string {
+  return process.stdout.isTTY && styled("bold", "") !== "" ? text : stripVTControlCharacters(text);
+}
+
+/** Finds the command that the arguments name, and checks their options, which the parser itself does not. */
+async function check(commandLine: CommandDef, rawArgs: string[]) {
+  let command = commandLine;
+  let parent: CommandDef | undefined;
+  let rest = rawArgs;
+  const path: string[] = [];
+  for (;;) {
+    const below =
+      (typeof command.subCommands === "function" ? await command.subCommands() : await command.subCommands) ??
+      {};
+    const names = Object.keys(below);
+    const [name] = rest;
+    if (names.length === 0) break;
+    if (name === undefined || /^(-h|--help)$/.test(name)) return { command, parent, path, isHelp: true };
+    if (!Object.hasOwn(below, name)) {
+      const suggestion = nearest(name, names);
+      throw new ArgumentError(
+        `There is no command "${[...path, name].join(" ")}".${suggestion ? ` Did you mean "${[...path, suggestion].join(" ")}"?` : ""} ${helpHint(path)}`,
+      );
+    }
+    parent = command;
+    const found = below[name]!;
+    command = (await (typeof found === "function" ? found() : found)) as CommandDef;
+    path.push(name);
+    rest = rest.slice(1);
+  }
+  const isHelp = checkOptions(await describeCommand(command, path), rest);
+  return { command, parent, path, isHelp };
+}
+
+/** Whether help is asked for. Throws an ArgumentError for an unknown option, and for one without its value. */
+function checkOptions({ path, options }: CommandDescription, rawArgs: string[]): boolean {
+  const named = options.filter(({ isPositional }) => !isPositional);
+  let positionals = options.filter(({ isPositional }) => isPositional).length;
+  for (let at = 0; at < rawArgs.length; at++) {
+    const arg = rawArgs[at]!;
+    if (arg === "--") break;
+    if (arg === "--help" || arg === "-h") return true;
+    if (!arg.startsWith("-") || arg === "-") {
+      if (positionals-- > 0) continue;
+      throw new ArgumentError(`"${arg}" is one argument too many. ${helpHint(path)}`);
+    }
+    const equals = arg.indexOf("=");
+    const name = equals === -1 ? arg : arg.slice(0, equals);
+    const option = optionNamed(named, name);
+    if (!option) {
+      const suggestion = nearest(
+        name.replace(/^-+/, ""),
+        named.map(({ name }) => name),
+      );
+      throw new ArgumentError(
+        `There is no option ${name}.${suggestion ? ` Did you mean --${suggestion}?` : ""} ${helpHint(path)}`,
+      );
+    }
+    if (option.hint === null || equals !== -1) continue;
+    if (++at >= rawArgs.length) throw new ArgumentError(`${name} needs a value. ${helpHint(path)}`);
+  }
+  return false;
+}
+
+function optionNamed(options: OptionDescription[], text: string): OptionDescription | undefined {
+  return options.find(
+    ({ name, aliases, hint }) =>
+      text === `--${name}` ||
+      (hint === null && text === `--no-${name}`) ||
+      aliases.some((alias) => text === `-${alias}`),
+  );
+}
+
+function helpHint(path: string[]): string {
+  return `See: tidings ${[...path, "--help"].join(" ")}`;
+}

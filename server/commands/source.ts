@@ -1,0 +1,207 @@
+import { createClient, type TidingsClient } from "../../client/src/index.ts";
+import { createKey } from "../auth/keys.ts";
+import { type Config, commandApiKey, readConfig } from "../config.ts";
+import { openStore } from "../open-store.ts";
+import { findProject } from "../projects/projects.ts";
+import { runningProcess } from "../storage/sqlite/directory.ts";
+import type { Store } from "../storage/store.ts";
+import { spawnInnerServer, startInnerServer } from "./inner-server.ts";
+import { onBrokenPipe } from "./output.ts";
+import { ArgumentError, failCommand, UsageError } from "./with-store.ts";
+
+/** How long a server on this machine may take to answer. */
+const serverWaitMs = 10_000;
+const serverPollMs = 100;
+/** A key of a command that was killed is of no use after this time. */
+const keyLifeMs = 7 * 86_400_000;
+const keyName = "Command line";
+const requestTimeoutMs = 60_000;
+
+/** The options that say where a command finds events. */
+export const sourceArgs = {
+  project: {
+    type: "string",
+    description: 'Project, by name or slug (default: "default"; with --url, the project of the key)',
+    valueHint: "P",
+  },
+  url: {
+    type: "string",
+    description: "A server to use instead of this machine's data; its API key is in TIDINGS_API_KEY",
+    valueHint: "URL",
+  },
+} as const;
+
+type SourceValues = { project?: string | undefined; url?: string | undefined };
+
+/** A project's API: of a server elsewhere, of the server on this machine, or of one that runs inside this command. */
+export type Source = {
+  /** The address and project, for people and checkpoints. */
+  name: string;
+  /** Sends a request. Throws a UsageError with the problem's sentence if it fails. */
+  request(path: string, init?: RequestInit): Promise<Response>;
+  json<Body>(path: string, init?: RequestInit): Promise<Body>;
+  /** A client of the project. Events that it sends notify nobody if `isSilent`. */
+  client(options?: { isSilent?: boolean }): TidingsClient;
+};
+
+type Server = {
+  url: string;
+  fetch: (url: string, init: RequestInit) => Promise<Response>;
+  close: () => Promise<void>;
+};
+type Opened = Server & { apiKey: string; name: string };
+
+/**
+ * Runs a command on a project's events, and ends the process: with the code if `work` returns one, with 1 and a message on
+ * standard error, or with 130 after Ctrl+C.
+ *
+ * @param isLong - it can take long, with many events
+ */
+export async function withSource(
+  args: SourceValues,
+  work: (source: Source) => Promise<unknown>,
+  { isLong = false } = {},
+): Promise<void> {
+  let opened: Opened | null = null;
+  let code = 0;
+  const end = async (code: number) => {
+    await opened?.close().catch(() => {});
+    process.exit(code);
+  };
+  process.once("SIGINT", () => end(130));
+  process.once("SIGTERM", () => end(143));
+  onBrokenPipe(() => end(0));
+  try {
+    opened = await open(args, isLong);
+    const result = await work(sourceOf(opened));
+    if (typeof result === "number") code = result;
+  } catch (error) {
+    code = failCommand(error);
+  }
+  await opened?.close().catch((error) => {
+    code ||= failCommand(error);
+  });
+  process.exit(code);
+}
+
+async function open({ project, url }: SourceValues, isLong: boolean): Promise<Opened> {
+  if (url === undefined) return openLocal(project ?? "default", isLong);
+  if (project !== undefined)
+    throw new ArgumentError("--project can't be used with --url: an API key belongs to one project.");
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
+    throw new ArgumentError("--url must be the address of Tidings, such as https://tidings.example.com.");
+  const apiKey = commandApiKey();
+  if (apiKey === undefined)
+    throw new ArgumentError(
+      "Set TIDINGS_API_KEY to an API key of the project (Settings → API keys in the dashboard).",
+    );
+  return { url: url.replace(/\/+$/, ""), apiKey, name: new URL(url).host, fetch, close: async () => {} };
+}
+
+/** Uses the server that has the data directory open, or runs one that nobody else knows of. */
+async function openLocal(project: string, isLong: boolean): Promise<Opened> {
+  const config = readConfig();
+  const address = config.databaseUrl === null ? await findServer(config) : null;
+  if (address === null && !isLong) {
+    const running = await startInnerServer();
+    return withKey(running.store, project, {
+      url: running.address,
+      fetch: (url, init) => running.fetch(new Request(url, init)),
+      close: running.stop,
+    });
+  }
+  const spawned = address === null ? await spawnInnerServer() : null;
+  const store = await openStore(config, {
+    onFatal: failCommand,
+    onDamage: failCommand,
+    onInfo: () => {},
+    onError: failCommand,
+    onWarning: () => {},
+    onWaiting: () => {},
+    connectTimeoutMs: serverWaitMs,
+  });
+  return withKey(store, project, {
+    url: address ?? spawned!.address,
+    fetch,
+    async close() {
+      await store.close();
+      await spawned?.stop();
+    },
+  });
+}
+
+/** Makes a key for as long as the command runs. */
+async function withKey({ control }: Store, projectName: string, server: Server): Promise<Opened> {
+  try {
+    const { id: projectId, slug } = await findProject(control, projectName);
+    const own = control.deleteFrom("keys").where("projectId", "=", projectId).where("name", "=", keyName);
+    await own.where("expiresAt", "<", Date.now()).execute();
+    const { key, secret } = await createKey(
+      control,
+      projectId,
+      {
+        name: keyName,
+        scopes: ["ingest", "read", "manage"],
+        expiresAt: new Date(Date.now() + keyLifeMs).toISOString(),
+      },
+      null,
+    );
+    return {
+      ...server,
+      apiKey: secret,
+      name: slug,
+      async close() {
+        await own.where("id", "=", key.id).execute();
+        await server.close();
+      },
+    };
+  } catch (error) {
+    await server.close();
+    throw error;
+  }
+}
+
+/** The address of the server that has the data directory open; null if there is none. Waits for other commands. */
+async function findServer(config: Config): Promise<string | null> {
+  const host = ["0.0.0.0", "::", ""].includes(config.host) ? "127.0.0.1" : config.host;
+  const address = `http://${host.includes(":") ? `[${host}]` : host}:${config.port}`;
+  for (const endMs = performance.now() + serverWaitMs; ; await Bun.sleep(serverPollMs)) {
+    const pid = runningProcess(config.dataDirectory);
+    if (pid === null) return null;
+    const isReady = await fetch(`${address}/readyz`, { signal: AbortSignal.timeout(serverWaitMs) }).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+    if (isReady) return address;
+    if (performance.now() > endMs)
+      throw new UsageError(
+        `Process ${pid} is using ${config.dataDirectory}, and no server answers at ${address}. Set HOST and PORT as for the server, or use --url.`,
+      );
+  }
+}
+
+function sourceOf({ url, fetch, apiKey, name }: Opened): Source {
+  async function request(path: string, init: RequestInit = {}): Promise<Response> {
+    const headers = new Headers(init.headers);
+    headers.set("x-api-key", apiKey);
+    if (typeof init.body === "string") headers.set("content-type", "application/json");
+    const response = await fetch(url + path, { ...init, headers, redirect: "manual" }).catch((error) => {
+      throw new UsageError(`${url} can't be reached: ${error.message}`);
+    });
+    if (response.ok) return response;
+    const problem = (await response.json().catch(() => ({}))) as { detail?: string };
+    throw new UsageError(problem.detail ?? `${url} answered with status ${response.status}.`);
+  }
+  return {
+    name,
+    request,
+    json: async <Body>(path: string, init?: RequestInit) => (await request(path, init)).json() as Body,
+    client: ({ isSilent = false } = {}) =>
+      createClient({
+        baseUrl: url,
+        apiKey,
+        timeoutMs: requestTimeoutMs,
+        fetch: (target, init) => fetch(isSilent ? `${target}?silent=true` : target, init),
+      }),
+  };
+}

@@ -1,0 +1,60 @@
+import { defineCommand } from "citty";
+import type { Stats } from "../wire/stats.ts";
+import { countOf, filterArgs, filterQuery } from "./filter-args.ts";
+import { onOneLine, printLine } from "./output.ts";
+import { sourceArgs, withSource } from "./source.ts";
+import { printTable } from "./table.ts";
+
+const bars = "▁▂▃▄▅▆▇█";
+
+export const statsCommand = defineCommand({
+  meta: { name: "stats", description: "Count events over time" },
+  args: {
+    ...filterArgs,
+    by: {
+      type: "enum",
+      options: ["minute", "hour", "day", "week"],
+      default: "day",
+      description: "Size of a bar",
+    },
+    split: { type: "string", description: "A line for each channel, name or tag.KEY", valueHint: "S" },
+    limit: { type: "string", default: "10", description: "With --split: number of lines", valueHint: "N" },
+    "time-zone": {
+      type: "string",
+      description: "Time zone of the bars (default: this machine's)",
+      valueHint: "Z",
+    },
+    json: { type: "boolean", description: "Print JSON" },
+    ...sourceArgs,
+  },
+  run: ({ args }) =>
+    withSource(args, async (source) => {
+      const query = filterQuery(args);
+      query.set("by", args.by);
+      query.set("timeZone", args["time-zone"] ?? Intl.DateTimeFormat().resolvedOptions().timeZone);
+      if (args.split !== undefined) {
+        query.set("split", args.split);
+        query.set("limit", String(countOf("--limit", args.limit)));
+      }
+      const stats = await source.json<Stats>(`/api/stats?${query}`);
+      if (args.json) return printLine(JSON.stringify(stats));
+      const rest = args.split === undefined ? "all events" : "(others)";
+      printTable([
+        [args.split?.toUpperCase() ?? "", "EVENTS", `BY ${args.by.toUpperCase()}`],
+        ...stats.series.map(({ value, total, counts }) => [
+          value === null ? rest : onOneLine(value),
+          total.toLocaleString("en"),
+          sparkline(counts),
+        ]),
+      ]);
+      console.log(`${stats.from} to ${stats.to} (${stats.timeZone})`);
+    }),
+});
+
+/** A bar for each count, the highest one for the largest; a space for none. */
+export function sparkline(counts: number[]): string {
+  const most = Math.max(...counts, 1);
+  return counts
+    .map((count) => (count === 0 ? " " : bars[Math.ceil((count / most) * bars.length) - 1]))
+    .join("");
+}

@@ -1,0 +1,65 @@
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
+import { z } from "zod";
+import { UsageError } from "../with-store.ts";
+
+const Saved = z.object({
+  /** The file and the project that it is imported into. */
+  input: z.string(),
+  target: z.string(),
+  /** All records up to this one are done. */
+  records: z.int(),
+  accepted: z.int(),
+  rejected: z.int(),
+});
+type Saved = z.infer<typeof Saved>;
+
+/** How far an import has come, in a file, so that it can continue after a kill. */
+export class Checkpoint {
+  readonly #file: string | null;
+  readonly #about: Pick<Saved, "input" | "target">;
+
+  /** @param file - null to remember nothing */
+  constructor(file: string | null, about: Pick<Saved, "input" | "target">) {
+    this.#file = file;
+    this.#about = about;
+  }
+
+  /** What was done before. Throws a UsageError if the file is another import's. */
+  read(): Pick<Saved, "records" | "accepted" | "rejected"> {
+    const none = { records: 0, accepted: 0, rejected: 0 };
+    if (this.#file === null) return none;
+    let text: string;
+    try {
+      text = readFileSync(this.#file, "utf8");
+    } catch {
+      return none;
+    }
+    const saved = Saved.safeParse(parsed(text)).data;
+    if (saved && saved.input === this.#about.input && saved.target === this.#about.target) return saved;
+    throw new UsageError(
+      `${this.#file} is the checkpoint of another import. Delete it, or choose another with --checkpoint.`,
+    );
+  }
+
+  save(done: Pick<Saved, "records" | "accepted" | "rejected">): void {
+    if (this.#file === null) return;
+    const written = `${this.#file}.new`;
+    const descriptor = openSync(written, "w", 0o600);
+    writeSync(descriptor, JSON.stringify({ ...this.#about, ...done }));
+    fsyncSync(descriptor);
+    closeSync(descriptor);
+    renameSync(written, this.#file);
+  }
+
+  remove(): void {
+    if (this.#file !== null) rmSync(this.#file, { force: true });
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

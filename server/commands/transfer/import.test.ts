@@ -1,0 +1,62 @@
+// @engines sqlite, postgres
+// @long
+import { afterAll, expect, test } from "bun:test";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { engine, environmentOf, makeStorage, removeStorage } from "../../testing/engine.ts";
+import { runTidings, spawnTidings } from "../../testing/server-process.ts";
+import { prepare, preparedConfig } from "../../testing/test-app.ts";
+import { until } from "../../testing/until.ts";
+
+const files = mkdtempSync(join(tmpdir(), "tidings-import-"));
+afterAll(() => rmSync(files, { recursive: true }));
+
+test("an export is the same after an import, also between engines", async () => {
+  const { config } = await preparedConfig({});
+  const other = await makeStorage(engine === "sqlite" ? "postgres" : "sqlite");
+  await prepare(other);
+  const done = async (args: string[], storage: typeof other) =>
+    expect(await runTidings(args, environmentOf(storage))).toMatchObject({ code: 0 });
+  await done(["seed", "--days", "2"], config);
+  const [first, second, table, third] = ["a.ndjson.gz", "b.ndjson.gz", "b.csv", "c.ndjson.gz"].map((name) =>
+    join(files, name),
+  ) as [string, string, string, string];
+  await done(["export", first], config);
+  await done(["import", first], other);
+  await done(["export", second], other);
+  await done(["export", table], other);
+  const { config: copy } = await preparedConfig({});
+  await done(["import", table], copy);
+  await done(["export", third], copy);
+  const textOf = (file: string) => Buffer.from(Bun.gunzipSync(readFileSync(file))).toString();
+  expect(textOf(first).split("\n").length).toBeGreaterThan(100);
+  expect(textOf(second)).toBe(textOf(first));
+  expect(textOf(third)).toBe(textOf(first));
+  for (const storage of [config, other, copy]) await removeStorage(storage);
+});
+
+test("an import that is killed continues, and nothing is recorded twice or lost", async () => {
+  const { config } = await preparedConfig({});
+  const file = join(files, "many.ndjson");
+  const count = 40_000;
+  const line = (n: number) =>
+    JSON.stringify({ channel: "many", name: `n${n}`, createdAt: 1_767_225_600_000 + n });
+  writeFileSync(file, Array.from({ length: count }, (_, n) => `${line(n)}\n`).join(""));
+  const args = ["import", file, "--json"];
+  const killed = spawnTidings(args, environmentOf(config), "");
+  await until(() => existsSync(`${file}.checkpoint`));
+  killed.kill("SIGKILL");
+  await killed.exited;
+  const { code, stdout, stderr } = await runTidings(args, environmentOf(config));
+  expect(stderr).toContain("Continuing after");
+  expect([code, JSON.parse(stdout)]).toMatchObject([0, { records: count, accepted: count, rejected: 0 }]);
+  expect(existsSync(`${file}.checkpoint`)).toBe(false);
+  const { stdout: names } = await runTidings(["export", "-"], environmentOf(config));
+  const exported = names
+    .trimEnd()
+    .split("\n")
+    .map((each) => (JSON.parse(each) as { name: string }).name);
+  expect(exported).toEqual(Array.from({ length: count }, (_, n) => `n${n}`));
+  await removeStorage(config);
+});
