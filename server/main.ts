@@ -51,6 +51,7 @@ import type { Follower, Store } from "./storage/store.ts";
 import { notifySystemd, startWatchdog } from "./systemd.ts";
 import { eraseTraces, eraseUser } from "./users/erase-user.ts";
 import { createUserActivity } from "./users/user-activity.ts";
+import { WebhookReceiver } from "./webhooks/receive.ts";
 
 /** Delay between attempts while the storage is unavailable at startup. */
 const retryDelayMs = 500;
@@ -194,6 +195,14 @@ export async function serve(
     quota,
     clock,
   });
+  const webhookReceiver = new WebhookReceiver({
+    store,
+    secrets,
+    recorder,
+    rejected,
+    failures,
+    addressOf: (request) => services.addressOf(request),
+  });
   const follower: Follower = {
     projects: () => streams.projects(),
     arrived(event, notifies) {
@@ -255,6 +264,7 @@ export async function serve(
     rejected,
     largeBodies: new BodySemaphore(),
     rateLimits: new KeyRateLimits(store),
+    webhookReceiver,
     worker,
     projectRules,
     fanOut,
