@@ -23,6 +23,7 @@ import {
   Sun,
   UserRound,
   Users,
+  Webhook,
 } from "lucide-react";
 import { Dialog } from "radix-ui";
 import { type ReactNode, useDeferredValue, useState } from "react";
@@ -209,6 +210,12 @@ export default function Palette({ close }: { close: () => void }) {
                 </Item>
                 <Item
                   value="Rejected events"
+                  icon={<Webhook aria-hidden />}
+                  onSelect={closeAnd(() => navigate({ to: "/p/$project/webhooks", params }))}
+                >
+                  Webhooks
+                </Item>
+                <Item
                   icon={<CircleSlash aria-hidden />}
                   onSelect={closeAnd(() => navigate({ to: "/p/$project/rejected", params }))}
                 >
