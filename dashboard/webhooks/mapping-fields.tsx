@@ -50,7 +50,7 @@ export function MappingFields({ mapping, onChange, errorOf }: Props) {
               autoComplete="off"
             />
             <Field
-              label="Value"
+              label={`Value ${index + 1}`}
               value={value}
               onChange={(event) => changeTag(id, { value: event.target.value })}
               maxLength={limits.webhookExpressionCharacters}

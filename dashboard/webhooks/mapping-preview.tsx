@@ -20,7 +20,7 @@ type Props = {
 export function MappingPreview({ webhookId, sample, onSample, preview, error }: Props) {
   const bodyError = preview?.errors.find(({ pointer }) => pointer === "/body")?.detail;
   return (
-    <div className="flex min-w-0 flex-col gap-4">
+    <div className="flex min-w-0 flex-col gap-4 lg:sticky lg:top-0 lg:self-start">
       {webhookId !== null && <LastRequests webhookId={webhookId} sample={sample} onSample={onSample} />}
       <TextField
         label="A request's body"
