@@ -367,7 +367,12 @@ const table: Record<string, Row> = {
     key: 403,
     session: 404,
     nobody: 401,
-    body: ({ webhookRequest }) => ({ source: "github", channel: "c", mapping: null, request: webhookRequest }),
+    body: ({ webhookRequest }) => ({
+      source: "github",
+      channel: "c",
+      mapping: null,
+      request: webhookRequest,
+    }),
   },
   "GET /api/webhooks/{id}": {
     key: 404,

@@ -9,7 +9,7 @@ export type SignedRequest = {
   nowMs: number;
 };
 
-export const defaultSignatureHeader = "x-signature";
+const defaultSignatureHeader = "x-signature";
 
 /** Verifies a request by one source's rules. Returns why it is refused, or null. */
 type Verify = (request: SignedRequest, secret: string, signatureHeader: string) => string | null;

@@ -4,10 +4,10 @@ import { limits } from "../limits.ts";
 import { text } from "../validation/text.ts";
 
 /** Who sends to a webhook, which decides how its requests are verified. */
-export const webhookSources = ["plain", "hmac", "standard-webhooks", "stripe", "github"] as const;
+const webhookSources = ["plain", "hmac", "standard-webhooks", "stripe", "github"] as const;
 export type WebhookSource = (typeof webhookSources)[number];
 
-export const webhookOutcomes = ["recorded", "duplicate", "ignored", "rejected"] as const;
+const webhookOutcomes = ["recorded", "duplicate", "ignored", "rejected"] as const;
 export type WebhookOutcome = (typeof webhookOutcomes)[number];
 
 const template = text({ max: limits.webhookExpressionCharacters, lines: true });
