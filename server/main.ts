@@ -195,11 +195,13 @@ export async function serve(
     quota,
     clock,
   });
+  const largeBodies = new BodySemaphore();
   const webhookReceiver = new WebhookReceiver({
     store,
     secrets,
     recorder,
     rejected,
+    largeBodies,
     failures,
     addressOf: (request) => services.addressOf(request),
   });
@@ -262,7 +264,7 @@ export async function serve(
     recorder,
     projectChannels,
     rejected,
-    largeBodies: new BodySemaphore(),
+    largeBodies,
     rateLimits: new KeyRateLimits(store),
     webhookReceiver,
     worker,

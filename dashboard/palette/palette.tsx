@@ -209,13 +209,13 @@ export default function Palette({ close }: { close: () => void }) {
                   {dead > 0 ? `Deliveries (${dead.toLocaleString("en")} failed)` : "Deliveries"}
                 </Item>
                 <Item
-                  value="Rejected events"
                   icon={<Webhook aria-hidden />}
                   onSelect={closeAnd(() => navigate({ to: "/p/$project/webhooks", params }))}
                 >
                   Webhooks
                 </Item>
                 <Item
+                  value="Rejected events"
                   icon={<CircleSlash aria-hidden />}
                   onSelect={closeAnd(() => navigate({ to: "/p/$project/rejected", params }))}
                 >

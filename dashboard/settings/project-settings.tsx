@@ -58,6 +58,7 @@ export function ProjectSettings() {
         </Link>
         <Link to="/p/$project/deliveries" params={{ project: slug }} search={{}} className={buttonClass()}>
           View deliveries
+        </Link>
         <Link to="/p/$project/webhooks" params={{ project: slug }} className={buttonClass()}>
           View webhooks
         </Link>

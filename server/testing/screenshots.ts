@@ -60,6 +60,8 @@ const sampleRules = [
 const sampleViews = [
   { name: "Failed payments", q: 'channel:payments name:"Payment failed"', shared: true },
   { name: "Orders from Japan", q: "channel:orders country=JP" },
+];
+
 const sampleWebhooks = [
   { name: "Stripe", source: "stripe", channel: "payments", mapping: null, secret: "whsec_sample" },
   {
@@ -212,6 +214,8 @@ async function saveViews(page: Page): Promise<void> {
   if (views.length > 0) return;
   for (const data of sampleViews) await page.request.post(path("views"), { data, headers });
   await page.request.put(path("sidebar/pins"), { data: { channels: ["payments"] }, headers });
+}
+
 async function addWebhook(page: Page, address: string, webhook: object): Promise<void> {
   const headers = { origin: address };
   await page.request.post(`${address}/api/webhooks?project=default`, { data: webhook, headers });

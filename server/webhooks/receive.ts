@@ -1,6 +1,6 @@
 import { hashOf } from "../auth/key-secret.ts";
 import type { FailureLog } from "../failures.ts";
-import { BodyPermit, BodySemaphore, readBytes } from "../http/body.ts";
+import { BodyPermit, type BodySemaphore, readBytes } from "../http/body.ts";
 import { clientNetwork } from "../http/client-address.ts";
 import { rejectedText } from "../http/json.ts";
 import type { EventSource, Recorder } from "../ingest/record.ts";
@@ -21,6 +21,7 @@ type Deps = {
   secrets: SecretBox;
   recorder: Recorder;
   rejected: RejectedEvents;
+  largeBodies: BodySemaphore;
   failures: FailureLog;
   addressOf: (request: Request) => string | null;
 };
@@ -31,7 +32,6 @@ export type Received = { outcome: "recorded" | "duplicate" | "ignored"; id?: str
 /** Makes events of what other services send. */
 export class WebhookReceiver {
   readonly #deps: Deps;
-  readonly #largeBodies = new BodySemaphore();
   readonly #requests: RateLimiter;
   readonly #misses: RateLimiter;
 
@@ -52,7 +52,7 @@ export class WebhookReceiver {
     const { webhook, source } = await this.#find(token, request);
     await take(this.#requests, webhook.id);
     checkEncoding(request.headers);
-    const permit = new BodyPermit(this.#largeBodies, source.projectId);
+    const permit = new BodyPermit(this.#deps.largeBodies, source.projectId);
     try {
       await permit.acquire(Number(request.headers.get("content-length") ?? limits.webhookBytes));
       const bytes = await readBytes(request, limits.webhookBytes);
