@@ -210,6 +210,10 @@ const deliveries = createRoute({
   validateSearch: textsIn("state", "to", "rule", "account", "channel", "within"),
   component: lazyPart(async () => (await rulePages()).DeliveriesPage),
 });
+const webhooks = page(
+  "/webhooks",
+  lazyPart(async () => (await import("./webhooks/webhooks-page.tsx")).WebhooksPage),
+);
 const rejected = page(
   "/rejected",
   lazyPart(async () => (await import("./rejected/rejected-page.tsx")).RejectedPage),
@@ -240,6 +244,7 @@ const short = [
   "/rules",
   "/destinations",
   "/deliveries",
+  "/webhooks",
   "/rejected",
   "/audit",
   "/settings",
@@ -277,6 +282,7 @@ export const router = createRouter({
         rules,
         destinations,
         deliveries,
+        webhooks,
         rejected,
         audit,
         settings,

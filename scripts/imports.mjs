@@ -41,6 +41,7 @@ const order = [
   "invitations",
   "ingest",
   "drop-in",
+  "webhooks",
   "events",
   "search",
   "metrics",

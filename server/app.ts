@@ -32,6 +32,7 @@ import { addStatsRoutes } from "./stats/routes.ts";
 import { addStatusRoutes } from "./status.ts";
 import { addUserRoutes } from "./users/routes.ts";
 import { addViewRoutes } from "./views/routes.ts";
+import { addWebhookRoutes } from "./webhooks/routes.ts";
 
 export type App = {
   fetch: (request: Request) => Response | Promise<Response>;
@@ -90,6 +91,8 @@ export function createApp(services: Services): App {
     "/api/project-destinations",
     "/api/project-destinations/*",
     ...dropInPathsOfBrowsers,
+    "/api/webhooks",
+    "/api/webhooks/*",
   ])
     app.use(
       path,
@@ -121,6 +124,7 @@ export function createApp(services: Services): App {
   addPreferenceRoutes(routes, services); //   /api/preferences … /api/unsubscribe … /unsubscribe …
   addDeliveryRoutes(routes, services); //     /api/deliveries …
   addProjectDestinationRoutes(routes, services); // /api/project-destinations … /api/destination-kinds
+  addWebhookRoutes(routes, services); //      /api/webhooks … /hooks …
   addAccountRoutes(routes, services); //      /api/me /api/account … /api/sessions …
   addSignUpRoutes(routes, services); //       /api/setup /api/sign-in /api/sign-up … /api/password-reset
   addAuthRoutes(routes, services); //         /api/auth …

@@ -237,6 +237,27 @@ export const limits = {
   destinationTokenCharacters: 512,
   /** How long a webhook's previous secret stays valid after its rotation. */
   webhookSecretOverlapHours: 24,
+  /** Webhooks of a project: addresses that make events of what other services send. */
+  webhooks: 50,
+  webhookNameCharacters: 80,
+  /** A template or a condition. */
+  webhookExpressionCharacters: 2_000,
+  webhookSecretCharacters: 512,
+  webhookHeaderCharacters: 64,
+  /** The body of a request to a webhook's address, and its number of values: services send more than applications. */
+  webhookBytes: 1_048_576,
+  webhookValues: 20_000,
+  webhookRequestsPerMinute: 1_200,
+  /** Requests with an address that doesn't exist, from one network. */
+  webhookMissesPerMinute: 120,
+  /** How old a signed request may be, and how far its sender's clock may be ahead. */
+  webhookToleranceSeconds: 300,
+  /** Newest requests that each webhook keeps, for how long, and up to which size of their body and headers. */
+  webhookRequests: 10,
+  webhookRequestDays: 7,
+  webhookRequestCharacters: 262_144,
+  webhookHeaders: 50,
+  webhookHeaderValueCharacters: 500,
   pageDeliveries: 1_000,
   pageDeliveriesDefault: 50,
   /** Failed attempts that a delivery remembers, the last ones. */

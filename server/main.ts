@@ -51,6 +51,7 @@ import type { Follower, Store } from "./storage/store.ts";
 import { notifySystemd, startWatchdog } from "./systemd.ts";
 import { eraseTraces, eraseUser } from "./users/erase-user.ts";
 import { createUserActivity } from "./users/user-activity.ts";
+import { WebhookReceiver } from "./webhooks/receive.ts";
 
 /** Delay between attempts while the storage is unavailable at startup. */
 const retryDelayMs = 500;
@@ -204,6 +205,16 @@ export async function serve(
     quota,
     clock,
   });
+  const largeBodies = new BodySemaphore();
+  const webhookReceiver = new WebhookReceiver({
+    store,
+    secrets,
+    recorder,
+    rejected,
+    largeBodies,
+    failures,
+    addressOf: (request) => services.addressOf(request),
+  });
   const follower: Follower = {
     projects: () => streams.projects(),
     arrived(event, notifies) {
@@ -263,8 +274,9 @@ export async function serve(
     recorder,
     projectChannels,
     rejected,
-    largeBodies: new BodySemaphore(),
+    largeBodies,
     rateLimits: new KeyRateLimits(store),
+    webhookReceiver,
     worker,
     projectRules,
     fanOut,

@@ -54,6 +54,12 @@ export const permissions = {
     scope: null,
   },
   "views:share": { allows: "Save, change and delete views of the project", role: "member", scope: null },
+  "webhooks:read": { allows: "List webhooks", role: "viewer", scope: "read" },
+  "webhooks:manage": {
+    allows: "Create, change, rotate and delete webhooks, see and resend what they received",
+    role: "admin",
+    scope: null,
+  },
   "keys:manage": { allows: "List, create, change, rotate and revoke API keys", role: "admin", scope: null },
   "members:read": { allows: "List members", role: "viewer", scope: null },
   "members:manage": { allows: "Invite and remove members, change their roles", role: "admin", scope: null },

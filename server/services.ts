@@ -27,6 +27,7 @@ import type { UnsubscribeLinks } from "./notifications/unsubscribe.ts";
 import type { Readiness } from "./readiness.ts";
 import type { SecretBox } from "./storage/secret-box.ts";
 import type { Store } from "./storage/store.ts";
+import type { WebhookReceiver } from "./webhooks/receive.ts";
 
 /** Services that routes share, wired up in `main.ts`. */
 export type Services = {
@@ -50,6 +51,7 @@ export type Services = {
   rejected: RejectedEvents;
   largeBodies: BodySemaphore;
   rateLimits: KeyRateLimits;
+  webhookReceiver: WebhookReceiver;
   worker: BackgroundWorker;
   projectRules: ProjectRules;
   fanOut: FanOut;

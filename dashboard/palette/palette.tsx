@@ -23,6 +23,7 @@ import {
   Sun,
   UserRound,
   Users,
+  Webhook,
 } from "lucide-react";
 import { Dialog } from "radix-ui";
 import { type ReactNode, useDeferredValue, useState } from "react";
@@ -206,6 +207,12 @@ export default function Palette({ close }: { close: () => void }) {
                   onSelect={closeAnd(() => navigate({ to: "/p/$project/deliveries", params, search: {} }))}
                 >
                   {dead > 0 ? `Deliveries (${dead.toLocaleString("en")} failed)` : "Deliveries"}
+                </Item>
+                <Item
+                  icon={<Webhook aria-hidden />}
+                  onSelect={closeAnd(() => navigate({ to: "/p/$project/webhooks", params }))}
+                >
+                  Webhooks
                 </Item>
                 <Item
                   value="Rejected events"

@@ -59,6 +59,9 @@ export function ProjectSettings() {
         <Link to="/p/$project/deliveries" params={{ project: slug }} search={{}} className={buttonClass()}>
           View deliveries
         </Link>
+        <Link to="/p/$project/webhooks" params={{ project: slug }} className={buttonClass()}>
+          View webhooks
+        </Link>
         {can("audit:read") && (
           <Link to="/p/$project/audit" params={{ project: slug }} className={buttonClass()}>
             View audit log

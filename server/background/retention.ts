@@ -84,8 +84,8 @@ async function channelsWithRetention(control: Kysely<ControlTables>): Promise<Ex
 }
 
 /**
- * Removes deliveries, finished jobs, entries of the audit log and expired invitations that are too old. A few in each
- * commit, because events wait for it.
+ * Removes deliveries, finished jobs, requests of webhooks, entries of the audit log and expired invitations that are too
+ * old. A few in each commit, because events wait for it.
  */
 export async function expireRecords(
   { store: { control }, pause }: JobContext,
@@ -131,6 +131,18 @@ export async function expireRecords(
           .selectFrom("jobs")
           .select("id")
           .where("endedAt", "<", nowMs - limits.doneJobDays * dayMs)
+          .limit(stepRows),
+      )
+      .executeTakeFirst(),
+  );
+  await inSteps(pause, () =>
+    control
+      .deleteFrom("webhookRequests")
+      .where("id", "in", (eb) =>
+        eb
+          .selectFrom("webhookRequests")
+          .select("id")
+          .where("receivedAt", "<", nowMs - limits.webhookRequestDays * dayMs)
           .limit(stepRows),
       )
       .executeTakeFirst(),

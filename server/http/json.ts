@@ -23,10 +23,14 @@ const braceOpen = 0x7b;
 const braceClose = 0x7d;
 
 /** Throws `body-malformed`, and `body-invalid` if the JSON is nested too deeply or has too many values. */
-export function parseJson(bytes: Uint8Array, subject: Subject = "The body"): unknown {
+export function parseJson(
+  bytes: Uint8Array,
+  subject: Subject = "The body",
+  valuesMax: number = limits.jsonValues,
+): unknown {
   const json = withoutBom(bytes);
   if (json.length > uncheckedBytes) {
-    const shape = new JsonShape();
+    const shape = new JsonShape(0, valuesMax);
     shape.read(json);
     if (shape.fault) throw shape.fault;
   }
@@ -111,7 +115,6 @@ class JsonShape {
   #depth = 0;
   #maxDepth = 0;
   #isInString = false;
-
   readonly #valuesMax: number;
 
   constructor(start = 0, valuesMax: number = limits.jsonValues) {

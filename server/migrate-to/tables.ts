@@ -41,6 +41,8 @@ export const tables: readonly Table[] = [
   { name: "boards", key: ["id"] },
   { name: "insights", key: ["project_id", "key"] },
   { name: "insight_points", key: ["project_id", "key", "at"] },
+  { name: "webhooks", key: ["id"] },
+  { name: "webhook_requests", key: ["id"], numbered: true },
   { name: "outbox", key: ["id"], numbered: true },
   { name: "deliveries", key: ["id"], numbered: true },
   { name: "rejected_events", key: ["id"], bytes: ["body"], numbered: true },

@@ -24,6 +24,8 @@ type Ids = {
   destination: string;
   mute: string;
   projectDestination: string;
+  webhook: string;
+  webhookRequest: string;
   notification: string;
   board: string;
   job: string;
@@ -353,6 +355,62 @@ const table: Record<string, Row> = {
     nobody: 401,
     path: ({ projectDestination }) => `/api/project-destinations/${projectDestination}/rotate-secret`,
   },
+  "POST /hooks/{token}": { key: 404, session: 404, nobody: 404, path: () => "/hooks/x", body: () => ({}) },
+  "GET /api/webhooks": { key: 200, session: 200, nobody: 401 },
+  "POST /api/webhooks": {
+    key: 403,
+    session: 201,
+    nobody: 401,
+    body: () => ({ name: `w ${Math.random()}`, source: "github", channel: "c" }),
+  },
+  "POST /api/webhooks/preview": {
+    key: 403,
+    session: 404,
+    nobody: 401,
+    body: ({ webhookRequest }) => ({
+      source: "github",
+      channel: "c",
+      mapping: null,
+      request: webhookRequest,
+    }),
+  },
+  "GET /api/webhooks/{id}": {
+    key: 404,
+    session: 404,
+    nobody: 401,
+    path: ({ webhook }) => `/api/webhooks/${webhook}`,
+  },
+  "PATCH /api/webhooks/{id}": {
+    key: 403,
+    session: 404,
+    nobody: 401,
+    path: ({ webhook }) => `/api/webhooks/${webhook}`,
+    body: () => ({ channel: "stolen" }),
+  },
+  "DELETE /api/webhooks/{id}": {
+    key: 403,
+    session: 404,
+    nobody: 401,
+    path: ({ webhook }) => `/api/webhooks/${webhook}`,
+  },
+  "POST /api/webhooks/{id}/rotate": {
+    key: 403,
+    session: 404,
+    nobody: 401,
+    path: ({ webhook }) => `/api/webhooks/${webhook}/rotate`,
+  },
+  "GET /api/webhooks/{id}/requests": {
+    key: 403,
+    session: 404,
+    nobody: 401,
+    path: ({ webhook }) => `/api/webhooks/${webhook}/requests`,
+  },
+  "POST /api/webhooks/{id}/requests/{request}/resend": {
+    key: 403,
+    session: 404,
+    nobody: 401,
+    path: ({ webhook, webhookRequest }) => `/api/webhooks/${webhook}/requests/${webhookRequest}/resend`,
+  },
   "GET /api/deliveries": { key: 200, session: 200, nobody: 401 },
   "POST /api/deliveries/{id}/retry": {
     key: 404,
@@ -619,6 +677,14 @@ beforeAll(async () => {
     name: secret,
     settings: { url: `https://${secret}.example.com/hook` },
   });
+  const { webhook, url } = await post<Made<"webhook"> & { url: string }>("/api/webhooks", {
+    name: secret,
+    source: "plain",
+    channel: secret,
+    mapping: { name: secret },
+  });
+  await fetch(url, { method: "POST", body: JSON.stringify({ secret }) });
+  const { requests } = await json<{ requests: { id: string }[] }>(`/api/webhooks/${webhook.id}/requests`);
   const { mute } = await post<Made<"mute">>("/api/preferences/mutes", {
     project: "default",
     channel: "quiet",
@@ -652,6 +718,8 @@ beforeAll(async () => {
     destination: destination.id,
     mute: mute.id,
     projectDestination: projectDestination.id,
+    webhook: webhook.id,
+    webhookRequest: requests[0]!.id,
     notification: notifications[0]!.id,
     board: board.id,
     job: job.id,
@@ -695,6 +763,8 @@ async function everything(): Promise<string[]> {
     "destinations",
     "preferences",
     "project-destinations",
+    "webhooks",
+    `webhooks/${ids.webhook}/requests`,
     // The others are being sent.
     "deliveries?kind=dashboard",
     "members",
@@ -768,7 +838,7 @@ describe("nothing of another's project can be read or changed", () => {
   test("with the slug of another's project, a session is told that it doesn't exist", async () => {
     for (const route of Object.keys(table)) {
       if (
-        !/\/api\/(events|channels|stats|funnel|retention|boards|insights|users|views|sidebar|keys|audit|members|deliveries|destination-kinds|project-destinations|invitations(?!\/token))/.test(
+        !/\/api\/(events|channels|stats|funnel|retention|boards|insights|users|views|sidebar|keys|audit|members|deliveries|destination-kinds|project-destinations|webhooks|invitations(?!\/token))/.test(
           route,
         )
       )
@@ -840,6 +910,7 @@ describe("a session works only for requests from the dashboard's own pages", () 
     "POST /unsubscribe/{token}",
     ...Object.keys(dropIns),
     ...Object.keys(flags),
+    "POST /hooks/{token}",
   ]);
   const changes = Object.keys(table).filter((route) => !route.startsWith("GET") && !open.has(route));
   const origins: [name: string, headers: Record<string, string>][] = [

@@ -88,6 +88,7 @@ export async function closeProject(control: Control, id: number): Promise<void> 
   await control.deleteFrom("insights").where("projectId", "=", id).execute();
   await control.deleteFrom("rules").where("projectId", "=", id).execute();
   await control.deleteFrom("projectDestinations").where("projectId", "=", id).execute();
+  await control.deleteFrom("webhooks").where("projectId", "=", id).execute();
   await control
     .updateTable("projects")
     // No name produces this slug.

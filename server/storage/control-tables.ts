@@ -4,6 +4,7 @@ import type { AuditAction, AuditEntry } from "../wire/audit.ts";
 import type { Job } from "../wire/job.ts";
 import type { DeliveryReason, DestinationKind, deliveryStates } from "../wire/notification.ts";
 import type { Level } from "../wire/preferences.ts";
+import type { WebhookOutcome, WebhookSource } from "../wire/webhook.ts";
 
 /** The control tables as Kysely sees them: columns in camel case, times in milliseconds since 1970. */
 export type ControlTables = {
@@ -262,6 +263,35 @@ export type ControlTables = {
   };
   /** Former values: the last one of each span of time in which one was set. */
   insightPoints: { projectId: number; key: string; at: number; value: number };
+  webhooks: {
+    id: string;
+    projectId: number;
+    name: string;
+    source: WebhookSource;
+    channel: string;
+    /** JSON; null for the source's own mappings. */
+    mapping: string | null;
+    signatureHeader: string | null;
+    /** Sealed; null if none is entered yet. */
+    secret: string | null;
+    /** SHA-256 of the address's token, in hexadecimal. */
+    tokenHash: string;
+    receivedAt: number | null;
+    createdAt: number;
+  };
+  webhookRequests: {
+    id: Generated<number>;
+    webhookId: string;
+    /** JSON; null if it was too long to keep. */
+    body: string | null;
+    headers: string;
+    outcome: WebhookOutcome;
+    /** Of the event that it became, or would become: the same for the same delivery. */
+    eventId: string;
+    /** JSON, if it was rejected. */
+    problem: string | null;
+    receivedAt: number;
+  };
   /** Events that notify and whose deliveries are still to be made. */
   outbox: {
     id: Generated<number>;

@@ -22,6 +22,11 @@ export async function fillInstallation(app: TestApp, events: number): Promise<vo
   await send(`/api/channels/${encodeURIComponent("a/b %? 💰")}`, "PATCH", { retentionDays: 30, icon: "📬" });
   await send("/api/users/u%2F1", "PUT", '{"__proto__":"kept","plan":"pro","seats":5,"note":null}');
   await send("/api/destinations", "POST", browser, owner);
+  const mapping = { name: "{{type}}" };
+  const webhook = { name: "Shop", source: "plain", channel: "c", mapping, secret: "not-needed" };
+  const created = await send("/api/webhooks", "POST", webhook, owner);
+  const { url } = (await created.json()) as { url: string };
+  await fetch(url, { method: "POST", body: '{"type":"💰 \\u0000"}' });
   await send("/api/invitations", "POST", { role: "viewer", email: "ada@example.com" }, owner);
   await app.addMember("admin@example.com", "admin");
 

@@ -62,6 +62,16 @@ const sampleViews = [
   { name: "Orders from Japan", q: "channel:orders country=JP" },
 ];
 
+const sampleWebhooks = [
+  { name: "Stripe", source: "stripe", channel: "payments", mapping: null, secret: "whsec_sample" },
+  {
+    name: "Newsletter",
+    source: "plain",
+    channel: "marketing",
+    mapping: { name: "Subscribed", userId: "{{email}}", tags: { list: "{{list.name}}" } },
+  },
+];
+
 const browser = await launchChromium();
 try {
   await shootSetup(browser);
@@ -157,6 +167,8 @@ async function shootPages(browser: Browser): Promise<void> {
     const response = await post(event);
     ids.push(((await response.json()) as { event: { id: string } }).event.id);
   }
+  // Only a session can create them.
+  let hasWebhooks = false;
   await forEachVariant(browser, async (page, variant) => {
     await page.goto(`${server.address}/sign-in`);
     await shoot(page, `sign-in${variant}`);
@@ -165,6 +177,8 @@ async function shootPages(browser: Browser): Promise<void> {
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.getByRole("article").first().waitFor();
     await saveViews(page);
+    if (!hasWebhooks) for (const webhook of sampleWebhooks) await addWebhook(page, server.address, webhook);
+    hasWebhooks = true;
     const pages = {
       feed: variant.startsWith("-phone") ? "/p/default" : `/p/default/events/${ids[2]}`,
       event: `/p/default/events/${ids[2]}`,
@@ -178,6 +192,7 @@ async function shootPages(browser: Browser): Promise<void> {
       rules: "/p/default/rules",
       destinations: "/p/default/destinations",
       deliveries: "/p/default/deliveries",
+      webhooks: "/p/default/webhooks",
       rejected: "/p/default/rejected",
       settings: "/p/default/settings",
       notifications: "/notifications",
@@ -199,6 +214,11 @@ async function saveViews(page: Page): Promise<void> {
   if (views.length > 0) return;
   for (const data of sampleViews) await page.request.post(path("views"), { data, headers });
   await page.request.put(path("sidebar/pins"), { data: { channels: ["payments"] }, headers });
+}
+
+async function addWebhook(page: Page, address: string, webhook: object): Promise<void> {
+  const headers = { origin: address };
+  await page.request.post(`${address}/api/webhooks?project=default`, { data: webhook, headers });
 }
 
 async function forEachVariant(

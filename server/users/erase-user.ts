@@ -27,6 +27,7 @@ export async function eraseUser(context: JobContext, job: JobRow): Promise<void>
   await eraseRejectedEvents(context, job, userId);
   await eraseResponses(context, job, userId);
   await eraseFailures(context, job.projectId!, userId);
+  await eraseWebhookRequests(context, job.projectId!, userId);
   await control.transaction().execute(async (transaction) => {
     const { numDeletedRows } = await transaction
       .deleteFrom("users")
@@ -81,6 +82,32 @@ async function eraseFailures(
   const ids = rows.filter(({ failure }) => failure!.includes(userId)).map(({ id }) => id);
   if (ids.length === 0) return;
   await control.updateTable("projectDestinations").set({ failure: null }).where("id", "in", ids).execute();
+}
+
+/** Erases kept requests of webhooks that contain the user's id: which part of a body is the user depends on the mapping. */
+async function eraseWebhookRequests(
+  { store: { control }, pause }: JobContext,
+  projectId: number,
+  userId: string,
+): Promise<void> {
+  const webhooks = await control
+    .selectFrom("webhooks")
+    .select("id")
+    .where("projectId", "=", projectId)
+    .execute();
+  for (const { id } of webhooks) {
+    const rows = await control
+      .selectFrom("webhookRequests")
+      .select(["id", "body", "headers", "problem"])
+      .where("webhookId", "=", id)
+      .execute();
+    const texts = [userId, escaped(userId)];
+    const ids = rows
+      .filter((row) => texts.some((text) => `${row.body}\n${row.headers}\n${row.problem}`.includes(text)))
+      .map((row) => row.id);
+    if (ids.length > 0) await control.deleteFrom("webhookRequests").where("id", "in", ids).execute();
+    await pause();
+  }
 }
 
 async function eraseRejectedEvents(context: JobContext, job: JobRow, userId: string): Promise<void> {

@@ -11,7 +11,8 @@ type DialogProps = {
   description?: ReactNode;
   /** `sheet` slides in from the left, for the channel list on phones. */
   form?: "dialog" | "sheet";
-  wide?: boolean;
+  /** `columns` has room for two columns. */
+  wide?: boolean | "columns";
   /** If false, only the dialog's own buttons close it. */
   closable?: boolean;
   /** A click outside closes it too. Not for dialogs with input, or with a secret that is shown only once. */
@@ -39,7 +40,7 @@ export function Dialog({ form = "dialog", ...props }: DialogProps) {
             form === "sheet"
               ? "inset-y-0 left-0 w-[min(300px,85vw)] animate-slide border-r"
               : "inset-x-4 top-[12vh] mx-auto max-h-[80vh] animate-rise rounded-xl border shadow-lg",
-            form === "dialog" && (wide ? "max-w-xl" : "max-w-md"),
+            form === "dialog" && (wide === "columns" ? "max-w-5xl" : wide ? "max-w-xl" : "max-w-md"),
           )}
         >
           <header className={clsx("px-5 pt-4", closable && "pr-14")}>

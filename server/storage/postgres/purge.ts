@@ -19,6 +19,7 @@ const tables = [
   "counters",
   "channel_counters",
   "channels",
+  "webhook_requests",
   "outbox",
   "deliveries",
   "rejected_events",

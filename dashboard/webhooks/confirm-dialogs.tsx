@@ -1,0 +1,45 @@
+import { useMutation } from "@tanstack/react-query";
+import type { Webhook } from "../../server/wire/webhook.ts";
+import { api } from "../api.ts";
+import { ConfirmDialog } from "../components/ui/confirm-dialog.tsx";
+import { useProjectSlug } from "../projects/current-project.ts";
+import { refresh } from "../queries.ts";
+import { AddressDialog } from "./address-dialog.tsx";
+import { webhooksQuery } from "./webhooks.ts";
+
+type Props = { webhook: Webhook; close: () => void };
+
+export function RotateWebhookDialog({ webhook, close }: Props) {
+  const project = useProjectSlug();
+  const rotate = useMutation({
+    mutationFn: () =>
+      api<{ ok: true; webhook: Webhook; url: string }>(`/api/webhooks/${webhook.id}/rotate`, {
+        method: "POST",
+        query: { project },
+      }),
+  });
+  if (rotate.data) return <AddressDialog {...rotate.data} close={close} />;
+  return (
+    <ConfirmDialog title="Replace the address?" action="Replace address" mutation={rotate} close={close}>
+      <b className="font-semibold text-ink">{webhook.name}</b> gets a new address. The old one ends at once,
+      so enter the new one at the sender right away.
+    </ConfirmDialog>
+  );
+}
+
+export function DeleteWebhookDialog({ webhook, close }: Props) {
+  const project = useProjectSlug();
+  const remove = useMutation({
+    mutationFn: () => api(`/api/webhooks/${webhook.id}`, { method: "DELETE", query: { project } }),
+    onSuccess() {
+      void refresh(webhooksQuery(project).queryKey);
+      close();
+    },
+  });
+  return (
+    <ConfirmDialog title="Delete this webhook?" action="Delete" mutation={remove} close={close}>
+      Requests to <b className="font-semibold text-ink">{webhook.name}</b> are refused from now on. Its events
+      stay. This can't be undone.
+    </ConfirmDialog>
+  );
+}

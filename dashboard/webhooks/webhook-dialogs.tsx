@@ -1,0 +1,282 @@
+import { keepPreviousData, type UseMutationResult, useMutation, useQuery } from "@tanstack/react-query";
+import { type FormEvent, type ReactNode, useEffect, useId, useState } from "react";
+import { limits } from "../../server/limits.ts";
+import type { Webhook, WebhookPreview, WebhookSource } from "../../server/wire/webhook.ts";
+import { api } from "../api.ts";
+import { channelsQuery } from "../channels/channels.ts";
+import { Button } from "../components/ui/button.tsx";
+import { Dialog, DialogButtons } from "../components/ui/dialog.tsx";
+import { Field, fieldError, formError, SelectField } from "../components/ui/field.tsx";
+import { Alert } from "../components/ui/states.tsx";
+import { useProjectSlug } from "../projects/current-project.ts";
+import { refresh } from "../queries.ts";
+import { AddressDialog } from "./address-dialog.tsx";
+import { MappingFields } from "./mapping-fields.tsx";
+import { MappingPreview } from "./mapping-preview.tsx";
+import { formOf, mappingOf, newForm, type WebhookForm, webhookOf } from "./webhook-form.ts";
+import { type Sample, sampleFor, sources, webhookPreviewQuery, webhooksQuery } from "./webhooks.ts";
+
+/** How long nothing was typed before the preview is updated. */
+const typingMs = 300;
+
+/** Asks for a sender, then for the rest, and shows the address. */
+export function NewWebhookDialog({ close }: { close: () => void }) {
+  const [source, setSource] = useState<WebhookSource | null>(null);
+  return source ? (
+    <NewFromDialog source={source} back={() => setSource(null)} close={close} />
+  ) : (
+    <Dialog open wide onOpenChange={close} title="New webhook" description="Who will send to it?">
+      <ul className="grid gap-2 sm:grid-cols-2">
+        {(Object.keys(sources) as WebhookSource[]).map((each) => (
+          <li key={each}>
+            <button
+              type="button"
+              onClick={() => setSource(each)}
+              className="w-full rounded-md border border-line-strong px-3 py-2 text-left hover:bg-hover"
+            >
+              <span className="block font-medium text-sm">{sources[each].label}</span>
+              <span className="block text-muted text-xs">{sources[each].hint}</span>
+            </button>
+          </li>
+        ))}
+      </ul>
+    </Dialog>
+  );
+}
+
+function NewFromDialog({
+  source,
+  back,
+  close,
+}: {
+  source: WebhookSource;
+  back: () => void;
+  close: () => void;
+}) {
+  const project = useProjectSlug();
+  const create = useMutation({
+    mutationFn: (form: WebhookForm) =>
+      api<{ ok: true; webhook: Webhook; url: string }>("/api/webhooks", {
+        method: "POST",
+        query: { project },
+        body: { source, ...webhookOf(form) },
+      }),
+    onSuccess: () => refresh(webhooksQuery(project).queryKey),
+  });
+  if (create.data) return <AddressDialog {...create.data} close={close} />;
+  return (
+    <WebhookDialog
+      title={`New webhook: ${sources[source].label}`}
+      source={source}
+      existing={null}
+      save={create}
+      action="Create webhook"
+      close={close}
+    >
+      <Button variant="ghost" onClick={back}>
+        Back
+      </Button>
+    </WebhookDialog>
+  );
+}
+
+export function EditWebhookDialog({ webhook, close }: { webhook: Webhook; close: () => void }) {
+  const project = useProjectSlug();
+  const save = useMutation({
+    mutationFn: (form: WebhookForm) =>
+      api(`/api/webhooks/${webhook.id}`, { method: "PATCH", query: { project }, body: webhookOf(form) }),
+    onSuccess() {
+      void refresh(webhooksQuery(project).queryKey);
+      close();
+    },
+  });
+  return (
+    <WebhookDialog
+      title="Edit webhook"
+      source={webhook.source}
+      existing={webhook}
+      save={save}
+      action="Save"
+      close={close}
+    >
+      <Button variant="ghost" onClick={close}>
+        Cancel
+      </Button>
+    </WebhookDialog>
+  );
+}
+
+type Props = {
+  title: string;
+  source: WebhookSource;
+  existing: Webhook | null;
+  save: UseMutationResult<unknown, Error, WebhookForm>;
+  /** The submit button's label. */
+  action: string;
+  close: () => void;
+  /** The button beside it. */
+  children: ReactNode;
+};
+
+/** Asks for a webhook's settings, and shows what it would make of a request. */
+function WebhookDialog({ title, source, existing, save, action, close, children }: Props) {
+  const [form, setForm] = useState(() => (existing ? formOf(existing) : newForm(source)));
+  const [sample, setSample] = useState(() => sampleFor(source));
+  const preview = usePreview(source, form, sample);
+  const error = formError(save.error, [
+    "name",
+    "channel",
+    "secret",
+    "signatureHeader",
+    ...Object.keys(form.mapping).map((field) => `mapping/${field}`),
+    ...form.mapping.tags.map(({ key }) => `mapping/tags/${key.trim()}`),
+  ]);
+  const previewErrorOf = (pointer: string) =>
+    preview.data?.errors.find((each) => each.pointer === pointer)?.detail;
+
+  function submit(event: FormEvent) {
+    event.preventDefault();
+    save.mutate(form);
+  }
+
+  return (
+    <Dialog open wide="columns" onOpenChange={close} title={title}>
+      <form onSubmit={submit} className="grid gap-x-6 gap-y-5 lg:grid-cols-2">
+        <div className="flex min-w-0 flex-col gap-4">
+          {error && <Alert>{error}</Alert>}
+          <SettingsFields
+            source={source}
+            existing={existing}
+            form={form}
+            onChange={setForm}
+            error={save.error}
+          />
+          {form.isMapped && (
+            <MappingFields
+              mapping={form.mapping}
+              onChange={(mapping) => setForm({ ...form, mapping })}
+              errorOf={(field) =>
+                fieldError(save.error, `mapping/${field}`) ?? previewErrorOf(`/mapping/${field}`)
+              }
+            />
+          )}
+        </div>
+        <MappingPreview
+          webhookId={existing?.id ?? null}
+          sample={sample}
+          onSample={setSample}
+          preview={preview.data}
+          error={preview.error}
+        />
+        <div className="lg:col-span-2">
+          <DialogButtons>
+            {children}
+            <Button variant="solid" type="submit" busy={save.isPending}>
+              {action}
+            </Button>
+          </DialogButtons>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+type SettingsFieldsProps = {
+  source: WebhookSource;
+  existing: Webhook | null;
+  form: WebhookForm;
+  onChange: (form: WebhookForm) => void;
+  error: unknown;
+};
+
+function SettingsFields({ source, existing, form, onChange, error }: SettingsFieldsProps) {
+  const { data: channels = [] } = useQuery(channelsQuery(useProjectSlug()));
+  const channelList = useId();
+  const { secretHint, hasEvents } = sources[source];
+  const kept = existing?.hasSecret ? "Leave it empty to keep the one that is saved." : "";
+  return (
+    <>
+      <Field
+        label="Name"
+        value={form.name}
+        onChange={(event) => onChange({ ...form, name: event.target.value })}
+        required
+        maxLength={limits.webhookNameCharacters}
+        placeholder="Shop payments"
+        autoComplete="off"
+        error={fieldError(error, "name")}
+      />
+      <Field
+        label="Channel"
+        value={form.channel}
+        onChange={(event) => onChange({ ...form, channel: event.target.value })}
+        required
+        maxLength={limits.channelCharacters}
+        placeholder="payments"
+        autoComplete="off"
+        list={channelList}
+        error={fieldError(error, "channel")}
+      />
+      <datalist id={channelList}>
+        {channels.map(({ id }) => (
+          <option key={id} value={id} />
+        ))}
+      </datalist>
+      {source === "hmac" && (
+        <Field
+          label="Header with the signature"
+          value={form.signatureHeader}
+          onChange={(event) => onChange({ ...form, signatureHeader: event.target.value })}
+          maxLength={limits.webhookHeaderCharacters}
+          placeholder="x-signature"
+          autoComplete="off"
+          error={fieldError(error, "signatureHeader")}
+        />
+      )}
+      {secretHint && (
+        <Field
+          label="Signing secret"
+          type="password"
+          value={form.secret}
+          onChange={(event) => onChange({ ...form, secret: event.target.value })}
+          maxLength={limits.webhookSecretCharacters}
+          // Not "off", which browsers ignore for passwords.
+          autoComplete="new-password"
+          hint={`${secretHint} ${kept || "Until it is entered here, requests are refused."}`}
+          error={fieldError(error, "secret")}
+        />
+      )}
+      {hasEvents && (
+        <SelectField
+          label="Events"
+          value={form.isMapped ? "mapped" : "ready"}
+          onChange={(event) => onChange({ ...form, isMapped: event.target.value === "mapped" })}
+        >
+          <option value="ready">Ready made</option>
+          <option value="mapped">By a mapping of my own</option>
+        </SelectField>
+      )}
+    </>
+  );
+}
+
+/** The event of the sample, once typing has paused. */
+function usePreview(source: WebhookSource, form: WebhookForm, sample: Sample) {
+  const { body, headers, request } = sample;
+  const json = JSON.stringify({
+    source,
+    // An empty one is a mistake, but not one to tell about before anything is typed.
+    channel: form.channel.trim() || "channel",
+    mapping: mappingOf(form),
+    ...(request === undefined ? { body, headers } : { request }),
+  } satisfies WebhookPreview);
+  const [typed, setTyped] = useState(json);
+  useEffect(() => {
+    const timer = setTimeout(() => setTyped(json), typingMs);
+    return () => clearTimeout(timer);
+  }, [json]);
+  return useQuery({
+    ...webhookPreviewQuery(useProjectSlug(), JSON.parse(typed) as WebhookPreview),
+    placeholderData: keepPreviousData,
+  });
+}

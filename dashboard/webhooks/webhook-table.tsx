@@ -1,0 +1,96 @@
+import { clsx } from "clsx";
+import { Inbox, Pencil, RefreshCw, Trash2 } from "lucide-react";
+import type { Webhook } from "../../server/wire/webhook.ts";
+import { RelativeTime } from "../components/relative-time.tsx";
+import { RowAction } from "../components/ui/row-action.tsx";
+import { useCan } from "../projects/can.ts";
+import { sources } from "./webhooks.ts";
+
+type Actions = Record<"received" | "edit" | "rotate" | "remove", (webhook: Webhook) => void>;
+
+/** On narrow screens each row is a small card, because the columns don't fit. */
+export function WebhookTable({ webhooks, ...actions }: Actions & { webhooks: Webhook[] }) {
+  const canManage = useCan()("webhooks:manage");
+  return (
+    <div className="overflow-hidden rounded-lg border border-line bg-raised">
+      <table className="w-full text-sm max-lg:block">
+        <thead className="border-line border-b text-left text-muted text-xs max-lg:sr-only">
+          <tr className="[&>th]:h-9 [&>th]:px-4 [&>th]:font-medium">
+            <th scope="col" className="lg:w-[32%]">
+              Name
+            </th>
+            <th scope="col">Channel</th>
+            <th scope="col">Last received</th>
+            {canManage && (
+              <th scope="col">
+                <span className="sr-only">Actions</span>
+              </th>
+            )}
+          </tr>
+        </thead>
+        <tbody className="max-lg:block">
+          {webhooks.map((webhook) => (
+            <Row key={webhook.id} webhook={webhook} {...(canManage && { actions })} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Row({ webhook, actions }: { webhook: Webhook; actions?: Actions }) {
+  const { name, source, channel, mapping, hasSecret, receivedAt } = webhook;
+  const { label, secretHint } = sources[source];
+  return (
+    <tr
+      className={clsx(
+        "border-line border-b align-top last:border-b-0 max-lg:grid max-lg:gap-y-1 max-lg:p-4",
+        "lg:[&>*]:px-4 lg:[&>*]:py-2.5",
+      )}
+    >
+      <th scope="row" className="min-w-0 text-left font-medium">
+        <span className="hostile">{name}</span>
+        <span className="block font-normal text-muted text-xs">
+          {label}
+          {mapping !== null && sources[source].hasEvents && ", own mapping"}
+        </span>
+        {secretHint && !hasSecret && (
+          <span className="block font-normal text-danger text-xs">Its signing secret is missing</span>
+        )}
+      </th>
+      <td className="hostile min-w-0 text-muted">
+        <span className="lg:sr-only">Into </span>
+        {channel}
+      </td>
+      <td className="text-muted">
+        {receivedAt ? <RelativeTime at={receivedAt} form="long" /> : "Nothing received yet"}
+      </td>
+      {actions && (
+        <td>
+          <div className="-my-1 flex gap-0.5 max-lg:-ml-2 lg:justify-end">
+            <RowAction
+              label={`Show what ${name} received`}
+              title="Last received"
+              onClick={() => actions.received(webhook)}
+            >
+              <Inbox aria-hidden className="size-4" />
+            </RowAction>
+            <RowAction label={`Edit ${name}`} title="Edit" onClick={() => actions.edit(webhook)}>
+              <Pencil aria-hidden className="size-4" />
+            </RowAction>
+            <RowAction
+              label={`Replace the address of ${name}`}
+              title="Replace address"
+              onClick={() => actions.rotate(webhook)}
+            >
+              <RefreshCw aria-hidden className="size-4" />
+            </RowAction>
+            <RowAction label={`Delete ${name}`} title="Delete" danger onClick={() => actions.remove(webhook)}>
+              <Trash2 aria-hidden className="size-4" />
+            </RowAction>
+          </div>
+        </td>
+      )}
+    </tr>
+  );
+}

@@ -1,0 +1,186 @@
+import { hashOf } from "../auth/key-secret.ts";
+import type { FailureLog } from "../failures.ts";
+import { BodyPermit, type BodySemaphore, readBytes } from "../http/body.ts";
+import { clientNetwork } from "../http/client-address.ts";
+import { rejectedText } from "../http/json.ts";
+import type { EventSource, Recorder } from "../ingest/record.ts";
+import type { RejectedEvents } from "../ingest/rejected.ts";
+import { limits } from "../limits.ts";
+import { ProblemError, problem } from "../problems.ts";
+import type { SecretBox } from "../storage/secret-box.ts";
+import type { RateLimiter, Store } from "../storage/store.ts";
+import type { MappingInput } from "./expression.ts";
+import { keepRequest, type Outcome, wasRejected } from "./kept-requests.ts";
+import { eventIdOfRequest, mapRequest } from "./map-request.ts";
+import { checkEncoding, mappingHeaders, parseBody } from "./request-body.ts";
+import { signatureFault } from "./signatures.ts";
+import { openSecret, type WebhookRow } from "./webhooks.ts";
+
+type Deps = {
+  store: Store;
+  secrets: SecretBox;
+  recorder: Recorder;
+  rejected: RejectedEvents;
+  largeBodies: BodySemaphore;
+  failures: FailureLog;
+  addressOf: (request: Request) => string | null;
+};
+
+/** The response to a sender. */
+export type Received = { outcome: "recorded" | "duplicate" | "ignored"; id?: string };
+
+/** Makes events of what other services send. */
+export class WebhookReceiver {
+  readonly #deps: Deps;
+  readonly #requests: RateLimiter;
+  readonly #misses: RateLimiter;
+
+  constructor(deps: Deps) {
+    this.#deps = deps;
+    const limiter = (name: string, points: number) => deps.store.rateLimiter({ name, points, seconds: 60 });
+    this.#requests = limiter("webhooks", limits.webhookRequestsPerMinute);
+    this.#misses = limiter("webhook-misses", limits.webhookMissesPerMinute);
+  }
+
+  /**
+   * Records the event of a request. A request that can't become one is kept.
+   *
+   * Throws `webhook-unknown`, `webhook-signature-invalid`, `too-many-requests`, what reading a body throws, and what
+   * recording an event throws.
+   */
+  async receive(token: string, request: Request): Promise<Received> {
+    const { webhook, source } = await this.#find(token, request);
+    await take(this.#requests, webhook.id);
+    checkEncoding(request.headers);
+    const permit = new BodyPermit(this.#deps.largeBodies, source.projectId);
+    try {
+      await permit.acquire(Number(request.headers.get("content-length") ?? limits.webhookBytes));
+      const bytes = await readBytes(request, limits.webhookBytes);
+      const signed = await this.#verify(webhook, request, bytes);
+      const body = parsed(bytes, request.headers.get("content-type"));
+      if (body instanceof ProblemError) throw await this.#reject(webhook, source, bytes, signed, body);
+      return await this.#record(webhook, source, { body, headers: signed.headers });
+    } finally {
+      permit.release();
+    }
+  }
+
+  /** The hash is looked up, not the token, so the time tells nothing of how much of a token is right. */
+  async #find(token: string, request: Request): Promise<{ webhook: WebhookRow; source: EventSource }> {
+    const row = await this.#deps.store.control
+      .selectFrom("webhooks")
+      .innerJoin("projects", "projects.id", "webhooks.projectId")
+      .selectAll("webhooks")
+      .select(["projects.knownChannelsOnly", "projects.eventsPerDay"])
+      .where("webhooks.tokenHash", "=", hashOf(token))
+      .where("projects.deletedAt", "is", null)
+      .executeTakeFirst();
+    if (!row) {
+      await take(this.#misses, clientNetwork(this.#deps.addressOf(request)));
+      throw problem("webhook-unknown", {
+        detail: "There is no webhook at this address. It may have been deleted, or its address replaced.",
+      });
+    }
+    const { knownChannelsOnly, eventsPerDay, ...webhook } = row;
+    return {
+      webhook,
+      source: { projectId: row.projectId, knownChannelsOnly: knownChannelsOnly === 1, eventsPerDay },
+    };
+  }
+
+  /** Returns what is known of the request so far. Its body is not looked at before the signature is. */
+  async #verify(webhook: WebhookRow, request: Request, bytes: Uint8Array): Promise<MappingInput> {
+    const nowMs = Date.now();
+    const fault = signatureFault(
+      webhook.source,
+      openSecret(webhook, this.#deps.secrets),
+      webhook.signatureHeader,
+      {
+        headers: Object.fromEntries(request.headers),
+        bytes,
+        nowMs,
+      },
+    );
+    if (fault === null) return { body: null, headers: mappingHeaders(request.headers) };
+    const refusal = problem("webhook-signature-invalid", { detail: fault });
+    await this.#keep(webhook, null, {
+      outcome: "rejected",
+      eventId: Bun.randomUUIDv7(),
+      problem: refusal,
+    });
+    throw refusal;
+  }
+
+  async #record(webhook: WebhookRow, source: EventSource, input: MappingInput): Promise<Received> {
+    const mapped = mapRequest(webhook, input);
+    const eventId = typeof mapped?.id === "string" ? mapped.id : eventIdOfRequest(webhook, input);
+    if (!mapped) {
+      await this.#keep(webhook, input, { outcome: "ignored", eventId });
+      return { outcome: "ignored" };
+    }
+    const event = { ...mapped, id: eventId };
+    try {
+      const { isNew } = await this.#deps.recorder.record(event, source);
+      const outcome = isNew ? "recorded" : "duplicate";
+      await this.#keep(webhook, input, { outcome, eventId });
+      return { outcome, id: eventId };
+    } catch (error) {
+      if (!(error instanceof ProblemError) || error.code !== "body-invalid") throw error;
+      const text = Buffer.from(JSON.stringify(event));
+      throw await this.#reject(webhook, source, text, input, ofMapping(error, webhook.name), eventId);
+    }
+  }
+
+  /** Keeps what was rejected: once, however often its sender tries. Returns the problem. */
+  async #reject(
+    webhook: WebhookRow,
+    source: EventSource,
+    bytes: Uint8Array,
+    input: MappingInput,
+    found: ProblemError,
+    eventId = eventIdOfRequest(webhook, input),
+  ): Promise<ProblemError> {
+    const text = rejectedText(bytes);
+    const isRepeated = await wasRejected(this.#deps.store.control, webhook.id, eventId);
+    if (!isRepeated) await this.#deps.rejected.keep([{ body: text, problem: found }], source);
+    const body = input.body ?? text;
+    await this.#keep(webhook, { ...input, body }, { outcome: "rejected", eventId, problem: found });
+    return found;
+  }
+
+  /** The event is stored already, or its sender is told, so a failure here must not change the response. */
+  async #keep({ id }: WebhookRow, input: MappingInput | null, outcome: Outcome): Promise<void> {
+    const { store, failures } = this.#deps;
+    try {
+      await keepRequest(store.control, id, input, outcome, Date.now());
+    } catch (error) {
+      failures.taskFailed(error);
+    }
+  }
+}
+
+function parsed(bytes: Uint8Array, type: string | null): unknown {
+  try {
+    return parseBody(bytes, type);
+  } catch (error) {
+    if (error instanceof ProblemError) return error;
+    throw error;
+  }
+}
+
+/** Says that the event was made by a mapping, which is where to fix it. */
+function ofMapping({ options }: ProblemError, name: string): ProblemError {
+  return problem("body-invalid", {
+    ...options,
+    detail: `The webhook "${name}" made an event that is not valid. ${options.detail}`,
+  });
+}
+
+async function take(limiter: RateLimiter, key: string): Promise<void> {
+  const { allowed, resetSeconds } = await limiter.consume(key);
+  if (allowed) return;
+  throw problem("too-many-requests", {
+    detail: `Too many requests. Try again in ${resetSeconds} ${resetSeconds === 1 ? "second" : "seconds"}.`,
+    retryAfterSeconds: resetSeconds,
+  });
+}

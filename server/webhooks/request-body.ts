@@ -1,0 +1,55 @@
+import { parseJson } from "../http/json.ts";
+import { limits } from "../limits.ts";
+import { problem } from "../problems.ts";
+
+/** Headers that mappings can't read and that are not kept: credentials, and what only this connection needs. */
+const hidden =
+  /authorization|cookie|signature|secret|token|api-?key|password|^(?:host|connection|content-length|accept-encoding|forwarded|x-forwarded-.*|x-real-ip)$/;
+
+/** Throws `content-type-unsupported`, `body-malformed`, and `body-invalid` if it is nested too deeply or has too many values. */
+export function parseBody(bytes: Uint8Array, type: string | null): unknown {
+  if (type !== null && /^application\/x-www-form-urlencoded\s*(?:;|$)/i.test(type)) return parseForm(bytes);
+  if (type !== null && /^multipart\//i.test(type)) {
+    throw problem("content-type-unsupported", {
+      detail: "Send JSON or application/x-www-form-urlencoded, not a multipart body.",
+    });
+  }
+  // Many services send JSON as text/plain, or without a type.
+  return parseJson(bytes, "The body", limits.webhookValues);
+}
+
+/** Throws `content-type-unsupported` for compressed bodies, whose signature nobody could check. */
+export function checkEncoding(headers: Headers): void {
+  const encoding = headers.get("content-encoding")?.trim().toLowerCase() ?? "";
+  if (encoding === "" || encoding === "identity") return;
+  throw problem("content-type-unsupported", { detail: "Send the body uncompressed." });
+}
+
+/** The headers that mappings read, by their names in lower case. */
+export function mappingHeaders(headers: Headers): Record<string, string> {
+  const shown = [...headers].filter(([name]) => !hidden.test(name)).slice(0, limits.webhookHeaders);
+  return Object.fromEntries(
+    shown.map(([name, value]) => [name, value.slice(0, limits.webhookHeaderValueCharacters).toWellFormed()]),
+  );
+}
+
+/** Fields that are sent several times become arrays. JSON in a single field `payload` is the body, as GitHub sends it. */
+function parseForm(bytes: Uint8Array): unknown {
+  const fields = new Map<string, string[]>();
+  let count = 0;
+  for (const [name, value] of new URLSearchParams(Buffer.from(bytes).toString())) {
+    if (++count > limits.webhookValues) {
+      const detail = `The form has more than ${limits.webhookValues.toLocaleString("en")} fields.`;
+      throw problem("body-invalid", { detail, errors: [{ pointer: "", detail }] });
+    }
+    const values = fields.get(name);
+    if (values) values.push(value);
+    else fields.set(name, [value]);
+  }
+  const payload = fields.size === 1 ? fields.get("payload") : undefined;
+  if (payload?.length === 1 && /^\s*[[{]/.test(payload[0]!))
+    return parseJson(Buffer.from(payload[0]!), "The body", limits.webhookValues);
+  return Object.fromEntries(
+    [...fields].map(([name, values]) => [name, values.length > 1 ? values : values[0]]),
+  );
+}

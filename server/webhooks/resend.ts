@@ -1,0 +1,33 @@
+import type { Kysely } from "kysely";
+import type { EventSource, Recorder } from "../ingest/record.ts";
+import type { ControlTables } from "../storage/control-tables.ts";
+import { changeOutcome, inputOf, type RequestRow } from "./kept-requests.ts";
+import { mapRequest } from "./map-request.ts";
+import type { Received } from "./receive.ts";
+import type { WebhookRow } from "./webhooks.ts";
+
+/**
+ * Maps a kept request again, with the webhook's present mapping. Its event has the id that it had when the request
+ * arrived, so it is recorded once, also if the sender tries again or somebody resends the rejected event.
+ *
+ * Throws what recording throws, and `body-invalid` if the body was too long to keep.
+ */
+export async function resendRequest(
+  { control, recorder }: { control: Kysely<ControlTables>; recorder: Recorder },
+  webhook: WebhookRow,
+  request: RequestRow,
+  source: EventSource,
+): Promise<Received> {
+  const { id, eventId } = request;
+  if (request.outcome === "recorded" || request.outcome === "duplicate")
+    return { outcome: "duplicate", id: eventId };
+  const mapped = mapRequest(webhook, inputOf(request));
+  if (!mapped) {
+    await changeOutcome(control, id, "ignored");
+    return { outcome: "ignored" };
+  }
+  const { isNew } = await recorder.record({ ...mapped, id: eventId }, source);
+  const outcome = isNew ? "recorded" : "duplicate";
+  await changeOutcome(control, id, outcome);
+  return { outcome, id: eventId };
+}

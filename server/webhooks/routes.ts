@@ -1,0 +1,237 @@
+import { z } from "@hono/zod-openapi";
+import { ProjectQuery } from "../event/event-query.ts";
+import type { Actor } from "../http/caller.ts";
+import type { Routes } from "../http/routes.ts";
+import type { Recorder } from "../ingest/record.ts";
+import type { SecretBox } from "../storage/secret-box.ts";
+import type { Store } from "../storage/store.ts";
+import {
+  NewWebhook,
+  ReceivedResponse,
+  WebhookAddressResponse,
+  WebhookChange,
+  WebhookList,
+  WebhookPreview,
+  WebhookPreviewResponse,
+  WebhookRequestList,
+  WebhookResponse,
+} from "../wire/webhook.ts";
+import { findRequest, inputOf, listRequests } from "./kept-requests.ts";
+import { enteredInput, preview } from "./preview.ts";
+import type { WebhookReceiver } from "./receive.ts";
+import { resendRequest } from "./resend.ts";
+import {
+  changeWebhook,
+  createWebhook,
+  deleteWebhook,
+  findWebhook,
+  listWebhooks,
+  rotateWebhook,
+  webhookOf,
+} from "./webhooks.ts";
+
+type Deps = {
+  store: Store;
+  secrets: SecretBox;
+  recorder: Recorder;
+  webhookReceiver: WebhookReceiver;
+  baseUrl: string;
+};
+
+const tag = "Webhooks";
+
+export function addWebhookRoutes(
+  routes: Routes,
+  { store: { control }, secrets, recorder, webhookReceiver, baseUrl }: Deps,
+): void {
+  const editorOf = ({ projectId, actor }: { projectId: number; actor: Actor }) => ({
+    control,
+    secrets,
+    projectId,
+    actor,
+  });
+  const urlOf = (token: string) => `${baseUrl}/hooks/${token}`;
+
+  routes.add(
+    {
+      method: "post",
+      path: "/hooks/{token}",
+      by: "anyone",
+      tag,
+      summary: "Send to a webhook",
+      description:
+        "JSON, or application/x-www-form-urlencoded. Whoever has the address can send; most sources also verify a signature. A delivery that is sent again is recorded once.",
+      optionalBody: z.unknown(),
+      status: 201,
+      response: ReceivedResponse,
+      problems: [403, 404, 429, 503, 507],
+    },
+    async ({ request, parameter }) => {
+      const received = await webhookReceiver.receive(parameter("token"), request);
+      return Response.json(
+        { ok: true, ...received },
+        { status: received.outcome === "recorded" ? 201 : 200 },
+      );
+    },
+  );
+
+  routes.add(
+    {
+      method: "get",
+      path: "/api/webhooks",
+      by: "webhooks:read",
+      tag,
+      summary: "List webhooks, oldest first",
+      description: "Without their addresses and secrets.",
+      query: ProjectQuery,
+      response: WebhookList,
+    },
+    async ({ projectId }) => ({ ok: true, webhooks: await listWebhooks(control, projectId) }),
+  );
+
+  routes.add(
+    {
+      method: "post",
+      path: "/api/webhooks",
+      by: "webhooks:manage",
+      tag,
+      summary: "Create a webhook",
+      description: "The response has its address. Only the address's hash is stored.",
+      query: ProjectQuery,
+      body: NewWebhook,
+      status: 201,
+      response: WebhookAddressResponse,
+      problems: [409],
+    },
+    async ({ body, ...call }) => {
+      const { webhook, token } = await createWebhook(editorOf(call), body);
+      return { ok: true, webhook, url: urlOf(token) };
+    },
+  );
+
+  routes.add(
+    {
+      method: "post",
+      path: "/api/webhooks/preview",
+      by: "webhooks:manage",
+      tag,
+      summary: "Preview the event that a mapping makes",
+      description: "Of a body, or of a kept request. Records nothing.",
+      query: ProjectQuery,
+      body: WebhookPreview,
+      response: WebhookPreviewResponse,
+      problems: [404],
+    },
+    async ({ projectId, body }) => {
+      const kept = body.request === undefined ? null : await findRequest(control, projectId, body.request);
+      return { ok: true, ...preview(body, () => (kept ? inputOf(kept) : enteredInput(body)), Date.now()) };
+    },
+  );
+
+  routes.add(
+    {
+      method: "get",
+      path: "/api/webhooks/{id}",
+      by: "webhooks:read",
+      tag,
+      summary: "Get a webhook",
+      query: ProjectQuery,
+      response: WebhookResponse,
+      problems: [404],
+    },
+    async ({ projectId, parameter }) => ({
+      ok: true,
+      webhook: webhookOf(await findWebhook(control, projectId, parameter("id"))),
+    }),
+  );
+
+  routes.add(
+    {
+      method: "patch",
+      path: "/api/webhooks/{id}",
+      by: "webhooks:manage",
+      tag,
+      summary: "Change a webhook",
+      query: ProjectQuery,
+      body: WebhookChange,
+      response: WebhookResponse,
+      problems: [404, 409],
+    },
+    async ({ body, parameter, ...call }) => ({
+      ok: true,
+      webhook: await changeWebhook(editorOf(call), parameter("id"), body),
+    }),
+  );
+
+  routes.add(
+    {
+      method: "delete",
+      path: "/api/webhooks/{id}",
+      by: "webhooks:manage",
+      tag,
+      summary: "Delete a webhook and the requests that it kept",
+      description: "Its events stay.",
+      query: ProjectQuery,
+      response: z.object({ ok: z.literal(true) }),
+      problems: [404],
+    },
+    async ({ parameter, ...call }) => {
+      await deleteWebhook(editorOf(call), parameter("id"));
+      return { ok: true };
+    },
+  );
+
+  routes.add(
+    {
+      method: "post",
+      path: "/api/webhooks/{id}/rotate",
+      by: "webhooks:manage",
+      tag,
+      summary: "Replace a webhook's address",
+      description: "The old address ends at once.",
+      query: ProjectQuery,
+      response: WebhookAddressResponse,
+      problems: [404],
+    },
+    async ({ parameter, ...call }) => {
+      const { webhook, token } = await rotateWebhook(editorOf(call), parameter("id"));
+      return { ok: true, webhook, url: urlOf(token) };
+    },
+  );
+
+  routes.add(
+    {
+      method: "get",
+      path: "/api/webhooks/{id}/requests",
+      by: "webhooks:manage",
+      tag,
+      summary: "List the last requests of a webhook, newest first",
+      query: ProjectQuery,
+      response: WebhookRequestList,
+      problems: [404],
+    },
+    async ({ projectId, parameter }) => {
+      const { id } = await findWebhook(control, projectId, parameter("id"));
+      return { ok: true, requests: await listRequests(control, id, Date.now()) };
+    },
+  );
+
+  routes.add(
+    {
+      method: "post",
+      path: "/api/webhooks/{id}/requests/{request}/resend",
+      by: "webhooks:manage",
+      tag,
+      summary: "Map a kept request again",
+      description: "With the webhook's present mapping. A request that was recorded is not recorded again.",
+      query: ProjectQuery,
+      response: ReceivedResponse,
+      problems: [404, 422, 503, 507],
+    },
+    async ({ parameter, ...source }) => {
+      const webhook = await findWebhook(control, source.projectId, parameter("id"));
+      const request = await findRequest(control, source.projectId, parameter("request"), webhook.id);
+      return { ok: true, ...(await resendRequest({ control, recorder }, webhook, request, source)) };
+    },
+  );
+}

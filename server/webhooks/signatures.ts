@@ -1,0 +1,95 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { limits } from "../limits.ts";
+import type { WebhookSource } from "../wire/webhook.ts";
+
+export type SignedRequest = {
+  headers: Readonly<Record<string, string>>;
+  /** The body as it was sent. */
+  bytes: Uint8Array;
+  nowMs: number;
+};
+
+const defaultSignatureHeader = "x-signature";
+
+/** Verifies a request by one source's rules. Returns why it is refused, or null. */
+type Verify = (request: SignedRequest, secret: string, signatureHeader: string) => string | null;
+
+const verifiers: Record<Exclude<WebhookSource, "plain">, Verify> = {
+  /** A hexadecimal or base64 HMAC-SHA256 of the body, perhaps after `sha256=`. */
+  hmac({ headers, bytes }, secret, signatureHeader) {
+    const signature = headers[signatureHeader]?.replace(/^sha256=/i, "");
+    if (!signature) return `The header ${signatureHeader} is missing.`;
+    return isSignedBy(hmac(secret, bytes), [signature]) ? null : wrong;
+  },
+
+  /** https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries */
+  github({ headers, bytes }, secret) {
+    const signature = headers["x-hub-signature-256"];
+    if (!signature) return "The header x-hub-signature-256 is missing. Enter the secret at GitHub too.";
+    return isSignedBy(hmac(secret, bytes), [signature.replace(/^sha256=/, "")]) ? null : wrong;
+  },
+
+  /** https://docs.stripe.com/webhooks#verify-manually */
+  stripe({ headers, bytes, nowMs }, secret) {
+    const header = headers["stripe-signature"];
+    if (!header) return "The header stripe-signature is missing.";
+    const pairs = header.split(",").map((pair) => pair.trim().split("=", 2));
+    const timestamp = pairs.find(([name]) => name === "t")?.[1] ?? "";
+    const signatures = pairs.flatMap(([name, value]) => (name === "v1" && value ? [value] : []));
+    return (
+      timestampFault(timestamp, nowMs) ??
+      (isSignedBy(hmac(secret, `${timestamp}.`, bytes), signatures) ? null : wrong)
+    );
+  },
+
+  /** https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md */
+  "standard-webhooks"({ headers, bytes, nowMs }, secret) {
+    const id = headers["webhook-id"];
+    const timestamp = headers["webhook-timestamp"] ?? "";
+    const header = headers["webhook-signature"];
+    if (!id || !header) return "The headers webhook-id, webhook-timestamp and webhook-signature are needed.";
+    const key = Buffer.from(secret.replace(/^whsec_/, ""), "base64");
+    const signatures = header.split(" ").flatMap((part) => (part.startsWith("v1,") ? [part.slice(3)] : []));
+    return (
+      timestampFault(timestamp, nowMs) ??
+      (isSignedBy(hmac(key, `${id}.${timestamp}.`, bytes), signatures) ? null : wrong)
+    );
+  },
+};
+
+const wrong = "The signature is wrong. Compare the signing secret here with the sender's.";
+
+/** Why a request is refused, or null. `plain` requests are verified by their address alone. */
+export function signatureFault(
+  source: WebhookSource,
+  secret: string | null,
+  signatureHeader: string | null,
+  request: SignedRequest,
+): string | null {
+  if (source === "plain") return null;
+  if (secret === null) return "The webhook has no signing secret yet. Enter it in the dashboard.";
+  return verifiers[source](request, secret, signatureHeader ?? defaultSignatureHeader);
+}
+
+function timestampFault(timestamp: string, nowMs: number): string | null {
+  const ageSeconds = nowMs / 1_000 - (/^\d{1,12}$/.test(timestamp) ? Number(timestamp) : Number.NaN);
+  if (Math.abs(ageSeconds) <= limits.webhookToleranceSeconds) return null;
+  return `The signature's timestamp is missing, or more than ${limits.webhookToleranceSeconds / 60} minutes from this server's clock.`;
+}
+
+function hmac(key: string | Buffer, ...parts: (string | Uint8Array)[]): Buffer {
+  const mac = createHmac("sha256", key);
+  for (const part of parts) mac.update(part);
+  return mac.digest();
+}
+
+/** Whether one of the signatures, in hexadecimal or base64, is this one. Takes as long for any wrong one. */
+function isSignedBy(expected: Buffer, signatures: string[]): boolean {
+  // More than a few, while a secret is rotated, make no sense.
+  return signatures.slice(0, signaturesMax).some((signature) => {
+    const bytes = Buffer.from(signature, /^[0-9a-f]{64}$/i.test(signature) ? "hex" : "base64");
+    return bytes.length === expected.length && timingSafeEqual(bytes, expected);
+  });
+}
+
+const signaturesMax = 10;

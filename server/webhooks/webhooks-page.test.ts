@@ -1,0 +1,65 @@
+/** Webhooks in a real browser: create one with a live preview, send to its address, mend the mapping, resend, delete. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import type { Page } from "playwright-core";
+import { expectAccessible, openPage } from "../testing/browser-page.ts";
+import { openDashboard, type TestDashboard } from "../testing/dashboard.ts";
+
+let dashboard: TestDashboard;
+let page: Page;
+let complaints: string[];
+beforeAll(async () => {
+  dashboard = await openDashboard();
+  ({ page, complaints } = await openPage(await dashboard.newContext()));
+}, 60_000);
+afterAll(() => dashboard?.[Symbol.asyncDispose]());
+
+const dialog = () => page.getByRole("dialog");
+const preview = () => dialog().getByRole("region", { name: "Preview" });
+
+test("a webhook is created with a preview, receives, and what it rejected is resent after a change", async () => {
+  await page.goto(`${dashboard.address}/p/default/webhooks`);
+  await page.getByText("No webhooks yet").waitFor();
+  await page.getByRole("button", { name: "New webhook" }).click();
+  await dialog().getByRole("button", { name: "Any other service" }).click();
+  await dialog().getByLabel("Name", { exact: true }).fill("Shop");
+  await dialog().getByLabel("Channel").fill("orders");
+  await preview().getByText("order.paid").waitFor();
+  await dialog().getByLabel("Event name").fill("Order {{");
+  await dialog().getByText('"name" has a mistake at character 9').first().waitFor();
+  await dialog().getByLabel("Event name").fill("Order <b>{{status}}</b>");
+  await dialog().getByRole("button", { name: "Add a tag" }).click();
+  await dialog().getByLabel("Tag 1", { exact: true }).fill("amount");
+  await dialog().getByLabel("Value").fill("{{amount}}");
+  await preview().getByText("Would be rejected:").waitFor();
+  await expectAccessible("a webhook with a mistake", page);
+  await dialog().getByLabel("A request's body").fill('{"status":"paid","amount":7}');
+  await preview().getByText("Order <b>paid</b>").waitFor();
+  await preview().getByText("amount: 7").waitFor();
+  await dialog().getByRole("button", { name: "Create webhook" }).click();
+  const url = (await page.locator("[data-secret]").textContent())!;
+  await dialog().getByRole("button", { name: "Done" }).click();
+  await page.getByRole("row").filter({ hasText: "Nothing received yet" }).waitFor();
+
+  const body = JSON.stringify({ state: "paid", amount: 49 });
+  expect((await fetch(url, { method: "POST", body })).status).toBe(422);
+  await page.getByRole("button", { name: "Edit Shop" }).click();
+  await dialog().getByLabel("Try it on").selectOption({ index: 1 });
+  await preview().getByText("Would be rejected:").waitFor();
+  await dialog().getByLabel("Event name").fill("Order {{state}}");
+  await preview().getByText("Order paid").waitFor();
+  await preview().getByText("amount: 49").waitFor();
+  await dialog().getByRole("button", { name: "Save" }).click();
+  await dialog().waitFor({ state: "hidden" });
+  await page.getByRole("button", { name: "Show what Shop received" }).click();
+  await expectAccessible("what a webhook received", page);
+  await dialog().getByRole("button", { name: "Send again" }).click();
+  await dialog().getByRole("link", { name: "View event" }).click();
+  await page.getByRole("heading", { name: "Order paid" }).waitFor();
+
+  await page.goto(`${dashboard.address}/p/default/webhooks`);
+  await page.getByRole("button", { name: "Delete Shop" }).click();
+  await page.getByRole("alertdialog").or(dialog()).getByRole("button", { name: "Delete" }).click();
+  await page.getByText("No webhooks yet").waitFor();
+  expect((await fetch(url, { method: "POST", body })).status).toBe(404);
+  expect(complaints).toEqual([]);
+}, 60_000);

@@ -1,0 +1,222 @@
+import { randomBytes } from "node:crypto";
+import type { Kysely, Selectable, Transaction } from "kysely";
+import { recordAudit } from "../audit/audit-log.ts";
+import { hashOf } from "../auth/key-secret.ts";
+import type { Actor } from "../http/caller.ts";
+import { limits } from "../limits.ts";
+import { type Fault, type ProblemError, problem } from "../problems.ts";
+import type { ControlTables } from "../storage/control-tables.ts";
+import type { SecretBox } from "../storage/secret-box.ts";
+import { withLock } from "../storage/settings.ts";
+import type { NewWebhook, Webhook, WebhookChange, WebhookMapping, WebhookSource } from "../wire/webhook.ts";
+import { compileMapping } from "./mapping.ts";
+import { sourceOf } from "./sources.ts";
+
+type Control = Kysely<ControlTables> | Transaction<ControlTables>;
+export type WebhookRow = Selectable<ControlTables["webhooks"]>;
+
+/** Who changes a project's webhooks. */
+type Editor = { control: Kysely<ControlTables>; secrets: SecretBox; projectId: number; actor: Actor };
+
+const tokenBytes = 32;
+
+export async function listWebhooks(control: Control, projectId: number): Promise<Webhook[]> {
+  const rows = await control
+    .selectFrom("webhooks")
+    .selectAll()
+    .where("projectId", "=", projectId)
+    .orderBy("createdAt")
+    .orderBy("id")
+    .execute();
+  return rows.map(webhookOf);
+}
+
+/** Throws `webhook-unknown`. */
+export async function findWebhook(control: Control, projectId: number, id: string): Promise<WebhookRow> {
+  const row = await control
+    .selectFrom("webhooks")
+    .selectAll()
+    .where("projectId", "=", projectId)
+    .where("id", "=", id)
+    .executeTakeFirst();
+  if (!row) throw problem("webhook-unknown", { detail: "This project has no webhook with this ID." });
+  return row;
+}
+
+/** Returns the webhook and its token. Throws `body-invalid`, `webhook-exists` and `limit-reached`. */
+export async function createWebhook(
+  { control, secrets, projectId, actor }: Editor,
+  { name, source, channel, mapping, signatureHeader, secret }: NewWebhook,
+): Promise<{ webhook: Webhook; token: string }> {
+  checkMapping(source, mapping);
+  const { token, tokenHash } = newToken();
+  const id = Bun.randomUUIDv7();
+  const row: WebhookRow = {
+    id,
+    projectId,
+    name,
+    source,
+    channel,
+    mapping: mapping && JSON.stringify(mapping),
+    signatureHeader: signatureHeader?.toLowerCase() ?? null,
+    secret: secret === undefined ? null : secrets.seal(secret, purposeOf(id)),
+    tokenHash,
+    receivedAt: null,
+    createdAt: Date.now(),
+  };
+  await control.transaction().execute(async (transaction) => {
+    await withLock(transaction, "webhooks");
+    const { count } = await transaction
+      .selectFrom("webhooks")
+      .select((eb) => eb.fn.countAll<number>().as("count"))
+      .where("projectId", "=", projectId)
+      .executeTakeFirstOrThrow();
+    if (Number(count) >= limits.webhooks) {
+      throw problem("limit-reached", {
+        detail: `A project can have at most ${limits.webhooks} webhooks. Delete one that you no longer use.`,
+      });
+    }
+    await checkName(transaction, row);
+    await transaction.insertInto("webhooks").values(row).execute();
+    const detail = { id, source, channel };
+    await recordAudit(transaction, actor, { action: "webhook.created", projectId, target: name, detail });
+  });
+  return { webhook: webhookOf(row), token };
+}
+
+/** Throws `webhook-unknown`, `body-invalid` and `webhook-exists`. */
+export async function changeWebhook(
+  { control, secrets, projectId, actor }: Editor,
+  id: string,
+  change: WebhookChange,
+): Promise<Webhook> {
+  const { name, channel, mapping, signatureHeader, secret } = change;
+  return control.transaction().execute(async (transaction) => {
+    await withLock(transaction, "webhooks");
+    const row = await findWebhook(transaction, projectId, id);
+    if (mapping !== undefined) checkMapping(row.source, mapping);
+    const changed: WebhookRow = {
+      ...row,
+      ...(name !== undefined && { name }),
+      ...(channel !== undefined && { channel }),
+      ...(mapping !== undefined && { mapping: mapping && JSON.stringify(mapping) }),
+      ...(signatureHeader !== undefined && { signatureHeader: signatureHeader.toLowerCase() }),
+      ...(secret !== undefined && { secret: secrets.seal(secret, purposeOf(id)) }),
+    };
+    await checkName(transaction, changed);
+    await transaction.updateTable("webhooks").set(changed).where("id", "=", id).execute();
+    await recordAudit(transaction, actor, {
+      action: "webhook.changed",
+      projectId,
+      target: changed.name,
+      detail: {
+        id,
+        ...(name !== undefined && { name }),
+        ...(channel !== undefined && { channel }),
+        changed: Object.keys(change),
+      },
+    });
+    return webhookOf(changed);
+  });
+}
+
+/** Replaces the address; the old one ends at once. Throws `webhook-unknown`. */
+export async function rotateWebhook(
+  { control, projectId, actor }: Omit<Editor, "secrets">,
+  id: string,
+): Promise<{ webhook: Webhook; token: string }> {
+  const { token, tokenHash } = newToken();
+  const webhook = await control.transaction().execute(async (transaction) => {
+    const row = await findWebhook(transaction, projectId, id);
+    await transaction.updateTable("webhooks").set({ tokenHash }).where("id", "=", id).execute();
+    await recordAudit(transaction, actor, {
+      action: "webhook.rotated",
+      projectId,
+      target: row.name,
+      detail: { id },
+    });
+    return webhookOf(row);
+  });
+  return { webhook, token };
+}
+
+/** Throws `webhook-unknown`. */
+export async function deleteWebhook(
+  { control, projectId, actor }: Omit<Editor, "secrets">,
+  id: string,
+): Promise<void> {
+  await control.transaction().execute(async (transaction) => {
+    const { name } = await findWebhook(transaction, projectId, id);
+    await transaction.deleteFrom("webhooks").where("id", "=", id).execute();
+    await recordAudit(transaction, actor, {
+      action: "webhook.deleted",
+      projectId,
+      target: name,
+      detail: { id },
+    });
+  });
+}
+
+/** The signing secret; null if none is entered. */
+export function openSecret({ id, secret }: WebhookRow, secrets: SecretBox): string | null {
+  return secret === null ? null : secrets.open(secret, purposeOf(id));
+}
+
+export function webhookOf(row: WebhookRow): Webhook {
+  const { id, name, source, channel, mapping, signatureHeader, secret, receivedAt, createdAt } = row;
+  return {
+    id,
+    name,
+    source,
+    channel,
+    mapping: mapping === null ? null : (JSON.parse(mapping) as WebhookMapping),
+    signatureHeader,
+    hasSecret: secret !== null,
+    receivedAt: receivedAt === null ? null : new Date(receivedAt).toISOString(),
+    createdAt: new Date(createdAt).toISOString(),
+  };
+}
+
+/** 32 random bytes need neither salt nor a slow hash. */
+function newToken(): { token: string; tokenHash: string } {
+  const token = randomBytes(tokenBytes).toString("base64url");
+  return { token, tokenHash: hashOf(token) };
+}
+
+function purposeOf(id: string): string {
+  return `webhook ${id}`;
+}
+
+function checkMapping(source: WebhookSource, mapping: WebhookMapping | null): void {
+  const faults = mappingFaults(source, mapping);
+  if (faults.length > 0) throw invalidMapping(faults);
+}
+
+/** The mistakes in a mapping, with pointers such as `/mapping/name`. */
+export function mappingFaults(source: WebhookSource, mapping: WebhookMapping | null): Fault[] {
+  if (mapping === null) {
+    if (sourceOf(source).readyMappings) return [];
+    const detail = `"mapping" is missing. Only stripe and github have events ready.`;
+    return [{ pointer: "/mapping", detail }];
+  }
+  const compiled = compileMapping(mapping);
+  if (!Array.isArray(compiled)) return [];
+  return compiled.map(({ pointer, detail }) => ({ pointer: `/mapping${pointer}`, detail }));
+}
+
+function invalidMapping(errors: Fault[]): ProblemError {
+  const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : "";
+  return problem("body-invalid", { detail: `${errors[0]!.detail}${more}`, errors });
+}
+
+async function checkName(transaction: Transaction<ControlTables>, row: WebhookRow): Promise<void> {
+  const other = await transaction
+    .selectFrom("webhooks")
+    .select("id")
+    .where("projectId", "=", row.projectId)
+    .where("name", "=", row.name)
+    .where("id", "<>", row.id)
+    .executeTakeFirst();
+  if (!other) return;
+  throw problem("webhook-exists", { detail: `The project has a webhook called "${row.name}" already.` });
+}
