@@ -7,7 +7,7 @@ import { timeOf } from "./time-of.ts";
 type Fields = Record<string, unknown>;
 
 /** What a record becomes: an event as the API takes it, properties of a user, both, or nothing. */
-export type Converted = {
+type Converted = {
   event?: Fields;
   /** What tells the event from all others in its source, if it has no ID of its own here. */
   sourceId?: string;
