@@ -634,6 +634,8 @@ const table: Record<string, Row> = {
     nobody: 409,
     body: () => ({ token: "t", email: "x@example.com", password: "long enough password" }),
   },
+  // Only for the owner of the installation.
+  "GET /api/status": { key: 403, session: 403, nobody: 401 },
   "GET /healthz": { key: 200, session: 200, nobody: 200 },
   "GET /readyz": { key: 200, session: 200, nobody: 200 },
 };
