@@ -175,3 +175,11 @@ describe("a publishable key in a page of another site", () => {
     await shop.context().close();
   });
 });
+
+test("the page says what to change in clients of other services", async () => {
+  const sdks = page.getByRole("region", { name: "Use an existing SDK" });
+  await sdks.waitFor();
+  expect(await sdks.textContent()).toContain(
+    `${dashboard.address}/slack/YOUR_API_KEY as the webhook's address`,
+  );
+});
