@@ -54,7 +54,9 @@ export class WebhookReceiver {
     checkEncoding(request.headers);
     const permit = new BodyPermit(this.#deps.largeBodies, source.projectId);
     try {
-      await permit.acquire(Number(request.headers.get("content-length") ?? limits.webhookBytes));
+      const length = Number(request.headers.get("content-length") ?? limits.webhookBytes);
+      // A larger body is refused without being read.
+      await permit.acquire(Math.min(length, limits.webhookBytes));
       const bytes = await readBytes(request, limits.webhookBytes);
       const signed = await this.#verify(webhook, request, bytes);
       const body = parsed(bytes, request.headers.get("content-type"));

@@ -6,6 +6,7 @@ import { sign } from "@octokit/webhooks-methods";
 import { Webhook as StandardWebhook } from "standardwebhooks";
 import Stripe from "stripe";
 import { limits } from "../limits.ts";
+import { rawRequest } from "../testing/raw-request.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
 import { until } from "../testing/until.ts";
 import type { AuditEntry } from "../wire/audit.ts";
@@ -268,6 +269,16 @@ test("bodies are limited in size, nesting and number of values", async () => {
     415,
     "content-type-unsupported",
   ]);
+});
+
+test("a body that is announced as huge is refused at once, without waiting for room", async () => {
+  const { url } = await create();
+  const { host, pathname } = new URL(url);
+  using raw = await rawRequest(
+    app.address,
+    `POST ${pathname} HTTP/1.1\r\nhost: ${host}\r\ncontent-length: 100000000000\r\n\r\n{`,
+  );
+  expect(await raw.status()).toBe(413);
 });
 
 test("only the last requests are kept, without credentials, and large bodies not at all", async () => {
