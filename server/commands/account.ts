@@ -46,7 +46,7 @@ const create = defineCommand({
     withStore(async ({ control }) => {
       const email = parsed(accountTexts.email, args.email, "--email");
       if (!args["password-stdin"]) {
-        throw new UsageError("Pipe the password to standard input and add --password-stdin.");
+        throw new ArgumentError("Pipe the password to standard input and add --password-stdin.");
       }
       const password = await readPassword();
       const name = args.name === undefined ? undefined : parsed(accountTexts.name, args.name, "--name");
@@ -57,7 +57,7 @@ const create = defineCommand({
         const isFirst =
           (await transaction.selectFrom("accounts").select("id").executeTakeFirst()) === undefined;
         if (isFirst && role !== "owner" && args.role !== undefined)
-          throw new UsageError("The first account owns the installation. Omit --role.");
+          throw new ArgumentError("The first account owns the installation. Omit --role.");
         const project = isFirst ? null : await findProject(transaction, args.project ?? "default");
         const { firstProject } = await createAccount(
           transaction,
@@ -186,6 +186,9 @@ function parsed(
   what: string,
 ): string {
   const result = schema.safeParse(text);
-  if (!result.success) throw new UsageError(`${what} ${result.error.issues[0]!.message}.`);
+  if (!result.success) {
+    const Kind = what.startsWith("--") ? ArgumentError : UsageError;
+    throw new Kind(`${what} ${result.error.issues[0]!.message}.`);
+  }
   return result.data;
 }

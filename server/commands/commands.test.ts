@@ -178,7 +178,7 @@ describe("without a server, on an empty directory", () => {
     test(`rejects ${name}`, async () => {
       const ended = await run(parameters, stdin);
       expect(ended.stderr).toContain(says);
-      const isArgument = /^(--|There is no command|Missing)/.test(ended.stderr);
+      const isArgument = /^(--|There is no command|Missing|Pipe the password)/.test(ended.stderr);
       expect(ended.code).toBe(isArgument ? 2 : 1);
       expect(ended.stderr).not.toContain("    at ");
       // Usage may go to stdout, a secret never.
