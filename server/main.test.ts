@@ -63,6 +63,8 @@ test("long work is logged when it begins and when it is done, as JSON lines", as
   const events = JSON.stringify([1, 2, 3].map((n) => ({ channel: "c", name: `${n}` })));
   expect((await request("/api/events", { method: "POST", body: events })).status).toBe(201);
   await untilJobDone({ request }, await request("/api/channels/c", { method: "DELETE" }));
+  // The job is done in the database a moment before the log says so.
+  await until(() => server.stdout.includes("a job is done"));
   const { code, stdout, stderr } = await server.end("SIGTERM");
   expect([code, stderr]).toEqual([0, ""]);
   const job = { job: expect.any(String), kind: "delete-channel", projectId: expect.any(Number) };

@@ -71,11 +71,11 @@ test("the keyboard chooses a run, unfolds it, and opens the events in it", async
   await focused("/4");
   await page.keyboard.press("Enter");
   await page
-    .getByRole("region", { name: "Event" })
+    .getByRole("region", { name: "Event", exact: true })
     .getByRole("heading", { name: "Page not found" })
     .waitFor();
   await page.keyboard.press("Escape");
-  await page.getByRole("region", { name: "Event" }).waitFor({ state: "detached" });
+  await page.getByRole("region", { name: "Event", exact: true }).waitFor({ state: "detached" });
   await page.keyboard.press("ArrowLeft");
   await article("/4").waitFor({ state: "detached" });
   await focused("× 5");

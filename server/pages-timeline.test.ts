@@ -190,11 +190,11 @@ test("a jump lists what was before, and leads back to what is newer", async () =
 
 test("filters and open events keep the time", async () => {
   await open("/p/default?range=1h");
-  await page.getByLabel("Search and filter").fill("channel:payments");
+  await page.getByLabel("Search and filter").fill("channel:orders");
   await page.keyboard.press("Enter");
-  await page.waitForURL(/\/channels\/payments\?range=1h$/);
-  await article("Early").waitFor({ state: "detached" });
-  await article("Late").first().click();
+  await page.waitForURL(/\/channels\/orders\?range=1h$/);
+  await article("Late").first().waitFor({ state: "detached" });
+  await article("Early").click();
   await page.waitForURL(/\/events\/[^?]+\?.*range=1h/);
 });
 

@@ -80,7 +80,8 @@ function attributesOf(list: unknown): JsonObject {
 function plainValueOf(value: unknown): unknown {
   if (!isObject(value)) return undefined;
   const { stringValue, boolValue, intValue, doubleValue, bytesValue, arrayValue, kvlistValue } = value;
-  if (intValue !== undefined) {
+  // A text or a number, as protobuf's JSON form has it.
+  if (typeof intValue === "string" || typeof intValue === "number") {
     const number = Number(intValue);
     return Number.isSafeInteger(number) ? number : textOf(intValue);
   }
