@@ -9,7 +9,10 @@ const members = 5;
 const browsersPerMember = 4;
 const password = "password-for-bench";
 
-type Round = { perSecond: number; p99Ms: number; sent: number };
+/** One push message in this many fails, and is tried again. */
+const failingOneIn = 3;
+
+type Round = { perSecond: number; p99Ms: number; sent: number; deliveries: number };
 
 /** Single durable POSTs with one event in ten notifying, against the same with none. */
 export async function notifying(options: RowOptions): Promise<Line[]> {
@@ -34,7 +37,7 @@ export async function notifying(options: RowOptions): Promise<Line[]> {
       ),
       bar: "0.8",
       aim: "0.9",
-      figures: `${figuresOf(notifying)} to ${figuresOf(silent)}; ${perSecond(median(notifying.map(({ sent }) => sent)))} push messages meanwhile`,
+      figures: `${figuresOf(notifying)} to ${figuresOf(silent)}; ${perSecond(median(notifying.map(({ sent }) => sent)))} push messages meanwhile, of which one in ${failingOneIn} failed; ${count(Math.round(median(notifying.map(({ deliveries }) => deliveries))))} deliveries to make`,
     },
   ];
 }
@@ -46,10 +49,7 @@ async function measure({ tidings, seconds, warmupMs, quick }: RowOptions, oneIn:
   const pushService = Bun.serve({
     hostname: "127.0.0.1",
     port: 0,
-    fetch: () => {
-      received++;
-      return new Response(null, { status: 201 });
-    },
+    fetch: () => new Response(null, { status: ++received % failingOneIn === 0 ? 503 : 201 }),
   });
   const dashboards = new AbortController();
   try {
@@ -73,7 +73,9 @@ async function measure({ tidings, seconds, warmupMs, quick }: RowOptions, oneIn:
     if (stored !== acknowledged)
       throw new Error(`The server acknowledged ${count(acknowledged)} events and holds ${count(stored)}.`);
     if (oneIn > 0 && sent === 0) throw new Error("No push message was sent.");
-    return { perSecond, p99Ms, sent };
+    // One for each member's dashboard, and one for each browser.
+    const deliveries = oneIn > 0 ? (stored / oneIn) * members * (1 + browsersPerMember) : 0;
+    return { perSecond, p99Ms, sent, deliveries };
   } finally {
     dashboards.abort();
     await server.stop();
