@@ -38,7 +38,7 @@ const longPragma = /^\/\/ @long$/m;
 const engines = ["sqlite", "postgres"];
 const postgresServer = "server/testing/postgres.ts";
 /** If more files fail, the reason isn't load, and the first results count. */
-const repeatedFilesMax = 6;
+const repeatedFilesMax = 10;
 
 const environment = {
   ...process.env,
