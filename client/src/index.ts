@@ -17,4 +17,4 @@ export type { DropReason, QueueStorage } from "./queue.ts";
 export type { Fetch } from "./request.ts";
 export type { PreparedEvent, TrackResult } from "./track-many.ts";
 export type { AnyEvents, TagValue, TrackedEvent } from "./tracked-event.ts";
-export type { Event, User } from "./wire.gen.ts";
+export type { Event, User, UserProperties } from "./wire.gen.ts";
