@@ -16,7 +16,7 @@ const entries = Object.keys(exports)
 rmSync(out, { recursive: true, force: true });
 const bundle = await rolldown({
   input: Object.fromEntries(entries.map((name) => [name, join(root, `src/${name}.ts`)])),
-  external: [/^node:/, ...Object.keys(peerDependencies)],
+  external: Object.keys(peerDependencies).map((name) => new RegExp(`^${name}(/|$)`)),
 });
 for (const [format, extension] of [
   ["esm", "js"],

@@ -131,5 +131,9 @@ test("publint and arethetypeswrong find nothing wrong with the package", async (
   expect(messages).toEqual([]);
   const bytes = await Bun.file(tarball).bytes();
   const checked = await checkPackage(createPackageFromTarballData(bytes));
-  expect(checked.types && checked.problems).toEqual([]);
+  // Subpaths need `exports`, which TypeScript's old resolution doesn't read.
+  const problems =
+    checked.types &&
+    checked.problems.filter((one) => !("resolutionKind" in one && one.resolutionKind === "node10"));
+  expect(problems).toEqual([]);
 }, 60_000);
