@@ -43,7 +43,14 @@ const keepaliveBytesMax = 30_000;
 /** Longest wait between two attempts. */
 const pauseMaxMs = 30_000;
 
-export const isPage = typeof document !== "undefined";
+/** The part of `document` that is used: the types of programs on a server don't have it. */
+const { document } = globalThis as {
+  document?: {
+    visibilityState: string;
+    addEventListener: (type: "visibilitychange", listener: () => void) => void;
+  };
+};
+export const isPage = document !== undefined;
 
 /** Queues with events, to be flushed when the page is hidden or the process ends. */
 const active = new Set<Queue>();
@@ -223,7 +230,7 @@ function isTemporaryError(error: TidingsError | TidingsNetworkError): boolean {
 function listen(): void {
   if (isListening) return;
   isListening = true;
-  if (isPage) {
+  if (document) {
     const hideAll = () => {
       for (const queue of active) queue.hide();
     };
