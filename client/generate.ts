@@ -9,6 +9,7 @@ import { OpenAPIHono } from "@hono/zod-openapi";
 import { Event, EventList, NewEvent } from "../server/event/event.ts";
 import { BatchResponse } from "../server/wire/batch.ts";
 import { Problem } from "../server/wire/problem.ts";
+import { User } from "../server/wire/user.ts";
 
 const file = join(import.meta.dir, "src/wire.gen.ts");
 
@@ -31,7 +32,7 @@ type Schema = {
 /** Returns the file's text. It is deterministic. */
 export function generate(): string {
   const api = new OpenAPIHono();
-  for (const [name, schema] of Object.entries({ Event, NewEvent, EventList, BatchResponse, Problem })) {
+  for (const [name, schema] of Object.entries({ Event, NewEvent, EventList, BatchResponse, Problem, User })) {
     api.openAPIRegistry.register(name, schema);
   }
   const { components } = api.getOpenAPI31Document({ openapi: "3.1.0", info: { title: "", version: "" } });

@@ -1,6 +1,6 @@
 /**
  * The quick checks: types, lint and format, generated files, engine independence, import order, unused code, known
- * vulnerabilities, and the size of the first load.
+ * vulnerabilities, and the sizes of the client and of the first load.
  */
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
@@ -18,6 +18,7 @@ const checks = {
   "import order": ["node", "scripts/imports.mjs"],
   "unused code": ["knip"],
   "known vulnerabilities": ["node", "scripts/audit.mjs"],
+  "size of the client": ["node", "client/size.mjs"],
   "size of the first load": ["bun", "server/testing/first-load-budget.ts"],
 };
 

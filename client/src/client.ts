@@ -1,171 +1,196 @@
-import { createEventIds } from "./event-id.ts";
-import { type Fetch, type Policy, request } from "./request.ts";
-import { type PreparedEvent, sendMany, type TrackResult } from "./track-many.ts";
-import type { Event, EventList, NewEvent } from "./wire.gen.ts";
+import type { ClientOptions, ListFilters, LiveFilters, TidingsClient } from "./client-types.ts";
+import { type DropReason, isPage, Queue } from "./queue.ts";
+import { type Policy, request } from "./request.ts";
+import { type PreparedEvent, sendMany } from "./track-many.ts";
+import {
+  type AnyEvents,
+  prepareEvent,
+  type TrackedEvent,
+  tagStrings,
+  toIsoString,
+  unsentEvent,
+} from "./tracked-event.ts";
+import type { Event, EventList, User } from "./wire.gen.ts";
 
-export type ClientOptions = {
-  /** Address of Tidings, such as `https://tidings.example.com`. */
-  baseUrl: string;
-  /** The project's API key: `tdg_sk_…`. */
-  apiKey: string;
-  /** Attempts after the first one fails. Default: 4. */
-  retries?: number;
-  /** Time limit for each attempt in milliseconds; for `trackMany`, for each megabyte. Default: 10,000. */
-  timeoutMs?: number;
-  /** Aborts every call of this client, for example when the process shuts down. */
-  signal?: AbortSignal;
-  /** Used instead of the global `fetch`. */
-  fetch?: Fetch;
-};
-
-export type CallOptions = {
-  /** Aborts this call, which then rejects with the signal's reason. */
-  signal?: AbortSignal;
-};
-
-/** The value of a tag, sent as a string. Null and undefined tags are omitted. */
-export type TagValue = string | number | boolean | bigint | Date | null | undefined;
-
-/** An event to send. */
-export type TrackedEvent = Omit<NewEvent, "name" | "user_id" | "tags" | "createdAt"> & {
-  /** Event name, such as "Payment received". */
-  name: string;
-  /** Free-form key-value pairs. */
-  tags?: Record<string, TagValue>;
-  /** When the event happened, if not now: a date, ISO 8601 with an offset, or milliseconds since 1970. */
-  createdAt?: Date | string | number;
-};
-
-/** Which events to list. An event must match all filters. */
-export type ListFilters = {
-  /** Events per page, 1 to 1,000. Without it, all events are returned at once. */
-  limit?: number;
-  /** The `nextCursor` of the previous page. */
-  cursor?: string | null;
-  /** Newest first (`desc`) by default. */
-  order?: "asc" | "desc";
-  channel?: string;
-  userId?: string;
-  name?: string;
-  notify?: boolean;
-  /** Start of the range, inclusive: a date, ISO 8601, or milliseconds since 1970. */
-  from?: Date | string | number;
-  /** End of the range, exclusive. */
-  to?: Date | string | number;
-  /** A search, such as `pay* -plan=free` (docs/search.md). */
-  q?: string;
-  /** Tags that an event must have. */
-  tags?: Record<string, TagValue>;
-};
-
-export type EventPage = {
-  events: Event[];
-  /** The cursor of the next page; null on the last page and without `limit`. */
-  nextCursor: string | null;
-};
-
-export type TidingsClient = {
-  /**
-   * Sends an event and resolves to the stored event once it is on the server's disk. The client creates the event's
-   * `id`, so a retry never stores it twice.
-   *
-   * Rejects with `TidingsError` if the server rejects the event, `TidingsNetworkError` if no attempt gets a response,
-   * or the reason of an aborted signal.
-   *
-   * @example
-   * const event = await tidings.track({ channel: "payments", name: "Payment received", tags: { amount: 42 } });
-   */
-  track(event: TrackedEvent, options?: CallOptions): Promise<Event>;
-
-  /**
-   * Sends many events in as few requests as possible (10,000 events or 16 MB each). Resolves to a result for each, in
-   * order: stored on the server's disk, or the error that says why not. Events that fail temporarily are retried. With
-   * the `id` of its result, an event can safely be sent again later.
-   *
-   * Rejects only with a `TypeError`, before anything is sent, or the reason of an aborted signal.
-   *
-   * @example
-   * const events = orders.map(({ id }) => ({ channel: "orders", name: "Imported", tags: { id } }));
-   * const results = await tidings.trackMany(events);
-   * for (const result of results) if (!result.ok) console.error(result.id, result.error.message);
-   */
-  trackMany(events: Iterable<TrackedEvent>, options?: CallOptions): Promise<TrackResult[]>;
-
-  /**
-   * Lists events, newest first.
-   *
-   * @example
-   * let cursor: string | null = null;
-   * do {
-   *   const page = await tidings.list({ channel: "payments", tags: { plan: "pro" }, limit: 100, cursor });
-   *   for (const event of page.events) console.log(event.createdAt, event.name);
-   *   cursor = page.nextCursor;
-   * } while (cursor);
-   */
-  list(filters?: ListFilters, options?: CallOptions): Promise<EventPage>;
-};
-
-const nextEventId = createEventIds();
+/** An event with at most this many characters has at most the 30 kB that a request of a page may outlive it with. */
+const keepaliveCharactersMax = 10_000;
+const eventsPageMax = 1_000;
 
 /**
- * Creates a client for one project. It keeps no connection open and needs no closing. Throws a `TypeError` for invalid
- * options.
+ * Creates a client for one project. It keeps no connection open. Only captured events need `shutdown`. Throws a
+ * `TypeError` for invalid options.
  *
+ * @typeParam Events - event names with their tags, to check calls against
  * @example
- * const tidings = createClient({ baseUrl: "https://tidings.example.com", apiKey: process.env.TIDINGS_KEY });
- * await tidings.track({ channel: "payments", name: "Payment received", userId: "u1", icon: "💰", notify: true });
+ * type Events = { "Payment received": { amount: number; plan?: string }; "Signed up": {} };
+ * const tidings = createClient<Events>({ baseUrl: "https://tidings.example.com", apiKey: process.env.TIDINGS_KEY });
+ * await tidings.track({ channel: "payments", name: "Payment received", userId: "u1", tags: { amount: 42 } });
  */
-export function createClient(options: ClientOptions): TidingsClient {
-  const { apiKey, retries = 4, timeoutMs = 10_000, signal } = options;
-  const address = `${checkedBaseUrl(options.baseUrl)}/api/events`;
+export function createClient<Events extends object = AnyEvents>(
+  options: ClientOptions<Events>,
+): TidingsClient<Events> {
+  const { apiKey, retries = 4, timeoutMs = 10_000, signal, disabled = false, batching = {} } = options;
+  const baseUrl = checkedBaseUrl(options.baseUrl);
+  const address = `${baseUrl}/api/events`;
   // Checked here, because `fetch` would reject such a header at each attempt and it would look like a network error.
   if (typeof apiKey !== "string" || !/^[\x21-\x7e]+$/.test(apiKey)) {
     throw new TypeError("`apiKey` must be a Tidings API key, such as tdg_sk_…, without spaces.");
   }
   if (!(retries >= 0)) throw new TypeError("`retries` must be a number, 0 or more.");
   if (!(timeoutMs > 0)) throw new TypeError("`timeoutMs` must be a number greater than 0.");
+  const { maxEvents = 20, maxWaitMs = 3_000, queueMax = 10_000 } = batching;
+  for (const [name, value] of Object.entries({ maxEvents, maxWaitMs, queueMax })) {
+    if (!(value > 0)) throw new TypeError(`\`batching.${name}\` must be a number greater than 0.`);
+  }
 
-  const postHeaders = { "content-type": "application/json", "x-api-key": apiKey };
-  const policyOf = (call: CallOptions): Policy => ({
+  const headers = { "x-api-key": apiKey };
+  const post = { method: "POST", headers: { "content-type": "application/json", ...headers } };
+  const policyOf = (...signals: (AbortSignal | undefined)[]): Policy => ({
     fetch: options.fetch ?? ((url, init) => fetch(url, init)),
     retries,
     timeoutMs,
-    signals: [signal, call.signal].filter((one) => one !== undefined),
+    signals: [signal, ...signals].filter((one) => one !== undefined),
   });
 
-  return {
+  // The types of events are checked where callers see them; here any event will do.
+  const beforeSend = (event: object) =>
+    (options.beforeSend ? options.beforeSend(event as TrackedEvent<Events>) : event) as TrackedEvent | null;
+
+  /** Throws a `TypeError` if the event can't be sent. */
+  function prepare(event: object): PreparedEvent {
+    const kept = beforeSend(event);
+    if (!kept) throw new TypeError("`beforeSend` dropped the event.");
+    return prepareEvent(kept);
+  }
+
+  function drop(events: TrackedEvent[], reason: DropReason, error?: Error): void {
+    try {
+      if (options.onDrop) options.onDrop(events, reason, error);
+      else console.warn(`Tidings: ${events.length} events dropped (${reason}).`, error ?? "");
+    } catch (thrown) {
+      console.error(thrown);
+    }
+  }
+
+  let queue: Queue | undefined;
+  const openQueue = () =>
+    new Queue({
+      maxEvents,
+      maxWaitMs,
+      queueMax,
+      retries,
+      storage: options.storage,
+      onDrop: (events, reason, error) =>
+        drop(
+          events.map(({ json }) => JSON.parse(json)),
+          reason,
+          error,
+        ),
+      send(events, queueSignal) {
+        const keepalive = isPage && (events.length > 1 || events[0]!.json.length < keepaliveCharactersMax);
+        // The queue has its own retries.
+        const policy = { ...policyOf(queueSignal), retries: 0 };
+        return sendMany(address, keepalive ? { ...post, keepalive } : post, events, policy);
+      },
+    });
+  // Events of earlier sessions are sent even if none is captured.
+  if (options.storage && !disabled) queue = openQueue();
+
+  const client: TidingsClient<Events> = {
     async track(event, call = {}) {
-      const init = { method: "POST", headers: postHeaders, body: prepare(event).json };
-      return (await request<{ event: Event }>(address, init, policyOf(call))).event;
+      const prepared = prepare(event);
+      if (disabled) return unsentEvent(prepared);
+      const init = { ...post, body: prepared.json };
+      return (await request<{ event: Event }>(address, init, policyOf(call.signal))).event;
     },
 
     async trackMany(events, call = {}) {
-      return sendMany(address, postHeaders, Array.from(events, prepare), policyOf(call));
+      const prepared = Array.from(events, prepare);
+      if (disabled) return prepared.map(({ id }) => ({ ok: true, id }));
+      return sendMany(address, post, prepared, policyOf(call.signal));
+    },
+
+    capture(event) {
+      if (disabled) return;
+      try {
+        const kept = beforeSend(event);
+        if (!kept) return;
+        const prepared = prepareEvent({ createdAt: Date.now(), ...kept });
+        queue ??= openQueue();
+        queue.add(prepared);
+      } catch (error) {
+        drop([event as TrackedEvent], "invalid", error as Error);
+      }
+    },
+
+    flush: async () => queue?.flush() ?? true,
+
+    async shutdown({ timeoutMs = 10_000 } = {}) {
+      queue ??= openQueue();
+      await queue.close(timeoutMs);
+    },
+
+    [Symbol.asyncDispose]: () => client.shutdown(),
+
+    async identify(userId, properties, call = {}) {
+      const body = JSON.stringify(properties, (_, value) =>
+        typeof value === "bigint" ? String(value) : value,
+      );
+      if (disabled) {
+        return {
+          userId,
+          events: 0,
+          firstSeenAt: null,
+          lastSeenAt: null,
+          names: [],
+          properties: JSON.parse(body),
+        };
+      }
+      const url = `${baseUrl}/api/users/${encodeURIComponent(userId)}`;
+      return (await request<{ user: User }>(url, { ...post, method: "PUT", body }, policyOf(call.signal)))
+        .user;
     },
 
     async list(filters = {}, call = {}) {
-      const query = queryOf(filters).toString();
-      const init = { headers: { "x-api-key": apiKey } };
-      const url = query ? `${address}?${query}` : address;
-      const { events, nextCursor = null } = await request<EventList>(url, init, policyOf(call));
+      if (disabled) return { events: [], nextCursor: null };
+      const url = withQuery(address, filters);
+      const { events, nextCursor = null } = await request<EventList>(url, { headers }, policyOf(call.signal));
       return { events, nextCursor };
     },
+
+    async *events(filters = {}, call = {}) {
+      let cursor = filters.cursor;
+      do {
+        const page = await client.list({ limit: eventsPageMax, ...filters, cursor: cursor ?? null }, call);
+        yield* page.events;
+        cursor = page.nextCursor;
+      } while (cursor);
+    },
+
+    live(filters = {}, call = {}) {
+      const position = { lastEventId: call.lastEventId };
+      return {
+        get lastEventId() {
+          return position.lastEventId;
+        },
+        async *[Symbol.asyncIterator]() {
+          if (disabled) return;
+          const { streamEvents } = await import("./live.ts");
+          yield* streamEvents(
+            withQuery(`${address}/stream`, filters),
+            headers,
+            policyOf(call.signal),
+            position,
+            call,
+          );
+        },
+      };
+    },
   };
+  return client;
 }
 
-/** An event ready to send. Throws a `TypeError` for tags and dates that can't be converted. */
-function prepare(event: TrackedEvent): PreparedEvent {
-  const id = event.id ?? nextEventId();
-  const body: NewEvent = {
-    ...event,
-    id,
-    tags: event.tags && Object.fromEntries(tagStrings(event.tags)),
-    createdAt: event.createdAt instanceof Date ? toIsoString(event.createdAt, "createdAt") : event.createdAt,
-  };
-  return { id, json: JSON.stringify(body) };
-}
-
-function queryOf({ from, to, tags = {}, ...filters }: ListFilters): URLSearchParams {
+function withQuery(url: string, { from, to, tags = {}, ...filters }: ListFilters & LiveFilters): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(filters)) {
     if (value !== undefined && value !== null) query.set(name, String(value));
@@ -173,26 +198,8 @@ function queryOf({ from, to, tags = {}, ...filters }: ListFilters): URLSearchPar
   if (from !== undefined) query.set("from", typeof from === "string" ? from : toIsoString(from, "from"));
   if (to !== undefined) query.set("to", typeof to === "string" ? to : toIsoString(to, "to"));
   for (const [key, value] of tagStrings(tags)) query.set(`tag.${key}`, value);
-  return query;
-}
-
-/** The tags as strings. Throws a `TypeError` for a value that can't be converted. */
-function tagStrings(tags: Record<string, TagValue>): [string, string][] {
-  const strings: [string, string][] = [];
-  for (const [key, value] of Object.entries(tags)) {
-    if (value === null || value === undefined) continue;
-    if (value instanceof Date) strings.push([key, toIsoString(value, `tags.${key}`)]);
-    else if (["string", "number", "boolean", "bigint"].includes(typeof value))
-      strings.push([key, String(value)]);
-    else throw new TypeError(`The tag "${key}" is ${typeof value}. Send a string, number, boolean or Date.`);
-  }
-  return strings;
-}
-
-function toIsoString(time: Date | number, field: string): string {
-  const date = new Date(time);
-  if (Number.isNaN(date.getTime())) throw new TypeError(`\`${field}\` is not a valid date.`);
-  return date.toISOString();
+  const text = query.toString();
+  return text ? `${url}?${text}` : url;
 }
 
 function checkedBaseUrl(baseUrl: string): string {

@@ -18,7 +18,7 @@ type Outcome = { body: object } | { failure: TidingsError | TidingsNetworkError;
 const backoffBaseMs = 200;
 const backoffMaxMs = 10_000;
 /** The longest `Retry-After` to wait for. If the server asks for more, the call rejects with `retryAfterMs`. */
-const retryAfterMaxMs = 60_000;
+export const retryAfterMaxMs = 60_000;
 
 /**
  * Sends a request, and retries network errors, 408, 429 and 5xx. Resolves to the first JSON that `isExpected` accepts.
@@ -52,8 +52,8 @@ export function isTemporary(status: number): boolean {
 }
 
 /** Exponential with full jitter, so that clients that failed together don't retry together. */
-export function backoffMs(attempt: number, random: () => number = Math.random): number {
-  return random() * Math.min(backoffMaxMs, backoffBaseMs * 2 ** (attempt - 1));
+export function backoffMs(attempt: number, random: () => number = Math.random, maxMs = backoffMaxMs): number {
+  return random() * Math.min(maxMs, backoffBaseMs * 2 ** (attempt - 1));
 }
 
 async function attemptOnce(
@@ -73,7 +73,7 @@ async function attemptOnce(
   try {
     // Following a redirect would turn the POST into a GET and send the API key to another address.
     const response = await policy.fetch(url, { ...init, redirect: "manual", signal: controller.signal });
-    return read(response, await response.text(), isExpected);
+    return outcomeOf(response, await response.text(), isExpected);
   } catch (cause) {
     for (const signal of policy.signals) signal.throwIfAborted();
     const message = `No response from ${url.split("?")[0]} (attempt ${attempt}): ${reasonOf(cause)}`;
@@ -84,7 +84,7 @@ async function attemptOnce(
   }
 }
 
-function read(
+export function outcomeOf(
   response: Response,
   text: string,
   isExpected: (json: Record<string, unknown>) => boolean,
@@ -135,7 +135,8 @@ export function retryAfterMs(header: string | null, now: () => number = Date.now
   return Number.isNaN(ms) ? undefined : Math.max(ms, 0);
 }
 
-function sleep(ms: number, signals: AbortSignal[]): Promise<void> {
+/** Rejects with the reason of an aborted signal. */
+export function sleep(ms: number, signals: AbortSignal[]): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
       stopListening();
@@ -149,7 +150,7 @@ function sleep(ms: number, signals: AbortSignal[]): Promise<void> {
 }
 
 /** Calls back when one of the signals is aborted, immediately if one already is. Returns the function that stops it. */
-function onAbortOf(signals: AbortSignal[], onAbort: (reason: unknown) => void): () => void {
+export function onAbortOf(signals: AbortSignal[], onAbort: (reason: unknown) => void): () => void {
   const listeners = signals.map((signal) => {
     const listener = () => onAbort(signal.reason);
     if (signal.aborted) listener();

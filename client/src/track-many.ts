@@ -25,14 +25,14 @@ const megabyte = 1_048_576;
  */
 export async function sendMany(
   url: string,
-  headers: Record<string, string>,
+  init: RequestInit,
   events: readonly PreparedEvent[],
   policy: Policy,
 ): Promise<TrackResult[]> {
   const results: TrackResult[] = [];
   const chunks = [...chunksOf(events)];
   for (let chunk = chunks.shift(); chunk; chunk = chunks.shift()) {
-    const { results: chunkResults, failure } = await sendChunk(url, headers, chunk, policy);
+    const { results: chunkResults, failure } = await sendChunk(url, init, chunk, policy);
     const isTooLarge = failure instanceof TidingsError && failure.status === 413;
     // A proxy may accept less than the server does.
     if (isTooLarge && chunk.length > 1) {
@@ -51,7 +51,7 @@ export async function sendMany(
 /** Sends one request, and retries the events in it that failed temporarily. */
 async function sendChunk(
   url: string,
-  headers: Record<string, string>,
+  init: RequestInit,
   events: readonly PreparedEvent[],
   policy: Policy,
 ): Promise<{ results: TrackResult[]; failure?: TidingsError | TidingsNetworkError }> {
@@ -65,7 +65,7 @@ async function sendChunk(
     try {
       response = await request<BatchResponse>(
         url,
-        { method: "POST", headers, body },
+        { ...init, body },
         { ...policy, timeoutMs },
         ({ results }) => Array.isArray(results) && results.length === sent,
       );
@@ -90,14 +90,19 @@ function rejected(id: string, error: TidingsError | TidingsNetworkError): TrackR
   return { ok: false, id, error };
 }
 
-function* chunksOf(events: readonly PreparedEvent[]): Generator<PreparedEvent[]> {
+/** Divides events into requests. An event that is larger than `bytesMax` gets a request of its own. */
+export function* chunksOf(
+  events: readonly PreparedEvent[],
+  eventsMax = chunkEventsMax,
+  bytesMax = chunkBytesMax,
+): Generator<PreparedEvent[]> {
   const encoder = new TextEncoder();
   let chunk: PreparedEvent[] = [];
   // The brackets; each event adds its JSON and a comma.
   let bytes = 2;
   for (const event of events) {
     const eventBytes = encoder.encode(event.json).length + 1;
-    if (chunk.length > 0 && (chunk.length === chunkEventsMax || bytes + eventBytes > chunkBytesMax)) {
+    if (chunk.length > 0 && (chunk.length === eventsMax || bytes + eventBytes > bytesMax)) {
       yield chunk;
       chunk = [];
       bytes = 2;

@@ -78,3 +78,19 @@ export type Problem = {
   /** Position of the error in `q`, from 1. */
   column?: number;
 };
+
+export type User = {
+  userId: string;
+  events: number;
+  /** Null if the user has no events. */
+  firstSeenAt: string | null;
+  lastSeenAt: string | null;
+  /** Number of events by name, most frequent first; at most 50 names. */
+  names: Array<{
+    name: string;
+    events: number;
+  }>;
+  properties: UserProperties;
+};
+
+export type UserProperties = Record<string, string | number | boolean | null>;
