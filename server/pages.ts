@@ -49,15 +49,16 @@ export function addPages(app: OpenAPIHono): void {
   const serveMissingDocs = serveStatic({ ...options, path: "docs/404.html" });
 
   // The documentation needs neither a session nor scripts.
-  app.on("GET", ["/docs", "/docs/*"], etag(), async (context, next) => {
+  const serveDocsPage: MiddlewareHandler = (context, next) => {
     const { path } = context.req;
+    if (!/^\/docs(?:\/|$)/.test(path)) return next();
     if (files.has(docsFile(path))) return serveDocs(context, next);
-    if (files.has(path) || !files.has("/docs/404.html")) return next();
+    if (path.endsWith(".json") || !files.has("/docs/404.html")) return next();
     context.status(404);
     return serveMissingDocs(context, next);
-  });
+  };
 
-  app.get("*", etag(), serveFile, async (context, next) => {
+  app.get("*", etag(), serveDocsPage, serveFile, async (context, next) => {
     const { path } = context.req;
     // A missing asset is not a page: a tab from before an update must get an error instead of running HTML as a script.
     if (path.startsWith("/assets/")) return next();
