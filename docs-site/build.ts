@@ -15,7 +15,7 @@ import {
   type SiteGroup,
   type SitePage,
 } from "./layout.ts";
-import { docs, readPages } from "./pages.ts";
+import { docs, linksOf, readPages, resolveLink } from "./pages.ts";
 import { renderPage } from "./render-page.ts";
 import { sectionsOf } from "./sections.ts";
 import { siteStyles } from "./site-styles.ts";
@@ -30,7 +30,20 @@ const assets = await writeAssets(pages);
 for (const page of pages)
   write(page.slug === "" ? "index.html" : `${page.slug}.html`, layoutPage(page, groups, assets));
 write("404.html", layoutPage(missingPage(), groups, assets));
-copyFileSync(join(docs, "grafana.json"), join(target, "grafana.json"));
+copyLinkedFiles();
+
+/** Copies the pictures of the pages, and other files that they link to. */
+function copyLinkedFiles(): void {
+  const written = readPages().flatMap((group) => group.pages);
+  for (const page of written)
+    for (const link of linksOf(page.tokens)) {
+      const resolved = resolveLink(page, link, written);
+      const name = "href" in resolved && /^\/docs\/(.+\.(?:png|json))$/.exec(resolved.href)?.[1];
+      if (!name) continue;
+      mkdirSync(dirname(join(target, name)), { recursive: true });
+      copyFileSync(join(docs, name), join(target, name));
+    }
+}
 
 function siteGroups(): SiteGroup[] {
   const written = readPages();

@@ -19,6 +19,12 @@ export function renderPage(page: Page, pages: Page[]): string {
         // `npm run check` reports links that lead nowhere.
         return "fault" in target ? text : `<a href="${escapeHtml(target.href)}">${text}</a>`;
       },
+      image({ href, text }) {
+        const target = resolveLink(page, href, pages);
+        return "fault" in target
+          ? ""
+          : `<img src="${escapeHtml(target.href)}" alt="${escapeHtml(text)}" loading="lazy">`;
+      },
       table({ header, rows }) {
         const row = (cells: typeof header, tag: string) =>
           `<tr>${cells.map((cell) => `<${tag}>${this.parser.parseInline(cell.tokens)}</${tag}>`).join("")}</tr>`;

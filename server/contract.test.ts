@@ -47,6 +47,7 @@ async function call(
       ...(as === "session" && session),
       ...(as === "nobody" && { origin: app.address }),
       ...(as === "key" && { "x-api-key": app.key }),
+      accept: "application/json, text/event-stream",
       ...(body !== undefined && { "content-type": "application/json" }),
     },
     ...(body !== undefined && { body: JSON.stringify(body) }),
@@ -242,6 +243,8 @@ test("accounts and status", async () => {
     as: "nobody",
     body: { token: "t", password: testPassword },
   });
+  const message = { jsonrpc: "2.0", id: 1, method: "tools/list" };
+  await call("POST /mcp", 200, { as: "key", body: message });
   await call("GET /healthz", 200, { as: "nobody" });
   await call("GET /readyz", 200, { as: "nobody" });
 });

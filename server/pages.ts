@@ -53,7 +53,7 @@ export function addPages(app: OpenAPIHono): void {
     const { path } = context.req;
     if (!/^\/docs(?:\/|$)/.test(path)) return next();
     if (files.has(docsFile(path))) return serveDocs(context, next);
-    if (path.endsWith(".json") || !files.has("/docs/404.html")) return next();
+    if (/\.(?:png|json)$/.test(path) || !files.has("/docs/404.html")) return next();
     context.status(404);
     return serveMissingDocs(context, next);
   };
