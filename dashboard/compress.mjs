@@ -6,7 +6,7 @@ import { brotliCompressSync } from "node:zlib";
 const directory = join(import.meta.dir, "dist");
 
 for (const name of readdirSync(directory, { recursive: true, encoding: "utf8" })) {
-  if (!/\.(?:js|css|html|svg|webmanifest)$/.test(name)) continue;
+  if (!/\.(?:js|css|html|json|svg|webmanifest)$/.test(name)) continue;
   const file = join(directory, name);
   const content = await Bun.file(file).bytes();
   await Bun.write(`${file}.br`, brotliCompressSync(content));

@@ -1,4 +1,4 @@
-/** Builds the dashboard into dashboard/dist, unless its sources are unchanged since the last build. */
+/** Builds the dashboard and the documentation into dashboard/dist, unless their sources are unchanged since the last build. */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const stamp = `${root}dashboard/dist/.built-from`;
-/** The build's sources: the dashboard, and the server modules that it imports. */
+/** The build's sources: the dashboard, the server modules that it imports, and the documentation. */
 const sources = [
   "dashboard",
   "server/event",
@@ -15,12 +15,19 @@ const sources = [
   "server/validation",
   "server/wire",
   "package-lock.json",
+  "docs-site",
+  "docs",
+  "client/README.md",
+  "ARCHITECTURE.md",
+  "CHANGELOG.md",
+  "CONTRIBUTING.md",
+  "SECURITY.md",
 ];
-const ignored = new Set(["node_modules", "dist"]);
+const ignored = new Set(["node_modules", "dist", "screenshots"]);
 
 const currentHash = hashOf(sources.flatMap((name) => filesIn(root + name)));
 if (!existsSync(stamp) || readFileSync(stamp, "utf8") !== currentHash) {
-  console.log("Building the dashboard …");
+  console.log("Building the dashboard and the documentation …");
   const { status } = spawnSync("npm", ["run", "--silent", "build", "-w", "dashboard"], {
     cwd: root,
     stdio: ["ignore", "inherit", "inherit"],

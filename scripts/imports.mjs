@@ -50,6 +50,7 @@ const order = [
   "request-observer.ts",
   "services.ts",
   "status.ts",
+  "mcp",
   "pages.ts",
   "app.ts",
   "main.ts",

@@ -20,6 +20,7 @@ const manifests = [
   "server/package.json",
   "dashboard/package.json",
   "client/package.json",
+  "docs-site/package.json",
 ];
 
 const requested = process.argv.includes("--all") ? "all" : "run";

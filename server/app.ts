@@ -17,6 +17,7 @@ import { dataPolicy, everyResponse } from "./http/security-headers.ts";
 import { addRejectedEventRoutes } from "./ingest/rejected-routes.ts";
 import { addInsightRoutes } from "./insights/routes.ts";
 import { addInvitationRoutes } from "./invitations/routes.ts";
+import { addMcpRoutes } from "./mcp/routes.ts";
 import { addDeliveryRoutes } from "./notifications/delivery-routes.ts";
 import { addPreferenceRoutes } from "./notifications/preference-routes.ts";
 import { addProjectDestinationRoutes } from "./notifications/project-destination-routes.ts";
@@ -45,7 +46,8 @@ export type App = {
 /** How long browsers may remember a preflight; Chromium does for at most two hours. */
 const preflightSeconds = 7_200;
 
-export function createApp(services: Services): App {
+/** @param recordEvents - `POST /api/events`, which Bun's own router handles */
+export function createApp(services: Services, recordEvents: (request: Request) => Promise<Response>): App {
   const routes = new Routes(services.authorizer, services.addressOf);
   const { app } = routes;
 
@@ -93,6 +95,7 @@ export function createApp(services: Services): App {
     ...dropInPathsOfBrowsers,
     "/api/webhooks",
     "/api/webhooks/*",
+    "/mcp",
   ])
     app.use(
       path,
@@ -131,6 +134,10 @@ export function createApp(services: Services): App {
   addDropInRoutes(routes, services); //       /v1/batch /v1/logs /v1/log /batch/ /cloudevents /slack/{key} …
   addStatusRoutes(routes, services); //       /healthz /readyz /openapi.json
 
+  addMcpRoutes(routes, async (request) =>
+    request.method === "POST" ? recordEvents(request) : app.fetch(request),
+  ); //                                       /mcp
+
   app.all("/api/*", ({ req }) => {
     throw unknown(req);
   });
@@ -157,5 +164,5 @@ export function describedApp(): App {
     get: (_, name): unknown => (name === "then" ? undefined : empty),
     apply: (): unknown => empty,
   }) as unknown as Services;
-  return createApp(empty);
+  return createApp(empty, async () => new Response());
 }

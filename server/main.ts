@@ -303,9 +303,10 @@ export async function serve(
     return request;
   }
 
-  const app = createApp(services);
-  const observer = new RequestObserver({ metrics, log, failures, slowMs: config.slowRequestMs, store });
   const recordEvent = recordRoute(services);
+  // A tool's call has no connection of its own whose timeout could change.
+  const app = createApp(services, (request) => recordEvent(request, { timeout() {} }));
+  const observer = new RequestObserver({ metrics, log, failures, slowMs: config.slowRequestMs, store });
   const setup = isPassive ? null : await retrying(() => openSetup(control));
   // From here on the server is ready. Nothing is awaited before the caller can stop it.
   server.reload({

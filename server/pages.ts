@@ -18,7 +18,7 @@ const pagePaths = [
 ];
 
 /**
- * Serves the built dashboard: files, and `index.html` for the paths of pages. A browser that navigates to any other
+ * Serves the built dashboard and documentation: files, and `index.html` for the paths of pages. A browser that navigates to any other
  * path gets `index.html` with status 404, and the dashboard shows that the page doesn't exist.
  */
 export function addPages(app: OpenAPIHono): void {
@@ -45,8 +45,20 @@ export function addPages(app: OpenAPIHono): void {
   const serveFile: MiddlewareHandler = (context, next) =>
     files.has(context.req.path) ? serveKnown(context, next) : next();
   const serveIndex = serveStatic({ ...options, path: "index.html" });
+  const serveDocs = serveStatic({ ...options, rewriteRequestPath: docsFile });
+  const serveMissingDocs = serveStatic({ ...options, path: "docs/404.html" });
 
-  app.get("*", etag(), serveFile, async (context, next) => {
+  // The documentation needs neither a session nor scripts.
+  const serveDocsPage: MiddlewareHandler = (context, next) => {
+    const { path } = context.req;
+    if (!/^\/docs(?:\/|$)/.test(path)) return next();
+    if (files.has(docsFile(path))) return serveDocs(context, next);
+    if (/\.(?:png|json)$/.test(path) || !files.has("/docs/404.html")) return next();
+    context.status(404);
+    return serveMissingDocs(context, next);
+  };
+
+  app.get("*", etag(), serveDocsPage, serveFile, async (context, next) => {
     const { path } = context.req;
     // A missing asset is not a page: a tab from before an update must get an error instead of running HTML as a script.
     if (path.startsWith("/assets/")) return next();
@@ -61,4 +73,10 @@ export function addPages(app: OpenAPIHono): void {
     if (path.startsWith("/b/")) response.headers.set("x-robots-tag", "noindex");
     return response;
   });
+}
+
+/** The file of a page of the documentation: `/docs/api` is `docs/api.html`. */
+function docsFile(path: string): string {
+  const page = path.replace(/\/$/, "");
+  return page === "/docs" ? "/docs/index.html" : `${page}.html`;
 }

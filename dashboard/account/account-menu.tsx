@@ -1,6 +1,7 @@
 import { useNavigate } from "@tanstack/react-router";
 import {
   Activity,
+  BookOpen,
   Check,
   CircleHelp,
   LogOut,
@@ -14,6 +15,7 @@ import {
 import type { MenuContentProps } from "../components/ui/lazy-menu.tsx";
 import { Menu, MenuItem, MenuLabel, MenuSeparator } from "../components/ui/menu.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
+import { openDocs } from "../shell/docs.ts";
 import { openOverlay } from "../shell/overlays.tsx";
 import { chooseTheme, type Theme, themes, useTheme } from "../theme/theme.ts";
 import { useMe } from "./me.ts";
@@ -49,6 +51,10 @@ export default function AccountMenu(props: MenuContentProps) {
       <MenuItem onSelect={() => openOverlay("help")}>
         <CircleHelp aria-hidden />
         Keyboard shortcuts
+      </MenuItem>
+      <MenuItem onSelect={() => openDocs()}>
+        <BookOpen aria-hidden />
+        Docs
       </MenuItem>
       <MenuSeparator />
       <MenuLabel>Theme</MenuLabel>

@@ -4,6 +4,7 @@ import { Command } from "cmdk";
 import {
   Activity,
   Bell,
+  BookOpen,
   CheckCheck,
   CircleSlash,
   Filter,
@@ -37,6 +38,7 @@ import { deadCountQuery } from "../deliveries/deliveries.ts";
 import { useCan } from "../projects/can.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { useRejectedCount } from "../rejected/rejected-count.ts";
+import { openDocs } from "../shell/docs.ts";
 import { focusOpener } from "../shell/opener.ts";
 import { openOverlay } from "../shell/overlays.tsx";
 import { chooseTheme, useDark } from "../theme/theme.ts";
@@ -268,6 +270,13 @@ export default function Palette({ close }: { close: () => void }) {
                   onSelect={closeAnd(() => chooseTheme(dark ? "light" : "dark"))}
                 >
                   {dark ? "Switch to light theme" : "Switch to dark theme"}
+                </Item>
+                <Item
+                  icon={<BookOpen aria-hidden />}
+                  value="docs documentation help"
+                  onSelect={closeAnd(openDocs)}
+                >
+                  Docs
                 </Item>
                 <Item icon={<LogOut aria-hidden />} onSelect={closeAnd(signOut)}>
                   Sign out

@@ -127,6 +127,13 @@ const table: Record<string, Row> = {
     nobody: 401,
     path: ({ event }) => `/api/events/${event}/deliveries`,
   },
+  "POST /mcp": {
+    key: 406,
+    session: 401,
+    nobody: 401,
+    path: () => "/mcp",
+    body: () => ({ jsonrpc: "2.0", id: 1, method: "tools/list" }),
+  },
   "GET /api/search/complete": { key: 200, session: 200, nobody: 401 },
   "DELETE /api/events/{id}": {
     key: 404,

@@ -1,0 +1,140 @@
+/** The documentation over HTTP and in a browser, and the commands and programs in it. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { lexer } from "marked";
+import { launchChromium } from "./testing/chromium.ts";
+import { type TestApp, testApp } from "./testing/test-app.ts";
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await testApp();
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+function get(path: string, headers: Record<string, string> = {}): Promise<Response> {
+  return fetch(app.address + path, { headers });
+}
+
+describe("pages", () => {
+  test("need no session, may run no script of others, and are cached", async () => {
+    for (const path of ["/docs", "/docs/", "/docs/api", "/docs/api/events", "/docs/javascript"]) {
+      const response = await get(path);
+      expect([path, response.status]).toEqual([path, 200]);
+      expect(response.headers.get("content-security-policy")).toContain("default-src 'none'");
+      expect(await response.text()).not.toMatch(/ style=|<style|<script>|\son\w+=/);
+      const again = await get(path, { "if-none-match": response.headers.get("etag")! });
+      expect([path, again.status]).toEqual([path, 304]);
+    }
+  });
+
+  test("are compressed", async () => {
+    const response = await fetch(`${app.address}/docs/api`, {
+      headers: { "accept-encoding": "br" },
+      decompress: false,
+    });
+    expect(response.headers.get("content-encoding")).toBe("br");
+  });
+
+  test("that don't exist return 404 with the list of pages", async () => {
+    for (const path of ["/docs/nothing", "/docs/api/nothing", "/docs/..%2findex"]) {
+      const response = await get(path, { accept: "text/html" });
+      expect([path, response.status]).toEqual([path, 404]);
+      expect(await response.text()).toContain('href="/docs/first-event"');
+    }
+  });
+
+  test("describe every operation", async () => {
+    const description = (await (await get("/openapi.json")).json()) as {
+      paths: Record<string, Record<string, { tags: string[]; summary: string }>>;
+    };
+    const overview = await (await get("/docs/api")).text();
+    const pages = [...overview.matchAll(/href="(\/docs\/api\/[\w-]+)"/g)].map(([, path]) => path!);
+    const texts = await Promise.all([...new Set(pages)].map(async (path) => (await get(path)).text()));
+    for (const [path, methods] of Object.entries(description.paths))
+      for (const { summary } of Object.values(methods))
+        expect(
+          texts.some(
+            (text) =>
+              text.includes(`<code>${path}</code>`) &&
+              text.includes(Bun.escapeHTML(summary).replaceAll("&#x27;", "'")),
+          ),
+        ).toBe(true);
+  });
+});
+
+test("search finds a section and opens it with the keyboard", async () => {
+  const browser = await launchChromium();
+  try {
+    const page = await browser.newPage();
+    const errors: string[] = [];
+    page.on("pageerror", (error) => errors.push(error.message));
+    page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
+    await page.goto(`${app.address}/docs`);
+    await page.keyboard.press("/");
+    await page.keyboard.type("daily quota");
+    await page.getByRole("option", { name: "API keys › Daily quota" }).waitFor();
+    const first = page.getByRole("option").first();
+    expect(await first.getAttribute("aria-selected")).toBe("true");
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/\/docs\/.+/);
+    await page.getByRole("heading", { level: 1 }).waitFor();
+    expect(errors).toEqual([]);
+  } finally {
+    await browser.close();
+  }
+});
+
+describe("examples run as they are", () => {
+  /** The code blocks of a page in a language. */
+  function blocks(page: string, language: string): string[] {
+    return lexer(readFileSync(join(import.meta.dir, "../docs", page), "utf8")).flatMap((token) =>
+      token.type === "code" && token.lang === language ? [token.text as string] : [],
+    );
+  }
+
+  async function run(command: string[]): Promise<void> {
+    const directory = mkdtempSync(join(tmpdir(), "tidings-examples-"));
+    const child = Bun.spawn(command, {
+      cwd: directory,
+      env: { ...process.env, KEY: app.key, TIDINGS_KEY: app.key, TIDINGS_URL: app.address },
+      stdout: "pipe",
+      stderr: "pipe",
+    });
+    const [output, errors, code] = await Promise.all([
+      new Response(child.stdout).text(),
+      new Response(child.stderr).text(),
+      child.exited,
+    ]);
+    rmSync(directory, { recursive: true, force: true });
+    expect({ command, code, output, errors }).toMatchObject({ code: 0 });
+  }
+
+  async function storedEvents(): Promise<number> {
+    const response = await get("/api/events/count", { "x-api-key": app.key });
+    return ((await response.json()) as { count: number }).count;
+  }
+
+  test.skipIf(!Bun.which("curl"))("in a shell", async () => {
+    const before = await storedEvents();
+    const commands = ["first-event.md", "languages.md"].flatMap((page) => blocks(page, "sh"));
+    for (const command of commands) {
+      const script = `curl() { command curl -sS --fail-with-body "$@"; }\n${command}`;
+      await run(["bash", "-ec", script.replaceAll("http://localhost:4242", app.address)]);
+    }
+    expect((await storedEvents()) - before).toBe(4);
+  });
+
+  test("in JavaScript", async () => {
+    const before = await storedEvents();
+    for (const program of blocks("languages.md", "ts")) await run([process.execPath, "-e", program]);
+    expect((await storedEvents()) - before).toBe(1);
+  });
+
+  test.skipIf(!Bun.which("python3"))("in Python", async () => {
+    const before = await storedEvents();
+    for (const program of blocks("languages.md", "python")) await run(["python3", "-c", program]);
+    expect((await storedEvents()) - before).toBe(1);
+  });
+});

@@ -1,0 +1,164 @@
+/** The MCP server, used by the protocol's own client. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { type TestApp, testApp } from "../testing/test-app.ts";
+
+let app: TestApp;
+const clients: Client[] = [];
+beforeAll(async () => {
+  app = await testApp();
+});
+afterAll(async () => {
+  for (const client of clients) await client.close();
+  await app[Symbol.asyncDispose]();
+});
+
+async function connect(headers: Record<string, string> = { "x-api-key": app.key }): Promise<Client> {
+  const client = new Client({ name: "test", version: "1" });
+  await client.connect(
+    new StreamableHTTPClientTransport(new URL("/mcp", app.address), { requestInit: { headers } }),
+  );
+  clients.push(client);
+  return client;
+}
+
+type Result = {
+  isError?: boolean;
+  content: { text: string }[];
+  // biome-ignore lint/suspicious/noExplicitAny: the client has checked it against the tool's schema
+  structuredContent: any;
+};
+
+async function call(client: Client, name: string, values: Record<string, unknown> = {}): Promise<Result> {
+  // The client compares the result with the schema only if it knows the tools.
+  await client.listTools();
+  return (await client.callTool({ name, arguments: values })) as Result;
+}
+
+async function newKey(body: object): Promise<string> {
+  const response = await app.request("/api/keys?project=default", {
+    method: "POST",
+    headers: { cookie: await app.signIn(), origin: app.address, "content-type": "application/json" },
+    body: JSON.stringify({ name: "MCP", ...body }),
+  });
+  return ((await response.json()) as { secret: string }).secret;
+}
+
+test("records, finds, counts and follows events", async () => {
+  const client = await connect({ authorization: `Bearer ${app.key}` });
+  for (const [name, amount] of [
+    ["Cart opened", "10"],
+    ["Payment received", "49"],
+  ]) {
+    const values = { channel: "shop", name, userId: "u1", tags: { amount } };
+    const { structuredContent } = await call(client, "record_event", values);
+    expect(structuredContent.event).toMatchObject({ channelId: "shop", name, tags: { amount } });
+  }
+  const found = await call(client, "search_events", { q: "amount>20" });
+  expect(found.structuredContent.events).toMatchObject([{ name: "Payment received" }]);
+  expect(JSON.parse(found.content[0]!.text)).toEqual(found.structuredContent);
+  const { id } = found.structuredContent.events[0];
+  expect((await call(client, "get_event", { id })).structuredContent.event.id).toBe(id);
+  const channels = await call(client, "list_channels");
+  expect(channels.structuredContent.channels).toMatchObject([{ name: "shop", events: 2 }]);
+  const stats = await call(client, "event_stats", { metric: "sum", tag: "amount" });
+  expect(stats.structuredContent.overall).toBe(59);
+  const journey = await call(client, "user_journey", { userId: "u1" });
+  expect(journey.structuredContent.user).toMatchObject({ userId: "u1", events: 2 });
+  expect(journey.structuredContent.events.map(({ name }: { name: string }) => name)).toEqual([
+    "Cart opened",
+    "Payment received",
+  ]);
+  const funnel = await call(client, "funnel", { step: ["cart", "payment"] });
+  expect(funnel.content[0]!.text).not.toContain("query-invalid");
+  expect(funnel.structuredContent.steps).toHaveLength(2);
+  expect((await call(client, "retention")).isError).toBeUndefined();
+});
+
+describe("a key", () => {
+  test("that only reads has no tool that records", async () => {
+    const client = await connect({ "x-api-key": await newKey({ scopes: ["read"] }) });
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toContain("search_events");
+    expect(tools.every(({ annotations }) => annotations?.readOnlyHint)).toBe(true);
+    await expect(call(client, "record_event", { channel: "c", name: "n" })).rejects.toThrow("has no tool");
+  });
+
+  test("that may not read, or is unknown, is refused", async () => {
+    const message = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}';
+    for (const [key, status] of [
+      [await newKey({ scopes: ["ingest"] }), 403],
+      [await newKey({ kind: "publishable" }), 403],
+      ["tdg_sk_garbled", 401],
+    ] as const) {
+      const headers = { "x-api-key": key, "content-type": "application/json" };
+      const response = await fetch(`${app.address}/mcp`, { method: "POST", headers, body: message });
+      expect([key, response.status]).toEqual([key, status]);
+    }
+  });
+
+  test("has its rate limit", async () => {
+    const client = await connect({ "x-api-key": await newKey({ eventsPerSecond: 1 }) });
+    const results = await Promise.all(
+      // The limit is counted in windows of ten seconds.
+      Array.from({ length: 40 }, () =>
+        client.callTool({ name: "record_event", arguments: { channel: "limited", name: "n" } }),
+      ),
+    );
+    const texts = (results as Result[])
+      .filter(({ isError }) => isError)
+      .map(({ content }) => content[0]!.text);
+    expect(texts.some((text) => text.includes("(rate-limited)"))).toBe(true);
+  });
+
+  test("sees its own project only", async () => {
+    const { secret } = await app.another("Other", "other@example.com");
+    const client = await connect({ "x-api-key": secret });
+    expect((await call(client, "search_events")).structuredContent.events).toEqual([]);
+  });
+});
+
+test("a mistake is an error that says what to do", async () => {
+  const client = await connect();
+  for (const [name, values, text] of [
+    ["search_events", { q: "amount>" }, "query-invalid"],
+    ["search_events", { from: "yesterday" }, "query-invalid"],
+    ["get_event", { id: "01900000-0000-7000-8000-000000000000" }, "event-unknown"],
+    ["search_events", { limit: 5_000 }, "limit"],
+    ["event_stats", { by: "minute", from: "2020-01-01T00:00:00Z" }, "query-invalid"],
+  ] as const) {
+    const result = await call(client, name, values);
+    expect([name, result.isError, result.content[0]!.text]).toEqual([
+      name,
+      true,
+      expect.stringContaining(text),
+    ]);
+  }
+});
+
+test("a list of large events is bounded, and its cursor continues after the last one", async () => {
+  const tags = Object.fromEntries(Array.from({ length: 50 }, (_, tag) => [`tag ${tag}`, "x".repeat(1_000)]));
+  const description = "y".repeat(5_000);
+  const total = 30;
+  for (let number = 0; number < total; number++)
+    await app.post({ channel: "large", name: `n${number}`, tags, description });
+  const client = await connect();
+  const seen: string[] = [];
+  let cursor: string | undefined;
+  do {
+    const result = await call(client, "search_events", {
+      channel: "large",
+      limit: 100,
+      ...(cursor && { cursor }),
+    });
+    expect(result.content[0]!.text.length).toBeLessThan(100_000);
+    expect(result.structuredContent.isShortened).toBe(true);
+    seen.push(...result.structuredContent.events.map(({ name }: { name: string }) => name));
+    cursor = result.structuredContent.nextCursor ?? undefined;
+  } while (cursor);
+  expect(seen).toEqual(Array.from({ length: total }, (_, number) => `n${total - 1 - number}`));
+  const [first] = (await app.list("?channel=large&limit=1"))!;
+  const { structuredContent } = await call(client, "get_event", { id: first!.id });
+  expect(structuredContent.event.description).toBe(description);
+});
