@@ -177,7 +177,6 @@ describe("the dashboard is served for its own paths", () => {
 
   for (const path of [
     "/metrics",
-    "/docs",
     "/mytopic",
     "/ping/x",
     "/p",

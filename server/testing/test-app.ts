@@ -41,9 +41,22 @@ function configAt(storage: Partial<TestStorage>, change: Partial<Config>): Confi
   };
 }
 
-/** Opens a running server's store a second time, as another process would. */
-export function openTestStore(config: Config): Promise<Store> {
-  return openStore(config, testWatch);
+/** Attempts to open a store whose database is locked. */
+const openTries = 5;
+
+/**
+ * Opens a running server's store a second time, as another process would. Unlike another process, opening it stops the
+ * server while it waits for the server's own transaction, so that the wait can end in vain.
+ */
+export async function openTestStore(config: Config): Promise<Store> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await openStore(config, testWatch);
+    } catch (error) {
+      if ((error as { code?: string }).code !== "SQLITE_BUSY" || tries === openTries) throw error;
+      await Bun.sleep(50);
+    }
+  }
 }
 
 export type TestApp = Awaited<ReturnType<typeof testApp>>;
