@@ -32,7 +32,7 @@ export async function postsOnPostgres(options: SetupOptions): Promise<Comparison
   if (!quick) {
     lines.push({
       what: `single durable POSTs, ${barredConnections} connections, against Fastify + \`pg\`, a commit for each request`,
-      bar: "5x",
+      bar: "2x",
       cells: setups.map((name) =>
         ratio(
           rates(name).map((rate, round) => rate / rates(handWritten)[round]!),
