@@ -59,7 +59,7 @@ function Sections({ status }: { status: ServerStatus }) {
         </Fact>
       </Section>
       <Section title="Recording">
-        <Fact label="Stored in the last minute">{countOf(recording.storedInMinute, "request")}</Fact>
+        <Fact label="Stored in the last minute">{countOf(recording.storedInMinute, "event")}</Fact>
         <Fact
           label="Commit, median and slowest 1%"
           warning={(recording.commitMs?.p99 ?? 0) > slowCommitMs && "The disk is slow"}

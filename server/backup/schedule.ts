@@ -63,9 +63,14 @@ export class BackupSchedule {
       stdout: "ignore",
       stderr: "pipe",
     });
-    const text = await new Response(this.#child.stderr).text();
-    const code = await this.#child.exited;
-    this.#child = null;
+    let text: string;
+    let code: number;
+    try {
+      text = await new Response(this.#child.stderr).text();
+      code = await this.#child.exited;
+    } finally {
+      this.#child = null;
+    }
     if (code !== 0)
       throw new Error(`The backup to ${backupTo} failed: ${text.trim() || `exit code ${code}`}`);
   }

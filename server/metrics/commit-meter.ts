@@ -10,7 +10,7 @@ export class CommitMeter {
   readonly #stored = new Uint32Array(secondsKept);
   readonly #secondOf = new Float64Array(secondsKept);
 
-  /** @param stored - requests that the commit stored */
+  /** @param stored - events of the commit */
   observe(stored: number, ms: number, nowMs = performance.now()): void {
     this.#times[this.#commits++ % timesMax] = ms;
     const second = Math.floor(nowMs / 1_000);
@@ -22,7 +22,7 @@ export class CommitMeter {
     this.#stored[place]! += stored;
   }
 
-  /** Requests stored in the last minute. */
+  /** Events stored in the last minute. */
   storedInMinute(nowMs = performance.now()): number {
     const since = Math.floor(nowMs / 1_000) - secondsKept;
     return this.#stored.reduce(

@@ -203,7 +203,7 @@ export class GroupCommit implements Omit<EventAppender, "observeCommits"> {
           this.#inProgress--;
           this.#flush();
           completeAll(waiting, results, this.#onCreated);
-          this.onCommit(waiting.length, performance.now() - startMs);
+          this.onCommit(sizeOf(waiting), performance.now() - startMs);
           for (const { resolve } of rejected) resolve();
         },
         (error: Error) => {
@@ -265,6 +265,10 @@ export class GroupCommit implements Omit<EventAppender, "observeCommits"> {
       retryAfterSeconds: 1,
     });
   }
+}
+
+function sizeOf(waiting: Waiting[]): number {
+  return waiting.reduce((sum, { events }) => sum + events, 0);
 }
 
 function batchOf(waiting: Waiting[], rejected: WaitingRejected[]): Batch {

@@ -170,8 +170,8 @@ export type Follower = {
   deleted: (projectId: number, deleted: DeletedEvents) => void;
 };
 
-/** A commit succeeded, with so many requests and events that waited for it, after so many milliseconds. */
-export type OnCommit = (waiting: number, ms: number) => void;
+/** A commit of this many events succeeded, after so many milliseconds. */
+export type OnCommit = (events: number, ms: number) => void;
 
 /** Stores events. */
 export interface EventAppender {

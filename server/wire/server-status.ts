@@ -14,7 +14,7 @@ export const ServerStatus = z
     }),
     recording: z.object({
       storedInMinute: count.openapi({
-        description: "Requests to record events that this node stored in the last minute.",
+        description: "Events that this node stored in the last minute.",
       }),
       commitMs: z
         .object({ p50: z.number(), p99: z.number() })
