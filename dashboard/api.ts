@@ -30,6 +30,8 @@ type Options = {
   body?: unknown;
   query?: Record<string, string | undefined>;
   signal?: AbortSignal;
+  /** Called with how much is done, from 0 to 1, for the routes that report it. */
+  onProgress?: (share: number) => void;
 };
 
 /** Longer than any response takes: after this, the server is unreachable or the connection is dead. */
@@ -38,7 +40,7 @@ const requestTimeoutMs = 60_000;
 /** Calls the server. Throws `ApiError` for every error response, and for a failed connection (status 0). */
 export async function api<Result>(path: string, options: Options = {}): Promise<Result> {
   const response = await send(path, options);
-  if (response.ok) return (await response.json()) as Result;
+  if (response.ok) return resultOf<Result>(response, options);
   const error = new ApiError(response.status, await problemOf(response));
   const hasEnded = error.status === 401 && !path.startsWith("/api/auth/");
   if (!hasEnded || !(await session.renew?.())) throw error;
@@ -46,8 +48,15 @@ export async function api<Result>(path: string, options: Options = {}): Promise<
   return api(path, options);
 }
 
+async function resultOf<Result>(response: Response, { onProgress }: Options): Promise<Result> {
+  if (!onProgress || !response.headers.get("content-type")?.startsWith("text/event-stream"))
+    return (await response.json()) as Result;
+  const { readProgress } = await import("./progress.ts");
+  return readProgress<Result>(response, onProgress);
+}
+
 async function send(path: string, options: Options): Promise<Response> {
-  const { method = "GET", body, query, signal } = options;
+  const { method = "GET", body, query, signal, onProgress } = options;
   const search = new URLSearchParams();
   for (const [key, value] of Object.entries(query ?? {})) if (value !== undefined) search.set(key, value);
   const url = search.size > 0 ? `${path}?${search}` : path;
@@ -55,7 +64,10 @@ async function send(path: string, options: Options): Promise<Response> {
     return await fetch(url, {
       method,
       credentials: "same-origin",
-      headers: body === undefined ? {} : { "content-type": "application/json" },
+      headers: {
+        ...(body !== undefined && { "content-type": "application/json" }),
+        ...(onProgress && { accept: "text/event-stream" }),
+      },
       ...(body !== undefined && { body: JSON.stringify(body) }),
       signal: AbortSignal.any([AbortSignal.timeout(requestTimeoutMs), ...(signal ? [signal] : [])]),
     });

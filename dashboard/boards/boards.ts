@@ -40,21 +40,23 @@ type PublicTile = Pick<Tile, "id" | "type" | "title" | "x" | "y" | "w" | "h"> & 
   text?: string;
 };
 
+type LoadOptions = { signal: AbortSignal; onProgress?: (share: number) => void };
+
 /** Where tiles get their results from. */
 export type TileSource = {
   /** Part of the query's key. */
   key: readonly unknown[];
   /** Null: on a public board, nothing leads into the project. */
   project: string | null;
-  load: (tile: ShownTile, query: Record<string, string>, signal: AbortSignal) => Promise<TileData>;
+  load: (tile: ShownTile, query: Record<string, string>, options: LoadOptions) => Promise<TileData>;
 };
 
 export function savedTiles(project: string, { id, version }: Board): TileSource {
   return {
     key: ["tile", project, id, version],
     project,
-    load: (tile, query, signal) =>
-      load(`/api/boards/${id}/tiles/${tile.id}/data`, { query: { ...query, project }, signal }),
+    load: (tile, query, options) =>
+      load(`/api/boards/${id}/tiles/${tile.id}/data`, { query: { ...query, project }, ...options }),
   };
 }
 
@@ -63,8 +65,13 @@ export function draftTiles(project: string): TileSource {
   return {
     key: ["tile", project, "draft"],
     project,
-    load: (tile, query, signal) =>
-      load("/api/boards/preview", { method: "POST", query: { ...query, project }, body: { tile }, signal }),
+    load: (tile, query, options) =>
+      load("/api/boards/preview", {
+        method: "POST",
+        query: { ...query, project },
+        body: { tile },
+        ...options,
+      }),
   };
 }
 
@@ -72,7 +79,7 @@ export function publicTiles(token: string): TileSource {
   return {
     key: ["public-tile", token],
     project: null,
-    load: (tile, query, signal) =>
+    load: (tile, query, { signal }) =>
       load(`/api/public/boards/${encodeURIComponent(token)}/tiles/${tile.id}/data`, { query, signal }),
   };
 }
@@ -90,12 +97,18 @@ export function useTileSource(): TileSource {
 /** How often a range that ends now is computed again. */
 const refreshMs = 30_000;
 
-export function tileDataQuery(source: TileSource, tile: ShownTile, range: BoardRange) {
+export function tileDataQuery(
+  source: TileSource,
+  tile: ShownTile,
+  range: BoardRange,
+  onProgress?: (share: number) => void,
+) {
   // The result doesn't depend on the tile's place.
   const { x: _x, y: _y, w: _w, h: _h, title: _title, ...content } = tile;
   return queryOptions({
     queryKey: [...source.key, content, range],
-    queryFn: ({ signal }) => source.load(tile, rangeQuery(range), signal),
+    queryFn: ({ signal }) =>
+      source.load(tile, rangeQuery(range), { signal, ...(onProgress && { onProgress }) }),
     refetchInterval: isLive(range) ? refreshMs : false,
     placeholderData: keepPreviousData,
     retry: false,

@@ -54,7 +54,7 @@ export default function TileEditor({ tile, range, save, close }: Props) {
   const shown = useDelayed(edited);
   const preview = useQuery({ ...tileDataQuery(source, shown, range), placeholderData: undefined });
   const check = useMutation({
-    mutationFn: () => source.load(edited, rangeQuery(range), AbortSignal.timeout(60_000)),
+    mutationFn: () => source.load(edited, rangeQuery(range), { signal: AbortSignal.timeout(60_000) }),
     onSuccess: () => save(edited),
   });
   const error = check.error ?? preview.error;

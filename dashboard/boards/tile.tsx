@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { Ellipsis } from "lucide-react";
-import { type ReactNode, useRef } from "react";
+import { type ReactNode, useRef, useState } from "react";
 import type { TileData } from "../../server/wire/tile-data.ts";
 import { errorMessage } from "../api.ts";
 import { lazyPart } from "../components/lazy-part.tsx";
@@ -31,8 +31,9 @@ type TileProps = {
 /** A tile: its title, its menu, and what it shows. */
 export function TileBox({ tile, range, actions }: TileProps) {
   const box = useRef<HTMLElement>(null);
-  const { data, error } = useQuery({
-    ...tileDataQuery(useTileSource(), tile, range),
+  const [done, setDone] = useState(0);
+  const { data, error, isFetching } = useQuery({
+    ...tileDataQuery(useTileSource(), tile, range, setDone),
     enabled: tile.type !== "text",
   });
   const title = titleOf(tile);
@@ -51,6 +52,7 @@ export function TileBox({ tile, range, actions }: TileProps) {
           </LazyMenu>
         )}
       </header>
+      {isFetching && done > 0 && done < 1 && <TileProgress share={done} title={title} />}
       <div className="tile-body">
         {tile.type === "text" ? (
           <div className="tile-text">
@@ -67,6 +69,22 @@ export function TileBox({ tile, range, actions }: TileProps) {
         )}
       </div>
     </section>
+  );
+}
+
+/** How much of a long computation is done. It appears late, so that quick ones don't flicker. */
+function TileProgress({ share, title }: { share: number; title: string }) {
+  return (
+    <div
+      role="progressbar"
+      aria-label={`Computing ${title}`}
+      aria-valuemin={0}
+      aria-valuemax={100}
+      aria-valuenow={Math.round(share * 100)}
+      className="tile-progress"
+    >
+      <div style={{ transform: `scaleX(${share})` }} />
+    </div>
   );
 }
 

@@ -234,6 +234,25 @@ test("a funnel and a table of retention are computed", async () => {
   );
 });
 
+test("with text/event-stream, a tile reports its progress", async () => {
+  const board = await newBoard("Long", [
+    { id: "users", type: "number", metric: "users", ...place },
+    { id: "return", type: "retention", ...place, y: 3 },
+  ]);
+  const path = (tile: string) => `/api/boards/${board.id}/tiles/${tile}/data?${range(-24, 0)}&compare=true`;
+  for (const tile of ["users", "return"]) {
+    const response = await app.request(path(tile), { headers: { accept: "text/event-stream" } });
+    const messages = (await response.text()).trimEnd().split("\n\n");
+    const shares = messages
+      .filter((message) => message.startsWith("event: progress"))
+      .map((message) => JSON.parse(message.split("data: ")[1]!).done as number);
+    expect(shares).toEqual(shares.toSorted((a, b) => a - b));
+    expect(Math.max(...shares)).toBeLessThanOrEqual(1);
+    const [, result] = /^event: result\ndata: (.*)$/.exec(messages.at(-1)!)!;
+    expect(JSON.parse(result!)).toEqual(await call("GET", path(tile)));
+  }
+});
+
 test("a public link shows the board's results: no search, no user, no other board, no other question", async () => {
   const board = await newBoard("Wall", [
     { id: "feed", type: "feed", q: "channel:payments", ...place },

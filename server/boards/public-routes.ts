@@ -80,7 +80,7 @@ export function addPublicBoardRoutes(
       const range = rangeOf(query, Date.now());
       setRequestTimeout(request, limits.analysisSeconds + limits.requestSeconds);
       const data = await queue.run(request.signal, () =>
-        tileData(store, projectId, tile, range, request.signal),
+        tileData(store, projectId, tile, range, { signal: request.signal, onProgress: () => {} }),
       );
       return { ok: true, data: publicTileData(data) };
     },

@@ -1,6 +1,8 @@
 import { z } from "@hono/zod-openapi";
 import { recordAudit } from "../audit/audit-log.ts";
 import { ProjectQuery } from "../event/event-query.ts";
+import type { FailureLog } from "../failures.ts";
+import { progressNote, progressType, withProgress } from "../http/progress.ts";
 import type { Routes } from "../http/routes.ts";
 import { limits } from "../limits.ts";
 import type { Store } from "../storage/store.ts";
@@ -37,16 +39,24 @@ const OkResponse = z.object({ ok: z.literal(true) });
 type Deps = {
   store: Store;
   baseUrl: string;
+  failures: FailureLog;
   setRequestTimeout: (request: Request, seconds: number) => void;
 };
 
-export function addBoardRoutes(routes: Routes, { store, baseUrl, setRequestTimeout }: Deps): void {
+export function addBoardRoutes(routes: Routes, { store, baseUrl, failures, setRequestTimeout }: Deps): void {
   const { control } = store;
 
   async function compute(request: Request, projectId: number, tile: Tile, query: TileRange) {
     const range = rangeOf(query, Date.now());
     setRequestTimeout(request, limits.analysisSeconds + limits.requestSeconds);
-    return { ok: true as const, data: await tileData(store, projectId, tile, range, request.signal) };
+    return withProgress(
+      request,
+      async (progress) => ({
+        ok: true as const,
+        data: await tileData(store, projectId, tile, range, progress),
+      }),
+      (error) => failures.requestFailed(error),
+    );
   }
 
   /** The audit log's entry of what was done to a board. Its tiles are not in there: a search may name a user. */
@@ -97,9 +107,11 @@ export function addBoardRoutes(routes: Routes, { store, baseUrl, setRequestTimeo
       by: "boards:change",
       tag: "Boards",
       summary: "Compute a tile that is not saved",
+      description: progressNote,
       query: TileDataQuery,
       body: TilePreview,
       response: TileDataResponse,
+      otherResponseTypes: [progressType],
       problems: [503],
     },
     async ({ projectId, query, body, request }) => compute(request, projectId, body.tile, query),
@@ -245,8 +257,10 @@ export function addBoardRoutes(routes: Routes, { store, baseUrl, setRequestTimeo
       by: "events:read",
       tag: "Boards",
       summary: "Compute a tile",
+      description: progressNote,
       query: TileDataQuery,
       response: TileDataResponse,
+      otherResponseTypes: [progressType],
       problems: [404, 503],
     },
     async ({ projectId, query, request, parameter }) => {

@@ -1,5 +1,6 @@
 import type { Event } from "../event/event.ts";
 import { filterOf } from "../event/event-query.ts";
+import { type Progress, stepOf } from "../http/progress.ts";
 import { findInsight, insightPoints } from "../insights/insights.ts";
 import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
@@ -20,23 +21,23 @@ export async function tileData(
   projectId: number,
   tile: Tile,
   range: Range,
-  signal?: AbortSignal,
+  progress: Progress,
 ): Promise<TileData> {
   switch (tile.type) {
     case "number":
-      return numberData(source, projectId, tile, range, signal);
+      return numberData(source, projectId, tile, range, progress);
     case "line":
     case "area":
     case "bar":
-      return chartData(source, projectId, tile, range, signal);
+      return chartData(source, projectId, tile, range, progress);
     case "table":
-      return tableData(source, projectId, tile, range, signal);
+      return tableData(source, projectId, tile, range, progress);
     case "funnel":
-      return funnelData(source, projectId, tile, range, signal);
+      return funnelData(source, projectId, tile, range, progress);
     case "retention":
-      return retentionData(source, projectId, tile, range, signal);
+      return retentionData(source, projectId, tile, range, progress);
     case "feed":
-      return feedData(source, projectId, tile, range, signal);
+      return feedData(source, projectId, tile, range, progress);
     case "value":
       return valueData(source, projectId, tile, range);
     case "text":
@@ -49,10 +50,11 @@ async function numberData(
   projectId: number,
   tile: TileOf<"number">,
   range: Range,
-  signal?: AbortSignal,
+  progress: Progress,
 ): Promise<TileDataOf<"number">> {
   const { by, starts, bounds } = bucketsOf(range);
-  const { all, total } = await measure(source, projectId, tile, bounds, signal);
+  const [first, second] = stepsOf(progress, range);
+  const { all, total } = await measure(source, projectId, tile, bounds, first);
   return {
     type: "number",
     ...timesOf(range),
@@ -61,7 +63,7 @@ async function numberData(
     value: total,
     values: all,
     ...(range.compares && {
-      before: (await measure(source, projectId, tile, boundsBefore(range), signal)).total,
+      before: (await measure(source, projectId, tile, boundsBefore(range), second)).total,
     }),
   };
 }
@@ -71,13 +73,14 @@ async function chartData(
   projectId: number,
   tile: TileOf<"line" | "area" | "bar">,
   range: Range,
-  signal?: AbortSignal,
+  progress: Progress,
 ): Promise<TileDataOf<"line" | "area" | "bar">> {
   const { by, starts, bounds } = bucketsOf(range);
-  const { all, total, series, rest } = await measure(source, projectId, tile, bounds, signal, tile);
+  const [first, second] = stepsOf(progress, range);
+  const { all, total, series, rest } = await measure(source, projectId, tile, bounds, first, tile);
   const span = range.toMs - range.fromMs;
   const earlier = bounds.map((ms) => ms - span);
-  const before = range.compares && (await measure(source, projectId, tile, earlier, signal));
+  const before = range.compares && (await measure(source, projectId, tile, earlier, second));
   return {
     type: tile.type,
     ...timesOf(range),
@@ -94,19 +97,20 @@ async function tableData(
   projectId: number,
   tile: TileOf<"table">,
   range: Range,
-  signal?: AbortSignal,
+  progress: Progress,
 ): Promise<TileDataOf<"table">> {
+  const [first, second] = stepsOf(progress, range);
   const { series, rest, total } = await measure(
     source,
     projectId,
     tile,
     [range.fromMs, range.toMs],
-    signal,
+    first,
     tile,
   );
   const before =
     range.compares &&
-    (await measure(source, projectId, tile, boundsBefore(range), signal, {
+    (await measure(source, projectId, tile, boundsBefore(range), second, {
       ...tile,
       limit: limits.statsSeries,
     }));
@@ -130,9 +134,10 @@ async function funnelData(
   projectId: number,
   { steps, windowSeconds, split }: TileOf<"funnel">,
   range: Range,
-  signal?: AbortSignal,
+  progress: Progress,
 ): Promise<TileDataOf<"funnel">> {
-  const compute = ({ fromMs, toMs }: Range, isSplit: boolean) =>
+  const [first, second] = stepsOf(progress, range);
+  const compute = ({ fromMs, toMs }: Range, isSplit: boolean, progress: Progress) =>
     events.funnel(
       {
         projectId,
@@ -142,14 +147,16 @@ async function funnelData(
         ...(isSplit && split !== undefined && { split: splitOf(split) }),
         series: limits.tileSeries,
       },
-      signal ? { signal } : {},
+      progress,
     );
   const isSplit = split !== undefined;
   return {
     type: "funnel",
     ...timesOf(range),
-    ...funnelOf(await compute(range, true), isSplit),
-    ...(range.compares && { before: funnelOf(await compute(rangeBefore(range), false), false).steps }),
+    ...funnelOf(await compute(range, true, first), isSplit),
+    ...(range.compares && {
+      before: funnelOf(await compute(rangeBefore(range), false, second), false).steps,
+    }),
   };
 }
 
@@ -158,7 +165,7 @@ async function retentionData(
   projectId: number,
   { q, again }: TileOf<"retention">,
   range: Range,
-  signal?: AbortSignal,
+  progress: Progress,
 ): Promise<TileDataOf<"retention">> {
   const starts = bucketStarts("week", range.timeZone, range.fromMs, range.toMs);
   if (starts.length > limits.retentionPeriods)
@@ -172,7 +179,7 @@ async function retentionData(
       start: filterOf({ q }, []),
       return: filterOf({ q: again }, []),
     },
-    signal ? { signal } : {},
+    progress,
   );
   return {
     type: "retention",
@@ -188,10 +195,10 @@ async function feedData(
   projectId: number,
   { q }: TileOf<"feed">,
   { fromMs, toMs }: Range,
-  signal?: AbortSignal,
+  progress: Progress,
 ): Promise<TileDataOf<"feed">> {
   const filter = { ...filterOf({ q }, []), fromMs, toMs };
-  const page = await events.page({ projectId, filter, order: "desc" }, limits.feedRows, signal);
+  const page = await events.page({ projectId, filter, order: "desc" }, limits.feedRows, progress.signal);
   return {
     type: "feed",
     events: page.events.map((json) => {
@@ -231,16 +238,13 @@ async function measure(
   projectId: number,
   { q, metric, tag }: Measured,
   bounds: number[],
-  signal?: AbortSignal,
+  progress: Progress,
   { split: by, limit }: { split?: string | undefined; limit: number } = { limit: 1 },
 ): Promise<Measurement> {
   const split = by === undefined ? undefined : splitOf(by);
   const query = { projectId, filter: filterOf({ q }, []), bounds, series: limit };
   if (metric === "events") return countEvents(events, { ...query, ...(split && { split }), users: false });
-  const { all, series, rest } = await events.measure(
-    { ...query, metric, tag, split },
-    signal ? { signal } : {},
-  );
+  const { all, series, rest } = await events.measure({ ...query, metric, tag, split }, progress);
   return {
     all: all.values,
     total: all.overall,
@@ -264,6 +268,12 @@ async function countEvents(events: Store["events"], query: CountQuery): Promise<
     series: series.map(({ value, counts }) => ({ value, total: sum(counts), values: counts })),
     rest: rest > 0 ? [{ value: null, total: rest, values: left }] : [],
   };
+}
+
+/** The progress of the range itself, and of the one before if they are compared. */
+function stepsOf(progress: Progress, { compares }: Range): [Progress, Progress] {
+  const end = compares ? 0.5 : 1;
+  return [stepOf(progress, 0, end), stepOf(progress, end, 1)];
 }
 
 function boundsBefore(range: Range): number[] {

@@ -10,6 +10,15 @@ export type Progress = {
 
 export const progressType = "text/event-stream";
 
+/** What the API description says of a route that uses `withProgress`. */
+export const progressNote =
+  "With `Accept: text/event-stream`, the response is Server-Sent Events: `progress` with `done`, from 0 to 1, and then `result`, or `problem`.";
+
+/** The progress of one of several steps that follow each other: its 0 to 1 is `from` to `to` of the whole. */
+export function stepOf({ signal, onProgress }: Progress, from: number, to: number): Progress {
+  return { signal, onProgress: (share) => onProgress(from + share * (to - from)) };
+}
+
 /**
  * Computes a response. With `Accept: text/event-stream` it is sent as Server-Sent Events: `progress` with `done` from 0
  * to 1, and then `result`, or `problem` with what the response would have been.

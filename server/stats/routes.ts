@@ -1,5 +1,5 @@
 import type { FailureLog } from "../failures.ts";
-import { type Progress, progressType, withProgress } from "../http/progress.ts";
+import { type Progress, progressNote, progressType, withProgress } from "../http/progress.ts";
 import type { Routes } from "../http/routes.ts";
 import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
@@ -13,8 +13,6 @@ import { filterAndRange, splitOf, withSearch } from "./filters.ts";
 import { funnelOf } from "./funnel.ts";
 
 const dayMs = 24 * 60 * 60 * 1_000;
-const progressNote =
-  "With `Accept: text/event-stream`, the response is Server-Sent Events: `progress` with `done`, from 0 to 1, and then `result`, or `problem`.";
 
 type Deps = {
   store: Store;
