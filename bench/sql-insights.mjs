@@ -1,11 +1,14 @@
 /**
- * Answers the questions of `rows/insights.ts` with SQL over a plain table of the same events, in SQLite and in DuckDB, in
- * this process. It prints the duration of each run, and the first column of the result.
+ * Answers the questions of `rows/insights.ts` with SQL over a plain table of the same events, in SQLite and DuckDB in
+ * this process, and in a PostgreSQL. It prints the duration of each run, and the first column of the result.
  */
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
 import { DuckDBInstance } from "@duckdb/node-api";
 import Sqlite from "better-sqlite3";
+import pg from "pg";
+
+const rowsPerStatement = 10_000;
 
 const job = JSON.parse(await new Response(process.stdin).text());
 
@@ -18,7 +21,13 @@ const duckdb = await instance.connect();
 await duckdb.run(
   "CREATE TABLE events (ms BIGINT, channel VARCHAR, name VARCHAR, user VARCHAR, plan VARCHAR, amount DOUBLE)",
 );
+const postgres = new pg.Client({ connectionString: job.databaseUrl });
+await postgres.connect();
+await postgres.query(
+  'CREATE TABLE events (ms bigint, channel text, name text, "user" text, plan text, amount double precision)',
+);
 const appender = await duckdb.createAppender("events");
+let rows = [];
 sqlite.exec("BEGIN");
 for await (const line of createInterface({ input: createReadStream(job.file) })) {
   const { createdAt, channelId, name, userId, tags } = JSON.parse(line);
@@ -28,26 +37,44 @@ for await (const line of createInterface({ input: createReadStream(job.file) }))
   for (const text of [channelId, name, userId, tags.plan]) appender.appendVarchar(text);
   appender.appendDouble(Number(tags.amount));
   appender.endRow();
+  if (rows.push([ms, channelId, name, userId, tags.plan, Number(tags.amount)]) === rowsPerStatement)
+    await insertInPostgres();
 }
+await insertInPostgres();
 sqlite.exec("COMMIT");
 // What a developer would add for these questions.
-sqlite.exec("CREATE INDEX events_ms ON events (ms)");
-sqlite.exec("CREATE INDEX events_user ON events (user, ms)");
-sqlite.exec("ANALYZE");
+for (const statement of [
+  "CREATE INDEX events_ms ON events (ms)",
+  'CREATE INDEX events_user ON events ("user", ms)',
+  "ANALYZE",
+]) {
+  sqlite.exec(statement);
+  await postgres.query(statement);
+}
 appender.closeSync();
 
 const results = {};
 for (const [name, query] of Object.entries(job.queries)) {
-  // "user" is a keyword of DuckDB's, and its division of whole numbers is another.
-  const duckdbQuery = query.replaceAll(/\buser\b/g, '"user"').replaceAll(" / ", " // ");
+  // "user" is a keyword of both, and DuckDB divides whole numbers by another operator.
+  const postgresQuery = query.replaceAll(/\buser\b/g, '"user"');
+  const duckdbQuery = postgresQuery.replaceAll(" / ", " // ");
   const statement = sqlite.prepare(query).raw();
   results[name] = {
     sqlite: await timed(async () => statement.all()),
+    postgres: await timed(async () => (await postgres.query({ text: postgresQuery, rowMode: "array" })).rows),
     duckdb: await timed(async () => (await duckdb.runAndReadAll(duckdbQuery)).getRows()),
   };
 }
 console.log(JSON.stringify(results));
 process.exit(0);
+
+async function insertInPostgres() {
+  await postgres.query(
+    "INSERT INTO events SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::float8[])",
+    Array.from({ length: 6 }, (_, column) => rows.map((row) => row[column])),
+  );
+  rows = [];
+}
 
 async function timed(run) {
   const ms = [];

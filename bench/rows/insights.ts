@@ -3,6 +3,7 @@ import type { Funnel } from "../../server/wire/funnel.ts";
 import type { Stats } from "../../server/wire/stats.ts";
 import { runReads } from "../generators.ts";
 import { dayMs, type Month } from "../month.ts";
+import { copyDatabase } from "../postgres.ts";
 import { deleteFolder, makeFolder, root, run } from "../processes.ts";
 import { count, type Line, milliseconds, type RowOptions } from "../table.ts";
 
@@ -10,7 +11,7 @@ type Timed = { ms: number[]; rows: number[][] };
 type Question = {
   what: string;
   path: string;
-  /** The same question over a plain table, in the dialect that SQLite and DuckDB share. Its range is all of the month. */
+  /** The same question over a plain table, in the dialect that SQLite and, nearly, the others share. Its range is all of the month. */
   sql: (month: Month) => string;
   /** What both must say. */
   check?: { ofTidings: (response: never) => number; ofSql: (rows: number[][]) => number };
@@ -98,18 +99,19 @@ export async function insights({ seconds, events, quick, month, log }: RowOption
       measured: milliseconds(p99Ms),
       bar: events > 1_000_000 ? "1 s" : "150 ms",
       aim: "–",
-      figures: `p50 ${milliseconds(p50Ms)}; ${count(counted)} requests; SQL on ${against("SQLite", sql.sqlite)}, on ${against("DuckDB", sql.duckdb)}`,
+      figures: `p50 ${milliseconds(p50Ms)}; ${count(counted)} requests; SQL on ${against("SQLite", sql.sqlite)}, on ${against("PostgreSQL", sql.postgres)}, on ${against("DuckDB", sql.duckdb)}`,
     });
     log(`insights: ${what}: p99 ${milliseconds(p99Ms)}`);
   }
   return lines;
 }
 
-type SqlResults = Record<string, { sqlite: Timed; duckdb: Timed }>;
+type SqlResults = Record<string, Record<"sqlite" | "postgres" | "duckdb", Timed>>;
 
 /** Copies all events into plain tables and asks the questions there. */
 async function measureSql(loaded: Month, durationMs: number): Promise<SqlResults> {
   const folder = await makeFolder();
+  const database = await copyDatabase(null);
   try {
     const file = join(folder, "events.ndjson");
     const { ports, apiKey } = loaded.server;
@@ -121,29 +123,37 @@ async function measureSql(loaded: Month, durationMs: number): Promise<SqlResults
     const output = await run({
       command: ["node", "sql-insights.mjs"],
       cwd: join(root, "bench"),
-      stdin: JSON.stringify({ folder, file, queries, durationMs }),
+      stdin: JSON.stringify({ folder, file, databaseUrl: database.url, queries, durationMs }),
     });
     return JSON.parse(output) as SqlResults;
   } finally {
+    await database.drop();
     await deleteFolder(folder);
   }
 }
 
-/** Verifies that all three say the same. */
+/** Verifies that all say the same. */
 async function compareResults(
   { server }: Month,
   path: string,
   { ofTidings, ofSql }: NonNullable<Question["check"]>,
-  { sqlite, duckdb }: { sqlite: Timed; duckdb: Timed },
+  { sqlite, postgres, duckdb }: SqlResults[string],
 ): Promise<void> {
   const response = await fetch(`http://127.0.0.1:${server.ports[0]}${path}`, {
     headers: { "x-api-key": server.apiKey },
   });
   const text = await response.text();
   if (response.status !== 200) throw new Error(`GET ${path} answered ${response.status}: ${text}`);
-  const results = [ofTidings(JSON.parse(text) as never), ofSql(sqlite.rows), ofSql(duckdb.rows)];
+  const results = [
+    ofTidings(JSON.parse(text) as never),
+    ofSql(sqlite.rows),
+    ofSql(postgres.rows),
+    ofSql(duckdb.rows),
+  ];
   if (new Set(results).size > 1)
-    throw new Error(`GET ${path} says ${results[0]}, SQLite ${results[1]} and DuckDB ${results[2]}.`);
+    throw new Error(
+      `GET ${path} says ${results[0]}, SQLite ${results[1]}, PostgreSQL ${results[2]} and DuckDB ${results[3]}.`,
+    );
 }
 
 function medianOf(values: number[]): number {
