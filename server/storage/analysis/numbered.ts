@@ -83,23 +83,34 @@ export class Users {
   }
 }
 
+/**
+ * Pairs of the first groups and users have an array for each group, which is twice as fast as a hash table. It takes at
+ * most 32 MB. Group 0 has one for all users.
+ */
+const arrayGroupsMax = 32;
+const arrayUsersMax = 262_144;
+
 /** The last bucket in which each pair of a group and a user was seen. */
 export class LastBuckets {
   #count = 0;
   /** For each slot the group, the user and the bucket plus 1, which is 0 in a free slot. */
   #slots = new Uint32Array(4 * firstCapacity);
-  /** Group 0 needs no pairs: its buckets by user. */
-  #ofUsers = new Uint32Array(firstCapacity);
+  /** The bucket plus 1 by group and user. */
+  readonly #arrays: Uint32Array[] = [];
 
   /** Sets a pair's bucket, and returns the one before plus 1; 0 if there was none. Throws `TooLargeError`. */
   set(group: number, user: number, bucket: number): number {
-    return group === 0 ? this.#setUser(user, bucket) : this.#setPair(group, user, bucket);
+    return group === 0 || (group < arrayGroupsMax && user < arrayUsersMax)
+      ? this.#setInArray(group, user, bucket)
+      : this.#setPair(group, user, bucket);
   }
 
-  #setUser(user: number, bucket: number): number {
-    while (user >= this.#ofUsers.length) this.#ofUsers = grown(this.#ofUsers);
-    const before = this.#ofUsers[user]!;
-    this.#ofUsers[user] = bucket + 1;
+  #setInArray(group: number, user: number, bucket: number): number {
+    this.#arrays[group] ??= new Uint32Array(firstCapacity);
+    while (user >= this.#arrays[group].length) this.#arrays[group] = grown(this.#arrays[group]);
+    const buckets = this.#arrays[group];
+    const before = buckets[user]!;
+    buckets[user] = bucket + 1;
     return before;
   }
 
