@@ -81,7 +81,12 @@ export class DecimalSums {
 
   /** Adds a cell of these or other sums to a cell. */
   merge(cell: number, other: number, sums: DecimalSums = this): void {
-    this.#addLarge(cell, sums.#sum(other));
+    const wholes = (this.#wholes[cell] ?? 0) + (sums.#wholes[other] ?? 0);
+    const units = (this.#units[cell] ?? 0) + (sums.#units[other] ?? 0);
+    if (cell < this.#wholes.length && !sums.#large.has(other) && fits(wholes) && fits(units)) {
+      this.#wholes[cell] = wholes;
+      this.#units[cell] = units;
+    } else this.#addLarge(cell, sums.#sum(other));
   }
 
   /** The double nearest to a sum. */
@@ -110,6 +115,10 @@ export class DecimalSums {
     const known = this.#large.get(cell);
     this.#large.set(cell, known ? plus(known, summand) : summand);
   }
+}
+
+function fits(sum: number): boolean {
+  return sum <= safeMax && sum >= -safeMax;
 }
 
 function plus(a: Scaled, b: Scaled): Scaled {

@@ -20,10 +20,14 @@ export class Groups {
   /** Users, or the lowest or highest number. */
   #values: Float64Array;
   #sums = new DecimalSums();
+  /** Sums of the whole range are those of its buckets, added up when they are asked for. */
+  readonly #isSummed: boolean;
+  readonly #summedGroups = new Set<number>();
   readonly #lastBuckets = new LastBuckets();
 
   constructor(metric: Metric, buckets: number, max = cellsMax) {
     this.#metric = metric;
+    this.#isSummed = metric === "sum" || metric === "average";
     this.#buckets = buckets;
     this.#cellsMax = max;
     this.#counts = new Float64Array(4 * (buckets + 1));
@@ -48,7 +52,7 @@ export class Groups {
       }
     } else {
       if (this.#buckets > 0) this.#addNumber(first + bucket, numbers, number);
-      this.#addNumber(overall, numbers, number);
+      if (this.#buckets === 0 || !this.#isSummed) this.#addNumber(overall, numbers, number);
     }
     if (this.#buckets > 0) this.#counts[first + bucket]!++;
     this.#counts[overall]!++;
@@ -60,6 +64,7 @@ export class Groups {
 
   measured(group: number): Measured {
     if (group >= this.#groups) this.#addGroups(group + 1);
+    this.#sumUp(group);
     const cells = Array.from(
       { length: this.#buckets + 1 },
       (_, index) => group * (this.#buckets + 1) + index,
@@ -76,7 +81,10 @@ export class Groups {
   largest(count: number, groups: { group: number; text: string }[]): { group: number; text: string }[] {
     return groups
       .filter(({ group }) => this.has(group))
-      .map((entry) => ({ ...entry, value: this.#valueOf(this.#overallOf(entry.group))! }))
+      .map((entry) => {
+        this.#sumUp(entry.group);
+        return { ...entry, value: this.#valueOf(this.#overallOf(entry.group))! };
+      })
       .sort((a, b) => b.value - a.value || (a.text < b.text ? -1 : 1))
       .slice(0, count);
   }
@@ -85,19 +93,30 @@ export class Groups {
   merge(group: number, others: readonly number[]): void {
     if (group >= this.#groups) this.#addGroups(group + 1);
     for (const other of others) {
+      this.#sumUp(other);
       for (let index = 0; index <= this.#buckets; index++) {
         const to = group * (this.#buckets + 1) + index;
         const from = other * (this.#buckets + 1) + index;
         if (this.#counts[from] === 0) continue;
-        if (this.#metric === "sum" || this.#metric === "average") this.#sums.merge(to, from);
+        if (this.#isSummed) this.#sums.merge(to, from);
         else this.#addDouble(to, this.#values[from]!);
         this.#counts[to]! += this.#counts[from]!;
       }
     }
+    this.#summedGroups.add(group);
+  }
+
+  /** Call it when all events are added. */
+  #sumUp(group: number): void {
+    if (!this.#isSummed || this.#summedGroups.has(group)) return;
+    this.#summedGroups.add(group);
+    const overall = this.#overallOf(group);
+    for (let cell = overall - this.#buckets; cell < overall; cell++)
+      if (this.#counts[cell]! > 0) this.#sums.merge(overall, cell);
   }
 
   #addNumber(cell: number, numbers: TagNumbers, number: number): void {
-    if (this.#metric === "sum" || this.#metric === "average") this.#sums.add(cell, numbers, number);
+    if (this.#isSummed) this.#sums.add(cell, numbers, number);
     else this.#addDouble(cell, numbers.doubles[number]!);
   }
 
@@ -130,7 +149,11 @@ export class Groups {
   }
 
   #keepTotals(): void {
-    const overall = Array.from({ length: this.#groups }, (_, group) => this.#overallOf(group));
+    const overall = Array.from({ length: this.#groups }, (_, group) => {
+      this.#sumUp(group);
+      return this.#overallOf(group);
+    });
+    this.#summedGroups.clear();
     this.#buckets = 0;
     this.#counts = Float64Array.from([...overall.map((cell) => this.#counts[cell]!), 0]);
     this.#values = Float64Array.from([...overall.map((cell) => this.#values[cell]!), 0]);
