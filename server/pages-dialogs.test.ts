@@ -98,7 +98,7 @@ test("a confirmation focuses the button that does nothing", async () => {
   await dialog().waitFor();
   await untilFocused("Cancel");
   await pressEscape();
-  await untilFocused("Revoke");
+  await untilFocused("Revoke Till");
 });
 
 test("the text typed to fix a rejected event is kept, and each fault is shown once", async () => {

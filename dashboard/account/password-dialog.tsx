@@ -1,7 +1,6 @@
 import type { UseMutationResult } from "@tanstack/react-query";
-import { type FormEvent, useState } from "react";
-import { Button } from "../components/ui/button.tsx";
-import { Dialog, DialogButtons } from "../components/ui/dialog.tsx";
+import { useState } from "react";
+import { FormDialog } from "../components/ui/form-dialog.tsx";
 import { CurrentPasswordField, SecurityAlert } from "./current-password.tsx";
 
 type Props = {
@@ -18,25 +17,18 @@ type Props = {
 export function PasswordDialog({ title, description, action, danger = false, mutation, close }: Props) {
   const [password, setPassword] = useState("");
 
-  function submit(event: FormEvent) {
-    event.preventDefault();
-    mutation.mutate(password);
-  }
-
   return (
-    <Dialog open onOpenChange={close} title={title} description={description}>
-      <form onSubmit={submit} className="flex flex-col gap-4">
-        <SecurityAlert error={mutation.error} />
-        <CurrentPasswordField value={password} onChange={setPassword} />
-        <DialogButtons>
-          <Button variant="ghost" onClick={close}>
-            Cancel
-          </Button>
-          <Button variant={danger ? "danger" : "solid"} type="submit" busy={mutation.isPending}>
-            {action}
-          </Button>
-        </DialogButtons>
-      </form>
-    </Dialog>
+    <FormDialog
+      title={title}
+      description={description}
+      action={action}
+      busy={mutation.isPending}
+      danger={danger}
+      submit={() => mutation.mutate(password)}
+      close={close}
+    >
+      <SecurityAlert error={mutation.error} />
+      <CurrentPasswordField value={password} onChange={setPassword} />
+    </FormDialog>
   );
 }

@@ -5,6 +5,7 @@ import { api } from "../api.ts";
 import { Button } from "../components/ui/button.tsx";
 import { Dialog, DialogButtons } from "../components/ui/dialog.tsx";
 import { Field, fieldError, formError } from "../components/ui/field.tsx";
+import { FormDialog } from "../components/ui/form-dialog.tsx";
 import { refresh } from "../queries.ts";
 import { SavedField } from "../settings/saved-field.tsx";
 import { accountQuery, useAccount } from "./account-query.ts";
@@ -96,44 +97,30 @@ function EmailDialog({ close }: { close: () => void }) {
   }
   const error = formError(change.error, ["email"]);
   return (
-    <Dialog
-      open
-      onOpenChange={close}
+    <FormDialog
       title="Change your email address"
       description={
         emailAvailable
           ? "We'll send a link to the new address to confirm it."
           : "You'll sign in with the new address at once. This server can't send email to confirm it, so check it twice."
       }
+      action="Change email"
+      busy={change.isPending}
+      submit={() => change.mutate()}
+      close={close}
     >
-      <form
-        className="flex flex-col gap-4"
-        onSubmit={(event) => {
-          event.preventDefault();
-          change.mutate();
-        }}
-      >
-        {error && <SecurityAlert error={change.error} />}
-        <Field
-          label="New email"
-          type="email"
-          autoComplete="email"
-          required
-          maxLength={limits.emailCharacters}
-          value={email}
-          onChange={(event) => setEmail(event.target.value)}
-          error={fieldError(change.error, "email")}
-        />
-        <CurrentPasswordField value={password} onChange={setPassword} />
-        <DialogButtons>
-          <Button variant="ghost" onClick={close}>
-            Cancel
-          </Button>
-          <Button variant="solid" type="submit" busy={change.isPending}>
-            Change email
-          </Button>
-        </DialogButtons>
-      </form>
-    </Dialog>
+      {error && <SecurityAlert error={change.error} />}
+      <Field
+        label="New email"
+        type="email"
+        autoComplete="email"
+        required
+        maxLength={limits.emailCharacters}
+        value={email}
+        onChange={(event) => setEmail(event.target.value)}
+        error={fieldError(change.error, "email")}
+      />
+      <CurrentPasswordField value={password} onChange={setPassword} />
+    </FormDialog>
   );
 }

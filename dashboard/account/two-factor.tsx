@@ -1,11 +1,11 @@
 import { useMutation } from "@tanstack/react-query";
 import { ShieldCheck } from "lucide-react";
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import { api, errorMessage } from "../api.ts";
 import { Button } from "../components/ui/button.tsx";
 import { CodeBlock } from "../components/ui/code-block.tsx";
-import { Dialog, DialogButtons } from "../components/ui/dialog.tsx";
 import { Field } from "../components/ui/field.tsx";
+import { FormDialog } from "../components/ui/form-dialog.tsx";
 import { Alert } from "../components/ui/states.tsx";
 import { refresh } from "../queries.ts";
 import { Panel } from "../settings/group.tsx";
@@ -81,46 +81,33 @@ function ScanDialog({ uri, onVerified, close }: { uri: string; onVerified: () =>
     onError: () => setCode(""),
   });
 
-  function submit(event: FormEvent) {
-    event.preventDefault();
-    verify.mutate();
-  }
-
   return (
-    <Dialog
-      open
-      onOpenChange={close}
+    <FormDialog
       title="Scan this code"
       description="With your authenticator app. Then enter the six digits that it shows."
+      action="Turn on"
+      busy={verify.isPending}
+      submit={() => verify.mutate()}
+      close={close}
     >
-      <form onSubmit={submit} className="flex flex-col gap-4">
-        <QrCode text={uri} label="QR code for your authenticator app" />
-        <details className="text-sm">
-          <summary className="cursor-pointer text-muted">Can't scan it?</summary>
-          <div className="mt-2">
-            <CodeBlock label="Key to enter in the app" code={new URL(uri).searchParams.get("secret") ?? ""} />
-          </div>
-        </details>
-        {verify.error && <Alert>{errorMessage(verify.error)}</Alert>}
-        <Field
-          label="Code"
-          autoComplete="one-time-code"
-          inputMode="numeric"
-          required
-          autoFocus
-          value={code}
-          onChange={(event) => setCode(event.target.value)}
-        />
-        <DialogButtons>
-          <Button variant="ghost" onClick={close}>
-            Cancel
-          </Button>
-          <Button variant="solid" type="submit" busy={verify.isPending}>
-            Turn on
-          </Button>
-        </DialogButtons>
-      </form>
-    </Dialog>
+      <QrCode text={uri} label="QR code for your authenticator app" />
+      <details className="text-sm">
+        <summary className="cursor-pointer text-muted">Can't scan it?</summary>
+        <div className="mt-2">
+          <CodeBlock label="Key to enter in the app" code={new URL(uri).searchParams.get("secret") ?? ""} />
+        </div>
+      </details>
+      {verify.error && <Alert>{errorMessage(verify.error)}</Alert>}
+      <Field
+        label="Code"
+        autoComplete="one-time-code"
+        inputMode="numeric"
+        required
+        autoFocus
+        value={code}
+        onChange={(event) => setCode(event.target.value)}
+      />
+    </FormDialog>
   );
 }
 

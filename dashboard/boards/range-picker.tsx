@@ -1,9 +1,8 @@
 import { CalendarRange } from "lucide-react";
 import { useState } from "react";
 import { formatDate } from "../components/dates.ts";
-import { Button } from "../components/ui/button.tsx";
-import { Dialog, DialogButtons } from "../components/ui/dialog.tsx";
 import { Choice, Field } from "../components/ui/field.tsx";
+import { FormDialog } from "../components/ui/form-dialog.tsx";
 import { type BoardRange, boundsOf, dayOf, type Preset, presets } from "./ranges.ts";
 
 type Props = { range: BoardRange; change: (range: BoardRange) => void };
@@ -59,52 +58,45 @@ function DaysDialog({ range, change, close }: Props & { close: () => void }) {
   const [to, setTo] = useState(dayOf("preset" in range ? bounds.to : new Date(`${range.to}T12:00`)));
   const [compare, setCompare] = useState(range.compare);
   return (
-    <Dialog open onOpenChange={close} title="Period">
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          change({ from, to, compare });
-        }}
-        className="flex flex-col gap-4"
-      >
-        <div className="flex gap-4">
-          <Field
-            label="First day"
-            type="date"
-            className="flex-1"
-            value={from}
-            max={to}
-            onChange={(event) => setFrom(event.target.value)}
-            required
-          />
-          <Field
-            label="Last day"
-            type="date"
-            className="flex-1"
-            value={to}
-            min={from}
-            onChange={(event) => setTo(event.target.value)}
-            required
-          />
-        </div>
-        <Choice
-          type="checkbox"
-          name="compare"
-          label="Compare"
-          hint="With the period of the same length before"
-          checked={compare}
-          onChange={setCompare}
+    <FormDialog
+      title="Period"
+      action={
+        <>
+          <CalendarRange aria-hidden className="size-4" />
+          Show
+        </>
+      }
+      submit={() => change({ from, to, compare })}
+      close={close}
+    >
+      <div className="flex gap-4">
+        <Field
+          label="First day"
+          type="date"
+          className="flex-1"
+          value={from}
+          max={to}
+          onChange={(event) => setFrom(event.target.value)}
+          required
         />
-        <DialogButtons>
-          <Button variant="ghost" onClick={close}>
-            Cancel
-          </Button>
-          <Button variant="solid" type="submit">
-            <CalendarRange aria-hidden className="size-4" />
-            Show
-          </Button>
-        </DialogButtons>
-      </form>
-    </Dialog>
+        <Field
+          label="Last day"
+          type="date"
+          className="flex-1"
+          value={to}
+          min={from}
+          onChange={(event) => setTo(event.target.value)}
+          required
+        />
+      </div>
+      <Choice
+        type="checkbox"
+        name="compare"
+        label="Compare"
+        hint="With the period of the same length before"
+        checked={compare}
+        onChange={setCompare}
+      />
+    </FormDialog>
   );
 }

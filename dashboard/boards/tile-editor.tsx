@@ -1,9 +1,8 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
-import { type FormEvent, useEffect, useMemo, useState } from "react";
+import { useEffect, useMemo, useState } from "react";
 import { limits } from "../../server/limits.ts";
 import type { Metric, Tile, TileType } from "../../server/wire/tile.ts";
 import { Button } from "../components/ui/button.tsx";
-import { Dialog, DialogButtons } from "../components/ui/dialog.tsx";
 import {
   Choice,
   Choices,
@@ -13,7 +12,7 @@ import {
   SelectField,
   TextField,
 } from "../components/ui/field.tsx";
-import { Alert } from "../components/ui/states.tsx";
+import { FormDialog } from "../components/ui/form-dialog.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { SearchField } from "../rules/search-field.tsx";
 import { titleOf } from "./amounts.ts";
@@ -64,158 +63,146 @@ export default function TileEditor({ tile, range, save, close }: Props) {
   const isChart = type === "line" || type === "area" || type === "bar";
   const hasMetric = isChart || type === "number" || type === "table";
 
-  function submit(event: FormEvent) {
-    event.preventDefault();
-    check.mutate();
-  }
-
   return (
-    <Dialog open wide onOpenChange={close} title={tile ? "Edit tile" : "New tile"}>
-      <form onSubmit={submit} className="flex flex-col gap-4">
-        {check.error && formError(check.error, fields) && <Alert>{formError(check.error, fields)}</Alert>}
-        <Choices label="Type" className="grid-cols-2 md:grid-cols-4">
-          {Object.entries(tileTypes).map(([each, { label }]) => (
-            <Choice
-              key={each}
-              type="radio"
-              name="type"
-              label={label}
-              checked={type === each}
-              onChange={() => change({ type: each as TileType })}
+    <FormDialog
+      wide
+      title={tile ? "Edit tile" : "New tile"}
+      error={formError(check.error, fields)}
+      action={tile ? "Apply" : "Add tile"}
+      busy={check.isPending}
+      submit={() => check.mutate()}
+      close={close}
+    >
+      <Choices label="Type" className="grid-cols-2 md:grid-cols-4">
+        {Object.entries(tileTypes).map(([each, { label }]) => (
+          <Choice
+            key={each}
+            type="radio"
+            name="type"
+            label={label}
+            checked={type === each}
+            onChange={() => change({ type: each as TileType })}
+          />
+        ))}
+      </Choices>
+      <div className="sticky -top-3 z-10 h-44 bg-raised">
+        <TileSourceContext value={source}>
+          <TileBox tile={shown} range={range} actions={<span className="text-faint text-xs">Preview</span>} />
+        </TileSourceContext>
+      </div>
+      <Field
+        label="Title"
+        value={form.title}
+        onChange={(event) => change({ title: event.target.value })}
+        maxLength={limits.tileTitleCharacters}
+        placeholder={titleOf({ ...edited, title: "" })}
+        autoComplete="off"
+        error={errorOf("title")}
+      />
+      {(hasMetric || type === "feed") && (
+        <SearchField q={form.q} onChange={(q) => change({ q })} error={errorOf("q")} />
+      )}
+      {type === "funnel" && <StepFields form={form} change={change} errorOf={errorOf} />}
+      {type === "retention" && (
+        <>
+          <SearchField
+            label="Users begin with"
+            hint="A search, as in the feed. A user begins in the week of the first event that matches."
+            q={form.q}
+            onChange={(q) => change({ q })}
+            error={errorOf("q")}
+          />
+          <SearchField
+            label="They return with"
+            hint="Empty: with any event."
+            q={form.again}
+            onChange={(again) => change({ again })}
+            error={errorOf("again")}
+          />
+        </>
+      )}
+      {hasMetric && (
+        <div className="flex gap-4 max-md:flex-col">
+          <SelectField
+            label="Show"
+            className="flex-1"
+            value={form.metric}
+            onChange={(event) => change({ metric: event.target.value as Metric })}
+            error={errorOf("metric")}
+          >
+            {Object.entries(metricLabels).map(([each, label]) => (
+              <option key={each} value={each}>
+                {label}
+              </option>
+            ))}
+          </SelectField>
+          {needsTag(form.metric) && (
+            <TagField
+              label="Tag"
+              value={form.tag}
+              onChange={(tag) => change({ tag })}
+              error={errorOf("tag")}
             />
-          ))}
-        </Choices>
-        <div className="sticky -top-3 z-10 h-44 bg-raised">
-          <TileSourceContext value={source}>
-            <TileBox
-              tile={shown}
-              range={range}
-              actions={<span className="text-faint text-xs">Preview</span>}
-            />
-          </TileSourceContext>
+          )}
         </div>
-        <Field
-          label="Title"
-          value={form.title}
-          onChange={(event) => change({ title: event.target.value })}
-          maxLength={limits.tileTitleCharacters}
-          placeholder={titleOf({ ...edited, title: "" })}
-          autoComplete="off"
-          error={errorOf("title")}
+      )}
+      {(isChart || type === "table" || type === "funnel") && (
+        <div className="flex gap-4 max-md:flex-col">
+          <SelectField
+            label={type === "table" ? "A row for each" : "Split by"}
+            className="flex-1"
+            value={type === "table" ? form.splitBy || "name" : form.splitBy}
+            onChange={(event) => change({ splitBy: event.target.value as TileForm["splitBy"] })}
+            error={errorOf("split")}
+          >
+            {type !== "table" && <option value="">Nothing</option>}
+            <option value="channel">Channel</option>
+            <option value="name">Name</option>
+            <option value="tag">Tag</option>
+          </SelectField>
+          {form.splitBy === "tag" && (
+            <TagField
+              label="Tag to split by"
+              value={form.splitTag}
+              onChange={(splitTag) => change({ splitTag })}
+              error={undefined}
+            />
+          )}
+          {type !== "funnel" && (
+            <Field
+              label={type === "table" ? "Rows" : "Series"}
+              type="number"
+              min={1}
+              max={type === "table" ? limits.tableRows : limits.tileSeries}
+              value={form.limit}
+              placeholder={type === "table" ? "10" : "5"}
+              onChange={(event) => change({ limit: event.target.value })}
+              error={errorOf("limit")}
+              className="md:w-24"
+            />
+          )}
+        </div>
+      )}
+      {type === "value" && (
+        <ValueField
+          project={project}
+          value={form.key}
+          onChange={(key) => change({ key })}
+          error={errorOf("key")}
         />
-        {(hasMetric || type === "feed") && (
-          <SearchField q={form.q} onChange={(q) => change({ q })} error={errorOf("q")} />
-        )}
-        {type === "funnel" && <StepFields form={form} change={change} errorOf={errorOf} />}
-        {type === "retention" && (
-          <>
-            <SearchField
-              label="Users begin with"
-              hint="A search, as in the feed. A user begins in the week of the first event that matches."
-              q={form.q}
-              onChange={(q) => change({ q })}
-              error={errorOf("q")}
-            />
-            <SearchField
-              label="They return with"
-              hint="Empty: with any event."
-              q={form.again}
-              onChange={(again) => change({ again })}
-              error={errorOf("again")}
-            />
-          </>
-        )}
-        {hasMetric && (
-          <div className="flex gap-4 max-md:flex-col">
-            <SelectField
-              label="Show"
-              className="flex-1"
-              value={form.metric}
-              onChange={(event) => change({ metric: event.target.value as Metric })}
-              error={errorOf("metric")}
-            >
-              {Object.entries(metricLabels).map(([each, label]) => (
-                <option key={each} value={each}>
-                  {label}
-                </option>
-              ))}
-            </SelectField>
-            {needsTag(form.metric) && (
-              <TagField
-                label="Tag"
-                value={form.tag}
-                onChange={(tag) => change({ tag })}
-                error={errorOf("tag")}
-              />
-            )}
-          </div>
-        )}
-        {(isChart || type === "table" || type === "funnel") && (
-          <div className="flex gap-4 max-md:flex-col">
-            <SelectField
-              label={type === "table" ? "A row for each" : "Split by"}
-              className="flex-1"
-              value={type === "table" ? form.splitBy || "name" : form.splitBy}
-              onChange={(event) => change({ splitBy: event.target.value as TileForm["splitBy"] })}
-              error={errorOf("split")}
-            >
-              {type !== "table" && <option value="">Nothing</option>}
-              <option value="channel">Channel</option>
-              <option value="name">Name</option>
-              <option value="tag">Tag</option>
-            </SelectField>
-            {form.splitBy === "tag" && (
-              <TagField
-                label="Tag to split by"
-                value={form.splitTag}
-                onChange={(splitTag) => change({ splitTag })}
-                error={undefined}
-              />
-            )}
-            {type !== "funnel" && (
-              <Field
-                label={type === "table" ? "Rows" : "Series"}
-                type="number"
-                min={1}
-                max={type === "table" ? limits.tableRows : limits.tileSeries}
-                value={form.limit}
-                placeholder={type === "table" ? "10" : "5"}
-                onChange={(event) => change({ limit: event.target.value })}
-                error={errorOf("limit")}
-                className="md:w-24"
-              />
-            )}
-          </div>
-        )}
-        {type === "value" && (
-          <ValueField
-            project={project}
-            value={form.key}
-            onChange={(key) => change({ key })}
-            error={errorOf("key")}
-          />
-        )}
-        {type === "text" && (
-          <TextField
-            label="Text"
-            hint="Markdown"
-            rows={4}
-            value={form.text}
-            onChange={(event) => change({ text: event.target.value })}
-            maxLength={limits.tileTextCharacters}
-            error={errorOf("text")}
-          />
-        )}
-        <DialogButtons>
-          <Button variant="ghost" onClick={close}>
-            Cancel
-          </Button>
-          <Button variant="solid" type="submit" busy={check.isPending}>
-            {tile ? "Apply" : "Add tile"}
-          </Button>
-        </DialogButtons>
-      </form>
-    </Dialog>
+      )}
+      {type === "text" && (
+        <TextField
+          label="Text"
+          hint="Markdown"
+          rows={4}
+          value={form.text}
+          onChange={(event) => change({ text: event.target.value })}
+          maxLength={limits.tileTextCharacters}
+          error={errorOf("text")}
+        />
+      )}
+    </FormDialog>
   );
 }
 

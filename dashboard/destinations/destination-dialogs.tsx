@@ -1,12 +1,12 @@
 import { type UseMutationResult, useMutation, useQuery } from "@tanstack/react-query";
-import { type FormEvent, type ReactNode, useState } from "react";
+import { useState } from "react";
 import { limits } from "../../server/limits.ts";
 import type { ProjectDestination } from "../../server/wire/destination.ts";
 import { api } from "../api.ts";
-import { Button } from "../components/ui/button.tsx";
-import { Dialog, DialogButtons } from "../components/ui/dialog.tsx";
+import { Dialog } from "../components/ui/dialog.tsx";
 import { Field, fieldError, formError } from "../components/ui/field.tsx";
-import { Alert, ErrorState, Skeleton } from "../components/ui/states.tsx";
+import { FormDialog } from "../components/ui/form-dialog.tsx";
+import { ErrorState, Skeleton } from "../components/ui/states.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { refresh } from "../queries.ts";
 import {
@@ -97,12 +97,9 @@ function NewDestinationDialog({ kind, back, close }: NewDestinationProps) {
       kind={kind}
       save={add}
       action="Add destination"
+      back={back}
       close={close}
-    >
-      <Button variant="ghost" onClick={back}>
-        Back
-      </Button>
-    </DestinationDialog>
+    />
   );
 }
 
@@ -136,11 +133,7 @@ export function EditDestinationDialog({ destination, close }: EditProps) {
       save={save}
       action="Save"
       close={close}
-    >
-      <Button variant="ghost" onClick={close}>
-        Cancel
-      </Button>
-    </DestinationDialog>
+    />
   );
 }
 
@@ -151,52 +144,45 @@ type Props = {
   save: UseMutationResult<unknown, Error, Form>;
   /** The submit button's label. */
   action: string;
+  back?: () => void;
   close: () => void;
-  /** The other button. */
-  children: ReactNode;
 };
 
 /** Asks for a destination's name and the settings of its kind. */
-function DestinationDialog({ title, kind, existing, save, action, close, children }: Props) {
+function DestinationDialog({ title, kind, existing, save, action, back, close }: Props) {
   const { fields } = kind;
   const [name, setName] = useState(existing?.name ?? "");
   const [entered, setEntered] = useState(() => enteredOf(fields, existing));
-  const error = formError(save.error, fieldNames(fields));
-
-  function submit(event: FormEvent) {
-    event.preventDefault();
-    save.mutate({ name, entered });
-  }
 
   return (
-    <Dialog open wide onOpenChange={close} title={title}>
-      <form onSubmit={submit} className="flex flex-col gap-4">
-        {error && <Alert>{error}</Alert>}
-        <Field
-          label="Name"
-          value={name}
-          onChange={(event) => setName(event.target.value)}
-          required
-          maxLength={limits.destinationNameCharacters}
-          placeholder="On call"
-          autoComplete="off"
-          hint="Rules name the destination by it."
-          error={fieldError(save.error, "name")}
-        />
-        <DestinationFields
-          fields={fields}
-          entered={entered}
-          onChange={setEntered}
-          error={save.error}
-          {...(existing && { secrets: existing.secrets })}
-        />
-        <DialogButtons>
-          {children}
-          <Button variant="solid" type="submit" busy={save.isPending}>
-            {action}
-          </Button>
-        </DialogButtons>
-      </form>
-    </Dialog>
+    <FormDialog
+      wide
+      title={title}
+      error={formError(save.error, fieldNames(fields))}
+      action={action}
+      busy={save.isPending}
+      submit={() => save.mutate({ name, entered })}
+      {...(back && { back })}
+      close={close}
+    >
+      <Field
+        label="Name"
+        value={name}
+        onChange={(event) => setName(event.target.value)}
+        required
+        maxLength={limits.destinationNameCharacters}
+        placeholder="On call"
+        autoComplete="off"
+        hint="Rules name the destination by it."
+        error={fieldError(save.error, "name")}
+      />
+      <DestinationFields
+        fields={fields}
+        entered={entered}
+        onChange={setEntered}
+        error={save.error}
+        {...(existing && { secrets: existing.secrets })}
+      />
+    </FormDialog>
   );
 }

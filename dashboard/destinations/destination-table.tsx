@@ -6,6 +6,7 @@ import type { ProjectDestination } from "../../server/wire/destination.ts";
 import { api, errorMessage } from "../api.ts";
 import { formatDate } from "../components/dates.ts";
 import { RelativeTime } from "../components/relative-time.tsx";
+import { CardRow, CardTable, RowActions } from "../components/ui/card-table.tsx";
 import { RowAction } from "../components/ui/row-action.tsx";
 import { useCan } from "../projects/can.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
@@ -26,28 +27,11 @@ export function DestinationTable({
 }: Actions & { destinations: ProjectDestination[] }) {
   const can = useCan();
   return (
-    <div className="overflow-hidden rounded-lg border border-line bg-raised">
-      <table className="w-full text-sm max-lg:block">
-        <thead className="border-line border-b text-left text-muted text-xs max-lg:sr-only">
-          <tr className="[&>th]:h-9 [&>th]:px-4 [&>th]:font-medium">
-            <th scope="col" className="lg:w-[32%]">
-              Name
-            </th>
-            <th scope="col">State</th>
-            {can("rules:manage") && (
-              <th scope="col">
-                <span className="sr-only">Actions</span>
-              </th>
-            )}
-          </tr>
-        </thead>
-        <tbody className="max-lg:block">
-          {destinations.map((destination) => (
-            <Row key={destination.id} destination={destination} {...(can("rules:manage") && { actions })} />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <CardTable columns={["Name", "State"]} hasActions={can("rules:manage")}>
+      {destinations.map((destination) => (
+        <Row key={destination.id} destination={destination} {...(can("rules:manage") && { actions })} />
+      ))}
+    </CardTable>
   );
 }
 
@@ -80,12 +64,7 @@ function Row({ destination, actions }: RowProps) {
       }),
   });
   return (
-    <tr
-      className={clsx(
-        "border-line border-b align-top last:border-b-0 max-lg:grid max-lg:gap-y-1 max-lg:p-4",
-        "lg:[&>*]:px-4 lg:[&>*]:py-2.5",
-      )}
-    >
+    <CardRow>
       <th scope="row" className={clsx("min-w-0 text-left font-medium", !enabled && "text-muted")}>
         <span className="hostile">{name}</span>
         <span className="block font-normal text-muted text-xs">
@@ -105,48 +84,46 @@ function Row({ destination, actions }: RowProps) {
         </div>
       </td>
       {actions && (
-        <td>
-          <div className="-my-1 flex gap-0.5 max-lg:-ml-2 lg:justify-end">
+        <RowActions>
+          <RowAction
+            label={`Send a test to ${name}`}
+            title="Send a test"
+            disabled={test.isPending}
+            onClick={() => test.mutate()}
+          >
+            <Send aria-hidden className="size-4" />
+          </RowAction>
+          <RowAction label={`Edit ${name}`} title="Edit" onClick={() => actions.edit(destination)}>
+            <Pencil aria-hidden className="size-4" />
+          </RowAction>
+          {kind === "webhook" && (
             <RowAction
-              label={`Send a test to ${name}`}
-              title="Send a test"
-              disabled={test.isPending}
-              onClick={() => test.mutate()}
+              label={`Rotate the secret of ${name}`}
+              title="Rotate secret"
+              onClick={() => actions.rotate(destination)}
             >
-              <Send aria-hidden className="size-4" />
+              <RefreshCw aria-hidden className="size-4" />
             </RowAction>
-            <RowAction label={`Edit ${name}`} title="Edit" onClick={() => actions.edit(destination)}>
-              <Pencil aria-hidden className="size-4" />
-            </RowAction>
-            {kind === "webhook" && (
-              <RowAction
-                label={`Rotate the secret of ${name}`}
-                title="Rotate secret"
-                onClick={() => actions.rotate(destination)}
-              >
-                <RefreshCw aria-hidden className="size-4" />
-              </RowAction>
-            )}
-            <RowAction
-              label={`Turn ${name} ${enabled ? "off" : "on"}`}
-              title={enabled ? "Turn off" : "Turn on"}
-              disabled={toggle.isPending}
-              onClick={() => toggle.mutate()}
-            >
-              <Power aria-hidden className="size-4" />
-            </RowAction>
-            <RowAction
-              label={`Delete ${name}`}
-              title="Delete"
-              danger
-              onClick={() => actions.remove(destination)}
-            >
-              <Trash2 aria-hidden className="size-4" />
-            </RowAction>
-          </div>
-        </td>
+          )}
+          <RowAction
+            label={`Turn ${name} ${enabled ? "off" : "on"}`}
+            title={enabled ? "Turn off" : "Turn on"}
+            disabled={toggle.isPending}
+            onClick={() => toggle.mutate()}
+          >
+            <Power aria-hidden className="size-4" />
+          </RowAction>
+          <RowAction
+            label={`Delete ${name}`}
+            title="Delete"
+            danger
+            onClick={() => actions.remove(destination)}
+          >
+            <Trash2 aria-hidden className="size-4" />
+          </RowAction>
+        </RowActions>
       )}
-    </tr>
+    </CardRow>
   );
 }
 

@@ -1,14 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { PackageCheck, Plus, Send } from "lucide-react";
+import { PackageCheck, Send } from "lucide-react";
 import { useState } from "react";
 import type { ProjectDestination } from "../../server/wire/destination.ts";
-import { Button, buttonClass } from "../components/ui/button.tsx";
-import { EmptyState, ErrorState, Skeleton } from "../components/ui/states.tsx";
+import { buttonClass } from "../components/ui/button.tsx";
 import { deadCountQuery } from "../deliveries/deliveries.ts";
 import { useCan } from "../projects/can.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
-import { PageHeader } from "../shell/page-header.tsx";
+import { ListPage, useItemDialog } from "../shell/list-page.tsx";
 import { DeleteDestinationDialog } from "./delete-destination-dialog.tsx";
 import { AddDestinationDialog, EditDestinationDialog } from "./destination-dialogs.tsx";
 import { DestinationTable } from "./destination-table.tsx";
@@ -31,59 +30,37 @@ const dialogs = { edit: EditDestinationDialog, rotate: RotateSecretDialog, delet
 
 export function DestinationsPage() {
   const project = useProjectSlug();
-  const { data: destinations, error, refetch } = useQuery(projectDestinationsQuery(project));
-  const can = useCan();
+  const query = useQuery(projectDestinationsQuery(project));
+  const canManage = useCan()("rules:manage");
   const [adding, setAdding] = useState(false);
-  const [opened, setOpened] = useState<{
-    dialog: keyof typeof dialogs;
-    destination: ProjectDestination;
-  } | null>(null);
-  const open = (dialog: keyof typeof dialogs) => (destination: ProjectDestination) =>
-    setOpened({ dialog, destination });
-  const Opened = opened && dialogs[opened.dialog];
-  const add = can("rules:manage") && (
-    <Button variant="solid" onClick={() => setAdding(true)}>
-      <Plus aria-hidden className="size-4" />
-      Add a destination
-    </Button>
-  );
+  const { opened, open, close } = useItemDialog<ProjectDestination, keyof typeof dialogs>();
+  const Opened = opened && dialogs[opened.name];
   return (
     <>
-      <PageHeader title="Destinations" />
-      <div className="min-h-0 flex-1 overflow-y-auto">
-        <div className="mx-auto flex max-w-5xl flex-col gap-5 px-4 py-6 md:px-8 md:py-8">
-          <div className="flex flex-wrap items-center justify-between gap-4">
-            <p className="max-w-lg text-muted text-sm">
-              Services that get this project's notifications, besides its members. Rules say what is sent to
-              which of them.
-            </p>
-            <div className="flex flex-wrap gap-2">
-              <DeliveriesLink project={project} />
-              {destinations && destinations.length > 0 && add}
-            </div>
-          </div>
-          {error && !destinations ? (
-            <ErrorState title="Destinations couldn't be loaded" error={error} retry={() => void refetch()} />
-          ) : !destinations ? (
-            <Skeleton className="h-32 rounded-lg" />
-          ) : destinations.length === 0 ? (
-            <EmptyState icon={<Send aria-hidden />} title="No destinations yet" action={add}>
-              {can("rules:manage")
-                ? "Add a chat, a push service or your own server."
-                : "Owners and admins can add chats, push services and servers."}
-            </EmptyState>
-          ) : (
-            <DestinationTable
-              destinations={destinations}
-              edit={open("edit")}
-              rotate={open("rotate")}
-              remove={open("delete")}
-            />
-          )}
-        </div>
-      </div>
+      <ListPage
+        title="Destinations"
+        intro="Services that get this project's notifications, besides its members. Rules say what is sent to which of them."
+        query={query}
+        empty={{
+          icon: <Send aria-hidden />,
+          title: "No destinations yet",
+          text: canManage
+            ? "Add a chat, a push service or your own server."
+            : "Owners and admins can add chats, push services and servers.",
+        }}
+        create={canManage && { label: "Add a destination", open: () => setAdding(true) }}
+        links={<DeliveriesLink project={project} />}
+        list={(destinations) => (
+          <DestinationTable
+            destinations={destinations}
+            edit={open("edit")}
+            rotate={open("rotate")}
+            remove={open("delete")}
+          />
+        )}
+      />
       {adding && <AddDestinationDialog close={() => setAdding(false)} />}
-      {Opened && <Opened destination={opened.destination} close={() => setOpened(null)} />}
+      {Opened && <Opened destination={opened.item} close={close} />}
     </>
   );
 }

@@ -1,11 +1,9 @@
 import { type UseMutationResult, useMutation } from "@tanstack/react-query";
-import { type FormEvent, type ReactNode, useState } from "react";
+import { type ReactNode, useState } from "react";
 import type { Key } from "../../server/wire/key.ts";
 import { api } from "../api.ts";
-import { Button } from "../components/ui/button.tsx";
-import { Dialog, DialogButtons } from "../components/ui/dialog.tsx";
 import { formError } from "../components/ui/field.tsx";
-import { Alert } from "../components/ui/states.tsx";
+import { FormDialog } from "../components/ui/form-dialog.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { refresh } from "../queries.ts";
 import { KeyFields, keyFields } from "./key-fields.tsx";
@@ -85,30 +83,23 @@ function KeyDialog({ title, description, initial, existing, save, action, close 
   const [settings, setSettings] = useState(initial);
   const error = formError(save.error, [...keyFields, ...originFields(settings)]);
 
-  function submit(event: FormEvent) {
-    event.preventDefault();
-    save.mutate(settings);
-  }
-
   return (
-    <Dialog open wide onOpenChange={close} title={title} description={description}>
-      <form onSubmit={submit} className="flex flex-col gap-4">
-        {error && <Alert>{error}</Alert>}
-        <KeyFields
-          settings={settings}
-          onChange={setSettings}
-          error={save.error}
-          {...(existing && { existing })}
-        />
-        <DialogButtons>
-          <Button variant="ghost" onClick={close}>
-            Cancel
-          </Button>
-          <Button variant="solid" type="submit" busy={save.isPending}>
-            {action}
-          </Button>
-        </DialogButtons>
-      </form>
-    </Dialog>
+    <FormDialog
+      wide
+      title={title}
+      description={description}
+      error={error}
+      action={action}
+      busy={save.isPending}
+      submit={() => save.mutate(settings)}
+      close={close}
+    >
+      <KeyFields
+        settings={settings}
+        onChange={setSettings}
+        error={save.error}
+        {...(existing && { existing })}
+      />
+    </FormDialog>
   );
 }

@@ -1,14 +1,14 @@
 import { queryOptions } from "@tanstack/react-query";
 import { clsx } from "clsx";
 import { Ban, Pencil, RefreshCw } from "lucide-react";
-import type { ReactNode } from "react";
 import type { Scope } from "../../server/permissions.ts";
 import type { Key } from "../../server/wire/key.ts";
 import { api } from "../api.ts";
 import { formatDate } from "../components/dates.ts";
 import { formatNumber } from "../components/locale.ts";
 import { RelativeTime } from "../components/relative-time.tsx";
-import { IconButton } from "../components/ui/button.tsx";
+import { CardRow, CardTable, RowActions } from "../components/ui/card-table.tsx";
+import { RowAction } from "../components/ui/row-action.tsx";
 import { scopeLabels } from "./key-settings.ts";
 
 type KeyTableProps = {
@@ -25,28 +25,11 @@ export function KeyTable({ keys, ...actions }: KeyTableProps) {
     (a, b) => Number(hasEnded(a, now)) - Number(hasEnded(b, now)) || (a.createdAt < b.createdAt ? 1 : -1),
   );
   return (
-    <div className="overflow-hidden rounded-lg border border-line bg-raised">
-      <table className="w-full text-sm max-lg:block">
-        <thead className="border-line border-b text-left text-muted text-xs max-lg:sr-only">
-          <tr className="[&>th]:h-9 [&>th]:px-4 [&>th]:font-medium">
-            <th scope="col" className="lg:w-[32%]">
-              Name
-            </th>
-            <th scope="col">Access</th>
-            <th scope="col">Expires</th>
-            <th scope="col">Last used</th>
-            <th scope="col">
-              <span className="sr-only">Actions</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody className="max-lg:block">
-          {sorted.map((key) => (
-            <KeyRow key={key.id} apiKey={key} hasEnded={hasEnded(key, now)} {...actions} />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <CardTable columns={["Name", "Access", "Expires", "Last used"]} hasActions>
+      {sorted.map((key) => (
+        <KeyRow key={key.id} apiKey={key} hasEnded={hasEnded(key, now)} {...actions} />
+      ))}
+    </CardTable>
   );
 }
 
@@ -55,13 +38,7 @@ type KeyRowProps = Omit<KeyTableProps, "keys"> & { apiKey: Key; hasEnded: boolea
 function KeyRow({ apiKey: key, hasEnded, edit, rotate, revoke }: KeyRowProps) {
   const isRevoked = key.revokedAt !== null;
   return (
-    <tr
-      className={clsx(
-        "border-line border-b align-top last:border-b-0 max-lg:grid max-lg:grid-cols-[1fr_auto] max-lg:gap-x-3 max-lg:gap-y-1 max-lg:p-4",
-        "lg:[&>*]:px-4 lg:[&>*]:py-2.5",
-        hasEnded && "text-muted",
-      )}
-    >
+    <CardRow className={clsx("max-lg:grid-cols-[1fr_auto] max-lg:gap-x-3", hasEnded && "text-muted")}>
       <th scope="row" className="min-w-0 text-left font-medium">
         <span className={clsx("hostile", isRevoked && "line-through decoration-line-strong")}>
           {key.name}
@@ -107,39 +84,24 @@ function KeyRow({ apiKey: key, hasEnded, edit, rotate, revoke }: KeyRowProps) {
           "Never used"
         )}
       </td>
-      <td className="max-lg:col-start-2 max-lg:row-span-4 max-lg:row-start-1">
+      <RowActions className="max-lg:col-start-2 max-lg:row-span-4 max-lg:row-start-1">
         {!isRevoked && (
-          <div className="-my-1 flex justify-end gap-0.5">
-            <Action label="Edit" onClick={() => edit(key)}>
+          <>
+            <RowAction label={`Edit ${key.name}`} title="Edit" onClick={() => edit(key)}>
               <Pencil aria-hidden className="size-4" />
-            </Action>
+            </RowAction>
             {key.replacedBy === null && (
-              <Action label="Rotate" onClick={() => rotate(key)}>
+              <RowAction label={`Rotate ${key.name}`} title="Rotate" onClick={() => rotate(key)}>
                 <RefreshCw aria-hidden className="size-4" />
-              </Action>
+              </RowAction>
             )}
-            <Action label="Revoke" danger onClick={() => revoke(key)}>
+            <RowAction label={`Revoke ${key.name}`} title="Revoke" danger onClick={() => revoke(key)}>
               <Ban aria-hidden className="size-4" />
-            </Action>
-          </div>
+            </RowAction>
+          </>
         )}
-      </td>
-    </tr>
-  );
-}
-
-type ActionProps = { label: string; danger?: boolean; onClick: () => void; children: ReactNode };
-
-function Action({ label, danger = false, onClick, children }: ActionProps) {
-  return (
-    <IconButton
-      label={label}
-      title={label}
-      onClick={onClick}
-      className={clsx("size-8 max-md:size-10", danger && "hover:bg-danger-soft hover:text-danger")}
-    >
-      {children}
-    </IconButton>
+      </RowActions>
+    </CardRow>
   );
 }
 

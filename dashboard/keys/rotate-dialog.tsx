@@ -1,13 +1,11 @@
 import { useMutation } from "@tanstack/react-query";
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import { limits } from "../../server/limits.ts";
 import type { Key } from "../../server/wire/key.ts";
 import { api, errorMessage } from "../api.ts";
 import { formatDate } from "../components/dates.ts";
-import { Button } from "../components/ui/button.tsx";
-import { Dialog, DialogButtons } from "../components/ui/dialog.tsx";
 import { SelectField } from "../components/ui/field.tsx";
-import { Alert } from "../components/ui/states.tsx";
+import { FormDialog } from "../components/ui/form-dialog.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { refresh } from "../queries.ts";
 import { keysQuery } from "./key-table.tsx";
@@ -35,11 +33,6 @@ export function RotateDialog({ apiKey, close }: { apiKey: Key; close: () => void
     onSuccess: () => refresh(keysQuery(project).queryKey),
   });
 
-  function submit(event: FormEvent) {
-    event.preventDefault();
-    rotate.mutate();
-  }
-
   if (rotate.data) {
     const { key, secret, replaced } = rotate.data;
     const note =
@@ -50,9 +43,7 @@ export function RotateDialog({ apiKey, close }: { apiKey: Key; close: () => void
   }
 
   return (
-    <Dialog
-      open
-      onOpenChange={close}
+    <FormDialog
       title="Rotate this API key?"
       description={
         <span className="hostile block">
@@ -60,29 +51,23 @@ export function RotateDialog({ apiKey, close }: { apiKey: Key; close: () => void
           same settings. Replace it in your application while both work.
         </span>
       }
+      error={rotate.error ? errorMessage(rotate.error) : undefined}
+      action="Rotate key"
+      busy={rotate.isPending}
+      submit={() => rotate.mutate()}
+      close={close}
     >
-      <form onSubmit={submit} className="flex flex-col gap-4">
-        {rotate.error && <Alert>{errorMessage(rotate.error)}</Alert>}
-        <SelectField
-          label="The old key"
-          value={overlapHours}
-          onChange={(event) => setOverlapHours(Number(event.target.value))}
-        >
-          {overlaps.map(({ hours, label }) => (
-            <option key={hours} value={hours}>
-              {label}
-            </option>
-          ))}
-        </SelectField>
-        <DialogButtons>
-          <Button variant="ghost" onClick={close}>
-            Cancel
-          </Button>
-          <Button variant="solid" type="submit" busy={rotate.isPending}>
-            Rotate key
-          </Button>
-        </DialogButtons>
-      </form>
-    </Dialog>
+      <SelectField
+        label="The old key"
+        value={overlapHours}
+        onChange={(event) => setOverlapHours(Number(event.target.value))}
+      >
+        {overlaps.map(({ hours, label }) => (
+          <option key={hours} value={hours}>
+            {label}
+          </option>
+        ))}
+      </SelectField>
+    </FormDialog>
   );
 }

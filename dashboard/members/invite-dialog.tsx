@@ -1,14 +1,12 @@
 import { useMutation } from "@tanstack/react-query";
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import { limits } from "../../server/limits.ts";
 import type { Role } from "../../server/permissions.ts";
 import type { NewInvitationResponse } from "../../server/wire/invitation.ts";
 import { useMe } from "../account/me.ts";
 import { api } from "../api.ts";
-import { Button } from "../components/ui/button.tsx";
-import { Dialog, DialogButtons } from "../components/ui/dialog.tsx";
 import { Field, fieldError, formError, SelectField } from "../components/ui/field.tsx";
-import { Alert } from "../components/ui/states.tsx";
+import { FormDialog } from "../components/ui/form-dialog.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { InvitationLink } from "./invitation-link.tsx";
 import { refreshMembers, roleNames, rolesUpTo } from "./members.ts";
@@ -31,57 +29,44 @@ export function InviteDialog({ close }: { close: () => void }) {
   if (invite.data) return <InvitationLink sent={invite.data} close={close} />;
   const error = formError(invite.error, ["email", "role"]);
 
-  function submit(event: FormEvent) {
-    event.preventDefault();
-    invite.mutate();
-  }
-
   return (
-    <Dialog
-      open
-      onOpenChange={close}
+    <FormDialog
       title="Invite to this project"
       description="You get a link that works once, for seven days."
+      error={error}
+      action="Create invitation"
+      busy={invite.isPending}
+      submit={() => invite.mutate()}
+      close={close}
     >
-      <form onSubmit={submit} className="flex flex-col gap-4">
-        {error && <Alert>{error}</Alert>}
-        <Field
-          label="Email"
-          type="email"
-          autoComplete="off"
-          maxLength={limits.emailCharacters}
-          placeholder="ada@example.com"
-          hint={
-            emailAvailable
-              ? "Optional. The link is sent there, and works only for this address."
-              : "Optional. The link then works only for this address. Send it yourself: email is not configured on this server."
-          }
-          value={email}
-          onChange={(event) => setEmail(event.target.value)}
-          error={fieldError(invite.error, "email")}
-        />
-        <SelectField
-          label="Role"
-          hint={roleNames[role].summary}
-          value={role}
-          onChange={(event) => setRole(event.target.value as Role)}
-          error={fieldError(invite.error, "role")}
-        >
-          {rolesUpTo(ownRole).map((each) => (
-            <option key={each} value={each}>
-              {roleNames[each].name}
-            </option>
-          ))}
-        </SelectField>
-        <DialogButtons>
-          <Button variant="ghost" onClick={close}>
-            Cancel
-          </Button>
-          <Button variant="solid" type="submit" busy={invite.isPending}>
-            Create invitation
-          </Button>
-        </DialogButtons>
-      </form>
-    </Dialog>
+      <Field
+        label="Email"
+        type="email"
+        autoComplete="off"
+        maxLength={limits.emailCharacters}
+        placeholder="ada@example.com"
+        hint={
+          emailAvailable
+            ? "Optional. The link is sent there, and works only for this address."
+            : "Optional. The link then works only for this address. Send it yourself: email is not configured on this server."
+        }
+        value={email}
+        onChange={(event) => setEmail(event.target.value)}
+        error={fieldError(invite.error, "email")}
+      />
+      <SelectField
+        label="Role"
+        hint={roleNames[role].summary}
+        value={role}
+        onChange={(event) => setRole(event.target.value as Role)}
+        error={fieldError(invite.error, "role")}
+      >
+        {rolesUpTo(ownRole).map((each) => (
+          <option key={each} value={each}>
+            {roleNames[each].name}
+          </option>
+        ))}
+      </SelectField>
+    </FormDialog>
   );
 }

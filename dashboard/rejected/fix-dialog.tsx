@@ -1,8 +1,8 @@
-import { type FormEvent, useId, useState } from "react";
+import { useId, useState } from "react";
 import type { RejectedEvent } from "../../server/wire/rejected-event.ts";
 import { ApiError, errorMessage } from "../api.ts";
 import { Button } from "../components/ui/button.tsx";
-import { Dialog, DialogButtons } from "../components/ui/dialog.tsx";
+import { FormDialog } from "../components/ui/form-dialog.tsx";
 import { Alert } from "../components/ui/states.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { reasonsIn, useResend } from "./rejected.ts";
@@ -25,8 +25,7 @@ export function FixDialog({ rejected, close }: { rejected: RejectedEvent; close:
     else drafts.set(rejected.id, text);
   }
 
-  function submit(submitted: FormEvent) {
-    submitted.preventDefault();
+  function submit() {
     let event: unknown;
     try {
       event = JSON.parse(body);
@@ -43,44 +42,43 @@ export function FixDialog({ rejected, close }: { rejected: RejectedEvent; close:
   }
 
   return (
-    <Dialog open onOpenChange={close} title="Fix and resend" wide>
-      <form onSubmit={submit} className="flex flex-col gap-3">
-        {rejected.cut && <Alert>The body was too long to keep in full. This is its beginning.</Alert>}
-        <Alert>
-          {reasons.map((reason) => (
-            <span key={reason} className="block">
-              {reason}
-            </span>
-          ))}
-        </Alert>
-        <label htmlFor={id} className="font-medium text-sm">
-          Event (JSON)
-        </label>
-        <textarea
-          id={id}
-          value={body}
-          onChange={(change) => saveDraft(change.target.value)}
-          spellCheck={false}
-          autoCapitalize="none"
-          autoComplete="off"
-          rows={Math.min(18, body.split("\n").length + 1)}
-          className="w-full resize-y rounded-md border border-line-strong bg-surface px-3 py-2 font-mono text-ink text-xs leading-5 focus-visible:outline-offset-0 max-md:text-lg"
-        />
-        <DialogButtons>
-          {body !== original && (
-            <Button variant="ghost" className="mr-auto" onClick={() => saveDraft(original)}>
-              Undo changes
-            </Button>
-          )}
-          <Button variant="ghost" onClick={close}>
-            Cancel
+    <FormDialog
+      title="Fix and resend"
+      wide
+      action="Resend"
+      busy={resend.isPending}
+      submit={submit}
+      close={close}
+      aside={
+        body !== original && (
+          <Button variant="ghost" onClick={() => saveDraft(original)}>
+            Undo changes
           </Button>
-          <Button type="submit" variant="solid" busy={resend.isPending}>
-            Resend
-          </Button>
-        </DialogButtons>
-      </form>
-    </Dialog>
+        )
+      }
+    >
+      {rejected.cut && <Alert>The body was too long to keep in full. This is its beginning.</Alert>}
+      <Alert>
+        {reasons.map((reason) => (
+          <span key={reason} className="block">
+            {reason}
+          </span>
+        ))}
+      </Alert>
+      <label htmlFor={id} className="font-medium text-sm">
+        Event (JSON)
+      </label>
+      <textarea
+        id={id}
+        value={body}
+        onChange={(change) => saveDraft(change.target.value)}
+        spellCheck={false}
+        autoCapitalize="none"
+        autoComplete="off"
+        rows={Math.min(18, body.split("\n").length + 1)}
+        className="w-full resize-y rounded-md border border-line-strong bg-surface px-3 py-2 font-mono text-ink text-xs leading-5 focus-visible:outline-offset-0 max-md:text-lg"
+      />
+    </FormDialog>
   );
 }
 

@@ -1,13 +1,11 @@
 import { type UseMutationResult, useMutation, useQuery } from "@tanstack/react-query";
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import { limits } from "../../server/limits.ts";
 import type { Rule } from "../../server/wire/rule.ts";
 import { api } from "../api.ts";
-import { Button } from "../components/ui/button.tsx";
 import { ConfirmDialog } from "../components/ui/confirm-dialog.tsx";
-import { Dialog, DialogButtons } from "../components/ui/dialog.tsx";
 import { Choice, Field, fieldError, formError } from "../components/ui/field.tsx";
-import { Alert } from "../components/ui/states.tsx";
+import { FormDialog } from "../components/ui/form-dialog.tsx";
 import { projectDestinationsQuery } from "../destinations/project-destinations.ts";
 import { membersQuery } from "../members/members.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
@@ -90,52 +88,44 @@ function RuleDialog({ title, initial, save, action, close }: Props) {
   const { name, q, urgent } = form;
   const error = formError(save.error, ["name", "q", "to", ...whenFields]);
 
-  function submit(event: FormEvent) {
-    event.preventDefault();
-    save.mutate(form);
-  }
-
   return (
-    <Dialog open wide onOpenChange={close} title={title}>
-      <form onSubmit={submit} className="flex flex-col gap-4">
-        {error && <Alert>{error}</Alert>}
-        <Field
-          label="Name"
-          value={name}
-          onChange={(event) => setForm({ ...form, name: event.target.value })}
-          required
-          maxLength={limits.ruleNameCharacters}
-          placeholder="Failed payments"
-          autoComplete="off"
-          error={fieldError(save.error, "name")}
-        />
-        <SearchField q={q} onChange={(q) => setForm({ ...form, q })} error={fieldError(save.error, "q")} />
-        <WhenFields form={form} onChange={setForm} error={save.error} />
-        <RulePreview q={q} when={ruleOf(form).when} />
-        <RecipientFields
-          form={form}
-          onChange={setForm}
-          error={save.error}
-          members={members}
-          destinations={destinations}
-        />
-        <Choice
-          type="checkbox"
-          name="urgent"
-          label="Urgent"
-          hint="Also notifies during quiet hours"
-          checked={urgent}
-          onChange={(urgent) => setForm({ ...form, urgent })}
-        />
-        <DialogButtons>
-          <Button variant="ghost" onClick={close}>
-            Cancel
-          </Button>
-          <Button variant="solid" type="submit" busy={save.isPending}>
-            {action}
-          </Button>
-        </DialogButtons>
-      </form>
-    </Dialog>
+    <FormDialog
+      wide
+      title={title}
+      error={error}
+      action={action}
+      busy={save.isPending}
+      submit={() => save.mutate(form)}
+      close={close}
+    >
+      <Field
+        label="Name"
+        value={name}
+        onChange={(event) => setForm({ ...form, name: event.target.value })}
+        required
+        maxLength={limits.ruleNameCharacters}
+        placeholder="Failed payments"
+        autoComplete="off"
+        error={fieldError(save.error, "name")}
+      />
+      <SearchField q={q} onChange={(q) => setForm({ ...form, q })} error={fieldError(save.error, "q")} />
+      <WhenFields form={form} onChange={setForm} error={save.error} />
+      <RulePreview q={q} when={ruleOf(form).when} />
+      <RecipientFields
+        form={form}
+        onChange={setForm}
+        error={save.error}
+        members={members}
+        destinations={destinations}
+      />
+      <Choice
+        type="checkbox"
+        name="urgent"
+        label="Urgent"
+        hint="Also notifies during quiet hours"
+        checked={urgent}
+        onChange={(urgent) => setForm({ ...form, urgent })}
+      />
+    </FormDialog>
   );
 }

@@ -1,9 +1,7 @@
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import type { Preferences, PreferencesChange } from "../../server/wire/preferences.ts";
-import { Button } from "../components/ui/button.tsx";
-import { Dialog, DialogButtons } from "../components/ui/dialog.tsx";
 import { Choice, Choices, Field, fieldError, formError, SelectField } from "../components/ui/field.tsx";
-import { Alert } from "../components/ui/states.tsx";
+import { FormDialog } from "../components/ui/form-dialog.tsx";
 import { useChangeSettings } from "../notifications/preferences.ts";
 import { type Weekday, weekdays } from "../rules/rule-form.ts";
 import { dayName } from "./schedule-text.ts";
@@ -29,8 +27,7 @@ export function ScheduleDialog({ preferences, close }: Props) {
   );
   const save = useChangeSettings();
 
-  function submit(event: FormEvent) {
-    event.preventDefault();
+  function submit() {
     const digests: Record<Every, PreferencesChange["emailDigest"]> = {
       now: null,
       hour: { every: "hour" },
@@ -46,104 +43,93 @@ export function ScheduleDialog({ preferences, close }: Props) {
   }
 
   return (
-    <Dialog open onOpenChange={(open) => !open && close()} title="When you're notified" wide>
-      <form onSubmit={submit} className="flex flex-col gap-5">
-        {save.error && <Alert>{formError(save.error, ["quietHours/to", "quietHours/days"])}</Alert>}
-        <SelectField label="Time zone" value={timeZone} onChange={(event) => setTimeZone(event.target.value)}>
-          {[...new Set([timeZone, "UTC", ...Intl.supportedValuesOf("timeZone")])].map((zone) => (
-            <option key={zone}>{zone}</option>
-          ))}
-        </SelectField>
-        <Choices label="Quiet hours">
-          <Choice
-            type="checkbox"
-            name="quiet"
-            label="Leave me alone at these times"
-            hint="No push, and email comes together afterwards. Urgent rules still reach you."
-            checked={isQuiet}
-            onChange={setQuiet}
-          />
-        </Choices>
-        {isQuiet && (
-          <>
-            <div className="grid grid-cols-2 gap-2">
-              <Field
-                label="From"
-                type="time"
-                required
-                value={from}
-                onChange={(event) => setFrom(event.target.value)}
-              />
-              <Field
-                label="To"
-                type="time"
-                required
-                value={to}
-                onChange={(event) => setTo(event.target.value)}
-                error={fieldError(save.error, "quietHours/to")?.replace(/^"[^"]*"/, "The end")}
-              />
-            </div>
-            <Choices
-              label="Beginning on"
-              className="grid-cols-2 sm:grid-cols-4"
-              error={fieldError(save.error, "quietHours/days")?.replace(/^"[^"]*"/, "They")}
-            >
-              {weekdays.map((day) => (
-                <Choice
-                  key={day}
-                  type="checkbox"
-                  name={day}
-                  label={dayName(day)}
-                  checked={days.includes(day)}
-                  onChange={(on) =>
-                    setDays(weekdays.filter((each) => (each === day ? on : days.includes(each))))
-                  }
-                />
-              ))}
-            </Choices>
-          </>
-        )}
-        <div className="grid grid-cols-2 gap-x-2 gap-y-4">
-          <SelectField
-            label="Email"
-            value={every}
-            onChange={(event) => setEvery(event.target.value as Every)}
-          >
-            <option value="now">at once</option>
-            <option value="hour">together, every hour</option>
-            <option value="day">together, every day</option>
-            <option value="week">together, every week</option>
-          </SelectField>
-          {every === "week" && (
-            <SelectField
-              label="On"
-              value={weekday}
-              onChange={(event) => setWeekday(event.target.value as Weekday)}
-            >
-              {weekdays.map((day) => (
-                <option key={day} value={day}>
-                  {dayName(day)}
-                </option>
-              ))}
-            </SelectField>
-          )}
-          {(every === "day" || every === "week") && (
+    <FormDialog
+      title="When you're notified"
+      wide
+      error={formError(save.error, ["quietHours/to", "quietHours/days"])}
+      action="Save"
+      busy={save.isPending}
+      submit={submit}
+      close={close}
+    >
+      <SelectField label="Time zone" value={timeZone} onChange={(event) => setTimeZone(event.target.value)}>
+        {[...new Set([timeZone, "UTC", ...Intl.supportedValuesOf("timeZone")])].map((zone) => (
+          <option key={zone}>{zone}</option>
+        ))}
+      </SelectField>
+      <Choices label="Quiet hours">
+        <Choice
+          type="checkbox"
+          name="quiet"
+          label="Leave me alone at these times"
+          hint="No push, and email comes together afterwards. Urgent rules still reach you."
+          checked={isQuiet}
+          onChange={setQuiet}
+        />
+      </Choices>
+      {isQuiet && (
+        <>
+          <div className="grid grid-cols-2 gap-2">
             <Field
-              label="At"
+              label="From"
               type="time"
               required
-              value={at}
-              onChange={(event) => setAt(event.target.value)}
+              value={from}
+              onChange={(event) => setFrom(event.target.value)}
             />
-          )}
-        </div>
-        <DialogButtons>
-          <Button onClick={close}>Cancel</Button>
-          <Button type="submit" variant="solid" busy={save.isPending}>
-            Save
-          </Button>
-        </DialogButtons>
-      </form>
-    </Dialog>
+            <Field
+              label="To"
+              type="time"
+              required
+              value={to}
+              onChange={(event) => setTo(event.target.value)}
+              error={fieldError(save.error, "quietHours/to")?.replace(/^"[^"]*"/, "The end")}
+            />
+          </div>
+          <Choices
+            label="Beginning on"
+            className="grid-cols-2 sm:grid-cols-4"
+            error={fieldError(save.error, "quietHours/days")?.replace(/^"[^"]*"/, "They")}
+          >
+            {weekdays.map((day) => (
+              <Choice
+                key={day}
+                type="checkbox"
+                name={day}
+                label={dayName(day)}
+                checked={days.includes(day)}
+                onChange={(on) =>
+                  setDays(weekdays.filter((each) => (each === day ? on : days.includes(each))))
+                }
+              />
+            ))}
+          </Choices>
+        </>
+      )}
+      <div className="grid grid-cols-2 gap-x-2 gap-y-4">
+        <SelectField label="Email" value={every} onChange={(event) => setEvery(event.target.value as Every)}>
+          <option value="now">at once</option>
+          <option value="hour">together, every hour</option>
+          <option value="day">together, every day</option>
+          <option value="week">together, every week</option>
+        </SelectField>
+        {every === "week" && (
+          <SelectField
+            label="On"
+            value={weekday}
+            onChange={(event) => setWeekday(event.target.value as Weekday)}
+          >
+            {weekdays.map((day) => (
+              <option key={day} value={day}>
+                {dayName(day)}
+              </option>
+            ))}
+          </SelectField>
+        )}
+        {(every === "day" || every === "week") && (
+          <Field label="At" type="time" required value={at} onChange={(event) => setAt(event.target.value)} />
+        )}
+      </div>
+    </FormDialog>
   );
 }

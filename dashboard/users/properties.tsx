@@ -1,10 +1,10 @@
 import { useMutation } from "@tanstack/react-query";
 import { Pencil, Plus, Trash2 } from "lucide-react";
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import type { User, UserProperties } from "../../server/wire/user.ts";
 import { errorMessage } from "../api.ts";
 import { Button, IconButton } from "../components/ui/button.tsx";
-import { Dialog, DialogButtons } from "../components/ui/dialog.tsx";
+import { FormDialog } from "../components/ui/form-dialog.tsx";
 import { Alert } from "../components/ui/states.tsx";
 import { useCan } from "../projects/can.ts";
 import { refresh } from "../queries.ts";
@@ -83,61 +83,54 @@ function PropertiesDialog({ project, user, close }: { project: string; user: Use
   const names = rows.map(({ name }) => name).filter(Boolean);
   const repeated = names.find((name, at) => names.indexOf(name) !== at);
 
-  function submit(event: FormEvent) {
-    event.preventDefault();
-    save.mutate();
-  }
-
   return (
-    <Dialog open onOpenChange={close} title="Properties" wide>
-      <form onSubmit={submit} className="flex flex-col gap-2">
-        {save.error && <Alert>{errorMessage(save.error)}</Alert>}
-        {repeated !== undefined && <Alert>There are two properties with the name "{repeated}".</Alert>}
-        {rows.map(({ id, name, value }) => (
-          <div key={id} className="flex items-center gap-2">
-            <input
-              aria-label="Name"
-              placeholder="Name"
-              dir="auto"
-              value={name}
-              onChange={(event) => change(id, { name: event.target.value })}
-              className={inputClass}
-            />
-            <input
-              aria-label={`Value of ${name || "the new property"}`}
-              placeholder="Value"
-              dir="auto"
-              value={value}
-              onChange={(event) => change(id, { value: event.target.value, original: undefined })}
-              className={inputClass}
-            />
-            <IconButton
-              label={`Remove ${name || "this row"}`}
-              className="size-8 max-md:size-10"
-              onClick={() => setRows(rows.filter((row) => row.id !== id))}
-            >
-              <Trash2 aria-hidden className="size-4" />
-            </IconButton>
-          </div>
-        ))}
-        <Button variant="ghost" className="self-start" onClick={() => setRows([...rows, newRow()])}>
-          <Plus aria-hidden className="size-4" />
-          Add property
-        </Button>
-        <p className="text-faint text-xs">
-          <code className="font-mono">true</code>, <code className="font-mono">false</code> and numbers are
-          stored as such.
-        </p>
-        <DialogButtons>
-          <Button variant="ghost" onClick={close}>
-            Cancel
-          </Button>
-          <Button variant="solid" type="submit" busy={save.isPending} disabled={repeated !== undefined}>
-            Save
-          </Button>
-        </DialogButtons>
-      </form>
-    </Dialog>
+    <FormDialog
+      title="Properties"
+      wide
+      error={save.error ? errorMessage(save.error) : undefined}
+      action="Save"
+      busy={save.isPending}
+      disabled={repeated !== undefined}
+      submit={() => save.mutate()}
+      close={close}
+    >
+      {repeated !== undefined && <Alert>There are two properties with the name "{repeated}".</Alert>}
+      {rows.map(({ id, name, value }) => (
+        <div key={id} className="flex items-center gap-2">
+          <input
+            aria-label="Name"
+            placeholder="Name"
+            dir="auto"
+            value={name}
+            onChange={(event) => change(id, { name: event.target.value })}
+            className={inputClass}
+          />
+          <input
+            aria-label={`Value of ${name || "the new property"}`}
+            placeholder="Value"
+            dir="auto"
+            value={value}
+            onChange={(event) => change(id, { value: event.target.value, original: undefined })}
+            className={inputClass}
+          />
+          <IconButton
+            label={`Remove ${name || "this row"}`}
+            className="size-8 max-md:size-10"
+            onClick={() => setRows(rows.filter((row) => row.id !== id))}
+          >
+            <Trash2 aria-hidden className="size-4" />
+          </IconButton>
+        </div>
+      ))}
+      <Button variant="ghost" className="self-start" onClick={() => setRows([...rows, newRow()])}>
+        <Plus aria-hidden className="size-4" />
+        Add property
+      </Button>
+      <p className="text-faint text-xs">
+        <code className="font-mono">true</code>, <code className="font-mono">false</code> and numbers are
+        stored as such.
+      </p>
+    </FormDialog>
   );
 }
 

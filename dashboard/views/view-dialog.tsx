@@ -1,13 +1,11 @@
 import { useMutation } from "@tanstack/react-query";
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import { limits } from "../../server/limits.ts";
 import type { View } from "../../server/wire/view.ts";
 import { api } from "../api.ts";
 import { sidebarQuery } from "../channels/channels.ts";
-import { Button } from "../components/ui/button.tsx";
-import { Dialog, DialogButtons } from "../components/ui/dialog.tsx";
 import { Field, fieldError, formError } from "../components/ui/field.tsx";
-import { Alert } from "../components/ui/states.tsx";
+import { FormDialog } from "../components/ui/form-dialog.tsx";
 import { SwitchRow } from "../components/ui/switch.tsx";
 import { useCan } from "../projects/can.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
@@ -46,49 +44,36 @@ export function ViewDialog({ view, shown, close }: ViewDialogProps) {
   });
   const error = formError(save.error, ["name"]);
 
-  function submit(event: FormEvent) {
-    event.preventDefault();
-    save.mutate();
-  }
-
   return (
-    <Dialog
-      open
-      onOpenChange={close}
+    <FormDialog
       title={view ? "Rename view" : "Save view"}
       description={view ? undefined : "The search is listed in the sidebar and counts what you haven't read."}
+      error={error}
+      action="Save"
+      busy={save.isPending}
+      submit={() => save.mutate()}
+      close={close}
     >
-      <form onSubmit={submit} className="flex flex-col gap-4">
-        {error && <Alert>{error}</Alert>}
-        <Field
-          label="Name"
-          value={name}
-          onChange={(event) => setName(event.target.value)}
-          required
-          maxLength={limits.viewNameCharacters}
-          autoComplete="off"
-          placeholder="Failed payments"
-          error={fieldError(save.error, "name")}
-        />
-        {!view && mayShare && (
-          <div className="rounded-md border border-line">
-            <SwitchRow
-              label="For the project"
-              hint="All members see it. Otherwise it is yours alone."
-              checked={shared}
-              onChange={setShared}
-            />
-          </div>
-        )}
-        <DialogButtons>
-          <Button variant="ghost" onClick={close}>
-            Cancel
-          </Button>
-          <Button variant="solid" type="submit" busy={save.isPending}>
-            Save
-          </Button>
-        </DialogButtons>
-      </form>
-    </Dialog>
+      <Field
+        label="Name"
+        value={name}
+        onChange={(event) => setName(event.target.value)}
+        required
+        maxLength={limits.viewNameCharacters}
+        autoComplete="off"
+        placeholder="Failed payments"
+        error={fieldError(save.error, "name")}
+      />
+      {!view && mayShare && (
+        <div className="rounded-md border border-line">
+          <SwitchRow
+            label="For the project"
+            hint="All members see it. Otherwise it is yours alone."
+            checked={shared}
+            onChange={setShared}
+          />
+        </div>
+      )}
+    </FormDialog>
   );
 }

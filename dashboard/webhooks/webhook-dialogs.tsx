@@ -1,13 +1,12 @@
 import { keepPreviousData, type UseMutationResult, useMutation, useQuery } from "@tanstack/react-query";
-import { type FormEvent, type ReactNode, useEffect, useId, useState } from "react";
+import { useEffect, useId, useState } from "react";
 import { limits } from "../../server/limits.ts";
 import type { Webhook, WebhookPreview, WebhookSource } from "../../server/wire/webhook.ts";
 import { api } from "../api.ts";
 import { channelsQuery } from "../channels/channels.ts";
-import { Button } from "../components/ui/button.tsx";
-import { Dialog, DialogButtons } from "../components/ui/dialog.tsx";
+import { Dialog } from "../components/ui/dialog.tsx";
 import { Field, fieldError, formError, SelectField } from "../components/ui/field.tsx";
-import { Alert } from "../components/ui/states.tsx";
+import { FormDialog } from "../components/ui/form-dialog.tsx";
 import { useProjectSlug } from "../projects/current-project.ts";
 import { refresh } from "../queries.ts";
 import { AddressDialog } from "./address-dialog.tsx";
@@ -71,12 +70,9 @@ function NewFromDialog({
       existing={null}
       save={create}
       action="Create webhook"
+      back={back}
       close={close}
-    >
-      <Button variant="ghost" onClick={back}>
-        Back
-      </Button>
-    </WebhookDialog>
+    />
   );
 }
 
@@ -98,11 +94,7 @@ export function EditWebhookDialog({ webhook, close }: { webhook: Webhook; close:
       save={save}
       action="Save"
       close={close}
-    >
-      <Button variant="ghost" onClick={close}>
-        Cancel
-      </Button>
-    </WebhookDialog>
+    />
   );
 }
 
@@ -113,13 +105,12 @@ type Props = {
   save: UseMutationResult<unknown, Error, WebhookForm>;
   /** The submit button's label. */
   action: string;
+  back?: () => void;
   close: () => void;
-  /** The button beside it. */
-  children: ReactNode;
 };
 
 /** Asks for a webhook's settings, and shows what it would make of a request. */
-function WebhookDialog({ title, source, existing, save, action, close, children }: Props) {
+function WebhookDialog({ title, source, existing, save, action, back, close }: Props) {
   const [form, setForm] = useState(() => (existing ? formOf(existing) : newForm(source)));
   const [sample, setSample] = useState(() => sampleFor(source));
   const preview = usePreview(source, form, sample);
@@ -134,16 +125,19 @@ function WebhookDialog({ title, source, existing, save, action, close, children 
   const previewErrorOf = (pointer: string) =>
     preview.data?.errors.find((each) => each.pointer === pointer)?.detail;
 
-  function submit(event: FormEvent) {
-    event.preventDefault();
-    save.mutate(form);
-  }
-
   return (
-    <Dialog open wide="columns" onOpenChange={close} title={title}>
-      <form onSubmit={submit} className="grid gap-x-6 gap-y-5 lg:grid-cols-2">
+    <FormDialog
+      wide="columns"
+      title={title}
+      error={error}
+      action={action}
+      busy={save.isPending}
+      submit={() => save.mutate(form)}
+      {...(back && { back })}
+      close={close}
+    >
+      <div className="grid gap-x-6 gap-y-5 lg:grid-cols-2">
         <div className="flex min-w-0 flex-col gap-4">
-          {error && <Alert>{error}</Alert>}
           <SettingsFields
             source={source}
             existing={existing}
@@ -168,16 +162,8 @@ function WebhookDialog({ title, source, existing, save, action, close, children 
           preview={preview.data}
           error={preview.error}
         />
-        <div className="lg:col-span-2">
-          <DialogButtons>
-            {children}
-            <Button variant="solid" type="submit" busy={save.isPending}>
-              {action}
-            </Button>
-          </DialogButtons>
-        </div>
-      </form>
-    </Dialog>
+      </div>
+    </FormDialog>
   );
 }
 

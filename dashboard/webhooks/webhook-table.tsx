@@ -1,7 +1,7 @@
-import { clsx } from "clsx";
 import { Inbox, Pencil, RefreshCw, Trash2 } from "lucide-react";
 import type { Webhook } from "../../server/wire/webhook.ts";
 import { RelativeTime } from "../components/relative-time.tsx";
+import { CardRow, CardTable, RowActions } from "../components/ui/card-table.tsx";
 import { RowAction } from "../components/ui/row-action.tsx";
 import { useCan } from "../projects/can.ts";
 import { sources } from "./webhooks.ts";
@@ -12,29 +12,11 @@ type Actions = Record<"received" | "edit" | "rotate" | "remove", (webhook: Webho
 export function WebhookTable({ webhooks, ...actions }: Actions & { webhooks: Webhook[] }) {
   const canManage = useCan()("webhooks:manage");
   return (
-    <div className="overflow-hidden rounded-lg border border-line bg-raised">
-      <table className="w-full text-sm max-lg:block">
-        <thead className="border-line border-b text-left text-muted text-xs max-lg:sr-only">
-          <tr className="[&>th]:h-9 [&>th]:px-4 [&>th]:font-medium">
-            <th scope="col" className="lg:w-[32%]">
-              Name
-            </th>
-            <th scope="col">Channel</th>
-            <th scope="col">Last received</th>
-            {canManage && (
-              <th scope="col">
-                <span className="sr-only">Actions</span>
-              </th>
-            )}
-          </tr>
-        </thead>
-        <tbody className="max-lg:block">
-          {webhooks.map((webhook) => (
-            <Row key={webhook.id} webhook={webhook} {...(canManage && { actions })} />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <CardTable columns={["Name", "Channel", "Last received"]} hasActions={canManage}>
+      {webhooks.map((webhook) => (
+        <Row key={webhook.id} webhook={webhook} {...(canManage && { actions })} />
+      ))}
+    </CardTable>
   );
 }
 
@@ -42,12 +24,7 @@ function Row({ webhook, actions }: { webhook: Webhook; actions?: Actions }) {
   const { name, source, channel, mapping, hasSecret, receivedAt } = webhook;
   const { label, secretHint } = sources[source];
   return (
-    <tr
-      className={clsx(
-        "border-line border-b align-top last:border-b-0 max-lg:grid max-lg:gap-y-1 max-lg:p-4",
-        "lg:[&>*]:px-4 lg:[&>*]:py-2.5",
-      )}
-    >
+    <CardRow>
       <th scope="row" className="min-w-0 text-left font-medium">
         <span className="hostile">{name}</span>
         <span className="block font-normal text-muted text-xs">
@@ -66,31 +43,29 @@ function Row({ webhook, actions }: { webhook: Webhook; actions?: Actions }) {
         {receivedAt ? <RelativeTime at={receivedAt} form="long" /> : "Nothing received yet"}
       </td>
       {actions && (
-        <td>
-          <div className="-my-1 flex gap-0.5 max-lg:-ml-2 lg:justify-end">
-            <RowAction
-              label={`Show what ${name} received`}
-              title="Last received"
-              onClick={() => actions.received(webhook)}
-            >
-              <Inbox aria-hidden className="size-4" />
-            </RowAction>
-            <RowAction label={`Edit ${name}`} title="Edit" onClick={() => actions.edit(webhook)}>
-              <Pencil aria-hidden className="size-4" />
-            </RowAction>
-            <RowAction
-              label={`Replace the address of ${name}`}
-              title="Replace address"
-              onClick={() => actions.rotate(webhook)}
-            >
-              <RefreshCw aria-hidden className="size-4" />
-            </RowAction>
-            <RowAction label={`Delete ${name}`} title="Delete" danger onClick={() => actions.remove(webhook)}>
-              <Trash2 aria-hidden className="size-4" />
-            </RowAction>
-          </div>
-        </td>
+        <RowActions>
+          <RowAction
+            label={`Show what ${name} received`}
+            title="Last received"
+            onClick={() => actions.received(webhook)}
+          >
+            <Inbox aria-hidden className="size-4" />
+          </RowAction>
+          <RowAction label={`Edit ${name}`} title="Edit" onClick={() => actions.edit(webhook)}>
+            <Pencil aria-hidden className="size-4" />
+          </RowAction>
+          <RowAction
+            label={`Replace the address of ${name}`}
+            title="Replace address"
+            onClick={() => actions.rotate(webhook)}
+          >
+            <RefreshCw aria-hidden className="size-4" />
+          </RowAction>
+          <RowAction label={`Delete ${name}`} title="Delete" danger onClick={() => actions.remove(webhook)}>
+            <Trash2 aria-hidden className="size-4" />
+          </RowAction>
+        </RowActions>
       )}
-    </tr>
+    </CardRow>
   );
 }

@@ -1,10 +1,8 @@
 import type { UseMutationResult } from "@tanstack/react-query";
-import { type FormEvent, type ReactNode, useState } from "react";
+import { type ReactNode, useState } from "react";
 import { errorMessage } from "../../api.ts";
-import { Button } from "./button.tsx";
-import { Dialog, DialogButtons } from "./dialog.tsx";
 import { Field } from "./field.tsx";
-import { Alert } from "./states.tsx";
+import { FormDialog } from "./form-dialog.tsx";
 
 type Props = {
   title: string;
@@ -22,45 +20,29 @@ type Props = {
 export function ConfirmDialog({ title, children, action, mutation, close, confirmationText = "" }: Props) {
   const [text, setText] = useState("");
 
-  function submit(event: FormEvent) {
-    event.preventDefault();
-    mutation.mutate();
-  }
-
   return (
-    <Dialog
-      open
-      onOpenChange={close}
+    <FormDialog
       title={title}
       description={<span className="hostile block">{children}</span>}
+      error={mutation.error ? errorMessage(mutation.error) : undefined}
+      action={action}
+      busy={mutation.isPending}
+      disabled={text !== confirmationText}
+      danger
+      submit={() => mutation.mutate()}
+      close={close}
     >
-      <form onSubmit={submit} className="flex flex-col gap-4">
-        {mutation.error && <Alert>{errorMessage(mutation.error)}</Alert>}
-        {confirmationText !== "" && (
-          <Field
-            label={`Type "${confirmationText}" to confirm`}
-            value={text}
-            onChange={(event) => setText(event.target.value)}
-            required
-            autoComplete="off"
-            autoCapitalize="none"
-            spellCheck={false}
-          />
-        )}
-        <DialogButtons>
-          <Button variant="ghost" onClick={close}>
-            Cancel
-          </Button>
-          <Button
-            variant="danger"
-            type="submit"
-            busy={mutation.isPending}
-            disabled={text !== confirmationText}
-          >
-            {action}
-          </Button>
-        </DialogButtons>
-      </form>
-    </Dialog>
+      {confirmationText !== "" && (
+        <Field
+          label={`Type "${confirmationText}" to confirm`}
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+          required
+          autoComplete="off"
+          autoCapitalize="none"
+          spellCheck={false}
+        />
+      )}
+    </FormDialog>
   );
 }

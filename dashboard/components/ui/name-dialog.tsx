@@ -1,9 +1,7 @@
 import type { UseMutationResult } from "@tanstack/react-query";
-import { type ComponentProps, type FormEvent, type ReactNode, useState } from "react";
-import { Button } from "./button.tsx";
-import { Dialog, DialogButtons } from "./dialog.tsx";
+import { type ComponentProps, type ReactNode, useState } from "react";
 import { Field, fieldError, formError } from "./field.tsx";
-import { Alert } from "./states.tsx";
+import { FormDialog } from "./form-dialog.tsx";
 
 type Props = {
   title: string;
@@ -37,34 +35,26 @@ export function NameDialog({
   const [name, setName] = useState("");
   const error = formError(create.error, ["name", ...members]);
 
-  function submit(event: FormEvent) {
-    event.preventDefault();
-    create.mutate(name.trim());
-  }
-
   return (
-    <Dialog open onOpenChange={close} title={title} description={description}>
-      <form onSubmit={submit} className="flex flex-col gap-4">
-        {error && <Alert>{error}</Alert>}
-        <Field
-          label="Name"
-          value={name}
-          onChange={(event) => setName(event.target.value)}
-          required
-          autoComplete="off"
-          error={fieldError(create.error, "name")}
-          {...field}
-        />
-        {children}
-        <DialogButtons>
-          <Button variant="ghost" onClick={close}>
-            Cancel
-          </Button>
-          <Button variant="solid" type="submit" busy={create.isPending}>
-            {action}
-          </Button>
-        </DialogButtons>
-      </form>
-    </Dialog>
+    <FormDialog
+      title={title}
+      description={description}
+      error={error}
+      action={action}
+      busy={create.isPending}
+      submit={() => create.mutate(name.trim())}
+      close={close}
+    >
+      <Field
+        label="Name"
+        value={name}
+        onChange={(event) => setName(event.target.value)}
+        required
+        autoComplete="off"
+        error={fieldError(create.error, "name")}
+        {...field}
+      />
+      {children}
+    </FormDialog>
   );
 }
