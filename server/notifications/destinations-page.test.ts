@@ -148,6 +148,8 @@ test("a destination is turned off, on and deleted", async () => {
   await dialog.waitFor();
   await expectAccessible("the question before a deletion", page);
   await dialog.getByRole("button", { name: "Delete" }).click();
+  // An open dialog hides the rows from assistive technology, and so from the locator.
+  await dialog.waitFor({ state: "detached" });
   await row("Pager").waitFor({ state: "detached" });
   expect(await stored("Pager")).toBeUndefined();
   // The browser reports rejected forms as errors of the network.
