@@ -242,12 +242,13 @@ test("somebody with many projects finds one by typing, in the project menu and t
   await page.getByRole("complementary").getByRole("button", { name: "Default" }).click();
   await page.getByPlaceholder("Find a project…").waitFor();
   await expectAccessible("the project search", page);
-  await page.keyboard.type("harb");
+  await page.getByPlaceholder("Find a project…").pressSequentially("harb");
   await until(async () => (await page.getByRole("option").count()) === 1);
   await page.keyboard.press("Enter");
   await page.waitForURL(/\/p\/harbour$/);
+  await page.getByRole("complementary").getByRole("button", { name: "Harbour" }).waitFor();
   await page.keyboard.press("Control+k");
-  await page.getByPlaceholder("Type a channel, page or command…").fill("epsi");
+  await page.getByPlaceholder("Type a channel, page, user or command…").fill("epsi");
   await page.keyboard.press("Enter");
   await page.waitForURL(/\/p\/epsilon$/);
   // By keyboard only, and back to the button when it is left.
