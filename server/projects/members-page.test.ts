@@ -243,7 +243,7 @@ test("somebody with many projects finds one by typing, in the project menu and t
   await page.getByPlaceholder("Find a project…").waitFor();
   await expectAccessible("the project search", page);
   await page.getByPlaceholder("Find a project…").pressSequentially("harb");
-  await until(async () => (await page.getByRole("option").count()) === 1);
+  await until(async () => (await page.getByRole("listbox").getByRole("option").count()) === 1);
   await page.keyboard.press("Enter");
   await page.waitForURL(/\/p\/harbour$/);
   await page.getByRole("complementary").getByRole("button", { name: "Harbour" }).waitFor();
