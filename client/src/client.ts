@@ -1,20 +1,13 @@
-import type { ClientOptions, ListFilters, LiveFilters, TidingsClient } from "./client-types.ts";
-import { type DropReason, isPage, Queue } from "./queue.ts";
+import type { ClientOptions, TidingsClient } from "./client-types.ts";
+import { createQueue, type DropReason, isPage, type Queue } from "./queue.ts";
+import type { Connection } from "./reader.ts";
 import { type Policy, request } from "./request.ts";
 import { type PreparedEvent, sendMany } from "./track-many.ts";
-import {
-  type AnyEvents,
-  prepareEvent,
-  type TrackedEvent,
-  tagStrings,
-  toIsoString,
-  unsentEvent,
-} from "./tracked-event.ts";
-import type { Event, EventList, User } from "./wire.gen.ts";
+import { type AnyEvents, prepareEvent, type TrackedEvent } from "./tracked-event.ts";
+import type { Event } from "./wire.gen.ts";
 
 /** An event with at most this many characters has at most the 30 kB that a request of a page may outlive it with. */
 const keepaliveCharactersMax = 10_000;
-const eventsPageMax = 1_000;
 
 /**
  * Creates a client for one project. It keeps no connection open. Only captured events need `shutdown`. Throws a
@@ -37,10 +30,9 @@ export function createClient<Events extends object = AnyEvents>(
     throw new TypeError("`apiKey` must be a Tidings API key, such as tdg_sk_…, without spaces.");
   }
   if (!(retries >= 0)) throw new TypeError("`retries` must be a number, 0 or more.");
-  if (!(timeoutMs > 0)) throw new TypeError("`timeoutMs` must be a number greater than 0.");
   const { maxEvents = 20, maxWaitMs = 3_000, queueMax = 10_000 } = batching;
-  for (const [name, value] of Object.entries({ maxEvents, maxWaitMs, queueMax })) {
-    if (!(value > 0)) throw new TypeError(`\`batching.${name}\` must be a number greater than 0.`);
+  for (const [name, value] of Object.entries({ timeoutMs, maxEvents, maxWaitMs, queueMax })) {
+    if (!(value > 0)) throw new TypeError(`\`${name}\` must be a number greater than 0.`);
   }
 
   const headers = { "x-api-key": apiKey };
@@ -51,6 +43,7 @@ export function createClient<Events extends object = AnyEvents>(
     timeoutMs,
     signals: [signal, ...signals].filter((one) => one !== undefined),
   });
+  const connection: Connection = { baseUrl, headers, disabled, policyOf };
 
   // The types of events are checked where callers see them; here any event will do.
   const beforeSend = (event: object) =>
@@ -74,7 +67,7 @@ export function createClient<Events extends object = AnyEvents>(
 
   let queue: Queue | undefined;
   const openQueue = () =>
-    new Queue({
+    createQueue({
       maxEvents,
       maxWaitMs,
       queueMax,
@@ -90,7 +83,7 @@ export function createClient<Events extends object = AnyEvents>(
         const keepalive = isPage && (events.length > 1 || events[0]!.json.length < keepaliveCharactersMax);
         // The queue has its own retries.
         const policy = { ...policyOf(queueSignal), retries: 0 };
-        return sendMany(address, keepalive ? { ...post, keepalive } : post, events, policy);
+        return sendMany(address, { ...post, keepalive }, events, policy);
       },
     });
   // Events of earlier sessions are sent even if none is captured.
@@ -99,7 +92,7 @@ export function createClient<Events extends object = AnyEvents>(
   const client: TidingsClient<Events> = {
     async track(event, call = {}) {
       const prepared = prepare(event);
-      if (disabled) return unsentEvent(prepared);
+      if (disabled) return (await loadReader()).unsentEvent(prepared);
       const init = { ...post, body: prepared.json };
       return (await request<{ event: Event }>(address, init, policyOf(call.signal))).event;
     },
@@ -132,39 +125,12 @@ export function createClient<Events extends object = AnyEvents>(
 
     [Symbol.asyncDispose]: () => client.shutdown(),
 
-    async identify(userId, properties, call = {}) {
-      const body = JSON.stringify(properties, (_, value) =>
-        typeof value === "bigint" ? String(value) : value,
-      );
-      if (disabled) {
-        return {
-          userId,
-          events: 0,
-          firstSeenAt: null,
-          lastSeenAt: null,
-          names: [],
-          properties: JSON.parse(body),
-        };
-      }
-      const url = `${baseUrl}/api/users/${encodeURIComponent(userId)}`;
-      return (await request<{ user: User }>(url, { ...post, method: "PUT", body }, policyOf(call.signal)))
-        .user;
-    },
+    identify: async (...args) => (await loadReader()).identify(connection, ...args),
 
-    async list(filters = {}, call = {}) {
-      if (disabled) return { events: [], nextCursor: null };
-      const url = withQuery(address, filters);
-      const { events, nextCursor = null } = await request<EventList>(url, { headers }, policyOf(call.signal));
-      return { events, nextCursor };
-    },
+    list: async (...args) => (await loadReader()).list(connection, ...args),
 
-    async *events(filters = {}, call = {}) {
-      let cursor = filters.cursor;
-      do {
-        const page = await client.list({ limit: eventsPageMax, ...filters, cursor: cursor ?? null }, call);
-        yield* page.events;
-        cursor = page.nextCursor;
-      } while (cursor);
+    async *events(...args) {
+      yield* (await loadReader()).pages(connection, ...args);
     },
 
     live(filters = {}, call = {}) {
@@ -174,15 +140,7 @@ export function createClient<Events extends object = AnyEvents>(
           return position.lastEventId;
         },
         async *[Symbol.asyncIterator]() {
-          if (disabled) return;
-          const { streamEvents } = await import("./live.ts");
-          yield* streamEvents(
-            withQuery(`${address}/stream`, filters),
-            headers,
-            policyOf(call.signal),
-            position,
-            call,
-          );
+          yield* (await loadReader()).live(connection, position, filters, call);
         },
       };
     },
@@ -190,17 +148,7 @@ export function createClient<Events extends object = AnyEvents>(
   return client;
 }
 
-function withQuery(url: string, { from, to, tags = {}, ...filters }: ListFilters & LiveFilters): string {
-  const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(filters)) {
-    if (value !== undefined && value !== null) query.set(name, String(value));
-  }
-  if (from !== undefined) query.set("from", typeof from === "string" ? from : toIsoString(from, "from"));
-  if (to !== undefined) query.set("to", typeof to === "string" ? to : toIsoString(to, "to"));
-  for (const [key, value] of tagStrings(tags)) query.set(`tag.${key}`, value);
-  const text = query.toString();
-  return text ? `${url}?${text}` : url;
-}
+const loadReader = () => import("./reader.ts");
 
 function checkedBaseUrl(baseUrl: string): string {
   if (typeof baseUrl !== "string" || !/^https?:\/\/[^/?#\s]+[^?#\s]*$/i.test(baseUrl)) {

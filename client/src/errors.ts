@@ -21,27 +21,22 @@ type TidingsErrorOptions = {
  */
 export class TidingsError extends Error {
   /** The HTTP status. */
-  readonly status: number;
+  declare readonly status: number;
   /**
    * The last part of the problem's `type` (RFC 9457), such as `body-invalid` or `key-invalid`. If the response is not a
    * problem from Tidings, for example from a proxy: `http-` and the status, `redirected` or `response-invalid`.
    */
-  readonly code: string;
+  declare readonly code: string;
   /** What is wrong, as a sentence. */
-  readonly detail: string;
+  declare readonly detail: string;
   /** Each error in the body: an RFC 6901 pointer and a sentence. */
-  readonly errors: { pointer: string; detail: string }[];
+  declare readonly errors: { pointer: string; detail: string }[];
   /** How long the server asked to wait, in milliseconds, if it did. */
-  readonly retryAfterMs: number | undefined;
+  declare readonly retryAfterMs: number | undefined;
 
   constructor({ status, code, detail, errors = [], retryAfterMs }: TidingsErrorOptions) {
     super(`${detail} (${status} ${code})`);
-    this.name = "TidingsError";
-    this.status = status;
-    this.code = code;
-    this.detail = detail;
-    this.errors = errors;
-    this.retryAfterMs = retryAfterMs;
+    Object.assign(this, { name: "TidingsError", status, code, detail, errors, retryAfterMs });
   }
 }
 
@@ -59,11 +54,10 @@ export class TidingsError extends Error {
  */
 export class TidingsNetworkError extends Error {
   /** How many attempts were made. */
-  readonly attempts: number;
+  declare readonly attempts: number;
 
   constructor(message: string, { cause, attempts }: { cause: unknown; attempts: number }) {
     super(message, { cause });
-    this.name = "TidingsNetworkError";
-    this.attempts = attempts;
+    Object.assign(this, { name: "TidingsNetworkError", attempts });
   }
 }

@@ -48,3 +48,17 @@ test("two generators never create the same id in the same millisecond", () => {
   }
   expect(made.size).toBe(200 * 50);
 });
+
+test("without a global crypto, as in Node 18, ids are still unique", () => {
+  const own = Object.getOwnPropertyDescriptor(globalThis, "crypto")!;
+  const nextId = createEventIds();
+  try {
+    Object.defineProperty(globalThis, "crypto", { value: undefined, configurable: true });
+    const ids = Array.from({ length: 1_000 }, nextId);
+    for (const id of ids)
+      expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    expect(new Set(ids.map((id) => id.slice(-12))).size).toBe(1_000);
+  } finally {
+    Object.defineProperty(globalThis, "crypto", own);
+  }
+});

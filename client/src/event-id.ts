@@ -12,7 +12,7 @@ const counterSeedMax = 0x7ff;
  */
 export function createEventIds(
   now: () => number = Date.now,
-  randomize: (bytes: Uint8Array<ArrayBuffer>) => void = (bytes) => crypto.getRandomValues(bytes),
+  randomize: (bytes: Uint8Array<ArrayBuffer>) => void = fillRandomly,
 ): () => string {
   let lastMs = -1;
   let counter = 0;
@@ -32,9 +32,15 @@ export function createEventIds(
     }
     bytes[2] = (bytes[2]! & 0x3f) | 0x80;
     const tail = Array.from(bytes.subarray(2), (byte) => hex(byte, 2)).join("");
-    const time = hex(lastMs, 12);
-    return `${time.slice(0, 8)}-${time.slice(8)}-7${hex(counter, 3)}-${tail.slice(0, 4)}-${tail.slice(4)}`;
+    const digits = `${hex(lastMs, 12)}7${hex(counter, 3)}${tail}`;
+    return digits.replace(/(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
   };
+}
+
+/** Node 18 has no global `crypto`. Ids must be unique, not secret, so `Math.random` will do there. */
+function fillRandomly(bytes: Uint8Array<ArrayBuffer>): void {
+  if (globalThis.crypto) crypto.getRandomValues(bytes);
+  else for (const index of bytes.keys()) bytes[index] = Math.random() * 256;
 }
 
 function hex(value: number, width: number): string {

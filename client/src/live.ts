@@ -1,9 +1,15 @@
 import type { LiveOptions } from "./client-types.ts";
-import { TidingsError } from "./errors.ts";
-import { onAbortOf, outcomeOf, type Policy, retryAfterMaxMs, waitToRetry } from "./request.ts";
+import {
+  failureOf,
+  isTemporaryFailure,
+  onAbortOf,
+  type Policy,
+  parse,
+  requestedWaitMs,
+  retryAfterMaxMs,
+  waitToRetry,
+} from "./request.ts";
 import type { Event } from "./wire.gen.ts";
-
-// Loaded at the first call of `live`, because few pages and programs stream.
 
 /** Where a stream is. */
 export type StreamPosition = { lastEventId: string | undefined };
@@ -80,11 +86,9 @@ async function* messagesOf(
     if (!response.headers.get("content-type")?.startsWith("text/event-stream")) {
       const text = await within(policy.timeoutMs, () => response.text());
       if (text === null) return;
-      const outcome = outcomeOf(response, text, () => false);
-      if (!("failure" in outcome)) return;
-      if (!outcome.mayRetry) throw outcome.failure;
-      const waitMs = outcome.failure instanceof TidingsError ? outcome.failure.retryAfterMs : 0;
-      connection.requestedWaitMs = Math.min(waitMs ?? 0, retryAfterMaxMs);
+      const failure = failureOf(response, parse(text));
+      if (!isTemporaryFailure(failure)) throw failure;
+      connection.requestedWaitMs = Math.min(requestedWaitMs(failure), retryAfterMaxMs);
       return;
     }
     const reader = response.body!.getReader();

@@ -1,5 +1,4 @@
-import { TidingsError, type TidingsNetworkError } from "./errors.ts";
-import { backoffMs, isTemporary, retryAfterMaxMs, sleep } from "./request.ts";
+import { backoffMs, isTemporaryFailure, requestedWaitMs, retryAfterMaxMs, sleep } from "./request.ts";
 import { chunksOf, type PreparedEvent, type TrackResult } from "./track-many.ts";
 
 /**
@@ -57,173 +56,177 @@ const active = new Set<Queue>();
 let isListening = false;
 
 /** Sends events in the background, in order, one request at a time. */
-export class Queue {
-  readonly #options: QueueOptions;
+export type Queue = {
+  add(event: PreparedEvent): void;
+  /** Sends what was captured before. Resolves to false if some of it is still waiting after all retries. */
+  flush(): Promise<boolean>;
+  /** Flushes, and drops what can't be sent in time. */
+  close(timeoutMs: number): Promise<void>;
+  /** Sends one request now, even while another is in progress. */
+  hide(): void;
+  /** Drops what is waiting, unless it is kept for the next session. */
+  dropRest(): void;
+};
+
+// A function with its variables, because it is half the size of a class when minified.
+export function createQueue({
+  maxEvents,
+  maxWaitMs,
+  queueMax,
+  retries,
+  storage,
+  send,
+  onDrop,
+}: QueueOptions): Queue {
   /** Neither stored nor dropped, in the order of capture. */
-  #events: PreparedEvent[] = [];
-  #added = 0;
-  #settled = 0;
-  #running: Promise<boolean> | undefined;
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  #failures = 0;
-  #pauseMs = 0;
-  #lastError: Error | undefined;
-  #isClosed = false;
-  readonly #inFlight = new Set<PreparedEvent>();
+  let events: PreparedEvent[] = [];
+  let added = 0;
+  let settled = 0;
+  let running: Promise<boolean> | undefined;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let failures = 0;
+  let pauseMs = 0;
+  let lastError: Error | undefined;
+  let isClosed = false;
+  const inFlight = new Set<PreparedEvent>();
   /** The request of a hidden page. */
-  #hidden: Promise<unknown> | undefined;
-  readonly #controller = new AbortController();
+  let hidden: Promise<unknown> | undefined;
+  const controller = new AbortController();
+  const { signal } = controller;
 
-  constructor(options: QueueOptions) {
-    this.#options = options;
-    options.storage?.open((events) => {
-      if (!this.#isClosed) for (const event of events) this.#push(event);
-    });
-  }
-
-  add(event: PreparedEvent): void {
-    const { queueMax, storage, onDrop } = this.#options;
-    if (this.#isClosed) onDrop([event], "closed");
-    else if (this.#events.length >= queueMax) onDrop([event], "queue-full", this.#lastError);
-    else {
-      storage?.save(event);
-      this.#push(event);
-    }
-  }
-
-  #push(event: PreparedEvent): void {
+  function push(event: PreparedEvent): void {
     listen();
-    active.add(this);
-    this.#added++;
-    this.#events.push(event);
+    active.add(queue);
+    added++;
+    events.push(event);
     // After a failure, the pause decides when to try again.
-    if (this.#isFull && !this.#failures) void this.#run();
-    else this.#schedule(this.#options.maxWaitMs);
+    if (isFull() && !failures) void run();
+    else schedule(maxWaitMs);
   }
 
   /** Whether a full batch is waiting. */
-  get #isFull(): boolean {
-    return this.#events.length - this.#inFlight.size >= this.#options.maxEvents;
+  const isFull = () => events.length - inFlight.size >= maxEvents;
+
+  function schedule(ms: number): void {
+    if (timer !== undefined) return;
+    timer = setTimeout(() => void run(), ms);
+    // A queue must not keep a process alive; `beforeExit` sends what is left.
+    (timer as { unref?: () => void }).unref?.();
   }
 
-  #schedule(ms: number): void {
-    if (this.#timer !== undefined) return;
-    this.#timer = setTimeout(() => void this.#run(), ms);
-    // A queue must not keep a process alive; `beforeExit` sends what is left.
-    (this.#timer as { unref?: () => void }).unref?.();
+  function scheduleRest(ms: number): void {
+    if (events.length === 0) active.delete(queue);
+    else if (!isClosed) schedule(failures ? pauseMs : ms);
   }
 
   /** Sends what is waiting. Resolves to false if the server could not take it. */
-  #run(): Promise<boolean> {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    this.#running ??= this.#sendAll().finally(() => {
-      this.#running = undefined;
-      if (this.#events.length === 0) active.delete(this);
-      else if (!this.#isClosed) this.#schedule(this.#failures ? this.#pauseMs : this.#options.maxWaitMs);
+  function run(): Promise<boolean> {
+    clearTimeout(timer);
+    timer = undefined;
+    running ??= sendAll().finally(() => {
+      running = undefined;
+      scheduleRest(maxWaitMs);
     });
-    return this.#running;
+    return running;
   }
 
-  async #sendAll(): Promise<boolean> {
+  async function sendAll(): Promise<boolean> {
     // What is captured meanwhile waits for a full batch or for its time.
-    for (const end = this.#added; this.#settled < end || this.#isFull; ) {
-      const chunk = this.#nextChunk();
-      if (!chunk) await this.#hidden;
-      else if (!(await this.#sendChunk(chunk))) return false;
+    for (const end = added; settled < end || isFull(); ) {
+      const chunk = nextChunk();
+      if (!chunk) await hidden;
+      else if (!(await sendChunk(chunk))) return false;
     }
     return true;
   }
 
-  #nextChunk(): PreparedEvent[] | undefined {
-    const waiting = this.#events.filter((event) => !this.#inFlight.has(event));
+  function nextChunk(): PreparedEvent[] | undefined {
+    const waiting = events.filter((event) => !inFlight.has(event));
     return chunksOf(waiting, backlogEventsMax, isPage ? keepaliveBytesMax : backlogBytesMax).next().value;
   }
 
-  async #sendChunk(chunk: PreparedEvent[]): Promise<boolean> {
-    for (const event of chunk) this.#inFlight.add(event);
-    const settled: PreparedEvent[] = [];
+  async function sendChunk(chunk: PreparedEvent[]): Promise<boolean> {
+    for (const event of chunk) inFlight.add(event);
+    const gone = new Set<PreparedEvent>();
     const rejected = new Map<Error, PreparedEvent[]>();
     let failure: Error | undefined;
     try {
-      const results = await this.#options.send(chunk, this.#controller.signal);
+      const results = await send(chunk, signal);
       for (const [index, result] of results.entries()) {
         const event = chunk[index]!;
-        if (!result.ok && isTemporaryError(result.error)) {
+        if (!result.ok && isTemporaryFailure(result.error)) {
           failure = result.error;
           continue;
         }
-        settled.push(event);
+        gone.add(event);
         if (!result.ok) rejected.set(result.error, [...(rejected.get(result.error) ?? []), event]);
       }
     } catch (error) {
       // A signal was aborted.
       failure = error as Error;
     }
-    for (const event of chunk) this.#inFlight.delete(event);
-    this.#settle(settled);
-    for (const [error, events] of rejected) this.#options.onDrop(events, "rejected", error);
-    this.#failures = failure ? this.#failures + 1 : 0;
-    this.#lastError = failure;
-    const requestedMs = failure instanceof TidingsError ? (failure.retryAfterMs ?? 0) : 0;
-    this.#pauseMs =
-      Math.min(requestedMs, retryAfterMaxMs) + backoffMs(this.#failures, Math.random, pauseMaxMs);
+    for (const event of chunk) inFlight.delete(event);
+    events = events.filter((event) => !gone.has(event));
+    settled += gone.size;
+    if (gone.size > 0) storage?.remove(Array.from(gone, ({ id }) => id));
+    for (const [error, dropped] of rejected) onDrop(dropped, "rejected", error);
+    failures = failure ? failures + 1 : 0;
+    lastError = failure;
+    const requestedMs = Math.min(requestedWaitMs(failure), retryAfterMaxMs);
+    pauseMs = requestedMs + backoffMs(failures, Math.random, pauseMaxMs);
     return !failure;
   }
 
-  #settle(settled: PreparedEvent[]): void {
-    if (settled.length === 0) return;
-    const gone = new Set(settled);
-    this.#events = this.#events.filter((event) => !gone.has(event));
-    this.#settled += settled.length;
-    this.#options.storage?.remove(settled.map(({ id }) => id));
-  }
+  const queue: Queue = {
+    add(event) {
+      if (isClosed) onDrop([event], "closed");
+      else if (events.length >= queueMax) onDrop([event], "queue-full", lastError);
+      else {
+        storage?.save(event);
+        push(event);
+      }
+    },
 
-  /** Sends one request now, even while another is in progress. */
-  hide(): void {
-    const chunk = this.#hidden ? undefined : this.#nextChunk();
-    if (!chunk) return;
-    this.#hidden = this.#sendChunk(chunk).finally(() => {
-      this.#hidden = undefined;
-      if (this.#events.length === 0) active.delete(this);
-      else this.#schedule(this.#failures ? this.#pauseMs : 0);
-    });
-  }
+    hide() {
+      const chunk = hidden ? undefined : nextChunk();
+      if (!chunk) return;
+      hidden = sendChunk(chunk).finally(() => {
+        hidden = undefined;
+        scheduleRest(0);
+      });
+    },
 
-  /** Sends what was captured before. Resolves to false if some of it is still waiting after all retries. */
-  async flush(): Promise<boolean> {
-    const { signal } = this.#controller;
-    for (let end = this.#added, failed = 0; this.#settled < end; ) {
-      if (await this.#run()) continue;
-      if (signal.aborted || failed++ >= this.#options.retries) return false;
-      await sleep(this.#pauseMs, [signal]).catch(() => {});
-    }
-    return true;
-  }
+    async flush() {
+      for (let end = added, failed = 0; settled < end; ) {
+        if (await run()) continue;
+        if (signal.aborted || failed++ >= retries) return false;
+        await sleep(pauseMs, [signal]).catch(() => {});
+      }
+      return true;
+    },
 
-  /** Flushes, and drops what can't be sent in time. */
-  async close(timeoutMs: number): Promise<void> {
-    this.#isClosed = true;
-    const timer = setTimeout(() => this.#controller.abort(new Error("`shutdown` took too long.")), timeoutMs);
-    await this.flush();
-    clearTimeout(timer);
-    clearTimeout(this.#timer);
-    this.dropRest();
-    await this.#options.storage?.close();
-  }
+    async close(timeoutMs) {
+      isClosed = true;
+      const limit = setTimeout(() => controller.abort(new Error("`shutdown` took too long.")), timeoutMs);
+      await queue.flush();
+      clearTimeout(limit);
+      clearTimeout(timer);
+      queue.dropRest();
+      await storage?.close();
+    },
 
-  /** Drops what is waiting, unless it is kept for the next session. */
-  dropRest(): void {
-    const { storage, onDrop } = this.#options;
-    if (this.#events.length > 0 && !storage) onDrop(this.#events, "undeliverable", this.#lastError);
-    this.#settled += this.#events.length;
-    this.#events = [];
-    active.delete(this);
-  }
-}
+    dropRest() {
+      if (events.length > 0 && !storage) onDrop(events, "undeliverable", lastError);
+      settled += events.length;
+      events = [];
+      active.delete(queue);
+    },
+  };
 
-function isTemporaryError(error: TidingsError | TidingsNetworkError): boolean {
-  return !(error instanceof TidingsError) || isTemporary(error.status);
+  storage?.open((kept) => {
+    if (!isClosed) for (const event of kept) push(event);
+  });
+  return queue;
 }
 
 /** Listens once for all clients, for the end of the page or the process. */

@@ -13,7 +13,8 @@ export type Policy = {
   signals: AbortSignal[];
 };
 
-type Outcome = { body: object } | { failure: TidingsError | TidingsNetworkError; mayRetry: boolean };
+/** Why an attempt failed. */
+type Failure = TidingsError | TidingsNetworkError;
 
 const backoffBaseMs = 200;
 const backoffMaxMs = 10_000;
@@ -33,11 +34,10 @@ export async function request<Body extends object>(
 ): Promise<Body> {
   for (let attempt = 1; ; attempt++) {
     const outcome = await attemptOnce(url, init, policy, attempt, isExpected);
-    if ("body" in outcome) return outcome.body as Body;
-    const { failure, mayRetry } = outcome;
-    const requestedWaitMs = failure instanceof TidingsError ? (failure.retryAfterMs ?? 0) : 0;
-    if (!mayRetry || attempt > policy.retries || requestedWaitMs > retryAfterMaxMs) throw failure;
-    await waitToRetry(attempt, policy, requestedWaitMs);
+    if (!(outcome instanceof Error)) return outcome as Body;
+    const waitMs = requestedWaitMs(outcome);
+    if (!isTemporaryFailure(outcome) || attempt > policy.retries || waitMs > retryAfterMaxMs) throw outcome;
+    await waitToRetry(attempt, policy, waitMs);
   }
 }
 
@@ -51,6 +51,15 @@ export function isTemporary(status: number): boolean {
   return status === 408 || status === 429 || status >= 500;
 }
 
+export function isTemporaryFailure(failure: Failure): boolean {
+  return !(failure instanceof TidingsError) || isTemporary(failure.status);
+}
+
+/** How long the server asked to wait, in milliseconds. */
+export function requestedWaitMs(failure: Error | undefined): number {
+  return (failure instanceof TidingsError && failure.retryAfterMs) || 0;
+}
+
 /** Exponential with full jitter, so that clients that failed together don't retry together. */
 export function backoffMs(attempt: number, random: () => number = Math.random, maxMs = backoffMaxMs): number {
   return random() * Math.min(maxMs, backoffBaseMs * 2 ** (attempt - 1));
@@ -62,7 +71,7 @@ async function attemptOnce(
   policy: Policy,
   attempt: number,
   isExpected: (json: Record<string, unknown>) => boolean,
-): Promise<Outcome> {
+): Promise<object | Failure> {
   // Not AbortSignal.any, which early Node 18 lacks, nor AbortSignal.timeout, whose timer can't be cleared.
   const controller = new AbortController();
   const stopListening = onAbortOf(policy.signals, (reason) => controller.abort(reason));
@@ -73,57 +82,42 @@ async function attemptOnce(
   try {
     // Following a redirect would turn the POST into a GET and send the API key to another address.
     const response = await policy.fetch(url, { ...init, redirect: "manual", signal: controller.signal });
-    return outcomeOf(response, await response.text(), isExpected);
+    const json = parse(await response.text());
+    return isObject(json) && isExpected(json) ? json : failureOf(response, json);
   } catch (cause) {
     for (const signal of policy.signals) signal.throwIfAborted();
     const message = `No response from ${url.split("?")[0]} (attempt ${attempt}): ${reasonOf(cause)}`;
-    return { failure: new TidingsNetworkError(message, { cause, attempts: attempt }), mayRetry: true };
+    return new TidingsNetworkError(message, { cause, attempts: attempt });
   } finally {
     clearTimeout(timer);
     stopListening();
   }
 }
 
-export function outcomeOf(
-  response: Response,
-  text: string,
-  isExpected: (json: Record<string, unknown>) => boolean,
-): Outcome {
-  const { status } = response;
-  const json = parse(text);
-  if (isObject(json) && isExpected(json)) return { body: json };
-  if (response.ok) {
+/** The error for a response that is not what was expected. */
+export function failureOf({ status, ok, type, headers }: Response, json: unknown): TidingsError {
+  if (ok) {
     const detail = "The response did not come from Tidings. Check `baseUrl`.";
-    return { failure: new TidingsError({ status, code: "response-invalid", detail }), mayRetry: false };
+    return new TidingsError({ status, code: "response-invalid", detail });
   }
   // In browsers, a redirect that is not followed hides its status and location.
-  if (response.type === "opaqueredirect" || (status >= 300 && status < 400)) {
-    const location = response.headers.get("location");
+  if (type === "opaqueredirect" || (status >= 300 && status < 400)) {
+    const location = headers.get("location");
     const detail = `The server redirects${location ? ` to ${location}` : ""}. Use its final address as \`baseUrl\`.`;
-    return { failure: new TidingsError({ status, code: "redirected", detail }), mayRetry: false };
+    return new TidingsError({ status, code: "redirected", detail });
   }
-  return {
-    failure: responseError(status, json, retryAfterMs(response.headers.get("retry-after"))),
-    mayRetry: isTemporary(status),
-  };
+  return responseError(status, json, retryAfterMs(headers.get("retry-after")));
 }
 
 /** The error for a failed response: a problem from Tidings, or anything else, for example from a proxy. */
 export function responseError(status: number, json: unknown, requestedWaitMs?: number): TidingsError {
   const { type, detail, errors } = (isObject(json) ? json : {}) as Partial<Problem>;
-  if (typeof type !== "string" || typeof detail !== "string") {
-    return new TidingsError({
-      status,
-      code: `http-${status}`,
-      detail: `The server responded with status ${status}, without a reason.`,
-      retryAfterMs: requestedWaitMs,
-    });
-  }
+  const isProblem = typeof type === "string" && typeof detail === "string";
   return new TidingsError({
     status,
-    code: type.slice(type.lastIndexOf("/") + 1),
-    detail,
-    errors: Array.isArray(errors) ? errors : [],
+    code: isProblem ? type.slice(type.lastIndexOf("/") + 1) : `http-${status}`,
+    detail: isProblem ? detail : `The server responded with status ${status}, without a reason.`,
+    errors: isProblem && Array.isArray(errors) ? errors : [],
     retryAfterMs: requestedWaitMs,
   });
 }
@@ -168,7 +162,7 @@ function reasonOf(error: unknown): string {
   return error.cause instanceof Error && error.cause.message ? error.cause.message : error.message;
 }
 
-function parse(text: string): unknown {
+export function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -1,6 +1,6 @@
 import { createEventIds } from "./event-id.ts";
 import type { PreparedEvent } from "./track-many.ts";
-import type { Event, NewEvent } from "./wire.gen.ts";
+import type { NewEvent } from "./wire.gen.ts";
 
 /** The value of a tag, sent as a string. Null and undefined tags are omitted. */
 export type TagValue = string | number | boolean | bigint | Date | null | undefined;
@@ -42,23 +42,6 @@ export function prepareEvent(event: TrackedEvent): PreparedEvent {
     createdAt: event.createdAt instanceof Date ? toIsoString(event.createdAt, "createdAt") : event.createdAt,
   };
   return { id, json: JSON.stringify(body) };
-}
-
-/** The event as the server would return it. */
-export function unsentEvent({ id, json }: PreparedEvent): Event {
-  const { channel, name, userId, tags, notify, createdAt, icon, event, description } = JSON.parse(json);
-  return {
-    id,
-    name,
-    channelId: channel,
-    userId: userId ?? "",
-    notify: notify ?? false,
-    tags: tags ?? {},
-    createdAt: toIsoString(createdAt ?? Date.now(), "createdAt"),
-    ...(icon && { icon }),
-    ...(event && { event }),
-    ...(description && { description }),
-  };
 }
 
 /** The tags as strings. Throws a `TypeError` for a value that can't be converted. */

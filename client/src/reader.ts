@@ -1,0 +1,112 @@
+import type {
+  CallOptions,
+  EventPage,
+  IdentifiedProperties,
+  ListFilters,
+  LiveFilters,
+  LiveOptions,
+} from "./client-types.ts";
+import { type StreamPosition, streamEvents } from "./live.ts";
+import { type Policy, request } from "./request.ts";
+import type { PreparedEvent } from "./track-many.ts";
+import { tagStrings, toIsoString } from "./tracked-event.ts";
+import type { Event, EventList, User } from "./wire.gen.ts";
+
+// Loaded when a client first reads or identifies: both need a secret key, so web pages never load it.
+
+const eventsPageMax = 1_000;
+
+/** What a request needs to know of its client. */
+export type Connection = {
+  baseUrl: string;
+  headers: Record<string, string>;
+  disabled: boolean;
+  policyOf: (signal?: AbortSignal) => Policy;
+};
+
+export async function list(
+  { baseUrl, headers, disabled, policyOf }: Connection,
+  filters: ListFilters = {},
+  call: CallOptions = {},
+): Promise<EventPage> {
+  if (disabled) return { events: [], nextCursor: null };
+  const url = withQuery(`${baseUrl}/api/events`, filters);
+  const { events, nextCursor = null } = await request<EventList>(url, { headers }, policyOf(call.signal));
+  return { events, nextCursor };
+}
+
+export async function* pages(
+  connection: Connection,
+  filters: ListFilters = {},
+  call: CallOptions = {},
+): AsyncGenerator<Event, void, undefined> {
+  let cursor = filters.cursor;
+  do {
+    const page = await list(connection, { limit: eventsPageMax, ...filters, cursor: cursor ?? null }, call);
+    yield* page.events;
+    cursor = page.nextCursor;
+  } while (cursor);
+}
+
+/** @param position - updated with each event, before it is yielded */
+export async function* live(
+  { baseUrl, headers, disabled, policyOf }: Connection,
+  position: StreamPosition,
+  filters: LiveFilters,
+  call: LiveOptions,
+): AsyncGenerator<Event> {
+  if (disabled) return;
+  const url = withQuery(`${baseUrl}/api/events/stream`, filters);
+  yield* streamEvents(url, headers, policyOf(call.signal), position, call);
+}
+
+export async function identify(
+  { baseUrl, headers, disabled, policyOf }: Connection,
+  userId: string,
+  properties: IdentifiedProperties,
+  call: CallOptions = {},
+): Promise<User> {
+  const body = JSON.stringify(properties, (_, value) => (typeof value === "bigint" ? String(value) : value));
+  if (disabled) {
+    return {
+      userId,
+      events: 0,
+      firstSeenAt: null,
+      lastSeenAt: null,
+      names: [],
+      properties: JSON.parse(body),
+    };
+  }
+  const url = `${baseUrl}/api/users/${encodeURIComponent(userId)}`;
+  const init = { method: "PUT", headers: { "content-type": "application/json", ...headers }, body };
+  return (await request<{ user: User }>(url, init, policyOf(call.signal))).user;
+}
+
+/** The event as the server would return it. */
+export function unsentEvent({ id, json }: PreparedEvent): Event {
+  const { channel, name, userId, tags, notify, createdAt, icon, event, description } = JSON.parse(json);
+  return {
+    id,
+    name,
+    channelId: channel,
+    userId: userId ?? "",
+    notify: notify ?? false,
+    tags: tags ?? {},
+    createdAt: toIsoString(createdAt ?? Date.now(), "createdAt"),
+    ...(icon && { icon }),
+    ...(event && { event }),
+    ...(description && { description }),
+  };
+}
+
+function withQuery(url: string, { from, to, tags = {}, ...filters }: ListFilters & LiveFilters): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(filters)) {
+    if (value !== undefined && value !== null) query.set(name, String(value));
+  }
+  if (from !== undefined) query.set("from", typeof from === "string" ? from : toIsoString(from, "from"));
+  if (to !== undefined) query.set("to", typeof to === "string" ? to : toIsoString(to, "to"));
+  for (const [key, value] of tagStrings(tags)) query.set(`tag.${key}`, value);
+  const text = query.toString();
+  return text ? `${url}?${text}` : url;
+}
