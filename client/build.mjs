@@ -1,4 +1,4 @@
-/** Builds dist/: ES modules and CommonJS, each with its own types. */
+/** Builds dist/ in the working directory: ES modules and CommonJS, each with its own types. */
 import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
 
 const root = fileURLToPath(new URL(".", import.meta.url));
-const out = join(root, "dist");
+const out = join(process.cwd(), "dist");
 const { exports, peerDependencies = {} } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 const entries = Object.keys(exports)
   .filter((path) => path !== "./package.json")
@@ -16,7 +16,9 @@ const entries = Object.keys(exports)
 rmSync(out, { recursive: true, force: true });
 const bundle = await rolldown({
   input: Object.fromEntries(entries.map((name) => [name, join(root, `src/${name}.ts`)])),
-  external: Object.keys(peerDependencies).map((name) => new RegExp(`^${name}(/|$)`)),
+  external: [/^node:/, ...Object.keys(peerDependencies).map((name) => new RegExp(`^${name}(/|$)`))],
+  // It warns that "use client" may be lost in a bundle. An entry keeps it, and a test looks.
+  onLog: (level, log, report) => log.code === "MODULE_LEVEL_DIRECTIVE" || report(level, log),
 });
 for (const [format, extension] of [
   ["esm", "js"],

@@ -1,45 +1,25 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
 import { publint } from "publint";
 import { apiKey, type ContractServer, contractServer } from "./testing/contract-server.ts";
+import { type InstalledPackage, installPackage } from "./testing/installed-package.ts";
 
-const client = join(import.meta.dir, "..");
-const tsc = join(client, "../node_modules/typescript/bin/tsc");
+const tsc = join(import.meta.dir, "../../node_modules/typescript/bin/tsc");
 
-/** A directory with nothing but the installed package. */
-let customer: string;
-/** What `npm publish` would upload. */
-let tarball: string;
+let customer: InstalledPackage;
 let server: ContractServer;
 
 beforeAll(async () => {
-  customer = await mkdtemp(join(tmpdir(), "tidings-client-"));
-  await writeFile(join(customer, "package.json"), '{ "type": "module" }');
-  // Builds the package first.
-  await run(["npm", "pack", "--pack-destination", customer], client);
-  tarball = join(customer, (await readdir(customer)).find((name) => name.endsWith(".tgz"))!);
-  await run(["npm", "install", "--offline", "--no-audit", "--no-fund", tarball]);
+  customer = await installPackage();
   server = contractServer();
 }, 120_000);
 
 afterAll(async () => {
   await server[Symbol.asyncDispose]();
-  await rm(customer, { recursive: true, force: true });
+  await customer[Symbol.asyncDispose]();
 });
-
-async function run(command: string[], cwd = customer): Promise<string> {
-  const child = Bun.spawn(command, { cwd, stdin: "ignore", stdout: "pipe", stderr: "pipe" });
-  const [output, errors, code] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ]);
-  if (code !== 0) throw new Error(`${command.join(" ")} ended with ${code}:\n${output}${errors}`);
-  return output;
-}
 
 const script = `(async () => {
 const tidings = createClient({ baseUrl: "BASE_URL", apiKey: "${apiKey}", timeoutMs: 500 });
@@ -71,9 +51,9 @@ for (const format of ["mjs", "cjs"] as const) {
     const gone = contractServer();
     await gone[Symbol.asyncDispose]();
     const program = script.replace("BASE_URL", server.url).replace("GONE_URL", gone.url);
-    await writeFile(join(customer, `track.${format}`), `${imports[format]}\n${program}`);
+    await customer.write(`track.${format}`, `${imports[format]}\n${program}`);
     server.mishaps.push("broken-response", "silence", { response: new Response("no", { status: 503 }) });
-    const printed = JSON.parse(await run(["node", `track.${format}`]));
+    const printed = JSON.parse(await customer.run(["node", `track.${format}`]));
     expect(server.events.size).toBe(1);
     expect(printed).toEqual({
       event: [...server.events.values()][0],
@@ -86,8 +66,8 @@ for (const format of ["mjs", "cjs"] as const) {
 }
 
 test("a bundler takes the package, without anything of Node", async () => {
-  await writeFile(join(customer, "page.js"), 'export { createClient } from "@tidings/client";');
-  const built = await Bun.build({ entrypoints: [join(customer, "page.js")], target: "browser" });
+  const page = await customer.write("page.js", 'export { createClient } from "@tidings/client";');
+  const built = await Bun.build({ entrypoints: [page], target: "browser" });
   const text = await built.outputs[0]!.text();
   expect(text).toContain("createClient");
   expect(text).not.toContain("node:");
@@ -118,18 +98,32 @@ export async function main() {
 `;
 
 test("the package's types work in strict TypeScript, as ES modules and as CommonJS", async () => {
-  for (const extension of ["mts", "cts"]) await writeFile(join(customer, `typed.${extension}`), typed);
+  for (const extension of ["mts", "cts"]) await customer.write(`typed.${extension}`, typed);
   for (const module of ["nodenext", "preserve"]) {
     const flags = ["--strict", "--noEmit", "--exactOptionalPropertyTypes", "--target", "es2022"];
     const files = ["typed.mts", "typed.cts"];
-    await run(["node", tsc, ...flags, "--types", "", "--lib", "es2022,dom", "--module", module, ...files]);
+    await customer.run([
+      "node",
+      tsc,
+      ...flags,
+      "--types",
+      "",
+      "--lib",
+      "es2022,dom",
+      "--module",
+      module,
+      ...files,
+    ]);
   }
 }, 60_000);
 
 test("publint and arethetypeswrong find nothing wrong with the package", async () => {
-  const { messages } = await publint({ pkgDir: join(customer, "node_modules/@tidings/client"), pack: false });
+  const { messages } = await publint({
+    pkgDir: join(customer.directory, "node_modules/@tidings/client"),
+    pack: false,
+  });
   expect(messages).toEqual([]);
-  const bytes = await Bun.file(tarball).bytes();
+  const bytes = await Bun.file(customer.tarball).bytes();
   const checked = await checkPackage(createPackageFromTarballData(bytes));
   // Subpaths need `exports`, which TypeScript's old resolution doesn't read.
   const problems =
@@ -137,3 +131,19 @@ test("publint and arethetypeswrong find nothing wrong with the package", async (
     checked.problems.filter((one) => !("resolutionKind" in one && one.resolutionKind === "node10"));
   expect(problems).toEqual([]);
 }, 60_000);
+
+test("the package holds its entries, its license, and no sources or tests", async () => {
+  const files = (await customer.run(["tar", "-tzf", customer.tarball])).trim().split("\n");
+  expect(files).toContain("package/LICENSE");
+  expect(
+    files.filter((file) => !/^package\/(dist\/|package\.json$|README\.md$|LICENSE$)/.test(file)),
+  ).toEqual([]);
+  expect(files.filter((file) => /\.test\.|testing/.test(file))).toEqual([]);
+});
+
+test("React's server components take the entry for React for client code", async () => {
+  for (const extension of ["js", "cjs"]) {
+    const file = join(customer.directory, "node_modules/@tidings/client/dist", `react.${extension}`);
+    expect(await readFile(file, "utf8")).toStartWith('"use client";');
+  }
+});

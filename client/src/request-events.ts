@@ -1,3 +1,4 @@
+import { eventLimits, fitLines } from "./event-text.ts";
 import type { TagValue, TidingsClient, TrackedEvent } from "./index.ts";
 
 /** How `@tidings/client/express`, `/hono` and `/fastify` report requests. */
@@ -23,8 +24,6 @@ type FinishedRequest = {
   error?: unknown;
 };
 
-const errorCharactersMax = 1_000;
-
 /** Captures a finished request. Never throws: an error of an option's function is logged. */
 export function captureRequest<Request>(
   client: Pick<TidingsClient, "capture">,
@@ -45,7 +44,7 @@ export function captureRequest<Request>(
         route,
         status,
         durationMs: Math.round(durationMs),
-        error: isFailed && error ? String(error).slice(0, errorCharactersMax) : undefined,
+        error: isFailed && error ? fitLines(String(error), eventLimits.tagValue) : undefined,
         ...tags?.(request),
       },
     };
