@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
 import { publint } from "publint";
+import { testApp } from "../../server/testing/test-app.ts";
 import { apiKey, type ContractServer, contractServer } from "./testing/contract-server.ts";
 import { type InstalledPackage, installPackage } from "./testing/installed-package.ts";
 
@@ -12,7 +13,7 @@ let customer: InstalledPackage;
 let server: ContractServer;
 
 beforeAll(async () => {
-  customer = await installPackage();
+  customer = await installPackage(["pino"]);
   server = contractServer();
 }, 120_000);
 
@@ -65,6 +66,26 @@ for (const format of ["mjs", "cjs"] as const) {
   }, 30_000);
 }
 
+test("Pino runs the transport in its worker thread, and it sends what is left when the process ends", async () => {
+  await using app = await testApp();
+  const options = { baseUrl: app.address, apiKey: app.key, channel: "worker", level: "warn" };
+  const program = `const logger = pino({
+  base: null, level: "info", transport: { target: "@tidings/client/pino", options: ${JSON.stringify(options)} },
+});
+logger.info("not sent");
+for (let number = 0; number < 30; number++) logger.warn({ number }, "n");`;
+  await customer.write("pino.mjs", `import pino from "pino";\n${program}`);
+  await customer.write(
+    "pino.cjs",
+    `const pino = require("pino");\n${program}\nlogger.flush(() => process.exit(0));`,
+  );
+  await customer.run(["node", "pino.mjs"]);
+  await customer.run(["node", "pino.cjs"]);
+  const numbers = (await app.list("?channel=worker")).map(({ tags }) => Number(tags.number));
+  const expected = Array.from({ length: 60 }, (_, index) => Math.floor(index / 2));
+  expect(numbers.sort((a, b) => a - b)).toEqual(expected);
+}, 60_000);
+
 test("a bundler takes the package, without anything of Node", async () => {
   const page = await customer.write("page.js", 'export { createClient } from "@tidings/client";');
   const built = await Bun.build({ entrypoints: [page], target: "browser" });
@@ -74,6 +95,7 @@ test("a bundler takes the package, without anything of Node", async () => {
 });
 
 const typed = `import { createClient, TidingsError, type Event } from "@tidings/client";
+import { reportRequests } from "@tidings/client/express";
 const tidings = createClient({ baseUrl: "https://tidings.example.com", apiKey: "tdg_sk_x" });
 type Events = { "Payment received": { amount: number; plan?: string }; "Signed up": {} };
 const strict = createClient<Events>({ baseUrl: "https://tidings.example.com", apiKey: "tdg_sk_x" });
@@ -91,6 +113,7 @@ export async function main() {
   strict.capture({ channel: "c", name: "Payment received" });
   // @ts-expect-error: a tag of another type
   strict.capture({ channel: "c", name: "Payment received", tags: { amount: "42" } });
+  reportRequests(strict);
   // @ts-expect-error: an unknown name
   strict.capture({ channel: "c", name: "Payment recieved" });
   return (error: unknown) => (error instanceof TidingsError ? error.errors[0]?.pointer : [event, cursor]);

@@ -34,8 +34,11 @@ export type ComponentEvent<Events extends object = AnyEvents> =
       : never
     : never;
 
+/** A client for any types of events: a client for typed ones has these methods too. */
+type AnyClient = Pick<TidingsClient, keyof TidingsClient>;
+
 type Provided = {
-  client: TidingsClient;
+  client: AnyClient;
   defaults: { [Field in keyof TrackDefaults]: TrackDefaults[Field] | undefined };
 };
 
@@ -43,7 +46,7 @@ const TidingsContext: Context<Provided | null> = createContext<Provided | null>(
 
 export type TidingsProviderProps = {
   /** Created once, outside of components. */
-  client: TidingsClient;
+  client: AnyClient;
   defaults?: TrackDefaults;
   children?: ReactNode;
 };
