@@ -1,36 +1,32 @@
 // @long
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:test";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { launchChromium } from "../../server/testing/chromium.ts";
 import { type TestApp, testApp } from "../../server/testing/test-app.ts";
 import { until } from "../../server/testing/until.ts";
 import { type HostileProxy, hostileProxy, type Mishap } from "./testing/hostile-proxy.ts";
+import { type InstalledPackage, installPackage } from "./testing/installed-package.ts";
+import { installRuntimes } from "./testing/runtimes.ts";
 
 // Captured events against a real server behind a proxy that fails in every way: each event is stored exactly once, or
 // reported to `onDrop`.
 
 let app: TestApp;
 let proxy: HostileProxy;
-let directory: string;
-/** The client in one file, for the other runtimes. */
-let library: string;
+let customer: InstalledPackage;
+const runtimes = await installRuntimes();
 
 beforeAll(async () => {
   app = await testApp();
-  directory = await mkdtemp(join(tmpdir(), "tidings-hostile-"));
-  const built = await Bun.build({ entrypoints: [join(import.meta.dir, "index.ts")], target: "browser" });
-  library = await built.outputs[0]!.text();
-  await writeFile(join(directory, "client.mjs"), library);
-});
+  customer = await installPackage();
+}, 120_000);
 beforeEach(async () => {
   proxy = await hostileProxy(app.address);
 });
 afterEach(() => proxy[Symbol.asyncDispose]());
 afterAll(async () => {
   await app[Symbol.asyncDispose]();
-  await rm(directory, { recursive: true, force: true });
+  await customer[Symbol.asyncDispose]();
 });
 
 const everyMishap: Mishap[] = [
@@ -54,26 +50,19 @@ function namesUpTo(count: number): string[] {
   return Array.from({ length: count }, (_, number) => `n ${number}`).sort();
 }
 
-async function runProgram(runtime: string, program: string): Promise<string> {
-  const file = join(directory, `${runtime}.mjs`);
-  await writeFile(file, `import { createClient } from "./client.mjs";\n${program}`);
-  const command = runtime === "bun" ? process.execPath : runtime;
-  const child = Bun.spawn([command, file], { stdin: "ignore", stdout: "pipe", stderr: "pipe" });
-  const [output, errors, code] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ]);
-  if (code !== 0) throw new Error(`${runtime} ended with ${code}:\n${output}${errors}`);
-  return output;
-}
+for (const [runtime, command] of runtimes) {
+  const runProgram = async (program: string) => {
+    const file = await customer.write(
+      `${runtime}.mjs`,
+      `import { createClient } from "@tidings/client";\n${program}`,
+    );
+    return customer.run([...command, file]);
+  };
 
-for (const runtime of ["node", "bun"]) {
   test(`under ${runtime}, every captured event is stored once or reported`, async () => {
     proxy.mishaps.push(...everyMishap.flatMap((mishap) => [null, mishap]));
     const channel = `hostile-${runtime}`;
     const output = await runProgram(
-      runtime,
       `const dropped = [];
 const tidings = createClient({
   baseUrl: ${JSON.stringify(proxy.url)}, apiKey: ${JSON.stringify(app.key)}, timeoutMs: 1_000, retries: 10,
@@ -103,7 +92,6 @@ console.log(JSON.stringify(dropped));`,
     proxy.mishaps.push("drop-response");
     const channel = `ending-${runtime}`;
     await runProgram(
-      runtime,
       `const tidings = createClient({
   baseUrl: ${JSON.stringify(proxy.url)}, apiKey: ${JSON.stringify(app.key)}, batching: { maxWaitMs: 3_600_000 },
 });
@@ -114,7 +102,6 @@ for (let number = 0; number < 5; number++) tidings.capture({ channel: ${JSON.str
 
   test(`under ${runtime}, a program that ends without a server reports what it could not send`, async () => {
     const output = await runProgram(
-      runtime,
       `const tidings = createClient({
   baseUrl: "http://127.0.0.1:1", apiKey: "k", retries: 1,
   onDrop: (events, reason, error) => console.log(events.length, events[0].id.length, reason, error.name),
@@ -127,7 +114,7 @@ for (let number = 0; number < 5; number++) tidings.capture({ channel: "c", name:
 
 test("in a browser, every captured event is stored once, also when the page is left", async () => {
   const html = `<!doctype html><script type="module">
-import { createClient } from "/client.mjs";
+import { createClient } from "/tidings/index.js";
 window.dropped = [];
 window.tidings = createClient({
   baseUrl: ${JSON.stringify(proxy.url)}, apiKey: ${JSON.stringify(app.key)}, timeoutMs: 2_000, retries: 10,
@@ -138,13 +125,17 @@ window.slow = createClient({
 });
 window.isReady = true;
 </script>`;
+  // Without a bundler, as a page would use the package's files.
+  const files = join(customer.directory, "node_modules/@tidings/client/dist");
   using site = Bun.serve({
     hostname: "127.0.0.1",
     port: 0,
-    fetch: (request) =>
-      new URL(request.url).pathname === "/client.mjs"
-        ? new Response(library, { headers: { "content-type": "text/javascript" } })
-        : new Response(html, { headers: { "content-type": "text/html" } }),
+    fetch({ url }) {
+      const [, name] = new URL(url).pathname.split("/tidings/");
+      return name
+        ? new Response(Bun.file(join(files, name)), { headers: { "content-type": "text/javascript" } })
+        : new Response(html, { headers: { "content-type": "text/html" } });
+    },
   });
   const browser = await launchChromium();
   try {
@@ -163,6 +154,13 @@ window.isReady = true;
     expect(dropped).toEqual([]);
     expect(proxy.mishaps).toEqual([]);
     expect(await storedNames("browser")).toEqual(namesUpTo(400));
+
+    await page.evaluate(`(() => {
+  slow.capture({ channel: "hiding", name: "n 0" });
+  Object.defineProperty(document, "visibilityState", { value: "hidden" });
+  document.dispatchEvent(new Event("visibilitychange"));
+})()`);
+    await until(async () => (await storedNames("hiding")).length === 1);
 
     await page.evaluate(`(() => {
   for (let number = 0; number < 50; number++) slow.capture({ channel: "leaving", name: "n " + number });
