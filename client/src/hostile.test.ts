@@ -14,7 +14,7 @@ import { installRuntimes } from "./testing/runtimes.ts";
 let app: TestApp;
 let proxy: HostileProxy;
 let customer: InstalledPackage;
-const runtimes = await installRuntimes();
+const { commands } = await installRuntimes();
 
 beforeAll(async () => {
   app = await testApp();
@@ -50,7 +50,7 @@ function namesUpTo(count: number): string[] {
   return Array.from({ length: count }, (_, number) => `n ${number}`).sort();
 }
 
-for (const [runtime, command] of runtimes) {
+for (const [runtime, command] of commands) {
   const runProgram = async (program: string) => {
     const file = await customer.write(
       `${runtime}.mjs`,

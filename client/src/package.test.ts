@@ -3,21 +3,26 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
 import { publint } from "publint";
-import { testApp } from "../../server/testing/test-app.ts";
+import { type TestApp, testApp } from "../../server/testing/test-app.ts";
 import { apiKey, type ContractServer, contractServer } from "./testing/contract-server.ts";
 import { type InstalledPackage, installPackage } from "./testing/installed-package.ts";
+import { exampleGlobals, readmeExamples } from "./testing/readme-examples.ts";
 
 const tsc = join(import.meta.dir, "../../node_modules/typescript/bin/tsc");
 
 let customer: InstalledPackage;
 let server: ContractServer;
+let app: TestApp;
 
 beforeAll(async () => {
-  customer = await installPackage(["pino"]);
+  const types = ["@types/express", "@types/node", "@types/react"];
+  customer = await installPackage(["express", "fastify", "hono", "pino", "react", ...types]);
   server = contractServer();
+  app = await testApp();
 }, 120_000);
 
 afterAll(async () => {
+  await app[Symbol.asyncDispose]();
   await server[Symbol.asyncDispose]();
   await customer[Symbol.asyncDispose]();
 });
@@ -67,7 +72,6 @@ for (const format of ["mjs", "cjs"] as const) {
 }
 
 test("Pino runs the transport in its worker thread, and it sends what is left when the process ends", async () => {
-  await using app = await testApp();
   const options = { baseUrl: app.address, apiKey: app.key, channel: "worker", level: "warn" };
   const program = `const logger = pino({
   base: null, level: "info", transport: { target: "@tidings/client/pino", options: ${JSON.stringify(options)} },
@@ -153,6 +157,30 @@ test("publint and arethetypeswrong find nothing wrong with the package", async (
     checked.types &&
     checked.problems.filter((one) => !("resolutionKind" in one && one.resolutionKind === "node10"));
   expect(problems).toEqual([]);
+}, 60_000);
+
+test("the examples of the README are correct TypeScript", async () => {
+  const examples = await readmeExamples();
+  expect(examples.length).toBeGreaterThan(15);
+  for (const { name, text } of examples) await customer.write(name, text);
+  await customer.write("globals.d.ts", exampleGlobals);
+  const flags = ["--strict", "--noEmit", "--skipLibCheck", "--jsx", "react-jsx", "--types", "node"];
+  const language = ["--target", "es2022", "--lib", "es2022,esnext.disposable,dom", "--module", "preserve"];
+  const files = ["globals.d.ts", ...examples.map(({ name }) => name)];
+  await customer.run(["node", tsc, ...flags, ...language, ...files]);
+}, 60_000);
+
+test("the examples of the README that send and read run as they are", async () => {
+  const endless = /live\(|offline|process\.once|@tidings\/client\/|next\/|npm:|export default/;
+  const runnable = (await readmeExamples()).filter(({ text }) => !endless.test(text));
+  for (const { name, text } of runnable) {
+    const addressed = text.replaceAll("https://tidings.example.com", app.address);
+    await customer.write(name, addressed.replaceAll("tdg_sk_…", app.key));
+  }
+  const imports = runnable.map(({ name }) => `await import("./${name}");`);
+  await customer.run([process.execPath, await customer.write("run.ts", imports.join("\n"))]);
+  const names = new Set((await app.list("")).map(({ name }) => name));
+  for (const name of ["Imported", "Payment received", "Report exported"]) expect(names).toContain(name);
 }, 60_000);
 
 test("the package holds its entries, its license, and no sources or tests", async () => {

@@ -146,6 +146,20 @@ test("beforeSend changes and drops events", async () => {
   expect(error).toBeInstanceOf(TypeError);
 });
 
+test("if beforeSend throws, a captured event is dropped as it was, and track rejects", async () => {
+  const thrown = new Error("thrown by beforeSend");
+  const { client, dropped, requests } = setUp({
+    beforeSend: () => {
+      throw thrown;
+    },
+  });
+  const event = { channel: "before", name: "n" };
+  client.capture(event);
+  expect(dropped).toEqual([[[event], "invalid", thrown]]);
+  expect(await client.track(event).catch((reason) => reason)).toBe(thrown);
+  expect(requests).toEqual([]);
+});
+
 test("a disabled client sends nothing and returns events as if they were stored", async () => {
   const { client, requests, dropped } = setUp({ disabled: true });
   client.capture({ channel: "c", name: "n" });

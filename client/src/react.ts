@@ -19,11 +19,11 @@ import type { AnyEvents, TagValue, TidingsClient, TrackedEvent } from "./index.t
 /** What components don't have to repeat for each event. */
 export type TrackDefaults = {
   /** Default: `web`. */
-  channel?: string;
+  channel?: string | undefined;
   /** The user who is signed in. */
-  userId?: string;
+  userId?: string | undefined;
   /** Added to the tags of each event. */
-  tags?: Record<string, TagValue>;
+  tags?: Record<string, TagValue> | undefined;
 };
 
 /** An event of a component: `channel` can be left to the provider. */
@@ -37,10 +37,7 @@ export type ComponentEvent<Events extends object = AnyEvents> =
 /** A client for any types of events: a client for typed ones has these methods too. */
 type AnyClient = Pick<TidingsClient, keyof TidingsClient>;
 
-type Provided = {
-  client: AnyClient;
-  defaults: { [Field in keyof TrackDefaults]: TrackDefaults[Field] | undefined };
-};
+type Provided = { client: AnyClient; defaults: TrackDefaults };
 
 const TidingsContext: Context<Provided | null> = createContext<Provided | null>(null);
 

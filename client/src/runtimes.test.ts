@@ -1,12 +1,13 @@
 // @long
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { type TestApp, testApp } from "../../server/testing/test-app.ts";
+import { until } from "../../server/testing/until.ts";
 import { type InstalledPackage, installPackage } from "./testing/installed-package.ts";
 import { installRuntimes } from "./testing/runtimes.ts";
 
 // Every entry of the installed package in every runtime. `hostile.test.ts` has the library under failures, and browsers.
 
-const runtimes = await installRuntimes();
+const { commands, workerd } = await installRuntimes();
 let app: TestApp;
 let customer: InstalledPackage;
 
@@ -106,7 +107,7 @@ await tidings.shutdown();`,
 /** Fastify 5 and Pino 10 need Node 20. */
 const unsupported: Record<string, string[]> = { node18: ["fastify", "pino"] };
 
-for (const [runtime, command] of runtimes) {
+for (const [runtime, command] of commands) {
   const run = async (entry: string) => {
     const channel = `${entry}-${runtime}`;
     const file = await customer.write(`${channel}.mjs`, prelude + programs[entry]!);
@@ -143,3 +144,62 @@ for (const [runtime, command] of runtimes) {
     );
   }
 }
+
+test.skipIf(!workerd)(
+  "in an edge worker, which has nothing of Node, events are sent after the response",
+  async () => {
+    const worker = await customer.write(
+      "worker.js",
+      `import { createClient } from "@tidings/client";
+export default {
+  async fetch(request, env, context) {
+    const tidings = createClient({ baseUrl: env.TIDINGS_URL, apiKey: env.TIDINGS_KEY });
+    tidings.capture({ channel: "edge", name: new URL(request.url).pathname });
+    context.waitUntil(tidings.flush());
+    return Response.json((await tidings.list({ channel: "unused" })).events);
+  },
+};`,
+    );
+    const built = await Bun.build({ entrypoints: [worker], target: "browser" });
+    await customer.write("worker-bundle.js", await built.outputs[0]!.text());
+    const configuration = await customer.write(
+      "worker.capnp",
+      `using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+  services = [
+    (name = "main", worker = .worker),
+    (name = "internet", network = (allow = ["public", "private", "local"])),
+  ],
+  sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "main")],
+);
+const worker :Workerd.Worker = (
+  modules = [(name = "worker", esModule = embed "worker-bundle.js")],
+  bindings = [(name = "TIDINGS_URL", text = "${app.address}"), (name = "TIDINGS_KEY", text = "${app.key}")],
+  compatibilityDate = "2025-01-01",
+);`,
+    );
+    // With this option, it prints its port.
+    const child = Bun.spawn([workerd!, "serve", "--control-fd=1", configuration], {
+      stdout: "pipe",
+      stderr: "inherit",
+    });
+    try {
+      let printed = "";
+      const decoder = new TextDecoder();
+      for await (const bytes of child.stdout) {
+        printed += decoder.decode(bytes, { stream: true });
+        if (printed.includes("\n")) break;
+      }
+      const { port } = JSON.parse(printed.slice(0, printed.indexOf("\n")));
+      const requests = Array.from({ length: 5 }, (_, number) => fetch(`http://127.0.0.1:${port}/${number}`));
+      for (const response of await Promise.all(requests)) expect(await response.json()).toEqual([]);
+      await until(async () => (await app.list("?channel=edge")).length === 5);
+      const names = (await app.list("?channel=edge")).map(({ name }) => name).sort();
+      expect(names).toEqual(["/0", "/1", "/2", "/3", "/4"]);
+    } finally {
+      child.kill();
+      await child.exited;
+    }
+  },
+  60_000,
+);
