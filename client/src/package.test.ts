@@ -71,6 +71,26 @@ for (const format of ["mjs", "cjs"] as const) {
   }, 30_000);
 }
 
+test("every entry can be imported and required", async () => {
+  const manifest = join(customer.directory, "node_modules/@tidings/client/package.json");
+  const { exports } = JSON.parse(await readFile(manifest, "utf8")) as { exports: Record<string, object> };
+  const entries = Object.keys(exports).filter((path) => path !== "./package.json");
+  expect(entries.length).toBe(7);
+  const names = JSON.stringify(entries.map((path) => path.replace(".", "@tidings/client")));
+  const report = "console.log(JSON.stringify(names.map((_, index) => Object.keys(entries[index]).sort())));";
+  await customer.write(
+    "entries.mjs",
+    `const names = ${names};\nconst entries = await Promise.all(names.map((name) => import(name)));\n${report}`,
+  );
+  await customer.write(
+    "entries.cjs",
+    `const names = ${names};\nconst entries = names.map((name) => require(name));\n${report}`,
+  );
+  const imported = JSON.parse(await customer.run(["node", "entries.mjs"]));
+  expect(imported).toEqual(JSON.parse(await customer.run(["node", "entries.cjs"])));
+  expect(imported).not.toContain([]);
+});
+
 test("Pino runs the transport in its worker thread, and it sends what is left when the process ends", async () => {
   const options = { baseUrl: app.address, apiKey: app.key, channel: "worker", level: "warn" };
   const program = `const logger = pino({
