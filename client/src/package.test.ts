@@ -110,6 +110,18 @@ for (let number = 0; number < 30; number++) logger.warn({ number }, "n");`;
   expect(numbers.sort((a, b) => a - b)).toEqual(expected);
 }, 60_000);
 
+test("logs that Pino's worker could not send are reported, although the process is ending", async () => {
+  const options = { baseUrl: "http://127.0.0.1:1", apiKey: app.key, retries: 0 };
+  const program = `import pino from "pino";
+const logger = pino({ transport: { target: "@tidings/client/pino", options: ${JSON.stringify(options)} } });
+for (let number = 0; number < 3; number++) logger.warn("n");`;
+  await customer.write("pino-down.mjs", program);
+  const output = await customer.run(["sh", "-c", "node pino-down.mjs 2>&1"]);
+  expect(output).toStartWith(
+    "Tidings: 3 logs dropped (undeliverable). TidingsNetworkError: No response from",
+  );
+}, 60_000);
+
 test("a bundler takes the package, without anything of Node", async () => {
   const page = await customer.write("page.js", 'export { createClient } from "@tidings/client";');
   const built = await Bun.build({ entrypoints: [page], target: "browser" });

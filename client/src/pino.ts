@@ -1,3 +1,4 @@
+import { writeSync } from "node:fs";
 import { Writable } from "node:stream";
 import { codeBlock, eventLimits, fitLine, fitLines } from "./event-text.ts";
 import { type ClientOptions, createClient, type TrackedEvent } from "./index.ts";
@@ -30,6 +31,8 @@ const levelNames = new Map(Object.entries(levels).map(([name, level]) => [level,
 
 /** Times below are in seconds: this many milliseconds after 1970 was in 1973. */
 const secondsMax = 1e11;
+/** The file descriptor. */
+const stderr = 2;
 /** Pino waits ten seconds for its transports when a process ends. */
 const shutdownTimeoutMs = 8_000;
 
@@ -43,7 +46,13 @@ const shutdownTimeoutMs = 8_000;
  * });
  */
 export default function pinoTransport(options: PinoTransportOptions): PinoTransport {
-  const tidings = createClient(options);
+  const tidings = createClient({
+    ...options,
+    onDrop(events, reason, error) {
+      // What a worker writes to the console while the process ends is lost.
+      writeSync(stderr, `Tidings: ${events.length} logs dropped (${reason}).${error ? ` ${error}` : ""}\n`);
+    },
+  });
   const minimum = levelOf(options.level ?? "info", "level");
   const notifyFrom =
     options.notifyLevel === undefined
