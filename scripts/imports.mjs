@@ -46,6 +46,8 @@ const order = [
   "search",
   "metrics",
   "systemd.ts",
+  "migration-report.ts",
+  "starting-response.ts",
   "readiness.ts",
   "request-observer.ts",
   "services.ts",

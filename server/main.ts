@@ -31,6 +31,7 @@ import { limits } from "./limits.ts";
 import { createLog } from "./log.ts";
 import { CommitMeter } from "./metrics/commit-meter.ts";
 import { openMetrics, serveMetrics } from "./metrics/serve-metrics.ts";
+import { MigrationReport } from "./migration-report.ts";
 import { DeliveryWorker } from "./notifications/delivery-worker.ts";
 import { FanOut } from "./notifications/fan-out.ts";
 import { LiveNotifications } from "./notifications/live-notifications.ts";
@@ -44,10 +45,11 @@ import { deleteProject } from "./projects/delete-project.ts";
 import { Readiness } from "./readiness.ts";
 import { RequestObserver } from "./request-observer.ts";
 import type { Services } from "./services.ts";
+import { startingResponse } from "./starting-response.ts";
 import { generateSecretKey } from "./storage/secret-box.ts";
 import { openSecretBox } from "./storage/secret-key.ts";
 import { getOrCreateSecret } from "./storage/settings.ts";
-import type { Follower, Store } from "./storage/store.ts";
+import type { Follower, Store, StoreWatch } from "./storage/store.ts";
 import { notifySystemd, startWatchdog } from "./systemd.ts";
 import { eraseTraces, eraseUser } from "./users/erase-user.ts";
 import { createUserActivity } from "./users/user-activity.ts";
@@ -57,6 +59,8 @@ import { WebhookReceiver } from "./webhooks/receive.ts";
 const retryDelayMs = 500;
 /** How long requests in progress may take to finish after SIGTERM. */
 const drainTimeoutMs = 10_000;
+/** How much longer systemd lets a start take at each report of a migration, in microseconds: sd_notify(3). */
+const startExtensionUs = 60_000_000;
 /** Bun's own limit is off: NDJSON has no end, and `http/body.ts` limits all other bodies as it reads them. */
 const bodyBytesMax = Number.MAX_SAFE_INTEGER;
 /** The origin of nearly all requests: the last one that was valid. */
@@ -86,6 +90,10 @@ type ServeOptions = {
   log?: Logger;
   /** Answers requests, but starts nothing by itself: no backups, and no jobs and deliveries that wait. */
   isPassive?: boolean;
+  /** The directory with the migrations, if they are not the program's own. */
+  migrations?: string | undefined;
+  /** Called when it answers requests, before the database is open. */
+  onListening?: (address: string) => void;
 };
 
 /** Wires up the service and listens. */
@@ -97,6 +105,8 @@ export async function serve(
     signInTiers,
     log: givenLog,
     isPassive = false,
+    migrations,
+    onListening = () => {},
   }: ServeOptions = {},
 ): Promise<Running> {
   const log = givenLog ?? (await createLog(config.logLevel, config.logFormat));
@@ -104,15 +114,20 @@ export async function serve(
   const onError = (error: unknown) => failures.taskFailed(error);
   const onWaiting = (why: string) => log.warn(`waiting for the database: ${why}`);
   const onInfo = (message: string, fields: Record<string, unknown>) => log.info(fields, message);
+  const migration = new MigrationReport((text, { step, number, of }) => {
+    log.info({ step, number, of }, text);
+    notifySystemd(`EXTEND_TIMEOUT_USEC=${startExtensionUs}\nSTATUS=${text}`);
+  });
   const server = Bun.serve({
     port: config.port,
     hostname: config.host,
     // `reload` below does not change this.
     maxRequestBodySize: bodyBytesMax,
     idleTimeout: limits.requestSeconds,
-    fetch: startingResponse,
+    fetch: (request) => startingResponse(request, migration.sentence),
   });
-  const store = await openStore(config, {
+  onListening(`http://${config.host}:${server.port}`);
+  const watch: StoreWatch = {
     onFatal: (error) => {
       log.fatal({ err: error }, "the storage failed; stopping");
       process.exit(1);
@@ -120,10 +135,12 @@ export async function serve(
     onDamage: (error) => log.fatal(error.message),
     onError,
     onInfo,
+    onMigrating: migration.observe,
     onWarning: (text) => log.warn(text),
     onWaiting,
     connectTimeoutMs: Number.POSITIVE_INFINITY,
-  }).catch(async (error) => {
+  };
+  const store = await openStore(config, watch, migrations).catch(async (error) => {
     await server.stop(true);
     throw error;
   });
@@ -410,13 +427,6 @@ async function untilAvailable<Result>(
       await Bun.sleep(retryDelayMs);
     }
   }
-}
-
-/** Handles requests until the storage is open: the process is healthy, and clients should try again. */
-function startingResponse(request: Request): Response {
-  if (URL.parse(request.url, "http://localhost")?.pathname === "/healthz") return Response.json({ ok: true });
-  const detail = "Tidings is starting. Try again in a moment.";
-  return problem("storage-unavailable", { detail, retryAfterSeconds: 2 }).toResponse();
 }
 
 /** Runs the service as a process: prints its address, and drains on SIGTERM and SIGINT. */

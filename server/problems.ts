@@ -95,6 +95,7 @@ const problems = {
   "storage-full": { status: 507, title: "Disk full" },
   "storage-unavailable": { status: 503, title: "Storage unavailable" },
   "storage-damaged": { status: 500, title: "Database damaged" },
+  migrating: { status: 503, title: "Database being upgraded" },
   "clock-wrong": { status: 503, title: "Wrong server clock" },
   stopping: { status: 503, title: "Server stopping" },
   internal: { status: 500, title: "Internal error" },

@@ -83,6 +83,7 @@ async function checkStore(config: Config): Promise<Finding[]> {
       onFatal: ignore,
       onDamage: ignore,
       onInfo: ignore,
+      onMigrating: ignore,
       onError: ignore,
       onWarning: (text) => warnings.push(text),
       onWaiting: ignore,

@@ -115,6 +115,7 @@ async function openLocal(project: string, isLong: boolean): Promise<Opened> {
     onFatal: failCommand,
     onDamage: failCommand,
     onInfo: () => {},
+    onMigrating: () => {},
     onError: failCommand,
     onWarning: () => {},
     onWaiting: () => {},

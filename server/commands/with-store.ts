@@ -1,4 +1,5 @@
 import { ConfigError, readConfig } from "../config.ts";
+import { MigrationReport } from "../migration-report.ts";
 import { openStore } from "../open-store.ts";
 import { ProblemError } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
@@ -12,11 +13,13 @@ const connectTimeoutMs = 10_000;
  */
 export async function withStore(work: (store: Store) => Promise<void>): Promise<void> {
   let code = 0;
+  const migration = new MigrationReport((text) => console.error(text));
   try {
     const store = await openStore(readConfig(), {
       onFatal: failCommand,
       onDamage: failCommand,
       onInfo: () => {},
+      onMigrating: migration.observe,
       onError: failCommand,
       // The server shows these warnings to whoever can act on them.
       onWarning: () => {},

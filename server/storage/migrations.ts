@@ -4,6 +4,22 @@ import { join } from "node:path";
 /** A step from one schema version to the next. Its file name begins with its number. */
 export type Migration = { number: number; name: string; sql: string };
 
+/** What a migration of the database is doing. */
+export type MigrationProgress = {
+  /** Schema versions; `from` is 0 for a new database. */
+  from: number;
+  to: number;
+  /** What runs now: the snapshot, or a migration's file. */
+  step: string;
+  /** Its number among all steps, from 1; 0 while it waits for its turn. */
+  number: number;
+  of: number;
+  /** How much of the step is done, from 0 to 1. Null if that can't be known. */
+  share: number | null;
+  /** What it works on or waits for, as part of a sentence. Null if that can't be known. */
+  detail: string | null;
+};
+
 /** The migrations of a directory, in order. */
 export function readMigrations(directory: string): Migration[] {
   return readdirSync(directory)

@@ -13,6 +13,7 @@ import type {
   Watch,
 } from "./analysis/queries.ts";
 import type { ControlTables } from "./control-tables.ts";
+import type { MigrationProgress } from "./migrations.ts";
 import type { Split } from "./split.ts";
 
 export type { Split };
@@ -375,6 +376,8 @@ export type StoreWatch = {
   onWaiting: (why: string) => void;
   /** Slow steps of opening, such as a migration, at their begin and end. */
   onInfo: (message: string, fields: Record<string, unknown>) => void;
+  /** A migration runs: at each step, and about twice a second. Null when it has ended. */
+  onMigrating: (progress: MigrationProgress | null) => void;
   /** How long opening waits for the storage. */
   connectTimeoutMs: number;
 };

@@ -1,10 +1,13 @@
+// @engines sqlite, postgres
 import { expect, test } from "bun:test";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import pg from "pg";
 import { checkDatabase } from "../doctor/check-database.ts";
 import { expectConsistent } from "../testing/consistency.ts";
-import { environmentOf, testSecretKey } from "../testing/engine.ts";
+import { engine, environmentOf, removeStorage, type TestStorage, testSecretKey } from "../testing/engine.ts";
+import { testDatabase } from "../testing/postgres.ts";
 import { startServer } from "../testing/server-process.ts";
 import { until } from "../testing/until.ts";
 
@@ -17,12 +20,33 @@ const headers = {
 /** What each of them has: 150 payments at odd hours and 150 logins at even ones, and one event of the server's time. */
 const events = 301;
 
-for (const name of readdirSync(released)) {
-  test(`a database of ${name} is upgraded, after a snapshot, and works`, async () => {
-    const dataDirectory = mkdtempSync(join(tmpdir(), "tidings-upgrade-"));
-    const stored = Bun.gunzipSync(readFileSync(join(released, name)));
+/** SQLite's file, or what pg_dump wrote of a schema, with rows as INSERT. */
+const ending = engine === "sqlite" ? ".db.gz" : ".sql.gz";
+
+async function restored(name: string): Promise<TestStorage & { remove: () => Promise<void> }> {
+  const dataDirectory = mkdtempSync(join(tmpdir(), "tidings-upgrade-"));
+  const stored = Bun.gunzipSync(readFileSync(join(released, name)));
+  if (engine === "sqlite") {
     writeFileSync(join(dataDirectory, "tidings.db"), stored);
     const storage = { dataDirectory, databaseUrl: null };
+    return { ...storage, remove: () => removeStorage(storage) };
+  }
+  const { url, drop } = await testDatabase();
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query(Buffer.from(stored).toString());
+  await client.end();
+  const remove = async () => {
+    rmSync(dataDirectory, { recursive: true });
+    await drop();
+  };
+  return { dataDirectory, databaseUrl: url, remove };
+}
+
+for (const name of readdirSync(released).filter((name) => name.endsWith(ending))) {
+  test(`a database of ${name} is upgraded, after a snapshot, and works`, async () => {
+    const storage = await restored(name);
+    const { dataDirectory } = storage;
     const server = await startServer({ ...environmentOf(storage), TIDINGS_SECRET_KEY: testSecretKey });
     const get = async (path: string) => {
       const response = await fetch(server.address + path, { headers });
@@ -39,9 +63,10 @@ for (const name of readdirSync(released)) {
     expect((await fetch(`${server.address}/api/events`, { method: "POST", headers, body })).status).toBe(201);
     expect((await server.end("SIGTERM")).code).toBe(0);
     expect(await expectConsistent(storage)).toBe(events + 1);
+    if (engine === "postgres") return storage.remove();
     expect(checkDatabase(dataDirectory).filter(({ state }) => state !== "ok")).toEqual([]);
     const snapshot = readdirSync(dataDirectory).find((file) => /^tidings\.db\.before-\d+$/.test(file));
     expect(snapshot).toBeDefined();
-    rmSync(dataDirectory, { recursive: true });
+    await storage.remove();
   });
 }

@@ -37,6 +37,7 @@ export const testWatch: StoreWatch = {
   onFatal: fail,
   onDamage: fail,
   onInfo: () => {},
+  onMigrating: () => {},
   onError: () => {},
   onWarning: () => {},
   onWaiting: () => {},

@@ -22,16 +22,18 @@ const longestWaitMs = 5_000;
  * it can be starting, too.
  *
  * @param blockEvents - events per block
+ * @param migrations - the directory with the migrations, if they are not the program's own
  */
 export async function openPostgresStore(
   address: DatabaseAddress,
   watch: StoreWatch,
   blockEvents = blockEventsUsual,
+  migrations?: string,
 ): Promise<Store> {
   const onError = (error: unknown) => watch.onError(storageProblem(error));
   const pool = openPool(address, onError);
   try {
-    await prepareDatabase(pool, watch);
+    await prepareDatabase(pool, watch, migrations);
     const events = await createPostgresEvents({ pool, address, onError, blockEvents });
     const control = new Kysely<ControlTables>({
       dialect: createDialect(pool),
@@ -60,13 +62,14 @@ export async function openPostgresStore(
 
 async function prepareDatabase(
   pool: Pool,
-  { onWaiting, onWarning, onInfo, connectTimeoutMs }: StoreWatch,
+  { onWaiting, onWarning, onInfo, onMigrating, connectTimeoutMs }: StoreWatch,
+  migrations?: string,
 ): Promise<void> {
   const until = Date.now() + connectTimeoutMs;
   for (let waitMs = firstWaitMs; ; waitMs = Math.min(waitMs * 2, longestWaitMs)) {
     try {
       await checkServer(pool, onWarning);
-      await migrate(pool, onInfo);
+      await migrate(pool, { onInfo, onMigrating }, migrations);
       return await takeOver(pool);
     } catch (error) {
       if (!isPassing(error) || Date.now() + waitMs > until) throw error;

@@ -1,8 +1,10 @@
 import type { ClientBase, Pool } from "pg";
 import { migrationsDirectory } from "../../program-files.ts";
-import { readMigrations } from "../migrations.ts";
+import { type MigrationProgress, readMigrations } from "../migrations.ts";
 import type { StoreWatch } from "../store.ts";
 import { UnfitDatabase } from "./failure.ts";
+
+const reportEveryMs = 500;
 
 /** Any constant works. This one is "tidings" on a phone's keypad. */
 const lockNumber = 8_434_647;
@@ -13,24 +15,43 @@ const lockNumber = 8_434_647;
  *
  * Throws if the database is newer than the program, or the role can't create tables.
  *
- * @param onInfo - called when migrations begin and when they are done
+ * @param directory - of the migrations
  */
-export async function migrate(pool: Pool, onInfo: StoreWatch["onInfo"] = () => {}): Promise<void> {
-  const migrations = readMigrations(migrationsDirectory("postgres"));
+export async function migrate(
+  pool: Pool,
+  { onInfo, onMigrating }: Pick<StoreWatch, "onInfo" | "onMigrating"> = silent,
+  directory = migrationsDirectory("postgres"),
+): Promise<void> {
+  const migrations = readMigrations(directory);
   const newest = migrations.at(-1)!.number;
   const client = await pool.connect();
+  const report = new ProgressReport(pool, onMigrating);
   let failed = true;
   try {
     const table = await client.query("SELECT to_regclass('tidings_migrations') IS NOT NULL AS is_there");
     if (!table.rows[0].is_there || (await versionOf(client, newest)) !== newest) {
       await client.query("BEGIN");
+      // A migration may take longer than the database allows other statements.
+      await client.query(
+        "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0",
+      );
+      const { rows } = await client.query("SELECT pg_backend_pid() AS pid");
+      report.start(rows[0].pid);
+      const before = table.rows[0].is_there ? await versionOf(client, newest) : 0;
+      const steps = {
+        from: before,
+        to: newest,
+        of: migrations.filter(({ number }) => number > before).length,
+      };
+      if (before > 0) report.step({ ...steps, step: "its turn among the nodes", number: 0 });
       await client.query("SELECT pg_advisory_xact_lock($1)", [lockNumber]);
       await client.query(firstTable);
       const version = await versionOf(client, newest);
       const startMs = performance.now();
       if (version < newest) onInfo("migrating the database", { from: version, to: newest });
-      for (const { number, name, sql } of migrations) {
-        if (number <= version) continue;
+      const pending = migrations.filter(({ number }) => number > version);
+      for (const [index, { number, name, sql }] of pending.entries()) {
+        if (version > 0) report.step({ ...steps, of: pending.length, step: name, number: index + 1 });
         await client.query(sql);
         await client.query("INSERT INTO tidings_migrations (number, name) VALUES ($1, $2)", [number, name]);
       }
@@ -42,10 +63,76 @@ export async function migrate(pool: Pool, onInfo: StoreWatch["onInfo"] = () => {
   } catch (error) {
     throw explained(error as Error & { code?: string });
   } finally {
+    report.end();
     // After a failure, close the connection, and its transaction with it.
     client.release(failed);
   }
 }
+
+const silent = { onInfo: () => {}, onMigrating: () => {} };
+
+type Activity = { blocked_by: string | null; relation: string | null; share: number | null };
+
+/** Tells how far a migration is. Another connection asks the server what the migration's one does. */
+class ProgressReport {
+  readonly #pool: Pool;
+  readonly #onMigrating: StoreWatch["onMigrating"];
+  #timer: Timer | null = null;
+  #isAsking = false;
+  #progress: MigrationProgress | null = null;
+
+  constructor(pool: Pool, onMigrating: StoreWatch["onMigrating"]) {
+    this.#pool = pool;
+    this.#onMigrating = onMigrating;
+  }
+
+  /** @param backend - the server's process that migrates */
+  start(backend: number): void {
+    this.#timer = setInterval(() => void this.#ask(backend), reportEveryMs);
+  }
+
+  step(step: Omit<MigrationProgress, "share" | "detail">): void {
+    this.#progress = { ...step, share: null, detail: null };
+    this.#onMigrating(this.#progress);
+  }
+
+  end(): void {
+    if (!this.#timer) return;
+    clearInterval(this.#timer);
+    this.#timer = null;
+    if (this.#progress) this.#onMigrating(null);
+    this.#progress = null;
+  }
+
+  async #ask(backend: number): Promise<void> {
+    if (this.#isAsking) return;
+    this.#isAsking = true;
+    const step = this.#progress;
+    try {
+      const { rows } = await this.#pool.query<Activity>(activity, [backend]);
+      if (step && step === this.#progress && rows[0]) {
+        const { blocked_by: blocker, relation, share } = rows[0];
+        const detail = blocker
+          ? `waiting for a lock of ${blocker}`
+          : relation
+            ? `building an index of ${relation}`
+            : null;
+        this.#onMigrating({ ...step, share, detail });
+      }
+    } catch {
+      // If the database fails, the migration fails, too, and reports that.
+    } finally {
+      this.#isAsking = false;
+    }
+  }
+}
+
+/** What holds the lock that a process waits for, and the index that it builds. */
+const activity = `
+  SELECT (SELECT string_agg(format('process %s (%s)', pid, coalesce(nullif(application_name, ''), 'unnamed')), ', ')
+          FROM pg_stat_activity WHERE pid = ANY (pg_blocking_pids($1))) AS blocked_by,
+         (SELECT relid::regclass::text FROM pg_stat_progress_create_index WHERE pid = $1) AS relation,
+         (SELECT blocks_done::float8 / nullif(blocks_total, 0) FROM pg_stat_progress_create_index WHERE pid = $1) AS share`;
 
 const firstTable = `CREATE TABLE IF NOT EXISTS tidings_migrations (
   number integer PRIMARY KEY, name text NOT NULL, run_at timestamptz NOT NULL DEFAULT now())`;

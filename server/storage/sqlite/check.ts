@@ -1,7 +1,7 @@
 import { threadFile } from "../../program-files.ts";
+import type { StoreWatch } from "../store.ts";
 import type { CheckAnswer } from "./check-thread.ts";
 import type { Damage } from "./damage.ts";
-import type { OnStep } from "./open.ts";
 
 /** A database that is open for less than this, as for most commands, is not checked. */
 const afterMs = 1_000;
@@ -14,7 +14,7 @@ export class Check {
   #timer: Timer | null;
   #thread: Worker | null = null;
 
-  constructor(dataDirectory: string, damage: Damage, onInfo: OnStep) {
+  constructor(dataDirectory: string, damage: Damage, onInfo: StoreWatch["onInfo"]) {
     this.#timer = setTimeout(() => {
       const thread = new Worker(threadFile("check").href, {
         argv: [dataDirectory],

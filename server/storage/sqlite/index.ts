@@ -37,13 +37,20 @@ const chunkEvents = 2_000;
  * Opens the store of a data directory, creates it if it is missing, and migrates it to this program's version.
  *
  * @param blockEvents - events per block
+ * @param migrations - the directory with the migrations, if they are not the program's own
  */
 export async function openSqliteStore(
   dataDirectory: string,
-  { onFatal, onDamage, onInfo }: Pick<StoreWatch, "onFatal" | "onDamage" | "onInfo">,
+  {
+    onFatal,
+    onDamage,
+    onInfo,
+    onMigrating,
+  }: Pick<StoreWatch, "onFatal" | "onDamage" | "onInfo" | "onMigrating">,
   blockEvents = blockEventsUsual,
+  migrations?: string,
 ): Promise<Store> {
-  await migrateAside(dataDirectory, onInfo);
+  await migrateAside(dataDirectory, { onInfo, onMigrating }, migrations);
   const damage = new Damage(databaseFile(dataDirectory), onDamage);
   let follower: Follower | null = null;
   const writer = await Writer.start(

@@ -1,46 +1,80 @@
+import { statSync } from "node:fs";
 import { threadFile } from "../../program-files.ts";
-import { readMigrations } from "../migrations.ts";
-import { databaseFile, prepareDirectory } from "./directory.ts";
+import { type MigrationProgress, readMigrations } from "../migrations.ts";
+import { databaseBytes, databaseFile, prepareDirectory } from "./directory.ts";
 import type { MigrateMessage } from "./migrate-thread.ts";
 import {
   explaining,
+  type MigrationWatch,
   migrate,
   migrationsDirectory,
   newestOf,
-  type OnStep,
   openForReading,
+  snapshotFile,
+  snapshotStep,
   versionOf,
 } from "./open.ts";
 import { endThread } from "./threads.ts";
 
+const reportEveryMs = 500;
+const megabyte = 1e6;
+
 /**
  * Migrates like `migrate`. If that can take long, it runs on a thread of its own, so that a starting server still
- * answers.
+ * answers and says how far it is.
  */
 export async function migrateAside(
   dataDirectory: string,
-  onStep: OnStep,
+  watch: MigrationWatch,
   directory = migrationsDirectory,
 ): Promise<void> {
   if (!needsMigration(dataDirectory, directory)) {
-    migrate(dataDirectory, onStep, directory);
+    migrate(dataDirectory, watch, directory);
     return;
   }
   const thread = new Worker(threadFile("migrate").href, {
     argv: [dataDirectory, directory],
   });
+  let progress: MigrationProgress | null = null;
+  // The thread can say nothing during a statement. What it writes shows how far it is.
+  const reporting = setInterval(() => {
+    if (progress) watch.onMigrating({ ...progress, ...writtenBy(progress, dataDirectory) });
+  }, reportEveryMs);
   try {
     await new Promise<void>((resolve, reject) => {
       thread.onerror = (event) => reject(new Error(event.message));
       thread.onmessage = ({ data }: MessageEvent<MigrateMessage>) => {
-        if (data.kind === "step") onStep(data.message, data.fields);
-        else if (data.kind === "failed") reject(new Error(data.message));
+        if (data.kind === "step") watch.onInfo(data.message, data.fields);
+        else if (data.kind === "progress") {
+          progress = data.progress;
+          watch.onMigrating(progress);
+        } else if (data.kind === "failed") reject(new Error(data.message));
         else resolve();
       };
     });
   } finally {
+    clearInterval(reporting);
+    watch.onMigrating(null);
     await endThread(thread);
   }
+}
+
+/** How much of the snapshot is written, or what a migration has written to the log so far. */
+function writtenBy(
+  { step, to }: MigrationProgress,
+  dataDirectory: string,
+): Pick<MigrationProgress, "share" | "detail"> {
+  const file = databaseFile(dataDirectory);
+  if (step === snapshotStep) {
+    const share = sizeOf(snapshotFile(file, to)) / Math.max(databaseBytes(dataDirectory), 1);
+    return { share: Math.min(share, 1), detail: null };
+  }
+  const written = Math.floor(sizeOf(`${file}-wal`) / megabyte);
+  return { share: null, detail: written > 0 ? `${written.toLocaleString("en")} MB written` : null };
+}
+
+function sizeOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 /** Whether there is a database, of an older version. */

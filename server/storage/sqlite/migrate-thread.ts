@@ -1,10 +1,12 @@
 /** Migrates a database. That can take minutes, because the snapshot copies all of it. */
+import type { MigrationProgress } from "../migrations.ts";
 import { migrate } from "./open.ts";
 
 declare const self: Worker;
 
 export type MigrateMessage =
   | { kind: "step"; message: string; fields: Record<string, unknown> }
+  | { kind: "progress"; progress: MigrationProgress | null }
   | { kind: "done" }
   | { kind: "failed"; message: string };
 
@@ -12,7 +14,14 @@ const post = (message: MigrateMessage) => self.postMessage(message);
 
 try {
   const [dataDirectory, directory] = process.argv.slice(-2);
-  migrate(dataDirectory!, (message, fields) => post({ kind: "step", message, fields }), directory);
+  migrate(
+    dataDirectory!,
+    {
+      onInfo: (message, fields) => post({ kind: "step", message, fields }),
+      onMigrating: (progress) => post({ kind: "progress", progress }),
+    },
+    directory,
+  );
   post({ kind: "done" });
 } catch (error) {
   post({ kind: "failed", message: (error as Error).message });

@@ -13,8 +13,9 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { testWatch } from "../../testing/engine.ts";
 import { runTidings, startServer } from "../../testing/server-process.ts";
-import { readMigrations } from "../migrations.ts";
+import { type MigrationProgress, readMigrations } from "../migrations.ts";
 import { migrateAside } from "./migrate-aside.ts";
 import { databaseFile, migrate, openForReading, openForWriting } from "./open.ts";
 
@@ -129,12 +130,21 @@ test("a database of the previous version is migrated on another thread, with a s
     holder.run("ROLLBACK");
     holder.close();
   }, 100);
-  await migrateAside(directory, (...step) => steps.push(step), later);
+  const progress: MigrationProgress[] = [];
+  const watch = {
+    onInfo: (...step: [string, Record<string, unknown>]) => void steps.push(step),
+    onMigrating: (now: MigrationProgress | null) => void (now && progress.push(now)),
+  };
+  await migrateAside(directory, watch, later);
   const ms = expect.any(Number);
   expect(steps).toEqual([
     ["migrating the database", { file, from: newest, to: newest + 1 }],
     ["saved a snapshot of the database", { file: copy, ms }],
     ["migrated the database", { file, from: newest, to: newest + 1, ms }],
+  ]);
+  expect([...new Set(progress.map(({ step, number, of }) => `${step} ${number}/${of}`))]).toEqual([
+    "snapshot 1/2",
+    `${String(newest + 1).padStart(4, "0")}-later.sql 2/2`,
   ]);
   expect(statSync(copy).mode & 0o777).toBe(0o600);
   const names = [file, copy].map((name) => {
@@ -148,7 +158,7 @@ test("a failed migration leaves the database unchanged", async () => {
   migrate(directory);
   const later = laterMigrations("DELETE FROM settings; INSERT INTO nowhere VALUES (1)");
   change("INSERT INTO settings VALUES ('a', 'b')");
-  await expect(migrateAside(directory, () => {}, later)).rejects.toThrow("no such table: nowhere");
+  await expect(migrateAside(directory, testWatch, later)).rejects.toThrow("no such table: nowhere");
   using database = openForReading(databaseFile(directory));
   expect(database.query("PRAGMA user_version").get()).toEqual({ user_version: newest });
   expect(database.query("SELECT value FROM settings").all()).toEqual([{ value: "b" }]);

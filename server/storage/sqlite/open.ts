@@ -3,6 +3,7 @@ import { readdirSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import { migrationsDirectory as migrationsOf } from "../../program-files.ts";
 import { type Migration, readMigrations } from "../migrations.ts";
+import type { StoreWatch } from "../store.ts";
 import { damagedDatabase } from "./damage.ts";
 import { createPrivate, databaseFile, prepareDirectory } from "./directory.ts";
 import { isDamage } from "./failure.ts";
@@ -61,8 +62,13 @@ const snapshotMark = ".before-";
 
 export const migrationsDirectory = migrationsOf("sqlite");
 
-/** Called when a slow step begins and when it is done. */
-export type OnStep = (message: string, fields: Record<string, unknown>) => void;
+/** What is told of a migration. */
+export type MigrationWatch = Pick<StoreWatch, "onInfo" | "onMigrating">;
+
+const silent: MigrationWatch = { onInfo: () => {}, onMigrating: () => {} };
+
+/** The name of the first step, which copies the database. */
+export const snapshotStep = "snapshot";
 
 /**
  * Brings the database to this program's version. Creates it if there is none, and runs the missing migrations in one
@@ -74,7 +80,7 @@ export type OnStep = (message: string, fields: Record<string, unknown>) => void;
  */
 export function migrate(
   dataDirectory: string,
-  onStep: OnStep = () => {},
+  watch: MigrationWatch = silent,
   directory = migrationsDirectory,
 ): void {
   prepareDirectory(dataDirectory);
@@ -82,14 +88,19 @@ export function migrate(
   explaining(file, () => {
     const database = openForWriting(file);
     try {
-      migrateIn(database, file, onStep, readMigrations(directory));
+      migrateIn(database, file, watch, readMigrations(directory));
     } finally {
       database.close();
     }
   });
 }
 
-function migrateIn(database: Database, file: string, onStep: OnStep, migrations: Migration[]): void {
+function migrateIn(
+  database: Database,
+  file: string,
+  { onInfo, onMigrating }: MigrationWatch,
+  migrations: Migration[],
+): void {
   database.run("PRAGMA foreign_keys = OFF");
   const to = newestOf(migrations);
   const isCurrent = (version: number): boolean => {
@@ -104,19 +115,26 @@ function migrateIn(database: Database, file: string, onStep: OnStep, migrations:
   if (isCurrent(from)) return;
   const startMs = performance.now();
   const sinceMs = (ms: number) => Math.round(performance.now() - ms);
+  const pending = migrations.filter(({ number }) => number > from);
+  const of = pending.length + 1;
+  const progressAt = (step: string, number: number) =>
+    onMigrating({ from, to, step, number, of, share: null, detail: null });
   if (from > 0) {
-    onStep("migrating the database", { file, from, to });
-    const copy = `${file}${snapshotMark}${to}`;
+    onInfo("migrating the database", { file, from, to });
+    progressAt(snapshotStep, 1);
+    const copy = snapshotFile(file, to);
     snapshot(database, copy);
-    onStep("saved a snapshot of the database", { file: copy, ms: sinceMs(startMs) });
+    onInfo("saved a snapshot of the database", { file: copy, ms: sinceMs(startMs) });
   }
   database.run("BEGIN IMMEDIATE");
   try {
     // Another process can have migrated while this one waited for the lock.
     const version = versionOf(database);
     if (!isCurrent(version)) {
-      for (const migration of migrations) {
-        if (migration.number > version) database.run(migration.sql);
+      for (const [index, { number, name, sql }] of pending.entries()) {
+        if (number <= version) continue;
+        if (from > 0) progressAt(name, index + 2);
+        database.run(sql);
       }
       database.run(`PRAGMA user_version = ${to}`);
     }
@@ -125,8 +143,8 @@ function migrateIn(database: Database, file: string, onStep: OnStep, migrations:
     database.run("ROLLBACK");
     throw error;
   }
-  if (from > 0) onStep("migrated the database", { file, from, to, ms: sinceMs(startMs) });
-  else onStep("created a new database", { file });
+  if (from > 0) onInfo("migrated the database", { file, from, to, ms: sinceMs(startMs) });
+  else onInfo("created a new database", { file });
 }
 
 /** Turns SQLite's error for a damaged database into one that says what to do. */
@@ -167,6 +185,11 @@ export function snapshotsIn(dataDirectory: string): { file: string; before: numb
 
 export function versionOf(database: Database): number {
   return (database.query("PRAGMA user_version").get() as { user_version: number }).user_version;
+}
+
+/** The snapshot that a migration to a version makes of the database in `file`. */
+export function snapshotFile(file: string, to: number): string {
+  return `${file}${snapshotMark}${to}`;
 }
 
 function snapshot(database: Database, file: string): void {
