@@ -12,6 +12,7 @@ import {
   checkSecretKey,
   fixRights,
 } from "../doctor/check-machine.ts";
+import { checkPostgres, fixPostgres } from "../doctor/check-postgres.ts";
 import { type Finding, type Fix, ok, problemFound } from "../doctor/finding.ts";
 import { openStore } from "../open-store.ts";
 import { hasSecrets } from "../storage/secret-key.ts";
@@ -40,7 +41,10 @@ export const doctorCommand = defineCommand({
     if (args.fix && fixes.size > 0) {
       try {
         if (fixes.has("rights")) fixRights(config);
-        if ([...fixes].some((fix) => fix !== "rights")) fixDatabase(config.dataDirectory, fixes);
+        if ([...fixes].some((fix) => fix !== "rights")) {
+          if (config.databaseUrl === null) fixDatabase(config.dataDirectory, fixes);
+          else await fixPostgres(config, fixes);
+        }
       } catch (error) {
         console.error((error as Error).message);
         process.exit(2);
@@ -55,7 +59,9 @@ export const doctorCommand = defineCommand({
 });
 
 async function examine(config: Config): Promise<Finding[]> {
-  if (!existsSync(config.dataDirectory))
+  const isSqlite = config.databaseUrl === null;
+  const hasDirectory = existsSync(config.dataDirectory);
+  if (isSqlite && !hasDirectory)
     return [
       problemFound(
         "data directory",
@@ -63,21 +69,23 @@ async function examine(config: Config): Promise<Finding[]> {
         "Set TIDINGS_DATA, or start the server.",
       ),
     ];
-  const database = config.databaseUrl === null ? checkDatabase(config.dataDirectory) : [];
-  const isUsable = !database.some(({ check, state }) => check === "database file" && state !== "ok");
+  const database = isSqlite ? checkDatabase(config.dataDirectory) : await checkPostgres(config);
+  // Opening a database of an older version would upgrade it.
+  const isUsable = !database.some(
+    ({ check, state }) => ["database file", "database", "schema"].includes(check) && state !== "ok",
+  );
   return [
     ok("program", `Version ${version}.`),
     ...database,
     ...(isUsable ? await checkStore(config) : []),
-    ...checkDisk(config),
-    checkRights(config),
+    ...(isSqlite ? checkDisk(config) : []),
+    ...(hasDirectory ? [checkRights(config)] : []),
     ...(await Promise.all([checkAddress(config), checkMail(config), checkPush()])).flat(),
   ];
 }
 
 /** What the store tells when it is opened, and the clock. */
 async function checkStore(config: Config): Promise<Finding[]> {
-  const warnings: string[] = [];
   try {
     const store = await openStore(config, {
       onFatal: ignore,
@@ -85,7 +93,8 @@ async function checkStore(config: Config): Promise<Finding[]> {
       onInfo: ignore,
       onMigrating: ignore,
       onError: ignore,
-      onWarning: (text) => warnings.push(text),
+      // Reported by `checkPostgres`.
+      onWarning: ignore,
       onWaiting: ignore,
       connectTimeoutMs: 5_000,
     });
@@ -94,13 +103,6 @@ async function checkStore(config: Config): Promise<Finding[]> {
     await store.close();
     return [
       ok("database", "It can be opened."),
-      ...warnings.map((text) => ({
-        check: "database",
-        state: "warning" as const,
-        detail: text,
-        advice: "See docs/postgres.md.",
-        fix: null,
-      })),
       checkSecretKey(config, isKeyNeeded),
       checkClock(arrival?.ms ?? null, Date.now()),
     ];

@@ -3,23 +3,8 @@ import { deleteBlocks, deleteOrphanIds, diagnose, rebuildCounters } from "../sto
 import { databaseFile, runningProcess } from "../storage/sqlite/directory.ts";
 import { openForReading, openForWriting } from "../storage/sqlite/open.ts";
 import { rebuildIndex } from "../storage/sqlite/rebuild-index.ts";
-import { type Finding, type Fix, ok, problemFound, warning } from "./finding.ts";
-
-const restore = "Stop the server, and restore a backup: tidings restore (docs/backup.md).";
-const rebuild = "Stop the server, and run: tidings doctor --fix";
-
-const parts = {
-  pages: { check: "database file", advice: restore, fix: null },
-  version: {
-    check: "schema",
-    advice: "Start the server, which upgrades the database, or use the newer program.",
-    fix: null,
-  },
-  index: { check: "search index", advice: rebuild, fix: "index" },
-  counters: { check: "counters", advice: rebuild, fix: "counters" },
-  blocks: { check: "blocks", advice: rebuild, fix: "blocks" },
-  ids: { check: "ids of clients", advice: rebuild, fix: "ids" },
-} as const;
+import { findingsOf } from "./diagnosis-findings.ts";
+import { type Finding, type Fix, warning } from "./finding.ts";
 
 /** Checks the database in the data directory: all of it is read. */
 export function checkDatabase(dataDirectory: string): Finding[] {
@@ -38,15 +23,7 @@ export function checkDatabase(dataDirectory: string): Finding[] {
   } catch (error) {
     found = [{ part: "pages", detail: (error as Error).message }];
   }
-  const faults = found.map(({ part, detail }) => {
-    const { check, advice, fix } = parts[part];
-    return problemFound(check, `${detail[0]!.toUpperCase()}${detail.slice(1)}.`, advice, fix);
-  });
-  const isReadable = !found.some(({ part }) => part === "pages" || part === "version");
-  const clean = Object.entries(parts).filter(
-    ([part]) => (isReadable || part === "pages") && !found.some((fault) => fault.part === part),
-  );
-  return [...faults, ...clean.map(([, { check }]) => ok(check, "No fault found."))];
+  return findingsOf(found, "sqlite");
 }
 
 /** Rebuilds parts of the database from its events. Throws if a server is using it. */

@@ -1,4 +1,4 @@
-import type { Pool } from "pg";
+import type { ClientBase, Pool } from "pg";
 import { UnfitDatabase } from "./failure.ts";
 
 /** The oldest `server_version_num` that passes the tests. */
@@ -7,8 +7,11 @@ const oldestVersion = 150_000;
 const durable = ["fsync", "full_page_writes", "synchronous_commit"];
 
 /** Throws if the server is too old. Warns of settings with which a 2xx does not mean that an event is durable. */
-export async function checkServer(pool: Pool, onWarning: (text: string) => void): Promise<void> {
-  const { rows } = await pool.query<{ name: string; setting: string }>(
+export async function checkServer(
+  connection: Pool | ClientBase,
+  onWarning: (text: string) => void,
+): Promise<void> {
+  const { rows } = await connection.query<{ name: string; setting: string }>(
     "SELECT name, setting FROM pg_settings WHERE name = ANY ($1)",
     [["server_version", "server_version_num", ...durable]],
   );

@@ -1,14 +1,9 @@
 import type { Database } from "bun:sqlite";
 import { token } from "../../event/tokens.ts";
 import { limits } from "../../limits.ts";
+import type { Diagnosis } from "../diagnosis.ts";
 import { readMigrations } from "../migrations.ts";
 import { migrationsDirectory, newestOf, versionOf } from "./open.ts";
-
-/** What is wrong in a database, and which part of it can be rebuilt. */
-export type Diagnosis = {
-  part: "pages" | "version" | "index" | "counters" | "blocks" | "ids";
-  detail: string;
-};
 
 const hourMs = 3_600_000;
 /** Sentinel rows are only in the index. */

@@ -1,0 +1,38 @@
+import type { Diagnosis } from "../storage/diagnosis.ts";
+import { type Finding, ok, problemFound } from "./finding.ts";
+
+const rebuild = "Stop the server, and run: tidings doctor --fix";
+
+/** What can be wrong, and what to do about it. On PostgreSQL, backups are made with its own tools. */
+function partsOn(engine: "sqlite" | "postgres") {
+  const restore =
+    engine === "sqlite"
+      ? "Stop the server, and restore a backup: tidings restore (docs/backup.md)."
+      : "Stop all nodes, and restore a backup with PostgreSQL's tools (docs/backup.md).";
+  return {
+    pages: { check: "database file", advice: restore, fix: null },
+    version: {
+      check: "schema",
+      advice: "Start the server, which upgrades the database, or use the newer program.",
+      fix: null,
+    },
+    index: { check: "search index", advice: rebuild, fix: "index" },
+    counters: { check: "counters", advice: rebuild, fix: "counters" },
+    blocks: { check: "blocks", advice: rebuild, fix: "blocks" },
+    ids: { check: "ids of clients", advice: rebuild, fix: "ids" },
+  } as const;
+}
+
+/** A finding for each fault, and for each part without one that could be checked. */
+export function findingsOf(found: Diagnosis[], engine: "sqlite" | "postgres"): Finding[] {
+  const parts = partsOn(engine);
+  const faults = found.map(({ part, detail }) => {
+    const { check, advice, fix } = parts[part];
+    return problemFound(check, `${detail[0]!.toUpperCase()}${detail.slice(1)}.`, advice, fix);
+  });
+  const isReadable = !found.some(({ part }) => part === "pages" || part === "version");
+  const clean = Object.entries(parts).filter(
+    ([part]) => (isReadable || part === "pages") && !found.some((fault) => fault.part === part),
+  );
+  return [...faults, ...clean.map(([, { check }]) => ok(check, "No fault found."))];
+}
