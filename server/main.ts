@@ -33,10 +33,12 @@ import { CommitMeter } from "./metrics/commit-meter.ts";
 import { openMetrics, serveMetrics } from "./metrics/serve-metrics.ts";
 import { MigrationReport } from "./migration-report.ts";
 import { DeliveryWorker } from "./notifications/delivery-worker.ts";
+import { DiskWatch } from "./notifications/disk-watch.ts";
 import { FanOut } from "./notifications/fan-out.ts";
 import { LiveNotifications } from "./notifications/live-notifications.ts";
 import { ProjectRules } from "./notifications/project-rules.ts";
 import { RecentEvents } from "./notifications/recent-events.ts";
+import { ServerOutages } from "./notifications/server-outages.ts";
 import { createTransports } from "./notifications/transports.ts";
 import { UnsubscribeLinks } from "./notifications/unsubscribe.ts";
 import { openStore } from "./open-store.ts";
@@ -270,7 +272,35 @@ export async function serve(
     commits.observe(stored, ms);
     metrics?.observeCommit(stored, ms / 1_000);
   });
-  const backups = config.backupTo === null ? null : new BackupSchedule({ control, config, onError, now });
+  const outages = new ServerOutages({
+    control,
+    hasEmail: mailer !== null,
+    now,
+    onMade() {
+      deliveryWorker.wake();
+      liveNotifications.wake();
+    },
+  });
+  const backups =
+    config.backupTo === null
+      ? null
+      : new BackupSchedule({
+          control,
+          config,
+          onError,
+          now,
+          onFailed: (why) =>
+            outages.begin(
+              "backup",
+              "The backup failed",
+              `${why.replace(/\.?$/, ".")} It is tried again every hour.`,
+            ),
+          onWorking: ({ at, file }) =>
+            outages.end("backup", "Backups work again", `The last one is ${file}, of ${at}.`),
+        });
+  // PostgreSQL's disk can't be seen from here.
+  const isWatched = !isPassive && config.databaseUrl === null;
+  const diskWatch = isWatched ? new DiskWatch({ config, outages, onError }) : null;
   const clients = clientAddresses(config.trustedProxies);
   const peerOf = (request: Request) => server.requestIP(originalOf.get(request) ?? request)?.address ?? null;
   const authorizer = new Authorizer({ control, auth, keys, baseUrl });
@@ -384,6 +414,7 @@ export async function serve(
       // The database may stop first. The token then expires by age.
       await setup?.close().catch(onError);
       backups?.close();
+      diskWatch?.close();
       await worker.close();
       await fanOut.close();
       await deliveryWorker.close();

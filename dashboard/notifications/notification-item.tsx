@@ -30,6 +30,7 @@ const iconOf: Record<Exclude<Notification["type"], "event">, string> = {
   recovery: "bell",
   threshold: "alert",
   "destination-off": "alert",
+  "server-notice": "alert",
 };
 
 /** Links to its event or search; a click marks it as read. */

@@ -142,6 +142,8 @@ test("a schedule makes backups when they are due, keeps the newest, and tells of
     control,
     config,
     onError: (error) => errors.push(error),
+    onFailed: async () => {},
+    onWorking: async () => {},
     now: () => nowMs,
   });
   const environment = environmentOf(app.config);

@@ -13,12 +13,11 @@ import { join } from "node:path";
 import { connect } from "node:tls";
 import { createTransport } from "nodemailer";
 import type { Config } from "../config.ts";
-import { freeBytes } from "../storage/disk.ts";
+import { freeBytes, isDiskLow } from "../storage/disk.ts";
 import { secretKeyFile } from "../storage/secret-key.ts";
 import { type Finding, ok, problemFound, warning } from "./finding.ts";
 
 const gigabyte = 1e9;
-const freeMin = gigabyte;
 /** An fsync that takes longer, in milliseconds, makes each commit wait as long. */
 const slowFsyncMs = 20;
 const fsyncs = 20;
@@ -34,14 +33,13 @@ const pushHosts = ["fcm.googleapis.com", "updates.push.services.mozilla.com", "w
 export function checkDisk(config: Config): Finding[] {
   const free = freeBytes(config);
   const gigabytes = `${(free / gigabyte).toFixed(1)} GB are free.`;
-  const space =
-    free < freeMin
-      ? warning(
-          "disk space",
-          gigabytes,
-          "Free some space, or shorten how long events are kept (docs/retention.md).",
-        )
-      : ok("disk space", gigabytes);
+  const space = isDiskLow(config)
+    ? warning(
+        "disk space",
+        gigabytes,
+        "Free some space, or shorten how long events are kept (docs/retention.md).",
+      )
+    : ok("disk space", gigabytes);
   const ms = fsyncMs(config.dataDirectory);
   const speed = `An fsync takes ${ms.toFixed(1)} ms.`;
   return [

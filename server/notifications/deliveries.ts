@@ -8,7 +8,12 @@ import type { ControlTables } from "../storage/control-tables.ts";
 import { nextTurn } from "../turns.ts";
 import type { Delivery, DeliveryQuery, DeliveryRetry } from "../wire/notification.ts";
 import type { StoredEmailDigest } from "./email-digest.ts";
-import { type DestinationOff, type StoredNotification, titleOfNotification } from "./notification-message.ts";
+import {
+  isOwnerNotice,
+  type OwnerNotice,
+  type StoredNotification,
+  titleOfNotification,
+} from "./notification-message.ts";
 import type { RecentEvents } from "./recent-events.ts";
 
 type Control = Kysely<ControlTables>;
@@ -258,7 +263,7 @@ type Row = Awaited<ReturnType<ReturnType<typeof selectDeliveries>["execute"]>>[n
 
 function deliveryOf(row: Row): Delivery {
   const notification = row.notification
-    ? (JSON.parse(row.notification) as StoredNotification | DestinationOff | StoredEmailDigest)
+    ? (JSON.parse(row.notification) as StoredNotification | OwnerNotice | StoredEmailDigest)
     : null;
   const ruleName = row.ruleName ?? (notification && "rule" in notification ? notification.rule.name : null);
   return {
@@ -292,9 +297,9 @@ async function titleOf(
   { projectId, eventId, notification }: Pick<Row, "projectId" | "eventId" | "notification">,
 ): Promise<string | null> {
   if (notification === null) return (await events.find(projectId, eventId!))?.name ?? null;
-  const stored = JSON.parse(notification) as StoredNotification | DestinationOff | StoredEmailDigest;
+  const stored = JSON.parse(notification) as StoredNotification | OwnerNotice | StoredEmailDigest;
   if (stored.type === "email-digest") return "Notifications by email, together";
-  return stored.type === "destination-off" ? stored.title : titleOfNotification(stored);
+  return isOwnerNotice(stored) ? stored.title : titleOfNotification(stored);
 }
 
 function failuresOf(json: string | null): Delivery["failures"] {

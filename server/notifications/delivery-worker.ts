@@ -12,9 +12,10 @@ import { removeDestination } from "./destinations.ts";
 import { messageOfEmailDigest, type StoredEmailDigest } from "./email-digest.ts";
 import { type AccountMessage, type Message, messageOfEvent } from "./message.ts";
 import {
-  type DestinationOff,
-  messageOfDestinationOff,
+  isOwnerNotice,
   messageOfNotification,
+  messageOfOwnerNotice,
+  type OwnerNotice,
   type StoredNotification,
   tellsOfEvent,
 } from "./notification-message.ts";
@@ -274,8 +275,7 @@ export class DeliveryWorker {
       .leftJoin("destinations", (join) =>
         join
           .onRef("destinations.id", "=", "deliveries.destinationId")
-          .onRef("destinations.accountId", "=", "deliveries.accountId")
-          .on("destinations.enabled", "=", 1),
+          .onRef("destinations.accountId", "=", "deliveries.accountId"),
       )
       .leftJoin("projectDestinations", (join) =>
         join
@@ -296,6 +296,7 @@ export class DeliveryWorker {
         "members.role",
         "address",
         "secret",
+        "destinations.enabled",
         "projectDestinations.settings",
         "rules.name as ruleName",
         "rules.urgent",
@@ -307,7 +308,18 @@ export class DeliveryWorker {
         deliveries.map(({ id }) => id),
       )
       .execute();
-    return new Map(rows.map((row) => [row.id, row]));
+    const notices = new Set(
+      deliveries.flatMap((delivery) =>
+        notificationOf(delivery)?.type === "server-notice" ? [delivery.id] : [],
+      ),
+    );
+    // What the server's owner must know is sent also where notifications are off.
+    return new Map(
+      rows.map(({ enabled, ...row }) => [
+        row.id,
+        enabled === 1 || notices.has(row.id) ? row : { ...row, address: null },
+      ]),
+    );
   }
 
   async #send(
@@ -372,13 +384,12 @@ export class DeliveryWorker {
   #messageOf(
     { id, ruleId }: Delivery,
     { slug, name, ruleName, urgent }: Target,
-    notification: StoredNotification | DestinationOff | null,
+    notification: StoredNotification | OwnerNotice | null,
     event: Event | null,
   ): AccountMessage {
     const { baseUrl } = this.#deps;
     const about = { id: String(id), project: { slug, name }, urgent: urgent === 1 };
-    if (notification?.type === "destination-off")
-      return messageOfDestinationOff(notification, { ...about, baseUrl });
+    if (isOwnerNotice(notification)) return messageOfOwnerNotice(notification, { ...about, baseUrl });
     if (notification) return messageOfNotification(notification, event, { ...about, baseUrl, ruleId });
     const rule = ruleId === null || ruleName === null ? null : { id: ruleId, name: ruleName };
     return messageOfEvent(event!, { ...about, rule, url: `${baseUrl}/p/${slug}/events/${event!.id}` });
@@ -526,6 +537,6 @@ function notCalled(detail: string): Attempt {
 
 function notificationOf({
   notification,
-}: Delivery): StoredNotification | DestinationOff | StoredEmailDigest | null {
+}: Delivery): StoredNotification | OwnerNotice | StoredEmailDigest | null {
   return notification === null ? null : JSON.parse(notification);
 }

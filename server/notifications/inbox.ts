@@ -4,9 +4,10 @@ import { limits } from "../limits.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Notification } from "../wire/notification.ts";
 import {
-  type DestinationOff,
-  messageOfDestinationOff,
+  isOwnerNotice,
   messageOfNotification,
+  messageOfOwnerNotice,
+  type OwnerNotice,
   type StoredNotification,
   tellsOfEvent,
 } from "./notification-message.ts";
@@ -129,9 +130,7 @@ export async function notificationsOf(events: EventFinder, rows: InboxRow[]): Pr
   );
   return rows.flatMap((row, index) => {
     const stored =
-      row.notification === null
-        ? null
-        : (JSON.parse(row.notification) as StoredNotification | DestinationOff);
+      row.notification === null ? null : (JSON.parse(row.notification) as StoredNotification | OwnerNotice);
     const event = found[index] ?? null;
     if (event === null && tellsOfEvent(stored)) return [];
     const id = String(row.id);
@@ -152,17 +151,16 @@ export async function notificationsOf(events: EventFinder, rows: InboxRow[]): Pr
 /** What a notification says, and where it leads. */
 function contentOf(
   { id, slug, name, ruleId }: InboxRow,
-  stored: StoredNotification | DestinationOff | null,
+  stored: StoredNotification | OwnerNotice | null,
   event: Event | null,
 ): Pick<Notification, "type" | "title" | "url"> {
   if (stored === null) {
     return { type: "event", title: event!.name, url: `/p/${slug}/events/${event!.id}` };
   }
   const about = { id: String(id), baseUrl: "", project: { slug, name }, ruleId, urgent: false };
-  const { title, url } =
-    stored.type === "destination-off"
-      ? messageOfDestinationOff(stored, about)
-      : messageOfNotification(stored, event, about);
+  const { title, url } = isOwnerNotice(stored)
+    ? messageOfOwnerNotice(stored, about)
+    : messageOfNotification(stored, event, about);
   return { type: stored.type, title, url };
 }
 

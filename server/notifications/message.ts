@@ -33,11 +33,11 @@ export type Digest = { items: DigestItem[]; others: number; at: string };
 export type DigestItem = { title: string; about: string; at: string; url: string };
 
 /**
- * What a notification of an account says. Owners are also told about the destinations of their projects, and `digest`
- * is what a digest by email lists.
+ * What a notification of an account says. Owners are also told about the destinations of their projects and about the
+ * server, and `digest` is what a digest by email lists.
  */
 export type AccountMessage = Omit<Message, "type"> & {
-  type: Message["type"] | "destination-off" | "email-digest";
+  type: Message["type"] | "destination-off" | "server-notice" | "email-digest";
   digest?: Digest;
 };
 

@@ -21,10 +21,20 @@ export type DestinationOff = {
   destination: { id: string; name: string };
 };
 
+/** Something about the server that its owner must know, such as a backup that failed (server-outages.ts). */
+export type ServerNotice = { type: "server-notice"; atMs: number; title: string; detail: string };
+
+/** What owners are told besides events. */
+export type OwnerNotice = DestinationOff | ServerNotice;
+
+export function isOwnerNotice(notification: { type: string } | null): notification is OwnerNotice {
+  return notification?.type === "destination-off" || notification?.type === "server-notice";
+}
+
 type About = Pick<Message, "id" | "project" | "urgent"> & { baseUrl: string; ruleId: string | null };
 
 /** Whether a delivery can't be sent without its event. */
-export function tellsOfEvent(notification: StoredNotification | DestinationOff | null): boolean {
+export function tellsOfEvent(notification: StoredNotification | OwnerNotice | null): boolean {
   return notification === null || notification.type === "recovery" || notification.type === "threshold";
 }
 
@@ -56,20 +66,22 @@ export function messageOfNotification(
   };
 }
 
-/** The message that tells the owners of a project that a destination was turned off. */
-export function messageOfDestinationOff(
-  { title, detail, atMs }: DestinationOff,
+/** The message that tells owners of a project's destination or of the server. */
+export function messageOfOwnerNotice(
+  { type, title, detail, atMs }: OwnerNotice,
   { id, baseUrl, project }: Pick<About, "id" | "baseUrl" | "project">,
 ): AccountMessage {
+  // It is about the server, not about the project whose delivery it is.
+  const host = type === "server-notice" ? URL.parse(baseUrl)?.host : undefined;
   return {
     id,
-    type: "destination-off",
+    type,
     title,
     icon: null,
     text: escapeMarkdown(detail),
     fields: [],
-    url: `${baseUrl}/p/${project.slug}/destinations`,
-    project,
+    url: `${baseUrl}${type === "server-notice" ? "/status" : `/p/${project.slug}/destinations`}`,
+    project: { ...project, name: host ?? project.name },
     rule: null,
     matches: null,
     event: null,

@@ -56,8 +56,8 @@ const deliveryReasons = ["level", "muted", "quiet-hours", "email-digest", "unsub
 export type DeliveryReason = (typeof deliveryReasons)[number];
 
 /**
- * What a delivery tells of: an event, what a rule found over time, that a destination was turned off, or everything that
- * was collected for an account's email.
+ * What a delivery tells of: an event, what a rule found over time, that a destination was turned off, something about the
+ * server that its owner must know, or everything that was collected for an account's email.
  */
 const deliveryTypes = [
   "event",
@@ -67,6 +67,7 @@ const deliveryTypes = [
   "recovery",
   "threshold",
   "destination-off",
+  "server-notice",
   "email-digest",
 ] as const;
 
@@ -259,6 +260,7 @@ const notificationTypes = [
   "recovery",
   "threshold",
   "destination-off",
+  "server-notice",
 ] as const;
 
 /** An entry of the inbox: an event that notified the signed-in account, or what a rule found over time. */

@@ -1,0 +1,45 @@
+import type { Config } from "../config.ts";
+import { freeBytes, isDiskLow } from "../storage/disk.ts";
+import type { ServerOutages } from "./server-outages.ts";
+
+const lookEveryMs = 60_000;
+const gigabyte = 1e9;
+
+type Deps = {
+  config: Config;
+  outages: ServerOutages;
+  onError: (error: unknown) => void;
+  isLow?: (config: Config) => boolean;
+};
+
+/** Tells the owner when the data directory's disk is nearly full, before recording fails. */
+export class DiskWatch {
+  readonly #deps: Deps;
+  readonly #timer: Timer;
+
+  constructor(deps: Deps) {
+    this.#deps = deps;
+    this.#timer = setInterval(() => void this.look(), lookEveryMs);
+    this.#timer.unref();
+  }
+
+  async look(): Promise<void> {
+    const { config, outages, onError, isLow = isDiskLow } = this.#deps;
+    try {
+      const free = `${(freeBytes(config) / gigabyte).toFixed(1)} GB are free in ${config.dataDirectory}.`;
+      if (isLow(config)) {
+        await outages.begin(
+          "disk",
+          "The disk is nearly full",
+          `${free} When it is full, events are rejected. Free some space, or shorten how long events are kept.`,
+        );
+      } else await outages.end("disk", "The disk has space again", free);
+    } catch (error) {
+      onError(error);
+    }
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+}

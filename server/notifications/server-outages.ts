@@ -1,0 +1,134 @@
+import type { Kysely, Transaction } from "kysely";
+import type { ControlTables } from "../storage/control-tables.ts";
+import type { ServerNotice } from "./notification-message.ts";
+
+type Control = Kysely<ControlTables>;
+
+/** What can stop working. Its outage has a row in `settings`. */
+export type OutageSubject = "backup" | "disk";
+
+type Deps = {
+  control: Control;
+  /** Whether email is configured. */
+  hasEmail: boolean;
+  /** Called when something is to be sent. */
+  onMade: () => void;
+  now: () => number;
+};
+
+/**
+ * Tells the owner of the installation, in the inbox and by email, when a part of the server stops working, and when it
+ * works again: once for each outage, however often it is reported, and across restarts.
+ */
+export class ServerOutages {
+  readonly #deps: Deps;
+
+  constructor(deps: Deps) {
+    this.#deps = deps;
+  }
+
+  /** @param detail - what happened and what to do, as sentences */
+  async begin(subject: OutageSubject, title: string, detail: string): Promise<void> {
+    if ((await this.beganMs(subject)) !== null) return;
+    await this.#tell(title, detail, async (transaction, atMs) => {
+      const { numInsertedOrUpdatedRows } = await transaction
+        .insertInto("settings")
+        .values({ name: nameOf(subject), value: String(atMs) })
+        .onConflict((conflict) => conflict.doNothing())
+        .executeTakeFirst();
+      return numInsertedOrUpdatedRows === 1n;
+    });
+  }
+
+  /** Call it whenever the part works. */
+  async end(subject: OutageSubject, title: string, detail: string): Promise<void> {
+    if ((await this.beganMs(subject)) === null) return;
+    await this.#tell(title, detail, async (transaction) => {
+      const { numDeletedRows } = await transaction
+        .deleteFrom("settings")
+        .where("name", "=", nameOf(subject))
+        .executeTakeFirst();
+      return numDeletedRows === 1n;
+    });
+  }
+
+  /** When the outage began; null if there is none. */
+  async beganMs(subject: OutageSubject): Promise<number | null> {
+    const row = await this.#deps.control
+      .selectFrom("settings")
+      .select("value")
+      .where("name", "=", nameOf(subject))
+      .executeTakeFirst();
+    return row ? Number(row.value) : null;
+  }
+
+  /** @param change - records it, and returns false if another node already did */
+  async #tell(
+    title: string,
+    detail: string,
+    change: (transaction: Transaction<ControlTables>, atMs: number) => Promise<boolean>,
+  ): Promise<void> {
+    const atMs = this.#deps.now();
+    const isNew = await this.#deps.control.transaction().execute(async (transaction) => {
+      if (!(await change(transaction, atMs))) return false;
+      await deliver(transaction, this.#deps.hasEmail, { type: "server-notice", atMs, title, detail });
+      return true;
+    });
+    if (isNew) this.#deps.onMade();
+  }
+}
+
+function nameOf(subject: OutageSubject): string {
+  return `outage ${subject}`;
+}
+
+/**
+ * To the oldest account, which owns the installation, as a delivery of its oldest project. Email is sent also if the
+ * account gets no events by email.
+ */
+async function deliver(
+  transaction: Transaction<ControlTables>,
+  hasEmail: boolean,
+  notification: ServerNotice,
+): Promise<void> {
+  const owner = await transaction
+    .selectFrom("accounts")
+    .select("id")
+    .orderBy("createdAt")
+    .orderBy("id")
+    .limit(1)
+    .executeTakeFirst();
+  if (!owner) return;
+  const membership = await transaction
+    .selectFrom("members")
+    .select("projectId")
+    .where("accountId", "=", owner.id)
+    .orderBy("projectId")
+    .limit(1)
+    .executeTakeFirst();
+  if (!membership) return;
+  const destinations = await transaction
+    .selectFrom("destinations")
+    .select(["id", "kind", "label"])
+    .where("accountId", "=", owner.id)
+    .where((eb) =>
+      hasEmail
+        ? eb.or([eb("enabled", "=", 1), eb("kind", "=", "email")])
+        : eb.and([eb("enabled", "=", 1), eb("kind", "!=", "email")]),
+    )
+    .execute();
+  const deliveries = destinations.map(({ id, kind, label }) => ({
+    projectId: membership.projectId,
+    accountId: owner.id,
+    destinationId: id,
+    kind,
+    label,
+    groupKey: kind === "dashboard" ? `server ${notification.atMs}` : null,
+    notification: JSON.stringify(notification),
+    state: kind === "dashboard" ? ("delivered" as const) : ("waiting" as const),
+    createdAt: notification.atMs,
+    nextAttemptAt: kind === "dashboard" ? null : notification.atMs,
+    deliveredAt: kind === "dashboard" ? notification.atMs : null,
+  }));
+  if (deliveries.length > 0) await transaction.insertInto("deliveries").values(deliveries).execute();
+}
