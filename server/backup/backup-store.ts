@@ -40,7 +40,7 @@ export function isBackupName(name: string): boolean {
 
 /** @param address - a directory, or `s3://BUCKET/PREFIX` */
 export function openBackupStore(address: string, config: Config): BackupStore {
-  return address.startsWith("s3://") ? bucket(new URL(address), config) : directory(address);
+  return address.startsWith("s3://") ? bucket(address, config) : directory(address);
 }
 
 function directory(path: string): BackupStore {
@@ -60,11 +60,13 @@ function directory(path: string): BackupStore {
   };
 }
 
-function bucket({ hostname, pathname }: URL, config: Config): BackupStore {
-  const folder = pathname.replace(/^\/|\/$/g, "");
+function bucket(address: string, config: Config): BackupStore {
+  // Not as a URL, which would encode the prefix.
+  const [, hostname, path] = /^s3:\/\/([^/]+)(.*)$/.exec(address)!;
+  const folder = path!.replace(/^\/|\/$/g, "");
   const prefix = folder === "" ? "" : `${folder}/`;
   const client = new S3Client({
-    bucket: hostname,
+    bucket: hostname!,
     ...(config.s3Endpoint !== null && { endpoint: config.s3Endpoint }),
     ...(config.s3Region !== null && { region: config.s3Region }),
     ...(config.s3AccessKeyId !== null && { accessKeyId: config.s3AccessKeyId }),

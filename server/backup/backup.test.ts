@@ -1,4 +1,5 @@
 // @long
+import { Database } from "bun:sqlite";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:test";
 import {
   mkdirSync,
@@ -116,6 +117,12 @@ test("a restore is refused with the reason, and changes nothing", async () => {
   writeFileSync(cut, readFileSync(file));
   truncateSync(cut, readFileSync(file).length - 100);
   expect(await stderr(cut)).toContain("cut.db.zst can't be restored: it is ");
+  const newer = join(scratch, "newer.db");
+  writeFileSync(newer, Bun.zstdDecompressSync(readFileSync(file)));
+  const database = new Database(newer);
+  database.run("PRAGMA user_version = 9999");
+  database.close();
+  expect(await stderr(newer)).toContain("was written by a newer version of Tidings (schema 9999;");
   const server = await startServer({ TIDINGS_DATA: data, TIDINGS_SECRET_KEY: testSecretKey });
   expect(await stderr(file)).toContain(`Process ${server.pid} is using ${data}. Stop the server first`);
   await server.end("SIGTERM");
