@@ -141,6 +141,8 @@ export async function serve(
     onWarning: (text) => log.warn(text),
     onWaiting,
     connectTimeoutMs: Number.POSITIVE_INFINITY,
+    // A command that answers its own requests may run beside a server of an older version.
+    mayUpgrade: !isPassive,
   };
   const store = await openStore(config, watch, migrations).catch(async (error) => {
     await server.stop(true);

@@ -97,6 +97,7 @@ async function checkStore(config: Config): Promise<Finding[]> {
       onWarning: ignore,
       onWaiting: ignore,
       connectTimeoutMs: 5_000,
+      mayUpgrade: false,
     });
     const arrival = await store.events.lastArrival();
     const isKeyNeeded = await hasSecrets(store.control);

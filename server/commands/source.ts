@@ -120,6 +120,7 @@ async function openLocal(project: string, isLong: boolean): Promise<Opened> {
     onWarning: () => {},
     onWaiting: () => {},
     connectTimeoutMs: serverWaitMs,
+    mayUpgrade: false,
   });
   return withKey(store, project, {
     url: address ?? spawned!.address,

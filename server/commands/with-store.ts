@@ -1,5 +1,4 @@
 import { ConfigError, readConfig } from "../config.ts";
-import { MigrationReport } from "../migration-report.ts";
 import { openStore } from "../open-store.ts";
 import { ProblemError } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
@@ -13,18 +12,19 @@ const connectTimeoutMs = 10_000;
  */
 export async function withStore(work: (store: Store) => Promise<void>): Promise<void> {
   let code = 0;
-  const migration = new MigrationReport((text) => console.error(text));
   try {
     const store = await openStore(readConfig(), {
       onFatal: failCommand,
       onDamage: failCommand,
       onInfo: () => {},
-      onMigrating: migration.observe,
+      onMigrating: () => {},
       onError: failCommand,
       // The server shows these warnings to whoever can act on them.
       onWarning: () => {},
       onWaiting: (why) => console.error(`Waiting for the database: ${why}`),
       connectTimeoutMs,
+      // A server of the older version may be running.
+      mayUpgrade: false,
     });
     try {
       await work(store);

@@ -13,7 +13,7 @@ function partsOn(engine: "sqlite" | "postgres") {
     pages: { check: "database file", advice: restore, fix: null },
     version: {
       check: "schema",
-      advice: "Start the server, which upgrades the database, or use the newer program.",
+      advice: "If it is older, start the server, which upgrades it. If it is newer, use the newer program.",
       fix: null,
     },
     index: { check: "search index", advice: rebuild, fix: "index" },

@@ -20,6 +20,11 @@ export type MigrationProgress = {
   detail: string | null;
 };
 
+/** The error for a database of an older version that may not be upgraded. */
+export function upgradeNeeded(from: number, to: number): string {
+  return `The database is from an older version of Tidings (schema ${from}; this version needs ${to}). Start the server of this version, which upgrades it, or use the version that it is from.`;
+}
+
 /** The migrations of a directory, in order. */
 export function readMigrations(directory: string): Migration[] {
   return readdirSync(directory)

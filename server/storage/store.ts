@@ -380,4 +380,6 @@ export type StoreWatch = {
   onMigrating: (progress: MigrationProgress | null) => void;
   /** How long opening waits for the storage. */
   connectTimeoutMs: number;
+  /** Whether opening upgrades a database of an older version; otherwise it fails. A new one is created in any case. */
+  mayUpgrade: boolean;
 };

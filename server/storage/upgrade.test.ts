@@ -8,7 +8,7 @@ import { checkDatabase } from "../doctor/check-database.ts";
 import { expectConsistent } from "../testing/consistency.ts";
 import { engine, environmentOf, removeStorage, type TestStorage, testSecretKey } from "../testing/engine.ts";
 import { testDatabase } from "../testing/postgres.ts";
-import { startServer } from "../testing/server-process.ts";
+import { runTidings, startServer } from "../testing/server-process.ts";
 import { until } from "../testing/until.ts";
 
 const released = join(import.meta.dir, "../testing/released");
@@ -47,7 +47,14 @@ for (const name of readdirSync(released).filter((name) => name.endsWith(ending))
   test(`a database of ${name} is upgraded, after a snapshot, and works`, async () => {
     const storage = await restored(name);
     const { dataDirectory } = storage;
-    const server = await startServer({ ...environmentOf(storage), TIDINGS_SECRET_KEY: testSecretKey });
+    const environment = { ...environmentOf(storage), TIDINGS_SECRET_KEY: testSecretKey };
+    // A server of the older version could be running.
+    const early = await runTidings(["project", "list"], environment);
+    expect([early.code, early.stderr]).toEqual([
+      1,
+      expect.stringContaining("The database is from an older version of Tidings (schema 1; "),
+    ]);
+    const server = await startServer(environment);
     const get = async (path: string) => {
       const response = await fetch(server.address + path, { headers });
       return { status: response.status, body: (await response.json()) as Record<string, unknown[]> };

@@ -42,6 +42,7 @@ export const testWatch: StoreWatch = {
   onWarning: () => {},
   onWaiting: () => {},
   connectTimeoutMs: 10_000,
+  mayUpgrade: true,
 };
 
 /** A test's storage: a data directory, and on PostgreSQL also a database. */

@@ -62,14 +62,14 @@ export async function openPostgresStore(
 
 async function prepareDatabase(
   pool: Pool,
-  { onWaiting, onWarning, onInfo, onMigrating, connectTimeoutMs }: StoreWatch,
+  { onWaiting, onWarning, onInfo, onMigrating, mayUpgrade, connectTimeoutMs }: StoreWatch,
   migrations?: string,
 ): Promise<void> {
   const until = Date.now() + connectTimeoutMs;
   for (let waitMs = firstWaitMs; ; waitMs = Math.min(waitMs * 2, longestWaitMs)) {
     try {
       await checkServer(pool, onWarning);
-      await migrate(pool, { onInfo, onMigrating }, migrations);
+      await migrate(pool, { onInfo, onMigrating, mayUpgrade }, migrations);
       return await takeOver(pool);
     } catch (error) {
       if (!isPassing(error) || Date.now() + waitMs > until) throw error;

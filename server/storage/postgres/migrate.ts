@@ -1,6 +1,6 @@
 import type { ClientBase, Pool } from "pg";
 import { migrationsDirectory } from "../../program-files.ts";
-import { type MigrationProgress, readMigrations } from "../migrations.ts";
+import { type MigrationProgress, readMigrations, upgradeNeeded } from "../migrations.ts";
 import type { StoreWatch } from "../store.ts";
 import { UnfitDatabase } from "./failure.ts";
 
@@ -19,7 +19,7 @@ const lockNumber = 8_434_647;
  */
 export async function migrate(
   pool: Pool,
-  { onInfo, onMigrating }: Pick<StoreWatch, "onInfo" | "onMigrating"> = silent,
+  { onInfo, onMigrating, mayUpgrade }: Pick<StoreWatch, "onInfo" | "onMigrating" | "mayUpgrade"> = silent,
   directory = migrationsDirectory("postgres"),
 ): Promise<void> {
   const migrations = readMigrations(directory);
@@ -38,6 +38,8 @@ export async function migrate(
       const { rows } = await client.query("SELECT pg_backend_pid() AS pid");
       report.start(rows[0].pid);
       const before = table.rows[0].is_there ? await versionOf(client, newest) : 0;
+      if (before > 0 && before < newest && !mayUpgrade)
+        throw new UnfitDatabase(upgradeNeeded(before, newest));
       const steps = {
         from: before,
         to: newest,
@@ -69,7 +71,7 @@ export async function migrate(
   }
 }
 
-const silent = { onInfo: () => {}, onMigrating: () => {} };
+const silent = { onInfo: () => {}, onMigrating: () => {}, mayUpgrade: true };
 
 type Activity = { blocked_by: string | null; relation: string | null; share: number | null };
 

@@ -46,11 +46,12 @@ export async function openSqliteStore(
     onDamage,
     onInfo,
     onMigrating,
-  }: Pick<StoreWatch, "onFatal" | "onDamage" | "onInfo" | "onMigrating">,
+    mayUpgrade,
+  }: Pick<StoreWatch, "onFatal" | "onDamage" | "onInfo" | "onMigrating" | "mayUpgrade">,
   blockEvents = blockEventsUsual,
   migrations?: string,
 ): Promise<Store> {
-  await migrateAside(dataDirectory, { onInfo, onMigrating }, migrations);
+  await migrateAside(dataDirectory, { onInfo, onMigrating, mayUpgrade }, migrations);
   const damage = new Damage(databaseFile(dataDirectory), onDamage);
   let follower: Follower | null = null;
   const writer = await Writer.start(

@@ -28,7 +28,7 @@ export async function migrateAside(
   watch: MigrationWatch,
   directory = migrationsDirectory,
 ): Promise<void> {
-  if (!needsMigration(dataDirectory, directory)) {
+  if (!watch.mayUpgrade || !needsMigration(dataDirectory, directory)) {
     migrate(dataDirectory, watch, directory);
     return;
   }

@@ -19,6 +19,7 @@ try {
     {
       onInfo: (message, fields) => post({ kind: "step", message, fields }),
       onMigrating: (progress) => post({ kind: "progress", progress }),
+      mayUpgrade: true,
     },
     directory,
   );

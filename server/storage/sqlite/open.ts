@@ -2,7 +2,7 @@ import { Database, type SQLiteError } from "bun:sqlite";
 import { readdirSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import { migrationsDirectory as migrationsOf } from "../../program-files.ts";
-import { type Migration, readMigrations } from "../migrations.ts";
+import { type Migration, readMigrations, upgradeNeeded } from "../migrations.ts";
 import type { StoreWatch } from "../store.ts";
 import { damagedDatabase } from "./damage.ts";
 import { createPrivate, databaseFile, prepareDirectory } from "./directory.ts";
@@ -63,9 +63,9 @@ const snapshotMark = ".before-";
 export const migrationsDirectory = migrationsOf("sqlite");
 
 /** What is told of a migration. */
-export type MigrationWatch = Pick<StoreWatch, "onInfo" | "onMigrating">;
+export type MigrationWatch = Pick<StoreWatch, "onInfo" | "onMigrating" | "mayUpgrade">;
 
-const silent: MigrationWatch = { onInfo: () => {}, onMigrating: () => {} };
+const silent: MigrationWatch = { onInfo: () => {}, onMigrating: () => {}, mayUpgrade: true };
 
 /** The name of the first step, which copies the database. */
 export const snapshotStep = "snapshot";
@@ -98,7 +98,7 @@ export function migrate(
 function migrateIn(
   database: Database,
   file: string,
-  { onInfo, onMigrating }: MigrationWatch,
+  { onInfo, onMigrating, mayUpgrade }: MigrationWatch,
   migrations: Migration[],
 ): void {
   database.run("PRAGMA foreign_keys = OFF");
@@ -113,6 +113,7 @@ function migrateIn(
   };
   const from = versionOf(database);
   if (isCurrent(from)) return;
+  if (from > 0 && !mayUpgrade) throw new Error(upgradeNeeded(from, to));
   const startMs = performance.now();
   const sinceMs = (ms: number) => Math.round(performance.now() - ms);
   const pending = migrations.filter(({ number }) => number > from);
