@@ -129,12 +129,19 @@ export async function serve(
     fetch: (request) => startingResponse(request, migration.sentence),
   });
   onListening(`http://${config.host}:${server.port}`);
+  /** Resolves when the owner can be told. */
+  const outagesOpen = Promise.withResolvers<ServerOutages>();
   const watch: StoreWatch = {
     onFatal: (error) => {
       log.fatal({ err: error }, "the storage failed; stopping");
       process.exit(1);
     },
-    onDamage: (error) => log.fatal(error.message),
+    onDamage: (error) => {
+      log.fatal(error.message);
+      void outagesOpen.promise
+        .then((outages) => outages.begin("damage", "The database is damaged", error.message))
+        .catch(onError);
+    },
     onError,
     onInfo,
     onMigrating: migration.observe,
@@ -283,6 +290,7 @@ export async function serve(
       liveNotifications.wake();
     },
   });
+  outagesOpen.resolve(outages);
   const backups =
     config.backupTo === null
       ? null

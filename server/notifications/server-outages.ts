@@ -5,7 +5,7 @@ import type { ServerNotice } from "./notification-message.ts";
 type Control = Kysely<ControlTables>;
 
 /** What can stop working. Its outage has a row in `settings`. */
-export type OutageSubject = "backup" | "disk";
+export type OutageSubject = "backup" | "disk" | "damage";
 
 type Deps = {
   control: Control;

@@ -128,9 +128,8 @@ test("damage that no request meets is found shortly after the start", async () =
   await damage(app, (leaves) => leaves[leaves.length >> 1]!);
   await until(async () => (await readiness(app)).status === 503);
   const { stdout } = await app.end("SIGTERM");
-  expect(fatalLines(stdout).map(({ msg }) => msg)).toEqual([
-    expect.stringContaining("is damaged: table events: "),
-  ]);
+  // By the check, or by a background task that reads the events, whichever comes first.
+  expect(fatalLines(stdout).map(({ msg }) => msg)).toEqual([expect.stringContaining("is damaged: ")]);
 }, 20_000);
 
 describe("a start is refused, and nothing is created,", () => {
