@@ -308,7 +308,7 @@ export async function serve(
           onWorking: ({ at, file }) =>
             outages.end("backup", "Backups work again", `The last one is ${file}, of ${at}.`),
         });
-  // PostgreSQL's disk can't be seen from here.
+  // The disk of a database server can't be seen from here.
   const isWatched = !isPassive && config.databaseUrl === null;
   const diskWatch = isWatched ? new DiskWatch({ config, outages, onError }) : null;
   const clients = clientAddresses(config.trustedProxies);
