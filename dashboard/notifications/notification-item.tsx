@@ -64,7 +64,7 @@ export function NotificationItem({ notification, count = 1, onOpen }: Notificati
             {count > 1 && <span className="shrink-0">× {count.toLocaleString("en")}</span>}
           </span>
           <span className="hostile-line block text-muted text-xs">
-            {[event?.channelId, event?.userId, projectName]
+            {[event?.channelId, event?.userId, type === "server-notice" ? "Server" : projectName]
               .flatMap((text) => (text ? [isolated(text)] : []))
               .join(" · ")}
           </span>
