@@ -15,6 +15,7 @@ const checks = {
   "lint and format": ["biome", "check", "--error-on-warnings"],
   "generated files": ["bun", "server/generate.ts", "--check"],
   "generated types": ["bun", "client/generate.ts", "--check"],
+  "API description": ["node", "scripts/lint-api.mjs"],
   "documentation links": ["bun", "docs-site/check.ts"],
   "engine independence": ["node", "scripts/engines.mjs"],
   "import order": ["node", "scripts/imports.mjs"],

@@ -4,6 +4,7 @@ import { ownsInstallation } from "./auth/create-account.ts";
 import { lastBackup } from "./backup/last-backup.ts";
 import { version } from "./config.ts";
 import type { Routes } from "./http/routes.ts";
+import { tags } from "./http/tags.ts";
 import { textResponse } from "./http/text-response.ts";
 import {
   countAll,
@@ -25,6 +26,7 @@ export function addStatusRoutes(routes: Routes, services: Services): void {
     {
       method: "get",
       path: "/healthz",
+      operationId: "checkHealth",
       by: "anyone",
       tag: "Status",
       summary: "Check that the server runs",
@@ -37,6 +39,7 @@ export function addStatusRoutes(routes: Routes, services: Services): void {
     {
       method: "get",
       path: "/readyz",
+      operationId: "checkReadiness",
       by: "anyone",
       tag: "Status",
       summary: "Check that the database can be read and written",
@@ -54,6 +57,7 @@ export function addStatusRoutes(routes: Routes, services: Services): void {
     {
       method: "get",
       path: "/api/status",
+      operationId: "getStatus",
       by: "account",
       tag: "Status",
       summary: "Get the server's status",
@@ -139,5 +143,6 @@ function describeApi(routes: Routes) {
       license: { name: "MIT", url: "https://opensource.org/license/mit" },
     },
     servers: [{ url: "/" }],
+    tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
   });
 }

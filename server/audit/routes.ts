@@ -11,6 +11,7 @@ export function addAuditRoutes(routes: Routes, { store }: { store: Store }): voi
     {
       method: "get",
       path: "/api/audit",
+      operationId: "listAuditEntries",
       by: "audit:read",
       tag: "Audit log",
       summary: "List the audit log, newest first",

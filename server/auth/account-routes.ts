@@ -111,6 +111,7 @@ export function addAccountRoutes(routes: Routes, deps: Deps): void {
     {
       method: "post",
       path: "/api/account/email",
+      operationId: "requestEmailChange",
       by: "account",
       tag: "Account",
       summary: "Change your email address",
@@ -152,6 +153,7 @@ export function addAccountRoutes(routes: Routes, deps: Deps): void {
     {
       method: "post",
       path: "/api/account/email/confirm",
+      operationId: "confirmEmailChange",
       by: "anyone",
       tag: "Account",
       summary: "Confirm a new email address",

@@ -62,6 +62,7 @@ export function addSignUpRoutes(routes: Routes, deps: Deps): void {
     {
       method: "post",
       path: "/api/setup",
+      operationId: "setUp",
       by: "anyone",
       tag: "Account",
       summary: "Create the owner's account, a project and its first API key",
@@ -86,6 +87,7 @@ export function addSignUpRoutes(routes: Routes, deps: Deps): void {
     {
       method: "get",
       path: "/api/sign-in",
+      operationId: "getSignInOptions",
       by: "anyone",
       tag: "Account",
       summary: "Get the ways to sign in",
@@ -104,6 +106,7 @@ export function addSignUpRoutes(routes: Routes, deps: Deps): void {
     {
       method: "post",
       path: "/api/sign-in/provider",
+      operationId: "signInWithProvider",
       by: "anyone",
       tag: "Account",
       summary: "Sign in with the OpenID Connect provider",
@@ -138,6 +141,7 @@ export function addSignUpRoutes(routes: Routes, deps: Deps): void {
     {
       method: "post",
       path: "/api/password-reset",
+      operationId: "requestPasswordReset",
       by: "anyone",
       tag: "Account",
       summary: "Send a link to choose a new password",
@@ -175,6 +179,7 @@ export function addSignUpRoutes(routes: Routes, deps: Deps): void {
     {
       method: "post",
       path: "/api/sign-up",
+      operationId: "signUp",
       by: "anyone",
       tag: "Account",
       summary: "Create an account",

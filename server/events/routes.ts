@@ -48,6 +48,7 @@ export function addEventRoutes(routes: Routes, deps: Deps): void {
   routes.describe({
     method: "post",
     path: "/api/events",
+    operationId: "recordEvents",
     by: "events:send",
     tag: "Events",
     query: RecordQuery,
@@ -55,7 +56,9 @@ export function addEventRoutes(routes: Routes, deps: Deps): void {
     description:
       "The response is sent once the event is on disk. An event whose `id` is already stored returns 200 and the stored event. An array of events returns a result for each: 207 if some were rejected, 422 if all were. `application/x-ndjson` takes any number of events, one on each line, and returns the rejected lines. With an `Idempotency-Key`, an event or an array is recorded once and gets the same response for a day.",
     body: NewEvents,
+    otherBodyTypes: [mediaTypes.ndjson],
     status: 201,
+    otherStatuses: [200, 207, 422],
     response: RecordResponse,
     problems: [409, 429, 503, 507],
   });
@@ -107,6 +110,7 @@ export function addEventRoutes(routes: Routes, deps: Deps): void {
     {
       method: "get",
       path: "/api/events/count",
+      operationId: "countEvents",
       by: "events:read",
       tag: "Events",
       summary: "Count events",
@@ -126,6 +130,7 @@ export function addEventRoutes(routes: Routes, deps: Deps): void {
     {
       method: "get",
       path: "/api/events/stream",
+      operationId: "streamEvents",
       by: "events:read",
       tag: "Events",
       summary: "Stream events as they arrive",

@@ -8,9 +8,28 @@ import { setRoutePath } from "../request-info.ts";
 import { Problem } from "../wire/problem.ts";
 import { readJson } from "./body.ts";
 import type { Access, Account, Actor, Caller, CallerLookup, MemberAccess } from "./caller.ts";
+import { operationIdOf } from "./operation-id.ts";
+import type { tags } from "./tags.ts";
 import { textResponse } from "./text-response.ts";
 
 const noQuery = z.strictObject({});
+const jsonType = "application/json";
+const problemType = "application/problem+json";
+
+/** What a problem's status says, for the API description. */
+const statusTexts: Record<number, string> = {
+  400: "The request can't be read, or its query is invalid.",
+  401: "The API key or session is missing or unknown.",
+  403: "The caller may not do this.",
+  404: "There is no such thing in this project, or for this account.",
+  409: "This conflicts with the current state. The problem says how.",
+  413: "The body is too large.",
+  415: "The content type or encoding isn't supported.",
+  422: "The body is invalid. `errors` says what to change.",
+  429: "A rate limit or quota is reached. `Retry-After` says when to try again.",
+  503: "The server can't do this now. Try again.",
+  507: "The disk is full. Try again later.",
+};
 
 /**
  * Who may call a route: those who have a permission in the project of the request, a signed-in account, a key with the
@@ -38,8 +57,10 @@ type Route<
   method: "get" | "post" | "put" | "patch" | "delete";
   /** With parameters in braces, as in OpenAPI: `/api/events/{id}`. */
   path: string;
+  /** The name in the API description. Default: made of method and path. */
+  operationId?: string;
   by: By;
-  tag: string;
+  tag: keyof typeof tags;
   summary: string;
   description?: string;
   query?: Query;
@@ -48,8 +69,12 @@ type Route<
   body?: Body;
   /** Schema of an optional body, which the handler reads and checks. */
   optionalBody?: z.ZodType;
+  /** Other media types of the body. */
+  otherBodyTypes?: string[];
   /** Status of a successful response. Default: 200. */
   status?: number;
+  /** Other statuses of responses with the same schema. */
+  otherStatuses?: number[];
   response: ResponseBody;
   /** Media type of a successful response, if it isn't JSON. */
   responseType?: string;
@@ -57,6 +82,8 @@ type Route<
   otherResponseTypes?: string[];
   /** Status codes of problems, besides those that follow from the rest of the declaration. */
   problems?: number[];
+  /** Media type of problems, if it isn't that of RFC 9457. */
+  problemType?: string;
 };
 
 type Call<By extends AllowedCallers, Query extends z.ZodObject, Body extends z.ZodType> = CallerOf<By> & {
@@ -168,21 +195,38 @@ export class Routes {
       by === "caller" ||
       by === "sender" ||
       (by in permissions && permissions[by as PermissionName].scope !== null);
-    const problems = [
+    const problems = new Set([
       ...(query || body ? [400] : []),
       ...(isOpen ? [] : [401, 403]),
       ...(body ? [413, 415, 422] : []),
+      ...(by === "sender" ? [429, 503, 507] : []),
       ...(route.problems ?? []),
-    ];
+    ]);
     const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!);
     const tagsParameter = {
       "tag.*": z.string().optional().openapi({
         description: "`tag.KEY=VALUE`: only events with this tag. Repeat it to require several tags.",
       }),
     };
+    const responses: Record<number, { description: string; content: Record<string, { schema: z.ZodType }> }> =
+      {};
+    for (const status of [route.status ?? 200, ...(route.otherStatuses ?? [])]) {
+      const types = [route.responseType ?? jsonType, ...(route.otherResponseTypes ?? [])];
+      const content = types.map((type, index) => [type, { schema: index === 0 ? response : z.string() }]);
+      responses[status] = { description: summary, content: Object.fromEntries(content) };
+    }
+    for (const status of [...problems].toSorted()) {
+      const isText = route.problemType?.startsWith("text/");
+      const content = {
+        ...responses[status]?.content,
+        [route.problemType ?? problemType]: { schema: isText ? z.string() : Problem },
+      };
+      responses[status] = { description: statusTexts[status]!, content };
+    }
     this.app.openAPIRegistry.registerPath({
       method,
       path,
+      operationId: route.operationId ?? operationIdOf(method, path),
       tags: [tag],
       summary,
       description: [description, requirementOf(by)].filter(Boolean).join("\n\n"),
@@ -195,33 +239,22 @@ export class Routes {
             : [{ session: [] }],
       request: {
         ...(names.length > 0 && {
-          params: z.object(Object.fromEntries(names.map((name) => [name, z.string()]))),
+          params: z.object(Object.fromEntries(names.map((name) => [name, pathParameter(path, name)]))),
         }),
         ...(query && { query: takesTags ? query.extend(tagsParameter) : query }),
         ...(body && {
-          body: { required: route.body !== undefined, content: { "application/json": { schema: body } } },
-        }),
-      },
-      responses: {
-        [route.status ?? 200]: {
-          description: summary,
-          content: {
-            [route.responseType ?? "application/json"]: { schema: response },
-            ...Object.fromEntries(
-              route.otherResponseTypes?.map((type) => [type, { schema: z.string() }]) ?? [],
+          body: {
+            required: route.body !== undefined,
+            content: Object.fromEntries(
+              [jsonType, ...(route.otherBodyTypes ?? [])].map((type) => [
+                type,
+                { schema: type === jsonType ? body : z.string() },
+              ]),
             ),
           },
-        },
-        ...Object.fromEntries(
-          [...new Set(problems)].sort().map((status) => [
-            status,
-            {
-              description: "Problem details (RFC 9457).",
-              content: { "application/problem+json": { schema: Problem } },
-            },
-          ]),
-        ),
+        }),
       },
+      responses,
     });
   }
 
@@ -279,6 +312,30 @@ function valueAt(value: unknown, path: PropertyKey[]): unknown {
     (inner, part) => (inner as { [Part in PropertyKey]?: unknown } | null)?.[part],
     value,
   );
+}
+
+/** A parameter of a path, with what it stands for. */
+function pathParameter(path: string, name: string): z.ZodType {
+  const noun = path
+    .split(`/{${name}}`)[0]!
+    .split("/")
+    .at(-1)!
+    .replace(/ies$/, "y")
+    .replace(/s$/, "")
+    .replaceAll("-", " ");
+  const description = {
+    id: `ID of the ${noun}.`,
+    key: path.startsWith("/slack/") ? "An API key that may send events." : `Key of the ${noun}.`,
+    name: `Name of the ${noun}.`,
+    project: "Slug of the project.",
+    request: "ID of the request.",
+    slug: "Slug of the project.",
+    tileId: "ID of the tile.",
+    token: "The last part of the link or address.",
+    userId: "The `userId` of events.",
+  }[name];
+  if (description === undefined) throw new Error(`The parameter "${name}" of ${path} has no description.`);
+  return z.string().openapi({ description });
 }
 
 /** What a route's callers need, for the API description. */

@@ -28,6 +28,7 @@ export function addRejectedEventRoutes(
     {
       method: "get",
       path: "/api/events/rejected",
+      operationId: "listRejectedEvents",
       by: "rejected:read",
       tag: "Rejected events",
       summary: "List rejected events, newest first",
@@ -45,6 +46,7 @@ export function addRejectedEventRoutes(
     {
       method: "get",
       path: "/api/events/rejected/groups",
+      operationId: "listRejectedEventGroups",
       by: "rejected:read",
       tag: "Rejected events",
       summary: "Count rejected events by reason and API key",
@@ -58,6 +60,7 @@ export function addRejectedEventRoutes(
     {
       method: "post",
       path: "/api/events/rejected/replay",
+      operationId: "replayRejectedEvents",
       by: "rejected:change",
       tag: "Rejected events",
       summary: "Fix and resend rejected events",
@@ -78,6 +81,7 @@ export function addRejectedEventRoutes(
     {
       method: "post",
       path: "/api/events/rejected/discard",
+      operationId: "discardRejectedEvents",
       by: "rejected:change",
       tag: "Rejected events",
       summary: "Discard rejected events",
@@ -95,6 +99,7 @@ export function addRejectedEventRoutes(
     {
       method: "post",
       path: "/api/events/rejected/{id}/replay",
+      operationId: "replayRejectedEvent",
       by: "rejected:change",
       tag: "Rejected events",
       summary: "Resend a rejected event",
@@ -130,6 +135,7 @@ export function addRejectedEventRoutes(
     {
       method: "delete",
       path: "/api/events/rejected/{id}",
+      operationId: "deleteRejectedEvent",
       by: "rejected:change",
       tag: "Rejected events",
       summary: "Discard a rejected event",

@@ -130,6 +130,7 @@ export function addInvitationRoutes(routes: Routes, deps: Deps): void {
     {
       method: "get",
       path: "/api/invitations/token/{token}",
+      operationId: "getInvitationByToken",
       by: "anyone",
       tag: "Members",
       summary: "Look at an invitation",
@@ -146,6 +147,7 @@ export function addInvitationRoutes(routes: Routes, deps: Deps): void {
     {
       method: "post",
       path: "/api/invitations/token/{token}/accept",
+      operationId: "acceptInvitation",
       by: "account",
       tag: "Members",
       summary: "Accept an invitation",
@@ -163,6 +165,7 @@ export function addInvitationRoutes(routes: Routes, deps: Deps): void {
     {
       method: "post",
       path: "/api/invitations/token/{token}/sign-up",
+      operationId: "signUpWithInvitation",
       by: "anyone",
       tag: "Members",
       summary: "Accept an invitation with a new account",

@@ -17,6 +17,7 @@ export function addMcpRoutes(routes: Routes, callApi: CallApi): void {
     {
       method: "post",
       path: "/mcp",
+      operationId: "callMcp",
       by: "events:read",
       tag: "MCP",
       summary: "Call the MCP server",

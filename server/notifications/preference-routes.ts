@@ -48,6 +48,7 @@ export function addPreferenceRoutes(
     {
       method: "get",
       path: "/api/preferences",
+      operationId: "getPreferences",
       by: "account",
       tag,
       summary: "Get how you want to be notified",
@@ -78,6 +79,7 @@ export function addPreferenceRoutes(
     {
       method: "put",
       path: "/api/preferences/levels",
+      operationId: "setNotificationLevel",
       by: "account",
       tag,
       summary: "Choose what a destination gets of a channel or a project",
@@ -97,6 +99,7 @@ export function addPreferenceRoutes(
     {
       method: "post",
       path: "/api/preferences/mutes",
+      operationId: "createMute",
       by: "account",
       tag,
       summary: "Mute a channel, or events with a name in it",
@@ -116,6 +119,7 @@ export function addPreferenceRoutes(
     {
       method: "delete",
       path: "/api/preferences/mutes/{id}",
+      operationId: "deleteMute",
       by: "account",
       tag,
       summary: "Unmute",
@@ -132,6 +136,7 @@ export function addPreferenceRoutes(
     {
       method: "delete",
       path: "/api/preferences/unsubscribed/{project}",
+      operationId: "resubscribe",
       by: "account",
       tag,
       summary: "Resume email of a project that you unsubscribed from",
@@ -149,6 +154,7 @@ export function addPreferenceRoutes(
     {
       method: "get",
       path: "/api/unsubscribe/{token}",
+      operationId: "getUnsubscribeLink",
       by: "anyone",
       tag,
       summary: "Look at the link that an email unsubscribes with",
@@ -165,6 +171,7 @@ export function addPreferenceRoutes(
     {
       method: "post",
       path: "/unsubscribe/{token}",
+      operationId: "unsubscribe",
       by: "anyone",
       tag,
       summary: "Unsubscribe with the link in an email",

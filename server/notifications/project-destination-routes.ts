@@ -186,6 +186,7 @@ export function addProjectDestinationRoutes(
     {
       method: "post",
       path: "/api/project-destinations/{id}/rotate-secret",
+      operationId: "rotateProjectDestinationSecret",
       by: "rules:manage",
       tag,
       summary: "Replace a webhook's signing secret",

@@ -78,6 +78,7 @@ export function addNotificationRoutes(
     {
       method: "get",
       path: "/api/notifications/groups",
+      operationId: "listNotificationGroups",
       by: "account",
       tag: "Notifications",
       summary: "List your notifications in groups",

@@ -10,6 +10,7 @@ export function addSearchRoutes(routes: Routes, { store }: { store: Store }): vo
     {
       method: "get",
       path: "/api/search/complete",
+      operationId: "completeSearch",
       by: "events:read",
       tag: "Events",
       summary: "Suggest completions for a search",

@@ -36,6 +36,7 @@ export function addStatsRoutes(routes: Routes, { store, failures, setRequestTime
     {
       method: "get",
       path: "/api/stats",
+      operationId: "getStats",
       by: "events:read",
       tag: "Stats",
       summary: "Count events over time",

@@ -39,6 +39,7 @@ export function addViewRoutes(routes: Routes, { store }: { store: Store }): void
     {
       method: "post",
       path: "/api/sidebar/seen",
+      operationId: "markChannelsSeen",
       by: "views:own",
       tag: "Views",
       summary: "Mark channels and views as read",
@@ -60,6 +61,7 @@ export function addViewRoutes(routes: Routes, { store }: { store: Store }): void
     {
       method: "put",
       path: "/api/sidebar/pins",
+      operationId: "setPinnedChannels",
       by: "views:own",
       tag: "Views",
       summary: "Pin channels",

@@ -56,6 +56,7 @@ export function addWebhookRoutes(
     {
       method: "post",
       path: "/hooks/{token}",
+      operationId: "receiveWebhook",
       by: "anyone",
       tag,
       summary: "Send to a webhook",
@@ -63,6 +64,7 @@ export function addWebhookRoutes(
         "JSON, or application/x-www-form-urlencoded. Whoever has the address can send; most sources also verify a signature. A delivery that is sent again is recorded once.",
       optionalBody: z.unknown(),
       status: 201,
+      otherStatuses: [200],
       response: ReceivedResponse,
       problems: [403, 404, 429, 503, 507],
     },

@@ -135,7 +135,7 @@ export const Delivery = z
 export type Delivery = z.infer<typeof Delivery>;
 
 const deliveryFilters = {
-  kind: z.string().max(40).optional(),
+  kind: z.string().max(40).optional().openapi({ description: "Kind of the destination, such as `email`." }),
   destination: z.string().max(100).optional().openapi({ description: "ID of a project's destination." }),
   account: z.string().max(100).optional().openapi({ description: "ID of a member's account." }),
   rule: z.string().max(100).optional().openapi({ description: "ID of a rule." }),
@@ -149,7 +149,7 @@ const deliveryFilters = {
 };
 
 export const DeliveryQuery = z.strictObject({
-  state: z.enum(deliveryStates).optional(),
+  state: z.enum(deliveryStates).optional().openapi({ description: "Only deliveries in this state." }),
   ...deliveryFilters,
   event: z.string().max(100).optional().openapi({ description: "ID of an event." }),
   limit: z.coerce
@@ -307,11 +307,18 @@ const notificationFilters = {
 export type NotificationFilter = { project?: string | undefined; channel?: string | undefined };
 
 const pageQuery = {
-  limit: z.coerce.number().int("must be a whole number").min(1).max(200).default(50),
+  limit: z.coerce
+    .number()
+    .int("must be a whole number")
+    .min(1)
+    .max(200)
+    .default(50)
+    .openapi({ type: "integer", description: "How many on a page." }),
   cursor: z
     .string()
     .regex(/^\d{1,15}$/, 'must be the "nextCursor" of an earlier page')
-    .optional(),
+    .optional()
+    .openapi({ description: "The `nextCursor` of the previous page." }),
 };
 
 export const NotificationQuery = z.strictObject({

@@ -60,11 +60,18 @@ export type RejectedFilter = {
 
 export const RejectedQuery = z.strictObject({
   ...filters,
-  limit: z.coerce.number().int("must be a whole number").min(1).max(200).default(50),
+  limit: z.coerce
+    .number()
+    .int("must be a whole number")
+    .min(1)
+    .max(200)
+    .default(50)
+    .openapi({ type: "integer", description: "Rejected events per page." }),
   cursor: z
     .string()
     .regex(/^\d{1,15}$/, 'must be the "nextCursor" of an earlier page')
-    .optional(),
+    .optional()
+    .openapi({ description: "The `nextCursor` of the previous page." }),
   project: projectParameter,
 });
 

@@ -60,6 +60,7 @@ export function addCloudEventsRoutes(routes: Routes, receive: Receive): void {
     {
       method: "post",
       path: cloudEventsPath,
+      operationId: "cloudEvents",
       by: "sender",
       tag: "Drop-in endpoints",
       summary: "Send CloudEvents",
@@ -67,6 +68,7 @@ export function addCloudEventsRoutes(routes: Routes, receive: Receive): void {
         "Structured (`application/cloudevents+json`), batched (`application/cloudevents-batch+json`) or binary (`ce-*` headers). A batch is answered as an array of events is. `?channel=` names the channel. See docs/moving-from/cloudevents.md.",
       optionalBody: z.union([Event, z.array(Event)]),
       status: 201,
+      otherStatuses: [207, 422],
       response: z.looseObject({ ok: z.boolean() }),
     },
     ({ request }) => receive(request, wire),

@@ -59,6 +59,7 @@ export function addOtlpRoutes(routes: Routes, receive: Receive): void {
     {
       method: "post",
       path: otlpPath,
+      operationId: "otlpLogs",
       by: "sender",
       tag: "Drop-in endpoints",
       summary: "Send logs by OTLP/HTTP",

@@ -40,11 +40,22 @@ const wire: Wire<unknown> = {
 };
 
 /** Where clients send events: those of servers and phones to `/batch`, those of browsers to the others. */
-const capturePaths = ["/batch/", "/batch", "/e/", "/i/v0/e/", "/capture/"];
+const capturePaths = {
+  "/batch/": "postHogBatch",
+  "/batch": "postHogBatchWithoutSlash",
+  "/e/": "postHogEvents",
+  "/i/v0/e/": "postHogEventsV0",
+  "/capture/": "postHogCapture",
+};
 /** Where clients ask for feature flags. */
-const flagPaths = ["/flags/", "/flags", "/decide/", "/decide"];
+const flagPaths = {
+  "/flags/": "postHogFlags",
+  "/flags": "postHogFlagsWithoutSlash",
+  "/decide/": "postHogDecide",
+  "/decide": "postHogDecideWithoutSlash",
+};
 
-export const postHogPaths = [...capturePaths, ...flagPaths];
+export const postHogPaths = Object.keys({ ...capturePaths, ...flagPaths });
 
 /** There are no flags, and nothing else that clients could turn on. */
 const noFlags = {
@@ -65,11 +76,12 @@ const noFlags = {
 };
 
 export function addPostHogRoutes(routes: Routes, receive: Receive): void {
-  for (const path of capturePaths) {
+  for (const [path, operationId] of Object.entries(capturePaths)) {
     routes.add(
       {
         method: "post",
         path,
+        operationId,
         by: "sender",
         tag: "Drop-in endpoints",
         summary: "Capture events of PostHog's libraries",
@@ -80,11 +92,12 @@ export function addPostHogRoutes(routes: Routes, receive: Receive): void {
       ({ request }) => receive(request, wire),
     );
   }
-  for (const path of flagPaths) {
+  for (const [path, operationId] of Object.entries(flagPaths)) {
     routes.add(
       {
         method: "post",
         path,
+        operationId,
         by: "anyone",
         tag: "Drop-in endpoints",
         summary: "Tell PostHog's libraries that there are no feature flags",

@@ -51,6 +51,12 @@ const singlePaths: [path: string, type: MessageType][] = [
   ["/v1/a", "alias"],
 ];
 
+/** `segmentTrack`, and `segmentTrackShort` for the path of one letter. */
+function operationIdOf(path: string, type: MessageType): string {
+  const name = `segment${type.charAt(0).toUpperCase()}${type.slice(1)}`;
+  return path.endsWith(type) ? name : `${name}Short`;
+}
+
 export const segmentPaths = ["/v1/batch", ...singlePaths.map(([path]) => path)];
 
 /** Segment's tracking API, which RudderStack's clients use too. */
@@ -59,6 +65,7 @@ export function addSegmentRoutes(routes: Routes, receive: Receive): void {
     {
       method: "post",
       path: "/v1/batch",
+      operationId: "segmentBatch",
       by: "sender",
       tag: "Drop-in endpoints",
       summary: "Send messages of Segment's libraries",
@@ -77,6 +84,7 @@ export function addSegmentRoutes(routes: Routes, receive: Receive): void {
       {
         method: "post",
         path,
+        operationId: operationIdOf(path, type),
         by: "sender",
         tag: "Drop-in endpoints",
         summary: `Send a "${type}" message of Segment's libraries${isLogSnags ? ", or LogSnag's" : ""}`,

@@ -73,6 +73,7 @@ export function addSlackRoutes(routes: Routes, receive: Receive): void {
     {
       method: "post",
       path: `${pathStart}{key}`,
+      operationId: "slackWebhook",
       by: "sender",
       tag: "Drop-in endpoints",
       summary: "Send a message as to an incoming webhook of Slack",
@@ -81,6 +82,7 @@ export function addSlackRoutes(routes: Routes, receive: Receive): void {
       optionalBody: Message,
       response: z.literal("ok"),
       responseType: "text/plain",
+      problemType: "text/plain",
     },
     ({ request, parameter }) => receive(request, wire, parameter("key")),
   );
