@@ -3,8 +3,8 @@ import { z } from "@hono/zod-openapi";
 import { ownsInstallation } from "./auth/create-account.ts";
 import { lastBackup } from "./backup/last-backup.ts";
 import { version } from "./config.ts";
+import { describeApi } from "./http/describe-api.ts";
 import type { Routes } from "./http/routes.ts";
-import { tags } from "./http/tags.ts";
 import { textResponse } from "./http/text-response.ts";
 import {
   countAll,
@@ -130,19 +130,4 @@ async function serverStatus({
 function isSame(text: string, expected: string): boolean {
   const [a, b] = [text, expected].map((each) => createHash("sha256").update(each).digest());
   return timingSafeEqual(a!, b!);
-}
-
-/** Returns the OpenAPI 3.1 description. */
-function describeApi(routes: Routes) {
-  return routes.app.getOpenAPI31Document({
-    openapi: "3.1.0",
-    info: {
-      title: "Tidings",
-      version,
-      description: "Record, search and stream events, and get notified. Errors are RFC 9457 problem details.",
-      license: { name: "MIT", url: "https://opensource.org/license/mit" },
-    },
-    servers: [{ url: "/" }],
-    tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
-  });
 }

@@ -14,7 +14,7 @@ import { textResponse } from "./text-response.ts";
 
 const noQuery = z.strictObject({});
 const jsonType = "application/json";
-const problemType = "application/problem+json";
+export const problemType = "application/problem+json";
 
 /** What a problem's status says, for the API description. */
 const statusTexts: Record<number, string> = {
@@ -82,8 +82,8 @@ type Route<
   otherResponseTypes?: string[];
   /** Status codes of problems, besides those that follow from the rest of the declaration. */
   problems?: number[];
-  /** Media type of problems, if it isn't that of RFC 9457. */
-  problemType?: string;
+  /** Schemas of problems by media type, if they aren't as in RFC 9457. */
+  problemContent?: Record<string, z.ZodType>;
 };
 
 type Call<By extends AllowedCallers, Query extends z.ZodObject, Body extends z.ZodType> = CallerOf<By> & {
@@ -216,10 +216,10 @@ export class Routes {
       responses[status] = { description: summary, content: Object.fromEntries(content) };
     }
     for (const status of [...problems].toSorted()) {
-      const isText = route.problemType?.startsWith("text/");
+      const ofProblem = Object.entries(route.problemContent ?? { [problemType]: Problem });
       const content = {
         ...responses[status]?.content,
-        [route.problemType ?? problemType]: { schema: isText ? z.string() : Problem },
+        ...Object.fromEntries(ofProblem.map(([type, schema]) => [type, { schema }])),
       };
       responses[status] = { description: statusTexts[status]!, content };
     }

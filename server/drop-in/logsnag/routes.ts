@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
-import type { Routes } from "../../http/routes.ts";
+import { problemType, type Routes } from "../../http/routes.ts";
+import { Problem } from "../../wire/problem.ts";
 import { eventOf } from "../event.ts";
 import { jsonResponse, type Receive, unfitBody, type Wire } from "../receive.ts";
 import { type Item, throwIfAllRejected } from "../record-items.ts";
@@ -29,6 +30,14 @@ const Insight = z
 const Increment = z
   .looseObject({ title: z.string(), value: z.object({ $inc: z.number() }), icon: z.string().optional() })
   .openapi("LogSnagIncrement");
+/** Problems of LogSnag's paths, by media type. */
+export const logSnagProblems = {
+  [problemType]: Problem.extend({
+    validation: z
+      .object({ body: z.array(z.object({ message: z.string() })) })
+      .openapi({ description: "What LogSnag's client shows: the problem's `detail`." }),
+  }),
+};
 const Ok = z.object({ ok: z.literal(true) });
 
 const wireOf = (itemOf: (body: JsonObject, nowMs: number) => Item): Wire<unknown> => ({
@@ -113,7 +122,13 @@ export const logSnagPaths = ["/v1/log", "/v1/insight"];
 /** LogSnag's API. `/v1/identify` and `/v1/group` are in `segment/routes.ts`. */
 export function addLogSnagRoutes(routes: Routes, receive: Receive): void {
   const description = "See docs/moving-from/logsnag.md.";
-  const common = { by: "sender", tag: "Drop-in endpoints", description, response: Ok } as const;
+  const common = {
+    by: "sender",
+    tag: "Drop-in endpoints",
+    description,
+    response: Ok,
+    problemContent: logSnagProblems,
+  } as const;
   routes.add(
     {
       ...common,

@@ -1,7 +1,8 @@
 import { z } from "@hono/zod-openapi";
 import { parseForeignJson } from "../../http/json.ts";
-import type { Routes } from "../../http/routes.ts";
+import { problemType, type Routes } from "../../http/routes.ts";
 import { dataHeaders, ProblemError } from "../../problems.ts";
+import { Problem } from "../../wire/problem.ts";
 import { jsonResponse, type Receive, type Wire } from "../receive.ts";
 import { throwIfAllRejected } from "../record-items.ts";
 import { itemsOf } from "./logs.ts";
@@ -74,6 +75,12 @@ export function addOtlpRoutes(routes: Routes, receive: Receive): void {
         })
         .openapi("ExportLogsServiceResponse"),
       otherResponseTypes: [protobufType],
+      problemContent: {
+        [problemType]: Problem.extend({
+          message: z.string().openapi({ description: "The same as `detail`." }),
+        }),
+        [protobufType]: z.string(),
+      },
     },
     ({ request }) => receive(request, wire),
   );

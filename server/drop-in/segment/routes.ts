@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import type { Routes } from "../../http/routes.ts";
-import { identifiesForLogSnag, logSnagUsers } from "../logsnag/routes.ts";
+import { identifiesForLogSnag, logSnagProblems, logSnagUsers } from "../logsnag/routes.ts";
 import { jsonResponse, type Receive, type Wire } from "../receive.ts";
 import { throwIfAllRejected } from "../record-items.ts";
 import { filledText, objectOf } from "../text.ts";
@@ -90,6 +90,7 @@ export function addSegmentRoutes(routes: Routes, receive: Receive): void {
         summary: `Send a "${type}" message of Segment's libraries${isLogSnags ? ", or LogSnag's" : ""}`,
         ...(isLogSnags && {
           description: `With \`${identifiesForLogSnag}\` in the body, it is LogSnag's: see docs/moving-from/logsnag.md.`,
+          problemContent: logSnagProblems,
         }),
         optionalBody: Message,
         response: Success,

@@ -82,7 +82,7 @@ export function addSlackRoutes(routes: Routes, receive: Receive): void {
       optionalBody: Message,
       response: z.literal("ok"),
       responseType: "text/plain",
-      problemType: "text/plain",
+      problemContent: { "text/plain": z.string() },
     },
     ({ request, parameter }) => receive(request, wire, parameter("key")),
   );
