@@ -1,0 +1,125 @@
+// @long
+/** The libraries of other services for web pages, in a browser, on a page of another origin. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { join } from "node:path";
+import type { Browser, Page } from "playwright-core";
+import { launchChromium } from "../testing/chromium.ts";
+import { type TestApp, testApp } from "../testing/test-app.ts";
+import { until } from "../testing/until.ts";
+import type { User } from "../wire/user.ts";
+
+const program = `
+  import { AnalyticsBrowser } from "@segment/analytics-next";
+  import posthog from "posthog-js";
+  Object.assign(window, { AnalyticsBrowser, posthog });
+`;
+
+let app: TestApp;
+let browser: Browser;
+let site: Bun.Server<undefined>;
+let key: string;
+
+beforeAll(async () => {
+  const entry = join(import.meta.dir, "libraries-of-pages.ts");
+  const { outputs } = await Bun.build({
+    entrypoints: [entry],
+    files: { [entry]: program },
+    target: "browser",
+    define: { "process.env.NODE_ENV": '"production"' },
+  });
+  const script = await outputs[0]!.text();
+  site = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: ({ url }) =>
+      new URL(url).pathname === "/libraries.js"
+        ? new Response(script, { headers: { "content-type": "text/javascript" } })
+        : new Response('<!doctype html><title>Shop</title><script src="/libraries.js"></script>', {
+            headers: { "content-type": "text/html" },
+          }),
+  });
+  app = await testApp();
+  const response = await app.request("/api/keys?project=default", {
+    method: "POST",
+    headers: { cookie: await app.signIn(), origin: app.address, "content-type": "application/json" },
+    body: JSON.stringify({ name: "Shop", kind: "publishable", origins: [site.url.origin] }),
+  });
+  key = ((await response.json()) as { secret: string }).secret;
+  browser = await launchChromium();
+});
+afterAll(async () => {
+  await browser.close();
+  await site.stop(true);
+  await app[Symbol.asyncDispose]();
+});
+
+/** Opens the page, and collects what goes wrong on it. */
+async function openPage(): Promise<{ page: Page; faults: string[] }> {
+  const page = await browser.newPage();
+  const faults: string[] = [];
+  page.on("pageerror", ({ message }) => faults.push(message));
+  page.on("console", (message) => message.type() === "error" && faults.push(message.text()));
+  page.on("response", (response) => {
+    if (response.status() >= 400) faults.push(`${response.status()} ${response.url()}`);
+  });
+  await page.goto(site.url.href);
+  return { page, faults };
+}
+
+test("analytics.js sends pages and events", async () => {
+  const { page, faults } = await openPage();
+  await page.evaluate(
+    async ({ host, writeKey }) => {
+      // biome-ignore lint/suspicious/noExplicitAny: the page's own globals
+      const { AnalyticsBrowser } = globalThis as any;
+      // Without these, the library asks a server of Segment's for its settings.
+      const integrations = { "Segment.io": { apiKey: writeKey, apiHost: `${host}/v1`, protocol: "http" } };
+      const analytics = AnalyticsBrowser.load({ writeKey, cdnSettings: { integrations } });
+      await analytics.page("Home");
+      await analytics.track("Order Completed", { total: 49.5 });
+    },
+    { host: new URL(app.address).host, writeKey: key },
+  );
+  await until(async () => (await app.list("?channel=segment")).length === 2);
+  const events = await app.list("?channel=segment");
+  expect(events.map(({ name }) => name).toSorted()).toEqual(["Order Completed", "Viewed Home Page"]);
+  const order = events.find(({ name }) => name === "Order Completed")!;
+  expect(order.tags).toMatchObject({ total: "49.5", "context.page.title": "Shop" });
+  expect(order.userId).not.toBe("");
+  expect(faults).toEqual([]);
+  await page.close();
+});
+
+test("posthog-js captures, in batches and when the page is left", async () => {
+  const { page, faults } = await openPage();
+  await page.evaluate(
+    ({ api_host, token }) => {
+      // biome-ignore lint/suspicious/noExplicitAny: the page's own globals
+      const { posthog } = globalThis as any;
+      posthog.init(token, {
+        api_host,
+        advanced_disable_flags: true,
+        autocapture: false,
+        capture_pageview: true,
+        person_profiles: "always",
+        opt_out_useragent_filter: true,
+      });
+      posthog.identify("u1", { plan: "pro" });
+      posthog.capture("Order Completed", { total: 49.5 });
+    },
+    { api_host: app.address, token: key },
+  );
+  await until(async () => (await app.list("?channel=posthog&name=Order+Completed")).length === 1);
+  const [order] = await app.list("?channel=posthog&name=Order+Completed");
+  expect(order).toMatchObject({ userId: "u1", tags: { total: "49.5" } });
+  // biome-ignore lint/suspicious/noExplicitAny: the page's own globals
+  await page.evaluate(() => (globalThis as any).posthog.capture("Cart Left"));
+  await page.goto("about:blank");
+  await until(async () => (await app.list("?channel=posthog&name=Cart+Left")).length === 1);
+  expect((await app.list("?channel=posthog")).map(({ name }) => name)).toContain("$pageview");
+  // A publishable key can't set properties.
+  const { user } = (await (await app.request("/api/users/u1")).json()) as { user: User };
+  expect(user.properties).toEqual({});
+  expect(faults.filter((fault) => !fault.includes("403"))).toEqual([]);
+  await page.close();
+});
