@@ -8,22 +8,14 @@ import { type TestApp, testApp } from "../testing/test-app.ts";
 import { until } from "../testing/until.ts";
 import type { User } from "../wire/user.ts";
 
-const program = `
-  import { AnalyticsBrowser } from "@segment/analytics-next";
-  import posthog from "posthog-js";
-  Object.assign(window, { AnalyticsBrowser, posthog });
-`;
-
 let app: TestApp;
 let browser: Browser;
 let site: Bun.Server<undefined>;
 let key: string;
 
 beforeAll(async () => {
-  const entry = join(import.meta.dir, "libraries-of-pages.ts");
   const { outputs } = await Bun.build({
-    entrypoints: [entry],
-    files: { [entry]: program },
+    entrypoints: [join(import.meta.dir, "../testing/libraries-of-pages.ts")],
     target: "browser",
     define: { "process.env.NODE_ENV": '"production"' },
   });
