@@ -96,7 +96,11 @@ function curlExample(method: string, path: string, operation: Operation, descrip
   const credentials = takesKey
     ? ['-H "x-api-key: $KEY"']
     : security.length > 0
-      ? ['-H "cookie: tidings.session_token=$SESSION"']
+      ? [
+          '-H "cookie: tidings.session_token=$SESSION"',
+          // A session works only for requests of the dashboard's own pages.
+          ...(method === "GET" ? [] : ['-H "origin: http://localhost:4242"']),
+        ]
       : [];
   const body = requestBody && Object.values(requestBody.content)[0]!.schema;
   const json = body && JSON.stringify(exampleOf(body, description)).replaceAll("'", "'\\''");

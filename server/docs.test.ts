@@ -1,9 +1,5 @@
-/** The documentation over HTTP and in a browser, and the commands and programs in it. */
+/** The documentation over HTTP and in a browser. Its examples: `docs-examples.test.ts`. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { lexer } from "marked";
 import { launchChromium } from "./testing/chromium.ts";
 import { type TestApp, testApp } from "./testing/test-app.ts";
 
@@ -84,57 +80,4 @@ test("search finds a section and opens it with the keyboard", async () => {
   } finally {
     await browser.close();
   }
-});
-
-describe("examples run as they are", () => {
-  /** The code blocks of a page in a language. */
-  function blocks(page: string, language: string): string[] {
-    return lexer(readFileSync(join(import.meta.dir, "../docs", page), "utf8")).flatMap((token) =>
-      token.type === "code" && token.lang === language ? [token.text as string] : [],
-    );
-  }
-
-  async function run(command: string[]): Promise<void> {
-    const directory = mkdtempSync(join(tmpdir(), "tidings-examples-"));
-    const child = Bun.spawn(command, {
-      cwd: directory,
-      env: { ...process.env, KEY: app.key, TIDINGS_KEY: app.key, TIDINGS_URL: app.address },
-      stdout: "pipe",
-      stderr: "pipe",
-    });
-    const [output, errors, code] = await Promise.all([
-      new Response(child.stdout).text(),
-      new Response(child.stderr).text(),
-      child.exited,
-    ]);
-    rmSync(directory, { recursive: true, force: true });
-    expect({ command, code, output, errors }).toMatchObject({ code: 0 });
-  }
-
-  async function storedEvents(): Promise<number> {
-    const response = await get("/api/events/count", { "x-api-key": app.key });
-    return ((await response.json()) as { count: number }).count;
-  }
-
-  test.skipIf(!Bun.which("curl"))("in a shell", async () => {
-    const before = await storedEvents();
-    const commands = ["first-event.md", "languages.md"].flatMap((page) => blocks(page, "sh"));
-    for (const command of commands) {
-      const script = `curl() { command curl -sS --fail-with-body "$@"; }\n${command}`;
-      await run(["bash", "-ec", script.replaceAll("http://localhost:4242", app.address)]);
-    }
-    expect((await storedEvents()) - before).toBe(4);
-  });
-
-  test("in JavaScript", async () => {
-    const before = await storedEvents();
-    for (const program of blocks("languages.md", "ts")) await run([process.execPath, "-e", program]);
-    expect((await storedEvents()) - before).toBe(1);
-  });
-
-  test.skipIf(!Bun.which("python3"))("in Python", async () => {
-    const before = await storedEvents();
-    for (const program of blocks("languages.md", "python")) await run(["python3", "-c", program]);
-    expect((await storedEvents()) - before).toBe(1);
-  });
 });

@@ -1,11 +1,13 @@
 // @long
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
+import { docExamples } from "../testing/doc-examples.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
 import { untilListed } from "../testing/until.ts";
 
 const docs = join(import.meta.dir, "../../docs/moving-from");
+const examples = docExamples();
 const server = join(import.meta.dir, "..");
 /** Names of the events that the examples of each page send. */
 const sent: Record<string, string[]> = {
@@ -32,11 +34,12 @@ test("every page has its events here", () => {
 describe("the examples run as they are", () => {
   for (const page of pages) {
     test(page, async () => {
-      const blocks = [...readFileSync(join(docs, page), "utf8").matchAll(/^```(js|sh)\n([\s\S]*?)^```/gm)];
+      const blocks = examples.filter((example) => example.page === `docs/moving-from/${page}`);
       expect(blocks.length).toBeGreaterThan(0);
       const before = new Set((await app.list()).map(({ id }) => id));
-      for (const [, language, code] of blocks) {
-        const command = language === "js" ? [process.execPath, "-e", code!] : ["sh", "-c", code!];
+      for (const { language, text, note } of blocks) {
+        if (note?.startsWith("not run: ")) continue;
+        const command = language === "js" ? [process.execPath, "-e", text] : ["sh", "-c", text];
         const run = Bun.spawn(command, {
           cwd: server,
           env: { ...process.env, TIDINGS_URL: app.address, TIDINGS_KEY: app.key },

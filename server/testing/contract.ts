@@ -94,7 +94,20 @@ export async function readContract(app: TestApp) {
     return operations.filter(({ operation }) => !succeeded.has(operation));
   }
 
-  return { call, withoutSuccess };
+  let parts: Ajv | null = null;
+
+  /** Returns what of an example contradicts a schema. It may leave out members. */
+  function partFaults(name: string, value: unknown): unknown[] {
+    parts ??= addFormats(new Ajv({ strict: false, allErrors: true })).addSchema(
+      withoutRequired(closed(description, description)) as object,
+      "parts",
+    );
+    const validate = parts.getSchema(`parts#/components/schemas/${name}`);
+    if (!validate) throw new Error(`The API description has no schema "${name}".`);
+    return validate(withoutEllipses(value)) ? [] : validate.errors!;
+  }
+
+  return { call, withoutSuccess, partFaults };
 }
 
 /**
@@ -120,4 +133,23 @@ function open(part: Schema, all: Description): unknown {
   const schema = name === undefined ? part : all.components.schemas[name]!;
   const { additionalProperties: _, ...rest } = closed(schema, all) as Schema;
   return rest;
+}
+
+function withoutRequired(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutRequired);
+  if (typeof value !== "object" || value === null) return value;
+  const { required, ...schema } = value as Schema;
+  const inner = Object.fromEntries(
+    Object.entries(schema).map(([name, item]) => [name, withoutRequired(item)]),
+  );
+  // A parameter or a body is required or not; a schema names what is.
+  return required === undefined || Array.isArray(required) ? inner : { ...inner, required };
+}
+
+/** A value without what "…" stands for. */
+function withoutEllipses(value: unknown): unknown {
+  if (Array.isArray(value)) return value.filter((item) => item !== "…").map(withoutEllipses);
+  if (typeof value !== "object" || value === null) return value;
+  const members = Object.entries(value).filter(([name]) => name !== "…");
+  return Object.fromEntries(members.map(([name, inner]) => [name, withoutEllipses(inner)]));
 }
