@@ -4,6 +4,7 @@ import { docs } from "./pages.ts";
 
 /** What the reference uses of OpenAPI 3.1 (https://spec.openapis.org/oas/v3.1.1.html). */
 export type Description = {
+  tags: { name: string; description: string }[];
   paths: Record<string, Record<string, Operation>>;
   components: { schemas: Record<string, Schema> };
 };

@@ -14,14 +14,15 @@ export function referencePages(description: Description): SitePage[] {
   );
   const byTag = Map.groupBy(operations, ({ operation }) => operation.tags[0]);
   const slugger = new GithubSlugger();
-  return [...byTag].map(([tag, ofTag]) => {
+  return description.tags.map(({ name: tag, description: about }) => {
+    const ofTag = byTag.get(tag) ?? [];
     const ids = new GithubSlugger();
     const described = ofTag.map((each) => ({ ...each, id: ids.slug(each.operation.summary) }));
     const list = described.map(
       ({ id, method, path, operation }) =>
         `<li><a href="#${id}">${methodHtml(method)} <code>${escapeHtml(path)}</code></a> ${escapeHtml(operation.summary)}</li>`,
     );
-    const intro = `<p>The routes of the API for ${escapeHtml(tag.replace(/^[A-Z](?=[a-z])/, (first) => first.toLowerCase()))}, from <a href="/openapi.json">openapi.json</a>. <a href="/docs/api">The guide</a> covers keys, errors and limits.</p>\n`;
+    const intro = `<p>${escapeHtml(about)} This page is made from <a href="/openapi.json">openapi.json</a>. <a href="/docs/api">The guide</a> covers keys, errors and limits.</p>\n`;
     return {
       slug: `api/${slugger.slug(tag)}`,
       title: tag,
@@ -63,6 +64,8 @@ function operationHtml(
     description: text ?? schema.description ?? "",
   }));
   const successes = Object.entries(responses).filter(([status]) => status.startsWith("2"));
+  // Those of an operation have the same schema.
+  const statuses = successes.map(([status]) => status).join(", ");
   const problems = Object.keys(responses).filter((status) => !status.startsWith("2"));
   return [
     headingHtml(id, 2, escapeHtml(operation.summary)),
@@ -73,10 +76,10 @@ function operationHtml(
     body
       ? `<h3>Body${requestBody.required ? "" : " (optional)"}</h3>\n${schemaTable(body, description)}`
       : "",
-    ...successes.map(([status, { content = {} }]) => {
+    ...successes.slice(0, 1).map(([, { content = {} }]) => {
       const [type, media] = Object.entries(content)[0] ?? [];
-      if (!media) return `<h3>Response ${status}</h3>\n`;
-      return `<details><summary>Response ${status} <code>${escapeHtml(type!)}</code></summary>\n${schemaTable(media.schema, description)}</details>\n`;
+      if (!media) return `<h3>Response ${statuses}</h3>\n`;
+      return `<details><summary>Response ${statuses} <code>${escapeHtml(type!)}</code></summary>\n${schemaTable(media.schema, description)}</details>\n`;
     }),
     problems.length > 0
       ? `<p class="problems">Problems: ${problems.map((status) => `<code>${status}</code>`).join(", ")} (<a href="/docs/api#errors">errors</a>)</p>\n`
