@@ -70,3 +70,17 @@ test("its errors say what is wrong", async () => {
     "not a Tidings API key",
   );
 });
+
+test("a timestamp may be in milliseconds, and what is about LogSnag is left out", async () => {
+  const body = {
+    channel: "clock",
+    event: "Tick",
+    timestamp: 1_767_323_045_678,
+    project: "p",
+    parser: "text",
+  };
+  const response = await app.request("/v1/log", { method: "POST", body: JSON.stringify(body) });
+  expect(response.status).toBe(200);
+  const [tick] = await app.list("?channel=clock");
+  expect([tick!.createdAt, tick!.tags]).toEqual(["2026-01-02T03:04:05.678Z", {}]);
+});
