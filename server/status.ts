@@ -3,6 +3,7 @@ import { z } from "@hono/zod-openapi";
 import { ownsInstallation } from "./auth/create-account.ts";
 import { lastBackup } from "./backup/last-backup.ts";
 import { version } from "./config.ts";
+import { describeApi } from "./http/describe-api.ts";
 import type { Routes } from "./http/routes.ts";
 import { textResponse } from "./http/text-response.ts";
 import {
@@ -80,7 +81,7 @@ export function addStatusRoutes(routes: Routes, services: Services): void {
   // Generated on first use: it takes as long as recording a thousand events, and anyone can request it.
   let description: string | undefined;
   routes.app.get("/openapi.json", ({ req }) => {
-    description ??= JSON.stringify(describeApi(routes));
+    description ??= JSON.stringify(describeApi(routes.described, about));
     return textResponse(req.raw, description, { headers: { "content-type": "application/json" } });
   });
 }
@@ -122,22 +123,19 @@ async function serverStatus({
   };
 }
 
+const about = {
+  openapi: "3.1.0",
+  info: {
+    title: "Tidings",
+    version,
+    description: "Record, search and stream events, and get notified. Errors are RFC 9457 problem details.",
+    license: { name: "MIT", url: "https://opensource.org/license/mit" },
+  },
+  servers: [{ url: "/" }],
+};
+
 /** Compares in constant time, so that the time of an answer tells nothing of the token. */
 function isSame(text: string, expected: string): boolean {
   const [a, b] = [text, expected].map((each) => createHash("sha256").update(each).digest());
   return timingSafeEqual(a!, b!);
-}
-
-/** Returns the OpenAPI 3.1 description. */
-function describeApi(routes: Routes) {
-  return routes.app.getOpenAPI31Document({
-    openapi: "3.1.0",
-    info: {
-      title: "Tidings",
-      version,
-      description: "Record, search and stream events, and get notified. Errors are RFC 9457 problem details.",
-      license: { name: "MIT", url: "https://opensource.org/license/mit" },
-    },
-    servers: [{ url: "/" }],
-  });
 }

@@ -1,11 +1,11 @@
 import "../validation/messages.ts";
-import { OpenAPIHono, z } from "@hono/zod-openapi";
+import { z } from "@hono/zod-openapi";
+import { Hono } from "hono";
 import { readQuery } from "../event/event-query.ts";
 import { limits } from "../limits.ts";
-import { type MemberPermission, type PermissionName, permissions, type Scope } from "../permissions.ts";
+import type { MemberPermission, PermissionName } from "../permissions.ts";
 import { clipped, type Fault, pointerTo, problem } from "../problems.ts";
 import { setRoutePath } from "../request-info.ts";
-import { Problem } from "../wire/problem.ts";
 import { readJson } from "./body.ts";
 import type { Access, Account, Actor, Caller, CallerLookup, MemberAccess } from "./caller.ts";
 import { textResponse } from "./text-response.ts";
@@ -59,6 +59,11 @@ type Route<
   problems?: number[];
 };
 
+/** The declaration of any route. */
+export type DescribedRoute = Omit<Route<AllowedCallers, z.ZodObject, z.ZodType, z.ZodType>, "query"> & {
+  query?: z.ZodObject | undefined;
+};
+
 type Call<By extends AllowedCallers, Query extends z.ZodObject, Body extends z.ZodType> = CallerOf<By> & {
   /** The caller, for the audit log. */
   actor: Actor;
@@ -75,9 +80,11 @@ type Call<By extends AllowedCallers, Query extends z.ZodObject, Body extends z.Z
  * its response, and appears in the API description.
  */
 export class Routes {
-  readonly app = new OpenAPIHono();
+  readonly app = new Hono();
   /** Every route, in the order of declaration. */
   readonly declared: { method: string; path: string; by: AllowedCallers }[] = [];
+  /** What the API description says (`describe-api.ts`). */
+  readonly described: DescribedRoute[] = [];
   readonly #lookup: CallerLookup;
   readonly #addressOf: (request: Request) => string | null;
   readonly #methods = new Map<string, { pattern: RegExp; methods: string[] }>();
@@ -86,18 +93,6 @@ export class Routes {
   constructor(lookup: CallerLookup, addressOf: (request: Request) => string | null) {
     this.#lookup = lookup;
     this.#addressOf = addressOf;
-    const { openAPIRegistry } = this.app;
-    openAPIRegistry.registerComponent("securitySchemes", "apiKey", {
-      type: "apiKey",
-      in: "header",
-      name: "x-api-key",
-    });
-    openAPIRegistry.registerComponent("securitySchemes", "bearer", { type: "http", scheme: "bearer" });
-    openAPIRegistry.registerComponent("securitySchemes", "session", {
-      type: "apiKey",
-      in: "cookie",
-      name: "tidings.session_token",
-    });
   }
 
   /** Adds a route. The handler returns the response's body, or a `Response` if it isn't plain JSON. */
@@ -149,12 +144,8 @@ export class Routes {
   }
 
   /** Adds a route to the API description. `add` does this by itself. */
-  describe(
-    route: Omit<Route<AllowedCallers, z.ZodObject, z.ZodType, z.ZodType>, "query"> & {
-      query?: z.ZodObject | undefined;
-    },
-  ): void {
-    const { method, path, by, tag, summary, description, query, takesTags, response } = route;
+  describe(route: DescribedRoute): void {
+    const { method, path, by } = route;
     const entry = this.#methods.get(path) ?? {
       pattern: new RegExp(`^${path.replaceAll(".", "\\.").replace(/\{\w+\}/g, "[^/]+")}$`),
       methods: [],
@@ -162,67 +153,7 @@ export class Routes {
     entry.methods.push(method.toUpperCase());
     this.#methods.set(path, entry);
     this.declared.push({ method: method.toUpperCase(), path, by });
-    const body = route.body ?? route.optionalBody;
-    const isOpen = by === "anyone";
-    const isForKeys =
-      by === "caller" ||
-      by === "sender" ||
-      (by in permissions && permissions[by as PermissionName].scope !== null);
-    const problems = [
-      ...(query || body ? [400] : []),
-      ...(isOpen ? [] : [401, 403]),
-      ...(body ? [413, 415, 422] : []),
-      ...(route.problems ?? []),
-    ];
-    const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!);
-    const tagsParameter = {
-      "tag.*": z.string().optional().openapi({
-        description: "`tag.KEY=VALUE`: only events with this tag. Repeat it to require several tags.",
-      }),
-    };
-    this.app.openAPIRegistry.registerPath({
-      method,
-      path,
-      tags: [tag],
-      summary,
-      description: [description, requirementOf(by)].filter(Boolean).join("\n\n"),
-      security: isOpen
-        ? []
-        : by === "sender"
-          ? [{ apiKey: [] }, { bearer: [] }]
-          : isForKeys
-            ? [{ apiKey: [] }, { bearer: [] }, { session: [] }]
-            : [{ session: [] }],
-      request: {
-        ...(names.length > 0 && {
-          params: z.object(Object.fromEntries(names.map((name) => [name, z.string()]))),
-        }),
-        ...(query && { query: takesTags ? query.extend(tagsParameter) : query }),
-        ...(body && {
-          body: { required: route.body !== undefined, content: { "application/json": { schema: body } } },
-        }),
-      },
-      responses: {
-        [route.status ?? 200]: {
-          description: summary,
-          content: {
-            [route.responseType ?? "application/json"]: { schema: response },
-            ...Object.fromEntries(
-              route.otherResponseTypes?.map((type) => [type, { schema: z.string() }]) ?? [],
-            ),
-          },
-        },
-        ...Object.fromEntries(
-          [...new Set(problems)].sort().map((status) => [
-            status,
-            {
-              description: "Problem details (RFC 9457).",
-              content: { "application/problem+json": { schema: Problem } },
-            },
-          ]),
-        ),
-      },
-    });
+    this.described.push(route);
   }
 
   async #identify(
@@ -279,17 +210,4 @@ function valueAt(value: unknown, path: PropertyKey[]): unknown {
     (inner, part) => (inner as { [Part in PropertyKey]?: unknown } | null)?.[part],
     value,
   );
-}
-
-/** What a route's callers need, for the API description. */
-function requirementOf(by: AllowedCallers): string {
-  if (by === "anyone") return "Needs no credentials.";
-  if (by === "account") return "Needs a session.";
-  if (by === "sender") return "Needs a publishable key or an API key with the scope `ingest`.";
-  if (by === "caller") return "Needs a session, or an API key with the scope `read`.";
-  const { role, scope, ...rest }: { role: string; scope: Scope | null; publishable?: true } = permissions[by];
-  const member = `the role ${role}`;
-  if (scope === null) return `Needs ${member}. API keys can't do this.`;
-  const key = rest.publishable ? "a publishable key or one" : "an API key";
-  return `Needs ${member}, or ${key} with the scope \`${scope}\`.`;
 }
