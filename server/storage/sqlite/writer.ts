@@ -67,7 +67,7 @@ export class Writer {
     onFatal: (error: Error) => void,
   ): Promise<Writer> {
     const thread = await startThread(threadFile("writer"), [dataDirectory]);
-    const checkpoints = await Checkpoints.start(dataDirectory, errorOf, onFatal);
+    const checkpoints = new Checkpoints(dataDirectory, errorOf, onFatal);
     const writer = new Writer(thread, checkpoints, onCreated, errorOf, onFatal);
     thread.onerror = (event) => onFatal(new Error(`The writer thread failed: ${event.message}`));
     thread.onmessage = ({ data }: MessageEvent<WriterAnswer>) => writer.#onAnswer(data);
