@@ -278,9 +278,9 @@ export async function serve(
   const isMeasured = config.metricsToken !== null || config.metricsAddress !== null;
   const metrics = isMeasured ? await openMetrics({ store, streams, config }) : null;
   const commits = new CommitMeter();
-  store.events.observeCommits((stored, ms) => {
+  store.events.observeCommits((stored, ms, syncMs) => {
     commits.observe(stored, ms);
-    metrics?.observeCommit(stored, ms / 1_000);
+    metrics?.observeCommit(stored, ms, syncMs);
   });
   const outages = new ServerOutages({
     control,

@@ -170,8 +170,9 @@ export class Writer {
     const answer = await this.#send(requestOf(batch));
     this.#eventsInProgress -= waiting;
     if (answer.kind === "failed") throw this.#failure(answer);
-    const { listed, withCompanion } = answer as AppendAnswer;
+    const { listed, withCompanion, syncMs } = answer as AppendAnswer;
     return {
+      syncMs,
       listed: listed.map(([index, result]) => [
         index,
         result.kind === "failed" ? this.#failure(result) : result,
