@@ -42,6 +42,7 @@ import { RecentEvents } from "./notifications/recent-events.ts";
 import { ServerOutages } from "./notifications/server-outages.ts";
 import { createTransports } from "./notifications/transports.ts";
 import { UnsubscribeLinks } from "./notifications/unsubscribe.ts";
+import { fewOpenFiles } from "./open-files.ts";
 import { openStore } from "./open-store.ts";
 import { ProblemError, problem } from "./problems.ts";
 import { deleteProject } from "./projects/delete-project.ts";
@@ -492,6 +493,8 @@ export async function run(): Promise<void> {
         process.exit(running ? await shutDown(running, signal, log) : 0);
       });
     }
+    const fewFiles = fewOpenFiles();
+    if (fewFiles) log.warn(fewFiles);
     running = await serve(config, { log });
   } catch (error) {
     console.error(
