@@ -6,8 +6,8 @@ import { callAuth } from "./auth-call.ts";
 import type { AuthDeps } from "./better-auth.ts";
 
 /**
- * better-auth in three forms, each made when somebody first uses it: a server that only records takes 14 MB less
- * memory without.
+ * better-auth in three forms, each made when somebody first uses it: a server that only records takes eight megabytes
+ * less without.
  */
 export type Auth = {
   standard: () => Promise<BetterAuth>;
