@@ -6,9 +6,9 @@ import { rawRequest } from "./testing/raw-request.ts";
 import { fromSource, startServer, testProcess } from "./testing/server-process.ts";
 
 const idleConnections = effort(300, 9_000);
-const streams = effort(30, 900);
+const streams = effort(30, 500);
 const slowWriters = 40;
-const posts = effort(50, 2_000);
+const posts = effort(50, 300);
 
 test(`${idleConnections} idle connections, ${streams} streams and slow writers stop no event and take little memory`, async () => {
   await using app = await testProcess();
@@ -53,7 +53,7 @@ test(`${idleConnections} idle connections, ${streams} streams and slow writers s
     times.push(...(await Promise.all(Array.from({ length: 10 }, () => post()))));
   for (const stream of live) expect(await stream.events(posts)).toHaveLength(posts);
   const perConnection = ((app.memoryMb() - beforeMb) * 1_024) / (idleConnections + streams);
-  if (posts > 1_000) {
+  if (posts > 100) {
     times.sort((a, b) => a - b);
     console.log(
       `${connections.filter((each) => !each.isClosed).length} idle connections: p99 ${times[Math.floor(times.length * 0.99)]!.toFixed(1)} ms, ${perConnection.toFixed(1)} kB each`,
@@ -66,7 +66,7 @@ test(`${idleConnections} idle connections, ${streams} streams and slow writers s
   clearInterval(trickling);
   for (const each of [...connections, ...slow]) each[Symbol.dispose]();
   for (const stream of live) stream.close();
-}, 180_000);
+}, 300_000);
 
 test.skipIf(process.platform !== "linux")(
   "a server that may open few files says so when it starts",

@@ -23,7 +23,7 @@ export async function countAll(control: Control, table: "outbox" | "rejectedEven
 
 /**
  * Events that are in no block, so that searches read them one by one. An estimate: each change to a block counts as a
- * removal, and on SQLite the counters follow a little later.
+ * removal, and the counters can follow a little later.
  */
 export async function countUnindexed(control: Control): Promise<number> {
   const { rows } = await sql<{ stored: number | null; inBlocks: number | null }>`

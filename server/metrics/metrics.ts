@@ -54,7 +54,7 @@ export class Metrics {
     });
     this.#syncs = new Histogram({
       name: "tidings_fsync_duration_seconds",
-      help: "Part of a commit that writes SQLite's log and waits for its fsync",
+      help: "Part of a commit that writes the log and waits for its fsync, if the database tells",
       buckets: commitSeconds,
       registers,
     });
