@@ -26,6 +26,7 @@ const order = [
   "storage/sqlite",
   "storage/postgres",
   "open-store.ts",
+  "open-files.ts",
   "backup",
   "audit",
   "background",

@@ -1,7 +1,6 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import type { OpenAPIHono } from "@hono/zod-openapi";
-import type { MiddlewareHandler } from "hono";
+import type { Hono, MiddlewareHandler } from "hono";
 import { serveStatic } from "hono/bun";
 import { etag } from "hono/etag";
 import { everyPage, pagePolicy } from "./http/security-headers.ts";
@@ -21,7 +20,7 @@ const pagePaths = [
  * Serves the built dashboard and documentation: files, and `index.html` for the paths of pages. A browser that navigates to any other
  * path gets `index.html` with status 404, and the dashboard shows that the page doesn't exist.
  */
-export function addPages(app: OpenAPIHono): void {
+export function addPages(app: Hono): void {
   const options = {
     root,
     precompressed: true,

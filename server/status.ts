@@ -84,7 +84,7 @@ export function addStatusRoutes(routes: Routes, services: Services): void {
   // Generated on first use: it takes as long as recording a thousand events, and anyone can request it.
   let description: string | undefined;
   routes.app.get("/openapi.json", ({ req }) => {
-    description ??= JSON.stringify(describeApi(routes));
+    description ??= JSON.stringify(describeApi(routes.described));
     return textResponse(req.raw, description, { headers: { "content-type": "application/json" } });
   });
 }

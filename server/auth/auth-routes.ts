@@ -84,9 +84,9 @@ export function addAuthRoutes(
     });
   }
 
-  function authFor(path: string): Pick<Auth, "handler"> | Promise<Pick<Auth, "handler">> {
+  function authFor(path: string) {
     if (path.startsWith("/passkey/")) return auth.withPasskeys();
-    return path.startsWith("/callback/") ? auth.withProvider() : auth;
+    return path.startsWith("/callback/") ? auth.withProvider() : auth.standard();
   }
 
   async function handle(original: Request, path: string, body?: Record<string, unknown>): Promise<Response> {

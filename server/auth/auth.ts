@@ -1,158 +1,17 @@
-import {
-  type Auth as BetterAuth,
-  type BetterAuthOptions,
-  type BetterAuthPlugin,
-  betterAuth,
-} from "better-auth";
-import { createAuthMiddleware } from "better-auth/api";
-import { twoFactor } from "better-auth/plugins/two-factor";
+import type { Auth as BetterAuth } from "better-auth";
 import type { Kysely } from "kysely";
-import type { Logger } from "pino";
-import type { Config } from "../config.ts";
 import type { Account, Actor } from "../http/caller.ts";
-import { limits } from "../limits.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import type { Store } from "../storage/store.ts";
-import { linkHours } from "./account-links.ts";
-import { createAuthAdapter } from "./auth-adapter.ts";
-import { callAuth, currentCall, problemBehind } from "./auth-call.ts";
-import type { PasswordHashing } from "./passwords.ts";
-import { rateLimitStorage } from "./rate-limits.ts";
-import { mayCreateAccount } from "./sign-up-policy.ts";
+import { callAuth } from "./auth-call.ts";
+import type { AuthDeps } from "./better-auth.ts";
 
-/** Header that `main.ts` sets to the client's real address, for the rate limits on signing in. */
-export const clientAddressHeader = "x-tidings-client-address";
-
-const daySeconds = 24 * 60 * 60;
-
-type Deps = {
-  secret: string;
-  baseUrl: string;
-  config: Config;
-  passwords: PasswordHashing;
-  rateLimiter: Store["rateLimiter"];
-  log: Logger;
-};
-
-/** Accounts and sessions: better-auth on our tables. */
-export function createAuth(
-  control: Kysely<ControlTables>,
-  { secret, baseUrl, config, passwords, rateLimiter, log }: Deps,
-): Auth {
-  const isSecure = baseUrl.startsWith("https:");
-  const options = {
-    database: createAuthAdapter(control),
-    secret,
-    baseURL: baseUrl,
-    basePath: "/api/auth",
-    trustedOrigins: async (request) => {
-      const host = request?.headers.get("host");
-      return host ? [baseUrl, `http://${host}`, `https://${host}`] : [baseUrl];
-    },
-    emailAndPassword: {
-      enabled: true,
-      disableSignUp: true,
-      minPasswordLength: limits.passwordCharactersMin,
-      maxPasswordLength: limits.passwordCharactersMax,
-      password: passwords,
-      resetPasswordTokenExpiresIn: linkHours * 60 * 60,
-      revokeSessionsOnPasswordReset: true,
-    },
-    user: {
-      modelName: "accounts",
-      // An identity of the OpenID Connect provider that is new here, or that now has another address.
-      validateUserInfo: async ({ user, source }) => {
-        if (source.action === "sign-in") return;
-        if (user.emailVerified !== true) return { error: "email_not_verified" };
-        if (source.action === "create-user" && !(await mayCreateAccount(control, config.signUp, user.email!)))
-          return { error: "sign_up_closed" };
-      },
-    },
-    account: { modelName: "credentials" },
-    session: {
-      modelName: "sessions",
-      expiresIn: 30 * daySeconds,
-      updateAge: daySeconds,
-      freshAge: limits.recentSignInSeconds,
-    },
-    verification: { modelName: "verifications", storeIdentifier: "hashed" },
-    rateLimit: {
-      enabled: true,
-      customStorage: rateLimitStorage(rateLimiter),
-      window: 10,
-      max: 100,
-      customRules: Object.fromEntries(
-        ["/sign-in/email", "/change-password", "/reset-password", "/two-factor/*", "/passkey/*"].map(
-          (path) => [path, { window: 60, max: 20 }],
-        ),
-      ),
-    },
-    hooks: {
-      before: createAuthMiddleware(async ({ path, body }) => {
-        // Whoever stole a session must not keep it.
-        if (path === "/change-password") return { context: { body: { ...body, revokeOtherSessions: true } } };
-        // Names come from the authenticator, and from our own route within our limits.
-        if (path === "/passkey/verify-registration")
-          return { context: { body: { response: body?.response } } };
-        // Every sign-in asks for the second factor.
-        if (path.startsWith("/two-factor/verify-"))
-          return { context: { body: { ...body, trustDevice: false, disableSession: false } } };
-      }),
-    },
-    plugins: [twoFactor({ issuer: "Tidings", schema: { twoFactor: { modelName: "twoFactors" } } })],
-    onAPIError: { errorURL: `${baseUrl}/sign-in` },
-    advanced: {
-      // Our migrations create the tables.
-      database: { validateSchema: false },
-      // With this prefix, browsers accept no cookie from a subdomain or over plain HTTP (RFC 6265bis, section 4.1.3.2).
-      cookiePrefix: isSecure ? "__Host-tidings" : "tidings",
-      useSecureCookies: false,
-      defaultCookieAttributes: { secure: isSecure, httpOnly: true, sameSite: "lax", path: "/" },
-      // Explicit, because better-auth skips these checks if NODE_ENV is "test".
-      disableCSRFCheck: false,
-      disableOriginCheck: false,
-      ipAddress: { ipAddressHeaders: [clientAddressHeader] },
-    },
-    telemetry: { enabled: false },
-    logger: {
-      level: "error",
-      log(_level, message, ...details) {
-        const error = [message, ...details].find((detail) => detail instanceof Error);
-        const problem = problemBehind(error);
-        const call = currentCall();
-        if (problem && call) call.problem = problem;
-        else if (error) log.error({ err: error }, `sign-in or sign-out failed: ${message}`);
-        else log.warn(`a sign-in was rejected: ${message}`);
-      },
-    },
-  } satisfies BetterAuthOptions;
-  /** The same with another plugin. */
-  const withPlugin = (plugin: BetterAuthPlugin) =>
-    betterAuth({ ...options, plugins: [...options.plugins, plugin] }) as unknown as BetterAuth;
-  const { api, handler } = betterAuth(options) as unknown as BetterAuth;
-  let withPasskeys: Promise<BetterAuth> | undefined;
-  let withProvider: Promise<BetterAuth> | undefined;
-  return {
-    api,
-    handler,
-    withPasskeys() {
-      withPasskeys ??= import("./passkeys.ts").then(({ passkeys }) => withPlugin(passkeys(baseUrl)));
-      return withPasskeys;
-    },
-    withProvider() {
-      withProvider ??= import("./oidc-provider.ts")
-        .then(({ connected, oidcProvider }) => connected(withPlugin(oidcProvider(config)), config.oidcName))
-        .catch((error) => {
-          withProvider = undefined;
-          throw error;
-        });
-      return withProvider;
-    },
-  };
-}
-
-export type Auth = Pick<BetterAuth, "api" | "handler"> & {
-  /** With passkeys. They need five megabytes of memory, which is left to those who use them. */
+/**
+ * better-auth in three forms, each made when somebody first uses it: a server that only records takes eight megabytes
+ * less without.
+ */
+export type Auth = {
+  standard: () => Promise<BetterAuth>;
+  /** With passkeys, which take another five megabytes. */
   withPasskeys: () => Promise<BetterAuth>;
   /**
    * With the OpenID Connect provider, which is asked for its configuration first: while it doesn't respond, other
@@ -161,12 +20,36 @@ export type Auth = Pick<BetterAuth, "api" | "handler"> & {
   withProvider: () => Promise<BetterAuth>;
 };
 
+export function createAuth(control: Kysely<ControlTables>, deps: AuthDeps): Auth {
+  const made = once(async () => {
+    const { createBetterAuth } = await import("./better-auth.ts");
+    return createBetterAuth(control, deps);
+  });
+  return {
+    standard: once(async () => (await made()).standard),
+    withPasskeys: once(async () => (await made()).withPasskeys()),
+    withProvider: once(async () => (await made()).withProvider()),
+  };
+}
+
+/** Runs `make` at the first call, and again only if it failed. */
+function once<Result>(make: () => Promise<Result>): () => Promise<Result> {
+  let made: Promise<Result> | undefined;
+  return () => {
+    made ??= make().catch((error) => {
+      made = undefined;
+      throw error;
+    });
+    return made;
+  };
+}
+
 export type Session = { id: string; account: Account; createdAt: Date };
 
 /** The session of a request's cookie, or null. Throws `storage-unavailable`. */
 export async function sessionOf(auth: Auth, headers: Headers): Promise<Session | null> {
   if (!headers.get("cookie")?.includes("tidings")) return null;
-  const result = await callAuth(() => auth.api.getSession({ headers }));
+  const result = await callAuth(async () => (await auth.standard()).api.getSession({ headers }));
   if (!result) return null;
   const { id, name, email } = result.user;
   return {
@@ -185,7 +68,10 @@ export async function signInResponse(
   body: object,
 ): Promise<Response> {
   const signedIn = await callAuth(
-    () => auth.api.signInEmail({ body: { email, password }, headers: request.headers, asResponse: true }),
+    async () => {
+      const { api } = await auth.standard();
+      return api.signInEmail({ body: { email, password }, headers: request.headers, asResponse: true });
+    },
     { path: "/sign-in/email", address, userAgent },
   );
   const headers = new Headers();

@@ -1,5 +1,4 @@
 import type { Auth } from "better-auth";
-import { genericOAuth } from "better-auth/plugins/generic-oauth";
 import type { Config } from "../config.ts";
 import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
@@ -8,7 +7,8 @@ import { problem } from "../problems.ts";
 const connectTimeoutMs = 5_000;
 
 /** better-auth's plugin for the OpenID Connect provider of the settings. */
-export function oidcProvider({ oidcIssuer, oidcClientId, oidcClientSecret, oidcName }: Config) {
+export async function oidcProvider({ oidcIssuer, oidcClientId, oidcClientSecret, oidcName }: Config) {
+  const { genericOAuth } = await import("better-auth/plugins/generic-oauth");
   return genericOAuth({
     config: [
       {

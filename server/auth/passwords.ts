@@ -1,4 +1,3 @@
-import { hashPassword, verifyPassword } from "better-auth/crypto";
 import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
 
@@ -9,7 +8,16 @@ export type PasswordHashing = {
 };
 
 /** scrypt with better-auth's parameters: a tenth of a second of one core and 32 MB for each password. */
-export const scrypt: PasswordHashing = { hash: hashPassword, verify: verifyPassword };
+export const scrypt: PasswordHashing = {
+  async hash(password) {
+    const { hashPassword } = await import("better-auth/crypto");
+    return hashPassword(password);
+  },
+  async verify(stored) {
+    const { verifyPassword } = await import("better-auth/crypto");
+    return verifyPassword(stored);
+  },
+};
 
 /**
  * Hashes one password at a time, so that people who sign in don't take the processor from events. Throws `overloaded`

@@ -50,9 +50,13 @@ function directory(path: string): BackupStore {
     async put(name, file) {
       mkdirSync(path, { recursive: true, mode: 0o700 });
       const partial = join(path, `${name}.partial`);
-      await copyFile(file, partial);
-      sync(partial);
-      renameSync(partial, join(path, name));
+      try {
+        await copyFile(file, partial);
+        sync(partial);
+        renameSync(partial, join(path, name));
+      } finally {
+        rmSync(partial, { force: true });
+      }
       sync(path);
     },
     get: (name, file) => copyFile(join(path, name), file),

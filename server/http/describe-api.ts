@@ -1,10 +1,47 @@
+import { OpenAPIHono, z } from "@hono/zod-openapi";
 import { version } from "../config.ts";
-import type { Routes } from "./routes.ts";
+import { type PermissionName, permissions, type Scope } from "../permissions.ts";
+import { Problem } from "../wire/problem.ts";
+import { operationIdOf } from "./operation-id.ts";
+import { type AllowedCallers, type DescribedRoute, problemType } from "./routes.ts";
 import { tags } from "./tags.ts";
 
-/** Returns the OpenAPI 3.1 description. */
-export function describeApi(routes: Routes): object {
-  const description = routes.app.getOpenAPI31Document({
+const jsonType = "application/json";
+
+/** What a problem's status says, for the API description. */
+const statusTexts: Record<number, string> = {
+  400: "The request can't be read, or its query is invalid.",
+  401: "The API key or session is missing or unknown.",
+  403: "The caller may not do this.",
+  404: "There is no such thing in this project, or for this account.",
+  409: "This conflicts with the current state. The problem says how.",
+  413: "The body is too large.",
+  415: "The content type or encoding isn't supported.",
+  422: "The body is invalid. `errors` says what to change.",
+  429: "A rate limit or quota is reached. `Retry-After` says when to try again.",
+  503: "The server can't do this now. Try again.",
+  507: "The disk is full. Try again later.",
+};
+
+type Registry = OpenAPIHono["openAPIRegistry"];
+
+/** Returns the OpenAPI 3.1 description of routes. Nothing of it is made before, because it takes five megabytes. */
+export function describeApi(routes: DescribedRoute[]): object {
+  const app = new OpenAPIHono();
+  const registry = app.openAPIRegistry;
+  registry.registerComponent("securitySchemes", "apiKey", {
+    type: "apiKey",
+    in: "header",
+    name: "x-api-key",
+  });
+  registry.registerComponent("securitySchemes", "bearer", { type: "http", scheme: "bearer" });
+  registry.registerComponent("securitySchemes", "session", {
+    type: "apiKey",
+    in: "cookie",
+    name: "tidings.session_token",
+  });
+  for (const route of routes) register(registry, route);
+  const description = app.getOpenAPI31Document({
     openapi: "3.1.0",
     info: {
       title: "Tidings",
@@ -16,6 +53,114 @@ export function describeApi(routes: Routes): object {
     tags: Object.entries(tags).map(([name, text]) => ({ name, description: text })),
   });
   return withNullableReferences(description) as object;
+}
+
+function register(registry: Registry, route: DescribedRoute): void {
+  const { method, path, by, tag, summary, description, query, takesTags, response } = route;
+  const body = route.body ?? route.optionalBody;
+  const isOpen = by === "anyone";
+  const isForKeys =
+    by === "caller" ||
+    by === "sender" ||
+    (by in permissions && permissions[by as PermissionName].scope !== null);
+  const problems = new Set([
+    ...(query || body ? [400] : []),
+    ...(isOpen ? [] : [401, 403]),
+    ...(body ? [413, 415, 422] : []),
+    ...(by === "sender" ? [429, 503, 507] : []),
+    ...(route.problems ?? []),
+  ]);
+  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!);
+  const tagsParameter = {
+    "tag.*": z.string().optional().openapi({
+      description: "`tag.KEY=VALUE`: only events with this tag. Repeat it to require several tags.",
+    }),
+  };
+  const responses: Record<number, { description: string; content: Record<string, { schema: z.ZodType }> }> =
+    {};
+  for (const status of [route.status ?? 200, ...(route.otherStatuses ?? [])]) {
+    const types = [route.responseType ?? jsonType, ...(route.otherResponseTypes ?? [])];
+    const content = types.map((type, index) => [type, { schema: index === 0 ? response : z.string() }]);
+    responses[status] = { description: summary, content: Object.fromEntries(content) };
+  }
+  for (const status of [...problems].toSorted()) {
+    const ofProblem = Object.entries(route.problemContent ?? { [problemType]: Problem });
+    const content = {
+      ...responses[status]?.content,
+      ...Object.fromEntries(ofProblem.map(([type, schema]) => [type, { schema }])),
+    };
+    responses[status] = { description: statusTexts[status]!, content };
+  }
+  registry.registerPath({
+    method,
+    path,
+    operationId: route.operationId ?? operationIdOf(method, path),
+    tags: [tag],
+    summary,
+    description: [description, requirementOf(by)].filter(Boolean).join("\n\n"),
+    security: isOpen
+      ? []
+      : by === "sender"
+        ? [{ apiKey: [] }, { bearer: [] }]
+        : isForKeys
+          ? [{ apiKey: [] }, { bearer: [] }, { session: [] }]
+          : [{ session: [] }],
+    request: {
+      ...(names.length > 0 && {
+        params: z.object(Object.fromEntries(names.map((name) => [name, pathParameter(path, name)]))),
+      }),
+      ...(query && { query: takesTags ? query.extend(tagsParameter) : query }),
+      ...(body && {
+        body: {
+          required: route.body !== undefined,
+          content: Object.fromEntries(
+            [jsonType, ...(route.otherBodyTypes ?? [])].map((type) => [
+              type,
+              { schema: type === jsonType ? body : z.string() },
+            ]),
+          ),
+        },
+      }),
+    },
+    responses,
+  });
+}
+
+/** What a route's callers need, for the API description. */
+function requirementOf(by: AllowedCallers): string {
+  if (by === "anyone") return "Needs no credentials.";
+  if (by === "account") return "Needs a session.";
+  if (by === "sender") return "Needs a publishable key or an API key with the scope `ingest`.";
+  if (by === "caller") return "Needs a session, or an API key with the scope `read`.";
+  const { role, scope, ...rest }: { role: string; scope: Scope | null; publishable?: true } = permissions[by];
+  const member = `the role ${role}`;
+  if (scope === null) return `Needs ${member}. API keys can't do this.`;
+  const key = rest.publishable ? "a publishable key or one" : "an API key";
+  return `Needs ${member}, or ${key} with the scope \`${scope}\`.`;
+}
+
+/** A parameter of a path, with what it stands for. */
+function pathParameter(path: string, name: string): z.ZodType {
+  const noun = path
+    .split(`/{${name}}`)[0]!
+    .split("/")
+    .at(-1)!
+    .replace(/ies$/, "y")
+    .replace(/s$/, "")
+    .replaceAll("-", " ");
+  const description = {
+    id: `ID of the ${noun}.`,
+    key: path.startsWith("/slack/") ? "An API key that may send events." : `Key of the ${noun}.`,
+    name: `Name of the ${noun}.`,
+    project: "Slug of the project.",
+    request: "ID of the request.",
+    slug: "Slug of the project.",
+    tileId: "ID of the tile.",
+    token: "The last part of the link or address.",
+    userId: "The `userId` of events.",
+  }[name];
+  if (description === undefined) throw new Error(`The parameter "${name}" of ${path} has no description.`);
+  return z.string().openapi({ description });
 }
 
 /**

@@ -1,35 +1,18 @@
 import "../validation/messages.ts";
-import { OpenAPIHono, z } from "@hono/zod-openapi";
+import { z } from "@hono/zod-openapi";
+import { Hono } from "hono";
 import { readQuery } from "../event/event-query.ts";
 import { limits } from "../limits.ts";
-import { type MemberPermission, type PermissionName, permissions, type Scope } from "../permissions.ts";
+import type { MemberPermission, PermissionName } from "../permissions.ts";
 import { clipped, type Fault, pointerTo, problem } from "../problems.ts";
 import { setRoutePath } from "../request-info.ts";
-import { Problem } from "../wire/problem.ts";
 import { readJson } from "./body.ts";
 import type { Access, Account, Actor, Caller, CallerLookup, MemberAccess } from "./caller.ts";
-import { operationIdOf } from "./operation-id.ts";
 import type { tags } from "./tags.ts";
 import { textResponse } from "./text-response.ts";
 
-const noQuery = z.strictObject({});
-const jsonType = "application/json";
 export const problemType = "application/problem+json";
-
-/** What a problem's status says, for the API description. */
-const statusTexts: Record<number, string> = {
-  400: "The request can't be read, or its query is invalid.",
-  401: "The API key or session is missing or unknown.",
-  403: "The caller may not do this.",
-  404: "There is no such thing in this project, or for this account.",
-  409: "This conflicts with the current state. The problem says how.",
-  413: "The body is too large.",
-  415: "The content type or encoding isn't supported.",
-  422: "The body is invalid. `errors` says what to change.",
-  429: "A rate limit or quota is reached. `Retry-After` says when to try again.",
-  503: "The server can't do this now. Try again.",
-  507: "The disk is full. Try again later.",
-};
+const noQuery = z.strictObject({});
 
 /**
  * Who may call a route: those who have a permission in the project of the request, a signed-in account, a key with the
@@ -86,6 +69,11 @@ type Route<
   problemContent?: Record<string, z.ZodType>;
 };
 
+/** The declaration of any route. */
+export type DescribedRoute = Omit<Route<AllowedCallers, z.ZodObject, z.ZodType, z.ZodType>, "query"> & {
+  query?: z.ZodObject | undefined;
+};
+
 type Call<By extends AllowedCallers, Query extends z.ZodObject, Body extends z.ZodType> = CallerOf<By> & {
   /** The caller, for the audit log. */
   actor: Actor;
@@ -102,9 +90,11 @@ type Call<By extends AllowedCallers, Query extends z.ZodObject, Body extends z.Z
  * its response, and appears in the API description.
  */
 export class Routes {
-  readonly app = new OpenAPIHono();
+  readonly app = new Hono();
   /** Every route, in the order of declaration. */
   readonly declared: { method: string; path: string; by: AllowedCallers }[] = [];
+  /** What the API description says (`describe-api.ts`). */
+  readonly described: DescribedRoute[] = [];
   readonly #lookup: CallerLookup;
   readonly #addressOf: (request: Request) => string | null;
   readonly #methods = new Map<string, { pattern: RegExp; methods: string[] }>();
@@ -113,18 +103,6 @@ export class Routes {
   constructor(lookup: CallerLookup, addressOf: (request: Request) => string | null) {
     this.#lookup = lookup;
     this.#addressOf = addressOf;
-    const { openAPIRegistry } = this.app;
-    openAPIRegistry.registerComponent("securitySchemes", "apiKey", {
-      type: "apiKey",
-      in: "header",
-      name: "x-api-key",
-    });
-    openAPIRegistry.registerComponent("securitySchemes", "bearer", { type: "http", scheme: "bearer" });
-    openAPIRegistry.registerComponent("securitySchemes", "session", {
-      type: "apiKey",
-      in: "cookie",
-      name: "tidings.session_token",
-    });
   }
 
   /** Adds a route. The handler returns the response's body, or a `Response` if it isn't plain JSON. */
@@ -176,12 +154,8 @@ export class Routes {
   }
 
   /** Adds a route to the API description. `add` does this by itself. */
-  describe(
-    route: Omit<Route<AllowedCallers, z.ZodObject, z.ZodType, z.ZodType>, "query"> & {
-      query?: z.ZodObject | undefined;
-    },
-  ): void {
-    const { method, path, by, tag, summary, description, query, takesTags, response } = route;
+  describe(route: DescribedRoute): void {
+    const { method, path, by } = route;
     const entry = this.#methods.get(path) ?? {
       pattern: new RegExp(`^${path.replaceAll(".", "\\.").replace(/\{\w+\}/g, "[^/]+")}$`),
       methods: [],
@@ -189,73 +163,7 @@ export class Routes {
     entry.methods.push(method.toUpperCase());
     this.#methods.set(path, entry);
     this.declared.push({ method: method.toUpperCase(), path, by });
-    const body = route.body ?? route.optionalBody;
-    const isOpen = by === "anyone";
-    const isForKeys =
-      by === "caller" ||
-      by === "sender" ||
-      (by in permissions && permissions[by as PermissionName].scope !== null);
-    const problems = new Set([
-      ...(query || body ? [400] : []),
-      ...(isOpen ? [] : [401, 403]),
-      ...(body ? [413, 415, 422] : []),
-      ...(by === "sender" ? [429, 503, 507] : []),
-      ...(route.problems ?? []),
-    ]);
-    const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!);
-    const tagsParameter = {
-      "tag.*": z.string().optional().openapi({
-        description: "`tag.KEY=VALUE`: only events with this tag. Repeat it to require several tags.",
-      }),
-    };
-    const responses: Record<number, { description: string; content: Record<string, { schema: z.ZodType }> }> =
-      {};
-    for (const status of [route.status ?? 200, ...(route.otherStatuses ?? [])]) {
-      const types = [route.responseType ?? jsonType, ...(route.otherResponseTypes ?? [])];
-      const content = types.map((type, index) => [type, { schema: index === 0 ? response : z.string() }]);
-      responses[status] = { description: summary, content: Object.fromEntries(content) };
-    }
-    for (const status of [...problems].toSorted()) {
-      const ofProblem = Object.entries(route.problemContent ?? { [problemType]: Problem });
-      const content = {
-        ...responses[status]?.content,
-        ...Object.fromEntries(ofProblem.map(([type, schema]) => [type, { schema }])),
-      };
-      responses[status] = { description: statusTexts[status]!, content };
-    }
-    this.app.openAPIRegistry.registerPath({
-      method,
-      path,
-      operationId: route.operationId ?? operationIdOf(method, path),
-      tags: [tag],
-      summary,
-      description: [description, requirementOf(by)].filter(Boolean).join("\n\n"),
-      security: isOpen
-        ? []
-        : by === "sender"
-          ? [{ apiKey: [] }, { bearer: [] }]
-          : isForKeys
-            ? [{ apiKey: [] }, { bearer: [] }, { session: [] }]
-            : [{ session: [] }],
-      request: {
-        ...(names.length > 0 && {
-          params: z.object(Object.fromEntries(names.map((name) => [name, pathParameter(path, name)]))),
-        }),
-        ...(query && { query: takesTags ? query.extend(tagsParameter) : query }),
-        ...(body && {
-          body: {
-            required: route.body !== undefined,
-            content: Object.fromEntries(
-              [jsonType, ...(route.otherBodyTypes ?? [])].map((type) => [
-                type,
-                { schema: type === jsonType ? body : z.string() },
-              ]),
-            ),
-          },
-        }),
-      },
-      responses,
-    });
+    this.described.push(route);
   }
 
   async #identify(
@@ -312,41 +220,4 @@ function valueAt(value: unknown, path: PropertyKey[]): unknown {
     (inner, part) => (inner as { [Part in PropertyKey]?: unknown } | null)?.[part],
     value,
   );
-}
-
-/** A parameter of a path, with what it stands for. */
-function pathParameter(path: string, name: string): z.ZodType {
-  const noun = path
-    .split(`/{${name}}`)[0]!
-    .split("/")
-    .at(-1)!
-    .replace(/ies$/, "y")
-    .replace(/s$/, "")
-    .replaceAll("-", " ");
-  const description = {
-    id: `ID of the ${noun}.`,
-    key: path.startsWith("/slack/") ? "An API key that may send events." : `Key of the ${noun}.`,
-    name: `Name of the ${noun}.`,
-    project: "Slug of the project.",
-    request: "ID of the request.",
-    slug: "Slug of the project.",
-    tileId: "ID of the tile.",
-    token: "The last part of the link or address.",
-    userId: "The `userId` of events.",
-  }[name];
-  if (description === undefined) throw new Error(`The parameter "${name}" of ${path} has no description.`);
-  return z.string().openapi({ description });
-}
-
-/** What a route's callers need, for the API description. */
-function requirementOf(by: AllowedCallers): string {
-  if (by === "anyone") return "Needs no credentials.";
-  if (by === "account") return "Needs a session.";
-  if (by === "sender") return "Needs a publishable key or an API key with the scope `ingest`.";
-  if (by === "caller") return "Needs a session, or an API key with the scope `read`.";
-  const { role, scope, ...rest }: { role: string; scope: Scope | null; publishable?: true } = permissions[by];
-  const member = `the role ${role}`;
-  if (scope === null) return `Needs ${member}. API keys can't do this.`;
-  const key = rest.publishable ? "a publishable key or one" : "an API key";
-  return `Needs ${member}, or ${key} with the scope \`${scope}\`.`;
 }

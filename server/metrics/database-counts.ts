@@ -1,4 +1,4 @@
-import type { Kysely } from "kysely";
+import { type Kysely, sql } from "kysely";
 import type { ControlTables } from "../storage/control-tables.ts";
 
 type Control = Kysely<ControlTables>;
@@ -19,6 +19,18 @@ export async function countAll(control: Control, table: "outbox" | "rejectedEven
     .select(({ fn }) => fn.countAll<number>().as("count"))
     .executeTakeFirstOrThrow();
   return Number(count);
+}
+
+/**
+ * Events that are in no block, so that searches read them one by one. An estimate: each change to a block counts as a
+ * removal, and the counters can follow a little later.
+ */
+export async function countUnindexed(control: Control): Promise<number> {
+  const { rows } = await sql<{ stored: number | null; inBlocks: number | null }>`
+    SELECT (SELECT sum(events) FROM channels) AS stored, (SELECT sum(events - changed) FROM blocks) AS in_blocks`.execute(
+    control,
+  );
+  return Math.max(0, Number(rows[0]!.stored) - Number(rows[0]!.inBlocks));
 }
 
 export async function countUnfinishedJobs(control: Control): Promise<number> {

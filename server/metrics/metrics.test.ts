@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import grafana from "../../docs/grafana.json";
-import { environmentOf } from "../testing/engine.ts";
+import { engine, environmentOf } from "../testing/engine.ts";
 import { startServer } from "../testing/server-process.ts";
 import { preparedConfig, testApp } from "../testing/test-app.ts";
 import { until } from "../testing/until.ts";
@@ -48,6 +48,14 @@ test("metrics are served to the bearer of the token, and tell what happened", as
   expect(count("GET", "/api/events/{id}", "2xx")).toBe(1);
   expect(samples.get('tidings_rejected_requests_total{status="422"}')).toBe(1);
   expect(samples.get("tidings_commit_duration_seconds_count")).toBeGreaterThan(0);
+  const commits = samples.get("tidings_commit_duration_seconds_count");
+  // PostgreSQL does not tell how long it waited for the disk.
+  if (engine === "postgres") expect(samples.get("tidings_fsync_duration_seconds_count")).toBe(0);
+  else expect(samples.get("tidings_fsync_duration_seconds_count")).toBe(commits!);
+  expect(samples.get("tidings_fsync_duration_seconds_sum")).toBeLessThan(
+    samples.get("tidings_commit_duration_seconds_sum")!,
+  );
+  expect(samples.get("tidings_unindexed_events")).toBeGreaterThan(0);
   expect(samples.get("tidings_rejected_events")).toBe(1);
   expect(samples.get("tidings_queued_events")).toBe(0);
   for (const name of ["tidings_database_bytes", "tidings_disk_free_bytes", "process_resident_memory_bytes"])

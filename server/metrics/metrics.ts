@@ -9,6 +9,7 @@ import {
   countAll,
   countFailingDestinations,
   countUnfinishedJobs,
+  countUnindexed,
   deliveriesByState,
 } from "./database-counts.ts";
 
@@ -31,6 +32,7 @@ export class Metrics {
   readonly #registry = new Registry();
   readonly #requests: Histogram;
   readonly #commits: Histogram;
+  readonly #syncs: Histogram;
   readonly #batches: Histogram;
   readonly #rejected: Counter;
   readonly #delay = monitorEventLoopDelay({ resolution: 20 });
@@ -47,6 +49,12 @@ export class Metrics {
     this.#commits = new Histogram({
       name: "tidings_commit_duration_seconds",
       help: "Time of a commit of events, with its fsync",
+      buckets: commitSeconds,
+      registers,
+    });
+    this.#syncs = new Histogram({
+      name: "tidings_fsync_duration_seconds",
+      help: "Part of a commit that writes the log and waits for its fsync, if the database tells",
       buckets: commitSeconds,
       registers,
     });
@@ -91,8 +99,9 @@ export class Metrics {
     if (method === "POST" && route === "/api/events" && status >= 400) this.#rejected.inc({ status });
   }
 
-  observeCommit(events: number, seconds: number): void {
-    this.#commits.observe(seconds);
+  observeCommit(events: number, ms: number, syncMs: number | null): void {
+    this.#commits.observe(ms / 1_000);
+    if (syncMs !== null) this.#syncs.observe(syncMs / 1_000);
     this.#batches.observe(events);
   }
 
@@ -131,6 +140,9 @@ export class Metrics {
     );
     this.#databaseGauge("tidings_outbox_events", "Events whose deliveries are still to be made", () =>
       countAll(control, "outbox"),
+    );
+    this.#databaseGauge("tidings_unindexed_events", "Events that are in no block of the index yet", () =>
+      countUnindexed(control),
     );
     this.#databaseGauge("tidings_rejected_events", "Rejected events that are kept", () =>
       countAll(control, "rejectedEvents"),

@@ -58,6 +58,8 @@ export type Batch = {
 export type BatchResults = {
   listed: [index: number, result: AppendResult | Error][];
   withCompanion: (AppendResult[] | null | Error)[];
+  /** Milliseconds of the commit that were its fsync, if that is known. */
+  syncMs: number | null;
 };
 
 /** Stores a batch. Resolves once it is durable; rejects if nothing of it was stored. */
@@ -203,7 +205,7 @@ export class GroupCommit implements Omit<EventAppender, "observeCommits"> {
           this.#inProgress--;
           this.#flush();
           completeAll(waiting, results, this.#onCreated);
-          this.onCommit(sizeOf(waiting), performance.now() - startMs);
+          this.onCommit(sizeOf(waiting), performance.now() - startMs, results.syncMs);
           for (const { resolve } of rejected) resolve();
         },
         (error: Error) => {

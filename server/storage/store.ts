@@ -171,8 +171,11 @@ export type Follower = {
   deleted: (projectId: number, deleted: DeletedEvents) => void;
 };
 
-/** A commit of this many events succeeded, after so many milliseconds. */
-export type OnCommit = (events: number, ms: number) => void;
+/**
+ * A commit of this many events succeeded, after so many milliseconds. On SQLite, `syncMs` of these were the COMMIT
+ * itself, which writes the log and waits for its fsync.
+ */
+export type OnCommit = (events: number, ms: number, syncMs: number | null) => void;
 
 /** Stores events. */
 export interface EventAppender {

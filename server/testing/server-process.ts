@@ -10,7 +10,7 @@ const server = join(import.meta.dir, "..");
 export type Ended = { code: number | null; stdout: string; stderr: string };
 
 /** The program's source, run with the Bun that runs the tests. */
-const fromSource = [process.execPath, join(server, "commands/tidings.ts")];
+export const fromSource = [process.execPath, join(server, "commands/tidings.ts")];
 
 /**
  * Runs a `tidings` command in a separate process and waits for it to end.
@@ -85,10 +85,10 @@ export async function startServer(
 type ServerProcess = Awaited<ReturnType<typeof startServer>>;
 
 /** Like `testApp`, but with the server in a separate process, to be killed or measured. */
-export async function testProcess(change: Partial<Config> = {}) {
+export async function testProcess(change: Partial<Config> = {}, program = fromSource) {
   const { config, secret } = await preparedConfig(change);
   const environment = environmentOf(config);
-  let server: ServerProcess | null = await startServer(environment);
+  let server: ServerProcess | null = await startServer(environment, undefined, program);
   /** Rejects while the server is down. */
   const request = async (path: string, init: RequestInit = {}): Promise<Response> => {
     const headers = new Headers(init.headers);
@@ -150,7 +150,7 @@ export async function testProcess(change: Partial<Config> = {}) {
       return ended;
     },
     async start(): Promise<void> {
-      server = await startServer(environment);
+      server = await startServer(environment, undefined, program);
     },
     async [Symbol.asyncDispose](): Promise<void> {
       await server?.end("SIGTERM");

@@ -8,40 +8,32 @@ import { endThread, startThread } from "./threads.ts";
 const commitsMin = 100;
 const pauseMs = 250;
 
-/** The HTTP thread's side of the checkpointer. */
+/** The HTTP thread's side of the checkpointer. Its thread is started when it is needed first: idle, it takes 2 MB. */
 export class Checkpoints {
-  readonly #thread: Worker;
+  readonly #dataDirectory: string;
   readonly #errorOf: ErrorOf;
   readonly #onFatal: (error: Error) => void;
+  #thread: Worker | null = null;
   #commits = 0;
   /** A checkpoint is running, or the pause after it. */
   #isBusy = false;
-
-  private constructor(thread: Worker, errorOf: ErrorOf, onFatal: (error: Error) => void) {
-    this.#thread = thread;
-    this.#errorOf = errorOf;
-    this.#onFatal = onFatal;
-  }
+  #running: Promise<void> | null = null;
+  #isClosed = false;
 
   /** @param onFatal - called when the disk can't be trusted */
-  static async start(
-    dataDirectory: string,
-    errorOf: ErrorOf,
-    onFatal: (error: Error) => void,
-  ): Promise<Checkpoints> {
-    const file = threadFile("checkpoint");
-    const thread = await startThread(file, [dataDirectory], { smol: true });
-    thread.onerror = (event) => onFatal(new Error(`The checkpoint thread failed: ${event.message}`));
-    return new Checkpoints(thread, errorOf, onFatal);
+  constructor(dataDirectory: string, errorOf: ErrorOf, onFatal: (error: Error) => void) {
+    this.#dataDirectory = dataDirectory;
+    this.#errorOf = errorOf;
+    this.#onFatal = onFatal;
   }
 
   /** Call it after each commit. */
   committed(): void {
     this.#commits++;
-    if (this.#isBusy || this.#commits < commitsMin) return;
+    if (this.#isBusy || this.#isClosed || this.#commits < commitsMin) return;
     this.#commits = 0;
     this.#isBusy = true;
-    void this.#send("checkpoint").then(() => {
+    this.#running = this.#checkpoint().finally(() => {
       setTimeout(() => {
         this.#isBusy = false;
       }, pauseMs).unref();
@@ -49,13 +41,32 @@ export class Checkpoints {
   }
 
   async close(): Promise<void> {
-    await this.#send("close");
+    this.#isClosed = true;
+    await this.#running;
+    if (!this.#thread) return;
+    await this.#send(this.#thread, "close");
     await endThread(this.#thread);
   }
 
-  #send(request: CheckpointRequest): Promise<void> {
+  async #checkpoint(): Promise<void> {
+    try {
+      this.#thread ??= await this.#start();
+    } catch {
+      // Too many open files, for example. Until a later attempt succeeds, the writer moves the pages (`open.ts`).
+      return;
+    }
+    await this.#send(this.#thread, "checkpoint");
+  }
+
+  async #start(): Promise<Worker> {
+    const thread = await startThread(threadFile("checkpoint"), [this.#dataDirectory], { smol: true });
+    thread.onerror = (event) => this.#onFatal(new Error(`The checkpoint thread failed: ${event.message}`));
+    return thread;
+  }
+
+  #send(thread: Worker, request: CheckpointRequest): Promise<void> {
     return new Promise((resolve) => {
-      this.#thread.addEventListener(
+      thread.addEventListener(
         "message",
         ({ data }: MessageEvent<CheckpointAnswer>) => {
           // After any other failure, such as a full disk, the commits are still in the log, and the writer meets the
@@ -68,7 +79,7 @@ export class Checkpoints {
         },
         { once: true },
       );
-      this.#thread.postMessage(request);
+      thread.postMessage(request);
     });
   }
 }

@@ -16,6 +16,11 @@ export function isDamage(code: string | undefined): boolean {
   return /^SQLITE_(?:CORRUPT|NOTADB)/.test(code ?? "");
 }
 
+/** Whether the disk has no space left, also for the memory that connections share. */
+export function isDiskFull(code: string | undefined): boolean {
+  return code === "SQLITE_FULL" || code === "SQLITE_IOERR_SHMSIZE";
+}
+
 /**
  * Whether the disk can't be trusted any more. After a failed fsync the kernel can have dropped what it could not write,
  * and the next fsync still succeeds (https://wiki.postgresql.org/wiki/Fsync_Errors). A failed write is different: it is
@@ -30,7 +35,7 @@ const unavailable = /^SQLITE_(?:BUSY|LOCKED|READONLY|IOERR|CANTOPEN|PROTOCOL|NOM
 /** The error to throw for SQLite's failure (https://www.sqlite.org/rescode.html). */
 export function storageProblem(code: string, message: string): ProblemError | StatementError {
   const log = { code, message };
-  if (code === "SQLITE_FULL" || code === "SQLITE_IOERR_SHMSIZE") {
+  if (isDiskFull(code)) {
     return problem("storage-full", {
       detail: "The server's disk is full, so nothing was stored. Try again later.",
       retryAfterSeconds: 30,

@@ -6,7 +6,7 @@ import { type Migration, readMigrations, upgradeNeeded } from "../migrations.ts"
 import type { StoreWatch } from "../store.ts";
 import { damagedDatabase } from "./damage.ts";
 import { createPrivate, databaseFile, prepareDirectory } from "./directory.ts";
-import { isDamage } from "./failure.ts";
+import { isDamage, isDiskFull } from "./failure.ts";
 
 export { databaseFile };
 
@@ -148,12 +148,16 @@ function migrateIn(
   else onInfo("created a new database", { file });
 }
 
-/** Turns SQLite's error for a damaged database into one that says what to do. */
+/** Turns SQLite's errors for a damaged database and for a full disk into ones that say what to do. */
 export function explaining<Result>(file: string, work: () => Result): Result {
   try {
     return work();
   } catch (error) {
     const { code, message } = error as SQLiteError;
+    if (isDiskFull(code))
+      throw new Error(
+        `The disk of ${file} is full, and the database needs space to be opened or upgraded. Nothing was changed. Free some space and start again.`,
+      );
     throw isDamage(code) ? damagedDatabase(file, message) : error;
   }
 }

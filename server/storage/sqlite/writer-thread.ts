@@ -45,6 +45,8 @@ export type AppendAnswer = {
   kind: "appended";
   listed: [index: number, result: AppendResult | Failed][];
   withCompanion: (AppendResult[] | null | Failed)[];
+  /** Milliseconds of the COMMIT. */
+  syncMs: number;
 };
 
 export type WriterAnswer =
@@ -73,13 +75,18 @@ const begin = database.prepare("BEGIN IMMEDIATE");
 const commit = database.prepare("COMMIT");
 const rollback = database.prepare("ROLLBACK");
 
+/** Milliseconds of the last COMMIT: it writes the log and waits for its fsync. */
+let syncMs = 0;
+
 function inTransaction<Result>(work: () => Result): Result {
   begin.run();
   try {
     const result = work();
     counterWriter.write();
     merging.step();
+    const startMs = performance.now();
     commit.run();
+    syncMs = performance.now() - startMs;
     return result;
   } catch (error) {
     counterWriter.rolledBack();
@@ -91,12 +98,13 @@ function inTransaction<Result>(work: () => Result): Result {
 function appendBatch({ batch, withCompanion = [], rejected }: AppendRequest): AppendAnswer {
   const events = decodeBatch(batch);
   try {
-    return inTransaction(() => {
+    const [results, companionResults] = inTransaction(() => {
       const results = append(events);
       const companionResults = withCompanion.map(appendWith);
       if (rejected) keepRejected(rejected.events, rejected.retention);
-      return appendAnswer(results, companionResults);
+      return [results, companionResults] as const;
     });
+    return appendAnswer(results, companionResults);
   } catch (error) {
     if (!(storageProblem(failure(error).code, "") instanceof StatementError)) throw error;
     // An event that can't be stored, such as one of a deleted project, must not fail the others. Store each on its own.
@@ -124,7 +132,7 @@ function appendAnswer(
     const result = results[index]!;
     if (result.kind !== "created") listed.push([index, result]);
   }
-  return { kind: "appended", listed, withCompanion };
+  return { kind: "appended", listed, withCompanion, syncMs };
 }
 
 function failure(error: unknown): Failed {

@@ -67,7 +67,7 @@ export class Writer {
     onFatal: (error: Error) => void,
   ): Promise<Writer> {
     const thread = await startThread(threadFile("writer"), [dataDirectory]);
-    const checkpoints = await Checkpoints.start(dataDirectory, errorOf, onFatal);
+    const checkpoints = new Checkpoints(dataDirectory, errorOf, onFatal);
     const writer = new Writer(thread, checkpoints, onCreated, errorOf, onFatal);
     thread.onerror = (event) => onFatal(new Error(`The writer thread failed: ${event.message}`));
     thread.onmessage = ({ data }: MessageEvent<WriterAnswer>) => writer.#onAnswer(data);
@@ -170,8 +170,9 @@ export class Writer {
     const answer = await this.#send(requestOf(batch));
     this.#eventsInProgress -= waiting;
     if (answer.kind === "failed") throw this.#failure(answer);
-    const { listed, withCompanion } = answer as AppendAnswer;
+    const { listed, withCompanion, syncMs } = answer as AppendAnswer;
     return {
+      syncMs,
       listed: listed.map(([index, result]) => [
         index,
         result.kind === "failed" ? this.#failure(result) : result,

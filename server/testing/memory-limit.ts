@@ -1,0 +1,39 @@
+import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+const megabyte = 1_048_576;
+const root = "/sys/fs/cgroup";
+
+/** Where groups are made, and the files of a group: version 2, or version 1 with a hierarchy for memory alone. */
+const layout = existsSync(join(root, "cgroup.controllers"))
+  ? { parent: root, limit: "memory.max", events: "memory.events" }
+  : { parent: join(root, "memory"), limit: "memory.limit_in_bytes", events: "memory.oom_control" };
+
+/**
+ * A control group (cgroups(7)) whose processes may use this much memory together, the system's cache of their files
+ * included; the kernel kills what needs more. Null if none can be made: that needs root on Linux.
+ */
+export function memoryLimit(megabytes: number) {
+  const directory = join(layout.parent, `tidings-test-${crypto.randomUUID()}`);
+  try {
+    mkdirSync(directory);
+    writeFileSync(join(directory, layout.limit), `${megabytes * megabyte}`);
+  } catch {
+    if (existsSync(directory)) rmdirSync(directory);
+    return null;
+  }
+  return {
+    /** A program that joins the group and then runs `program`. */
+    around: (program: string[]): string[] => [
+      ...["sh", "-c", 'echo $$ > "$0" && exec "$@"', join(directory, "cgroup.procs")],
+      ...program,
+    ],
+    /** How many processes were killed for want of memory. */
+    killed(): number {
+      const [, count] = /^oom_kill (\d+)$/m.exec(readFileSync(join(directory, layout.events), "utf8"))!;
+      return Number(count);
+    },
+    /** Call it when the group's processes have ended. */
+    [Symbol.dispose]: () => rmdirSync(directory),
+  };
+}
