@@ -187,6 +187,7 @@ export function memberPages({ eventId, boardId }: Pick<SampleShop, "eventId" | "
     search: "/p/default?q=card%20-refund&tag.currency=EUR",
     users: "/p/default/users",
     user: "/p/default/users/cus_1042",
+    boards: "/p/default/boards",
     board: `/p/default/boards/${boardId}?range=30d`,
     keys: "/p/default/keys",
     members: "/p/default/members",

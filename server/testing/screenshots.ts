@@ -119,7 +119,7 @@ async function shootPages(browser: Browser): Promise<void> {
       for (const [name, path] of Object.entries(openPages)) if (name !== "sign-in") await visit(name, path);
       await visit("public-board", `${board}?range=30d`);
       await visit("docs", "/docs");
-      await visit("docs-reference", "/docs/reference");
+      await visit("docs-reference", "/docs/api/events");
     }
     await page.context().addCookies(cookies.map((cookie) => ({ ...cookie, url: address })));
     for (const [name, path] of Object.entries(pages)) {
