@@ -72,8 +72,16 @@ function focus(): Promise<Focus> {
 
 const matches = (name: string, wanted: string | RegExp) =>
   typeof wanted === "string" ? name === wanted : wanted.test(name);
-const untilFocused = (name: string | RegExp) =>
-  until(async () => matches((await focus()).name, name), 10_000);
+async function untilFocused(name: string | RegExp): Promise<void> {
+  let at = await focus();
+  const isReached = async () => {
+    at = await focus();
+    return matches(at.name, name);
+  };
+  await until(isReached, 10_000).catch(() => {
+    throw new Error(`The focus is on ${at.name}, not on ${name}.`);
+  });
+}
 
 /** Presses Tab until an element of this name has the focus. Everything on the way must show that it has it. */
 async function tabTo(name: string | RegExp, key = "Tab"): Promise<void> {
@@ -147,7 +155,8 @@ test("search with completion, open an event, filter by its tag, save the view", 
   await press("Enter");
   await page.getByRole("button", { name: /^Remove filter:/ }).waitFor({ state: "detached" });
   await untilFocused("Search and filter");
-  await press("Escape");
+  // Escape first closes the list of recent searches.
+  await press("Escape", "Escape");
 
   await press("j", "j");
   await untilFocused("Number 28");

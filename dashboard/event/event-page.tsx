@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { ArrowLeft, BellOff, SearchX, Trash2, X } from "lucide-react";
-import { Suspense, useLayoutEffect, useRef, useState } from "react";
+import { Suspense, useEffect, useLayoutEffect, useRef, useState } from "react";
 import type { Event } from "../../server/event/event.ts";
 import { ApiError, errorMessage, isTemporary } from "../api.ts";
 import { formatDate } from "../components/dates.ts";

@@ -46,7 +46,6 @@ export const EventRow = memo(function EventRow(props: EventRowProps) {
       aria-labelledby={`name-${event.id}`}
       data-row={event.id}
       data-event={event.id}
-      aria-current={open ? "true" : undefined}
       tabIndex={active ? 0 : -1}
       onFocus={() => onFocus(event.id)}
       className={rowClass(
