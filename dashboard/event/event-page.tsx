@@ -43,14 +43,17 @@ export function EventPage() {
   useShortcuts({ Escape: close });
   const pane = useRef<HTMLElement>(null);
   const muteButton = useRef<HTMLButtonElement>(null);
+  const shown = useRef(id);
+  useEffect(() => {
+    shown.current = id;
+  }, [id]);
   // When the event closes, its row gets the focus, unless something else has it.
   useLayoutEffect(() => {
     const opened = pane.current!;
     return () => {
-      if (opened.contains(document.activeElement))
-        document
-          .querySelector<HTMLElement>('[data-row][aria-current="true"]')
-          ?.focus({ preventScroll: true });
+      if (!opened.contains(document.activeElement)) return;
+      const row = document.querySelector<HTMLElement>(`[data-row="${CSS.escape(shown.current)}"]`);
+      row?.focus({ preventScroll: true });
     };
   }, []);
 
