@@ -8,7 +8,7 @@
  *
  * @example
  * npm run lighthouse                 # all pages
- * npm run lighthouse -- feed,board   # some
+ * npm run lighthouse -- feed,board 1 # some, once
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
@@ -16,7 +16,7 @@ import { join } from "node:path";
 import { launchChromium } from "./chromium.ts";
 import { memberPages, startShop } from "./sample-shop.ts";
 
-const runs = Number(process.env.RUNS ?? 3);
+const runs = Number(process.argv[3] ?? 3);
 
 type Category = { score: number; auditRefs: { id: string }[] };
 type Result = {

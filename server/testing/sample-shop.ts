@@ -165,7 +165,7 @@ export async function startShop(dataDirectory: string) {
 }
 
 /** Signs in as the account that `npm run seed` creates; returns the session's cookies. */
-export async function signIn(address: string): Promise<Cookie[]> {
+async function signIn(address: string): Promise<Cookie[]> {
   const response = await fetch(`${address}/api/auth/sign-in/email`, {
     method: "POST",
     headers: { "content-type": "application/json", origin: address },

@@ -44,7 +44,7 @@ const dialogs: Record<string, [keyof ReturnType<typeof memberPages>, (page: Page
   "edit-channel": ["channel", (page) => button(page, "Edit channel").click()],
   "new-key": ["keys", (page) => button(page, "New API key").click()],
   "new-rule": ["rules", (page) => button(page, /^New rule/).click()],
-  "new-destination": ["destinations", (page) => button(page, /^(?:New|Add) destination/).click()],
+  "new-destination": ["destinations", (page) => button(page, "Add a destination").click()],
   "new-webhook": ["webhooks", (page) => button(page, /^New webhook/).click()],
   invite: ["members", (page) => button(page, /^Invite/).click()],
   fix: ["rejected", (page) => button(page, "Fix and resend").click()],
@@ -153,7 +153,7 @@ async function forEachVariant(
   for (const [size, viewport] of Object.entries(sizes)) {
     for (const colorScheme of themes) {
       const context = await browser.newContext({ viewport, colorScheme });
-      context.setDefaultTimeout(5_000);
+      context.setDefaultTimeout(15_000);
       // This Chromium blocks notifications; a user's browser asks first.
       await context.addInitScript(
         'Object.defineProperty(Notification, "permission", { get: () => "default" })',
