@@ -21,7 +21,7 @@ const runs = Number(process.argv[3] ?? 3);
 type Category = { score: number; auditRefs: { id: string }[] };
 type Result = {
   categories: Record<string, Category>;
-  audits: Record<string, { numericValue: number; score: number | null; title: string }>;
+  audits: Record<string, { numericValue?: number; score: number | null; title: string }>;
 };
 // Untyped, because only `npm run lighthouse` installs it, as it is large.
 const lighthouse =
@@ -30,7 +30,7 @@ const lighthouse =
   );
 const desktop = await load<object>("lighthouse/core/config/desktop-config.js");
 
-const only = process.argv[2]?.split(",");
+const only = process.argv[2] ? process.argv[2].split(",") : null;
 const directory = mkdtempSync(join(tmpdir(), "tidings-lighthouse-"));
 const shop = await startShop(directory);
 const port = await freePort();
@@ -79,7 +79,8 @@ try {
         const flags = { port, onlyCategories, logLevel: "error" };
         results.push((await lighthouse(shop.address + path, flags, config))!.lhr);
       }
-      const audit = (name: string) => median(results.map(({ audits }) => audits[name]!.numericValue));
+      const audit = (name: string) =>
+        median(results.map(({ audits }) => audits[name]!.numericValue ?? Number.NaN));
       const score = (name: string) =>
         results[0]!.categories[name]
           ? median(results.map(({ categories }) => categories[name]!.score * 100)).toFixed()
