@@ -199,8 +199,10 @@ test("choose a time, and zoom the histogram", async () => {
   await press("t");
   await page.getByRole("menuitem", { name: "Last hour" }).waitFor();
   await press("ArrowDown");
-  await until(async () => (await page.locator("[data-highlighted]").count()) === 1);
-  await type("Last h");
+  await page
+    .locator("[data-highlighted]")
+    .filter({ hasText: /^Last hour$/ })
+    .waitFor();
   await press("Enter");
   await page.waitForURL(/range=1h/);
   await untilFocused(/^Time: /);
