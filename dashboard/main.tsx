@@ -14,6 +14,12 @@ import "./styles.css";
 const project = /^\/p\/([^/]+)/.exec(location.pathname)?.[1];
 if (project) follow(decodeURIComponent(project));
 
+// The focus was on something that the page before had: a keyboard and a screen reader continue in the new page.
+router.subscribe("onRendered", ({ fromLocation, hrefChanged }) => {
+  if (fromLocation && hrefChanged && document.activeElement === document.body)
+    document.getElementById("main")?.focus({ preventScroll: true });
+});
+
 // A click on a push notification while this tab is open.
 navigator.serviceWorker?.addEventListener("message", ({ data }) => {
   if (data?.type === "open" && typeof data.path === "string") void router.navigate({ href: data.path });

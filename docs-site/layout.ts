@@ -53,9 +53,8 @@ export function layoutPage(page: SitePage, groups: SiteGroup[], assets: Assets):
 <a class="open" href="/">Dashboard</a>
 </header>
 <div class="columns">
-<nav class="pages" aria-label="Pages"><details><summary>All pages</summary>
-${groups.map((group) => navigationGroup(group, page)).join("\n")}
-</details></nav>
+<nav class="pages" aria-label="Pages"><details><summary>All pages</summary></details>
+<div>${groups.map((group) => navigationGroup(group, page)).join("\n")}</div></nav>
 <main id="text"><article>
 ${page.html}</article>
 ${neighborLinks(previous, next)}

@@ -77,14 +77,25 @@ export function actorText({ actor }: AuditEntry): string {
   }[actor.kind];
 }
 
-/** The details as "name: value, …"; IDs are left to the export. */
+/** The details as "name: value · …"; IDs are left to the export. */
 export function detailText({ detail }: AuditEntry): string {
   return Object.entries(detail)
     .filter(([name, value]) => !/^(id|newId|job)$/.test(name) && value !== null && value !== "")
-    .map(
-      ([name, value]) => `${labelOf(name)}: ${typeof value === "object" ? [value].flat().join(", ") : value}`,
-    )
+    .map(([name, value]) => `${labelOf(name)}: ${valueText(value)}`)
     .join(" · ");
+}
+
+/** A value in words: `{ type: "burst", minutes: 5 }` is "burst, minutes 5", and lists in it are counted. */
+function valueText(value: unknown): string {
+  if (Array.isArray(value)) return value.map(valueText).join(", ");
+  if (value === null || typeof value !== "object") return String(value);
+  const parts = Object.entries(value).flatMap(([name, part]) => {
+    if (name === "type") return [String(part)];
+    if (part === true) return [labelOf(name)];
+    if (Array.isArray(part)) return part.length > 0 ? [`${labelOf(name)} ${part.length}`] : [];
+    return part === false || part === null || part === "" ? [] : [`${labelOf(name)} ${valueText(part)}`];
+  });
+  return parts.join(", ") || "none";
 }
 
 /** "retentionDays" becomes "retention days". */

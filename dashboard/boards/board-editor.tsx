@@ -114,7 +114,8 @@ export default function BoardEditor({ board, isNew, close }: Props) {
           className="h-8 min-w-0 flex-1 rounded-md md:max-w-72 max-md:basis-full border border-line-strong bg-raised px-2.5 text-sm max-md:min-h-10"
         />
         <span className="flex-1" />
-        <Button onClick={() => setEdited(null)} disabled={tiles.length >= limits.tiles}>
+        {/* The editor replaces the page, and the button that opened it. */}
+        <Button autoFocus onClick={() => setEdited(null)} disabled={tiles.length >= limits.tiles}>
           <Plus aria-hidden className="size-4" />
           Add tile
         </Button>

@@ -87,6 +87,7 @@ function BoardPage({ id, create }: { id: string; create: () => void }) {
   const can = useCan();
   const navigate = useNavigate();
   const [mode, setMode] = useState<"view" | "edit" | "wall">("view");
+  const [wasEdited, setWasEdited] = useState(false);
   const [isPublishing, setPublishing] = useState(false);
   const source = useMemo(() => board && savedTiles(project, board), [project, board]);
   const position = boards.findIndex((each) => each.id === id);
@@ -160,7 +161,14 @@ function BoardPage({ id, create }: { id: string; create: () => void }) {
   if (board && mode === "edit")
     return (
       <Suspense fallback={null}>
-        <BoardEditor board={board} isNew={board.tiles.length === 0} close={() => setMode("view")} />
+        <BoardEditor
+          board={board}
+          isNew={board.tiles.length === 0}
+          close={() => {
+            setWasEdited(true);
+            setMode("view");
+          }}
+        />
       </Suspense>
     );
   return (
@@ -205,7 +213,8 @@ function BoardPage({ id, create }: { id: string; create: () => void }) {
           Compare
         </Button>
         {canChange && board && (
-          <Button onClick={() => setMode("edit")} aria-keyshortcuts="e">
+          // The focus was in the editor, which has just closed.
+          <Button autoFocus={wasEdited} onClick={() => setMode("edit")} aria-keyshortcuts="e">
             <Pencil aria-hidden className="size-3.5" />
             Edit
           </Button>

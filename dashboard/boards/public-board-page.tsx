@@ -43,7 +43,7 @@ export function PublicBoardPage() {
     return (
       <main className="flex h-full items-center justify-center">
         {isGone ? (
-          <EmptyState icon={<Unlink aria-hidden />} title="This link doesn't work">
+          <EmptyState icon={<Unlink aria-hidden />} title="This link doesn't work" isPage>
             It may have been ended or replaced. Ask who sent it to you for a new one.
           </EmptyState>
         ) : (

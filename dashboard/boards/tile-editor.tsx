@@ -81,6 +81,8 @@ export default function TileEditor({ tile, range, save, close }: Props) {
             name="type"
             label={label}
             checked={type === each}
+            // Otherwise the dialog would focus the first of them, whichever is chosen.
+            autoFocus={type === each}
             onChange={() => change({ type: each as TileType })}
           />
         ))}

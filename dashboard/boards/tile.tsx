@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { Ellipsis } from "lucide-react";
-import { type ReactNode, useRef, useState } from "react";
+import { type ReactNode, Suspense, useRef, useState } from "react";
 import type { TileData } from "../../server/wire/tile-data.ts";
 import { errorMessage } from "../api.ts";
 import { lazyPart } from "../components/lazy-part.tsx";
@@ -54,19 +54,22 @@ export function TileBox({ tile, range, actions }: TileProps) {
       </header>
       {isFetching && done > 0 && done < 1 && <TileProgress share={done} title={title} />}
       <div className="tile-body">
-        {tile.type === "text" ? (
-          <div className="tile-text">
-            <Markdown text={tile.text ?? ""} />
-          </div>
-        ) : error && !data ? (
-          <p role="alert" className="hostile text-danger text-sm">
-            {errorMessage(error)}
-          </p>
-        ) : data ? (
-          <TileBody tile={tile} data={data} />
-        ) : (
-          <Skeleton className="h-full w-full" />
-        )}
+        {/* Of its own, so that the first chart doesn't hide the page while its code loads. */}
+        <Suspense fallback={<Skeleton className="h-full w-full" />}>
+          {tile.type === "text" ? (
+            <div className="tile-text">
+              <Markdown text={tile.text ?? ""} />
+            </div>
+          ) : error && !data ? (
+            <p role="alert" className="hostile text-danger text-sm">
+              {errorMessage(error)}
+            </p>
+          ) : data ? (
+            <TileBody tile={tile} data={data} />
+          ) : (
+            <Skeleton className="h-full w-full" />
+          )}
+        </Suspense>
       </div>
     </section>
   );

@@ -66,19 +66,8 @@ export function ChannelNav({ onNavigate }: { onNavigate?: () => void }) {
     />
   );
 
-  function onKey(event: KeyboardEvent<HTMLElement>) {
-    const field = event.currentTarget.querySelector<HTMLElement>("input");
-    if (event.key !== "/" || !field || event.target === field) return;
-    event.preventDefault();
-    field.focus();
-  }
-
   return (
-    <nav
-      aria-label="Channels"
-      onKeyDown={onKey}
-      className="flex min-h-0 flex-1 flex-col gap-px overflow-y-auto p-2 pt-1"
-    >
+    <nav aria-label="Channels" className="flex min-h-0 flex-1 flex-col gap-px overflow-y-auto p-2 pt-1">
       <Link
         to="/p/$project"
         params={{ project }}

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { ArrowLeft, BellOff, SearchX, Trash2, X } from "lucide-react";
-import { Suspense, useState } from "react";
+import { Suspense, useEffect, useLayoutEffect, useRef, useState } from "react";
 import type { Event } from "../../server/event/event.ts";
 import { ApiError, errorMessage, isTemporary } from "../api.ts";
 import { formatDate } from "../components/dates.ts";
@@ -41,9 +41,25 @@ export function EventPage() {
   const [deleting, setDeleting] = useState(false);
   const [muting, setMuting] = useState(false);
   useShortcuts({ Escape: close });
+  const pane = useRef<HTMLElement>(null);
+  const muteButton = useRef<HTMLButtonElement>(null);
+  const shown = useRef(id);
+  useEffect(() => {
+    shown.current = id;
+  }, [id]);
+  // When the event closes, its row gets the focus, unless something else has it.
+  useLayoutEffect(() => {
+    const opened = pane.current!;
+    return () => {
+      if (!opened.contains(document.activeElement)) return;
+      const row = document.querySelector<HTMLElement>(`[data-row="${CSS.escape(shown.current)}"]`);
+      row?.focus({ preventScroll: true });
+    };
+  }, []);
 
   return (
     <section
+      ref={pane}
       aria-label="Event"
       className="flex w-full min-w-0 flex-col bg-surface max-md:absolute max-md:inset-0 max-md:z-20 md:w-[46%] md:min-w-68 md:max-w-[580px] md:shrink-0 md:border-line md:border-l"
     >
@@ -56,6 +72,7 @@ export function EventPage() {
           <>
             <CopyButton text={location.href} label="Copy link" variant="ghost" className="h-7" />
             <IconButton
+              ref={muteButton}
               label="Mute"
               title="Mute"
               aria-expanded={muting}
@@ -91,7 +108,10 @@ export function EventPage() {
             project={project}
             channel={event.channelId}
             name={event.name}
-            onDone={() => setMuting(false)}
+            onDone={() => {
+              setMuting(false);
+              muteButton.current?.focus();
+            }}
             className="border-line border-b px-4 py-3 md:px-5"
           />
         </OverlayBoundary>

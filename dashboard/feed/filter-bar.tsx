@@ -1,5 +1,5 @@
 import { ListFilter, Search, X } from "lucide-react";
-import { type KeyboardEvent, type ReactNode, Suspense, useRef, useState } from "react";
+import { type KeyboardEvent, type MouseEvent, type ReactNode, Suspense, useRef, useState } from "react";
 import { SearchError } from "../../server/event/search.ts";
 import { lazyPart } from "../components/lazy-part.tsx";
 import { Kbd, useShortcuts } from "../shell/shortcuts.tsx";
@@ -35,6 +35,12 @@ export function FilterBar({ project, filters, change, children }: FilterBarProps
     error ? undefined : offered,
   );
   const chips = Object.entries(filters);
+
+  /** Removes filters. Who used the keyboard, which has no pointer's count of clicks, goes on in the input. */
+  function remove({ detail }: MouseEvent, remaining: Filters) {
+    change(remaining);
+    if (detail === 0) input.current?.focus();
+  }
 
   useShortcuts({
     "/"(event) {
@@ -87,7 +93,7 @@ export function FilterBar({ project, filters, change, children }: FilterBarProps
           <button
             type="button"
             aria-label={`Remove filter: ${labelOf(key)} ${value}`}
-            onClick={() => change(Object.fromEntries(chips.filter(([each]) => each !== key)))}
+            onClick={(click) => remove(click, Object.fromEntries(chips.filter(([each]) => each !== key)))}
             className="flex h-full w-7 shrink-0 items-center justify-center rounded-md text-muted hover:bg-hover hover:text-ink"
           >
             <X aria-hidden className="size-3.5" />
@@ -114,7 +120,7 @@ export function FilterBar({ project, filters, change, children }: FilterBarProps
       {chips.length > 1 && (
         <button
           type="button"
-          onClick={() => change({})}
+          onClick={(click) => remove(click, {})}
           className="h-7 rounded-md px-2 text-muted text-sm hover:bg-hover hover:text-ink"
         >
           Clear

@@ -1,7 +1,7 @@
 import { useNavigate } from "@tanstack/react-router";
 import { clsx } from "clsx";
 import { BellOff } from "lucide-react";
-import { type MouseEvent, useState } from "react";
+import { type MouseEvent, useRef, useState } from "react";
 import type { Notification } from "../../server/wire/notification.ts";
 import { useMe } from "../account/me.ts";
 import { EventIcon } from "../components/event-icon.tsx";
@@ -39,6 +39,7 @@ export function NotificationItem({ notification, count = 1, onOpen }: Notificati
   const { projects } = useMe();
   const navigate = useNavigate();
   const [muting, setMuting] = useState(false);
+  const muteButton = useRef<HTMLButtonElement>(null);
   const { mutate: markRead } = useMarkRead();
   const projectName = projects.length > 1 && projects.find((each) => each.slug === project)?.name;
   return (
@@ -78,6 +79,7 @@ export function NotificationItem({ notification, count = 1, onOpen }: Notificati
       </a>
       {event && (
         <IconButton
+          ref={muteButton}
           label={`Mute ${event.name}`}
           title="Mute"
           aria-expanded={muting}
@@ -93,7 +95,10 @@ export function NotificationItem({ notification, count = 1, onOpen }: Notificati
             project={project}
             channel={event.channelId}
             name={event.name}
-            onDone={() => setMuting(false)}
+            onDone={() => {
+              setMuting(false);
+              muteButton.current?.focus();
+            }}
             className="px-4 pt-1 pb-3 md:px-5"
           />
         </OverlayBoundary>

@@ -29,7 +29,8 @@ export function StatusPage() {
   return (
     <>
       <PageHeader title="Server status" />
-      <div className="min-h-0 flex-1 overflow-y-auto">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable box must be reachable by keyboard */}
+      <section aria-label="Server status" tabIndex={0} className="min-h-0 flex-1 overflow-y-auto">
         <div className="mx-auto flex max-w-3xl flex-col gap-6 px-4 py-6 md:px-8 md:py-8">
           {error && !status ? (
             <ErrorState title="The status couldn't be loaded" error={error} retry={() => void refetch()} />
@@ -39,7 +40,7 @@ export function StatusPage() {
             <Skeleton className="h-96 rounded-lg" />
           )}
         </div>
-      </div>
+      </section>
     </>
   );
 }

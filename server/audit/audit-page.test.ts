@@ -22,12 +22,23 @@ test("the audit log shows changes in sentences, filtered by kind and person, and
     headers: { origin: dashboard.address },
   });
   expect(key.status()).toBe(201);
+  const rule = await page.request.post(`${dashboard.address}/api/rules?project=default`, {
+    data: {
+      name: "Audited rule",
+      q: "channel:audited",
+      when: { type: "burst", minutes: 5 },
+      to: { everyone: true, members: [], destinations: [] },
+    },
+    headers: { origin: dashboard.address },
+  });
+  expect(rule.status()).toBe(201);
   await page.getByRole("link", { name: "View audit log" }).click();
   await page.waitForURL(/\/audit$/);
   const entries = page.getByRole("main").getByRole("listitem");
   await entries.filter({ hasText: "created the channel audited" }).waitFor();
   await entries.filter({ hasText: "created the API key Audited key" }).waitFor();
   await entries.filter({ hasText: "scopes: ingest" }).waitFor();
+  await entries.filter({ hasText: "when: burst, minutes 5 · to: everyone" }).waitFor();
   await expectAccessible("the audit log", page);
 
   await page.getByLabel("Show").selectOption("Channels");

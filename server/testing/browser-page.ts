@@ -22,6 +22,11 @@ const animationsFinished = `Promise.all(
 
 /** Fails if axe-core finds a violation on the page. */
 export async function expectAccessible(what: string, page: Page): Promise<void> {
+  expect(await violationsOf(what, page)).toEqual([]);
+}
+
+/** What axe-core finds wrong with the page, as a sentence for each. */
+export async function violationsOf(what: string, page: Page): Promise<string[]> {
   // By selector, because an open dialog hides `main` from queries by role.
   await page.locator("main").first().waitFor({ state: "attached" });
   // Text that is still fading in has too little contrast.
@@ -30,8 +35,5 @@ export async function expectAccessible(what: string, page: Page): Promise<void> 
   const { violations } = (await page.evaluate('axe.run(document, { resultTypes: ["violations"] })')) as {
     violations: { id: string; help: string; nodes: { html: string; failureSummary: string }[] }[];
   };
-  const messages = violations.map(
-    ({ id, nodes }) => `${what}: ${id}: ${nodes[0]!.html} ${nodes[0]!.failureSummary}`,
-  );
-  expect(messages).toEqual([]);
+  return violations.map(({ id, nodes }) => `${what}: ${id}: ${nodes[0]!.html} ${nodes[0]!.failureSummary}`);
 }

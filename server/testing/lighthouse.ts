@@ -1,26 +1,27 @@
 /**
- * Measures four pages of the dashboard with Lighthouse, on mobile and desktop, three times each, and prints the medians
- * as a table.
+ * Measures pages of the dashboard and of the documentation with Lighthouse, on mobile and desktop, three times each, and
+ * prints the medians as a table. Below it: the audits of accessibility, best practices and, for the documentation, SEO
+ * that failed.
  *
  * Uses simulated throttling (Lighthouse's default): what the page loads and computes is recalculated for a slow phone
  * on slow 4G. A busy machine still increases the blocking time, so the load average is printed below the table.
  *
  * @example
- * npm run lighthouse                          # on a new, seeded database
- * npm run lighthouse -- http://127.0.0.1:4242 # on a running server, filled with `npm run seed`
+ * npm run lighthouse                 # all pages
+ * npm run lighthouse -- feed,board 1 # some, once
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { launchChromium } from "./chromium.ts";
-import { runTidings, startServer } from "./server-process.ts";
+import { memberPages, startShop } from "./sample-shop.ts";
 
-const runs = 3;
-const demo = { email: "demo@example.com", password: "tidings-demo" };
+const runs = Number(process.argv[3] ?? 3);
 
+type Category = { score: number; auditRefs: { id: string }[] };
 type Result = {
-  categories: { performance: { score: number } };
-  audits: Record<string, { numericValue: number }>;
+  categories: Record<string, Category>;
+  audits: Record<string, { numericValue?: number; score: number | null; title: string }>;
 };
 // Untyped, because only `npm run lighthouse` installs it, as it is large.
 const lighthouse =
@@ -29,33 +30,37 @@ const lighthouse =
   );
 const desktop = await load<object>("lighthouse/core/config/desktop-config.js");
 
+const only = process.argv[2] ? process.argv[2].split(",") : null;
 const directory = mkdtempSync(join(tmpdir(), "tidings-lighthouse-"));
-const [givenAddress] = process.argv.slice(2);
-const server = givenAddress ? null : await startSeeded(directory);
-const address = givenAddress ?? server!.address;
+const shop = await startShop(directory);
 const port = await freePort();
 const browser = await launchChromium([`--remote-debugging-port=${port}`]);
+const failed = new Set<string>();
 try {
-  const cookies = await signIn(address);
-  const event = await firstEvent(address, cookies);
   const chromium = await browser.newBrowserCDPSession();
-  const setCookies = () =>
+  const signOut = () => chromium.send("Storage.clearCookies");
+  const signIn = () =>
     chromium.send("Storage.setCookies", {
-      cookies: cookies.map((cookie) => ({ ...cookie, url: address })),
+      cookies: shop.cookies.map((cookie) => ({ ...cookie, url: shop.address })),
     });
+  const { feed, event, board, users, user, deliveries, settings } = memberPages(shop);
   const pages = [
-    ["sign-in", "/sign-in", () => chromium.send("Storage.clearCookies")],
-    ["feed", "/p/default", setCookies],
-    ["event", `/p/default/events/${event}`, setCookies],
-    ["settings", "/p/default/settings", setCookies],
-  ] as const;
+    ...Object.entries({ "sign-in": "/sign-in", docs: "/docs", reference: "/docs/api/events" }).map(
+      ([page, path]) => ({ page, path, prepare: signOut }),
+    ),
+    ...Object.entries({ feed, event, board, users, user, deliveries, settings }).map(([page, path]) => ({
+      page,
+      path,
+      prepare: signIn,
+    })),
+  ].filter(({ page }) => !only || only.includes(page));
   console.log(
-    "| page     | device  | performance | first contentful paint | largest contentful paint | total blocking time | layout shift |",
+    "| page       | device  | performance | accessibility | best practices | SEO | largest contentful paint | total blocking time | layout shift |",
   );
   console.log(
-    "|----------|---------|-------------|------------------------|--------------------------|---------------------|--------------|",
+    "|------------|---------|-------------|---------------|----------------|-----|--------------------------|---------------------|--------------|",
   );
-  for (const [page, path, prepare] of pages) {
+  for (const { page, path, prepare } of pages) {
     for (const [device, config] of [
       ["mobile", undefined],
       ["desktop", desktop],
@@ -63,16 +68,35 @@ try {
       const results: Result[] = [];
       for (let run = 0; run < runs; run++) {
         await prepare();
-        const flags = { port, onlyCategories: ["performance"], logLevel: "error" };
-        results.push((await lighthouse(address + path, flags, config))!.lhr);
+        const isPublic = prepare === signOut && page !== "sign-in";
+        const onlyCategories = [
+          "performance",
+          "accessibility",
+          "best-practices",
+          // The dashboard is not to be found by search engines.
+          ...(isPublic ? ["seo"] : []),
+        ];
+        const flags = { port, onlyCategories, logLevel: "error" };
+        results.push((await lighthouse(shop.address + path, flags, config))!.lhr);
       }
-      const audit = (name: string) => median(results.map(({ audits }) => audits[name]!.numericValue));
-      const score = median(results.map(({ categories }) => categories.performance.score * 100));
+      const audit = (name: string) =>
+        median(results.map(({ audits }) => audits[name]!.numericValue ?? Number.NaN));
+      const score = (name: string) =>
+        results[0]!.categories[name]
+          ? median(results.map(({ categories }) => categories[name]!.score * 100)).toFixed()
+          : "–";
+      for (const name of ["accessibility", "best-practices", "seo"]) {
+        for (const { id } of results[0]!.categories[name]?.auditRefs ?? []) {
+          const { score, title } = results[0]!.audits[id]!;
+          if (score !== null && score < 1) failed.add(`${page}: ${title} (${id})`);
+        }
+      }
       console.log(
-        `| ${page.padEnd(8)} | ${device.padEnd(7)} | ${score.toFixed()} | ${seconds(audit("first-contentful-paint"))} | ${seconds(audit("largest-contentful-paint"))} | ${audit("total-blocking-time").toFixed()} ms | ${audit("cumulative-layout-shift").toFixed(3)} |`,
+        `| ${page.padEnd(10)} | ${device.padEnd(7)} | ${score("performance")} | ${score("accessibility")} | ${score("best-practices")} | ${score("seo")} | ${seconds(audit("largest-contentful-paint"))} | ${audit("total-blocking-time").toFixed()} ms | ${audit("cumulative-layout-shift").toFixed(3)} |`,
       );
     }
   }
+  for (const each of failed) console.log(`\n- ${each}`);
   console.log(
     `\nMedians of ${runs} runs; load of the machine ${loadavg()
       .map((each) => each.toFixed(1))
@@ -80,39 +104,12 @@ try {
   );
 } finally {
   await browser.close();
-  await server?.end("SIGTERM");
+  await shop.stop();
   rmSync(directory, { recursive: true, force: true });
 }
 
 async function load<Export>(name: string): Promise<Export> {
   return (await import(name)).default;
-}
-
-async function startSeeded(dataDirectory: string) {
-  const environment = { TIDINGS_DATA: dataDirectory };
-  await runTidings(["seed"], environment);
-  return startServer(environment);
-}
-
-async function signIn(address: string): Promise<{ name: string; value: string }[]> {
-  const response = await fetch(`${address}/api/auth/sign-in/email`, {
-    method: "POST",
-    headers: { "content-type": "application/json", origin: address },
-    body: JSON.stringify(demo),
-  });
-  if (!response.ok) throw new Error(`Signing in answered ${response.status}: ${await response.text()}`);
-  return response.headers.getSetCookie().map((cookie) => {
-    const [, name, value] = /^([^=]+)=([^;]*)/.exec(cookie)!;
-    return { name: name!, value: value! };
-  });
-}
-
-async function firstEvent(address: string, cookies: { name: string; value: string }[]): Promise<string> {
-  const response = await fetch(`${address}/api/events?project=default&limit=1`, {
-    headers: { cookie: cookies.map(({ name, value }) => `${name}=${value}`).join("; ") },
-  });
-  const { events } = (await response.json()) as { events: { id: string }[] };
-  return events[0]!.id;
 }
 
 async function freePort(): Promise<number> {

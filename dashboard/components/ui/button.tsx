@@ -21,7 +21,7 @@ type ButtonStyle = { variant?: keyof typeof variants; size?: keyof typeof sizes 
 export function buttonClass({ variant = "outline", size = "md" }: ButtonStyle = {}, extra?: string): string {
   return clsx(
     "inline-flex shrink-0 select-none items-center justify-center rounded-md font-medium transition-colors",
-    "whitespace-nowrap disabled:opacity-60 max-md:min-h-10",
+    "whitespace-nowrap disabled:opacity-60 aria-disabled:opacity-60 max-md:min-h-10",
     size === "icon" && "max-md:min-w-10",
     variants[variant],
     sizes[size],
@@ -31,12 +31,14 @@ export function buttonClass({ variant = "outline", size = "md" }: ButtonStyle = 
 
 type ButtonProps = ComponentProps<"button"> & ButtonStyle & { busy?: boolean };
 
-export function Button({ variant, size, busy = false, className, children, disabled, ...rest }: ButtonProps) {
+export function Button({ variant, size, busy = false, className, children, onClick, ...rest }: ButtonProps) {
   return (
     <button
       type="button"
       {...rest}
-      disabled={disabled || busy}
+      // A disabled button loses the focus, so a busy one only ignores clicks, including those of Enter in a field.
+      aria-disabled={busy || undefined}
+      onClick={busy ? (event) => event.preventDefault() : onClick}
       className={buttonClass({ ...(variant && { variant }), ...(size && { size }) }, className)}
     >
       {busy && <LoaderCircle aria-hidden className="size-3.5 animate-spin" />}

@@ -51,7 +51,7 @@ export function Dialog({ form = "dialog", ...props }: DialogProps) {
               )}
             </div>
           </header>
-          <div className="min-h-0 flex-1 overflow-y-auto px-5 pt-3 pb-5">{children}</div>
+          <div className="min-h-0 flex-1 scroll-pb-20 overflow-y-auto px-5 pt-3 pb-5">{children}</div>
           {/* Last in the DOM, so that the first field gets the focus. */}
           {closable && (
             <Radix.Close
@@ -67,7 +67,11 @@ export function Dialog({ form = "dialog", ...props }: DialogProps) {
   );
 }
 
-/** The row of buttons at the bottom of a dialog's form. */
+/** The row of buttons at the bottom of a dialog's form. It stays visible while a long form scrolls. */
 export function DialogButtons({ children }: { children: ReactNode }) {
-  return <div className="mt-3 flex justify-end gap-2">{children}</div>;
+  return (
+    <div className="sticky -bottom-5 z-10 -mx-5 -mb-5 flex justify-end gap-2 bg-raised px-5 pt-3 pb-5">
+      {children}
+    </div>
+  );
 }

@@ -114,6 +114,7 @@ type ChoiceProps = {
   label: string;
   hint?: string;
   checked: boolean;
+  autoFocus?: boolean;
   onChange: (checked: boolean) => void;
 };
 

@@ -9,20 +9,29 @@ export function Skeleton({ className }: { className?: string }) {
   return (
     <div
       aria-hidden
+      data-skeleton
       className={clsx("animate-[fade_0.3s_ease-out_0.15s_backwards] rounded bg-pressed", className)}
     />
   );
 }
 
-type EmptyStateProps = { icon: ReactNode; title: string; children?: ReactNode; action?: ReactNode };
+type EmptyStateProps = {
+  icon: ReactNode;
+  title: string;
+  /** Whether it is all that the page has, so that its title is the page's. */
+  isPage?: boolean;
+  children?: ReactNode;
+  action?: ReactNode;
+};
 
-export function EmptyState({ icon, title, children, action }: EmptyStateProps) {
+export function EmptyState({ icon, title, isPage = false, children, action }: EmptyStateProps) {
+  const Heading = isPage ? "h1" : "h2";
   return (
     <div className="mx-auto flex max-w-sm flex-col items-center gap-1 px-6 py-16 text-center">
       <div className="mb-3 flex size-11 items-center justify-center rounded-xl border border-line bg-raised text-faint [&>svg]:size-5">
         {icon}
       </div>
-      <h2 className="font-semibold text-lg">{title}</h2>
+      <Heading className="font-semibold text-lg">{title}</Heading>
       {children && <div className="text-balance text-muted text-sm">{children}</div>}
       {action && <div className="mt-4">{action}</div>}
     </div>

@@ -1,0 +1,218 @@
+import { runTidings, startServer } from "./server-process.ts";
+
+export const demo = { email: "demo@example.com", password: "tidings-demo" };
+
+const sampleDestinations = [
+  {
+    kind: "slack",
+    name: "Slack #shop",
+    settings: { url: "https://hooks.slack.com/services/T00000000/B00000000/0123456789abcdefghijklmn" },
+  },
+  { kind: "ntfy", name: "On call", settings: { topic: "shop-7f3c9a" } },
+];
+
+const sampleRules = [
+  {
+    name: "Failed payments",
+    q: 'channel:payments name:"Payment failed"',
+    when: { type: "burst", minutes: 5 },
+    everyone: true,
+  },
+  {
+    name: "Backup missing",
+    q: 'name:"Backup done"',
+    when: { type: "silence", minutes: 26 * 60 },
+    everyone: false,
+    urgent: true,
+  },
+  {
+    name: "Large orders",
+    q: "channel:payments",
+    when: { type: "number", tag: "amount", above: 150 },
+    everyone: true,
+  },
+];
+
+const sampleViews = [
+  { name: "Failed payments", q: 'channel:payments name:"Payment failed"', shared: true },
+  { name: "Orders from Japan", q: "channel:orders country=JP" },
+];
+
+const sampleWebhooks = [
+  { name: "Stripe", source: "stripe", channel: "payments", mapping: null, secret: "whsec_sample" },
+  {
+    name: "Newsletter",
+    source: "plain",
+    channel: "marketing",
+    mapping: { name: "Subscribed", userId: "{{email}}", tags: { list: "{{list.name}}" } },
+  },
+];
+
+const rejectedEvents = [
+  { channel: "orders", nme: "Order placed", userId: "cus_1042", tags: { quantity: 2 } },
+  { channel: "backups", name: "Backup done", tags: { database: "shop", minutes: 4.5 } },
+];
+
+const failedPayment = {
+  channel: "payments",
+  name: "Payment failed",
+  icon: "⚠️",
+  userId: "cus_1187",
+  notify: true,
+  tags: { amount: "184.50", currency: "EUR", method: "card", reason: "card_declined" },
+  description:
+    "The bank declined the card **twice**. The customer was asked for another one.\n\n- order kept for 24 hours\n- next attempt is theirs",
+};
+
+const newestEvents = [
+  {
+    channel: "deployments",
+    name: "Deployed to production",
+    icon: "🚀",
+    notify: true,
+    tags: { service: "checkout", version: "2.49.0", by: "mira" },
+  },
+  {
+    channel: "orders",
+    name: "Order placed",
+    icon: "🛒",
+    userId: "cus_1042",
+    tags: { product: "Geisha Reserve", quantity: "2", country: "JP" },
+  },
+  failedPayment,
+  {
+    channel: "payments",
+    name: "Payment received",
+    icon: "💰",
+    userId: "cus_1042",
+    tags: { amount: "96.00", currency: "EUR", method: "paypal", plan: "pro" },
+  },
+];
+
+type Cookie = { name: string; value: string };
+
+export type SampleShop = Awaited<ReturnType<typeof startShop>>;
+
+/**
+ * Starts a server with a shop's month of events (`npm run seed`) and something on each page: destinations, rules,
+ * deliveries, rejected events, views, a pinned channel, webhooks, an invitation, and a board with a public link.
+ */
+export async function startShop(dataDirectory: string) {
+  const environment = { TIDINGS_DATA: dataDirectory };
+  await runTidings(["seed"], environment);
+  const { stdout } = await runTidings(
+    ["key", "create", "--project", "default", "--name", "Shop", "--scopes", "ingest,read,manage"],
+    environment,
+  );
+  const server = await startServer(environment);
+  const { address } = server;
+  const cookies = await signIn(address);
+  const cookie = cookies.map(({ name, value }) => `${name}=${value}`).join("; ");
+
+  /** Calls the API, as the demo account if only a session may. */
+  async function call<Body>(method: string, path: string, body: unknown, by: "key" | "session" = "key") {
+    const response = await fetch(`${address}${path}${by === "session" ? "?project=default" : ""}`, {
+      method,
+      headers: {
+        "content-type": "application/json",
+        ...(by === "session" ? { cookie, origin: address } : { "x-api-key": stdout.trim() }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    return (await response.json()) as Body;
+  }
+
+  const destinations: string[] = [];
+  for (const sample of sampleDestinations) {
+    const { destination } = await call<{ destination: { id: string } }>(
+      "POST",
+      "/api/project-destinations",
+      sample,
+    );
+    destinations.push(destination.id);
+  }
+  for (const { everyone, ...rule } of sampleRules)
+    await call("POST", "/api/rules", { ...rule, to: { everyone, members: [], destinations } });
+  for (const event of rejectedEvents) await call("POST", "/api/events", event);
+  for (const view of sampleViews) await call("POST", "/api/views", view, "session");
+  await call("PUT", "/api/sidebar/pins", { channels: ["payments"] }, "session");
+  for (const webhook of sampleWebhooks) await call("POST", "/api/webhooks", webhook, "session");
+  await call("POST", "/api/invitations", { role: "viewer", email: "mira@example.com" }, "session");
+  const ids: string[] = [];
+  for (const event of newestEvents)
+    ids.push((await call<{ event: { id: string } }>("POST", "/api/events", event)).event.id);
+  const { boards } = await call<{ boards: { id: string; name: string }[] }>("GET", "/api/boards", undefined);
+  const board = boards.find(({ name }) => name === "Shop")!.id;
+
+  return {
+    address,
+    cookies,
+    call,
+    eventId: ids[newestEvents.indexOf(failedPayment)]!,
+    boardId: board,
+    /** Creates the public link of the shop's board and returns its path. */
+    async publicBoard(): Promise<string> {
+      const { link } = await call<{ link: string }>(
+        "POST",
+        `/api/boards/${board}/link`,
+        undefined,
+        "session",
+      );
+      return new URL(link).pathname;
+    },
+    stop: () => server.end("SIGTERM"),
+  };
+}
+
+/** Signs in as the account that `npm run seed` creates; returns the session's cookies. */
+async function signIn(address: string): Promise<Cookie[]> {
+  const response = await fetch(`${address}/api/auth/sign-in/email`, {
+    method: "POST",
+    headers: { "content-type": "application/json", origin: address },
+    body: JSON.stringify(demo),
+  });
+  if (!response.ok) throw new Error(`Signing in answered ${response.status}: ${await response.text()}`);
+  return response.headers.getSetCookie().map((text) => {
+    const [, name, value] = /^([^=]+)=([^;]*)/.exec(text)!;
+    return { name: name!, value: value! };
+  });
+}
+
+/** The paths of the pages for members: those of a project, and those of an account. */
+export function memberPages({ eventId, boardId }: Pick<SampleShop, "eventId" | "boardId">) {
+  return {
+    feed: "/p/default",
+    event: `/p/default/events/${eventId}`,
+    channel: "/p/default/channels/payments",
+    search: "/p/default?q=card%20-refund&tag.currency=EUR",
+    users: "/p/default/users",
+    user: "/p/default/users/cus_1042",
+    boards: "/p/default/boards",
+    board: `/p/default/boards/${boardId}?range=30d`,
+    keys: "/p/default/keys",
+    members: "/p/default/members",
+    rules: "/p/default/rules",
+    destinations: "/p/default/destinations",
+    deliveries: "/p/default/deliveries",
+    webhooks: "/p/default/webhooks",
+    rejected: "/p/default/rejected",
+    audit: "/p/default/audit",
+    settings: "/p/default/settings",
+    notifications: "/notifications",
+    account: "/account",
+    status: "/status",
+  };
+}
+
+/** The paths of the pages that need no session. Tokens that don't exist show what a dead link shows. */
+export const openPages = {
+  "sign-in": "/sign-in",
+  "sign-up": "/sign-up",
+  "forgot-password": "/forgot-password",
+  "reset-password": "/reset-password?token=none",
+  "confirm-email": "/confirm-email?token=none",
+  setup: "/setup",
+  invitation: "/invite/none",
+  unsubscribe: "/unsubscribe/none",
+  "public-board-ended": "/b/none",
+};
