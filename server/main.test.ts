@@ -1,4 +1,5 @@
 // @engines sqlite, postgres
+// @long postgres
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
