@@ -54,7 +54,7 @@ for (const engine of stores) {
       await storage.remove();
     });
 
-    function newSender(): DeliveryWorker {
+    function newSender(clock = () => now): DeliveryWorker {
       const fail = (error: unknown) => {
         throw error;
       };
@@ -67,7 +67,7 @@ for (const engine of stores) {
         policy: { allowPrivate: true },
         baseUrl: "http://localhost",
         onError: fail,
-        now: () => now,
+        now: clock,
         random: () => random,
       });
       senders.push(sender);
@@ -196,21 +196,9 @@ for (const engine of stores) {
       await record();
       now = (await rows())[0]!.createdAt;
       const offset = Date.now() - now;
-      // A running clock, and a wait of 0.1 s.
+      // A wait of 0.1 s.
       random = 0.01;
-      const sender = new DeliveryWorker({
-        unsubscribeLinks: { url: () => "https://tidings.example.com/unsubscribe/token" },
-        store,
-        events: new RecentEvents(store.events),
-        transports: transports.transports,
-        secrets: testSecrets,
-        policy: { allowPrivate: true },
-        baseUrl: "http://localhost",
-        onError: console.error,
-        now: () => Date.now() - offset,
-        random: () => random,
-      });
-      senders.push(sender);
+      const sender = newSender(() => Date.now() - offset);
       service.answerNext(500);
       sender.wake();
       expect(await service.next()).toMatchObject({ payload: { title: "n" } });

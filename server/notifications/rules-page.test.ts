@@ -98,7 +98,7 @@ test("an error of the search is at its field", async () => {
   await dialogClosed();
 }, 60_000);
 
-longTest("each type of rule has its fields, and is told in a sentence", async () => {
+test("each type of rule has its fields, and is told in a sentence", async () => {
   await post("/api/project-destinations", {
     kind: "slack",
     name: "Slack #ops",
