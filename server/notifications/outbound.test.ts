@@ -116,7 +116,7 @@ describe("a call", () => {
       const failure = await failureOf(get(path, { timeoutMs: 200 }));
       expect(failure).toBeInstanceOf(OutboundFailure);
       expect(failure.message).toBe(`${new URL(origin).host} did not respond within 0.2 s.`);
-      expect(performance.now() - start).toBeLessThan(2_000);
+      expect(performance.now() - start).toBeLessThan(10_000);
     }
     // Its connections must be closed too.
     const isIdle = () =>
