@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const checks = {
-  // With all tests and bench/, which import most of the server: checking it once saves most of their time.
+  // With bench/, which imports most of the server.
   "server types": ["tsc", "-p", "server"],
   "dashboard types": ["tsc", "-p", "dashboard"],
   "client types": ["tsc", "-p", "client"],
