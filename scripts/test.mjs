@@ -33,8 +33,8 @@ const isFullRun = filters.length === 0;
 const timeoutMs = 60_000;
 /** The engines that a file runs on. Without this line, only the first, because the engine makes no difference. */
 const pragma = /^\/\/ @engines (.+)$/m;
-/** A file that takes long runs only with `--long`, or if a path names it. */
-const longPragma = /^\/\/ @long$/m;
+/** A file that takes long runs only with `--long`, or if a path names it; "@long postgres" says so of one engine. */
+const longPragma = /^\/\/ @long(?: (\S+))?$/m;
 const engines = ["sqlite", "postgres"];
 const postgresServer = "server/testing/postgres.ts";
 /** If more files fail, the reason isn't load, and the first results count. */
@@ -89,14 +89,15 @@ function planFor(files) {
   const plan = Object.fromEntries(engines.map((engine) => [engine, []]));
   for (const file of files) {
     const text = readFileSync(root + file, "utf8");
-    if (longPragma.test(text) && isFullRun && !isLong) continue;
+    const long = isFullRun && !isLong ? longPragma.exec(text) : null;
+    if (long && long[1] === undefined) continue;
     const listed = pragma.exec(text)?.[1].split(", ") ?? [engines[0]];
-    const unknown = listed.find((engine) => !engines.includes(engine));
+    const unknown = [...listed, long?.[1] ?? engines[0]].find((engine) => !engines.includes(engine));
     if (unknown) throw new Error(`${file}: "${unknown}" is not an engine; there is ${engines.join(", ")}`);
     const chosen = requestedEngine
       ? listed.filter((engine) => engine === requestedEngine)
       : isFullRun
-        ? listed
+        ? listed.filter((engine) => engine !== long?.[1])
         : [listed[0]];
     for (const engine of chosen) plan[engine].push(file);
   }

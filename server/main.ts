@@ -206,6 +206,7 @@ export async function serve(
   const unsubscribeLinks = new UnsubscribeLinks(unsubscribeSecret, baseUrl);
   const deliveryWorker = new DeliveryWorker({
     store,
+    events: recentEvents,
     transports,
     secrets,
     policy: { allowPrivate: config.allowPrivateAddresses },
@@ -251,7 +252,6 @@ export async function serve(
       streams.publish(event);
       if (!notifies) return;
       recentEvents.remember(event);
-      deliveryWorker.remember(event);
       fanOut.wake();
     },
     reached(stamp) {
@@ -267,10 +267,7 @@ export async function serve(
     jobs: { "erase-user": eraseUser, "delete-channel": deleteChannel, "delete-project": deleteProject },
     eraseTraces,
     userActivity: createUserActivity(store),
-    onRemoved(ids) {
-      recentEvents.drop(ids);
-      deliveryWorker.dropEvents(ids);
-    },
+    onRemoved: (ids) => recentEvents.drop(ids),
     deliveryDays: config.deliveryDays,
     auditDays: config.auditDays,
     onError,

@@ -9,6 +9,7 @@ import {
   type TestDashboard,
 } from "./testing/dashboard.ts";
 import { effort } from "./testing/engine.ts";
+import { longTest } from "./testing/long-test.ts";
 import { until } from "./testing/until.ts";
 
 let dashboard: TestDashboard;
@@ -129,7 +130,7 @@ test("the page stays fast at 500 events a second", async () => {
   await page.context().close();
 }, 60_000);
 
-test("rows don't move while the pointer is over them", async () => {
+longTest("rows don't move while the pointer is over them", async () => {
   const page = await openFeed("/p/default/channels/history");
   const row = article(page, "Number 297");
   await row.hover();
@@ -141,9 +142,9 @@ test("rows don't move while the pointer is over them", async () => {
   await article(page, "Just now").waitFor();
   await page.getByRole("button", { name: "1 new" }).waitFor({ state: "detached" });
   await page.context().close();
-}, 30_000);
+});
 
-test("`g` leads to the top, and `j` goes on from there", async () => {
+longTest("`g` leads to the top, and `j` goes on from there", async () => {
   const page = await openFeed("/p/default/channels/history");
   for (let presses = 0; presses < 40; presses++) await page.keyboard.press("j");
   await until(() => page.evaluate("document.querySelector('[role=feed]').parentElement.scrollTop > 500"));
@@ -153,9 +154,9 @@ test("`g` leads to the top, and `j` goes on from there", async () => {
   await until(() => page.evaluate("document.activeElement?.getAttribute('aria-posinset') === '1'"));
   expect(await scrollTopOf(page)).toBe(0);
   await page.context().close();
-}, 30_000);
+});
 
-test("going back from the settings shows the same rows at the same position", async () => {
+longTest("going back from the settings shows the same rows at the same position", async () => {
   const page = await openFeed("/p/default/channels/history");
   await scrollHistory(page);
   await page.getByRole("link", { name: "Settings" }).click();
@@ -172,4 +173,4 @@ test("going back from the settings shows the same rows at the same position", as
   await article(page, "Meanwhile").waitFor();
   expect(await scrollTopOf(page)).toBe(0);
   await page.context().close();
-}, 30_000);
+});

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { expectAccessible } from "./testing/browser-page.ts";
 import { openDashboard, type TestDashboard } from "./testing/dashboard.ts";
+import { longTest } from "./testing/long-test.ts";
 import { until } from "./testing/until.ts";
 
 const dayMs = 86_400_000;
@@ -44,7 +45,7 @@ test("a click in the middle of a row opens its event", async () => {
   }
 }, 30_000);
 
-test("each chip shows its value, also next to an open event on a tablet", async () => {
+longTest("each chip shows its value, also next to an open event on a tablet", async () => {
   const { id } = await dashboard.post({ channel: "chips", name: "Order placed", tags });
   const viewport = { width: 768, height: 1_024 };
   const page = await dashboard.open(`/p/default/events/${id}?channel=chips`, { viewport });
@@ -68,7 +69,7 @@ test("each chip shows its value, also next to an open event on a tablet", async 
   await page.context().close();
 });
 
-test("chips on a phone are large enough for a finger", async () => {
+longTest("chips on a phone are large enough for a finger", async () => {
   const page = await openFeed("chips", { viewport: { width: 390, height: 844 } });
   const chip = article(page, "Order placed").getByRole("button", { name: /amount/ });
   const { x, y, width, height } = (await chip.boundingBox())!;
@@ -83,7 +84,7 @@ test("chips on a phone are large enough for a finger", async () => {
   await page.context().close();
 });
 
-test("a tag with a URL opens it, and has a separate button to filter", async () => {
+longTest("a tag with a URL opens it, and has a separate button to filter", async () => {
   const url = "https://example.com/orders/42";
   const { id } = await dashboard.post({ channel: "links", name: "Linked", tags: { order: url } });
   const page = await openFeed("links");
@@ -101,7 +102,7 @@ test("a tag with a URL opens it, and has a separate button to filter", async () 
   await page.context().close();
 });
 
-test("a task list shows boxes, not brackets", async () => {
+longTest("a task list shows boxes, not brackets", async () => {
   const description = "- [x] done\n- [ ] open\n\n1. plain";
   const { id } = await dashboard.post({ channel: "tasks", name: "Tasks", description });
   const page = await dashboard.open(`/p/default/events/${id}`);
@@ -142,7 +143,7 @@ test("older rows show the time, below a heading with their day", async () => {
   await page.context().close();
 });
 
-test("a German browser shows English dates in its own order, and 24-hour times", async () => {
+longTest("a German browser shows English dates in its own order, and 24-hour times", async () => {
   const createdAt = new Date(Date.now() - 4 * dayMs);
   createdAt.setUTCHours(14, 5, 0, 0);
   const { id } = await dashboard.post({ channel: "german", name: "Tag", createdAt: createdAt.toISOString() });

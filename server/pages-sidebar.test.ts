@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { expectAccessible } from "./testing/browser-page.ts";
 import { openDashboard, type TestDashboard } from "./testing/dashboard.ts";
+import { longTest } from "./testing/long-test.ts";
 import { until } from "./testing/until.ts";
 import type { Sidebar } from "./wire/view.ts";
 
@@ -60,7 +61,7 @@ test("events that arrive elsewhere are unread, and reading them on one device is
   await other.context().close();
 });
 
-test("marking as read can be undone", async () => {
+longTest("marking as read can be undone", async () => {
   await dashboard.post({ channel: "charlie", name: "New" });
   await unread("charlie", 1).waitFor();
   await choose("Actions for charlie", "Mark as read");
@@ -105,7 +106,7 @@ test("a search is saved as a view, which counts what is unread, is renamed and d
   await view("Paying").waitFor();
 });
 
-test("pinned channels come first, and the order of the others can be chosen", async () => {
+longTest("pinned channels come first, and the order of the others can be chosen", async () => {
   await choose("Actions for golf", "Pin");
   await until(async () => (await listed())[0] === "golf");
   await choose("Actions for echo", "Pin");
@@ -124,7 +125,7 @@ test("pinned channels come first, and the order of the others can be chosen", as
   await until(async () => (await listed()).join() === letters.join());
 });
 
-test("the filter narrows the list, also to archived channels, and Enter opens the first", async () => {
+longTest("the filter narrows the list, also to archived channels, and Enter opens the first", async () => {
   await choose("Actions for foxtrot", "Archive");
   await channel("foxtrot").waitFor({ state: "detached" });
   await undo('Channel "foxtrot" archived').click();

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { BrowserContext, Page } from "playwright-core";
 import { openDashboard, type TestDashboard } from "./testing/dashboard.ts";
 import { effort } from "./testing/engine.ts";
+import { longTest } from "./testing/long-test.ts";
 
 let dashboard: TestDashboard;
 let context: BrowserContext;
@@ -36,7 +37,7 @@ function setVisibility(page: Page, state: "visible" | "hidden"): Promise<void> {
 }
 
 // HTTP/1.1 allows six connections.
-test("more tabs than connections stay usable and live", async () => {
+longTest("more tabs than connections stay usable and live", async () => {
   context = await dashboard.newContext();
   const tabs: Page[] = [];
   for (let opened = 0; opened < effort(7, 10); opened++) tabs.push(await openTab("/p/default"));
@@ -46,9 +47,9 @@ test("more tabs than connections stay usable and live", async () => {
   await dashboard.post({ channel: "payments", name: "For all tabs" });
   await Promise.all(tabs.map((tab) => article(tab, "For all tabs").waitFor({ timeout: 10_000 })));
   await context.close();
-}, 60_000);
+});
 
-test("a hidden tab releases the stream within seconds, and misses nothing", async () => {
+longTest("a hidden tab releases the stream within seconds, and misses nothing", async () => {
   context = await dashboard.newContext();
   const tab = await openTab("/p/default");
   await tab.getByText("Live", { exact: true }).waitFor();
@@ -64,7 +65,7 @@ test("a hidden tab releases the stream within seconds, and misses nothing", asyn
   expect(await article(tab, "While hidden").count()).toBe(1);
   await article(tab, "Before it is hidden").waitFor({ state: "detached", timeout: 5_000 });
   await context.close();
-}, 30_000);
+});
 
 test("the stream outlives the tab that opened it", async () => {
   context = await dashboard.newContext();
@@ -76,14 +77,14 @@ test("the stream outlives the tab that opened it", async () => {
   await context.close();
 }, 30_000);
 
-test("a browser without shared workers has a stream for each tab", async () => {
+longTest("a browser without shared workers has a stream for each tab", async () => {
   context = await dashboard.newContext();
   await context.addInitScript("delete globalThis.SharedWorker");
   const tab = await openTab("/p/default");
   await dashboard.post({ channel: "payments", name: "Without a worker" });
   await article(tab, "Without a worker").waitFor({ timeout: 5_000 });
   await context.close();
-}, 30_000);
+});
 
 test("notifications read in one tab are read in all", async () => {
   context = await dashboard.newContext();
@@ -96,7 +97,7 @@ test("notifications read in one tab are read in all", async () => {
   await context.close();
 }, 30_000);
 
-test("an event deleted in one tab disappears from all feeds", async () => {
+longTest("an event deleted in one tab disappears from all feeds", async () => {
   context = await dashboard.newContext();
   const [one, other] = [await openTab("/p/default"), await openTab("/p/default")];
   await dashboard.post({ channel: "payments", name: "By mistake" });
@@ -110,7 +111,7 @@ test("an event deleted in one tab disappears from all feeds", async () => {
   await article(one, "By mistake").waitFor({ state: "detached", timeout: 5_000 });
   await article(other, "By mistake").waitFor({ state: "detached", timeout: 5_000 });
   await context.close();
-}, 30_000);
+});
 
 test("an event deleted by somebody else disappears from the feed, and an open event says so", async () => {
   context = await dashboard.newContext();

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import type { BrowserContext, Page } from "playwright-core";
 import { expectAccessible, openPage } from "./testing/browser-page.ts";
 import { openDashboard, type TestDashboard } from "./testing/dashboard.ts";
+import { longTest } from "./testing/long-test.ts";
 import { until } from "./testing/until.ts";
 
 const minuteMs = 60_000;
@@ -131,7 +132,7 @@ test("arriving events grow the bars without another request, and the table shows
   await context.unroute("**/api/stats*");
 });
 
-test("bars are split by a tag of the listed events, and saved as a picture", async () => {
+longTest("bars are split by a tag of the listed events, and saved as a picture", async () => {
   await open("/p/default");
   const split = page.getByRole("combobox", { name: "Split by" });
   await split.focus();
@@ -145,7 +146,7 @@ test("bars are split by a tag of the listed events, and saved as a picture", asy
   expect(bytes.length).toBeGreaterThan(1_000);
 });
 
-test("ranges are chosen with the keyboard, and a custom one with two fields", async () => {
+longTest("ranges are chosen with the keyboard, and a custom one with two fields", async () => {
   await open("/p/default");
   await article("Long ago").waitFor();
   await page.keyboard.press("t");
@@ -172,7 +173,7 @@ test("ranges are chosen with the keyboard, and a custom one with two fields", as
   expect(page.url()).not.toContain("from=");
 });
 
-test("a jump lists what was before, and leads back to what is newer", async () => {
+longTest("a jump lists what was before, and leads back to what is newer", async () => {
   const to = new Date(startedMs - 30 * minuteMs).toISOString();
   await open(`/p/default?to=${to}`);
   await article("Early").waitFor();

@@ -1,4 +1,5 @@
 // @engines sqlite, postgres
+// @long postgres
 import { expect, test } from "bun:test";
 import { callAs } from "./testing/account-calls.ts";
 import { testApp } from "./testing/test-app.ts";

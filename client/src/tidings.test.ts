@@ -1,4 +1,5 @@
 // @engines sqlite, postgres
+// @long postgres
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { type TestApp, testApp } from "../../server/testing/test-app.ts";
 import { createClient, type Fetch, TidingsError } from "./index.ts";

@@ -1,4 +1,5 @@
 // @engines sqlite, postgres
+// @long postgres
 /** Changing and rotating keys, their last use, and keys in URLs. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { environmentOf, removeStorage } from "../testing/engine.ts";

@@ -1,8 +1,10 @@
 // @engines sqlite, postgres
+// @long postgres
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { scenarios } from "../testing/scenarios.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
+import { until } from "../testing/until.ts";
 import type { Key } from "../wire/key.ts";
 import { createSecret, hashOf, isSecret } from "./key-secret.ts";
 
@@ -89,12 +91,9 @@ test("the first use is recorded", async () => {
   const { key, secret } = await create("Used");
   const before = Date.now();
   expect((await app.post({ channel: "a", name: "b" }, secret)).status).toBe(201);
-  let used: Key | undefined;
-  for (let waited = 0; waited < 100 && !used?.lastUsedAt; waited++) {
-    used = (await list()).find(({ id }) => id === key.id);
-    await Bun.sleep(10);
-  }
-  expect(Date.parse(used!.lastUsedAt!)).toBeWithin(before - 1, Date.now() + 1);
+  const lastUsedAt = async () => (await list()).find(({ id }) => id === key.id)!.lastUsedAt;
+  await until(async () => (await lastUsedAt()) !== null);
+  expect(Date.parse((await lastUsedAt())!)).toBeWithin(before - 1, Date.now() + 1);
 });
 
 test("a revoked key is listed with its revocation time, and stays revoked", async () => {

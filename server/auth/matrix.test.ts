@@ -1,4 +1,5 @@
 // @engines sqlite, postgres
+// @long postgres
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { describedApp } from "../app.ts";
 import type { AllowedCallers } from "../http/routes.ts";

@@ -1,4 +1,5 @@
 // @engines sqlite, postgres
+// @long postgres
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { auditOf, callAs } from "../testing/account-calls.ts";
 import { openStream } from "../testing/event-stream.ts";

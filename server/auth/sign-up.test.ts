@@ -1,4 +1,5 @@
 // @engines sqlite, postgres
+// @long postgres
 import { expect, test } from "bun:test";
 import { auditOf, callAs, testAppWithEmail, tokenIn } from "../testing/account-calls.ts";
 import { type TestApp, testApp, testPassword } from "../testing/test-app.ts";

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { expectAccessible, openPage } from "../testing/browser-page.ts";
 import { openDashboard, type TestDashboard } from "../testing/dashboard.ts";
+import { longTest } from "../testing/long-test.ts";
 import { until } from "../testing/until.ts";
 import type { Board, BoardSummary } from "../wire/board.ts";
 
@@ -98,7 +99,7 @@ test("a tile is made by form, with a preview, completion and errors at their fie
   expect(made).toMatchObject({ type: "table", q: "channel:payments", split: "name", metric: "events" });
 }, 60_000);
 
-test("tiles are moved and resized by keyboard, undone, and nothing is saved before Save", async () => {
+longTest("tiles are moved and resized by keyboard, undone, and nothing is saved before Save", async () => {
   await page.goto(dashboard.address + path);
   const before = await placeOf("Users");
   await button("Edit").click();
@@ -116,7 +117,7 @@ test("tiles are moved and resized by keyboard, undone, and nothing is saved befo
   await saved();
   expect((await placeOf("Users")).slice(2)).toEqual([3, 3]);
   expect((await placeOf("Users"))[0]).toBe(before[0]! + 1);
-}, 60_000);
+});
 
 test("tiles are moved and resized by pointer", async () => {
   await button("Edit").click();
@@ -154,7 +155,7 @@ test("who saves later is told, and can keep either version", async () => {
   await call("PATCH", `/api/boards/${id}`, { name });
 }, 60_000);
 
-test("the period is in the address", async () => {
+longTest("the period is in the address", async () => {
   await page.goto(`${dashboard.address + path}?range=24h`);
   const period = page.getByLabel("Period");
   await until(async () => (await period.inputValue()) === "24h");
@@ -171,9 +172,9 @@ test("the period is in the address", async () => {
   await dialog.getByRole("button", { name: "Show" }).click();
   await page.waitForURL(/from=2024-01-01&to=2024-01-07/);
   await tile("Events").getByText("0", { exact: true }).waitFor();
-}, 60_000);
+});
 
-test("a tile is saved as CSV and as a picture", async () => {
+longTest("a tile is saved as CSV and as a picture", async () => {
   await page.goto(dashboard.address + path);
   await tile("Top events").getByRole("row", { name: /Paid/ }).waitFor();
   async function download(item: string) {
@@ -190,9 +191,9 @@ test("a tile is saved as CSV and as a picture", async () => {
   expect(new TextDecoder().decode(csv.bytes)).toStartWith("Name,Events,Before\r\nPaid,2,0\r\n");
   const png = await download("Save as PNG");
   expect([...png.bytes.slice(1, 4)]).toEqual([..."PNG"].map((letter) => letter.charCodeAt(0)));
-}, 60_000);
+});
 
-test("boards are created, duplicated, and deleted with a way back", async () => {
+longTest("boards are created, duplicated, and deleted with a way back", async () => {
   const [first] = await boards();
   const menu = () => button("Menu of the board");
   await menu().click();
@@ -215,9 +216,9 @@ test("boards are created, duplicated, and deleted with a way back", async () => 
   await deleted.getByRole("button", { name: "Undo" }).click();
   await page.getByRole("heading", { level: 1, name: "Second (copy)" }).waitFor();
   for (const { id } of await boards()) if (id !== first!.id) await call("DELETE", `/api/boards/${id}`);
-}, 60_000);
+});
 
-test("the full screen shows only tiles, and Escape leaves it", async () => {
+longTest("the full screen shows only tiles, and Escape leaves it", async () => {
   await page.goto(dashboard.address + path);
   await tile("Events").waitFor();
   await page.keyboard.press("f");
@@ -227,7 +228,7 @@ test("the full screen shows only tiles, and Escape leaves it", async () => {
   expect([box.x, box.y]).toEqual([0, 0]);
   await page.keyboard.press("Escape");
   await wall.waitFor({ state: "detached" });
-}, 60_000);
+});
 
 test("whoever has the public link sees the board, until it ends", async () => {
   await button("Menu of the board").click();
@@ -263,12 +264,12 @@ test("whoever has the public link sees the board, until it ends", async () => {
   await context.close();
 }, 60_000);
 
-test("a viewer sees boards, and nothing to change them", async () => {
+longTest("a viewer sees boards, and nothing to change them", async () => {
   const viewer = await dashboard.openAs("viewer", path);
   await tile("Events", viewer).getByText("5", { exact: true }).waitFor();
   for (const name of ["Edit", "Menu of the board"]) expect(await button(name, viewer).count()).toBe(0);
   await viewer.context().close();
-}, 60_000);
+});
 
 test("on a phone, in the dark, tiles are in one column", async () => {
   const phone = await dashboard.open(path, { viewport: { width: 390, height: 844 }, colorScheme: "dark" });

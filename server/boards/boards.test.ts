@@ -1,4 +1,5 @@
 // @engines sqlite, postgres
+// @long postgres
 /** Boards by API: their tiles, changes at the same time, results, and the public link. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { limits } from "../limits.ts";

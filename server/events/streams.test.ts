@@ -1,10 +1,10 @@
+// @long
 import { expect, test } from "bun:test";
-import { effort } from "../testing/engine.ts";
 import { rawRequest } from "../testing/raw-request.ts";
 import { testProcess } from "../testing/server-process.ts";
 import { until } from "../testing/until.ts";
 
-const seconds = effort(2, 30);
+const seconds = 30;
 const openStreams = 530;
 const filteredStreams = 450;
 const slowStreams = 20;
@@ -12,7 +12,7 @@ const slowStreams = 20;
  * Small events for nearly all streams each second, and large ones for the slow streams, more than their buffers hold.
  */
 const smallEvents = 40;
-const largeEvents = 180;
+const largeEvents = 300;
 const shards = 10;
 const long = Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`key ${n}`, "v".repeat(1_000)]));
 

@@ -1,4 +1,5 @@
 // @engines sqlite, postgres
+// @long postgres
 /** What limits how much a key or a project sends: rate limits, quotas, and the origins of publishable keys. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { type TestApp, testApp } from "../testing/test-app.ts";

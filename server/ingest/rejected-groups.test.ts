@@ -1,4 +1,5 @@
 // @engines sqlite, postgres
+// @long postgres
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { limits } from "../limits.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";

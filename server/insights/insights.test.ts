@@ -1,4 +1,5 @@
 // @engines sqlite, postgres
+// @long postgres
 /** Values that applications set: by API, many at once, and their history. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { limits } from "../limits.ts";

@@ -4,6 +4,7 @@ import type { Page } from "playwright-core";
 import { expectAccessible, openPage } from "../testing/browser-page.ts";
 import { openDashboard, type TestDashboard } from "../testing/dashboard.ts";
 import { type DestinationReceiver, destinationReceiver } from "../testing/destination-receiver.ts";
+import { longTest } from "../testing/long-test.ts";
 import { until } from "../testing/until.ts";
 import type { DeliveryPage } from "../wire/notification.ts";
 import type { RejectedGroupList } from "../wire/rejected-event.ts";
@@ -92,7 +93,7 @@ test("all failed deliveries are retried at once", async () => {
   await page.getByText("Retrying 3 deliveries").waitFor();
   await until(async () => (await deliveries()).dead === 0);
   await page.getByRole("button", { name: "Retry all failed" }).waitFor({ state: "detached" });
-}, 60_000);
+});
 
 test("the bell shows notifications of one kind as one, which unfolds and is read at once", async () => {
   for (let n = 0; n < 4; n++)
@@ -165,7 +166,7 @@ test("rejected events are fixed and resent by reason, and discarded", async () =
   expect((await read<RejectedGroupList>("/api/events/rejected/groups?project=default")).total).toBe(0);
 }, 60_000);
 
-test("a phone reaches rejected events and deliveries from the menu", async () => {
+longTest("a phone reaches rejected events and deliveries from the menu", async () => {
   await reject({ channel: "shop", name: "Sale", tags: { amount: 1 } });
   const small = await dashboard.open("/p/default", phone);
   const menu = small.getByRole("dialog", { name: "Channels" });
@@ -180,9 +181,9 @@ test("a phone reaches rejected events and deliveries from the menu", async () =>
   await expectAccessible("deliveries on a phone", small);
   expect(await small.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(390);
   await small.context().close();
-}, 60_000);
+});
 
-test("a viewer has nothing to press", async () => {
+longTest("a viewer has nothing to press", async () => {
   const viewer = await dashboard.openAs("viewer", "/p/default/rejected");
   await viewer.getByRole("button", { name: /^The tag "amount" must be a string/ }).waitFor();
   expect(await viewer.getByRole("button", { name: /Fix and resend|Discard/ }).count()).toBe(0);
@@ -193,4 +194,4 @@ test("a viewer has nothing to press", async () => {
   await viewer.context().close();
   // The browser reports rejected forms as errors of the network.
   expect(complaints.filter((text) => !text.startsWith("Failed to load resource"))).toEqual([]);
-}, 60_000);
+});

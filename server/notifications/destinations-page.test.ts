@@ -4,6 +4,7 @@ import type { Page } from "playwright-core";
 import { expectAccessible, openPage } from "../testing/browser-page.ts";
 import { openDashboard, type TestDashboard } from "../testing/dashboard.ts";
 import { type DestinationReceiver, destinationReceiver } from "../testing/destination-receiver.ts";
+import { longTest } from "../testing/long-test.ts";
 import { until } from "../testing/until.ts";
 import type { ProjectDestination } from "../wire/destination.ts";
 
@@ -100,7 +101,7 @@ test("a webhook's signing secret is shown once, when it is added and when it is 
   await secret.waitFor({ state: "detached" });
 }, 60_000);
 
-test("an edit keeps the secrets that are left empty, and removes what is emptied", async () => {
+longTest("an edit keeps the secrets that are left empty, and removes what is emptied", async () => {
   const { matrix } = receiver.settings;
   await add("matrix", "On call", matrix);
   await add("gotify", "Taken", receiver.settings.gotify);
@@ -133,7 +134,7 @@ test("an edit keeps the secrets that are left empty, and removes what is emptied
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByRole("dialog").waitFor({ state: "detached" });
   expect((await stored("Group"))!.settings).not.toHaveProperty("topic");
-}, 60_000);
+});
 
 test("a destination is turned off, on and deleted", async () => {
   await add("gotify", "Pager", receiver.settings.gotify);
@@ -183,7 +184,7 @@ test("a destination that fails says since when and why, also after it was turned
   await expectAccessible("a destination that was turned off", page);
 }, 60_000);
 
-test("a viewer sees the destinations, and nothing to press", async () => {
+longTest("a viewer sees the destinations, and nothing to press", async () => {
   await add("gotify", "Phones", receiver.settings.gotify);
   const viewer = await dashboard.openAs("viewer", path);
   await row("Phones", viewer).getByText("On · nothing delivered yet").waitFor();
@@ -191,9 +192,9 @@ test("a viewer sees the destinations, and nothing to press", async () => {
   expect(await viewer.getByRole("button", { name: "Add a destination" }).count()).toBe(0);
   await expectAccessible("destinations for a viewer", viewer);
   await viewer.context().close();
-}, 60_000);
+});
 
-test("destinations fit on a phone, in the dark", async () => {
+longTest("destinations fit on a phone, in the dark", async () => {
   const phone = await dashboard.open(path, { viewport: { width: 390, height: 844 }, colorScheme: "dark" });
   await row("Phones", phone).waitFor();
   await expectAccessible("destinations on a phone", phone);

@@ -77,11 +77,9 @@ async function switchEmail(enabled: boolean): Promise<void> {
 
 /** An event's deliveries, once none of them is waiting. */
 async function settledDeliveries(event: Event): Promise<Sent> {
-  for (let waited = 0; ; waited++) {
-    const sent = await call<Sent>("GET", `/api/events/${event.id}/deliveries`);
-    if (sent.deliveries.every(({ state }) => state !== "waiting") || waited === 200) return sent;
-    await Bun.sleep(10);
-  }
+  const read = () => call<Sent>("GET", `/api/events/${event.id}/deliveries`);
+  await until(async () => (await read()).deliveries.every(({ state }) => state !== "waiting"));
+  return read();
 }
 
 test("an event with notify reaches the dashboard, the browser and the mailbox, and shows how", async () => {

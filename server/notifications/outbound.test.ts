@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createServer, type Server } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import { type AddressInfo, createServer as createTcpServer, type Server as TcpServer } from "node:net";
+import { until } from "../testing/until.ts";
 import {
   AddressRefused,
   callOutbound,
@@ -115,13 +116,12 @@ describe("a call", () => {
       const failure = await failureOf(get(path, { timeoutMs: 200 }));
       expect(failure).toBeInstanceOf(OutboundFailure);
       expect(failure.message).toBe(`${new URL(origin).host} did not respond within 0.2 s.`);
-      expect(performance.now() - start).toBeLessThan(2_000);
+      expect(performance.now() - start).toBeLessThan(10_000);
     }
     // Its connections must be closed too.
     const isIdle = () =>
       new Promise<boolean>((resolve) => server.getConnections((_, count) => resolve(count === 0)));
-    for (let tries = 0; tries < 100 && !(await isIdle()); tries++) await Bun.sleep(10);
-    expect(await isIdle()).toBe(true);
+    await until(isIdle);
   });
 
   test("reads a limited part of a body and closes the connection", async () => {

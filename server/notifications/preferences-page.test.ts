@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { expectAccessible } from "../testing/browser-page.ts";
 import { openDashboard, type TestDashboard } from "../testing/dashboard.ts";
+import { longTest } from "../testing/long-test.ts";
 import { smtpInbox } from "../testing/smtp-inbox.ts";
 
 let inbox: Awaited<ReturnType<typeof smtpInbox>>;
@@ -105,7 +106,7 @@ test("the link in an email asks before it unsubscribes, and email is resumed in 
   await resume.waitFor({ state: "detached" });
 });
 
-test("a button of a push notification mutes as the person who is signed in", async () => {
+longTest("a button of a push notification mutes as the person who is signed in", async () => {
   const context = page.context();
   const registered = context.waitForEvent("serviceworker");
   await page.evaluate("navigator.serviceWorker.register('/sw.js')");

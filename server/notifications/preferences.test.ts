@@ -1,4 +1,5 @@
 // @engines sqlite, postgres
+// @long postgres
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Event } from "../event/event.ts";
 import { pushService } from "../testing/push-service.ts";

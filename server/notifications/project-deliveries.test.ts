@@ -22,6 +22,7 @@ import {
   deleteProjectDestination,
   findProjectDestination,
 } from "./project-destinations.ts";
+import { RecentEvents } from "./recent-events.ts";
 import { createTransports } from "./transports.ts";
 
 const day = 24 * 60 * 60 * 1_000;
@@ -32,6 +33,7 @@ for (const engine of stores) {
     let storage: Awaited<ReturnType<typeof engine.create>>;
     let store: Store;
     let receiver: DestinationReceiver;
+    let recentEvents: RecentEvents;
     let workers: DeliveryWorker[];
     let accountId: string;
     let projectId: number;
@@ -44,6 +46,7 @@ for (const engine of stores) {
       [now, made, workers, ruleId] = [Date.now(), 0, [], null];
       storage = await engine.create();
       store = await storage.open();
+      recentEvents = new RecentEvents(store.events);
       receiver = await destinationReceiver();
       const account = await store.control
         .transaction()
@@ -78,6 +81,7 @@ for (const engine of stores) {
       const worker = new DeliveryWorker({
         unsubscribeLinks: { url: () => "https://tidings.example.com/unsubscribe/token" },
         store,
+        events: recentEvents,
         transports,
         secrets: testSecrets,
         policy: { allowPrivate: true },
@@ -104,11 +108,11 @@ for (const engine of stores) {
       ...change,
     });
 
-    /** Keeps an event in the worker's memory, as one that just arrived. */
-    function remember(worker: DeliveryWorker, remembered: Event): void {
+    /** Keeps an event in memory, as one that just arrived. */
+    function remember(remembered: Event): void {
       const arrival = { ms: now, sequence: 0 };
       const json = JSON.stringify(remembered);
-      worker.remember({ projectId, event: remembered, json, arrival });
+      recentEvents.remember({ projectId, event: remembered, json, arrival });
     }
 
     type Change = Partial<Insertable<ControlTables["deliveries"]>>;
@@ -171,7 +175,7 @@ for (const engine of stores) {
     test("an event is sent with the delivery's id, the rule and a link", async () => {
       const id = await add("webhook", receiver.settings.webhook);
       const [sending, sent] = [worker(), event()];
-      remember(sending, sent);
+      remember(sent);
       await deliver(id, [{ eventId: sent.id }]);
       const [row] = await sendAll(sending, id);
       expect(row).toMatchObject({ state: "delivered", attempts: 1, deliveredAt: now });
@@ -202,7 +206,7 @@ for (const engine of stores) {
       const id = await add("discord", receiver.settings.discord);
       const [sending, first] = [worker(), event()];
       ruleId = "r1";
-      remember(sending, first);
+      remember(first);
       await deliver(id, [{ eventId: first.id }]);
       const [row] = await sendAll(sending, id);
       expect(row!.reference).not.toBeNull();

@@ -1,11 +1,9 @@
 // @engines sqlite, postgres
+// @long postgres
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { Problem } from "../problems.ts";
-import {
-  type DestinationReceiver,
-  destinationReceiver,
-  webhookSecret,
-} from "../testing/destination-receiver.ts";
+import { type DestinationReceiver, destinationReceiver } from "../testing/destination-receiver.ts";
+import { webhookSecret } from "../testing/destination-services.ts";
 import { type TestApp, testApp } from "../testing/test-app.ts";
 import type { FormField, ProjectDestination } from "../wire/destination.ts";
 import { destinationKinds } from "./kinds/index.ts";

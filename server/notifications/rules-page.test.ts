@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { expectAccessible, openPage } from "../testing/browser-page.ts";
 import { openDashboard, type TestDashboard } from "../testing/dashboard.ts";
+import { longTest } from "../testing/long-test.ts";
 import type { Rule } from "../wire/rule.ts";
 
 const path = "/p/default/rules";
@@ -171,7 +172,7 @@ test("each type of rule has its fields, and is told in a sentence", async () => 
     { type: "count", above: 1, minutes: 2_880 },
     { type: "number", tag: "amount", above: 99.5 },
   ]);
-}, 60_000);
+});
 
 test("a rule is edited and turned off", async () => {
   await page.goto(dashboard.address + path);
@@ -196,16 +197,16 @@ test("a rule is edited and turned off", async () => {
   expect(complaints.filter((text) => !text.startsWith("Failed to load resource"))).toEqual([]);
 }, 60_000);
 
-test("a viewer sees the rules, and nothing to press", async () => {
+longTest("a viewer sees the rules, and nothing to press", async () => {
   const viewer = await dashboard.openAs("viewer", path);
   await item("Payments", viewer).getByText("Each event matching channel:payments").waitFor();
   expect(await viewer.getByRole("list", { name: "Rules" }).getByRole("button").count()).toBe(0);
   expect(await viewer.getByRole("button", { name: "New rule" }).count()).toBe(0);
   await expectAccessible("rules for a viewer", viewer);
   await viewer.context().close();
-}, 60_000);
+});
 
-test("rules fit on a phone, in the dark", async () => {
+longTest("rules fit on a phone, in the dark", async () => {
   const phone = await dashboard.open(path, { viewport: { width: 390, height: 844 }, colorScheme: "dark" });
   await item("Payments", phone).waitFor();
   await expectAccessible("rules on a phone", phone);

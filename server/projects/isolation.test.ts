@@ -745,6 +745,10 @@ beforeAll(async () => {
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
+const dayMs = 24 * 60 * 60 * 1_000;
+/** The time of all events of this test. */
+const range = `from=${Date.now() - dayMs}&to=${Date.now() + dayMs}`;
+
 /** Everything that the owner can read in the first project. */
 async function everything(): Promise<string[]> {
   const paths = [
@@ -754,9 +758,9 @@ async function everything(): Promise<string[]> {
     "events/rejected",
     "events/rejected/groups",
     "channels",
-    "stats?split=name&from=1704067200000&to=4000000000000&by=week",
-    "stats?metric=users&split=name&from=1704067200000&to=4000000000000&by=week",
-    "funnel?step=-unknown&step=-unknown&split=name&from=1704067200000&to=4000000000000",
+    `stats?split=name&${range}&by=day`,
+    `stats?metric=users&split=name&${range}&by=day`,
+    `funnel?step=-unknown&step=-unknown&split=name&${range}`,
     "users",
     `users/${secret}`,
     "boards",

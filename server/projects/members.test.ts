@@ -1,4 +1,5 @@
 // @engines sqlite, postgres
+// @long postgres
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createKey } from "../auth/keys.ts";
 import { type Role, roles } from "../permissions.ts";

@@ -95,6 +95,7 @@ export async function startPostgres({
     unix_socket_directories: "''",
     max_connections: "300",
     log_min_messages: "fatal",
+    scram_iterations: "1",
     ...(!durable && { fsync: "off", synchronous_commit: "off", full_page_writes: "off" }),
     ...more,
   };
@@ -111,6 +112,7 @@ export async function startPostgres({
   const { start, stop } = server(files, port);
 
   await start();
+  await execute(adminUrl("postgres"), `ALTER ROLE postgres PASSWORD '${password}'`);
   await execute(adminUrl("postgres"), `CREATE ROLE tidings LOGIN PASSWORD '${password}'`);
   await execute(adminUrl("template1"), "CREATE SCHEMA tidings AUTHORIZATION tidings");
   return {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { expectAccessible, openPage } from "../testing/browser-page.ts";
 import { openDashboard, type TestDashboard } from "../testing/dashboard.ts";
+import { longTest } from "../testing/long-test.ts";
 
 const hostile = 'a/../b?c#d%2F "💰" <b>x</b> \u05d0\u05d1\u05d2 \u202e';
 const dayMs = 86_400_000;
@@ -87,7 +88,7 @@ test("properties are edited, keep their types, and become columns", async () => 
   expect(await page.getByRole("columnheader", { name: "seats" }).count()).toBe(0);
 }, 60_000);
 
-test("any ID has a page, which its events link to", async () => {
+longTest("any ID has a page, which its events link to", async () => {
   await page.goto(`${dashboard.address}/p/default?q=user%3Abob`);
   await page.getByRole("article").getByRole("link", { name: "bob" }).click();
   await page.getByRole("heading", { level: 1, name: "bob" }).waitFor();
@@ -102,7 +103,7 @@ test("any ID has a page, which its events link to", async () => {
   await page.getByRole("heading", { level: 1, name: hostile }).waitFor();
   await page.goto(`${dashboard.address}/p/default/users/unheard-of`);
   await page.getByText("Nothing is known about this user").waitFor();
-}, 60_000);
+});
 
 test("an erasure shows its progress and its receipt", async () => {
   await page.goto(`${dashboard.address}/p/default/users/${encodeURIComponent(hostile)}`);
@@ -119,7 +120,7 @@ test("an erasure shows its progress and its receipt", async () => {
   expect(await userRow(hostile).count()).toBe(0);
 }, 60_000);
 
-test("viewers change nothing; in the dark and on a phone, the pages are accessible", async () => {
+longTest("viewers change nothing; in the dark and on a phone, the pages are accessible", async () => {
   const viewer = await dashboard.openAs("viewer", "/p/default/users/bob");
   await viewer.getByRole("region", { name: "Journey" }).getByText("Signed up").waitFor();
   expect(await viewer.getByRole("button", { name: "Edit properties" }).count()).toBe(0);
@@ -134,4 +135,4 @@ test("viewers change nothing; in the dark and on a phone, the pages are accessib
   expect(overflow).toBe(0);
   // Chromium logs the 404 of the unknown user.
   expect(complaints.filter((text) => !text.includes("404"))).toEqual([]);
-}, 60_000);
+});

@@ -1,4 +1,5 @@
 // @engines sqlite, postgres
+// @long postgres
 /** Webhooks through HTTP, signed by the packages that senders publish. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createHmac } from "node:crypto";

@@ -1,4 +1,5 @@
 // @engines sqlite, postgres
+// @long postgres
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import Rudder from "@rudderstack/rudder-sdk-node";
 import { Analytics } from "@segment/analytics-node";

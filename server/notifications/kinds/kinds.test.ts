@@ -5,11 +5,8 @@ import { Webhook } from "standardwebhooks";
 import type { Event } from "../../event/event.ts";
 import { limits } from "../../limits.ts";
 import { validEvent } from "../../testing/arbitraries.ts";
-import {
-  type DestinationReceiver,
-  destinationReceiver,
-  webhookSecret,
-} from "../../testing/destination-receiver.ts";
+import { type DestinationReceiver, destinationReceiver } from "../../testing/destination-receiver.ts";
+import { webhookSecret } from "../../testing/destination-services.ts";
 import { effort } from "../../testing/engine.ts";
 import { type Message, messageOfEvent } from "../message.ts";
 import type { Outcome } from "../transport.ts";
