@@ -20,13 +20,13 @@ export async function* settingsLines(source: Source): AsyncGenerator<Fields> {
   const { boards } = await source.json<{ boards: BoardSummary[] }>("/api/boards");
   for (const { id } of boards) {
     const { name, tiles } = (await source.json<{ board: Board }>(`/api/boards/${id}`)).board;
-    yield { type: "board", name, tiles };
+    yield { type: "board", name, tiles: tiles.map(inOrder) };
   }
 
   const { rules } = await source.json<{ rules: Rule[] }>("/api/rules");
   // Members and destinations are those of this installation.
   for (const { name, q, when, to, urgent, enabled } of rules)
-    yield { type: "rule", name, q, when, urgent, enabled, everyone: to.everyone };
+    yield { type: "rule", name, q, when: inOrder(when), urgent, enabled, everyone: to.everyone };
 
   for (let cursor: string | null = ""; cursor !== null; ) {
     const query = new URLSearchParams({ has: "properties", limit: "1000", ...(cursor && { cursor }) });
@@ -36,10 +36,17 @@ export async function* settingsLines(source: Source): AsyncGenerator<Fields> {
   }
 }
 
-/** Creates what a project lacks. Channels get their settings; a board or rule that has the name of another is skipped. */
+/** The same fields in one order, whatever the database keeps, so that equal projects have equal exports. */
+function inOrder(fields: Fields): Fields {
+  return Object.fromEntries(Object.entries(fields).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+type Existing = { id: string; name: string; version?: number };
+
+/** Creates channels, boards and rules, and changes those that have the same name. */
 export class SettingsImport {
   readonly #source: Source;
-  readonly #names = new Map<SettingKind, Set<string>>();
+  readonly #existing = new Map<SettingKind, Map<string, Existing>>();
 
   constructor(source: Source) {
     this.#source = source;
@@ -48,19 +55,22 @@ export class SettingsImport {
   /** Throws an AnswerError if the server rejects it. */
   async add({ kind, fields }: Setting): Promise<void> {
     const name = String(fields.name);
-    const names = this.#names.get(kind) ?? (await this.#existing(kind));
-    this.#names.set(kind, names);
-    if (!names.has(name)) await this.#send("POST", `/api/${kind}s`, newOf[kind](fields));
-    names.add(name);
-    if (kind !== "channel") return;
-    const { icon = null, description = null, retentionDays = null, archived = false } = fields;
-    const change = { icon, description, retentionDays, archived };
-    await this.#send("PATCH", `/api/channels/${encodeURIComponent(name)}`, change);
+    const ofKind = this.#existing.get(kind) ?? (await this.#list(kind));
+    this.#existing.set(kind, ofKind);
+    const existing = ofKind.get(name);
+    if (!existing) await this.#send("POST", `/api/${kind}s`, newOf[kind](fields));
+    // A channel is created without its settings.
+    if (existing || kind === "channel") {
+      const id = existing?.id ?? name;
+      await this.#send("PATCH", `/api/${kind}s/${encodeURIComponent(id)}`, changeOf[kind](fields, existing));
+    }
+    // A board has another version now.
+    this.#existing.delete(kind);
   }
 
-  async #existing(kind: SettingKind): Promise<Set<string>> {
-    const list = await this.#source.json<Record<string, { name: string }[]>>(`/api/${kind}s`);
-    return new Set(list[`${kind}s`]!.map(({ name }) => name));
+  async #list(kind: SettingKind): Promise<Map<string, Existing>> {
+    const list = await this.#source.json<Record<string, Existing[]>>(`/api/${kind}s`);
+    return new Map(list[`${kind}s`]!.map((each) => [each.name, each]));
   }
 
   async #send(method: "POST" | "PATCH", path: string, body: Fields): Promise<void> {
@@ -80,5 +90,22 @@ const newOf: Record<SettingKind, (fields: Fields) => Fields> = {
     urgent,
     to: { everyone: true, members: [], destinations: [] },
     enabled: enabled === true && everyone === true,
+  }),
+};
+
+/** What changes each kind. The recipients of a rule stay. */
+const changeOf: Record<SettingKind, (fields: Fields, existing: Existing | undefined) => Fields> = {
+  channel: ({ icon = null, description = null, retentionDays = null, archived = false }) => ({
+    icon,
+    description,
+    retentionDays,
+    archived,
+  }),
+  board: ({ tiles }, existing) => ({ tiles, version: existing?.version }),
+  rule: ({ q, when, urgent, enabled, everyone }) => ({
+    q,
+    when,
+    urgent,
+    ...(everyone === true && { enabled }),
   }),
 };
