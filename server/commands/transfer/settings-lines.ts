@@ -64,8 +64,9 @@ export class SettingsImport {
       const id = existing?.id ?? name;
       await this.#send("PATCH", `/api/${kind}s/${encodeURIComponent(id)}`, changeOf[kind](fields, existing));
     }
-    // A board has another version now.
-    this.#existing.delete(kind);
+    if (kind === "channel") ofKind.set(name, { id: name, name });
+    // A new board or rule has an ID, and a changed board another version.
+    else this.#existing.delete(kind);
   }
 
   async #list(kind: SettingKind): Promise<Map<string, Existing>> {
