@@ -25,6 +25,7 @@ longTest("every row runs, and the page is not changed", async () => {
     "single durable POSTs",
     "… with one event in ten notifying",
     "batches of 1,000",
+    "import of 5,000 lines",
     "a page of 50 with any filter at 5,000 events",
     "stats: a month by channel",
     "the complete listing of 5,000 events",

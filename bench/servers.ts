@@ -22,6 +22,8 @@ export type Tidings = Omit<Server, "countEvents"> & {
   /** Waits for, or runs, the background work that follows many events within a minute or two. */
   settle(): Promise<void>;
   countEvents(): Promise<number>;
+  /** Stops the process, and keeps its data until `stop`. */
+  halt(): Promise<void>;
   /** Runs a `tidings` command on its data. */
   command(parameters: string[], stdin: string): Promise<string>;
 };
@@ -143,7 +145,8 @@ export async function startTidings(): Promise<Tidings> {
       await waitForBlocks(blockEventsUsual, async () => statement.get()!.events);
     },
     countEvents: () => countEvents(node.port, apiKey),
-    command: commandOn({ TIDINGS_DATA: folder }),
+    halt: node.stop,
+    command: commandOn({ TIDINGS_DATA: folder, TIDINGS_API_KEY: apiKey }),
     stop: async () => {
       await node.stop();
       await deleteFolder(folder);
@@ -202,6 +205,9 @@ export async function startNodes(
       await database.run("VACUUM (ANALYZE)");
     },
     countEvents: () => countEvents(ports[0]!, postgresKey),
+    async halt() {
+      for (const node of nodes) await node.stop();
+    },
     command: commandOn(env),
     stop: async () => {
       for (const node of nodes) await node.stop();

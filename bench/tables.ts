@@ -6,6 +6,7 @@ import { acrossNodes } from "./rows/across-nodes.ts";
 import { batches } from "./rows/batches.ts";
 import { batchesOnPostgres } from "./rows/batches-on-postgres.ts";
 import { hostileBodiesCost } from "./rows/hostile-bodies.ts";
+import { importLines } from "./rows/import.ts";
 import { ingestWhileExpiring } from "./rows/ingest-while-expiring.ts";
 import { ingestWhileListing } from "./rows/ingest-while-listing.ts";
 import { insights } from "./rows/insights.ts";
@@ -38,6 +39,7 @@ const sqliteRows: Record<string, Row> = {
   "single-posts": singlePosts,
   notifying,
   batches,
+  import: importLines,
   growth,
   pages,
   stats,

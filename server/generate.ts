@@ -7,6 +7,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describedApp } from "./app.ts";
 import { type CommandDescription, describeCommand, runnable } from "./commands/describe-command.ts";
+import { optionText, usageLine } from "./commands/help.ts";
 import { commandLine } from "./commands/index.ts";
 import { settings } from "./config.ts";
 import { keyMay, type PermissionName, permissions, roleMay, roles, scopes } from "./permissions.ts";
@@ -42,18 +43,11 @@ writeTable("permissions", [
 writePart("cli", [...runnable(await describeCommand(commandLine))].map(commandText).join("\n"));
 
 /** A command's heading, usage and options. */
-function commandText({ path, text, options }: CommandDescription): string {
-  const usage = options
-    .filter(({ isPositional, isRequired }) => isPositional || isRequired)
-    .map(({ name, isPositional, isRequired, hint }) => {
-      const word = isPositional ? name.toUpperCase() : `--${name} ${hint}`;
-      return isRequired ? ` ${word}` : ` [${word}]`;
-    });
-  const rows = options.map(({ name, aliases, isPositional, hint, fallback, text }) => [
-    isPositional
-      ? `\`${name.toUpperCase()}\``
-      : `\`${[...aliases.map((alias) => `-${alias}`), `--${name}`].join(", ")}${hint === null ? "" : ` ${hint.replaceAll("|", "\\|")}`}\``,
-    fallback === null ? text : `${text} (default: ${fallback})`,
+function commandText(command: CommandDescription): string {
+  const { path, text, options, example } = command;
+  const rows = options.map((option) => [
+    `\`${optionText(option).replaceAll("|", "\\|")}\``,
+    option.fallback === null ? option.text : `${option.text} (default: ${option.fallback})`,
   ]);
   const table = rows.length === 0 ? [] : ["", ...tableLines([["option", ""], ...rows])];
   return [
@@ -62,7 +56,8 @@ function commandText({ path, text, options }: CommandDescription): string {
     `${text.replace(/\.$/, "")}.`,
     "",
     "```sh",
-    `tidings ${path.join(" ")}${usage.join("")}`,
+    usageLine(command),
+    ...(example === usageLine(command) ? [] : [example!]),
     "```",
     ...table,
     "",

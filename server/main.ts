@@ -25,7 +25,7 @@ import { clientAddresses } from "./http/client-address.ts";
 import { strictTransportSecurity } from "./http/security-headers.ts";
 import { DailyQuota } from "./ingest/daily-quota.ts";
 import { KeyRateLimits } from "./ingest/key-limits.ts";
-import { createRecorder } from "./ingest/record.ts";
+import { createRecorder, type Recorder } from "./ingest/record.ts";
 import { recordRoute } from "./ingest/record-route.ts";
 import { RejectedEvents } from "./ingest/rejected.ts";
 import { limits } from "./limits.ts";
@@ -72,6 +72,7 @@ let lastValidOrigin = "http://localhost/";
 
 export type Running = {
   store: Store;
+  recorder: Recorder;
   /** The address it listens on, such as `http://127.0.0.1:4242`. */
   address: string;
   baseUrl: string;
@@ -400,6 +401,7 @@ export async function serve(
   }
   return {
     store,
+    recorder,
     address: `http://${config.host}:${server.port}`,
     baseUrl,
     metricsUrl: metricsServer && new URL("/metrics", metricsServer.url).href,

@@ -13,6 +13,7 @@ import { type Role, roles } from "../permissions.ts";
 import { findProject, listProjects } from "../projects/projects.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { accountTexts } from "../wire/account.ts";
+import { jsonArg, printResult, report } from "./output.ts";
 import { ArgumentError, UsageError, withStore } from "./with-store.ts";
 
 const email = {
@@ -41,6 +42,7 @@ const create = defineCommand({
       description: `Role in the project: ${roles.join(", ")} (default: member)`,
       valueHint: "R",
     },
+    json: jsonArg,
   },
   run: ({ args }) =>
     withStore(async ({ control }) => {
@@ -70,7 +72,9 @@ const create = defineCommand({
           ? { slug: firstProject.project.slug, role: firstProject.project.role }
           : { slug: project!.slug, role };
       });
-      console.error(
+      await report(
+        args.json,
+        { email: email.toLowerCase(), project: joined.slug, role: joined.role },
         `Created the account ${email.toLowerCase()}, ${joined.role} of the project "${joined.slug}".`,
       );
     }),
@@ -117,6 +121,7 @@ const resetPassword = defineCommand({
       description:
         "Also turn off two-factor authentication, for somebody who has lost the device and the codes",
     },
+    json: jsonArg,
   },
   run: ({ args }) =>
     withStore(async ({ control }) => {
@@ -130,9 +135,11 @@ const resetPassword = defineCommand({
         await setPassword(transaction, account, passwordHash, commandActor);
         return null;
       });
+      const email = args.email.toLowerCase();
       if (link === null)
-        console.error(`Set the password of ${args.email.toLowerCase()}. All its sessions ended.`);
-      else console.log(`${baseUrlOf(readConfig())}/reset-password?token=${link}`);
+        return report(args.json, { email, link }, `Set the password of ${email}. All its sessions ended.`);
+      const url = `${baseUrlOf(readConfig())}/reset-password?token=${link}`;
+      await printResult(args.json, { email, link: url }, url);
     }),
 });
 
@@ -141,14 +148,18 @@ const remove = defineCommand({
     name: "remove",
     description: "Remove an account, and the projects of which it is the only member",
   },
-  args: { email },
+  args: { email, json: jsonArg },
   run: ({ args }) =>
     withStore(async ({ control }) => {
       const account = await findAccount(control, args.email);
       const projects = await deleteAccount(control, account.id, commandActor);
       const also =
         projects.length === 0 ? "" : ` Its ${projects.length} projects without other members are deleted.`;
-      console.error(`Removed the account ${account.email}.${also}`);
+      await report(
+        args.json,
+        { email: account.email, deletedProjects: projects.length },
+        `Removed the account ${account.email}.${also}`,
+      );
     }),
 });
 

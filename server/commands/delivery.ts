@@ -6,6 +6,7 @@ import { RecentEvents } from "../notifications/recent-events.ts";
 import { findProject } from "../projects/projects.ts";
 import type { Store } from "../storage/store.ts";
 import { type Delivery, DeliveryQuery, deliveryStates } from "../wire/notification.ts";
+import { jsonArg, printResult } from "./output.ts";
 import { printTable } from "./table.ts";
 import { UsageError, withStore } from "./with-store.ts";
 
@@ -57,13 +58,14 @@ const list = defineCommand({
 
 const retry = defineCommand({
   meta: { name: "retry", description: "Retry dead deliveries. A running server sends them within a minute" },
-  args: { project, destination },
+  args: { project, destination, json: jsonArg },
   run: ({ args }) =>
     withStore(async ({ control }) => {
       const { id: projectId } = await findProject(control, args.project);
       const filter = await destinationIn(control, projectId, args.destination);
       const count = await retryDeadDeliveries(control, projectId, filter, commandActor, Date.now());
-      console.log(`Retrying ${count.toLocaleString("en")} ${count === 1 ? "delivery" : "deliveries"}.`);
+      const what = `${count.toLocaleString("en")} ${count === 1 ? "delivery" : "deliveries"}`;
+      await printResult(args.json, { retried: count }, `Retrying ${what}.`);
     }),
 });
 

@@ -1,4 +1,5 @@
 import type { ArgDef, CommandDef, Resolvable } from "citty";
+import { examples } from "./examples.ts";
 
 export type OptionDescription = {
   name: string;
@@ -17,6 +18,8 @@ export type CommandDescription = {
   /** Empty for the program itself. */
   path: string[];
   text: string;
+  /** How it is called, such as `tidings seed --days 7`; null for commands that only have others below. */
+  example: string | null;
   options: OptionDescription[];
   commands: CommandDescription[];
 };
@@ -31,6 +34,7 @@ export async function describeCommand(command: CommandDef, path: string[] = []):
   return {
     path,
     text: meta.description ?? "",
+    example: commands.length === 0 ? `tidings ${examples[path.join(" ")]}` : null,
     options: Object.entries(args).map(([name, arg]) => optionOf(name, arg)),
     commands,
   };

@@ -15,6 +15,7 @@ import type { SecretBox } from "../storage/secret-box.ts";
 import { openSecretBox } from "../storage/secret-key.ts";
 import type { Store } from "../storage/store.ts";
 import { NewProjectDestination, type ProjectDestination } from "../wire/destination.ts";
+import { jsonArg, printResult, report } from "./output.ts";
 import { printTable } from "./table.ts";
 import { ArgumentError, UsageError, withStore } from "./with-store.ts";
 
@@ -83,21 +84,26 @@ const add = defineCommand({
       valueHint: "K",
     },
     name: { type: "string", required: true, description: "What it is called", valueHint: "N" },
+    json: jsonArg,
   },
   run: ({ args }) =>
     withDestinations(args.project, async (context) => {
       const { kind, name } = args;
       const { data, error } = NewProjectDestination.safeParse({ kind, name, settings: await readSettings() });
       if (error) throw new ArgumentError(`--${error.issues[0]!.path.join(".")} ${error.issues[0]!.message}.`);
-      const { signingSecret } = await addProjectDestination({ ...context, actor: commandActor }, data);
-      console.error(`Added the destination "${name}".`);
-      if (signingSecret !== undefined) console.log(signingSecret);
+      const { destination, signingSecret } = await addProjectDestination(
+        { ...context, actor: commandActor },
+        data,
+      );
+      const added = { id: destination.id, kind, name, ...(signingSecret !== undefined && { signingSecret }) };
+      await report(args.json, added, `Added the destination "${name}".`);
+      if (!args.json && signingSecret !== undefined) console.log(signingSecret);
     }),
 });
 
 const test = defineCommand({
   meta: { name: "test", description: "Send a test message and print the service's answer" },
-  args: { destination, project },
+  args: { destination, project, json: jsonArg },
   run: ({ args }) =>
     withDestinations(args.project, async (context) => {
       const { control, secrets, policy, projectId, slug } = context;
@@ -106,19 +112,19 @@ const test = defineCommand({
       const limited = { policy, timeoutMs: limits.destinationTestMs, nowMs: Date.now() };
       const outcome = await sendTest(context, projectId, id, limited);
       if (outcome.kind !== "delivered") throw new UsageError(outcome.detail);
-      console.log(outcome.detail);
+      await printResult(args.json, { kind: outcome.kind, detail: outcome.detail }, outcome.detail);
     }),
 });
 
 const remove = defineCommand({
   meta: { name: "remove", description: "Delete a destination and cancel its waiting deliveries" },
-  args: { destination, project },
+  args: { destination, project, json: jsonArg },
   run: ({ args }) =>
     withDestinations(args.project, async ({ control, secrets, projectId, slug }) => {
       const destinations = await listProjectDestinations(control, secrets, projectId);
       const { id, name } = find(destinations, args.destination, slug);
       await deleteProjectDestination({ control, projectId, actor: commandActor }, id);
-      console.error(`Deleted the destination "${name}".`);
+      await report(args.json, { id, name }, `Deleted the destination "${name}".`);
     }),
 });
 

@@ -76,8 +76,8 @@ describe("against a server elsewhere", () => {
       const { code, stdout, stderr } = await run([...args, "--json"]);
       expect(code).toBe(3);
       expect(JSON.parse(stdout)).toMatchObject({ records: 2, accepted: 1, rejected: 1 });
-      expect(stderr).toContain("Record 2:");
-      expect(readFileSync(`${file}.rejected`, "utf8")).toBe(
+      expect(stderr).toContain("Line 3:");
+      expect(readFileSync(join(files, "visits.rejected.csv"), "utf8")).toBe(
         `when,who,what,size\n${createdAt},u2,${"x".repeat(201)},4\n`,
       );
     }
@@ -98,7 +98,7 @@ describe("against a server elsewhere", () => {
     const segment = await run(["import", "-", "--format", "segment", "--channel", "web"], lines.join("\n"));
     expect([segment.code, segment.stderr]).toEqual([
       0,
-      expect.stringContaining("Imported 1 events, properties of 1 users"),
+      expect.stringContaining("Imported 1 event, properties of 1 user"),
     ]);
     const { user } = (await (await app.request("/api/users/u1")).json()) as { user: { properties: unknown } };
     expect(user.properties).toEqual({ plan: "pro", seats: 5 });

@@ -1,7 +1,7 @@
 import { chmodSync, createWriteStream, existsSync, renameSync, rmSync } from "node:fs";
 import { Readable, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { createGzip } from "node:zlib";
+import { createGzip, createZstdCompress } from "node:zlib";
 import { defineCommand } from "citty";
 import type { Event } from "../event/event.ts";
 import type { Channel } from "../wire/channel.ts";
@@ -9,7 +9,8 @@ import { filterArgs, filterQuery } from "./filter-args.ts";
 import { printLine, write } from "./output.ts";
 import { type Source, sourceArgs, withSource } from "./source.ts";
 import { ParquetFile } from "./transfer/parquet-file.ts";
-import { readJsonLines } from "./transfer/read-records.ts";
+import { readJson } from "./transfer/read-json.ts";
+import { settingsLines } from "./transfer/settings-lines.ts";
 import { TransferProgress } from "./transfer/transfer-progress.ts";
 import { ArgumentError } from "./with-store.ts";
 
@@ -21,8 +22,14 @@ export const exportCommand = defineCommand({
     file: {
       type: "positional",
       required: true,
-      description: "Ends in .ndjson, .csv or .parquet; .gz compresses the first two; - for standard output",
+      description:
+        "Ends in .ndjson, .csv or .parquet; .gz or .zst compresses the first two; - for standard output",
       valueHint: "FILE",
+    },
+    all: {
+      type: "boolean",
+      description:
+        "Also write channels, boards, rules and the properties of users, as lines before the events",
     },
     format: {
       type: "enum",
@@ -36,15 +43,18 @@ export const exportCommand = defineCommand({
   },
   run: ({ args }) =>
     withSource(args, async (source) => {
-      const named = /\.(ndjson|jsonl|csv|parquet)(?:\.gz)?$/i.exec(args.file)?.[1]?.toLowerCase();
+      const named = /\.(ndjson|jsonl|csv|parquet)(?:\.gz|\.zst)?$/i.exec(args.file)?.[1]?.toLowerCase();
       const format = args.format ?? (named === undefined || named === "jsonl" ? "ndjson" : named);
       const isStdout = args.file === "-";
-      const isCompressed = args.file.endsWith(".gz");
+      const isCompressed = /\.(gz|zst)$/.test(args.file);
       if (format === "parquet" && (isStdout || isCompressed))
         throw new ArgumentError("Parquet needs a file, and compresses itself: name it NAME.parquet.");
       if (!isStdout && !args.force && existsSync(args.file))
         throw new ArgumentError(`${args.file} exists already. Add --force to replace it.`);
+      if (args.all && format !== "ndjson")
+        throw new ArgumentError("--all needs NDJSON: name it NAME.ndjson.");
       const query = filterQuery(args);
+      if (args.all && query.size > 0) throw new ArgumentError("--all exports everything: omit the filters.");
       query.set("order", "asc");
       query.set("format", format === "csv" ? "csv" : "ndjson");
       const expected = [...query.keys()].length === 2 ? await countAll(source) : null;
@@ -55,22 +65,19 @@ export const exportCommand = defineCommand({
         progress.add(more);
       };
       try {
-        const { body } = await source.request(`/api/events?${query}`);
-        if (isStdout) for await (const bytes of body!) await write(bytes);
+        const bytes = content(source, query, args.all ? () => events-- : null);
+        if (isStdout) for await (const piece of bytes) await write(piece);
         else {
           // Under its own name only once it is complete.
           const partial = `${args.file}.partial`;
           try {
-            if (format === "parquet") await writeParquet(partial, body!, count);
+            if (format === "parquet") await writeParquet(partial, bytes, count);
             else {
               const counting = countRows(format === "csv" ? -1 : 0, count);
-              const compress = isCompressed ? [createGzip()] : [];
-              await pipeline([
-                Readable.fromWeb(body as never),
-                counting,
-                ...compress,
-                createWriteStream(partial),
-              ]);
+              const compress = !isCompressed
+                ? []
+                : [args.file.endsWith(".gz") ? createGzip() : createZstdCompress()];
+              await pipeline([Readable.from(bytes), counting, ...compress, createWriteStream(partial)]);
             }
             chmodSync(partial, 0o600);
             renameSync(partial, args.file);
@@ -87,11 +94,26 @@ export const exportCommand = defineCommand({
     }),
 });
 
-async function writeParquet(file: string, body: ReadableStream<Uint8Array>, count: (more: number) => void) {
+/** The events, and before them the lines of settings and users if `onSetting` is called for each of these. */
+async function* content(
+  source: Source,
+  query: URLSearchParams,
+  onSetting: (() => void) | null,
+): AsyncGenerator<Uint8Array> {
+  if (onSetting)
+    for await (const line of settingsLines(source)) {
+      onSetting();
+      yield Buffer.from(`${JSON.stringify(line)}\n`);
+    }
+  const { body } = await source.request(`/api/events?${query}`);
+  yield* body!;
+}
+
+async function writeParquet(file: string, body: AsyncGenerator<Uint8Array>, count: (more: number) => void) {
   const parquet = new ParquetFile(file);
-  for await (const { value } of readJsonLines(body)) {
-    await parquet.add(value as Event);
-    count(1);
+  for await (const records of readJson(body)) {
+    for (const { value } of records) await parquet.add(value as Event);
+    count(records.length);
   }
   await parquet.finish();
 }

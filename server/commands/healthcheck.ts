@@ -1,5 +1,6 @@
 import { defineCommand } from "citty";
 import { readConfig } from "../config.ts";
+import { jsonArg, printLine } from "./output.ts";
 
 const timeoutMs = 2_500;
 
@@ -9,17 +10,24 @@ export const healthcheckCommand = defineCommand({
     name: "healthcheck",
     description: "Ask the server on this machine whether it is ready. Exits with 0 or 1",
   },
-  async run() {
+  args: { json: jsonArg },
+  async run({ args }) {
     const { port } = readConfig();
     try {
       const response = await fetch(`http://127.0.0.1:${port}/readyz`, {
         signal: AbortSignal.timeout(timeoutMs),
       });
-      if (response.ok) process.exit(0);
-      console.error(((await response.json()) as { detail?: string }).detail);
+      const { detail } = (response.ok ? {} : await response.json()) as { detail?: string };
+      await end(response.ok, detail);
     } catch (error) {
-      console.error((error as Error).message);
+      await end(false, (error as Error).message);
     }
-    process.exit(1);
+
+    async function end(isReady: boolean, detail?: string): Promise<never> {
+      if (args.json)
+        await printLine(JSON.stringify({ ready: isReady, ...(detail !== undefined && { detail }) }));
+      else if (detail !== undefined) console.error(detail);
+      process.exit(isReady ? 0 : 1);
+    }
   },
 });

@@ -7,7 +7,9 @@ import { Checkpoint } from "./transfer/checkpoint.ts";
 import { checkColumns, parseColumnMap } from "./transfer/column-map.ts";
 import { converters, type Format, formats } from "./transfer/formats.ts";
 import { importEvents, type Rejection } from "./transfer/import-events.ts";
-import { openInput, readCsv, readJsonLines } from "./transfer/read-records.ts";
+import { openInput } from "./transfer/open-input.ts";
+import { readCsv } from "./transfer/read-csv.ts";
+import { readJson } from "./transfer/read-json.ts";
 import { TransferProgress } from "./transfer/transfer-progress.ts";
 import { ArgumentError, UsageError } from "./with-store.ts";
 
@@ -25,13 +27,14 @@ export const importCommand = defineCommand({
     file: {
       type: "positional",
       required: true,
-      description: "Lines of JSON or CSV, compressed if it ends in .gz; - for standard input",
+      description:
+        "Lines of JSON, a JSON array, or CSV, also compressed with gzip or zstd; - for standard input",
       valueHint: "FILE",
     },
     format: {
       type: "enum",
       options: [...formats],
-      description: "What wrote the file (default: csv if it is named so, otherwise tidings)",
+      description: "What wrote the file (default: csv if it is named .csv or .tsv, otherwise tidings)",
     },
     map: {
       type: "string",
@@ -47,81 +50,78 @@ export const importCommand = defineCommand({
     },
     rejected: {
       type: "string",
-      description: "Gets the records that are rejected (default: FILE.rejected)",
+      description:
+        "Gets the records that are rejected (default: NAME.rejected.ndjson or .csv, beside the file)",
       valueHint: "PATH",
     },
     json: { type: "boolean", description: "Print the totals as JSON" },
     ...sourceArgs,
   },
   async run({ args }) {
-    await withSource(
-      args,
-      async (source) => {
-        const isStdin = args.file === "-";
-        const bytes = isStdin ? null : sizeOf(args.file);
-        const isCsv =
-          args.format === "csv" || (args.format === undefined && /\.csv(\.gz)?$/i.test(args.file));
-        const format: Format = args.format ?? (isCsv ? "csv" : "tidings");
-        const convert = args.map === undefined ? converters[format] : parseColumnMap(args.map);
-        const checkpoint = new Checkpoint(args.checkpoint ?? (isStdin ? null : `${args.file}.checkpoint`), {
-          input: isStdin ? "-" : fingerprintOf(args.file),
-          target: source.name,
-        });
-        const { records: before } = checkpoint.read();
-        if (before > 0) console.error(`Continuing after ${before.toLocaleString("en")} records.`);
+    await withSource(args, async (source) => {
+      const isStdin = args.file === "-";
+      const bytes = isStdin ? null : sizeOf(args.file);
+      const isCsv =
+        args.format === "csv" || (args.format !== "tidings" && /\.(csv|tsv)(\.gz|\.zst)?$/i.test(args.file));
+      const format: Format = args.format ?? (isCsv ? "csv" : "tidings");
+      const convert = args.map === undefined ? converters[format] : parseColumnMap(args.map);
+      const checkpoint = new Checkpoint(args.checkpoint ?? (isStdin ? null : `${args.file}.checkpoint`), {
+        input: isStdin ? "-" : fingerprintOf(args.file),
+        target: source.name,
+      });
+      const { records: before } = checkpoint.read();
+      if (before > 0) console.error(`Continuing after ${before.toLocaleString("en")} records.`);
 
-        let bytesRead = 0;
-        const input = openInput(args.file, (count) => {
-          bytesRead += count;
+      let bytesRead = 0;
+      const input = openInput(args.file, (count) => {
+        bytesRead += count;
+      });
+      let header: string | null = null;
+      const records = isCsv
+        ? readCsv(input, (columns, text) => {
+            header = `${text}\n`;
+            if (args.map !== undefined) checkColumns(args.map, columns);
+          })
+        : readJson(input);
+      const rejectedFile = args.rejected ?? rejectedFileOf(isStdin ? "import" : args.file);
+      const rejections = new RejectionFile(rejectedFile, before === 0, () => header);
+      const progress = new TransferProgress(() => bytes && bytesRead / bytes);
+      try {
+        const totals = await importEvents({
+          source,
+          records,
+          convert,
+          channel: args.channel,
+          checkpoint,
+          onRejected: (rejected) => rejections.add(rejected),
+          onDone: (count) => progress.add(count),
         });
-        let header: string | null = null;
-        const records = isCsv
-          ? readCsv(input, (columns) => {
-              header = `${columns.map(quoted).join(",")}\n`;
-              if (args.map !== undefined) checkColumns(args.map, columns);
-            })
-          : readJsonLines(input);
-        const rejectedFile = args.rejected ?? `${isStdin ? "import" : args.file}.rejected`;
-        const rejections = new RejectionFile(rejectedFile, before === 0, () => header);
-        const progress = new TransferProgress(() => bytes && bytesRead / bytes);
-        try {
-          const totals = await importEvents({
-            source,
-            records,
-            convert,
-            channel: args.channel,
-            checkpoint,
-            onRejected: (rejected) => rejections.add(rejected),
-            onDone: (count) => progress.add(count),
-          });
-          checkpoint.remove();
-          const seconds = progress.end();
-          const { accepted, rejected, users } = totals;
-          if (args.json)
-            await printLine(
-              JSON.stringify({ ...totals, rejectedFile: rejected > 0 ? resolve(rejectedFile) : null }),
-            );
-          const rate = Math.round((totals.records - before) / Math.max(seconds, 0.001)).toLocaleString("en");
-          const withUsers = users > 0 ? `, properties of ${users.toLocaleString("en")} users` : "";
-          console.error(
-            `Imported ${accepted.toLocaleString("en")} events${withUsers} into ${source.name}, ${rate} records a second.`,
+        checkpoint.remove();
+        const seconds = progress.end();
+        const { accepted, rejected, users } = totals;
+        if (args.json)
+          await printLine(
+            JSON.stringify({ ...totals, rejectedFile: rejected > 0 ? resolve(rejectedFile) : null }),
           );
-          if (rejected === 0) return 0;
-          console.error(
-            `Rejected ${rejected.toLocaleString("en")} records. They are in ${rejectedFile}: correct them and import that file.`,
-          );
-          return 3;
-        } catch (error) {
-          progress.end();
-          if (!(error instanceof ArgumentError) && !isStdin)
-            console.error("The import stopped. Run the same command again to continue.");
-          throw error;
-        } finally {
-          rejections.close();
-        }
-      },
-      { isLong: true },
-    );
+        const rate = Math.round((totals.records - before) / Math.max(seconds, 0.001)).toLocaleString("en");
+        const withUsers = users > 0 ? `, properties of ${counted(users, "user")}` : "";
+        console.error(
+          `Imported ${counted(accepted, "event")}${withUsers} into ${source.name}, ${rate} records a second.`,
+        );
+        if (rejected === 0) return 0;
+        console.error(
+          `Rejected ${counted(rejected, "record")}, written to ${rejectedFile}: correct them and import that file.`,
+        );
+        return 3;
+      } catch (error) {
+        progress.end();
+        if (!(error instanceof ArgumentError) && !isStdin)
+          console.error("The import stopped. Run the same command again to continue.");
+        throw error;
+      } finally {
+        rejections.close();
+      }
+    });
   },
 });
 
@@ -145,9 +145,9 @@ class RejectionFile {
       const header = this.#header();
       if (this.#isNew && header !== null) writeSync(this.#descriptor, header);
     }
-    for (const { record, detail, text } of rejections) {
-      writeSync(this.#descriptor, text);
-      if (++this.#printed <= printedRejections) console.error(`Record ${record}: ${detail}`);
+    for (const { line, detail, text } of rejections) {
+      writeSync(this.#descriptor, `${text}\n`);
+      if (++this.#printed <= printedRejections) console.error(`Line ${line}: ${detail}`);
       if (this.#printed === printedRejections + 1) console.error("More records are rejected.");
     }
   }
@@ -173,6 +173,13 @@ function fingerprintOf(file: string): string {
   return `${sizeOf(file)} ${hash}`;
 }
 
-function quoted(cell: string): string {
-  return /[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
+function counted(count: number, noun: string): string {
+  return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+/** Beside a file, with an ending by which it is imported in the same way. */
+function rejectedFileOf(file: string): string {
+  const plain = file.replace(/\.(gz|zst)$/i, "");
+  const table = /\.(csv|tsv)$/i.exec(plain)?.[0];
+  return `${plain.replace(/\.(csv|tsv|ndjson|jsonl|json)$/i, "")}.rejected${table ?? ".ndjson"}`;
 }

@@ -6,6 +6,7 @@ import { createKey, listKeys, revokeKey, rotateKey } from "../auth/keys.ts";
 import { findProject } from "../projects/projects.ts";
 import type { Store } from "../storage/store.ts";
 import { type Key, KeyRotation, NewKey } from "../wire/key.ts";
+import { jsonArg, printResult, report } from "./output.ts";
 import { printTable } from "./table.ts";
 import { ArgumentError, UsageError, withStore } from "./with-store.ts";
 
@@ -51,6 +52,7 @@ const create = defineCommand({
       description: "Events a second (default: unlimited, or 50 for a publishable key)",
       valueHint: "R",
     },
+    json: jsonArg,
   },
   run: ({ args }) =>
     withStore(async ({ control }) => {
@@ -63,7 +65,7 @@ const create = defineCommand({
         ...(args.rate !== undefined && { eventsPerSecond: Number(args.rate) }),
       });
       const { id: projectId } = await findProject(control, args.project);
-      const secret = await control.transaction().execute(async (transaction) => {
+      const created = await control.transaction().execute(async (transaction) => {
         const { key, secret } = await createKey(transaction, projectId, body, null);
         const { id, name, kind, scopes } = key;
         await recordAudit(transaction, commandActor, {
@@ -72,9 +74,9 @@ const create = defineCommand({
           target: name,
           detail: { id, kind, scopes },
         });
-        return secret;
+        return { key, secret };
       });
-      console.log(secret);
+      await printResult(args.json, { ...created.key, secret: created.secret }, created.secret);
     }),
 });
 
@@ -102,13 +104,14 @@ const rotate = defineCommand({
       description: "How long the old key stays valid, 0 to 168 (default: 24)",
       valueHint: "H",
     },
+    json: jsonArg,
   },
   run: ({ args }) =>
     withStore(async ({ control }) => {
       const overlap = args["overlap-hours"];
       const body = parsed(KeyRotation, { ...(overlap !== undefined && { overlapHours: Number(overlap) }) });
       const { projectId, id } = await findKey(control, args.project, args.key);
-      const { secret, replaced } = await control.transaction().execute(async (transaction) => {
+      const { secret, key, replaced } = await control.transaction().execute(async (transaction) => {
         const rotated = await rotateKey(transaction, projectId, id, body, null);
         await recordAudit(transaction, commandActor, {
           action: "key.rotated",
@@ -118,14 +121,14 @@ const rotate = defineCommand({
         });
         return rotated;
       });
-      console.error(`The old key is valid until ${replaced.expiresAt}.`);
-      console.log(secret);
+      if (!args.json) console.error(`The old key is valid until ${replaced.expiresAt}.`);
+      await printResult(args.json, { ...key, secret, oldKeyExpiresAt: replaced.expiresAt }, secret);
     }),
 });
 
 const revoke = defineCommand({
   meta: { name: "revoke", description: "Revoke an API key" },
-  args: { key, project },
+  args: { key, project, json: jsonArg },
   run: ({ args }) =>
     withStore(async ({ control }) => {
       const { projectId, id, name, ending } = await findKey(control, args.project, args.key);
@@ -138,7 +141,7 @@ const revoke = defineCommand({
           detail: { id },
         });
       });
-      console.error(`Revoked the key "${name}" (…${ending}).`);
+      await report(args.json, { id, name, ending }, `Revoked the key "${name}" (…${ending}).`);
     }),
 });
 

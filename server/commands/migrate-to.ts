@@ -3,6 +3,7 @@ import { ConfigError, parseDatabaseUrl, readConfig } from "../config.ts";
 import { move } from "../migrate-to/move.ts";
 import { agrees, type Compared } from "../migrate-to/proof.ts";
 import { MoveRefused } from "../migrate-to/source.ts";
+import { jsonArg } from "./output.ts";
 import { Progress } from "./progress.ts";
 import { UsageError } from "./with-store.ts";
 
@@ -20,14 +21,15 @@ export const migrateToCommand = defineCommand({
       description: "An empty database, such as postgres://user:password@db.example.com/tidings",
       valueHint: "postgres://…",
     },
+    json: jsonArg,
   },
   async run({ args }) {
-    process.exit(await migrateTo(args.address));
+    process.exit(await migrateTo(args.address, args.json));
   },
 });
 
 /** Moves the data. Returns the process's exit code: 0 if everything matches. */
-async function migrateTo(address: string): Promise<0 | 1> {
+async function migrateTo(address: string, isJson: boolean | undefined): Promise<0 | 1> {
   const progress = new Progress();
   process.once("SIGINT", () => {
     progress.end();
@@ -44,7 +46,11 @@ async function migrateTo(address: string): Promise<0 | 1> {
       ended: () => progress.end(),
       onError: () => {},
     });
-    process.stdout.write(tableOf(compared));
+    process.stdout.write(
+      isJson
+        ? `${JSON.stringify(compared.map((each) => ({ ...each, agrees: agrees(each) })))}\n`
+        : tableOf(compared),
+    );
     const different = compared.filter((each) => !agrees(each));
     if (different.length === 0) {
       console.error(

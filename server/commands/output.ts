@@ -18,6 +18,21 @@ export function printLine(text: string): Promise<void> {
   return write(`${text}\n`);
 }
 
+export const jsonArg = { type: "boolean", description: "Print JSON" } as const;
+
+/**
+ * Prints what a command did: as JSON to standard output if that is asked for, otherwise as a sentence to standard error.
+ */
+export async function report(isJson: boolean | undefined, result: object, sentence: string): Promise<void> {
+  if (isJson) await printLine(JSON.stringify(result));
+  else console.error(sentence);
+}
+
+/** The same for what scripts read, which is on standard output in both forms. */
+export function printResult(isJson: boolean | undefined, result: object, text: string): Promise<void> {
+  return printLine(isJson ? JSON.stringify(result) : text);
+}
+
 /** Colours a text on a terminal, unless NO_COLOR is set. */
 export function styled(style: Style, text: string): string {
   return styleText(style, text, { stream: process.stdout, validateStream: true });

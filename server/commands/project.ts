@@ -4,6 +4,7 @@ import { commandActor, recordAudit } from "../audit/audit-log.ts";
 import { startJob } from "../background/jobs.ts";
 import { closeProject, createProject, findProject } from "../projects/projects.ts";
 import { NewProject } from "../wire/project.ts";
+import { jsonArg, printResult } from "./output.ts";
 import { printTable } from "./table.ts";
 import { ArgumentError, UsageError, withStore } from "./with-store.ts";
 
@@ -16,6 +17,7 @@ const create = defineCommand({
       description: "Email address of its owner (default: the first account)",
       valueHint: "E",
     },
+    json: jsonArg,
   },
   run: ({ args }) =>
     withStore(async ({ control }) => {
@@ -39,7 +41,7 @@ const create = defineCommand({
         });
         return project;
       });
-      console.log(slug);
+      await printResult(args.json, { slug, name: args.name }, slug);
     }),
 });
 

@@ -7,6 +7,7 @@ import { readConfig } from "../config.ts";
 import { type BackupContents, checkCopy, newestSnapshot, replaceDatabase } from "../storage/sqlite/backup.ts";
 import { runningProcess } from "../storage/sqlite/directory.ts";
 import { requireSqlite, withScratch } from "./backup.ts";
+import { jsonArg, report } from "./output.ts";
 import { failCommand, UsageError } from "./with-store.ts";
 
 export const restoreCommand = defineCommand({
@@ -21,6 +22,7 @@ export const restoreCommand = defineCommand({
       description: "A backup's file, s3://BUCKET/PREFIX/NAME, or a place for the newest backup there",
       valueHint: "BACKUP",
     },
+    json: jsonArg,
   },
   run: ({ args }) =>
     orFail(async () => {
@@ -41,7 +43,7 @@ export const restoreCommand = defineCommand({
         await extractFile(archive, copy).catch((error) => {
           throw new UsageError(`${name} can't be restored: it is cut off or damaged (${error.message}).`);
         });
-        replace(dataDirectory, copy, name);
+        await replace(dataDirectory, copy, name, args.json);
       });
     }),
 });
@@ -51,7 +53,8 @@ export const rollbackCommand = defineCommand({
     name: "rollback",
     description: "Go back to the snapshot that the last upgrade saved. Stop the server first",
   },
-  run: () =>
+  args: { json: jsonArg },
+  run: ({ args }) =>
     orFail(async () => {
       const config = readConfig();
       requireSqlite(
@@ -64,8 +67,9 @@ export const rollbackCommand = defineCommand({
       await withScratch(dataDirectory, async (scratch) => {
         const copy = join(scratch, "copy.db");
         await extractFile(snapshot.file, copy);
-        replace(dataDirectory, copy, basename(snapshot.file));
+        await replace(dataDirectory, copy, basename(snapshot.file), args.json);
       });
+      if (args.json) return;
       console.error(
         "What was recorded since the upgrade is only in what was replaced. Now start the version of Tidings from before the upgrade; this one would upgrade again.",
       );
@@ -73,7 +77,12 @@ export const rollbackCommand = defineCommand({
 });
 
 /** Checks a copy, and puts it in the database's place. */
-function replace(dataDirectory: string, copy: string, name: string): void {
+async function replace(
+  dataDirectory: string,
+  copy: string,
+  name: string,
+  isJson: boolean | undefined,
+): Promise<void> {
   let contents: BackupContents;
   try {
     contents = checkCopy(copy);
@@ -84,8 +93,14 @@ function replace(dataDirectory: string, copy: string, name: string): void {
   if (user !== null)
     throw new UsageError(`Process ${user} is using ${dataDirectory}. Stop the server first, then try again.`);
   const replaced = replaceDatabase(dataDirectory, copy, new Date());
-  console.error(`Restored ${name}: ${contents.events.toLocaleString("en")} events.`);
-  if (replaced) console.error(`What it replaced is in ${replaced}. Delete that when you no longer need it.`);
+  const { events } = contents;
+  await report(
+    isJson,
+    { restored: name, events, replaced },
+    `Restored ${name}: ${events.toLocaleString("en")} events.`,
+  );
+  if (replaced && !isJson)
+    console.error(`What it replaced is in ${replaced}. Delete that when you no longer need it.`);
 }
 
 function isDirectory(path: string): boolean {

@@ -5,6 +5,7 @@ import { findProject } from "../projects/projects.ts";
 import { changeRule, createRule, deleteRule, listRules } from "../projects/rules.ts";
 import type { Store } from "../storage/store.ts";
 import { NewRule, type Rule } from "../wire/rule.ts";
+import { jsonArg, printResult, report } from "./output.ts";
 import { printTable } from "./table.ts";
 import { UsageError, withStore } from "./with-store.ts";
 
@@ -38,7 +39,7 @@ const create = defineCommand({
     description:
       "Create a rule from JSON on standard input (docs/rules.md), and print its ID to standard output",
   },
-  args: { project },
+  args: { project, json: jsonArg },
   run: ({ args }) =>
     withStore(async ({ control }) => {
       const body = NewRule.safeParse(jsonOf(await Bun.stdin.text()));
@@ -47,7 +48,7 @@ const create = defineCommand({
         throw new UsageError(`${path.length === 0 ? "The rule" : path.join(".")} ${message}.`);
       }
       const { id: projectId } = await findProject(control, args.project);
-      const { id } = await control.transaction().execute(async (transaction) => {
+      const rule = await control.transaction().execute(async (transaction) => {
         const created = await createRule(transaction, projectId, body.data);
         const { id, name, q, when, to } = created;
         await recordAudit(transaction, commandActor, {
@@ -58,7 +59,7 @@ const create = defineCommand({
         });
         return created;
       });
-      console.log(id);
+      await printResult(args.json, rule, rule.id);
     }),
 });
 
@@ -68,7 +69,7 @@ const disable = switchCommand("disable", false, "Turn a rule off");
 function switchCommand(name: string, enabled: boolean, description: string) {
   return defineCommand({
     meta: { name, description },
-    args: { rule, project },
+    args: { rule, project, json: jsonArg },
     run: ({ args }) =>
       withStore(async ({ control }) => {
         const { projectId, id, name } = await findByText(control, args.project, args.rule);
@@ -81,14 +82,14 @@ function switchCommand(name: string, enabled: boolean, description: string) {
             detail: { id, enabled },
           });
         });
-        console.error(`The rule "${name}" is ${enabled ? "on" : "off"}.`);
+        await report(args.json, { id, name, enabled }, `The rule "${name}" is ${enabled ? "on" : "off"}.`);
       }),
   });
 }
 
 const remove = defineCommand({
   meta: { name: "delete", description: "Delete a rule" },
-  args: { rule, project },
+  args: { rule, project, json: jsonArg },
   run: ({ args }) =>
     withStore(async ({ control }) => {
       const { projectId, id, name } = await findByText(control, args.project, args.rule);
@@ -101,7 +102,7 @@ const remove = defineCommand({
           detail: { id },
         });
       });
-      console.error(`Deleted the rule "${name}".`);
+      await report(args.json, { id, name }, `Deleted the rule "${name}".`);
     }),
 });
 

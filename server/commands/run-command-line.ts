@@ -1,9 +1,9 @@
 import { stripVTControlCharacters } from "node:util";
-import { type CommandDef, renderUsage, runCommand } from "citty";
+import { type CommandDef, runCommand } from "citty";
 import { version } from "../config.ts";
 import { nearest } from "../validation/nearest.ts";
 import { type CommandDescription, describeCommand, type OptionDescription } from "./describe-command.ts";
-import { styled } from "./output.ts";
+import { helpText } from "./help.ts";
 import { ArgumentError, failCommand } from "./with-store.ts";
 
 /** Runs a command. Ends the process with 2 and a sentence if the command or its options don't exist. */
@@ -14,8 +14,8 @@ export async function runCommandLine(commandLine: CommandDef, rawArgs: string[])
       console.log(version);
       return;
     }
-    const { command, parent, path, isHelp } = await check(commandLine, rawArgs);
-    if (isHelp) console.log(`${uncolored(await renderUsage(command, parent))}\n`);
+    const { command, path, isHelp } = await check(commandLine, rawArgs);
+    if (isHelp) console.log(helpText(await describeCommand(command, path)));
     else await runCommand(commandLine, { rawArgs }).catch((error) => throwAsArgumentError(error, path));
   } catch (error) {
     process.exit(failCommand(error));
@@ -28,15 +28,9 @@ function throwAsArgumentError(error: Error, path: string[]): never {
   throw new ArgumentError(`${stripVTControlCharacters(error.message).replace(/\.$/, "")}. ${helpHint(path)}`);
 }
 
-/** The parser colours its texts in pipes too. */
-function uncolored(text: string): string {
-  return process.stdout.isTTY && styled("bold", "") !== "" ? text : stripVTControlCharacters(text);
-}
-
 /** Finds the command that the arguments name, and checks their options, which the parser itself does not. */
 async function check(commandLine: CommandDef, rawArgs: string[]) {
   let command = commandLine;
-  let parent: CommandDef | undefined;
   let rest = rawArgs;
   const path: string[] = [];
   for (;;) {
@@ -46,25 +40,24 @@ async function check(commandLine: CommandDef, rawArgs: string[]) {
     const names = Object.keys(below);
     const [name] = rest;
     if (names.length === 0) break;
-    if (name === undefined || /^(-h|--help)$/.test(name)) return { command, parent, path, isHelp: true };
+    if (name === undefined || /^(-h|--help)$/.test(name)) return { command, path, isHelp: true };
     if (!Object.hasOwn(below, name)) {
       const suggestion = nearest(name, names);
       throw new ArgumentError(
         `There is no command "${[...path, name].join(" ")}".${suggestion ? ` Did you mean "${[...path, suggestion].join(" ")}"?` : ""} ${helpHint(path)}`,
       );
     }
-    parent = command;
     const found = below[name]!;
     command = (await (typeof found === "function" ? found() : found)) as CommandDef;
     path.push(name);
     rest = rest.slice(1);
   }
   const isHelp = checkOptions(await describeCommand(command, path), rest);
-  return { command, parent, path, isHelp };
+  return { command, path, isHelp };
 }
 
 /** Whether help is asked for. Throws an ArgumentError for an unknown option, and for one without its value. */
-function checkOptions({ path, options }: CommandDescription, rawArgs: string[]): boolean {
+export function checkOptions({ path, options }: CommandDescription, rawArgs: string[]): boolean {
   const named = options.filter(({ isPositional }) => !isPositional);
   let positionals = options.filter(({ isPositional }) => isPositional).length;
   for (let at = 0; at < rawArgs.length; at++) {

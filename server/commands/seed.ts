@@ -8,6 +8,7 @@ import { DailyQuota } from "../ingest/daily-quota.ts";
 import { createRecorder } from "../ingest/record.ts";
 import { ProjectRules } from "../notifications/project-rules.ts";
 import { findProject } from "../projects/projects.ts";
+import { jsonArg, report } from "./output.ts";
 import { createShop } from "./shop.ts";
 import { addShopBoard } from "./shop-board.ts";
 import { withStore } from "./with-store.ts";
@@ -24,6 +25,7 @@ export const seedCommand = defineCommand({
   args: {
     project: { type: "string", default: "default", description: "Project, by name or slug", valueHint: "P" },
     days: { type: "string", default: "30", description: "Number of days to fill, up to now", valueHint: "N" },
+    json: jsonArg,
   },
   run: ({ args }) =>
     withStore(async ({ control, events }) => {
@@ -58,6 +60,11 @@ export const seedCommand = defineCommand({
       }
       await quota.close();
       await addShopBoard(control, id, Date.now(), Number(args.days));
-      console.error(`Recorded ${shop.events.length.toLocaleString("en")} events in the project "${slug}".`);
+      const count = shop.events.length;
+      await report(
+        args.json,
+        { project: slug, events: count },
+        `Recorded ${count.toLocaleString("en")} events in the project "${slug}".`,
+      );
     }),
 });

@@ -1,11 +1,12 @@
-import { createClient, type TidingsClient } from "../../client/src/index.ts";
 import { createKey } from "../auth/keys.ts";
 import { type Config, commandApiKey, readConfig } from "../config.ts";
+import type { EventSource, Recorder } from "../ingest/record.ts";
 import { openStore } from "../open-store.ts";
 import { findProject } from "../projects/projects.ts";
 import { runningProcess } from "../storage/sqlite/directory.ts";
 import type { Store } from "../storage/store.ts";
-import { spawnInnerServer, startInnerServer } from "./inner-server.ts";
+import { type EventSink, httpSink, localSink } from "./event-sink.ts";
+import { startInnerServer } from "./inner-server.ts";
 import { onBrokenPipe } from "./output.ts";
 import { ArgumentError, failCommand, UsageError } from "./with-store.ts";
 
@@ -15,7 +16,6 @@ const serverPollMs = 100;
 /** A key of a command that was killed is of no use after this time. */
 const keyLifeMs = 7 * 86_400_000;
 const keyName = "Command line";
-const requestTimeoutMs = 60_000;
 
 /** The options that say where a command finds events. */
 export const sourceArgs = {
@@ -37,30 +37,42 @@ type SourceValues = { project?: string | undefined; url?: string | undefined };
 export type Source = {
   /** The address and project, for people and checkpoints. */
   name: string;
-  /** Sends a request. Throws a UsageError with the problem's sentence if it fails. */
+  /** Sends a request. Throws an AnswerError with the problem's sentence, or a UsageError if there is no answer. */
   request(path: string, init?: RequestInit): Promise<Response>;
   json<Body>(path: string, init?: RequestInit): Promise<Body>;
-  /** A client of the project. Events that it sends notify nobody if `isSilent`. */
-  client(options?: { isSilent?: boolean }): TidingsClient;
+  /** Where an import puts what it finds. */
+  sink(): EventSink;
 };
+
+/** The server answered that it can't do what was asked. */
+export class AnswerError extends UsageError {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
 
 type Server = {
   url: string;
   fetch: (url: string, init: RequestInit) => Promise<Response>;
   close: () => Promise<void>;
 };
-type Opened = Server & { apiKey: string; name: string };
+type Opened = Server & {
+  apiKey: string;
+  name: string;
+  /** Of the server that runs inside this command. */
+  inside?: { recorder: Recorder; store: Store; project: EventSource };
+};
 
 /**
  * Runs a command on a project's events, and ends the process: with the code if `work` returns one, with 1 and a message on
  * standard error, or with 130 after Ctrl+C.
- *
- * @param isLong - it can take long, with many events
  */
 export async function withSource(
   args: SourceValues,
   work: (source: Source) => Promise<unknown>,
-  { isLong = false } = {},
 ): Promise<void> {
   let opened: Opened | null = null;
   let code = 0;
@@ -72,7 +84,7 @@ export async function withSource(
   process.once("SIGTERM", () => end(143));
   onBrokenPipe(() => end(0));
   try {
-    opened = await open(args, isLong);
+    opened = await open(args);
     const result = await work(sourceOf(opened));
     if (typeof result === "number") code = result;
   } catch (error) {
@@ -84,8 +96,8 @@ export async function withSource(
   process.exit(code);
 }
 
-async function open({ project, url }: SourceValues, isLong: boolean): Promise<Opened> {
-  if (url === undefined) return openLocal(project ?? "default", isLong);
+async function open({ project, url }: SourceValues): Promise<Opened> {
+  if (url === undefined) return openLocal(project ?? "default");
   if (project !== undefined)
     throw new ArgumentError("--project can't be used with --url: an API key belongs to one project.");
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
@@ -99,18 +111,18 @@ async function open({ project, url }: SourceValues, isLong: boolean): Promise<Op
 }
 
 /** Uses the server that has the data directory open, or runs one that nobody else knows of. */
-async function openLocal(project: string, isLong: boolean): Promise<Opened> {
+async function openLocal(project: string): Promise<Opened> {
   const config = readConfig();
   const address = config.databaseUrl === null ? await findServer(config) : null;
-  if (address === null && !isLong) {
-    const running = await startInnerServer();
-    return withKey(running.store, project, {
+  if (address === null) {
+    const { store, recorder, ...running } = await startInnerServer();
+    const server = {
       url: running.address,
-      fetch: (url, init) => running.fetch(new Request(url, init)),
+      fetch: (url: string, init: RequestInit) => running.fetch(new Request(url, init)),
       close: running.stop,
-    });
+    };
+    return withKey(store, project, server, (project) => ({ recorder, store, project }));
   }
-  const spawned = address === null ? await spawnInnerServer() : null;
   const store = await openStore(config, {
     onFatal: failCommand,
     onDamage: failCommand,
@@ -122,18 +134,16 @@ async function openLocal(project: string, isLong: boolean): Promise<Opened> {
     connectTimeoutMs: serverWaitMs,
     mayUpgrade: false,
   });
-  return withKey(store, project, {
-    url: address ?? spawned!.address,
-    fetch,
-    async close() {
-      await store.close();
-      await spawned?.stop();
-    },
-  });
+  return withKey(store, project, { url: address, fetch, close: () => store.close() });
 }
 
 /** Makes a key for as long as the command runs. */
-async function withKey({ control }: Store, projectName: string, server: Server): Promise<Opened> {
+async function withKey(
+  { control }: Store,
+  projectName: string,
+  server: Server,
+  insideOf?: (project: EventSource) => Opened["inside"],
+): Promise<Opened> {
   try {
     const { id: projectId, slug } = await findProject(control, projectName);
     const own = control.deleteFrom("keys").where("projectId", "=", projectId).where("name", "=", keyName);
@@ -148,8 +158,15 @@ async function withKey({ control }: Store, projectName: string, server: Server):
       },
       null,
     );
+    const { knownChannelsOnly, eventsPerDay } = await control
+      .selectFrom("projects")
+      .select(["knownChannelsOnly", "eventsPerDay"])
+      .where("id", "=", projectId)
+      .executeTakeFirstOrThrow();
+    const inside = insideOf?.({ projectId, knownChannelsOnly: knownChannelsOnly === 1, eventsPerDay });
     return {
       ...server,
+      ...(inside && { inside }),
       apiKey: secret,
       name: slug,
       async close() {
@@ -182,7 +199,7 @@ async function findServer(config: Config): Promise<string | null> {
   }
 }
 
-function sourceOf({ url, fetch, apiKey, name }: Opened): Source {
+function sourceOf({ url, fetch, apiKey, name, inside }: Opened): Source {
   async function request(path: string, init: RequestInit = {}): Promise<Response> {
     const headers = new Headers(init.headers);
     headers.set("x-api-key", apiKey);
@@ -192,18 +209,16 @@ function sourceOf({ url, fetch, apiKey, name }: Opened): Source {
     });
     if (response.ok) return response;
     const problem = (await response.json().catch(() => ({}))) as { detail?: string };
-    throw new UsageError(problem.detail ?? `${url} answered with status ${response.status}.`);
+    const { status } = response;
+    throw new AnswerError(status, problem.detail ?? `${url} answered with status ${status}.`);
   }
   return {
     name,
     request,
     json: async <Body>(path: string, init?: RequestInit) => (await request(path, init)).json() as Body,
-    client: ({ isSilent = false } = {}) =>
-      createClient({
-        baseUrl: url,
-        apiKey,
-        timeoutMs: requestTimeoutMs,
-        fetch: (target, init) => fetch(isSilent ? `${target}?silent=true` : target, init),
-      }),
+    sink: () =>
+      inside
+        ? localSink(inside.recorder, inside.store, inside.project)
+        : httpSink({ url, apiKey, fetch, request }),
   };
 }

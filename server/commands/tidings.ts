@@ -2,14 +2,11 @@
 import { commandLine } from "./index.ts";
 import { runCommandLine } from "./run-command-line.ts";
 
-// The program's own processes (`storage/sqlite/residue-scan.ts`, `inner-server.ts`), not commands for people.
+// The program's own process (`storage/sqlite/residue-scan.ts`), not a command for people.
 const [command, file] = process.argv.slice(2);
 if (command === "scan-residue" && file !== undefined) {
   const { scanResidue } = await import("../storage/sqlite/residue-scan.ts");
   await scanResidue(file);
-} else if (command === "serve-command") {
-  const { runInnerServer } = await import("./inner-server.ts");
-  await runInnerServer();
 } else {
   // Without a command, the server starts, as people expect of `npx tidings`.
   await runCommandLine(commandLine, command === undefined ? ["serve"] : process.argv.slice(2));

@@ -46,6 +46,40 @@ export async function listById(store: Store, options: ListOptions): Promise<User
   };
 }
 
+/** Lists users with properties by their id, whether or not they have events. */
+export async function listWithProperties(store: Store, options: ListOptions): Promise<UserPage> {
+  const { projectId, prefix, limit, cursor } = options;
+  const after = cursor === undefined ? "" : readCursor(cursor, "id").userId;
+  const found = await store.control
+    .selectFrom("users")
+    .select(["userId", "properties"])
+    .where("projectId", "=", projectId)
+    .where("properties", "!=", "{}")
+    .where("userId", ">", after)
+    .$if(prefix !== "", (query) =>
+      query.where("userId", ">=", prefix).where("userId", "<", endOfPrefix(prefix)),
+    )
+    .orderBy("userId")
+    .limit(limit + 1)
+    .execute();
+  const page = found.slice(0, limit);
+  const ids = page.map(({ userId }) => userId);
+  const [seen, counts] = await Promise.all([
+    activityOf(store.control, projectId, ids),
+    exactCounts(store, projectId, ids),
+  ]);
+  return {
+    users: page.map(({ userId, properties }) => ({
+      userId,
+      events: counts.get(userId) ?? 0,
+      firstSeenAt: isoOf(seen.get(userId)?.firstAt),
+      lastSeenAt: isoOf(seen.get(userId)?.lastAt),
+      properties: JSON.parse(properties) as UserProperties,
+    })),
+    nextCursor: found.length > limit ? writeCursor({ userId: page.at(-1)!.userId }) : null,
+  };
+}
+
 /** Lists users by their activity, most recent or most active first. Their order is some seconds behind. */
 export async function listByActivity(store: Store, options: ListOptions): Promise<UserPage> {
   const { projectId, limit, cursor, sort } = options;

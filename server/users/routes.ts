@@ -7,7 +7,7 @@ import { problem } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
 import { JobResponse } from "../wire/job.ts";
 import { type User, UserList, UserListQuery, UserProperties, UserResponse } from "../wire/user.ts";
-import { listByActivity, listById } from "./list-users.ts";
+import { listByActivity, listById, listWithProperties } from "./list-users.ts";
 import { checkUserId, findUser, putProperties } from "./users.ts";
 
 /** How long a list waits for the newest events to be counted. */
@@ -25,11 +25,15 @@ export function addUserRoutes(
       tag: "Users",
       summary: "List users",
       description:
-        "Users with events. With a `sort` other than `id`, users who just appeared can be missing for some seconds.",
+        "Users with events, or with properties. With a `sort` other than `id`, users who just appeared can be missing for some seconds.",
       query: UserListQuery,
       response: UserList,
     },
-    async ({ projectId, query: { prefix = "", sort, limit, cursor } }) => {
+    async ({ projectId, query: { prefix = "", sort, has, limit, cursor } }) => {
+      if (has === "properties") {
+        if (sort !== "id") throw problem("query-invalid", { detail: '"has=properties" needs "sort=id".' });
+        return { ok: true, ...(await listWithProperties(store, { projectId, prefix, sort, limit, cursor })) };
+      }
       if (sort !== "id") await worker.updateUserActivity(updateMs);
       const list = sort === "id" ? listById : listByActivity;
       return { ok: true, ...(await list(store, { projectId, prefix, sort, limit, cursor })) };

@@ -266,6 +266,27 @@ test("users are listed by any prefix, in pages, each once", async () => {
   );
 });
 
+test("users with properties are listed without events too, in pages", async () => {
+  const ids = ["has-1", "has-2", "has-ü"];
+  for (const userId of ids) await put(userId, { plan: userId });
+  await put("has-none", { plan: "x" });
+  await put("has-none", {});
+  await app.post({ channel: "c", name: "n", userId: "has-2" });
+  await app.post({ channel: "c", name: "n", userId: "has-events" });
+  type Page = { users: { userId: string; events: number; properties: unknown }[]; nextCursor: string | null };
+  const found: Page["users"] = [];
+  for (let cursor: string | null = ""; cursor !== null; ) {
+    const query = `has=properties&prefix=has-&limit=2${cursor && `&cursor=${cursor}`}`;
+    const page = (await (await app.request(`/api/users?${query}`)).json()) as Page;
+    found.push(...page.users);
+    cursor = page.nextCursor;
+  }
+  expect(found.map(({ userId, events, properties }) => [userId, events, properties])).toEqual(
+    ids.map((userId) => [userId, userId === "has-2" ? 1 : 0, { plan: userId }]),
+  );
+  expect((await app.request("/api/users?has=properties&sort=events")).status).toBe(400);
+});
+
 describe("sorted by activity", () => {
   type Listed = {
     userId: string;

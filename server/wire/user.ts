@@ -68,6 +68,10 @@ export const UserListQuery = z.strictObject({
   prefix: text(eventTexts.userId)
     .optional()
     .openapi({ description: "Only users whose ID starts with this." }),
+  has: z.enum(["events", "properties"]).default("events").openapi({
+    description:
+      "`properties`: only users with properties, also those without events; needs `sort=id`. Default: events.",
+  }),
   limit: z.coerce
     .number()
     .int("must be a whole number")

@@ -13,10 +13,14 @@ const Saved = z.object({
 });
 type Saved = z.infer<typeof Saved>;
 
+/** The file is written at most this often. What is imported again after a kill is found by its ID. */
+const saveEveryMs = 1_000;
+
 /** How far an import has come, in a file, so that it can continue after a kill. */
 export class Checkpoint {
   readonly #file: string | null;
   readonly #about: Pick<Saved, "input" | "target">;
+  #savedAtMs = Number.NEGATIVE_INFINITY;
 
   /** @param file - null to remember nothing */
   constructor(file: string | null, about: Pick<Saved, "input" | "target">) {
@@ -42,7 +46,8 @@ export class Checkpoint {
   }
 
   save(done: Pick<Saved, "records" | "accepted" | "rejected">): void {
-    if (this.#file === null) return;
+    if (this.#file === null || performance.now() < this.#savedAtMs + saveEveryMs) return;
+    this.#savedAtMs = performance.now();
     const written = `${this.#file}.new`;
     const descriptor = openSync(written, "w", 0o600);
     writeSync(descriptor, JSON.stringify({ ...this.#about, ...done }));

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { isEventId, stampOfId } from "../../event/id.ts";
+import { itemOf as postHogItemOf } from "../../drop-in/posthog/messages.ts";
+import { itemOf as segmentItemOf } from "../../drop-in/segment/messages.ts";
 import { limits } from "../../limits.ts";
 import { checkColumns, parseColumnMap } from "./column-map.ts";
 import { converters, tagsOf } from "./formats.ts";
-import { importId } from "./import-id.ts";
 import { timeOf } from "./time-of.ts";
 
 describe("other products' records", () => {
@@ -22,45 +22,85 @@ describe("other products' records", () => {
         name: "Order",
         userId: "7",
         tags: { n: "1", ok: "true" },
-        createdAt: 1_767_225_600_000,
+        createdAt: "2026-01-01T00:00:00.000Z",
       },
     });
   });
 
-  test("PostHog: properties become tags, and the person's those of the user", () => {
-    const record = {
-      uuid: "018f3c1e-0000-0000-0000-000000000001",
-      event: "signed up",
-      distinct_id: "u1",
-      timestamp: "2030-01-31 09:30:00.123000+00",
-      properties: '{"plan":"pro","$browser":"Firefox","$ip":"::1","$set":{"seats":5},"deep":{"a":[1]}}',
-      person_properties: { name: "Ada" },
-    };
+  const posthog = {
+    uuid: "018f3c1e-0000-0000-0000-000000000001",
+    event: "signed up",
+    distinct_id: "u1",
+    timestamp: "2030-01-31 09:30:00.123000+00",
+  };
+  const pastPosthog = { ...posthog, timestamp: "2026-01-31 09:30:00.123000+00" };
+
+  test("PostHog: an event as its endpoint makes it, and the person's properties", () => {
+    const properties = '{"plan":"pro","$browser":"Firefox","$lib":"web","$set":{"seats":5},"deep":{"a":[1]}}';
+    const record = { ...pastPosthog, properties, person_properties: { name: "Ada", seats: 4 } };
+    const live = postHogItemOf(
+      { ...record, timestamp: "2026-01-31T09:30:00.123Z", properties: JSON.parse(properties) },
+      Date.now(),
+    );
     expect(converters.posthog(record, undefined)).toEqual({
-      event: {
-        channel: "posthog",
-        name: "signed up",
-        userId: "u1",
-        tags: { plan: "pro", browser: "Firefox", deep: '{"a":[1]}' },
-        createdAt: "2030-01-31T09:30:00.123000+00:00".replace("T", " "),
-      },
-      sourceId: record.uuid,
-      user: { userId: "u1", properties: { name: "Ada", seats: 5 } },
+      event: live.event!,
+      user: { userId: "u1", set: { name: "Ada", seats: 5 }, setOnce: {} },
+    });
+    expect(converters.posthog(record, "web").event).toMatchObject({
+      channel: "web",
+      userId: "u1",
+      tags: { plan: "pro", $browser: "Firefox", "deep.a": "[1]" },
+      createdAt: "2026-01-31T09:30:00.123Z",
     });
     expect(converters.posthog({ event: "$identify", distinct_id: "u1", $set: { a: 1 } }, undefined)).toEqual({
-      user: { userId: "u1", properties: { a: 1 } },
+      user: { userId: "u1", set: { a: 1 }, setOnce: {} },
+    });
+    const person = { person_id: "p", distinct_id: "u2", properties: { plan: "free" } };
+    expect(converters.posthog(person, undefined)).toEqual({ user: { userId: "u2", set: { plan: "free" } } });
+  });
+
+  test("a time that can't be used is no reason to take that of the import", () => {
+    const future = { ...posthog, timestamp: Date.now() + 3 * 86_400_000 };
+    expect(converters.posthog(future, undefined).fault).toContain("is in the future");
+    expect(converters.segment({ event: "e", timestamp: "soon" }, undefined).fault).toContain("can't be read");
+    expect(converters.logsnag({ channel: "c", event: "e", timestamp: {} }, undefined).fault).toContain("{}");
+  });
+
+  test("Segment: what its endpoint makes, identify and group as properties", () => {
+    const about = { anonymousId: "a1", messageId: "m1", timestamp: "2026-01-31T09:30:00Z" };
+    const page = { ...about, type: "page", name: "Pricing", properties: { path: "/pricing" } };
+    expect(converters.segment({ ...page, properties: '{"path":"/pricing"}' }, undefined)).toEqual({
+      event: segmentItemOf(page, "page", Date.now()).event!,
+    });
+    expect(converters.segment({ ...about, type: "identify", traits: { plan: "pro" } }, "web")).toEqual({
+      user: { userId: "a1", set: { plan: "pro" } },
+    });
+    expect(converters.segment({ ...about, type: "group", groupId: "g" }, "web")).toEqual({
+      user: { userId: "a1", set: { "group.id": "g" } },
+    });
+    expect(converters.segment({ ...about, type: "delete" }, "web").fault).toContain('"type" must be one of');
+  });
+
+  test("LogSnag: insights, and identify as properties", () => {
+    expect(converters.logsnag({ title: "Users", value: 7 }, undefined).event).toMatchObject({
+      channel: "insights",
+      name: "Users",
+      tags: { value: "7" },
+    });
+    expect(converters.logsnag({ user_id: "u1", properties: { plan: "pro" } }, undefined)).toEqual({
+      user: { userId: "u1", set: { plan: "pro" } },
     });
   });
 
-  test("Segment: track, page and identify; nothing else", () => {
-    const about = { anonymousId: "a1", messageId: "m1", timestamp: "2030-01-31T09:30:00Z" };
-    const { event, sourceId } = converters.segment({ ...about, type: "page", name: "Pricing" }, "web");
-    expect(event).toMatchObject({ channel: "web", name: "Viewed Pricing Page", userId: "a1" });
-    expect(sourceId).toBe("m1");
-    expect(converters.segment({ ...about, type: "identify", traits: { plan: "pro" } }, "web")).toEqual({
-      user: { userId: "a1", properties: { plan: "pro" } },
+  test("users of an export, checked", () => {
+    const user = { type: "user", userId: "u1", properties: { seats: 5, note: null } };
+    expect(converters.tidings(user, undefined)).toEqual({
+      user: { userId: "u1", set: { seats: 5, note: null } },
     });
-    expect(converters.segment({ ...about, type: "group", traits: { plan: "pro" } }, "web")).toEqual({});
+    expect(converters.tidings({ ...user, userId: "" }, undefined).fault).toBe('"userId" must not be empty.');
+    expect(converters.tidings({ ...user, properties: { a: {} } }, undefined).fault).toContain(
+      '"properties.a" must be a string',
+    );
   });
 
   test("tags always fit", () => {
@@ -90,20 +130,6 @@ test("times of other products", () => {
     [null, undefined],
   ];
   for (const [from, to] of times) expect(timeOf(from)).toEqual(to);
-});
-
-test("the ID of an imported event is a UUIDv7 with its time, the same for the same event only", () => {
-  const ms = fc.integer({ min: 0, max: 4_000_000_000_000 });
-  fc.assert(
-    fc.property(fc.string(), fc.string(), ms, (a, b, createdAtMs) => {
-      const id = importId(a, createdAtMs);
-      expect(isEventId(id)).toBe(true);
-      expect(stampOfId(id).ms).toBe(createdAtMs);
-      expect(importId(b, createdAtMs) === id).toBe(a === b);
-    }),
-  );
-  const own = "0192f0c1-9c4a-7d3e-8b1f-2a6b7c8d9e0f";
-  expect(importId(own.toUpperCase(), 5)).toBe(own);
 });
 
 test("a map names columns, and tags=* the others", () => {

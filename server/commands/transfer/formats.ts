@@ -1,17 +1,25 @@
-import { eventTexts } from "../../event/event.ts";
+import { insightItemOf, logItemOf, userItemOf } from "../../drop-in/logsnag/messages.ts";
+import { itemOf as postHogItemOf } from "../../drop-in/posthog/messages.ts";
+import type { Item } from "../../drop-in/record-items.ts";
+import { itemOf as segmentItemOf } from "../../drop-in/segment/messages.ts";
+import { cut } from "../../drop-in/text.ts";
+import { propertiesOf, type UserChange } from "../../drop-in/user-properties.ts";
 import { limits } from "../../limits.ts";
-import { faultInText } from "../../validation/text.ts";
-import type { UserProperties } from "../../wire/user.ts";
-import { timeOf } from "./time-of.ts";
+import { faultInUserId, UserProperties } from "../../wire/user.ts";
+import { type Setting, settingKinds } from "./settings-lines.ts";
+import { msOf, timeOf } from "./time-of.ts";
 
 type Fields = Record<string, unknown>;
 
-/** What a record becomes: an event as the API takes it, properties of a user, both, or nothing. */
-type Converted = {
+/** What a record becomes: an event as the API takes it, and what it says about a user; or nothing. */
+export type Converted = {
   event?: Fields;
   /** What tells the event from all others in its source, if it has no ID of its own here. */
   sourceId?: string;
-  user?: { userId: string; properties: UserProperties };
+  user?: UserChange;
+  setting?: Setting;
+  /** Why it can't be converted. */
+  fault?: string;
 };
 
 export const formats = ["tidings", "csv", "logsnag", "posthog", "segment"] as const;
@@ -21,8 +29,21 @@ export type Format = (typeof formats)[number];
 export type Convert = (record: Fields, channel: string | undefined) => Converted;
 
 /** A line as `tidings export` writes it, or as the API takes it. */
-function fromTidings({ channelId, ...event }: Fields, channel: string | undefined): Converted {
+function fromTidings(record: Fields, channel: string | undefined): Converted {
+  if (record.type === "user") return userOf(record);
+  const kind = settingKinds.find((each) => each === record.type);
+  if (kind) return { setting: { kind, fields: record } };
+  const { channelId, ...event } = record;
   return { event: { channel: channelId ?? channel, ...event } };
+}
+
+function userOf({ userId, properties }: Fields): Converted {
+  const fault = typeof userId === "string" ? faultInUserId(userId) : "must be a string";
+  if (fault !== null) return { fault: `"userId" ${fault}.` };
+  const { data: set, error } = UserProperties.safeParse(properties);
+  if (error)
+    return { fault: `"${["properties", ...error.issues[0]!.path].join(".")}" ${error.issues[0]!.message}.` };
+  return { user: { userId: userId as string, set } };
 }
 
 /** A row as `tidings export` writes it. */
@@ -37,77 +58,71 @@ function fromTidingsRow(row: Fields, channel: string | undefined): Converted {
   return { event };
 }
 
-/** A body of LogSnag's API (https://docs.logsnag.com/api-reference/log). */
+/** A body of LogSnag's API (https://docs.logsnag.com/api-reference/log): an event, an insight, or a user's properties. */
 function fromLogSnag(record: Fields, channel: string | undefined): Converted {
-  const { user_id, timestamp, tags, icon, description, notify } = record;
+  const nowMs = Date.now();
+  const { event, title, value, user_id, id } = record;
+  const time = record.timestamp ?? record.created_at;
+  if (event === undefined && title !== undefined)
+    return converted(insightItemOf(record, nowMs, { value }), time);
+  if (event === undefined && user_id !== undefined)
+    return converted(userItemOf(record, record.group_id === undefined ? "identify" : "group"), undefined);
+  const body = { ...record, channel: record.channel ?? channel, timestamp: msOf(time) };
   return {
-    event: compact({
-      channel: record.channel ?? channel,
-      name: record.event,
-      userId: user_id === undefined || user_id === null ? undefined : String(user_id),
-      icon,
-      description,
-      notify,
-      tags: isFields(tags) ? tagsOf(tags) : undefined,
-      createdAt: timeOf(timestamp ?? record.created_at),
-    }),
-    ...(typeof record.id === "string" && { sourceId: record.id }),
+    ...converted(logItemOf(body, nowMs), time),
+    ...(typeof id === "string" && { sourceId: id }),
   };
 }
 
-/** An event of PostHog's exports (https://posthog.com/docs/cdp/batch-exports). */
-function fromPostHog(record: Fields, channel = "posthog"): Converted {
+/**
+ * A row of PostHog's batch exports (https://posthog.com/docs/cdp/batch-exports), of events or persons, or an event of its
+ * API. It becomes what the endpoint for PostHog's clients makes of the same event, with the same ID.
+ */
+function fromPostHog(record: Fields, channel: string | undefined): Converted {
   const properties = fieldsOf(record.properties);
-  const person = isFields(record.person) ? record.person : {};
-  const set = [
-    record.person_properties,
-    person.properties,
-    properties.$set_once,
-    properties.$set,
-    record.$set,
-  ].map(fieldsOf);
-  const userId = textOf(record.distinct_id);
-  const user = userOf(userId, Object.assign({}, ...set) as Fields);
-  const name = textOf(record.event);
-  if (name === "$identify" || name === "$set") return user;
-  const own = Object.entries(properties).filter(([key]) => !key.startsWith("$") || postHogTags.has(key));
-  const tags = tagsOf(Object.fromEntries(own.map(([key, value]) => [key.replace(/^\$/, ""), value])));
-  return {
-    ...user,
-    event: compact({ channel, name, userId, tags, createdAt: timeOf(record.timestamp) }),
-    ...(typeof record.uuid === "string" && { sourceId: record.uuid }),
-  };
+  const userId = record.distinct_id;
+  if (record.event === undefined) {
+    if (typeof userId !== "string") return { fault: 'The record has neither "event" nor "distinct_id".' };
+    return withUser({}, userId, propertiesOf(properties));
+  }
+  const { $set = record.set, $set_once = record.set_once, ...rest } = record;
+  const item = postHogItemOf(
+    {
+      ...rest,
+      uuid: record.uuid ?? record.id,
+      timestamp: isoOf(record.timestamp),
+      properties,
+      $set: filledFields($set),
+      $set_once: filledFields($set_once),
+    },
+    Date.now(),
+  );
+  const person = isFields(record.person) ? record.person.properties : record.person_properties;
+  const own = inChannel(converted(item, record.timestamp), channel);
+  // What the person had at that time comes before what the event sets.
+  const isPersonless = properties.$process_person_profile === false;
+  if (isPersonless || typeof userId !== "string") return own;
+  const before = propertiesOf(fieldsOf(person));
+  return Object.keys(before).length === 0
+    ? own
+    : withUser(own, userId, { ...before, ...own.user?.set }, own.user?.setOnce);
 }
 
-/** Of the properties that PostHog's own libraries add, those that people look for. */
-const postHogTags = new Set([
-  "$current_url",
-  "$pathname",
-  "$referrer",
-  "$browser",
-  "$os",
-  "$device_type",
-  "$lib",
-]);
-
-/** A message of Segment's specification (https://segment.com/docs/connections/spec/). */
-function fromSegment(record: Fields, channel = "segment"): Converted {
-  const userId = textOf(record.userId) ?? textOf(record.anonymousId);
-  const properties = fieldsOf(record.properties);
-  const type = textOf(record.type) ?? "track";
-  const user = userOf(userId, type === "identify" ? fieldsOf(record.traits) : {});
-  if (!["track", "page", "screen"].includes(type)) return user;
-  const page = `Viewed ${[textOf(record.category), textOf(record.name)].filter(Boolean).join(" ")}`.trim();
-  return {
-    event: compact({
-      channel,
-      name: type === "track" ? textOf(record.event) : `${page} ${type === "page" ? "Page" : "Screen"}`,
-      userId,
-      tags: tagsOf(properties),
-      createdAt: timeOf(record.timestamp ?? record.originalTimestamp ?? record.sentAt),
-    }),
-    ...(typeof record.messageId === "string" && { sourceId: record.messageId }),
+/**
+ * A message of Segment's specification (https://segment.com/docs/connections/spec/). It becomes what the endpoint for
+ * Segment's clients makes of it, with the same ID.
+ */
+function fromSegment(record: Fields, channel: string | undefined): Converted {
+  const { type = "track", timestamp, originalTimestamp, sentAt } = record;
+  const time = timestamp ?? originalTimestamp ?? sentAt;
+  // As exports of databases have them, objects are JSON.
+  const objects = ["properties", "traits", "context"].filter((name) => record[name] !== undefined);
+  const message = {
+    ...record,
+    ...Object.fromEntries(objects.map((name) => [name, fieldsOf(record[name])])),
+    timestamp: isoOf(time),
   };
+  return inChannel(converted(segmentItemOf(message, type, Date.now()), time), channel);
 }
 
 export const converters: Record<Format, Convert> = {
@@ -118,6 +133,38 @@ export const converters: Record<Format, Convert> = {
   segment: fromSegment,
 };
 
+/** An endpoint's item. An endpoint omits a time that it can't use; here, the event would get the time of the import. */
+function converted({ event, user, fault }: Item, time: unknown): Converted {
+  if (fault !== undefined) return { fault };
+  if (event && time !== undefined && time !== null && time !== "" && event.createdAt === undefined) {
+    const isAhead = msOf(time) > Date.now();
+    return { fault: `Its time, ${JSON.stringify(time)}, ${isAhead ? "is in the future" : "can't be read"}.` };
+  }
+  return { ...(event && { event }), ...(user && { user }) };
+}
+
+function inChannel(own: Converted, channel: string | undefined): Converted {
+  return own.event && channel !== undefined ? { ...own, event: { ...own.event, channel } } : own;
+}
+
+function withUser(own: Converted, userId: string, set: UserProperties, setOnce?: UserProperties): Converted {
+  const fault = faultInUserId(userId);
+  if (fault !== null) return { fault: `The user ID ${fault}.` };
+  return { ...own, user: { userId, set, ...(setOnce && { setOnce }) } };
+}
+
+/** A time in ISO 8601; undefined for what is none. */
+function isoOf(time: unknown): string | undefined {
+  const ms = msOf(time);
+  return ms >= 0 && ms <= 8.64e15 ? new Date(ms).toISOString() : undefined;
+}
+
+/** Fields of an object or of JSON; undefined if there are none. */
+function filledFields(value: unknown): Fields | undefined {
+  const fields = fieldsOf(value);
+  return Object.keys(fields).length > 0 ? fields : undefined;
+}
+
 /** Properties as tags: texts, with what is nested as JSON, shortened to what fits; without what is empty. */
 export function tagsOf(properties: Fields): Record<string, string> {
   const tags: Record<string, string> = {};
@@ -126,29 +173,9 @@ export function tagsOf(properties: Fields): Record<string, string> {
     if (value === null || value === undefined || value === "") continue;
     if (++count > limits.tags) break;
     const text = typeof value === "object" ? JSON.stringify(value) : String(value);
-    tags[clipped(key, limits.tagKeyCharacters)] = clipped(text, limits.tagValueCharacters);
+    tags[cut(key, limits.tagKeyCharacters)] = cut(text, limits.tagValueCharacters);
   }
   return tags;
-}
-
-function userOf(userId: string | undefined, traits: Fields): Converted {
-  const entries = Object.entries(traits)
-    .filter(([key, value]) => value !== undefined && faultInText(key, eventTexts.tagKey) === null)
-    .slice(0, limits.userProperties)
-    .map(([key, value]) => [key, propertyOf(value)]);
-  if (userId === undefined || entries.length === 0) return {};
-  return { user: { userId, properties: Object.fromEntries(entries) as UserProperties } };
-}
-
-function propertyOf(value: unknown): string | number | boolean | null {
-  if (value === null || typeof value === "number" || typeof value === "boolean") return value;
-  return clipped(typeof value === "string" ? value : JSON.stringify(value), limits.tagValueCharacters);
-}
-
-/** A text or a number as a text; undefined for anything else, and for an empty text. */
-function textOf(value: unknown): string | undefined {
-  if (typeof value === "number") return String(value);
-  return typeof value === "string" && value !== "" ? value : undefined;
 }
 
 /** Fields, also if they are JSON in a text, as in exports of databases. */
@@ -172,15 +199,4 @@ function parsedOr(text: string): unknown {
 /** Without the apostrophe that the export puts before a text that spreadsheets would run (`cellOf`). */
 function unguarded(text: string): string {
   return /^'[=+\-@\t\r\n＝＋－＠]/.test(text) ? text.slice(1) : text;
-}
-
-/** Shortened to a number of characters, as the limits count them, never inside one. */
-function clipped(text: string, characters: number): string {
-  return text.length <= characters ? text : Array.from(text).slice(0, characters).join("");
-}
-
-function compact(fields: Fields): Fields {
-  return Object.fromEntries(
-    Object.entries(fields).filter(([, value]) => value !== undefined && value !== null),
-  );
 }

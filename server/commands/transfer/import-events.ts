@@ -1,24 +1,22 @@
-import type { TidingsClient, TrackedEvent } from "../../../client/src/index.ts";
-import { TidingsError } from "../../../client/src/index.ts";
-import { type CheckedEvent, checkEvent } from "../../event/check-event.ts";
-import type { Source } from "../source.ts";
-import { UsageError } from "../with-store.ts";
+import { eventIdFor } from "../../drop-in/message-id.ts";
+import { AnswerError, type Source } from "../source.ts";
 import type { Checkpoint } from "./checkpoint.ts";
-import type { Convert } from "./formats.ts";
-import { importId } from "./import-id.ts";
-import { UserImport } from "./import-users.ts";
-import type { SourceRecord } from "./read-records.ts";
+import type { Convert, Converted } from "./formats.ts";
+import { SettingsImport } from "./settings-lines.ts";
+import type { SourceRecord } from "./source-record.ts";
+import { msOf } from "./time-of.ts";
+import { UserChanges } from "./user-changes.ts";
 
 /** Records that are sent together, and how many such batches are on their way. */
-const batchRecords = 2_000;
-const batchesAtOnce = 4;
+const batchRecords = 1_000;
+const batchesAtOnce = 2;
 
-export type Rejection = { record: number; detail: string; text: string };
+export type Rejection = { line: number; detail: string; text: string };
 export type ImportTotals = { records: number; accepted: number; rejected: number; users: number };
 
 type Options = {
   source: Source;
-  records: AsyncIterable<SourceRecord>;
+  records: AsyncIterable<SourceRecord[]>;
   convert: Convert;
   /** The channel of events that name none. */
   channel: string | undefined;
@@ -27,17 +25,17 @@ type Options = {
   onDone: (records: number) => void;
 };
 
-type Ready = { record: SourceRecord; event: TrackedEvent };
 type Outcome = { last: number; accepted: number; rejections: Rejection[] };
 
 /**
- * Records what a file has, in batches in its order, several on their way at once. The checkpoint follows what the server
- * has acknowledged. Events keep their IDs, so what is sent twice is recorded once.
+ * Records what a file has, in batches in its order, several on their way at once. The checkpoint follows what is stored.
+ * Events keep their IDs, so what is sent twice is recorded once.
  */
 export async function importEvents(options: Options): Promise<ImportTotals> {
   const { source, records, convert, channel, checkpoint, onRejected, onDone } = options;
-  const client = source.client({ isSilent: true });
-  const users = new UserImport(source);
+  const sink = source.sink();
+  const users = new UserChanges();
+  const settings = new SettingsImport(source);
   const totals = checkpoint.read();
   const skip = totals.records;
   const underWay: Promise<Outcome>[] = [];
@@ -52,79 +50,74 @@ export async function importEvents(options: Options): Promise<ImportTotals> {
     checkpoint.save(totals);
   }
 
-  let batch: Ready[] = [];
+  let sources: SourceRecord[] = [];
+  let events: Record<string, unknown>[] = [];
   let rejections: Rejection[] = [];
   let size = 0;
   let last = skip;
   async function send(): Promise<void> {
     // Before the events: the checkpoint counts both.
-    await users.flush();
-    const sending = sendBatch(client, batch, rejections, last);
+    const changes = users.take();
+    if (changes.length > 0) await sink.mergeUsers(changes);
+    const sending = record(sources, events, rejections, last);
     // It is thrown where it is awaited.
     sending.catch(() => {});
     underWay.push(sending);
-    [batch, rejections, size] = [[], [], 0];
+    [sources, events, rejections, size] = [[], [], [], 0];
     if (underWay.length >= batchesAtOnce) await settleFirst();
   }
 
-  for await (const record of records) {
-    if (record.number <= skip) continue;
-    last = record.number;
-    const outcome = prepare(record, convert, channel);
-    if ("detail" in outcome) rejections.push(outcome);
-    else {
-      if (outcome.user) users.add(outcome.user.userId, outcome.user.properties);
-      if (outcome.event) batch.push({ record, event: outcome.event });
+  async function record(
+    sent: SourceRecord[],
+    bodies: Record<string, unknown>[],
+    unsent: Rejection[],
+    last: number,
+  ): Promise<Outcome> {
+    const details = bodies.length > 0 ? await sink.record(bodies) : [];
+    const rejected = [...unsent];
+    for (const [index, detail] of details.entries()) {
+      const { line, text } = sent[index]!;
+      if (detail !== null) rejected.push({ line, detail, text });
     }
-    if (++size >= batchRecords) await send();
+    rejected.sort((a, b) => a.line - b.line);
+    return { last, accepted: bodies.length + unsent.length - rejected.length, rejections: rejected };
+  }
+
+  for await (const some of records) {
+    for (const each of some) {
+      if (each.number <= skip) continue;
+      last = each.number;
+      const { event, sourceId, user, setting, fault } = converted(each, convert, channel);
+      if (fault !== undefined) rejections.push({ line: each.line, detail: fault, text: each.text });
+      if (user) users.add(user);
+      if (event) {
+        event.id ??= eventIdFor(
+          "import",
+          sourceId ?? `${each.number}\n${each.text}`,
+          msOf(event.createdAt) || 0,
+        );
+        sources.push(each);
+        events.push(event);
+      }
+      if (setting) {
+        try {
+          await settings.add(setting);
+        } catch (error) {
+          if (!(error instanceof AnswerError && [409, 422].includes(error.status))) throw error;
+          rejections.push({ line: each.line, detail: error.message, text: each.text });
+        }
+      }
+      if (++size >= batchRecords) await send();
+    }
   }
   if (size > 0) await send();
   while (underWay.length > 0) await settleFirst();
   return { ...totals, users: users.count };
 }
 
-type Prepared = { event?: TrackedEvent; user?: ReturnType<Convert>["user"] };
-
-/** Converts and checks a record, and gives its event an ID. */
-function prepare(record: SourceRecord, convert: Convert, channel: string | undefined): Prepared | Rejection {
-  const { number, text, value, fault } = record;
-  const rejected = (detail: string): Rejection => ({ record: number, detail, text });
-  if (fault !== undefined) return rejected(fault);
+function converted({ value, fault }: SourceRecord, convert: Convert, channel: string | undefined): Converted {
+  if (fault !== undefined) return { fault };
   if (typeof value !== "object" || value === null || Array.isArray(value))
-    return rejected("The record must be an object: one event.");
-  const { event: body, sourceId, user } = convert(value as Record<string, unknown>, channel);
-  if (body === undefined) return { user };
-  const checked = checkEvent(body, Date.now());
-  if (Array.isArray(checked)) return rejected(checked[0]!.detail);
-  const id = checked.id ?? importId(sourceId ?? `${number}\n${text}`, checked.createdAtMs ?? 0);
-  return { user, event: trackedOf(checked, id) };
-}
-
-function trackedOf({ createdAtMs, channel, name, event, ...rest }: CheckedEvent, id: string): TrackedEvent {
-  return {
-    ...rest,
-    channel,
-    name,
-    id,
-    ...(event !== undefined && { event }),
-    ...(createdAtMs !== undefined && { createdAt: createdAtMs }),
-  };
-}
-
-async function sendBatch(
-  client: TidingsClient,
-  batch: Ready[],
-  rejections: Rejection[],
-  last: number,
-): Promise<Outcome> {
-  const results = await client.trackMany(batch.map(({ event }) => event));
-  const all = [...rejections];
-  for (const [index, result] of results.entries()) {
-    if (result.ok) continue;
-    const { error } = result;
-    const { record } = batch[index]!;
-    if (!(error instanceof TidingsError && error.status === 422)) throw new UsageError(error.message);
-    all.push({ record: record.number, detail: error.message, text: record.text });
-  }
-  return { last, accepted: batch.length - (all.length - rejections.length), rejections: all };
+    return { fault: "The record must be an object: one event." };
+  return convert(value as Record<string, unknown>, channel);
 }

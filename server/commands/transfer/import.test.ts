@@ -36,6 +36,46 @@ test("an export is the same after an import, also between engines", async () => 
   for (const storage of [config, other, copy]) await removeStorage(storage);
 });
 
+test("everything of a project is the same after an import, also between engines, and a second one adds nothing", async () => {
+  const { config, secret } = await preparedConfig({});
+  const other = await makeStorage(engine === "sqlite" ? "postgres" : "sqlite");
+  await prepare(other);
+  const run = async (args: string[], storage: typeof other, stdin = "") => {
+    const ended = await runTidings(args, environmentOf(storage), stdin);
+    expect([args, ended.code, ended.stderr]).toEqual([args, 0, expect.any(String)]);
+    return ended;
+  };
+  await run(["seed", "--days", "1"], config);
+  await run(["channel", "edit", "orders", "--retention-days", "365", "--description", "Sold"], config);
+  await run(["channel", "archive", "orders"], config);
+  const users = Array.from({ length: 3 }, (_, n) => ({
+    type: "user",
+    userId: `ü${n}`,
+    properties: { plan: "pro", "a.b": null, seats: n, trial: n > 1 },
+  }));
+  await run(["import", "-"], config, users.map((user) => JSON.stringify(user)).join("\n"));
+  const [first, second] = ["all.ndjson.zst", "copy.ndjson"].map((name) => join(files, name)) as [
+    string,
+    string,
+  ];
+  await run(["export", first, "--all"], config);
+  for (let times = 1; times <= 2; times++) await run(["import", first], other);
+  await run(["export", second, "--all"], other);
+  const text = Bun.zstdDecompressSync(readFileSync(first)).toString();
+  expect(readFileSync(second, "utf8")).toBe(text);
+  const types = new Set(
+    text
+      .trim()
+      .split("\n")
+      .map((line) => (JSON.parse(line) as { type?: string }).type),
+  );
+  expect([...types]).toEqual(["channel", "board", "rule", "user", undefined]);
+  expect(text).toContain('"description":"Sold","retentionDays":365,"archived":true');
+  expect(text).toContain(JSON.stringify(users[2]));
+  expect(text).not.toContain(secret);
+  for (const storage of [config, other]) await removeStorage(storage);
+});
+
 test("an import that is killed continues, and nothing is recorded twice or lost", async () => {
   const { config } = await preparedConfig({});
   const file = join(files, "many.ndjson");

@@ -1,3 +1,5 @@
+import { isoMs } from "../../event/event.ts";
+
 /** Numbers below this many are seconds since 1970: in milliseconds they would be in its first months. */
 const secondsBelow = 100_000_000_000;
 const withoutOffset = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?))?$/;
@@ -19,4 +21,10 @@ export function timeOf(value: unknown): unknown {
     .replace(/ UTC$/, "Z")
     .replace(/([+-]\d{2})$/, "$1:00")
     .replace(/([+-]\d{2})(\d{2})$/, "$1:$2");
+}
+
+/** The same in milliseconds since 1970; NaN for what is no time. */
+export function msOf(value: unknown): number {
+  const time = timeOf(value);
+  return typeof time === "string" ? isoMs(time) : typeof time === "number" ? time : Number.NaN;
 }

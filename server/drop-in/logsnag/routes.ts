@@ -1,14 +1,11 @@
 import { z } from "@hono/zod-openapi";
 import { problemType, type Routes } from "../../http/routes.ts";
 import { Problem } from "../../wire/problem.ts";
-import { eventOf } from "../event.ts";
 import { jsonResponse, type Receive, unfitBody, type Wire } from "../receive.ts";
 import { type Item, throwIfAllRejected } from "../record-items.ts";
-import { filledText, isObject, type JsonObject, objectOf } from "../text.ts";
-import { propertiesOf } from "../user-properties.ts";
+import { isObject, type JsonObject, objectOf } from "../text.ts";
+import { insightItemOf, logItemOf, userItemOf } from "./messages.ts";
 
-/** Unix times from here on are milliseconds. */
-const millisecondsFrom = 1e11;
 /** The member that tells LogSnag's messages about users from Segment's, which have the same paths. */
 export const identifiesForLogSnag = "user_id";
 
@@ -60,54 +57,17 @@ async function explain(response: Response): Promise<Response> {
   return new Response(JSON.stringify(body), response);
 }
 
-const log = wireOf((body, nowMs) => {
-  const { channel, event, user_id, icon, notify, description, tags, timestamp } = body;
-  const seconds = typeof timestamp === "number" ? timestamp : Number.NaN;
-  const createdAtMs = Math.floor(seconds >= millisecondsFrom ? seconds : seconds * 1_000);
-  return {
-    event: eventOf(
-      {
-        channel,
-        name: event,
-        userId: user_id,
-        icon,
-        notify,
-        description,
-        properties: objectOf(tags),
-        createdAtMs: isDate(createdAtMs) ? createdAtMs : undefined,
-      },
-      nowMs,
-    ),
-    sent: body,
-  };
-});
+const log = wireOf(logItemOf);
 
-const isDate = (ms: number) => !Number.isNaN(new Date(ms).getTime());
-
-const insight = (tagsOf: (value: unknown) => JsonObject) =>
-  wireOf((body, nowMs) => {
-    const { title, icon, value } = body;
-    return {
-      event: eventOf({ channel: "insights", name: title, icon, properties: tagsOf(value) }, nowMs),
-      sent: body,
-    };
-  });
-const setInsight = insight((value) => ({ value }));
-const incrementInsight = insight((value) => ({ increment: objectOf(value).$inc }));
+const setInsight = wireOf((body, nowMs) => insightItemOf(body, nowMs, { value: body.value }));
+const incrementInsight = wireOf((body, nowMs) =>
+  insightItemOf(body, nowMs, { increment: objectOf(body.value).$inc }),
+);
 
 /** Messages about users: LogSnag's if they have `user_id`, otherwise those of the other wire with the same path. */
 export function logSnagUsers(type: "identify" | "group", other: Wire<unknown>): Wire<unknown> {
   const isOurs = (body: unknown) => objectOf(body)[identifiesForLogSnag] !== undefined;
-  const own = wireOf((body) => {
-    const userId = filledText(body.user_id);
-    const properties = objectOf(body.properties);
-    if (userId === undefined) return { fault: '"user_id" must be a filled text.', sent: body };
-    const set =
-      type === "identify"
-        ? propertiesOf(properties)
-        : propertiesOf({ id: body.group_id, ...properties }, "group.");
-    return { user: { userId, set }, sent: body };
-  });
+  const own = wireOf((body) => userItemOf(body, type));
   return {
     ...other,
     map: (body, nowMs, request) => (isOurs(body) ? own : other).map(body, nowMs, request),

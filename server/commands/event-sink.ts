@@ -1,0 +1,93 @@
+import { TidingsError } from "../../client/src/errors.ts";
+import { type PreparedEvent, sendMany } from "../../client/src/track-many.ts";
+import { mergeProperties, type UserChange } from "../drop-in/user-properties.ts";
+import { checkEvent } from "../event/check-event.ts";
+import type { EventSource, Recorder } from "../ingest/record.ts";
+import { limits } from "../limits.ts";
+import { ProblemError } from "../problems.ts";
+import type { Store } from "../storage/store.ts";
+import { UsageError } from "./with-store.ts";
+
+/** Where an import puts what it finds. Its events notify nobody. Throws a UsageError if nothing can be stored. */
+export type EventSink = {
+  /** Records events, which need an ID. Returns for each why it is rejected, or null. */
+  record(events: Record<string, unknown>[]): Promise<(string | null)[]>;
+  /** Merges properties of users, in order. */
+  mergeUsers(changes: UserChange[]): Promise<void>;
+};
+
+const retries = 4;
+const timeoutMs = 60_000;
+
+/** The recorder of this process: no HTTP, and each event is parsed once. */
+export function localSink(recorder: Recorder, store: Store, project: EventSource): EventSink {
+  const source = { ...project, isSilent: true };
+  let checking: Promise<unknown> = Promise.resolve();
+  return {
+    async record(events) {
+      // One batch is checked while those before it are stored.
+      const checked = checking.then(() => recorder.checkAll(events, source));
+      checking = checked.catch(() => {});
+      const outcomes = await recorder.recordAll(await checked, source);
+      return outcomes.map((outcome) => {
+        if (!(outcome instanceof ProblemError)) return null;
+        if (outcome.status !== 422) throw outcome;
+        return outcome.options.detail;
+      });
+    },
+    mergeUsers: (changes) => mergeProperties(store.control, source.projectId, changes),
+  };
+}
+
+type Server = {
+  url: string;
+  apiKey: string;
+  fetch: (url: string, init: RequestInit) => Promise<Response>;
+  request: (path: string, init: RequestInit) => Promise<Response>;
+};
+
+/** The API of a server. */
+export function httpSink({ url, apiKey, fetch, request }: Server): EventSink {
+  const init = { method: "POST", headers: { "content-type": "application/json", "x-api-key": apiKey } };
+  return {
+    async record(events) {
+      const nowMs = Date.now();
+      // Checked here too: the server keeps what it rejects, for somebody to fix.
+      const details = events.map((event) => {
+        const checked = checkEvent(event, nowMs);
+        return Array.isArray(checked) ? checked[0]!.detail : null;
+      });
+      const sent: { prepared: PreparedEvent; index: number }[] = [];
+      for (const [index, event] of events.entries())
+        if (details[index] === null)
+          sent.push({ prepared: { id: event.id as string, json: JSON.stringify(event) }, index });
+      const results = await sendMany(
+        `${url}/api/events?silent=true`,
+        init,
+        sent.map(({ prepared }) => prepared),
+        { fetch, retries, timeoutMs, signals: [] },
+      );
+      for (const [at, result] of results.entries()) {
+        if (result.ok) continue;
+        const { error } = result;
+        if (!(error instanceof TidingsError && error.status === 422)) throw new UsageError(error.message);
+        details[sent[at]!.index] = error.message;
+      }
+      return details;
+    },
+    async mergeUsers(changes) {
+      // The endpoint for PostHog's clients merges the properties of many users at once.
+      for (let start = 0; start < changes.length; start += limits.mergedUsers) {
+        const batch = changes
+          .slice(start, start + limits.mergedUsers)
+          .map(({ userId, set = {}, setOnce = {} }) => ({
+            event: "$identify",
+            distinct_id: userId,
+            $set: set,
+            $set_once: setOnce,
+          }));
+        await request("/batch/", { method: "POST", body: JSON.stringify({ batch }) });
+      }
+    },
+  };
+}

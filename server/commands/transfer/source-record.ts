@@ -1,0 +1,11 @@
+/** A record of a file: a line of JSON, an item of an array, or a row. `fault` says why it can't be read. */
+export type SourceRecord = {
+  /** Counts from 1, without blank lines and the header. */
+  number: number;
+  /** The line of the file where it begins, from 1. */
+  line: number;
+  /** As in the file, without a line break at the end. */
+  text: string;
+  value: unknown;
+  fault?: string;
+};
