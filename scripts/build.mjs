@@ -12,6 +12,7 @@ const sources = [
   "server/event",
   "server/limits.ts",
   "server/problems.ts",
+  "server/transfer",
   "server/validation",
   "server/wire",
   "package-lock.json",

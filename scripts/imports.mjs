@@ -17,6 +17,7 @@ const order = [
   "config.ts",
   "event",
   "wire",
+  "transfer",
   "rules",
   "log.ts",
   "request-info.ts",

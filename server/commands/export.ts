@@ -8,8 +8,8 @@ import type { Channel } from "../wire/channel.ts";
 import { filterArgs, filterQuery } from "./filter-args.ts";
 import { printLine, write } from "./output.ts";
 import { type Source, sourceArgs, withSource } from "./source.ts";
+import { readJsonLines } from "../transfer/read-lines.ts";
 import { ParquetFile } from "./transfer/parquet-file.ts";
-import { readJsonLines } from "./transfer/read-records.ts";
 import { TransferProgress } from "./transfer/transfer-progress.ts";
 import { ArgumentError } from "./with-store.ts";
 

@@ -1,13 +1,17 @@
 import { closeSync, openSync, readSync, statSync, writeSync } from "node:fs";
 import { resolve } from "node:path";
 import { defineCommand } from "citty";
+import { parse } from "csv-parse";
+import { convertColumns } from "../transfer/column-map.ts";
+import { converters, type Format, formats } from "../transfer/formats.ts";
+import { CsvFileError, readCsv } from "../transfer/read-csv.ts";
+import { readJsonLines } from "../transfer/read-lines.ts";
 import { printLine } from "./output.ts";
 import { sourceArgs, withSource } from "./source.ts";
 import { Checkpoint } from "./transfer/checkpoint.ts";
-import { checkColumns, parseColumnMap } from "./transfer/column-map.ts";
-import { converters, type Format, formats } from "./transfer/formats.ts";
+import { checkColumns, parseColumnMap } from "./transfer/column-args.ts";
 import { importEvents, type Rejection } from "./transfer/import-events.ts";
-import { openInput, readCsv, readJsonLines } from "./transfer/read-records.ts";
+import { openInput } from "./transfer/open-input.ts";
 import { TransferProgress } from "./transfer/transfer-progress.ts";
 import { ArgumentError, UsageError } from "./with-store.ts";
 
@@ -62,7 +66,8 @@ export const importCommand = defineCommand({
         const isCsv =
           args.format === "csv" || (args.format === undefined && /\.csv(\.gz)?$/i.test(args.file));
         const format: Format = args.format ?? (isCsv ? "csv" : "tidings");
-        const convert = args.map === undefined ? converters[format] : parseColumnMap(args.map);
+        const map = args.map === undefined ? null : parseColumnMap(args.map);
+        const convert = map === null ? converters[format] : convertColumns(map);
         const checkpoint = new Checkpoint(args.checkpoint ?? (isStdin ? null : `${args.file}.checkpoint`), {
           input: isStdin ? "-" : fingerprintOf(args.file),
           target: source.name,
@@ -76,9 +81,9 @@ export const importCommand = defineCommand({
         });
         let header: string | null = null;
         const records = isCsv
-          ? readCsv(input, (columns) => {
+          ? readCsv(input, parse, (columns) => {
               header = `${columns.map(quoted).join(",")}\n`;
-              if (args.map !== undefined) checkColumns(args.map, columns);
+              if (map !== null) checkColumns(map, columns);
             })
           : readJsonLines(input);
         const rejectedFile = args.rejected ?? `${isStdin ? "import" : args.file}.rejected`;
@@ -115,7 +120,7 @@ export const importCommand = defineCommand({
           progress.end();
           if (!(error instanceof ArgumentError) && !isStdin)
             console.error("The import stopped. Run the same command again to continue.");
-          throw error;
+          throw error instanceof CsvFileError ? new UsageError(error.message) : error;
         } finally {
           rejections.close();
         }

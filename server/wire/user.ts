@@ -3,7 +3,8 @@ import { eventTexts } from "../event/event.ts";
 import { projectParameter } from "../event/event-query.ts";
 import { limits } from "../limits.ts";
 import { clipped } from "../problems.ts";
-import { faultInText, text } from "../validation/text.ts";
+import { text } from "../validation/text.ts";
+import { faultInText } from "../validation/text-rule.ts";
 
 export type UserProperties = Record<string, string | number | boolean | null>;
 

@@ -1,13 +1,14 @@
 import type { TidingsClient, TrackedEvent } from "../../../client/src/index.ts";
 import { TidingsError } from "../../../client/src/index.ts";
 import { type CheckedEvent, checkEvent } from "../../event/check-event.ts";
+import { convertRecord } from "../../transfer/convert-record.ts";
+import type { Convert } from "../../transfer/formats.ts";
+import { type UserAccess, UserImport } from "../../transfer/import-users.ts";
+import type { SourceRecord } from "../../transfer/read-lines.ts";
+import type { UserProperties } from "../../wire/user.ts";
 import type { Source } from "../source.ts";
 import { UsageError } from "../with-store.ts";
 import type { Checkpoint } from "./checkpoint.ts";
-import type { Convert } from "./formats.ts";
-import { importId } from "./import-id.ts";
-import { UserImport } from "./import-users.ts";
-import type { SourceRecord } from "./read-records.ts";
 
 /** Records that are sent together, and how many such batches are on their way. */
 const batchRecords = 2_000;
@@ -37,7 +38,7 @@ type Outcome = { last: number; accepted: number; rejections: Rejection[] };
 export async function importEvents(options: Options): Promise<ImportTotals> {
   const { source, records, convert, channel, checkpoint, onRejected, onDone } = options;
   const client = source.client({ isSilent: true });
-  const users = new UserImport(source);
+  const users = new UserImport(usersOf(source));
   const totals = checkpoint.read();
   const skip = totals.records;
   const underWay: Promise<Outcome>[] = [];
@@ -83,29 +84,46 @@ export async function importEvents(options: Options): Promise<ImportTotals> {
   return { ...totals, users: users.count };
 }
 
-type Prepared = { event?: TrackedEvent; user?: ReturnType<Convert>["user"] };
+type Prepared = { event?: TrackedEvent; user?: { userId: string; properties: UserProperties } };
 
-/** Converts and checks a record, and gives its event an ID. */
+/** Converts and checks a record. */
 function prepare(record: SourceRecord, convert: Convert, channel: string | undefined): Prepared | Rejection {
-  const { number, text, value, fault } = record;
-  const rejected = (detail: string): Rejection => ({ record: number, detail, text });
-  if (fault !== undefined) return rejected(fault);
-  if (typeof value !== "object" || value === null || Array.isArray(value))
-    return rejected("The record must be an object: one event.");
-  const { event: body, sourceId, user } = convert(value as Record<string, unknown>, channel);
-  if (body === undefined) return { user };
-  const checked = checkEvent(body, Date.now());
-  if (Array.isArray(checked)) return rejected(checked[0]!.detail);
-  const id = checked.id ?? importId(sourceId ?? `${number}\n${text}`, checked.createdAtMs ?? 0);
-  return { user, event: trackedOf(checked, id) };
+  const { number, text } = record;
+  const converted = convertRecord(record, convert, channel, sha256);
+  if ("fault" in converted) return { record: number, detail: converted.fault, text };
+  const { event, ...user } = converted;
+  if (event === undefined) return user;
+  const checked = checkEvent(event, Date.now());
+  if (Array.isArray(checked)) return { record: number, detail: checked[0]!.detail, text };
+  return { ...user, event: trackedOf(checked) };
 }
 
-function trackedOf({ createdAtMs, channel, name, event, ...rest }: CheckedEvent, id: string): TrackedEvent {
+function sha256(text: string): string {
+  return new Bun.CryptoHasher("sha256").update(text).digest("hex");
+}
+
+function usersOf(source: Source): UserAccess {
+  const pathOf = (userId: string) => `/api/users/${encodeURIComponent(userId)}`;
+  return {
+    async read(userId) {
+      try {
+        const path = pathOf(userId);
+        return (await source.json<{ user: { properties: UserProperties } }>(path)).user.properties;
+      } catch (error) {
+        if (error instanceof UsageError) return {};
+        throw error;
+      }
+    },
+    write: (userId, properties) =>
+      source.request(pathOf(userId), { method: "PUT", body: JSON.stringify(properties) }),
+  };
+}
+
+function trackedOf({ createdAtMs, channel, name, event, ...rest }: CheckedEvent): TrackedEvent {
   return {
     ...rest,
     channel,
     name,
-    id,
     ...(event !== undefined && { event }),
     ...(createdAtMs !== undefined && { createdAt: createdAtMs }),
   };

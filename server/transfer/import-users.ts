@@ -1,23 +1,27 @@
 import { LRUCache } from "lru-cache";
-import { limits } from "../../limits.ts";
-import type { UserProperties } from "../../wire/user.ts";
-import type { Source } from "../source.ts";
-import { UsageError } from "../with-store.ts";
+import { limits } from "../limits.ts";
+import type { UserProperties } from "../wire/user.ts";
 
 const rememberedUsers = 50_000;
 const requestsAtOnce = 8;
 
+/** Reads and replaces the properties of a user. One who is not known yet has none. */
+export type UserAccess = {
+  read: (userId: string) => Promise<UserProperties>;
+  write: (userId: string, properties: UserProperties) => Promise<unknown>;
+};
+
 /** Sets the properties that an import finds, added to those that users have. */
 export class UserImport {
-  readonly #source: Source;
+  readonly #access: UserAccess;
   /** What users have, as far as this import knows. */
   readonly #known = new LRUCache<string, UserProperties>({ max: rememberedUsers });
   #changed = new Map<string, UserProperties>();
   /** Users whose properties changed. */
   count = 0;
 
-  constructor(source: Source) {
-    this.#source = source;
+  constructor(access: UserAccess) {
+    this.#access = access;
   }
 
   add(userId: string, properties: UserProperties): void {
@@ -37,22 +41,11 @@ export class UserImport {
   }
 
   async #put(userId: string, properties: UserProperties): Promise<void> {
-    const path = `/api/users/${encodeURIComponent(userId)}`;
-    const known = this.#known.get(userId) ?? (await this.#stored(path));
+    const known = this.#known.get(userId) ?? (await this.#access.read(userId));
     const entries = Object.entries({ ...known, ...properties }).slice(0, limits.userProperties);
     const merged = Object.fromEntries(entries);
-    await this.#source.request(path, { method: "PUT", body: JSON.stringify(merged) });
+    await this.#access.write(userId, merged);
     if (!this.#known.has(userId)) this.count++;
     this.#known.set(userId, merged);
-  }
-
-  async #stored(path: string): Promise<UserProperties> {
-    try {
-      return (await this.#source.json<{ user: { properties: UserProperties } }>(path)).user.properties;
-    } catch (error) {
-      // A user who is not known yet has none.
-      if (error instanceof UsageError) return {};
-      throw error;
-    }
   }
 }

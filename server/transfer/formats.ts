@@ -1,7 +1,6 @@
-import { eventTexts } from "../../event/event.ts";
-import { limits } from "../../limits.ts";
-import { faultInText } from "../../validation/text.ts";
-import type { UserProperties } from "../../wire/user.ts";
+import { limits } from "../limits.ts";
+import { faultInText } from "../validation/text-rule.ts";
+import type { UserProperties } from "../wire/user.ts";
 import { timeOf } from "./time-of.ts";
 
 type Fields = Record<string, unknown>;
@@ -13,6 +12,9 @@ type Converted = {
   sourceId?: string;
   user?: { userId: string; properties: UserProperties };
 };
+
+/** The rule of `UserProperties` for names, without its schema. */
+const propertyName = { max: limits.tagKeyCharacters, filled: true };
 
 export const formats = ["tidings", "csv", "logsnag", "posthog", "segment"] as const;
 export type Format = (typeof formats)[number];
@@ -133,7 +135,7 @@ export function tagsOf(properties: Fields): Record<string, string> {
 
 function userOf(userId: string | undefined, traits: Fields): Converted {
   const entries = Object.entries(traits)
-    .filter(([key, value]) => value !== undefined && faultInText(key, eventTexts.tagKey) === null)
+    .filter(([key, value]) => value !== undefined && faultInText(key, propertyName) === null)
     .slice(0, limits.userProperties)
     .map(([key, value]) => [key, propertyOf(value)]);
   if (userId === undefined || entries.length === 0) return {};
