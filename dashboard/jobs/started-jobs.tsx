@@ -2,6 +2,8 @@ import { useQuery } from "@tanstack/react-query";
 import { X } from "lucide-react";
 import { useEffect, useRef } from "react";
 import { IconButton } from "../components/ui/button.tsx";
+import { ImportCard } from "../import/import-card.tsx";
+import { useImport } from "../import/imports.ts";
 import { JobProgress } from "./job-progress.tsx";
 import { jobQuery } from "./jobs.ts";
 import { hideJob, type StartedJob, useStartedJobs } from "./started.ts";
@@ -9,8 +11,9 @@ import { hideJob, type StartedJob, useStartedJobs } from "./started.ts";
 /** How long the result of a job stays. */
 const doneMs = 8_000;
 
-/** The jobs that were started in this tab, above every page. */
+/** The jobs and the import that were started in this tab, above every page. */
 export function StartedJobs() {
+  const running = useImport();
   return (
     <section
       aria-label="Running jobs"
@@ -19,6 +22,7 @@ export function StartedJobs() {
       {useStartedJobs().map((job) => (
         <JobCard key={job.id} started={job} />
       ))}
+      {running && <ImportCard current={running} />}
     </section>
   );
 }

@@ -7,6 +7,7 @@ import {
   BookOpen,
   CheckCheck,
   CircleSlash,
+  FileUp,
   Filter,
   Folder,
   Hash,
@@ -271,6 +272,11 @@ export default function Palette({ close }: { close: () => void }) {
                 >
                   {dark ? "Switch to light theme" : "Switch to dark theme"}
                 </Item>
+                {can("events:send") && (
+                  <Item icon={<FileUp aria-hidden />} onSelect={() => openOverlay("import")}>
+                    Import events
+                  </Item>
+                )}
                 <Item
                   icon={<BookOpen aria-hidden />}
                   value="docs documentation help"

@@ -3,6 +3,7 @@ import { Suspense, useCallback } from "react";
 import type { Notification } from "../../server/wire/notification.ts";
 import { useMe } from "../account/me.ts";
 import { lazyPart } from "../components/lazy-part.tsx";
+import { useImport } from "../import/imports.ts";
 import { useStartedJobs } from "../jobs/started.ts";
 import { useLiveUpdates } from "../live/live-updates.ts";
 import { useMarkRead } from "../notifications/notifications.ts";
@@ -38,6 +39,8 @@ export function Shell() {
     [navigate, markRead],
   );
   useLiveUpdates(project, show);
+  const hasJobs = useStartedJobs().length > 0;
+  const isImporting = useImport() !== null;
   const { project: opened } = useParams({ strict: false });
   const { projects } = useMe();
   const isGone = opened !== undefined && !projects.some(({ slug }) => slug === opened);
@@ -69,7 +72,7 @@ export function Shell() {
         <BottomBar />
       </div>
       <Overlays />
-      {useStartedJobs().length > 0 && (
+      {(hasJobs || isImporting) && (
         <Suspense fallback={null}>
           <StartedJobs />
         </Suspense>
