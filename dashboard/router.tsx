@@ -186,7 +186,7 @@ const textsIn =
 const users = createRoute({
   getParentRoute: () => project,
   path: "/users",
-  validateSearch: textsIn("sort", "prefix"),
+  validateSearch: textsIn("sort", "q"),
   component: lazyPart(async () => (await userPages()).UsersPage),
 });
 const user = createRoute({

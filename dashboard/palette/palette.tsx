@@ -120,8 +120,8 @@ export default function Palette({ close }: { close: () => void }) {
                 {users.map(({ userId }) => (
                   <Item
                     key={userId}
-                    // What was typed is found in it, whatever the case.
-                    value={`user ${userId}`}
+                    // What was typed may be in a property.
+                    value={`user ${userId} ${typed}`}
                     icon={<UserRound aria-hidden />}
                     onSelect={closeAnd(() =>
                       navigate({ to: "/p/$project/users/$userId", params: { project, userId } }),

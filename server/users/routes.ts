@@ -7,6 +7,7 @@ import { problem } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
 import { JobResponse } from "../wire/job.ts";
 import { type User, UserList, UserListQuery, UserProperties, UserResponse } from "../wire/user.ts";
+import { findUsers } from "./find-users.ts";
 import { listByActivity, listById } from "./list-users.ts";
 import { checkUserId, findUser, putProperties } from "./users.ts";
 
@@ -25,14 +26,17 @@ export function addUserRoutes(
       tag: "Users",
       summary: "List users",
       description:
-        "Users with events. With a `sort` other than `id`, users who just appeared can be missing for some seconds.",
+        "Users with events. With `q`, or a `sort` other than `id`, users who just appeared can be missing for some seconds.",
       query: UserListQuery,
       response: UserList,
     },
-    async ({ projectId, query: { prefix = "", sort, limit, cursor } }) => {
-      if (sort !== "id") await worker.updateUserActivity(updateMs);
+    async ({ projectId, request: { signal }, query: { q = "", prefix = "", sort, limit, cursor } }) => {
+      const isSearch = q.trim() !== "";
+      if (isSearch || sort !== "id") await worker.updateUserActivity(updateMs);
+      const options = { projectId, prefix, sort, limit, cursor };
+      if (isSearch) return { ok: true, ...(await findUsers(store, { ...options, q, signal })) };
       const list = sort === "id" ? listById : listByActivity;
-      return { ok: true, ...(await list(store, { projectId, prefix, sort, limit, cursor })) };
+      return { ok: true, ...(await list(store, options)) };
     },
   );
 

@@ -66,6 +66,10 @@ export const UserListQuery = z.strictObject({
     description:
       "`id`, or descending by the last event (`lastSeen`), the first (`firstSeen`) or the number of `events`. Default: id.",
   }),
+  q: text({ max: limits.userSearchCharacters }).optional().openapi({
+    description:
+      'Words that the ID or a property contains, in any case: `ada`, `"ada lovelace"`. `email:ada` for one property, `plan:"pro"` for all of its value. All must match.',
+  }),
   prefix: text(eventTexts.userId)
     .optional()
     .openapi({ description: "Only users whose ID starts with this." }),
