@@ -31,7 +31,10 @@ export const ChannelItem = memo(function ChannelItem({
   const { id, name, icon, archivedAt } = channel;
   const unread = isOpen ? 0 : channel.unread;
   return (
-    <div className="group relative shrink-0">
+    <div
+      className="group relative shrink-0"
+      {...(channel.pin !== null && archivedAt === null && { "data-arrange": "pins", "data-id": id })}
+    >
       <Link
         to="/p/$project/channels/$channel"
         params={{ project, channel: id }}

@@ -10,6 +10,7 @@ import {
   FileUp,
   Filter,
   Folder,
+  Gauge,
   Hash,
   KeyRound,
   LayoutDashboard,
@@ -177,6 +178,12 @@ export default function Palette({ close }: { close: () => void }) {
                   onSelect={closeAnd(() => navigate({ to: "/p/$project/users", params, search: {} }))}
                 >
                   Users
+                </Item>
+                <Item
+                  icon={<Gauge aria-hidden />}
+                  onSelect={closeAnd(() => navigate({ to: "/p/$project/values", params }))}
+                >
+                  Values
                 </Item>
                 {can("keys:manage") && (
                   <Item
