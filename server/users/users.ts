@@ -26,7 +26,6 @@ export async function findUser(store: Store, projectId: number, userId: string):
       bounds: [Date.parse(seen.first), Date.parse(seen.last) + 1],
       split: { by: "name" },
       series: limits.userNames,
-      users: false,
     }));
   return {
     userId,
