@@ -12,14 +12,31 @@ const holdMs = 350;
 /** Movement in pixels that begins a drag with a mouse, and ends a long press. */
 const slackPx = 5;
 
+/** Tells screen readers where something was moved. */
+const status = document.createElement("span");
+status.role = "status";
+status.className = "sr-only";
+document.body.append(status);
+
 const groupOf = (item: HTMLElement) =>
   [...item.parentElement!.querySelectorAll<HTMLElement>("[data-arrange]")].filter(
     ({ dataset }) => dataset.arrange === item.dataset.arrange,
   );
 const idOf = ({ dataset }: HTMLElement) => dataset.id!;
 
+/** Begins to drag an item that was pressed, or moves it by a key. */
+export function arrange(project: string, item: HTMLElement, event: PointerEvent | KeyboardEvent): void {
+  if (event instanceof KeyboardEvent) {
+    if (event.key === "ArrowUp") void step(project, item, -1);
+    else if (event.key === "ArrowDown") void step(project, item, 1);
+    return;
+  }
+  const isOnMenu = (event.target as Element).closest("button") !== null;
+  if (event.button === 0 && !isOnMenu) drag(project, item, event);
+}
+
 /** Moves an item one place up or down, and keeps the focus on it. */
-export async function step(project: string, item: HTMLElement, by: -1 | 1): Promise<void> {
+async function step(project: string, item: HTMLElement, by: -1 | 1): Promise<void> {
   const ids = groupOf(item).map(idOf);
   const id = idOf(item);
   const to = ids.indexOf(id) + by;
@@ -33,17 +50,19 @@ export async function step(project: string, item: HTMLElement, by: -1 | 1): Prom
     );
     again?.querySelector("a")?.focus();
   });
-  say(nav, `Moved to place ${to + 1} of ${ids.length}`);
+  status.textContent = `Moved to place ${to + 1} of ${ids.length}`;
   await saving;
 }
 
 /** Follows a pointer that was pressed on an item. */
-export function drag(project: string, item: HTMLElement, press: PointerEvent): void {
+function drag(project: string, item: HTMLElement, press: PointerEvent): void {
   const items = groupOf(item);
   const from = items.indexOf(item);
   const boxes = items.map((each) => each.getBoundingClientRect());
   const height = boxes[from]!.height + 1;
   const isTouch = press.pointerType !== "mouse";
+  // A touch that ended while this file was loaded. Of a mouse, the next movement tells.
+  if (isTouch && !(press.target as Element).hasPointerCapture(press.pointerId)) return;
   const events = new AbortController();
   const { signal } = events;
   let isDragging = false;
@@ -122,10 +141,4 @@ async function save(project: string, kind: string, ids: string[], id: string): P
     toast({ title: "The view couldn't be moved", description: errorMessage(error), failed: true });
   }
   await refresh(queryKey);
-}
-
-/** Tells screen readers what happened. */
-function say(nav: HTMLElement, text: string): void {
-  const status = nav.querySelector<HTMLElement>(":scope > [role=status]");
-  if (status) status.textContent = text;
 }

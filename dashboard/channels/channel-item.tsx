@@ -40,6 +40,7 @@ export const ChannelItem = memo(function ChannelItem({
         params={{ project, channel: id }}
         search={{}}
         className={`${navItemClass} md:group-hover:pr-9 max-md:pr-10`}
+        draggable={false}
         data-channel={id}
         data-active={isOpen || undefined}
         aria-current={isOpen ? "page" : undefined}

@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from "react";
+import { hideJob, importId, showJob } from "../jobs/started.ts";
 
 export type RejectedRecord = { record: number; detail: string };
 
@@ -27,6 +28,8 @@ const listeners = new Set<() => void>();
 
 /** Shows an import's progress on every page; null removes it. */
 export function showImport(next: Import | null): void {
+  if (!current && next) showJob({ id: importId, title: next.fileName, onDone: () => {} });
+  if (!next) hideJob(importId);
   current = next;
   for (const listener of listeners) listener();
 }

@@ -3,7 +3,6 @@ import { Suspense, useCallback } from "react";
 import type { Notification } from "../../server/wire/notification.ts";
 import { useMe } from "../account/me.ts";
 import { lazyPart } from "../components/lazy-part.tsx";
-import { useImport } from "../import/imports.ts";
 import { useStartedJobs } from "../jobs/started.ts";
 import { useLiveUpdates } from "../live/live-updates.ts";
 import { useMarkRead } from "../notifications/notifications.ts";
@@ -39,8 +38,6 @@ export function Shell() {
     [navigate, markRead],
   );
   useLiveUpdates(project, show);
-  const hasJobs = useStartedJobs().length > 0;
-  const isImporting = useImport() !== null;
   const { project: opened } = useParams({ strict: false });
   const { projects } = useMe();
   const isGone = opened !== undefined && !projects.some(({ slug }) => slug === opened);
@@ -72,7 +69,7 @@ export function Shell() {
         <BottomBar />
       </div>
       <Overlays />
-      {(hasJobs || isImporting) && (
+      {useStartedJobs().length > 0 && (
         <Suspense fallback={null}>
           <StartedJobs />
         </Suspense>

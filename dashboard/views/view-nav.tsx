@@ -40,6 +40,7 @@ export function ViewNav({ project, openId, onNavigate }: ViewNavProps) {
               params={{ project }}
               search={parametersOf(view)}
               className={`${navItemClass} md:group-hover:pr-9 max-md:pr-10`}
+              draggable={false}
               data-active={view.id === openId || undefined}
               aria-current={view.id === openId ? "page" : undefined}
               title={view.shared ? "For all members" : undefined}
