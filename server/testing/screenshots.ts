@@ -112,7 +112,6 @@ async function shootPages(browser: Browser): Promise<void> {
     const visit = async (name: string, path: string) => {
       if (only && !new RegExp(only).test(name)) return;
       await page.goto(address + path);
-      values: "/p/default/values",
       await shoot(page, name + variant);
     };
     await visit("sign-in", openPages["sign-in"]);
