@@ -82,7 +82,7 @@ test("lines are imported while other pages are open; stopped, the import continu
   await page.route("**/api/events?*silent=true*", (route) =>
     ++requests === 1 ? route.continue() : undefined,
   );
-  await page.keyboard.press("Control+k");
+  await page.getByRole("button", { name: /Go to/ }).click();
   await page.getByRole("option", { name: "Import events" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("File to import").setInputFiles(file);
@@ -96,7 +96,7 @@ test("lines are imported while other pages are open; stopped, the import continu
   await card.getByRole("button", { name: "Stop" }).click();
   await card.getByText("Import stopped").waitFor();
   await page.unrouteAll({ behavior: "ignoreErrors" });
-  await page.keyboard.press("Control+k");
+  await page.getByRole("button", { name: /Go to/ }).click();
   await page.getByRole("option", { name: "Import events" }).click();
   await dialog.getByLabel("File to import").setInputFiles(file);
   await dialog.getByRole("button", { name: "Import", exact: true }).click();
