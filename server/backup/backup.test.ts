@@ -96,7 +96,8 @@ test("a restore that is cut off leaves the old database or the new one, whole", 
   expect(await restore(old, file)).toMatchObject({ code: 0 });
   expect(eventsIn(old)).toBe(2_000);
   const kept = readdirSync(old).filter((name) => name.startsWith("replaced-"));
-  expect(eventsIn(join(old, kept[0]!))).toBe(3);
+  // On a slow machine, some of those that were cut off had replaced it already.
+  expect(kept.map((name) => eventsIn(join(old, name)))).toContain(3);
 }, 60_000);
 
 test("a restore is refused with the reason, and changes nothing", async () => {
