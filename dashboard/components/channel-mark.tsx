@@ -1,38 +1,25 @@
 import { clsx } from "clsx";
 
-/** Colors that stay apart with every kind of color blindness (Okabe and Ito), and shapes, so that 24 marks differ. */
-const colors = [
-  "bg-mark-1",
-  "bg-mark-2",
-  "bg-mark-3",
-  "bg-mark-4",
-  "bg-mark-5",
-  "bg-mark-6",
-  "bg-mark-7",
-  "bg-mark-8",
+export const markColors = 8;
+/**
+ * The shapes of marks, in a box of 8 by 8: full square, divided circle, pierced diamond. Charts fill areas in the same
+ * three ways.
+ */
+export const markShapes = [
+  "M2 0h4a2 2 0 0 1 2 2v4a2 2 0 0 1-2 2H2a2 2 0 0 1-2-2V2a2 2 0 0 1 2-2z",
+  "M.07 3.3a4 4 0 0 1 7.86 0zM.07 4.7a4 4 0 0 0 7.86 0z",
+  "M4-.4 8.4 4 4 8.4-.4 4zM4 2.6 2.6 4 4 5.4 5.4 4z",
 ] as const;
-const shapes = ["rounded-[2px]", "rounded-full", "rotate-45 scale-90 rounded-[1px]"] as const;
 
-/** A small mark that is always the same for a channel. */
-export function ChannelMark({ channel, className }: { channel: string; className?: string }) {
-  const hash = hashOf(channel);
-  return (
-    <span
-      aria-hidden
-      className={clsx(
-        "size-2 shrink-0",
-        colors[hash % colors.length],
-        shapes[Math.floor(hash / colors.length) % shapes.length],
-        className,
-      )}
-    />
-  );
+export function shapeOf(color: number): (typeof markShapes)[number] {
+  return markShapes[Math.floor(color / markColors) % markShapes.length]!;
 }
 
-/** FNV-1a, mixed once more, because names often differ in their last letter only. */
-function hashOf(text: string): number {
-  let hash = 0x811c9dc5;
-  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
-  hash ^= hash >>> 16;
-  return Math.imul(hash, 0x45d9f3b) >>> 0;
+/** A channel's mark: its color and shape (`channels/channel-colors.ts`). */
+export function ChannelMark({ color, className }: { color: number; className?: string }) {
+  return (
+    <svg aria-hidden viewBox="0 0 8 8" className={clsx("size-2 shrink-0 overflow-visible", className)}>
+      <path d={shapeOf(color)} fillRule="evenodd" fill={`var(--mark-${(color % markColors) + 1})`} />
+    </svg>
+  );
 }
