@@ -3,6 +3,8 @@ import { markColors, markShapes } from "../components/channel-mark.tsx";
 export type ChannelColors = ReadonlyMap<string, number>;
 
 const all = markColors * markShapes.length;
+/** The clearest half of the colors, which is given away first. */
+const firstColors = markColors / 2;
 
 /**
  * Gives each channel a color with a shape, from 0 to 23. It is the one that the name suggests, or else the next one that
@@ -18,8 +20,10 @@ export function assignChannelColors(ids: Iterable<string>, known: ChannelColors 
   for (const id of ids) {
     if (colors.has(id)) continue;
     const least = Math.min(...uses);
-    let color = suggestedColor(id);
-    while (uses[color]! > least) color = (color + 1) % markColors;
+    const isFirstFull = uses.slice(0, firstColors).every((count) => count > least);
+    const start = isFirstFull ? firstColors : 0;
+    let color = start + suggestedColor(id);
+    while (uses[color]! > least) color = start + ((color - start + 1) % firstColors);
     colors.set(id, (color + markColors * uses[color]!) % all);
     uses[color]!++;
   }
@@ -28,7 +32,7 @@ export function assignChannelColors(ids: Iterable<string>, known: ChannelColors 
 
 /** The color of a channel that isn't listed yet. */
 export function suggestedColor(id: string): number {
-  return hashOf(id) % markColors;
+  return hashOf(id) % firstColors;
 }
 
 /** FNV-1a, mixed once more, because names often differ in their last letter only. */

@@ -16,12 +16,12 @@ export const seriesColorsMax = markColors;
 export const palettes = {
   light: {
     surface: "#fdfcfa",
-    series: ["#0a6b7c", "#e46e19", "#3a91db", "#690d59", "#6c54c5", "#a3482c", "#5f3409", "#083498"],
+    series: ["#0a6b7c", "#b465bd", "#558d12", "#448dfa", "#8f4100", "#624dba", "#790647", "#033884"],
     rest: "#958e82",
   },
   dark: {
     surface: "#1a1917",
-    series: ["#5cc4d3", "#f19b85", "#879bfa", "#ba72b0", "#7459b3", "#facf5f", "#9a9627", "#9aecbe"],
+    series: ["#5cc4d3", "#c16cb3", "#9aa024", "#7192f7", "#ebc34b", "#6d57b4", "#f9918e", "#7ef4b4"],
     rest: "#7a746a",
   },
 };

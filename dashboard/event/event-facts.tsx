@@ -40,7 +40,7 @@ export function EventFacts({ event, project }: { event: Event; project: string }
             <span className="hostile">{event.event}</span>
           </Fact>
         )}
-        <Fact name="Notification requested">{event.notify ? "Yes" : "No"}</Fact>
+        <Fact name="Notify">{event.notify ? "Yes" : "No"}</Fact>
         {event.icon && /^[\w.-]+$/.test(event.icon) && (
           <Fact name="Icon">
             <span className="hostile font-mono text-xs">{event.icon}</span>
