@@ -1,4 +1,4 @@
-import { markColors, markShapes } from "../components/channel-mark.tsx";
+import { markColors, markShapes } from "../components/marks.ts";
 
 export type ChannelColors = ReadonlyMap<string, number>;
 

@@ -1,4 +1,4 @@
-import { markColors, markShapes, shapeOf } from "../components/channel-mark.tsx";
+import { markColors, markShapes, shapeOf } from "../components/marks.ts";
 
 /**
  * A series' color: a place in the palette, or the neutral one of everything that has no series of its own. Places from

@@ -1,10 +1,10 @@
+import { Link } from "@tanstack/react-router";
 import { clsx } from "clsx";
 import { BellRing, ListFilter, UserRound } from "lucide-react";
 import { type MouseEvent, memo } from "react";
 import { ChannelMark } from "../components/channel-mark.tsx";
 import { EventIcon } from "../components/event-icon.tsx";
 import { RelativeTime } from "../components/relative-time.tsx";
-import { RowLink } from "../components/row-link.tsx";
 import { UserLink } from "../users/user-link.tsx";
 import type { Entry } from "./entries.ts";
 import { type Filters, isExcluding, type PickFilter } from "./filters.ts";
@@ -62,17 +62,18 @@ export const EventRow = memo(function EventRow(props: EventRowProps) {
       <EventIcon icon={event.icon} name={event.name} size={layout.isCompact ? "sm" : "md"} />
       <div className={clsx("min-w-0 flex-1", layout.isLine && "flex items-center gap-3")}>
         <div className="flex min-w-0 items-center gap-2">
-          <RowLink
+          <Link
             id={`name-${event.id}`}
             to="/p/$project/events/$id"
             params={{ project, id: event.id }}
             search={filters}
             // The row itself takes keyboard focus; the link covers it for pointers.
             tabIndex={-1}
+            preload={false}
             className="hostile-line font-medium after:absolute after:inset-0 after:content-['']"
           >
             {event.name}
-          </RowLink>
+          </Link>
           {event.notify && (
             <BellRing aria-label="Notification requested" role="img" className="size-3 shrink-0 text-faint" />
           )}
@@ -100,11 +101,12 @@ export const EventRow = memo(function EventRow(props: EventRowProps) {
             layout.isLine && "shrink-0 max-w-1/2",
           )}
         >
-          <RowLink
+          <Link
             to="/p/$project/channels/$channel"
             params={{ project, channel: event.channelId }}
             search={{}}
             tabIndex={-1}
+            preload={false}
             title={`The channel ${event.channelId}. Alt-click excludes it.`}
             onClick={excludes("channel", event.channelId)}
             className={clsx(
@@ -114,7 +116,7 @@ export const EventRow = memo(function EventRow(props: EventRowProps) {
           >
             <ChannelMark color={mark} />
             <span className="hostile-line">{event.channelId}</span>
-          </RowLink>
+          </Link>
           {event.userId && (
             <UserLink
               project={project}

@@ -74,9 +74,10 @@ export function FeedList({ cached, state, project, filters, openId, label, pick 
       (index: number) => heightOf(rows[index]!, { isNarrow, isCompact }),
       [rows, isNarrow, isCompact],
     ),
-    // A new function makes the virtualizer compute all places anew, in the same render.
+    // Sizes are never measured, so numbers will do as keys. A new function makes the virtualizer compute all places anew,
+    // in the same render.
     // biome-ignore lint/correctness/useExhaustiveDependencies: row heights depend on the layout
-    getItemKey: useCallback((index: number) => keyOf(rows[index]!), [rows, isNarrow, isCompact]),
+    getItemKey: useCallback((index: number) => index, [rows, isNarrow, isCompact]),
     overscan: 6,
     initialOffset,
   });
@@ -170,9 +171,10 @@ export function FeedList({ cached, state, project, filters, openId, label, pick 
           className="relative"
           style={{ height: virtual.getTotalSize() }}
         >
-          {items.map(({ key, index, start, size }) => {
+          {items.map(({ index, start, size }) => {
             const row = rows[index];
             if (!row) return null;
+            const key = keyOf(row);
             const style = { transform: `translateY(${start}px)`, height: size };
             if (row.kind === "day") {
               return (
