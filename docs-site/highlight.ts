@@ -23,6 +23,6 @@ for (const [name, language] of Object.entries(languages)) hljs.registerLanguage(
 export function highlight(code: string, language: string | undefined): string {
   const known = language && hljs.getLanguage(language);
   const html = known ? hljs.highlight(code, { language }).value : escapeHtml(code);
-  // A region that scrolls needs the keyboard too.
-  return `<pre tabindex="0"><code>${html}</code></pre>\n`;
+  // A region that scrolls needs the keyboard too. The button that copies it is added by `browser/docs.ts`.
+  return `<div class="code"><pre tabindex="0"><code>${html}</code></pre></div>\n`;
 }

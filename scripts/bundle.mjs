@@ -2,6 +2,7 @@
  * Bundles the program, with the dashboard and all other files that it needs.
  *
  *   node scripts/bundle.mjs package            the npm package, in build/package
+ *   node scripts/bundle.mjs client             the npm package of the client library, in build/
  *   node scripts/bundle.mjs binary [TARGET …]  an executable for each target, in build/: bun-linux-x64 (or what runs
  *                                              this), bun-linux-arm64, bun-darwin-x64, bun-darwin-arm64, bun-windows-x64
  *
@@ -30,10 +31,11 @@ const entries = ["check", "checkpoint", "migrate", "reader", "writer"].map(
 );
 const [kind, ...targets] = process.argv.slice(2);
 
-run("node", ["scripts/build.mjs"]);
+if (kind !== "client") run("node", ["scripts/build.mjs"]);
 if (kind === "package") buildPackage();
+else if (kind === "client") buildClient();
 else if (kind === "binary") for (const target of targets.length > 0 ? targets : [null]) buildBinary(target);
-else throw new Error('Say what to build: "package" or "binary".');
+else throw new Error('Say what to build: "package", "client" or "binary".');
 
 /** The package has one dependency, Bun. Node runs `bin.mjs`, which runs the bundle with Bun. */
 function buildPackage() {
@@ -63,6 +65,12 @@ function buildPackage() {
   for (const name of ["README.md", "CHANGELOG.md", "LICENSE"])
     copyFileSync(join(root, name), join(directory, name));
   run("npm", ["pack", "--silent", "--pack-destination", build], directory);
+}
+
+/** The client library's script `prepack` builds it. */
+function buildClient() {
+  mkdirSync(build, { recursive: true });
+  run("npm", ["pack", "--silent", "--pack-destination", build], join(root, "client"));
 }
 
 /** An executable has Bun, the program and its files in it. */

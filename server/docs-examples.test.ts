@@ -105,7 +105,7 @@ const commands = [...runnable(await describeCommand(commandLine))];
 
 function checkCommands({ text }: Example): void {
   for (const line of text.split("\n").filter((each) => each.trim() !== "" && !each.startsWith("export "))) {
-    const words = /(?:^|\||\()\s*(?:[A-Z_]+=\S+ )*(?:npx )?(tidings (?:[^|>)#]|'[^']*')*)/
+    const words = /(?:^|\||\()\s*(?:[A-Z_]+=\S+ )*(?:npx )?(tidings (?:'[^']*'|[^|>)#'])*)/
       .exec(line)?.[1]
       ?.match(/'[^']*'|"[^"]*"|\S+/g);
     if (!words) throw new Error(`Not a command: ${line}`);

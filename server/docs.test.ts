@@ -60,10 +60,11 @@ describe("pages", () => {
   });
 });
 
-test("search finds a section and opens it with the keyboard", async () => {
+test("search finds a section and opens it with the keyboard, the list shows the page, and code can be copied", async () => {
   const browser = await launchChromium();
   try {
-    const page = await browser.newPage();
+    const context = await browser.newContext({ permissions: ["clipboard-read", "clipboard-write"] });
+    const page = await context.newPage();
     const errors: string[] = [];
     page.on("pageerror", (error) => errors.push(error.message));
     page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
@@ -76,6 +77,17 @@ test("search finds a section and opens it with the keyboard", async () => {
     await page.keyboard.press("Enter");
     await page.waitForURL(/\/docs\/.+/);
     await page.getByRole("heading", { level: 1 }).waitFor();
+
+    await page.goto(`${app.address}/docs/changelog`);
+    const current = page.locator(".pages [aria-current]");
+    const { y } = (await current.boundingBox())!;
+    expect(y).toBeLessThan(page.viewportSize()!.height);
+
+    await page.goto(`${app.address}/docs/first-event`);
+    await page.locator(".code").first().hover();
+    await page.getByRole("button", { name: "Copy" }).first().click();
+    await page.getByRole("button", { name: "Copied" }).waitFor();
+    expect(await page.evaluate("navigator.clipboard.readText()")).toBe("npm start");
     expect(errors).toEqual([]);
   } finally {
     await browser.close();

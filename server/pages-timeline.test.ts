@@ -1,6 +1,6 @@
 /** The time range and the histogram above the feed: a real server, a real Chromium. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
-import type { BrowserContext, Page } from "playwright-core";
+import type { BrowserContext, Locator, Page } from "playwright-core";
 import { expectAccessible, openPage } from "./testing/browser-page.ts";
 import { openDashboard, type TestDashboard } from "./testing/dashboard.ts";
 import { longTest } from "./testing/long-test.ts";
@@ -187,6 +187,30 @@ longTest("a jump lists what was before, and leads back to what is newer", async 
   await page.getByLabel("Show what happened before").waitFor();
   await page.getByRole("dialog").getByRole("button", { name: "Jump" }).click();
   await page.waitForURL(/\?to=/);
+});
+
+test("a channel has one color in the sidebar, the feed and the histogram", async () => {
+  await open("/p/default?range=1h");
+  await button(/^payments/).waitFor();
+  const mark = (within: Locator) =>
+    within.locator('svg[viewBox="0 0 8 8"] path').evaluate((path) => {
+      const { getComputedStyle } = globalThis as unknown as Record<
+        string,
+        (element: unknown) => { fill: string }
+      >;
+      return `${path.getAttribute("d")} ${getComputedStyle!(path).fill}`;
+    });
+  const marks = (channel: string, name: string) =>
+    Promise.all([
+      mark(page.locator(`[data-channel=${channel}]`)),
+      mark(article(name).first()),
+      mark(button(new RegExp(`^${channel}`))),
+    ]);
+  const [orders, payments] = [await marks("orders", "Early"), await marks("payments", "Late")];
+  expect(new Set(orders).size).toBe(1);
+  expect(new Set(payments).size).toBe(1);
+  expect(orders[0]).not.toBe(payments[0]);
+  expect(complaints).toEqual([]);
 });
 
 test("filters and open events keep the time", async () => {

@@ -1,10 +1,12 @@
 import { useEffect, useRef, useState } from "react";
 import type { TileDataOf } from "../../server/wire/tile-data.ts";
+import { assignChannelColors } from "../channels/channel-colors.ts";
+import { useChannelColors } from "../channels/use-channel-colors.ts";
 import { assignColors, type SeriesColor } from "../charts/colors.ts";
 import { Legend } from "../charts/legend.tsx";
 import { TimeChart, type TimeSeries } from "../charts/time-chart.tsx";
 import { amountText, labelOf, metricText, shortAmount, titleOf } from "./amounts.ts";
-import type { ShownTile } from "./boards.ts";
+import { type ShownTile, useTileSource } from "./boards.ts";
 
 type ChartData = TileDataOf<"line">;
 type LegendSeries = TimeSeries & { total: number | null };
@@ -18,13 +20,17 @@ export function ChartBody({ tile, data }: { tile: ShownTile; data: ChartData }) 
   /** A value keeps its color while others come and go. */
   const colors = useRef<Map<string, number>>(new Map());
   const isSplit = "split" in tile && tile.split !== undefined;
+  // On a public board, which leads to no channels, the names alone decide.
+  const channelColors = useChannelColors(useTileSource().project ?? "");
   const isCount = !("metric" in tile) || tile.metric === "events" || tile.metric === "users";
   if (data.series.length === 0) return <p className="tile-empty">No events in this period.</p>;
 
   const values = data.series.flatMap(({ value }) => (value === null ? [] : [value]));
   colors.current = assignColors(values, colors.current);
+  const isByChannel = "split" in tile && tile.split === "channel";
+  const shownColors = isByChannel ? assignChannelColors(values, channelColors) : colors.current;
   const colorFor = (value: string | null): SeriesColor =>
-    value !== null ? (colors.current.get(value) ?? "rest") : isSplit ? "rest" : 0;
+    value !== null ? (shownColors.get(value) ?? "rest") : isSplit ? "rest" : 0;
   const series: LegendSeries[] = data.series.map(({ value, values, total }) => ({
     // No value contains this character.
     key: value ?? "\0rest",

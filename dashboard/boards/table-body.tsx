@@ -1,5 +1,8 @@
 import { Link } from "@tanstack/react-router";
 import type { TileDataOf } from "../../server/wire/tile-data.ts";
+import { assignChannelColors, suggestedColor } from "../channels/channel-colors.ts";
+import { useChannelColors } from "../channels/use-channel-colors.ts";
+import { ChannelMark } from "../components/channel-mark.tsx";
 import { amountText, labelOf, metricText, shareText, splitHead, titleOf } from "./amounts.ts";
 import { type ShownTile, useTileSource } from "./boards.ts";
 import { Change } from "./number-body.tsx";
@@ -7,9 +10,14 @@ import { Change } from "./number-body.tsx";
 /** The largest values of a split, each with a bar for its share. */
 export function TableBody({ tile, data }: { tile: ShownTile; data: TileDataOf<"table"> }) {
   const { project } = useTileSource();
+  const channelColors = useChannelColors(project ?? "");
   const split = "split" in tile && tile.split ? tile.split : "name";
   if (data.rows.length === 0) return <p className="tile-empty">No events in this period.</p>;
   const largest = Math.max(...data.rows.map(({ total }) => Math.abs(total ?? 0)), 0) || 1;
+  const colors = assignChannelColors(
+    data.rows.flatMap(({ value }) => value ?? []),
+    channelColors,
+  );
   const compares = data.rows.some(({ before }) => before !== undefined);
   const isShare = "metric" in tile && (tile.metric === "events" || tile.metric === "sum");
   return (
@@ -32,6 +40,9 @@ export function TableBody({ tile, data }: { tile: ShownTile; data: TileDataOf<"t
                   className="tile-bar"
                   style={{ width: `${(Math.abs(total ?? 0) / largest) * 100}%` }}
                 />
+                {split === "channel" && value !== null && (
+                  <ChannelMark color={colors.get(value) ?? suggestedColor(value)} className="mr-1.5" />
+                )}
                 <span className="hostile-line">
                   {project !== null && value !== null && value !== "" ? (
                     <Link

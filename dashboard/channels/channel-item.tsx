@@ -1,5 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import { MoreHorizontal } from "lucide-react";
+import { Hash, MoreHorizontal } from "lucide-react";
 import { memo } from "react";
 import type { SidebarChannel } from "../../server/wire/view.ts";
 import { ChannelMark } from "../components/channel-mark.tsx";
@@ -17,6 +17,9 @@ const ChannelMenu = lazyPart<MenuContentProps & { name: string }>(
 type ChannelItemProps = {
   project: string;
   channel: SidebarChannel;
+  color: number;
+  /** Some channel has an icon, so names begin behind it. */
+  hasIcons: boolean;
   isOpen: boolean;
   onNavigate?: (() => void) | undefined;
 };
@@ -25,6 +28,8 @@ type ChannelItemProps = {
 export const ChannelItem = memo(function ChannelItem({
   project,
   channel,
+  color,
+  hasIcons,
   isOpen,
   onNavigate,
 }: ChannelItemProps) {
@@ -46,8 +51,12 @@ export const ChannelItem = memo(function ChannelItem({
         aria-current={isOpen ? "page" : undefined}
         onClick={onNavigate}
       >
-        <ChannelMark channel={id} className="mx-1.5" />
-        {icon && <EventIcon icon={icon} name={name} size="sm" bare />}
+        <ChannelMark color={color} className="mx-1.5" />
+        {icon ? (
+          <EventIcon icon={icon} name={name} size="sm" bare />
+        ) : (
+          hasIcons && <Hash aria-hidden className="mx-0.75 size-3.5 shrink-0 text-faint" />
+        )}
         <span
           className={`hostile-line flex-1 ${unread > 0 ? "font-semibold text-ink" : ""} ${archivedAt === null ? "" : "text-faint"}`}
         >

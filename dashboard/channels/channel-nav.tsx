@@ -12,10 +12,12 @@ import { openOverlay } from "../shell/overlays.tsx";
 import { useShortcuts } from "../shell/shortcuts.tsx";
 import { ViewNav } from "../views/view-nav.tsx";
 import { useOpenView } from "../views/views.ts";
+import { suggestedColor } from "./channel-colors.ts";
 import { ChannelItem, Count } from "./channel-item.tsx";
 import { orderChannels, useChannelOrder } from "./channel-order.ts";
 import { sidebarQuery } from "./channels.ts";
 import { useMarkOpen } from "./unread.ts";
+import { useChannelColors } from "./use-channel-colors.ts";
 
 const ChannelListMenu = lazyPart<MenuContentProps>(
   async () => (await import("./channel-list-menu.tsx")).default,
@@ -55,12 +57,16 @@ export function ChannelNav({ onNavigate }: { onNavigate?: () => void }) {
   const { pinned, others, archived } = orderChannels(channels ?? [], order, filter);
   const isFiltered = filter.trim() !== "";
   const isEmpty = isFiltered && pinned.length + others.length + archived.length === 0;
+  const colors = useChannelColors(project);
+  const hasIcons = channels?.some(({ icon }) => icon !== undefined) ?? false;
   const total = channels?.reduce((sum, channel) => sum + channel.events, 0);
   const item = (channel: (typeof others)[number]) => (
     <ChannelItem
       key={channel.id}
       project={project}
       channel={channel}
+      color={colors.get(channel.id) ?? suggestedColor(channel.id)}
+      hasIcons={hasIcons}
       isOpen={channel.id === open}
       onNavigate={onNavigate}
     />

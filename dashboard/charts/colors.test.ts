@@ -68,6 +68,7 @@ for (const [theme, { surface, series, rest }] of Object.entries(palettes)) {
       const styles = await Bun.file(`${import.meta.dir}/../styles.css`).text();
       const block = theme === "dark" ? styles.slice(styles.indexOf(".dark {")) : styles;
       expect(/--surface: (#\w+)/.exec(block)?.[1]).toBe(surface);
+      expect([...block.matchAll(/--mark-\d: (#\w+)/g)].slice(0, 8).map(([, color]) => color)).toEqual(series);
       expect(series).toHaveLength(seriesColorsMax);
       for (const color of colors) expect(contrast(color, surface), color).toBeGreaterThanOrEqual(3);
     });

@@ -2,7 +2,7 @@ import "./valid-language.ts";
 import uPlot from "uplot";
 import "./chart.css";
 import { shortCount } from "../components/counts.ts";
-import { colorOf, type SeriesColor } from "./colors.ts";
+import { colorOf, palettes, patternOf, type SeriesColor } from "./colors.ts";
 import { tickLabels } from "./labels.ts";
 import { stack, type Values } from "./stack.ts";
 
@@ -32,6 +32,7 @@ const countSteps = [1, 2, 5]
   .flatMap((digit) => Array.from({ length: 13 }, (_, power) => digit * 10 ** power))
   .toSorted((a, b) => a - b);
 const barsGapPx = 1;
+const lineDashes: number[][] = [[], [6, 3], [2, 3]];
 
 export function drawPlot(options: uPlot.Options, data: uPlot.AlignedData, into: HTMLElement): uPlot {
   return new uPlot(options, data, into);
@@ -91,7 +92,7 @@ export function plotOptions(
         values: (_, ticks) => ticks.map((tick) => (isCount ? shortCount(tick) : format(tick))),
       },
     ],
-    series: [{}, ...drawn.map((each) => seriesOptions(kind, look.isStacked, colorOf(each.color, isDark)))],
+    series: [{}, ...drawn.map((each) => seriesOptions(kind, look.isStacked, each.color, isDark))],
     cursor: {
       y: false,
       points: { show: kind !== "bars" },
@@ -100,18 +101,37 @@ export function plotOptions(
   };
 }
 
-function seriesOptions(kind: PlotKind, isStacked: boolean, color: string): uPlot.Series {
+function seriesOptions(kind: PlotKind, isStacked: boolean, of: SeriesColor, isDark: boolean): uPlot.Series {
+  const color = colorOf(of, isDark);
+  const fullFill = patternFill(of, isDark);
   if (kind === "bars") {
     return {
-      fill: color,
+      fill: fullFill,
       width: 0,
       points: { show: false },
       paths: uPlot.paths.bars!({ size: [1, Number.POSITIVE_INFINITY], align: 1, gap: barsGapPx }),
     };
   }
   // An area that others are stacked on must cover what is behind it.
-  const fill = kind === "line" ? {} : { fill: isStacked ? color : `${color}33` };
-  return { stroke: color, width: 1.5, ...fill };
+  const fill = kind === "line" ? {} : { fill: isStacked ? fullFill : `${color}33` };
+  const dash = lineDashes[patternOf(of)]!;
+  return { stroke: color, width: 1.5, ...fill, ...(dash.length > 0 && { dash }) };
+}
+
+/** In pixels of the screen. It is opaque, because stacked series cover each other. */
+function patternFill(of: SeriesColor, isDark: boolean): uPlot.Series.Fill {
+  const color = colorOf(of, isDark);
+  const pattern = patternOf(of);
+  if (pattern === 0) return color;
+  const scale = Math.max(1, Math.round(devicePixelRatio));
+  const tile = document.createElement("canvas");
+  tile.width = tile.height = 4 * scale;
+  const context = tile.getContext("2d")!;
+  context.fillStyle = color;
+  context.fillRect(0, 0, tile.width, tile.height);
+  context.fillStyle = (isDark ? palettes.dark : palettes.light).surface;
+  context.fillRect(0, 0, pattern === 1 ? tile.width : scale, scale);
+  return context.createPattern(tile, "repeat")!;
 }
 
 function headroom(max: number, isCount: boolean): number {

@@ -1,4 +1,4 @@
-import { colorOf, palettes } from "./colors.ts";
+import { colorOf, markShapeOf, palettes } from "./colors.ts";
 import type { TimeSeries } from "./plot.ts";
 
 const marginPx = 16;
@@ -35,7 +35,9 @@ export async function chartPng(
     const y = marginPx + linePx + plot.clientHeight + 8 + row * linePx + linePx / 2;
     for (const { name, color, x } of items) {
       context.fillStyle = colorOf(color, isDark);
-      context.fillRect(marginPx + x, y - 4, 8, 8);
+      context.translate(marginPx + x, y - 4);
+      context.fill(new Path2D(markShapeOf(color)), "evenodd");
+      context.translate(-marginPx - x, 4 - y);
       context.fillStyle = ink;
       context.fillText(name, marginPx + x + 14, y, plot.clientWidth - x);
     }

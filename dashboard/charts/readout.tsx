@@ -1,4 +1,4 @@
-import { colorOf, type SeriesColor } from "./colors.ts";
+import { colorOf, markShapeOf, type SeriesColor } from "./colors.ts";
 
 type ReadoutProps = {
   title: string;
@@ -53,11 +53,10 @@ export function Swatch({
   isOff?: boolean;
 }) {
   return (
-    <svg aria-hidden viewBox="0 0 8 8" className="size-2 shrink-0">
-      <rect
-        width="8"
-        height="8"
-        rx="2"
+    <svg aria-hidden viewBox="0 0 8 8" className="size-2 shrink-0 overflow-visible">
+      <path
+        d={markShapeOf(color)}
+        fillRule="evenodd"
         fill={isOff ? "transparent" : colorOf(color, isDark)}
         stroke={isOff ? "currentColor" : "none"}
       />

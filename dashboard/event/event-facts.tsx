@@ -2,6 +2,9 @@ import { Link } from "@tanstack/react-router";
 import { ListFilter } from "lucide-react";
 import type { ReactNode } from "react";
 import type { Event } from "../../server/event/event.ts";
+import { suggestedColor } from "../channels/channel-colors.ts";
+import { useChannelColors } from "../channels/use-channel-colors.ts";
+import { ChannelMark } from "../components/channel-mark.tsx";
 import { externalLink, isWebAddress } from "../feed/tag-chips.tsx";
 import { UserLink } from "../users/user-link.tsx";
 
@@ -9,6 +12,7 @@ const linkClass = "hostile hover:text-accent hover:underline";
 
 /** The event's fields and tags. Channel, user and tags link to the events that share them. */
 export function EventFacts({ event, project }: { event: Event; project: string }) {
+  const colors = useChannelColors(project);
   const tags = Object.entries(event.tags);
   return (
     <>
@@ -18,8 +22,9 @@ export function EventFacts({ event, project }: { event: Event; project: string }
             to="/p/$project/channels/$channel"
             params={{ project, channel: event.channelId }}
             search={{}}
-            className={linkClass}
+            className={`${linkClass} inline-flex max-w-full items-center gap-1.5`}
           >
+            <ChannelMark color={colors.get(event.channelId) ?? suggestedColor(event.channelId)} />
             {event.channelId}
           </Link>
         </Fact>
@@ -35,7 +40,7 @@ export function EventFacts({ event, project }: { event: Event; project: string }
             <span className="hostile">{event.event}</span>
           </Fact>
         )}
-        <Fact name="Notification requested">{event.notify ? "Yes" : "No"}</Fact>
+        <Fact name="Notify">{event.notify ? "Yes" : "No"}</Fact>
         {event.icon && /^[\w.-]+$/.test(event.icon) && (
           <Fact name="Icon">
             <span className="hostile font-mono text-xs">{event.icon}</span>

@@ -16,6 +16,8 @@ type EventRowProps = {
   project: string;
   filters: Filters;
   position: number;
+  /** The color of its channel. */
+  mark: number;
   open: boolean;
   active: boolean;
   /** It is part of an unfolded run. */
@@ -29,7 +31,7 @@ type EventRowProps = {
 const highlightMs = 1_500;
 
 export const EventRow = memo(function EventRow(props: EventRowProps) {
-  const { entry, project, filters, position, open, active, nested, layout, pick, onFocus } = props;
+  const { entry, project, filters, position, mark, open, active, nested, layout, pick, onFocus } = props;
   const narrow = layout.kind === "narrow";
   const { event } = entry;
   const arriving = entry.arrivedAt > 0 && Date.now() - entry.arrivedAt < highlightMs;
@@ -112,7 +114,7 @@ export const EventRow = memo(function EventRow(props: EventRowProps) {
               layout.isLine ? "max-w-40" : "max-w-[60%]",
             )}
           >
-            <ChannelMark channel={event.channelId} />
+            <ChannelMark color={mark} />
             <span className="hostile-line">{event.channelId}</span>
           </Link>
           {event.userId && (

@@ -4,13 +4,16 @@ import { clsx } from "clsx";
 import { ArrowUp, Play } from "lucide-react";
 import { type PointerEvent, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { errorMessage } from "../api.ts";
+import { suggestedColor } from "../channels/channel-colors.ts";
 import { channelsQuery } from "../channels/channels.ts";
 import { useMarkShown } from "../channels/unread.ts";
+import { useChannelColors } from "../channels/use-channel-colors.ts";
 import { dayLabel } from "../components/dates.ts";
 import { ErrorBoundary } from "../components/error-boundary.tsx";
 import { formatNumber } from "../components/locale.ts";
 import { Button } from "../components/ui/button.tsx";
 import { useDisplay } from "./display.ts";
+import type { Entry } from "./entries.ts";
 import { EventRow } from "./event-row.tsx";
 import { FeedSkeleton } from "./feed-skeleton.tsx";
 import type { FeedState } from "./feed-store.ts";
@@ -71,13 +74,13 @@ export function FeedList({ cached, state, project, filters, openId, label, pick 
       (index: number) => heightOf(rows[index]!, { isNarrow, isCompact }),
       [rows, isNarrow, isCompact],
     ),
-    getItemKey: useCallback((index: number) => keyOf(rows[index]!), [rows]),
+    // Sizes are never measured, so numbers will do as keys. A new function makes the virtualizer compute all places anew,
+    // in the same render.
+    // biome-ignore lint/correctness/useExhaustiveDependencies: row heights depend on the layout
+    getItemKey: useCallback((index: number) => index, [rows, isNarrow, isCompact]),
     overscan: 6,
     initialOffset,
   });
-  // Row heights depend on the layout, so a new layout invalidates the measurements.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: row heights depend on it
-  useEffect(() => virtual.measure(), [isNarrow, isCompact, virtual]);
 
   const items = virtual.getVirtualItems();
   const lastShown = items.at(-1)?.index ?? 0;
@@ -88,6 +91,8 @@ export function FeedList({ cached, state, project, filters, openId, label, pick 
   }, [mustAsk, lastShown, rows.length, state.older, feed]);
 
   const { data: channels } = useQuery(channelsQuery(project));
+  const colors = useChannelColors(project);
+  const markOf = ({ event: { channelId } }: Entry) => colors.get(channelId) ?? suggestedColor(channelId);
   const showsAll = Object.keys(filters).length === 0 && state.held === 0 && !state.isStale;
   useMarkShown(project, channels, showsAll ? state.entries : [], rows[lastShown]?.shown ?? 0);
 
@@ -166,9 +171,10 @@ export function FeedList({ cached, state, project, filters, openId, label, pick 
           className="relative"
           style={{ height: virtual.getTotalSize() }}
         >
-          {items.map(({ key, index, start, size }) => {
+          {items.map(({ index, start, size }) => {
             const row = rows[index];
             if (!row) return null;
+            const key = keyOf(row);
             const style = { transform: `translateY(${start}px)`, height: size };
             if (row.kind === "day") {
               return (
@@ -188,6 +194,7 @@ export function FeedList({ cached, state, project, filters, openId, label, pick 
                   <ErrorBoundary resetKey={row.newest} fallback={() => <BrokenRow />}>
                     <RunRow
                       run={row}
+                      mark={markOf(row.newest)}
                       position={row.index + 1}
                       active={row.key === tabStop}
                       layout={layout}
@@ -202,6 +209,7 @@ export function FeedList({ cached, state, project, filters, openId, label, pick 
                       project={project}
                       filters={filters}
                       position={row.index + 1}
+                      mark={markOf(row.entry)}
                       open={row.entry.event.id === openId}
                       active={row.entry.event.id === tabStop}
                       nested={row.run !== null}

@@ -114,7 +114,7 @@ export function FilterBar({ project, filters, change, children }: FilterBarProps
         autoCapitalize="none"
         spellCheck={false}
         enterKeyHint="search"
-        className="h-7 min-w-40 flex-1 rounded bg-transparent px-1 text-sm outline-offset-0 placeholder:text-faint max-md:text-lg"
+        className="h-7 min-w-40 flex-1 rounded bg-transparent px-1 text-sm outline-offset-0 placeholder:text-faint placeholder-shown:text-ellipsis max-md:text-lg"
       />
       <SaveView project={project} />
       {chips.length > 1 && (

@@ -13,6 +13,8 @@ import { type RowLayout, rowClass } from "./use-row-layout.ts";
 type RunRowProps = {
   run: Run;
   position: number;
+  /** The color of its channel. */
+  mark: number;
   active: boolean;
   layout: RowLayout;
   toggle: (key: string) => void;
@@ -20,7 +22,15 @@ type RunRowProps = {
 };
 
 /** A run of the same event, which unfolds in place. */
-export const RunRow = memo(function RunRow({ run, position, active, layout, toggle, onFocus }: RunRowProps) {
+export const RunRow = memo(function RunRow({
+  run,
+  position,
+  mark,
+  active,
+  layout,
+  toggle,
+  onFocus,
+}: RunRowProps) {
   const { key, newest, oldest, count, isOpen } = run;
   const { event } = newest;
   const times = [...new Set([oldest, newest].map(({ at }) => formatDate(at, "clock")))].join(" – ");
@@ -70,7 +80,7 @@ export const RunRow = memo(function RunRow({ run, position, active, layout, togg
           {layout.kind === "narrow" && time}
         </div>
         <div className="flex h-4 min-w-0 items-center gap-1.5 text-muted text-xs">
-          <ChannelMark channel={event.channelId} />
+          <ChannelMark color={mark} />
           <span className="hostile-line">{event.channelId}</span>
           {layout.kind === "narrow" && <span className="ml-auto shrink-0 pl-2 text-faint">{times}</span>}
         </div>

@@ -1,7 +1,10 @@
 import { convertRecord } from "../../server/transfer/convert-record.ts";
+import { type ChannelColors, suggestedColor } from "../channels/channel-colors.ts";
+import { useChannelColors } from "../channels/use-channel-colors.ts";
 import { ChannelMark } from "../components/channel-mark.tsx";
 import { formatDate } from "../components/dates.ts";
 import { Alert } from "../components/ui/states.tsx";
+import { useProjectSlug } from "../projects/current-project.ts";
 import { converterOf, type ImportPlan, type Sample } from "./import-file.ts";
 import { faultOfSetting } from "./import-run.ts";
 
@@ -40,6 +43,7 @@ export function isReady(sample: Sample, plan: ImportPlan): boolean {
 
 /** The first events as they will be recorded. */
 export function ImportPreview({ sample, plan }: { sample: Sample; plan: ImportPlan }) {
+  const colors = useChannelColors(useProjectSlug());
   const converted = convertSample(sample, plan);
   const fault = faultOf(converted);
   if (fault !== null) return <Alert>{fault}</Alert>;
@@ -52,7 +56,7 @@ export function ImportPreview({ sample, plan }: { sample: Sample; plan: ImportPl
             key={each.number}
             className="flex h-9 items-center gap-2 border-line border-b px-3 last:border-b-0"
           >
-            <PreviewRow converted={each} />
+            <PreviewRow converted={each} colors={colors} />
           </li>
         ))}
       </ul>
@@ -60,17 +64,19 @@ export function ImportPreview({ sample, plan }: { sample: Sample; plan: ImportPl
   );
 }
 
-function PreviewRow({ converted: { event, fault, userId } }: { converted: Converted }) {
+function PreviewRow({ converted, colors }: { converted: Converted; colors: ChannelColors }) {
+  const { event, fault, userId } = converted;
   if (!event) {
     const text = fault ?? (userId === undefined ? "Left out" : `Properties of ${userId}`);
     return <span className={`hostile-line ${fault ? "text-danger" : "text-muted"}`}>{text}</span>;
   }
-  const { channel, name, event: alias, createdAt, userId: user, user_id } = event;
+  const { name, event: alias, createdAt, userId: user, user_id } = event;
   const text = (value: unknown) => (value === undefined ? undefined : String(value));
+  const channel = text(event.channel);
   return (
     <>
-      <ChannelMark channel={text(channel) ?? ""} />
-      <span className="hostile-line max-w-[30%] shrink-0 text-muted">{text(channel) ?? "no channel"}</span>
+      <ChannelMark color={colors.get(channel ?? "") ?? suggestedColor(channel ?? "")} />
+      <span className="hostile-line max-w-[30%] shrink-0 text-muted">{channel ?? "no channel"}</span>
       <span className="hostile-line flex-1 font-medium">{text(name ?? alias) ?? "no name"}</span>
       <span className="hostile-line max-w-[25%] text-muted max-md:hidden">{text(user ?? user_id)}</span>
       <span className="shrink-0 text-faint text-xs">{timeText(createdAt)}</span>

@@ -15,7 +15,7 @@ const sdks = (origin: string): { name: string; address: string; note: string }[]
 /** How clients of other services send here, without other code. */
 export function ExistingSdks() {
   return (
-    <section aria-label="Use an existing SDK" className="mt-4 flex max-w-2xl flex-col gap-3">
+    <section aria-label="Use an existing SDK" className="mt-4 flex flex-col gap-3">
       <h2 className="font-semibold text-sm">Use an existing SDK</h2>
       <p className="text-muted text-sm">
         Clients of these services send here if you change their address and key.

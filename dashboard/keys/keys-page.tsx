@@ -41,7 +41,7 @@ export function KeysPage() {
           <KeyTable keys={keys} edit={open("edit")} rotate={open("rotate")} revoke={open("revoke")} />
         )}
       >
-        <section aria-label="How to send events" className="mt-4 flex max-w-2xl flex-col gap-3">
+        <section aria-label="How to send events" className="mt-4 flex flex-col gap-3">
           <h2 className="font-semibold text-sm">How to send events</h2>
           <ExampleTabs apiKey="YOUR_API_KEY" />
         </section>

@@ -44,28 +44,28 @@ export function ProjectSettings() {
         <p className="text-sm">Only owners and admins can change the project's settings.</p>
       )}
       <div className="flex flex-wrap gap-2">
-        <Link to="/p/$project/members" params={{ project: slug }} className={buttonClass()}>
-          View members
+        {/* On phones, the bottom bar has no room for these pages, which the sidebar has. */}
+        <Link to="/p/$project/members" params={{ project: slug }} className={buttonClass({}, "md:hidden")}>
+          Members
         </Link>
-        {/* On phones, the bottom bar has no room for these pages. */}
         <Link to="/p/$project/rules" params={{ project: slug }} className={buttonClass({}, "md:hidden")}>
-          View rules
+          Rules
         </Link>
         <Link to="/p/$project/rejected" params={{ project: slug }} className={buttonClass({}, "md:hidden")}>
-          View rejected events
+          Rejected events
         </Link>
         <Link to="/p/$project/destinations" params={{ project: slug }} className={buttonClass()}>
-          View destinations
+          Destinations
         </Link>
         <Link to="/p/$project/deliveries" params={{ project: slug }} search={{}} className={buttonClass()}>
-          View deliveries
+          Deliveries
         </Link>
         <Link to="/p/$project/webhooks" params={{ project: slug }} className={buttonClass()}>
-          View webhooks
+          Webhooks
         </Link>
         {can("audit:read") && (
           <Link to="/p/$project/audit" params={{ project: slug }} className={buttonClass()}>
-            View audit log
+            Audit log
           </Link>
         )}
         {can("events:send") && <Button onClick={() => openOverlay("import")}>Import events…</Button>}

@@ -1,4 +1,4 @@
-import { Link } from "@tanstack/react-router";
+import { Link, useMatches } from "@tanstack/react-router";
 import {
   Bell,
   ChevronsUpDown,
@@ -61,13 +61,13 @@ export function Sidebar() {
         <PageLink to="/p/$project/members" icon={Users}>
           Members
         </PageLink>
-        <PageLink to="/p/$project/rules" icon={Bell}>
+        <PageLink to="/p/$project/rules" icon={Bell} also={["destinations", "deliveries"]}>
           Rules
         </PageLink>
         <PageLink to="/p/$project/rejected" icon={CircleSlash} count={useRejectedCount(useProjectSlug())}>
           Rejected events
         </PageLink>
-        <PageLink to="/p/$project/settings" icon={Settings2}>
+        <PageLink to="/p/$project/settings" icon={Settings2} also={["webhooks", "audit"]}>
           Settings
         </PageLink>
       </nav>
@@ -94,13 +94,26 @@ type PageLinkProps = {
   icon: LucideIcon;
   /** How many there are to look at. */
   count?: number;
+  /** Pages that are reached from this one, and have no entry of their own. */
+  also?: readonly string[];
   children: string;
 };
 
-function PageLink({ to, icon: Icon, count = 0, children }: PageLinkProps) {
+const noPages: readonly string[] = [];
+
+function PageLink({ to, icon: Icon, count = 0, also = noPages, children }: PageLinkProps) {
   const project = useProjectSlug();
+  const isAlso = useMatches({
+    select: (matches) => also.some((name) => matches.at(-1)?.routeId.endsWith(`/$project/${name}`)),
+  });
   return (
-    <Link to={to} params={{ project }} className={navItemClass} activeProps={{ "data-active": true }}>
+    <Link
+      to={to}
+      params={{ project }}
+      className={navItemClass}
+      data-active={isAlso || undefined}
+      activeProps={{ "data-active": true }}
+    >
       <Icon aria-hidden className="mx-0.5 size-4 shrink-0 text-faint" />
       <span className="flex-1">{children}</span>
       {count > 0 && (

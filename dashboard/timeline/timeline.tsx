@@ -1,6 +1,8 @@
 import { ChevronDown, ChevronUp, ImageDown, Table2, ZoomOut } from "lucide-react";
 import { type ReactNode, useId, useRef, useState } from "react";
 import { errorMessage } from "../api.ts";
+import { assignChannelColors } from "../channels/channel-colors.ts";
+import { useChannelColors } from "../channels/use-channel-colors.ts";
 import { assignColors } from "../charts/colors.ts";
 import { Legend } from "../charts/legend.tsx";
 import { download } from "../charts/png.ts";
@@ -159,11 +161,13 @@ function HistogramChart({
   const [hiddenOf, setHiddenOf] = useState({ split, keys: none });
   const hidden = hiddenOf.split === split ? hiddenOf.keys : none;
   const colors = useRef({ split, of: new Map<string, number>() });
+  const channelColors = useChannelColors(project);
 
   const values = histogram?.series.flatMap(({ value }) => (value === null ? [] : [value])) ?? [];
   const previous = colors.current.split === split ? colors.current.of : undefined;
   colors.current = { split, of: assignColors(values, previous) };
-  const series = histogram ? seriesOf(histogram, split, colors.current.of) : [];
+  const colorsShown = split === "channel" ? assignChannelColors(values, channelColors) : colors.current.of;
+  const series = histogram ? seriesOf(histogram, split, colorsShown) : [];
   const shown = series.filter(({ key }) => !hidden.has(key));
   const total = series.reduce((sum, each) => sum + each.total, 0);
   const time = timeLabel(timeIn(filters), Date.now());

@@ -1,4 +1,8 @@
-/** Search, loaded on first use. Everything else on the pages works without scripts. */
+/** What the pages do with scripts: search, loaded on first use, and buttons that copy code. */
+showCurrentPage();
+// Browsers have a clipboard only over HTTPS and on localhost.
+if (navigator.clipboard) for (const block of document.querySelectorAll(".code")) addCopyButton(block);
+
 const form = document.querySelector<HTMLFormElement>("form.search")!;
 const field = form.querySelector("input")!;
 form.hidden = false;
@@ -25,3 +29,28 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
   field.focus();
 });
+
+/** Scrolls the list of pages, which is longer than most screens, to the page that is open. */
+function showCurrentPage() {
+  const list = document.querySelector<HTMLElement>(".pages")!;
+  const current = list.querySelector<HTMLElement>("[aria-current]");
+  if (current && current.offsetTop > list.clientHeight)
+    list.scrollTop = current.offsetTop - list.clientHeight / 2;
+}
+
+function addCopyButton(block: Element) {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.textContent = "Copy";
+  button.addEventListener("click", async () => {
+    const isCopied = await navigator.clipboard.writeText(block.querySelector("pre")!.textContent).then(
+      () => true,
+      () => false,
+    );
+    button.textContent = isCopied ? "Copied" : "Not allowed";
+    setTimeout(() => {
+      button.textContent = "Copy";
+    }, 2_000);
+  });
+  block.append(button);
+}

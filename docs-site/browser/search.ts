@@ -3,6 +3,9 @@ import MiniSearch from "minisearch";
 type Section = { href: string; page: string; title: string; text: string };
 
 const resultsMax = 8;
+/** Length of a result's text, and how much of it comes before the first word that was found. */
+const excerptCharacters = 140;
+const contextCharacters = 40;
 
 /** Loads the index and lets the field search it. */
 export async function startSearch(form: HTMLFormElement, indexAddress: string): Promise<void> {
@@ -87,16 +90,21 @@ function optionOf({ href, page, title, text }: Section, terms: string[], id: str
   const link = document.createElement("a");
   link.href = href;
   link.tabIndex = -1;
-  const lower = text.toLowerCase();
-  const at = Math.max(
-    0,
-    Math.min(...terms.map((term) => lower.indexOf(term)).filter((place) => place >= 0)) - 40,
-  );
-  const start = Number.isFinite(at) ? at : 0;
-  const excerpt = `${start > 0 ? "… " : ""}${text.slice(start, start + 140)}`;
+  const excerpt = excerptOf(text, terms);
   link.append(element("b", title === page ? title : `${page} › ${title}`), element("span", excerpt));
   option.append(link);
   return option;
+}
+
+/** The text around the first word that was found, in whole words. */
+function excerptOf(text: string, terms: string[]): string {
+  const lower = text.toLowerCase();
+  const places = terms.map((term) => lower.indexOf(term)).filter((place) => place >= 0);
+  const from = places.length > 0 ? Math.min(...places) - contextCharacters : 0;
+  const start = from <= 0 ? 0 : text.indexOf(" ", from) + 1;
+  const isCut = text.length > start + excerptCharacters;
+  const end = isCut ? text.lastIndexOf(" ", start + excerptCharacters) : text.length;
+  return `${start > 0 ? "… " : ""}${text.slice(start, end > start ? end : undefined)}${isCut ? " …" : ""}`;
 }
 
 function element(tag: "b" | "span", text: string): HTMLElement {

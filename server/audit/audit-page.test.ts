@@ -32,7 +32,7 @@ test("the audit log shows changes in sentences, filtered by kind and person, and
     headers: { origin: dashboard.address },
   });
   expect(rule.status()).toBe(201);
-  await page.getByRole("link", { name: "View audit log" }).click();
+  await page.getByRole("link", { name: "Audit log" }).click();
   await page.waitForURL(/\/audit$/);
   const entries = page.getByRole("main").getByRole("listitem");
   await entries.filter({ hasText: "created the channel audited" }).waitFor();

@@ -32,7 +32,7 @@ test("every command has an example that is a call of it", () => {
   }
 });
 
-test("help names everything, fits its width, and has no colours in a pipe", () => {
+test("help names everything, fits its width, and has no colors in a pipe", () => {
   for (const command of [program, ...program.commands, ...commands]) {
     const text = helpText(command, 80);
     for (const { path } of command.commands) expect(text).toContain(`  ${path.at(-1)}`);

@@ -106,11 +106,11 @@ export const importCommand = defineCommand({
           await printLine(
             JSON.stringify({ ...totals, rejectedFile: rejected > 0 ? resolve(rejectedFile) : null }),
           );
-        const rate = Math.round((totals.records - before) / Math.max(seconds, 0.001)).toLocaleString("en");
+        const rate = Math.round((totals.records - before) / seconds).toLocaleString("en");
+        // A file that takes less is measured with the command's start.
+        const atRate = seconds < 1 ? "" : `, ${rate} records a second`;
         const withUsers = users > 0 ? `, properties of ${counted(users, "user")}` : "";
-        console.error(
-          `Imported ${counted(accepted, "event")}${withUsers} into ${source.name}, ${rate} records a second.`,
-        );
+        console.error(`Imported ${counted(accepted, "event")}${withUsers} into ${source.name}${atRate}.`);
         if (rejected === 0) return 0;
         console.error(
           `Rejected ${counted(rejected, "record")}, written to ${rejectedFile}: correct them and import that file.`,

@@ -33,7 +33,7 @@ export function printResult(isJson: boolean | undefined, result: object, text: s
   return printLine(isJson ? JSON.stringify(result) : text);
 }
 
-/** Colours a text on a terminal, unless NO_COLOR is set. */
+/** Colors a text on a terminal, unless NO_COLOR is set. */
 export function styled(style: Style, text: string): string {
   return styleText(style, text, { stream: process.stdout, validateStream: true });
 }

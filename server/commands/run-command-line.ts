@@ -81,7 +81,10 @@ export function checkOptions({ path, options }: CommandDescription, rawArgs: str
       );
     }
     if (option.hint === null || equals !== -1) continue;
-    if (++at >= rawArgs.length) throw new ArgumentError(`${name} needs a value. ${helpHint(path)}`);
+    const value = rawArgs[++at];
+    // A text that is an option's name can still be given with an equals sign.
+    if (value === undefined || (value.startsWith("--") && optionNamed(named, value)))
+      throw new ArgumentError(`${name} needs a value. ${helpHint(path)}`);
   }
   return false;
 }

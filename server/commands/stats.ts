@@ -47,9 +47,15 @@ export const statsCommand = defineCommand({
           sparkline(counts),
         ]),
       ]);
-      console.log(`${stats.from} to ${stats.to} (${stats.timeZone})`);
+      const { from, to, timeZone } = stats;
+      await printLine(`${timeIn(timeZone, from)} to ${timeIn(timeZone, to)} (${timeZone})`);
     }),
 });
+
+/** A time to the minute, such as 2030-01-31 09:30: Swedish dates are ISO dates. */
+function timeIn(timeZone: string, iso: string): string {
+  return new Date(iso).toLocaleString("sv-SE", { timeZone, dateStyle: "short", timeStyle: "short" });
+}
 
 /** A bar for each count, the highest one for the largest; a space for none. */
 export function sparkline(counts: number[]): string {

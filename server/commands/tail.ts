@@ -5,7 +5,7 @@ import { eventLine } from "./event-line.ts";
 import { countOf, filterArgs, filterQuery } from "./filter-args.ts";
 import { newestEvents } from "./list.ts";
 import { printLine } from "./output.ts";
-import { type Source, sourceArgs, withSource } from "./source.ts";
+import { AnswerError, type Source, sourceArgs, withSource } from "./source.ts";
 import { UsageError } from "./with-store.ts";
 
 /** How long to wait before connecting again: at first, and at most. */
@@ -79,12 +79,17 @@ async function follow(source: Source, query: URLSearchParams, listener: Listener
         messages = [];
       }
     } catch (error) {
-      // What fails at first is wrong; later it is a server that starts again.
-      if (!isConnected) throw error;
+      // What fails at first is wrong; later it is a server that starts again, unless it says that the request is wrong.
+      if (!isConnected || isFinal(error)) throw error;
       if (!(error instanceof UsageError))
         console.error(`The connection was lost: ${(error as Error).message}`);
     }
     await Bun.sleep(waitMs);
     waitMs = Math.min(waitMs * 2, reconnectMs.most);
   }
+}
+
+/** Whether the same request can't succeed later, for example because the key was revoked. */
+function isFinal(error: unknown): boolean {
+  return error instanceof AnswerError && error.status < 500 && ![408, 429].includes(error.status);
 }

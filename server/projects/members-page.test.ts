@@ -208,7 +208,7 @@ test("a viewer sees no button that they may not use", async () => {
     [`/p/default/events/${event.id}`, "Copy link", ["Delete event"]],
     ["/p/default/rejected", "Sent with API key", ["Fix and resend", "Discard"]],
     ["/p/default/members", "vi@example.com", ["Invite", "Role of owner", "Remove owner"]],
-    ["/p/default/settings", "View members", ["Save", "Delete project…", "View audit log"]],
+    ["/p/default/settings", "Webhooks", ["Save", "Delete project…", "Audit log"]],
   ];
   for (const [path, shows, names] of denied) {
     const seen = await controls(viewer, path, shows);

@@ -29,11 +29,20 @@ export async function expectAccessible(what: string, page: Page): Promise<void> 
 export async function violationsOf(what: string, page: Page): Promise<string[]> {
   // By selector, because an open dialog hides `main` from queries by role.
   await page.locator("main").first().waitFor({ state: "attached" });
+  if (await page.evaluate("typeof axe === 'undefined'")) await page.evaluate(axe.source);
+  const found = await violationsNow(page);
+  // A toast may have appeared meanwhile. What is wrong for good is found again.
+  const violations = found.length > 0 ? await violationsNow(page) : found;
+  return violations.map(({ id, nodes }) => `${what}: ${id}: ${nodes[0]!.html} ${nodes[0]!.failureSummary}`);
+}
+
+type Violation = { id: string; help: string; nodes: { html: string; failureSummary: string }[] };
+
+async function violationsNow(page: Page): Promise<Violation[]> {
   // Text that is still fading in has too little contrast.
   await page.evaluate(animationsFinished);
-  if (await page.evaluate("typeof axe === 'undefined'")) await page.evaluate(axe.source);
   const { violations } = (await page.evaluate('axe.run(document, { resultTypes: ["violations"] })')) as {
-    violations: { id: string; help: string; nodes: { html: string; failureSummary: string }[] }[];
+    violations: Violation[];
   };
-  return violations.map(({ id, nodes }) => `${what}: ${id}: ${nodes[0]!.html} ${nodes[0]!.failureSummary}`);
+  return violations;
 }

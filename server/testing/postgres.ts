@@ -95,7 +95,6 @@ export async function startPostgres({
     unix_socket_directories: "''",
     max_connections: "300",
     log_min_messages: "fatal",
-    scram_iterations: "1",
     ...(!durable && { fsync: "off", synchronous_commit: "off", full_page_writes: "off" }),
     ...more,
   };

@@ -71,8 +71,9 @@ export function checkCopy(file: string): BackupContents {
 }
 
 /**
- * Replaces the database, which no process may be using, by a checked copy in the same directory. What was there is kept in a new directory beside it.
- * The rename of the copy is the only step that matters: a process that ends before it leaves the database as it was.
+ * Replaces the database, which no process may be using, by a checked copy in the same directory. What was there is kept
+ * in a new directory beside it. The rename of the copy is the only step that matters: a process that ends before it
+ * leaves the database as it was.
  *
  * @returns the directory with what was replaced; null if there was nothing
  */
