@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { gzipSync } from "node:zlib";
+import { gzipSync, zstdCompressSync } from "node:zlib";
 import type { Page } from "playwright-core";
 import { expectAccessible } from "./testing/browser-page.ts";
 import { openDashboard, type TestDashboard } from "./testing/dashboard.ts";
@@ -104,5 +104,30 @@ test("lines are imported while other pages are open; stopped, the import continu
   await expectCounts(page, "2,500", "500", "0");
   const names = (await listed("channel=lines&order=asc")).map(({ name }) => name);
   expect(names).toEqual(Array.from({ length: count }, (_, n) => `n${n}`));
+  await page.context().close();
+}, 60_000);
+
+test("an export with users is imported; settings and zstd are refused with the way that works", async () => {
+  const lines = [
+    { type: "channel", name: "sold" },
+    { type: "user", userId: "u/9", properties: { plan: "pro" } },
+    { channelId: "sold", name: "Sold", userId: "u/9", createdAt: "2026-01-05T10:00:00Z" },
+  ];
+  const page = await dashboard.open("/p/default/settings");
+  await page.getByRole("button", { name: "Import events…" }).click();
+  const dialog = page.getByRole("dialog");
+  const input = dialog.getByLabel("File to import");
+  await input.setInputFiles(fileOf("all.ndjson.zst", zstdCompressSync(JSON.stringify(lines))));
+  await dialog.getByText("compressed with zstd, which browsers can't read").waitFor();
+  await input.setInputFiles(fileOf("all.json", JSON.stringify(lines)));
+  await dialog.getByRole("button", { name: "Import", exact: true }).click();
+  await dialog.getByText("Import finished").waitFor();
+  await expectCounts(page, "1", "0", "1");
+  await dialog.getByText("are imported by the command line only").waitFor();
+  await dialog.getByText("Properties of 1 user were set.").waitFor();
+  const response = await fetch(`${dashboard.address}/api/users/u%2F9`, {
+    headers: { "x-api-key": dashboard.key },
+  });
+  expect(await response.json()).toMatchObject({ user: { events: 1, properties: { plan: "pro" } } });
   await page.context().close();
 }, 60_000);

@@ -20,8 +20,9 @@ export async function* readCsv(
   if (done) return;
   let rows: Row[] = [];
   let failure: Error | null = null;
+  // The build for browsers takes no bytes.
+  const decoder = new TextDecoder();
   const parser = createParser({
-    bom: true,
     raw: true,
     info: true,
     delimiter: separatorOf(first),
@@ -59,12 +60,13 @@ export async function* readCsv(
 
   for await (const piece of chained(first, input)) {
     // Rows are parsed when the piece is, so that a file is read no faster than its rows are taken.
-    await Promise.race([new Promise((written) => parser.write(piece, written)), ended]);
+    const text = decoder.decode(piece, { stream: true });
+    if (text !== "") await Promise.race([new Promise((written) => parser.write(text, written)), ended]);
     const records = parsed();
     if (records.length > 0) yield records;
     if (failure) break;
   }
-  if (!failure) parser.end();
+  if (!failure) parser.end(decoder.decode());
   await ended;
   const records = parsed();
   if (records.length > 0) yield records;
