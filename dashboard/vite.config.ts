@@ -1,6 +1,7 @@
 import tailwindcss from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
 import { defineConfig, type Plugin } from "vite";
+import { limits } from "../server/limits.ts";
 
 /** Preloads the font along with the script, so that the first text already uses it. */
 function preloadFont(): Plugin {
@@ -26,9 +27,27 @@ function preloadFont(): Plugin {
   };
 }
 
+/** Writes limits as numbers, because the first load needs few of them. */
+function inlineLimits(): Plugin {
+  const values = new Map<string, unknown>(Object.entries(limits));
+  return {
+    name: "tidings-inline-limits",
+    apply: "build",
+    enforce: "pre",
+    transform(code, id) {
+      if (!/\.tsx?$/.test(id) || !code.includes('/limits.ts"')) return null;
+      const inlined = code.replace(/\blimits\.(\w+)/g, (member, name) => {
+        const value = values.get(name);
+        return typeof value === "number" ? `(${value})` : member;
+      });
+      return { code: inlined, map: null };
+    },
+  };
+}
+
 export default defineConfig({
   root: import.meta.dirname,
-  plugins: [react(), tailwindcss(), preloadFont()],
+  plugins: [react(), tailwindcss(), preloadFont(), inlineLimits()],
   resolve: {
     alias: { "react-style-singleton": `${import.meta.dirname}/components/style-singleton.ts` },
   },
