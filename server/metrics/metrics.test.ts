@@ -115,7 +115,7 @@ test("metrics on an address of their own need no token; SIGHUP reads the log lev
   expect((await fetch(`${server.address}/metrics`)).status).toBe(404);
   writeFileSync(TIDINGS_CONFIG, 'log = "debug"\nmetrics_address = "127.0.0.1:0"\n');
   process.kill(server.pid, "SIGHUP");
-  await until(() => server.stdout.includes('"level":"debug","msg":"read the log level again"'));
+  await until(() => server.stdout.includes('"logLevel":"debug","msg":"read the log level again"'));
   expect((await server.end("SIGTERM")).code).toBe(0);
   rmSync(directory, { recursive: true });
 });
