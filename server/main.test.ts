@@ -88,7 +88,7 @@ test("long work is logged when it begins and when it is done, as JSON lines", as
 test.skipIf(engine === "postgres")("a second server on a data directory warns", async () => {
   const first = await startServer(environment);
   const second = await startServer({ ...environment, TIDINGS_LOG: "warn" });
-  expect(second.stdout).toContain(`"otherPid":${first.pid},"msg":"another process has this database open`);
+  expect(second.stdout).toContain(`"msg":"process ${first.pid} has this database open too; `);
   expect((await second.end("SIGTERM")).code).toBe(0);
   expect((await first.end("SIGTERM")).code).toBe(0);
 });

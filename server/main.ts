@@ -53,7 +53,6 @@ import { startingResponse } from "./starting-response.ts";
 import { generateSecretKey } from "./storage/secret-box.ts";
 import { openSecretBox } from "./storage/secret-key.ts";
 import { getOrCreateSecret } from "./storage/settings.ts";
-import { runningProcess } from "./storage/sqlite/directory.ts";
 import type { Follower, Store, StoreWatch } from "./storage/store.ts";
 import { notifySystemd, startWatchdog } from "./systemd.ts";
 import { eraseTraces, eraseUser } from "./users/erase-user.ts";
@@ -68,8 +67,6 @@ const drainTimeoutMs = 10_000;
 const startExtensionUs = 60_000_000;
 /** Bun's own limit is off: NDJSON has no end, and `http/body.ts` limits all other bodies as it reads them. */
 const bodyBytesMax = Number.MAX_SAFE_INTEGER;
-const severalServers =
-  "another process has this database open; if it is a server, stop one of them: live streams of one miss the other's events";
 /** The origin of nearly all requests: the last one that was valid. */
 let lastValidOrigin = "http://localhost/";
 
@@ -503,8 +500,6 @@ export async function run(): Promise<void> {
     }
     const fewFiles = fewOpenFiles();
     if (fewFiles) log.warn(fewFiles);
-    const other = config.databaseUrl === null ? runningProcess(config.dataDirectory) : null;
-    if (other !== null) log.warn({ otherPid: other }, severalServers);
     running = await serve(config, { log });
   } catch (error) {
     console.error(error instanceof ConfigError ? error.message : `Tidings can't start: ${causeOf(error)}`);
