@@ -101,7 +101,7 @@ export function createApp(services: Services, recordEvents: (request: Request) =
       path,
       cors({
         origin: (origin, { req }) => (req.method === "OPTIONS" && origin) || "*",
-        exposeHeaders: ["x-next-cursor"],
+        exposeHeaders: ["x-next-cursor", "x-request-id"],
         maxAge: preflightSeconds,
       }),
     );

@@ -117,8 +117,14 @@ export async function serve(
   const log = givenLog ?? (await createLog(config.logLevel, config.logFormat));
   const failures = new FailureLog(log);
   const onError = (error: unknown) => failures.taskFailed(error);
-  const onWaiting = (why: string) => log.warn(`waiting for the database: ${why}`);
-  const onInfo = (message: string, fields: Record<string, unknown>) => log.info(fields, message);
+  const onWaiting = (why: string) => {
+    migration.hideBar();
+    log.warn(`waiting for the database: ${why}`);
+  };
+  const onInfo = (message: string, fields: Record<string, unknown>) => {
+    migration.hideBar();
+    log.info(fields, message);
+  };
   const migration = new MigrationReport((text, { step, number, of }) => {
     log.info({ step, number, of }, text);
     notifySystemd(`EXTEND_TIMEOUT_USEC=${startExtensionUs}\nSTATUS=${text}`);
@@ -496,9 +502,7 @@ export async function run(): Promise<void> {
     if (fewFiles) log.warn(fewFiles);
     running = await serve(config, { log });
   } catch (error) {
-    console.error(
-      error instanceof ConfigError ? error.message : `Tidings can't start: ${(error as Error).message}`,
-    );
+    console.error(error instanceof ConfigError ? error.message : `Tidings can't start: ${causeOf(error)}`);
     process.exit(1);
   }
   await announce(running);
@@ -508,12 +512,18 @@ export async function run(): Promise<void> {
   Bun.shrink();
 }
 
+/** What an operator has to know: a problem's own message is written for clients. */
+function causeOf(error: unknown): string {
+  if (!(error instanceof ProblemError)) return (error as Error).message;
+  return (error.options.log as { message?: string } | undefined)?.message ?? error.options.detail;
+}
+
 /** Reads the log level again, which only a settings file can have changed. */
 function changeLevel(log: Logger): void {
   const { config, mistakes } = inspectConfig();
   if (config) {
     log.level = config.logLevel;
-    log.info({ level: config.logLevel }, "read the log level again");
+    log.info({ logLevel: config.logLevel }, "read the log level again");
   } else log.error({ mistakes }, "the settings have mistakes; the log level stays");
 }
 

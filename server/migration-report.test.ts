@@ -6,6 +6,7 @@ import { join } from "node:path";
 import pg from "pg";
 import { pino } from "pino";
 import { serve } from "./main.ts";
+import { MigrationReport } from "./migration-report.ts";
 import { migrationsDirectory } from "./program-files.ts";
 import { readMigrations } from "./storage/migrations.ts";
 import { engine, removeStorage } from "./testing/engine.ts";
@@ -74,3 +75,20 @@ test("a slow migration is told of by /readyz, pages and the log, and /healthz an
   await running.stop();
   await removeStorage(config);
 }, 60_000);
+
+test("on a terminal, a line of the log takes the place of the bar", async () => {
+  let written = "";
+  const report = new MigrationReport(
+    () => {},
+    true,
+    (text) => {
+      written += text;
+    },
+  );
+  report.observe({ from: 1, to: 2, step: "0002-a.sql", number: 1, of: 2, share: 0.5, detail: null });
+  await until(() => written.includes("\r\u001b[KUpgrading the database [######----"));
+  report.hideBar();
+  expect(written).toEndWith(" so far\r\u001b[K");
+  report.observe(null);
+  expect(written).toEndWith(" so far\r\u001b[K");
+});
