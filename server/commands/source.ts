@@ -35,8 +35,10 @@ type SourceValues = { project?: string | undefined; url?: string | undefined };
 
 /** A project's API: of a server elsewhere, of the server on this machine, or of one that runs inside this command. */
 export type Source = {
-  /** The address and project, for people and checkpoints. */
+  /** The address or the project, for people. */
   name: string;
+  /** Tells the project from those of other databases and keys, for checkpoints. */
+  id: string;
   /** Sends a request. Throws an AnswerError with the problem's sentence, or a UsageError if there is no answer. */
   request(path: string, init?: RequestInit): Promise<Response>;
   json<Body>(path: string, init?: RequestInit): Promise<Body>;
@@ -62,6 +64,7 @@ type Server = {
 type Opened = Server & {
   apiKey: string;
   name: string;
+  id: string;
   /** Of the server that runs inside this command. */
   inside?: { recorder: Recorder; store: Store; project: EventSource };
 };
@@ -107,7 +110,10 @@ async function open({ project, url }: SourceValues): Promise<Opened> {
     throw new ArgumentError(
       "Set TIDINGS_API_KEY to an API key of the project (Settings → API keys in the dashboard).",
     );
-  return { url: url.replace(/\/+$/, ""), apiKey, name: new URL(url).host, fetch, close: async () => {} };
+  const name = new URL(url).host;
+  // A key belongs to one project; the API doesn't name it.
+  const id = `${name} ${Bun.SHA256.hash(apiKey, "hex").slice(0, 16)}`;
+  return { url: url.replace(/\/+$/, ""), apiKey, name, id, fetch, close: async () => {} };
 }
 
 /** Uses the server that has the data directory open, or runs one that nobody else knows of. */
@@ -158,9 +164,9 @@ async function withKey(
       },
       null,
     );
-    const { knownChannelsOnly, eventsPerDay } = await control
+    const { knownChannelsOnly, eventsPerDay, createdAt } = await control
       .selectFrom("projects")
-      .select(["knownChannelsOnly", "eventsPerDay"])
+      .select(["knownChannelsOnly", "eventsPerDay", "createdAt"])
       .where("id", "=", projectId)
       .executeTakeFirstOrThrow();
     const inside = insideOf?.({ projectId, knownChannelsOnly: knownChannelsOnly === 1, eventsPerDay });
@@ -169,6 +175,8 @@ async function withKey(
       ...(inside && { inside }),
       apiKey: secret,
       name: slug,
+      // A directory can be emptied, and a project deleted: the next one of that name has another time.
+      id: `${projectId} ${createdAt}`,
       async close() {
         await own.where("id", "=", key.id).execute();
         await server.close();
@@ -199,7 +207,7 @@ async function findServer(config: Config): Promise<string | null> {
   }
 }
 
-function sourceOf({ url, fetch, apiKey, name, inside }: Opened): Source {
+function sourceOf({ url, fetch, apiKey, name, id, inside }: Opened): Source {
   async function request(path: string, init: RequestInit = {}): Promise<Response> {
     const headers = new Headers(init.headers);
     headers.set("x-api-key", apiKey);
@@ -214,6 +222,7 @@ function sourceOf({ url, fetch, apiKey, name, inside }: Opened): Source {
   }
   return {
     name,
+    id,
     request,
     json: async <Body>(path: string, init?: RequestInit) => (await request(path, init)).json() as Body,
     sink: () =>
