@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { createKey } from "../auth/keys.ts";
 import { type Config, commandApiKey, readConfig } from "../config.ts";
 import type { EventSource, Recorder } from "../ingest/record.ts";
@@ -112,7 +113,7 @@ async function open({ project, url }: SourceValues): Promise<Opened> {
     );
   const name = new URL(url).host;
   // A key belongs to one project; the API doesn't name it.
-  const id = `${name} ${Bun.SHA256.hash(apiKey, "hex").slice(0, 16)}`;
+  const id = `${name} ${hashOf(apiKey)}`;
   return { url: url.replace(/\/+$/, ""), apiKey, name, id, fetch, close: async () => {} };
 }
 
@@ -127,7 +128,7 @@ async function openLocal(project: string): Promise<Opened> {
       fetch: (url: string, init: RequestInit) => running.fetch(new Request(url, init)),
       close: running.stop,
     };
-    return withKey(store, project, server, (project) => ({ recorder, store, project }));
+    return withKey(config, store, project, server, (project) => ({ recorder, store, project }));
   }
   const store = await openStore(config, {
     onFatal: failCommand,
@@ -140,11 +141,12 @@ async function openLocal(project: string): Promise<Opened> {
     connectTimeoutMs: serverWaitMs,
     mayUpgrade: false,
   });
-  return withKey(store, project, { url: address, fetch, close: () => store.close() });
+  return withKey(config, store, project, { url: address, fetch, close: () => store.close() });
 }
 
 /** Makes a key for as long as the command runs. */
 async function withKey(
+  config: Config,
   { control }: Store,
   projectName: string,
   server: Server,
@@ -175,8 +177,8 @@ async function withKey(
       ...(inside && { inside }),
       apiKey: secret,
       name: slug,
-      // A directory can be emptied, and a project deleted: the next one of that name has another time.
-      id: `${projectId} ${createdAt}`,
+      // A directory can be copied, or emptied and used again.
+      id: `${projectId} ${createdAt} ${hashOf(config.databaseUrl ?? resolve(config.dataDirectory))}`,
       async close() {
         await own.where("id", "=", key.id).execute();
         await server.close();
@@ -186,6 +188,11 @@ async function withKey(
     await server.close();
     throw error;
   }
+}
+
+/** Tells secrets apart without showing them. */
+function hashOf(secret: string): string {
+  return Bun.SHA256.hash(secret, "hex").slice(0, 16);
 }
 
 /** The address of the server that has the data directory open; null if there is none. Waits for other commands. */
