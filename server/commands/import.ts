@@ -67,7 +67,7 @@ export const importCommand = defineCommand({
       const convert = args.map === undefined ? converters[format] : parseColumnMap(args.map);
       const checkpoint = new Checkpoint(args.checkpoint ?? (isStdin ? null : `${args.file}.checkpoint`), {
         input: isStdin ? "-" : fingerprintOf(args.file),
-        target: source.name,
+        target: source.id,
       });
       const { records: before } = checkpoint.read();
       if (before > 0) console.error(`Continuing after ${before.toLocaleString("en")} records.`);

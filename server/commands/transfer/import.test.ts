@@ -88,6 +88,10 @@ test("an import that is killed continues, and nothing is recorded twice or lost"
   await until(() => existsSync(`${file}.checkpoint`));
   killed.kill("SIGKILL");
   await killed.exited;
+  const { config: other } = await preparedConfig({});
+  const elsewhere = await runTidings(args, environmentOf(other));
+  expect([elsewhere.code, elsewhere.stderr]).toEqual([1, expect.stringContaining("of another import")]);
+  await removeStorage(other);
   const { code, stdout, stderr } = await runTidings(args, environmentOf(config));
   expect(stderr).toContain("Continuing after");
   expect([code, JSON.parse(stdout)]).toMatchObject([0, { records: count, accepted: count, rejected: 0 }]);
