@@ -69,7 +69,7 @@ export function createReceive(deps: DropInDeps) {
       if (!keyOfHeaders && bytes.length === 0) throw keyMissing();
       let key = keyOfHeaders;
       let rateLimit: RequestRateLimit | null = null;
-      let body: Body;
+      let body: Body | undefined;
       let items: Item[];
       try {
         const { parse = parseForeignJson as NonNullable<Wire<Body>["parse"]> } = wire;
@@ -86,7 +86,9 @@ export function createReceive(deps: DropInDeps) {
       } catch (error) {
         if (!(error instanceof ProblemError)) throw error;
         const named = naming(wire.name, error);
-        if (key) await rejected.keep([{ body: rejectedText(bytes), problem: named }], key);
+        // A key in base64 would not be recognized and removed.
+        const text = wire.keyIn && body !== undefined ? JSON.stringify(body) : rejectedText(bytes);
+        if (key) await rejected.keep([{ body: text, problem: named }], key);
         throw named;
       }
       const response = wire.respond(await recordItems(deps, wire.name, items, key), body, request);
