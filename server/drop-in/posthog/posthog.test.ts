@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { gzipSync } from "node:zlib";
 import { PostHog } from "posthog-node";
+import { createSecret } from "../../auth/key-secret.ts";
+import { limits } from "../../limits.ts";
 import { type TestApp, testApp } from "../../testing/test-app.ts";
 import type { RejectedEventList } from "../../wire/rejected-event.ts";
 import type { User } from "../../wire/user.ts";
@@ -106,4 +108,22 @@ test("a rejected body is kept without the key in it", async () => {
   expect(text).not.toContain(app.key);
   expect(text).not.toContain(Buffer.from(app.key.slice(0, 30)).toString("base64").slice(4, -4));
   expect(text.match(/tdg_sk_\[removed\]/g)).toHaveLength(bodies.length);
+});
+
+test("a large body is not parsed before a key is found in it", async () => {
+  const large = "x".repeat(limits.requestBytes);
+  const revoked = createSecret("secret");
+  const capture = (event: object) => JSON.stringify({ ...event, event: "Large", distinct_id: "b2" });
+  const send = async (body: string) => {
+    const response = await app.request("/batch", { method: "POST", body }, null);
+    const { type } = (await response.json()) as { type?: string };
+    return [response.status, type?.replace("/problems/", "")];
+  };
+  // Not even valid JSON.
+  expect(await send(`[${large}`)).toEqual([401, "key-missing"]);
+  expect(await send(`[${large}${revoked}`)).toEqual([401, "key-invalid"]);
+  const encoded = Buffer.from(capture({ api_key: app.key, properties: { large } })).toString("base64");
+  expect(await send(new URLSearchParams({ data: encoded }).toString())).toEqual([401, "key-missing"]);
+  expect(await send(capture({ properties: { revoked, large }, api_key: app.key }))).toEqual([200, undefined]);
+  expect(await app.list("?name=Large")).toHaveLength(1);
 });
