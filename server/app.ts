@@ -135,7 +135,9 @@ export function createApp(services: Services, recordEvents: (request: Request) =
   addStatusRoutes(routes, services); //       /healthz /readyz /openapi.json
 
   addMcpRoutes(routes, async (request) =>
-    request.method === "POST" ? recordEvents(request) : app.fetch(request),
+    request.method === "POST"
+      ? recordEvents(request).catch((error) => errorResponse(error, services.failures, request))
+      : app.fetch(request),
   ); //                                       /mcp
 
   app.all("/api/*", ({ req }) => {

@@ -62,6 +62,8 @@ test("a slow migration is told of by /readyz, pages and the log, and /healthz an
   expect((await fetch(`${address}/healthz`)).status).toBe(200);
   const page = await fetch(`${address}/`, { headers: { accept: "text/html" } });
   expect([page.status, page.headers.get("refresh")]).toEqual([503, "2"]);
+  expect(page.headers.get("x-content-type-options")).toBe("nosniff");
+  expect(page.headers.get("referrer-policy")).toBe("same-origin");
   expect(await page.text()).toContain("Tidings is upgrading its database");
   const told = () => lines.filter(({ step }) => step === name).map(({ msg }) => msg);
   // On SQLite, a fast machine can have ended it before a line is due.
