@@ -163,6 +163,10 @@ const board = createRoute({
   validateSearch: rangeSearch,
   component: BoardsPage,
 });
+const values = page(
+  "/values",
+  lazyPart(async () => (await import("./values/values-page.tsx")).ValuesPage),
+);
 const keys = page(
   "/keys",
   permitted(
@@ -186,7 +190,7 @@ const textsIn =
 const users = createRoute({
   getParentRoute: () => project,
   path: "/users",
-  validateSearch: textsIn("sort", "prefix"),
+  validateSearch: textsIn("sort", "q"),
   component: lazyPart(async () => (await userPages()).UsersPage),
 });
 const user = createRoute({
@@ -239,6 +243,7 @@ const short = [
   "/events/$",
   "/users",
   "/users/$",
+  "/values",
   "/keys",
   "/members",
   "/rules",
@@ -277,6 +282,7 @@ export const router = createRouter({
         user,
         boards,
         board,
+        values,
         keys,
         members,
         rules,

@@ -9,9 +9,11 @@ const stamp = `${root}dashboard/dist/.built-from`;
 /** The build's sources: the dashboard, the server modules that it imports, and the documentation. */
 const sources = [
   "dashboard",
+  "server/drop-in",
   "server/event",
   "server/limits.ts",
   "server/problems.ts",
+  "server/transfer",
   "server/validation",
   "server/wire",
   "package-lock.json",

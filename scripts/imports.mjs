@@ -42,6 +42,7 @@ const order = [
   "invitations",
   "ingest",
   "drop-in",
+  "transfer",
   "webhooks",
   "events",
   "search",

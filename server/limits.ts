@@ -96,6 +96,8 @@ export const limits = {
   userProperties: 50,
   userNames: 50,
   pageUsers: 1_000,
+  /** A search for users. */
+  userSearchCharacters: 200,
   /** Unfinished jobs of a project, such as erasures. */
   openJobs: 1_000,
   /** How long finished jobs and their receipts are kept, and how many per project. */

@@ -41,6 +41,21 @@ async function choose(of: string, item: string) {
   await page.getByRole("menuitem", { name: item, exact: true }).click();
 }
 
+/** Drags a channel to the place of another one. */
+async function drag(name: string, to: string) {
+  const [from, target] = [await channel(name).boundingBox(), await channel(to).boundingBox()];
+  await page.mouse.move(from!.x + 40, from!.y + from!.height / 2);
+  await page.mouse.down();
+  const isFollowing = async () => {
+    await page.mouse.move(from!.x + 40, from!.y + from!.height / 2 - 10);
+    await page.mouse.move(target!.x + 40, target!.y + target!.height / 2);
+    return page.evaluate<boolean>(`!!document.querySelector("[data-id='${name}']").style.transform`);
+  };
+  // What follows the pointer is loaded at the first press.
+  await until(isFollowing);
+  await page.mouse.up();
+}
+
 const sidebar = async () =>
   (await (await page.request.get(`${dashboard.address}/api/sidebar?project=default`)).json()) as Sidebar;
 
@@ -114,6 +129,14 @@ longTest("pinned channels come first, and the order of the others can be chosen"
   await choose("Actions for echo", "Move up");
   await until(async () => (await listed()).slice(0, 3).join() === "echo,golf,alpha");
   await expectAccessible("pinned channels", page);
+  await drag("golf", "echo");
+  await until(async () => (await listed()).slice(0, 3).join() === "golf,echo,alpha");
+  await until(async () => (await sidebar()).channels.find(({ id }) => id === "golf")!.pin === 0);
+  expect(new URL(page.url()).pathname).not.toContain("golf");
+  await channel("echo").focus();
+  await page.keyboard.press("Alt+ArrowUp");
+  await until(async () => (await listed()).slice(0, 3).join() === "echo,golf,alpha");
+  await until(async () => (await sidebar()).channels.find(({ id }) => id === "echo")!.pin === 0);
   await page.reload();
   await until(async () => (await listed()).slice(0, 2).join() === "echo,golf");
   await dashboard.post({ channel: "hotel", name: "Latest", createdAt: Date.now() + 3 * 60_000 });

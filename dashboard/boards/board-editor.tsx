@@ -16,7 +16,7 @@ import { boardQuery, draftTiles, TileSourceContext } from "./boards.ts";
 import { EditGrid } from "./edit-grid.tsx";
 import { compactTiles, freePlace } from "./layout.ts";
 import { inReadingOrder } from "./reading-order.ts";
-import { tileTypes } from "./tile-form.ts";
+import { newTileId, tileTypes } from "./tile-form.ts";
 import { useRange } from "./use-range.ts";
 
 const TileEditor = lazyPart(async () => (await import("./tile-editor.tsx")).default);
@@ -90,7 +90,7 @@ export default function BoardEditor({ board, isNew, close }: Props) {
     if (edited) change(tiles.map((each) => (each.id === edited.id ? tile : each)));
     else {
       const { w, h } = tileTypes[tile.type];
-      change([...tiles, { ...tile, id: newId(), ...freePlace(tiles, w, h) }]);
+      change([...tiles, { ...tile, id: newTileId(), ...freePlace(tiles, w, h) }]);
     }
     setEdited(undefined);
   }
@@ -153,7 +153,7 @@ export default function BoardEditor({ board, isNew, close }: Props) {
             change={change}
             edit={setEdited}
             duplicate={(tile) =>
-              change([...tiles, { ...tile, id: newId(), ...freePlace(tiles, tile.w, tile.h) }])
+              change([...tiles, { ...tile, id: newTileId(), ...freePlace(tiles, tile.w, tile.h) }])
             }
             remove={(tile) => change(compactTiles(tiles.filter(({ id }) => id !== tile.id)))}
           />
@@ -166,12 +166,6 @@ export default function BoardEditor({ board, isNew, close }: Props) {
       )}
     </>
   );
-}
-
-/** An ID that the board's other tiles don't have. */
-function newId(): string {
-  const letters = "abcdefghijklmnopqrstuvwxyz0123456789";
-  return Array.from(crypto.getRandomValues(new Uint8Array(10)), (byte) => letters[byte % 36]).join("");
 }
 
 /** Asks before the page is left with unsaved changes. */

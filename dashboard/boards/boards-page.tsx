@@ -182,7 +182,15 @@ function BoardPage({ id, create }: { id: string; create: () => void }) {
             </span>
           )
         }
-      />
+      >
+        <Link
+          to="/p/$project/values"
+          params={{ project }}
+          className={buttonClass({ variant: "ghost" }, "max-md:hidden")}
+        >
+          Values
+        </Link>
+      </PageHeader>
       <div className="flex shrink-0 flex-wrap items-center gap-2 border-line border-b px-4 py-2 md:px-5">
         <nav aria-label="Boards" className="flex min-w-0 flex-1 gap-1 overflow-x-auto max-md:basis-full">
           {boards.map((each) => (

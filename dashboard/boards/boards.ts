@@ -1,7 +1,7 @@
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { createContext, use } from "react";
 import type { Board, BoardSummary } from "../../server/wire/board.ts";
-import type { Insight } from "../../server/wire/insight.ts";
+import type { InsightInList } from "../../server/wire/insight.ts";
 import type { Tile } from "../../server/wire/tile.ts";
 import type { TileData } from "../../server/wire/tile-data.ts";
 import { api } from "../api.ts";
@@ -27,7 +27,7 @@ export function insightsQuery(project: string) {
   return queryOptions({
     queryKey: ["insights", project],
     queryFn: async () =>
-      (await api<{ insights: Insight[] }>("/api/insights", { query: { project } })).insights,
+      (await api<{ insights: InsightInList[] }>("/api/insights", { query: { project } })).insights,
   });
 }
 

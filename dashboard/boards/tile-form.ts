@@ -114,3 +114,9 @@ function splitOf({ splitBy, splitTag }: TileForm): string | undefined {
   if (splitBy === "tag") return `tag.${splitTag}`;
   return splitBy === "" ? undefined : splitBy;
 }
+
+/** An ID that the board's other tiles don't have. */
+export function newTileId(): string {
+  const letters = "abcdefghijklmnopqrstuvwxyz0123456789";
+  return Array.from(crypto.getRandomValues(new Uint8Array(10)), (byte) => letters[byte % 36]).join("");
+}

@@ -36,12 +36,16 @@ export const ChannelItem = memo(function ChannelItem({
   const { id, name, icon, archivedAt } = channel;
   const unread = isOpen ? 0 : channel.unread;
   return (
-    <div className="group relative shrink-0">
+    <div
+      className="group relative shrink-0"
+      {...(channel.pin !== null && archivedAt === null && { "data-arrange": "pins", "data-id": id })}
+    >
       <Link
         to="/p/$project/channels/$channel"
         params={{ project, channel: id }}
         search={{}}
         className={`${navItemClass} md:group-hover:pr-9 max-md:pr-10`}
+        draggable={false}
         data-channel={id}
         data-active={isOpen || undefined}
         aria-current={isOpen ? "page" : undefined}

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useMatches, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { Archive, MoreHorizontal, Newspaper, Plus } from "lucide-react";
-import { type KeyboardEvent, useRef, useState } from "react";
+import { type KeyboardEvent, type PointerEvent, useRef, useState } from "react";
 import { lazyPart } from "../components/lazy-part.tsx";
 import { IconButton, navItemClass } from "../components/ui/button.tsx";
 import { LazyMenu, type MenuContentProps } from "../components/ui/lazy-menu.tsx";
@@ -72,8 +72,20 @@ export function ChannelNav({ onNavigate }: { onNavigate?: () => void }) {
     />
   );
 
+  /** Arranges the pinned channel or the view that an event is about. */
+  async function arrange({ target, nativeEvent }: PointerEvent | KeyboardEvent) {
+    const item = (target as Element).closest<HTMLElement>("[data-arrange]");
+    // A part of the pins can't be arranged.
+    if (item && !isFiltered) (await import("./arrange.ts")).arrange(project, item, nativeEvent);
+  }
+
   return (
-    <nav aria-label="Channels" className="flex min-h-0 flex-1 flex-col gap-px overflow-y-auto p-2 pt-1">
+    <nav
+      aria-label="Channels"
+      onKeyDown={(event) => event.altKey && void arrange(event)}
+      onPointerDown={arrange}
+      className="flex min-h-0 flex-1 flex-col gap-px overflow-y-auto p-2 pt-1"
+    >
       <Link
         to="/p/$project"
         params={{ project }}

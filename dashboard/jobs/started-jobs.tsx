@@ -2,23 +2,30 @@ import { useQuery } from "@tanstack/react-query";
 import { X } from "lucide-react";
 import { useEffect, useRef } from "react";
 import { IconButton } from "../components/ui/button.tsx";
+import { ImportCard } from "../import/import-card.tsx";
+import { useImport } from "../import/imports.ts";
 import { JobProgress } from "./job-progress.tsx";
 import { jobQuery } from "./jobs.ts";
-import { hideJob, type StartedJob, useStartedJobs } from "./started.ts";
+import { hideJob, importId, type StartedJob, useStartedJobs } from "./started.ts";
 
 /** How long the result of a job stays. */
 const doneMs = 8_000;
 
-/** The jobs that were started in this tab, above every page. */
+/** The jobs and the import that were started in this tab, above every page. */
 export function StartedJobs() {
+  const running = useImport();
   return (
     <section
       aria-label="Running jobs"
       className="absolute right-4 bottom-4 z-30 flex w-72 flex-col gap-2 max-md:right-3 max-md:bottom-17"
     >
-      {useStartedJobs().map((job) => (
-        <JobCard key={job.id} started={job} />
-      ))}
+      {useStartedJobs().map((job) =>
+        job.id === importId ? (
+          running && <ImportCard key={job.id} current={running} />
+        ) : (
+          <JobCard key={job.id} started={job} />
+        ),
+      )}
     </section>
   );
 }

@@ -15,6 +15,9 @@ export function hideJob(id: string): void {
   change(started.filter((job) => job.id !== id));
 }
 
+/** The import of a file is shown beside the jobs; this tab runs it itself. */
+export const importId = "import";
+
 export function useStartedJobs(): readonly StartedJob[] {
   return useSyncExternalStore(
     (listener) => {

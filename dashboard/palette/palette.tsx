@@ -7,8 +7,10 @@ import {
   BookOpen,
   CheckCheck,
   CircleSlash,
+  FileUp,
   Filter,
   Folder,
+  Gauge,
   Hash,
   KeyRound,
   LayoutDashboard,
@@ -119,8 +121,8 @@ export default function Palette({ close }: { close: () => void }) {
                 {users.map(({ userId }) => (
                   <Item
                     key={userId}
-                    // What was typed is found in it, whatever the case.
-                    value={`user ${userId}`}
+                    // What was typed may be in a property.
+                    value={`user ${userId} ${typed}`}
                     icon={<UserRound aria-hidden />}
                     onSelect={closeAnd(() =>
                       navigate({ to: "/p/$project/users/$userId", params: { project, userId } }),
@@ -176,6 +178,12 @@ export default function Palette({ close }: { close: () => void }) {
                   onSelect={closeAnd(() => navigate({ to: "/p/$project/users", params, search: {} }))}
                 >
                   Users
+                </Item>
+                <Item
+                  icon={<Gauge aria-hidden />}
+                  onSelect={closeAnd(() => navigate({ to: "/p/$project/values", params }))}
+                >
+                  Values
                 </Item>
                 {can("keys:manage") && (
                   <Item
@@ -271,6 +279,11 @@ export default function Palette({ close }: { close: () => void }) {
                 >
                   {dark ? "Switch to light theme" : "Switch to dark theme"}
                 </Item>
+                {can("events:send") && (
+                  <Item icon={<FileUp aria-hidden />} onSelect={() => openOverlay("import")}>
+                    Import events
+                  </Item>
+                )}
                 <Item
                   icon={<BookOpen aria-hidden />}
                   value="docs documentation help"

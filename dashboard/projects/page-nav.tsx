@@ -1,12 +1,21 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { Bell, CircleSlash, type LucideIcon, PackageCheck, Send, UserRound, Users } from "lucide-react";
+import {
+  Bell,
+  CircleSlash,
+  Gauge,
+  type LucideIcon,
+  PackageCheck,
+  Send,
+  UserRound,
+  Users,
+} from "lucide-react";
 import { navItemClass } from "../components/ui/button.tsx";
 import { deadCountQuery } from "../deliveries/deliveries.ts";
 import { useRejectedCount } from "../rejected/rejected-count.ts";
 import { useProjectSlug } from "./current-project.ts";
 
-type Page = "users" | "members" | "rules" | "destinations" | "deliveries" | "rejected";
+type Page = "users" | "values" | "members" | "rules" | "destinations" | "deliveries" | "rejected";
 
 /** The project's pages that the bar of phones has no room for. */
 export function PageNav({ onNavigate }: { onNavigate: () => void }) {
@@ -30,6 +39,7 @@ export function PageNav({ onNavigate }: { onNavigate: () => void }) {
   return (
     <nav aria-label="Project" className="flex flex-col gap-px border-line border-t p-2">
       {page("users", "Users", UserRound)}
+      {page("values", "Values", Gauge)}
       {page("rejected", "Rejected events", CircleSlash, rejected)}
       {page("deliveries", "Deliveries", PackageCheck, dead)}
       {page("destinations", "Destinations", Send)}

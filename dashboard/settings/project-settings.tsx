@@ -10,6 +10,7 @@ import { Alert } from "../components/ui/states.tsx";
 import { SwitchRow } from "../components/ui/switch.tsx";
 import { useCan } from "../projects/can.ts";
 import { useProjectSlug } from "../projects/current-project.ts";
+import { openOverlay } from "../shell/overlays.tsx";
 import { DeleteProjectDialog } from "./delete-project-dialog.tsx";
 import { Group, Panel } from "./group.tsx";
 import { QuotaForm } from "./quota-form.tsx";
@@ -67,6 +68,7 @@ export function ProjectSettings() {
             Audit log
           </Link>
         )}
+        {can("events:send") && <Button onClick={() => openOverlay("import")}>Import events…</Button>}
       </div>
       {can("project:delete") && <DeleteProject project={project} />}
     </Group>

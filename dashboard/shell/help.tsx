@@ -11,6 +11,7 @@ const shortcuts: [string[], string][] = [
   [["g"], "Go to the newest event"],
   [["/"], "Search the feed"],
   [["c"], "Filter the channels"],
+  [["Alt", "↑", "↓"], "Move the pinned channel or view"],
   [["t"], "Choose the time that is shown"],
   [["e"], "Edit the board"],
   [["f"], "Show the board on the full screen"],

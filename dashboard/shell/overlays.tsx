@@ -18,6 +18,7 @@ const overlays = {
   "new-project": lazyPart<OverlayProps>(
     async () => (await import("../projects/new-project-dialog.tsx")).default,
   ),
+  import: lazyPart<OverlayProps>(async () => (await import("../import/import-dialog.tsx")).default),
   channels: lazyPart<OverlayProps>(async () => (await import("../channels/channels-sheet.tsx")).default),
 };
 const SessionDialog = lazyPart(async () => (await import("../account/session-dialog.tsx")).default);

@@ -1,7 +1,8 @@
 import { useMutation } from "@tanstack/react-query";
 import { Pencil, Plus, Trash2 } from "lucide-react";
 import { useState } from "react";
-import type { User, UserProperties } from "../../server/wire/user.ts";
+import type { User } from "../../server/wire/user.ts";
+import type { UserProperties } from "../../server/wire/user-rule.ts";
 import { errorMessage } from "../api.ts";
 import { Button, IconButton } from "../components/ui/button.tsx";
 import { FormDialog } from "../components/ui/form-dialog.tsx";

@@ -2,6 +2,7 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Columns3, Search, UserRound, UserRoundSearch } from "lucide-react";
 import { useDeferredValue, useEffect, useState } from "react";
+import { limits } from "../../server/limits.ts";
 import { Button, buttonClass } from "../components/ui/button.tsx";
 import { Menu, MenuCheckbox, MenuLabel } from "../components/ui/menu.tsx";
 import { EmptyState, ErrorState, Skeleton } from "../components/ui/states.tsx";
@@ -11,20 +12,20 @@ import { useColumns } from "./columns.ts";
 import { UserTable } from "./user-table.tsx";
 import { sortIn, sorts, usersQuery } from "./users.ts";
 
-/** The users of the project's application, found by the start of their id. */
+/** The users of the project's application, found by their ID and properties. */
 export function UsersPage() {
   const project = useProjectSlug();
   const navigate = useNavigate();
-  const search: { sort?: string; prefix?: string } = useSearch({ strict: false });
+  const search: { sort?: string; q?: string } = useSearch({ strict: false });
   const sort = sortIn(search.sort);
-  const [prefix, setPrefix] = useState(search.prefix ?? "");
-  const sought = useDeferredValue(prefix);
+  const [typed, setTyped] = useState(search.q ?? "");
+  const sought = useDeferredValue(typed.trim());
   const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage, isPlaceholderData } =
     useInfiniteQuery(usersQuery(project, sort, sought));
   const users = data?.pages.flatMap((page) => page.users);
   const columns = useColumns(project, users ?? []);
 
-  const show = (changed: { sort?: string; prefix?: string }) =>
+  const show = (changed: { sort?: string; q?: string }) =>
     void navigate({
       to: "/p/$project/users",
       params: { project },
@@ -33,7 +34,7 @@ export function UsersPage() {
     });
   // The address keeps what was typed, for the way back from a user's page.
   useEffect(() => {
-    if (sought !== (search.prefix ?? "")) show({ prefix: sought });
+    if (sought !== (search.q ?? "")) show({ q: sought });
   });
 
   return (
@@ -44,11 +45,14 @@ export function UsersPage() {
           <Search aria-hidden className="size-4 shrink-0 text-faint" />
           <input
             type="search"
-            aria-label="Find users whose ID starts with"
-            placeholder="ID starts with…"
-            value={prefix}
-            onChange={(event) => setPrefix(event.target.value)}
-            maxLength={200}
+            aria-label="Find users"
+            placeholder="ID, email, name, plan:pro…"
+            title={
+              'By a part of the ID or of any property; by one property, plan:pro; by all of its value, plan:"pro"'
+            }
+            value={typed}
+            onChange={(event) => setTyped(event.target.value)}
+            maxLength={limits.userSearchCharacters}
             dir="auto"
             autoComplete="off"
             autoCapitalize="none"
@@ -106,9 +110,11 @@ export function UsersPage() {
           <EmptyState
             icon={<UserRoundSearch aria-hidden />}
             title="No users found"
-            action={<Button onClick={() => setPrefix("")}>Show all users</Button>}
+            action={<Button onClick={() => setTyped("")}>Show all users</Button>}
           >
-            No user's ID starts with <bdi className="hostile">{sought}</bdi>. Upper and lower case differ.
+            No user's ID or property has <bdi className="hostile">{sought}</bdi>. Use{" "}
+            <code className="font-mono text-xs">plan:pro</code> for one property, and{" "}
+            <code className="font-mono text-xs">plan:"pro"</code> for all of its value.
           </EmptyState>
         ) : users.length === 0 ? (
           <EmptyState icon={<UserRound aria-hidden />} title="No users yet">

@@ -18,32 +18,32 @@ export function sortIn(text: string | undefined): UserSort {
   return text !== undefined && Object.hasOwn(sorts, text) ? (text as UserSort) : "lastSeen";
 }
 
-export function usersQuery(project: string, sort: UserSort, prefix: string) {
+export function usersQuery(project: string, sort: UserSort, q: string) {
   return infiniteQueryOptions({
-    queryKey: ["users", project, sort, prefix],
+    queryKey: ["users", project, sort, q],
     queryFn: ({ pageParam, signal }) =>
       api<UserList>("/api/users", {
-        query: { project, sort, prefix: prefix || undefined, limit: "100", cursor: pageParam ?? undefined },
+        query: { project, sort, q: q || undefined, limit: "100", cursor: pageParam ?? undefined },
         signal,
       }),
     initialPageParam: null as string | null,
     getNextPageParam: ({ nextCursor }) => nextCursor,
     // Shows the last list while the next one loads.
     placeholderData: (last) => last,
-    // A long list is not worth a refetch every few seconds.
-    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 1) > 3 ? false : 5_000),
+    // A long list or a search is not worth a refetch every few seconds.
+    refetchInterval: ({ state }) => (q !== "" || (state.data?.pages.length ?? 1) > 3 ? false : 5_000),
   });
 }
 
-/** A few users whose id starts with a text. URLs can't have the ids "." and "..". */
-export function foundUsersQuery(project: string, prefix: string) {
+/** A few users whose ID or properties have a text. URLs can't have the ids "." and "..". */
+export function foundUsersQuery(project: string, q: string) {
   return queryOptions({
-    queryKey: ["users", project, "found", prefix],
+    queryKey: ["users", project, "found", q],
     queryFn: async ({ signal }) =>
-      (await api<UserList>("/api/users", { query: { project, prefix, limit: "5" }, signal })).users.filter(
+      (await api<UserList>("/api/users", { query: { project, q, limit: "5" }, signal })).users.filter(
         ({ userId }) => !/^\.\.?$/.test(userId),
       ),
-    enabled: prefix !== "" && project !== "",
+    enabled: q !== "" && project !== "",
     retry: false,
   });
 }

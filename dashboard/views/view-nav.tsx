@@ -7,6 +7,7 @@ import { Unread } from "../channels/unread-count.tsx";
 import { lazyPart } from "../components/lazy-part.tsx";
 import { navItemClass, navMenuClass } from "../components/ui/button.tsx";
 import { LazyMenu, type MenuContentProps } from "../components/ui/lazy-menu.tsx";
+import { useCan } from "../projects/can.ts";
 import { parametersOf } from "./views.ts";
 
 const ViewMenu = lazyPart<MenuContentProps & { view: SidebarView }>(
@@ -18,6 +19,7 @@ type ViewNavProps = { project: string; openId: string | undefined; onNavigate?: 
 /** The saved views in the sidebar: the project's, then one's own. */
 export function ViewNav({ project, openId, onNavigate }: ViewNavProps) {
   const { data } = useQuery(sidebarQuery(project));
+  const mayShare = useCan()("views:share");
   if (!data || data.views.length === 0) return null;
   return (
     <>
@@ -25,12 +27,20 @@ export function ViewNav({ project, openId, onNavigate }: ViewNavProps) {
       {data.views.map((view) => {
         const unread = view.id === openId ? 0 : (view.unread ?? 0);
         return (
-          <div key={view.id} className="group relative shrink-0">
+          <div
+            key={view.id}
+            className="group relative shrink-0"
+            {...((mayShare || !view.shared) && {
+              "data-arrange": view.shared ? "shared" : "own",
+              "data-id": view.id,
+            })}
+          >
             <Link
               to="/p/$project"
               params={{ project }}
               search={parametersOf(view)}
               className={`${navItemClass} md:group-hover:pr-9 max-md:pr-10`}
+              draggable={false}
               data-active={view.id === openId || undefined}
               aria-current={view.id === openId ? "page" : undefined}
               title={view.shared ? "For all members" : undefined}

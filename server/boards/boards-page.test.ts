@@ -264,6 +264,30 @@ test("whoever has the public link sees the board, until it ends", async () => {
   await context.close();
 }, 60_000);
 
+test("values are listed with who set them, become tiles with a way back, and are deleted", async () => {
+  await fetch(`${dashboard.address}/api/insights/customers`, {
+    method: "PUT",
+    headers: { "x-api-key": dashboard.key, "content-type": "application/json" },
+    body: JSON.stringify({ title: "Customers <b>", value: 1_204, icon: "💳" }),
+  });
+  await page.goto(`${dashboard.address}${path}`);
+  await page.getByRole("link", { name: "Values" }).click();
+  const row = page.getByRole("row").filter({ hasText: "Customers <b>" });
+  await row.getByText("1,204").waitFor();
+  await row.getByText("by key").waitFor();
+  await expectAccessible("values", page);
+  const before = (await firstBoard()).tiles.length;
+  await row.getByRole("button", { name: "Add to board: Customers <b>" }).click();
+  await page.getByRole("menuitem").first().click();
+  await page.getByText("Added to").waitFor();
+  expect((await firstBoard()).tiles.filter(({ type }) => type === "value")).toHaveLength(1);
+  await page.getByRole("button", { name: "Undo" }).click();
+  await until(async () => (await firstBoard()).tiles.length === before);
+  await row.getByRole("button", { name: "Delete Customers <b>" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+  await page.getByRole("heading", { name: "No values yet" }).waitFor();
+}, 60_000);
+
 longTest("a viewer sees boards, and nothing to change them", async () => {
   const viewer = await dashboard.openAs("viewer", path);
   await tile("Events", viewer).getByText("5", { exact: true }).waitFor();

@@ -243,7 +243,7 @@ async function measure(
 ): Promise<Measurement> {
   const split = by === undefined ? undefined : splitOf(by);
   const query = { projectId, filter: filterOf({ q }, []), bounds, series: limit };
-  if (metric === "events") return countEvents(events, { ...query, ...(split && { split }), users: false });
+  if (metric === "events") return countEvents(events, { ...query, ...(split && { split }) });
   const { all, series, rest } = await events.measure({ ...query, metric, tag, split }, progress);
   return {
     all: all.values,

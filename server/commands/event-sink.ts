@@ -1,6 +1,7 @@
 import { TidingsError } from "../../client/src/errors.ts";
 import { type PreparedEvent, sendMany } from "../../client/src/track-many.ts";
-import { mergeProperties, type UserChange } from "../drop-in/user-properties.ts";
+import { mergeProperties } from "../drop-in/merge-properties.ts";
+import type { UserChange } from "../drop-in/user-properties.ts";
 import { checkEvent } from "../event/check-event.ts";
 import type { EventSource, Recorder } from "../ingest/record.ts";
 import { limits } from "../limits.ts";

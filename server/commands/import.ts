@@ -1,15 +1,17 @@
 import { closeSync, openSync, readSync, statSync, writeSync } from "node:fs";
 import { resolve } from "node:path";
 import { defineCommand } from "citty";
+import { parse } from "csv-parse";
+import { convertColumns } from "../transfer/column-map.ts";
+import { converters, type Format, formats } from "../transfer/formats.ts";
+import { readCsv } from "../transfer/read-csv.ts";
+import { readJson } from "../transfer/read-json.ts";
 import { printLine } from "./output.ts";
 import { sourceArgs, withSource } from "./source.ts";
 import { Checkpoint } from "./transfer/checkpoint.ts";
-import { checkColumns, parseColumnMap } from "./transfer/column-map.ts";
-import { converters, type Format, formats } from "./transfer/formats.ts";
+import { checkColumns, parseColumnMap } from "./transfer/column-args.ts";
 import { importEvents, type Rejection } from "./transfer/import-events.ts";
 import { openInput } from "./transfer/open-input.ts";
-import { readCsv } from "./transfer/read-csv.ts";
-import { readJson } from "./transfer/read-json.ts";
 import { TransferProgress } from "./transfer/transfer-progress.ts";
 import { ArgumentError, UsageError } from "./with-store.ts";
 
@@ -64,7 +66,8 @@ export const importCommand = defineCommand({
       const isCsv =
         args.format === "csv" || (args.format !== "tidings" && /\.(csv|tsv)(\.gz|\.zst)?$/i.test(args.file));
       const format: Format = args.format ?? (isCsv ? "csv" : "tidings");
-      const convert = args.map === undefined ? converters[format] : parseColumnMap(args.map);
+      const columns = args.map === undefined ? null : parseColumnMap(args.map);
+      const convert = columns === null ? converters[format] : convertColumns(columns);
       const checkpoint = new Checkpoint(args.checkpoint ?? (isStdin ? null : `${args.file}.checkpoint`), {
         input: isStdin ? "-" : fingerprintOf(args.file),
         target: source.id,
@@ -78,9 +81,9 @@ export const importCommand = defineCommand({
       });
       let header: string | null = null;
       const records = isCsv
-        ? readCsv(input, (columns, text) => {
+        ? readCsv(input, parse, (names, text) => {
             header = `${text}\n`;
-            if (args.map !== undefined) checkColumns(args.map, columns);
+            if (columns !== null) checkColumns(columns, names);
           })
         : readJson(input);
       const rejectedFile = args.rejected ?? rejectedFileOf(isStdin ? "import" : args.file);

@@ -2,6 +2,7 @@ import { ConfigError, readConfig } from "../config.ts";
 import { openStore } from "../open-store.ts";
 import { ProblemError } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
+import { UnreadableFileError } from "../transfer/source-record.ts";
 
 /** How long to wait for a database that doesn't respond. */
 const connectTimeoutMs = 10_000;
@@ -41,8 +42,9 @@ export async function withStore(work: (store: Store) => Promise<void>): Promise<
 export function failCommand(error: unknown): 0 | 1 | 2 {
   // A reader such as `head` has enough.
   if ((error as { code?: string }).code === "EPIPE") return 0;
-  const isExpected =
-    error instanceof ConfigError || error instanceof ProblemError || error instanceof UsageError;
+  const isExpected = [ConfigError, ProblemError, UsageError, UnreadableFileError].some(
+    (expected) => error instanceof expected,
+  );
   const text = error instanceof ProblemError ? error.options.detail : (error as Error).message;
   console.error(isExpected ? text : `The command failed: ${text}`);
   return error instanceof ArgumentError ? 2 : 1;

@@ -1,4 +1,4 @@
-import { isoMs } from "../event/event.ts";
+import { isoMs } from "../event/created-at.ts";
 import { limits } from "../limits.ts";
 import { eventIdFor } from "./message-id.ts";
 import { tagsOf } from "./tags.ts";

@@ -6,11 +6,12 @@ import { limits } from "../limits.ts";
 import { UserProperties } from "../wire/user.ts";
 import * as cloudEvents from "./cloudevents/events.ts";
 import { eventOf, timeOf } from "./event.ts";
+import type { Item } from "./item.ts";
 import { eventIdFor } from "./message-id.ts";
 import { itemsOf as otlpItems } from "./otlp/logs.ts";
 import * as postHog from "./posthog/messages.ts";
-import type { Item } from "./record-items.ts";
 import * as segment from "./segment/messages.ts";
+import { sha256, sha256InJavaScript } from "./sha256.ts";
 import * as slack from "./slack/message.ts";
 import { tagsOf } from "./tags.ts";
 import { cut, type JsonObject } from "./text.ts";
@@ -244,4 +245,12 @@ test("user properties merge in order, and a full user keeps what it has", () => 
     Array.from({ length: limits.userProperties }, (_, index) => [`p${index}`, 0]),
   );
   expect(applyChanges(full, [{ userId: "u", set: { p0: 1, more: 1 } }])).toEqual({ ...full, p0: 1 });
+});
+
+test("browsers and servers make the same IDs", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: "binary" }), (text) => {
+      expect(sha256InJavaScript(text)).toBe(sha256(text));
+    }),
+  );
 });

@@ -1,4 +1,5 @@
 import { isEventId } from "../event/id.ts";
+import { sha256 } from "./sha256.ts";
 
 const timestampMax = 2 ** 48 - 1;
 
@@ -12,7 +13,7 @@ const timestampMax = 2 ** 48 - 1;
 export function eventIdFor(wire: string, messageId: string, createdAtMs: number | undefined): string {
   const own = messageId.toLowerCase();
   if (isEventId(own)) return own;
-  const hash = Bun.SHA256.hash(JSON.stringify([wire, messageId]), "hex");
+  const hash = sha256(JSON.stringify([wire, messageId]));
   const ms = Math.min(Math.max(Math.trunc(createdAtMs ?? 0), 0), timestampMax);
   const time = ms.toString(16).padStart(12, "0");
   const variant = (0x8 | (Number.parseInt(hash[3]!, 16) & 0x3)).toString(16);

@@ -11,7 +11,8 @@ import type { RejectedEvents } from "../ingest/rejected.ts";
 import { limits } from "../limits.ts";
 import { dataHeaders, ProblemError, problem } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
-import { type Item, naming, type Outcome, recordItems } from "./record-items.ts";
+import type { Item } from "./item.ts";
+import { naming, type Outcome, recordItems } from "./record-items.ts";
 
 export type DropInDeps = {
   keys: ApiKeyCache;

@@ -3,19 +3,9 @@ import type { CheckedItem, ItemOutcome, Recorder } from "../ingest/record.ts";
 import type { RejectedEvents } from "../ingest/rejected.ts";
 import { ProblemError, problem } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
-import { faultInUserId } from "../wire/user.ts";
-import type { DropInEvent } from "./event.ts";
-import { mergeProperties, type UserChange } from "./user-properties.ts";
-
-/** What a wire makes of one of a request's messages. Without event and user, there is nothing to do. */
-export type Item = {
-  event?: DropInEvent;
-  user?: UserChange;
-  /** Why the message can't be mapped, as a sentence. */
-  fault?: string;
-  /** The message, kept if it is rejected and there is no event to fix. */
-  sent: unknown;
-};
+import { faultInUserId } from "../wire/user-rule.ts";
+import type { Item } from "./item.ts";
+import { mergeProperties } from "./merge-properties.ts";
 
 /** The id of the item's event, null if it makes none, or the problem for which it is rejected. */
 export type Outcome = ItemOutcome | null;

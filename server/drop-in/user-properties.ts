@@ -1,7 +1,5 @@
-import type { Kysely } from "kysely";
 import { limits } from "../limits.ts";
-import type { ControlTables } from "../storage/control-tables.ts";
-import type { UserProperties } from "../wire/user.ts";
+import type { UserProperties } from "../wire/user-rule.ts";
 import { leavesOf } from "./tags.ts";
 import { cleanLine, cleanLines, cut, type JsonObject } from "./text.ts";
 
@@ -42,37 +40,4 @@ export function applyChanges(current: UserProperties, changes: readonly UserChan
     for (const [name, value] of Object.entries(setOnce)) if (!merged.has(name)) add(name, value);
   }
   return Object.fromEntries(merged);
-}
-
-/** Merges changes into users' properties. Requests that change the same user at the same time all take effect. */
-export async function mergeProperties(
-  control: Kysely<ControlTables>,
-  projectId: number,
-  changes: readonly UserChange[],
-): Promise<void> {
-  const byUser = Map.groupBy(changes, ({ userId }) => userId);
-  // In order of the IDs, so that two requests never wait for each other's users.
-  const users = [...byUser].toSorted(([a], [b]) => (a < b ? -1 : 1));
-  for (let start = 0; start < users.length; start += limits.mergedUsers) {
-    await control.transaction().execute(async (transaction) => {
-      for (const [userId, ofUser] of users.slice(start, start + limits.mergedUsers)) {
-        const updatedAt = Date.now();
-        // The update locks the row until the transaction ends, on both engines.
-        const { properties } = await transaction
-          .insertInto("users")
-          .values({ projectId, userId, properties: "{}", updatedAt })
-          .onConflict((conflict) => conflict.columns(["projectId", "userId"]).doUpdateSet({ updatedAt }))
-          .returning("properties")
-          .executeTakeFirstOrThrow();
-        const merged = JSON.stringify(applyChanges(JSON.parse(properties) as UserProperties, ofUser));
-        if (merged === properties) continue;
-        await transaction
-          .updateTable("users")
-          .set({ properties: merged })
-          .where("projectId", "=", projectId)
-          .where("userId", "=", userId)
-          .execute();
-      }
-    });
-  }
 }

@@ -3,7 +3,8 @@ import fc from "fast-check";
 import type { Fault } from "../problems.ts";
 import { anyBody } from "../testing/arbitraries.ts";
 import { type CheckedEvent, checkEvent } from "./check-event.ts";
-import { NewEvent, readCreatedAt } from "./event.ts";
+import { readCreatedAt } from "./created-at.ts";
+import { NewEvent } from "./event.ts";
 
 const check = (body: unknown): CheckedEvent | Fault[] => checkEvent(body, Date.now());
 

@@ -2,8 +2,9 @@ import { limits } from "../limits.ts";
 import { clipped, type Fault, pointerTo } from "../problems.ts";
 import { kindOf } from "../validation/messages.ts";
 import { nearest } from "../validation/nearest.ts";
-import { faultInText, type TextRule } from "../validation/text.ts";
-import { eventTexts, NewEvent, readCreatedAt } from "./event.ts";
+import { faultInText, type TextRule } from "../validation/text-rule.ts";
+import { readCreatedAt } from "./created-at.ts";
+import { eventTexts, NewEvent } from "./event.ts";
 import { isEventId } from "./id.ts";
 
 /** A valid event, with one spelling of each field and defaults filled in. */

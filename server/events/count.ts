@@ -13,7 +13,7 @@ export async function countMatches(
   if (first === null || last === null) return 0;
   const bounds = [Math.max(fromMs ?? first, first), Math.min(toMs ?? last + 1, last + 1)];
   if (bounds[0]! >= bounds[1]!) return 0;
-  const counts = await events.count({ projectId, filter, bounds, series: 0, users: false });
+  const counts = await events.count({ projectId, filter, bounds, series: 0 });
   return counts!.all[0]!;
 
   async function endMs(order: "asc" | "desc"): Promise<number | null> {

@@ -40,7 +40,7 @@ describe("lines of NDJSON", () => {
         headers,
         body: `${ok}\n${ok}\n`,
         status: 201,
-        holds: { ok: true, accepted: 2, rejected: 0, rejections: [] },
+        holds: { ok: true, accepted: 2, duplicates: 0, rejected: 0, rejections: [] },
       },
       {
         name: "need no line end at the end, may end as Windows does, and may be blank",

@@ -43,7 +43,7 @@ export async function recordLines(
   { recorder, rejected, source, authorize, linesMax, extendTimeout }: Deps,
 ): Promise<Response> {
   const { signal } = request;
-  const totals: Totals = { accepted: 0, rejected: 0 };
+  const totals: Totals = { accepted: 0, duplicates: 0, rejected: 0 };
   let externalProblem: ProblemError | undefined;
   const rejections: LinesResponse["rejections"] = [];
   let keptCount = 0;
@@ -58,7 +58,9 @@ export async function recordLines(
     }
   }
   const chunks = mapInOrder(checkedLines(), async ({ lines, items }) => {
-    const outcomes = await recorder.recordAll(items, source);
+    const outcomes = await recorder.recordAll(items, source, (events) => {
+      totals.duplicates += events;
+    });
     const failed = lines.flatMap((line, index) => {
       const outcome = outcomes[index]!;
       return outcome instanceof ProblemError ? [{ ...line, problem: outcome }] : [];
@@ -82,17 +84,23 @@ export async function recordLines(
       rejections.push({ line: number, ...problem.toProblem() });
     }
   }
-  const { accepted, rejected: rejectedLines } = totals;
+  const { accepted, duplicates, rejected: rejectedLines } = totals;
   if (accepted + rejectedLines === 0) {
     throw problem("body-malformed", { detail: "The body is empty. Send a JSON object on each line." });
   }
   const status = statusOf(accepted, rejectedLines, externalProblem);
-  const body: LinesResponse = { ok: rejectedLines === 0, accepted, rejected: rejectedLines, rejections };
+  const body: LinesResponse = {
+    ok: rejectedLines === 0,
+    accepted,
+    duplicates,
+    rejected: rejectedLines,
+    rejections,
+  };
   return new Response(JSON.stringify(body), { status, headers: responseHeaders });
 }
 
 /** Outcome of the lines so far. */
-type Totals = { accepted: number; rejected: number };
+type Totals = { accepted: number; duplicates: number; rejected: number };
 
 /**
  * Yields the lines that are not blank, some hundred at a time. Of lines that are too long, only the beginning is kept.

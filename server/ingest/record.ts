@@ -189,8 +189,14 @@ export function createRecorder({ events, channels, rules, quota, clock }: Deps) 
     /**
      * Records the events that passed the check, as many as the project's quota has left. Returns an outcome for each
      * item, in order. If the store fails, its problem is the outcome.
+     *
+     * @param onDuplicates - called with the number of accepted events that were stored before
      */
-    async recordAll(items: readonly CheckedItem[], source: EventSource): Promise<ItemOutcome[]> {
+    async recordAll(
+      items: readonly CheckedItem[],
+      source: EventSource,
+      onDuplicates: (events: number) => void = () => {},
+    ): Promise<ItemOutcome[]> {
       await rules.prepare(source.projectId);
       await quota.prepare(source);
       const reservation = quota.reserve(
@@ -209,6 +215,9 @@ export function createRecorder({ events, channels, rules, quota, clock }: Deps) 
         if (!(error instanceof ProblemError)) throw error;
         return outcomes.map((outcome) => (typeof outcome === "string" ? error : outcome));
       }
+      onDuplicates(
+        stored.filter((result) => !(result instanceof Error) && result.kind === "duplicate").length,
+      );
       return mergeResults(outcomes, stored);
     },
 

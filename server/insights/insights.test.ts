@@ -109,9 +109,9 @@ test("the history has a point for each span of time, and is trimmed", async () =
   const id = await projectId();
   const spanMs = limits.insightPointMinutes * 60_000;
   const startMs = Math.floor(Date.UTC(2026, 0, 31) / spanMs) * spanMs;
-  await setInsight(control, id, "line", { value: 1 }, startMs);
-  await addToInsight(control, id, "line", { add: 1 }, startMs + spanMs - 1);
-  await addToInsight(control, id, "line", { add: 1 }, startMs + spanMs);
+  await setInsight(control, id, "line", { value: 1 }, startMs, null);
+  await addToInsight(control, id, "line", { add: 1 }, startMs + spanMs - 1, null);
+  await addToInsight(control, id, "line", { add: 1 }, startMs + spanMs, null);
   const points = await insightPoints(control, id, "line");
   expect(points.map(({ at, value }) => [Date.parse(at) - startMs, value])).toEqual([
     [0, 2],
@@ -130,7 +130,7 @@ test("the history has a point for each span of time, and is trimmed", async () =
       })),
     )
     .execute();
-  await setInsight(control, id, "line", { value: 9 }, startMs + 2 * spanMs);
+  await setInsight(control, id, "line", { value: 9 }, startMs + 2 * spanMs, null);
   const trimmed = await insightPoints(control, id, "line");
   expect([trimmed.length, trimmed.at(-1)!.value]).toEqual([limits.insightPoints, 9]);
 });
@@ -149,4 +149,19 @@ test("a project has a limited number of values", async () => {
     .execute();
   expect((await call("PUT", "/more", { value: 1 }, 409, other.secret)).detail).toContain("at most");
   await call("PUT", "/k7", { value: 2 }, 200, other.secret);
+});
+
+test("the list says which key set a value last, or that a member did", async () => {
+  await call("PUT", "/by-key", { value: 1 });
+  const listed = async () => (await call("GET", "")).insights.find(({ key }) => key === "by-key");
+  expect(await listed()).toMatchObject({ setBy: { name: expect.any(String), ending: app.key.slice(-4) } });
+  const headers = { cookie: await app.signIn(), origin: app.address, "content-type": "application/json" };
+  const body = JSON.stringify({ add: 2 });
+  const response = await app.request("/api/insights/by-key?project=default", {
+    method: "PATCH",
+    headers,
+    body,
+  });
+  expect(response.status).toBe(200);
+  expect(await listed()).toMatchObject({ value: 3, setBy: null });
 });

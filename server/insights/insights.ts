@@ -3,22 +3,27 @@ import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import { withLock } from "../storage/settings.ts";
-import type { Insight, InsightAddition, InsightSetting } from "../wire/insight.ts";
+import type { Insight, InsightAddition, InsightInList, InsightSetting } from "../wire/insight.ts";
 
 type Control = Kysely<ControlTables> | Transaction<ControlTables>;
 type Row = Selectable<ControlTables["insights"]>;
 
 const pointMs = limits.insightPointMinutes * 60_000;
 
-/** A project's values, by key. */
-export async function listInsights(control: Control, projectId: number): Promise<Insight[]> {
+/** A project's values, by key, and which API key set each last. */
+export async function listInsights(control: Control, projectId: number): Promise<InsightInList[]> {
   const rows = await control
     .selectFrom("insights")
-    .selectAll()
-    .where("projectId", "=", projectId)
-    .orderBy("key")
+    .leftJoin("keys", "keys.id", "insights.keyId")
+    .selectAll("insights")
+    .select(["keys.name as keyName", "keys.ending as keyEnding"])
+    .where("insights.projectId", "=", projectId)
+    .orderBy("insights.key")
     .execute();
-  return rows.map(insightOf);
+  return rows.map(({ keyName, keyEnding, ...row }) => ({
+    ...insightOf(row),
+    setBy: row.keyId === null ? null : { id: row.keyId, name: keyName ?? "", ending: keyEnding ?? "" },
+  }));
 }
 
 /** A value, or null if it was never set. */
@@ -50,15 +55,16 @@ export async function insightPoints(
   return [...before, ...inRange].map(({ at, value }) => ({ at: new Date(at).toISOString(), value }));
 }
 
-/** Sets a value. Throws `limit-reached`. */
+/** Sets a value. Throws `limit-reached`. `keyId` is null if a member sets it. */
 export async function setInsight(
   control: Kysely<ControlTables>,
   projectId: number,
   key: string,
   { value, ...texts }: InsightSetting,
   nowMs: number,
+  keyId: string | null,
 ): Promise<Insight> {
-  return change(control, projectId, key, texts, nowMs, { first: value, next: sql`${value}` });
+  return change(control, projectId, key, { ...texts, keyId }, nowMs, { first: value, next: sql`${value}` });
 }
 
 /** Adds to a value, which begins at 0. Additions at the same time all count. Throws `limit-reached`. */
@@ -68,8 +74,12 @@ export async function addToInsight(
   key: string,
   { add, ...texts }: InsightAddition,
   nowMs: number,
+  keyId: string | null,
 ): Promise<Insight> {
-  return change(control, projectId, key, texts, nowMs, { first: add, next: sql`insights.value + ${add}` });
+  return change(control, projectId, key, { ...texts, keyId }, nowMs, {
+    first: add,
+    next: sql`insights.value + ${add}`,
+  });
 }
 
 /** Deletes a value and its history. Throws `insight-unknown`. */
@@ -90,7 +100,7 @@ async function change(
   control: Kysely<ControlTables>,
   projectId: number,
   key: string,
-  texts: { title?: string | undefined; icon?: string | undefined },
+  { keyId, ...texts }: { title?: string | undefined; icon?: string | undefined; keyId: string | null },
   nowMs: number,
   value: { first: number; next: ReturnType<typeof sql<number>> },
 ): Promise<Insight> {
@@ -102,6 +112,7 @@ async function change(
         .set({
           value: value.next,
           updatedAt: nowMs,
+          keyId,
           ...(texts.title !== undefined && { title: texts.title }),
           ...(texts.icon !== undefined && { icon: texts.icon }),
         })
@@ -142,6 +153,7 @@ async function change(
           value: value.first,
           createdAt: nowMs,
           updatedAt: nowMs,
+          keyId,
         })
         .returningAll()
         .executeTakeFirstOrThrow();

@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { recordAudit } from "../audit/audit-log.ts";
 import { ProjectQuery } from "../event/event-query.ts";
+import type { Access } from "../http/caller.ts";
 import type { Routes } from "../http/routes.ts";
 import { problem } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
@@ -30,7 +31,7 @@ export function addInsightRoutes(routes: Routes, { store: { control } }: { store
       by: "events:read",
       tag: "Insights",
       summary: "List values",
-      description: "Values that applications have set, by key.",
+      description: "Values that applications have set, by key, and which API key set each last.",
       query: ProjectQuery,
       response: InsightList,
     },
@@ -69,10 +70,14 @@ export function addInsightRoutes(routes: Routes, { store: { control } }: { store
       response: InsightResponse,
       problems: [409],
     },
-    async ({ projectId, body, parameter }) => ({
-      ok: true,
-      insight: await setInsight(control, projectId, keyOf(parameter("key")), body, Date.now()),
-    }),
+    async (call) => {
+      const { projectId, body, parameter } = call;
+      const key = keyOf(parameter("key"));
+      return {
+        ok: true,
+        insight: await setInsight(control, projectId, key, body, Date.now(), keyIdOf(call)),
+      };
+    },
   );
 
   routes.add(
@@ -88,10 +93,14 @@ export function addInsightRoutes(routes: Routes, { store: { control } }: { store
       response: InsightResponse,
       problems: [409],
     },
-    async ({ projectId, body, parameter }) => ({
-      ok: true,
-      insight: await addToInsight(control, projectId, keyOf(parameter("key")), body, Date.now()),
-    }),
+    async (call) => {
+      const { projectId, body, parameter } = call;
+      const key = keyOf(parameter("key"));
+      return {
+        ok: true,
+        insight: await addToInsight(control, projectId, key, body, Date.now(), keyIdOf(call)),
+      };
+    },
   );
 
   routes.add(
@@ -114,6 +123,10 @@ export function addInsightRoutes(routes: Routes, { store: { control } }: { store
       return { ok: true };
     },
   );
+}
+
+function keyIdOf(access: Access): string | null {
+  return access.by === "key" ? access.keyId : null;
 }
 
 /** Throws `query-invalid` if no value can have this key. */

@@ -49,7 +49,7 @@ async function startOf(
 ): Promise<number> {
   const hours = limits.previewDays * 24;
   const bounds = Array.from({ length: hours + 1 }, (_, index) => nowMs - (hours - index) * hourMs);
-  const counts = await events.count({ projectId, filter, bounds, series: 0, users: false });
+  const counts = await events.count({ projectId, filter, bounds, series: 0 });
   let left = limits.previewEvents;
   for (let index = hours - 1; index >= 0; index--) {
     left -= counts!.all[index]!;

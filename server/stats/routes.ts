@@ -171,7 +171,7 @@ export function addStatsRoutes(routes: Routes, { store, failures, setRequestTime
   type Asked = Pick<MeasureQuery, "projectId" | "filter" | "bounds" | "split" | "series">;
 
   async function countEvents({ split, ...asked }: Asked) {
-    const counts = await events.count({ ...asked, ...(split && { split }), users: false });
+    const counts = await events.count({ ...asked, ...(split && { split }) });
     if (!counts) {
       throw problem("query-invalid", {
         detail: `"split" has more than ${limits.statsSplitValues.toLocaleString("en")} values in this range. Use a shorter range or more filters.`,

@@ -285,7 +285,6 @@ describe.each([...storeEngines])("blocks on %s", (engine) => {
             filter,
             bounds,
             series: 50,
-            users: false,
             ...(split && { split }),
           });
           const all = new Array<number>(buckets).fill(0);

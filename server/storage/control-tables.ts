@@ -260,6 +260,8 @@ export type ControlTables = {
     value: number;
     createdAt: number;
     updatedAt: number;
+    /** The key that set it last; null if a member did. */
+    keyId: string | null;
   };
   /** Former values: the last one of each span of time in which one was set. */
   insightPoints: { projectId: number; key: string; at: number; value: number };

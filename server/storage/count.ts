@@ -2,7 +2,7 @@ import type { Event } from "../event/event.ts";
 import { matches } from "../event/filter.ts";
 import type { MsRange } from "./block.ts";
 import { type CountRange, counterRangesOf, valueIn } from "./counter-ranges.ts";
-import { jsonOf, userIdIn } from "./event-row.ts";
+import { jsonOf } from "./event-row.ts";
 import { Buckets, Histogram, TooManyValuesError } from "./histogram.ts";
 import type { CountQuery, Counts, Split } from "./store.ts";
 
@@ -30,8 +30,6 @@ export type CountSource<Own> = {
   addRange: (state: CountState & Own, range: CountRange) => Promise<void>;
   /** Reads the rows of a range that can match. With an exact match, all of them do. */
   forEachRow: (state: CountState & Own, range: MsRange, take: (row: CountRow) => void) => Promise<void>;
-  /** Counts users, if the index can decide which events match. Without it, the rows are read. */
-  countUsers?: (state: CountState & Own, range: MsRange) => Promise<number>;
 };
 
 /**
@@ -55,11 +53,7 @@ export function createCount<Own>(source: CountSource<Own>) {
       if (error instanceof TooManyValuesError) return null;
       throw error;
     }
-    return {
-      all,
-      series: state.histogram.largest(query.series, buckets.length),
-      users: query.users ? await countUsers(state) : null,
-    };
+    return { all, series: state.histogram.largest(query.series, buckets.length) };
   };
 
   /** The hours whose counters don't have all names, if the query is for a name. */
@@ -91,18 +85,6 @@ export function createCount<Own>(source: CountSource<Own>) {
       state.all[state.buckets.of(row.ms)]! += 1;
       addToSplit(state, row);
     });
-  }
-
-  async function countUsers(state: State): Promise<number> {
-    const { bounds, match, filter } = state;
-    const range = { fromMs: bounds[0]!, toMs: bounds.at(-1)! };
-    if (match.isExact && !match.hasNumbers && source.countUsers) return source.countUsers(state, range);
-    const seen = new Set<string>();
-    await source.forEachRow(state, range, (row) => {
-      if (match.isExact || matches(filter, eventOf(row))) seen.add(userIdIn(row.body));
-    });
-    seen.delete("");
-    return seen.size;
   }
 }
 

@@ -14,25 +14,6 @@ export function idOf(json: string): string {
   return json.slice('{"id":"'.length, '{"id":"'.length + idLength);
 }
 
-const beforeUserId = ',"userId":"';
-
-/**
- * The user in an event's body, without parsing all of it. Inside JSON strings every quote has a backslash, so the
- * search can't be misled.
- */
-export function userIdIn(body: string): string {
-  const start = body.indexOf(beforeUserId) + beforeUserId.length;
-  let end = body.indexOf('"', start);
-  while (isEscaped(body, end)) end = body.indexOf('"', end + 1);
-  return JSON.parse(body.slice(start - 1, end + 1)) as string;
-}
-
-function isEscaped(text: string, index: number): boolean {
-  let backslashes = 0;
-  while (text[index - 1 - backslashes] === "\\") backslashes++;
-  return backslashes % 2 === 1;
-}
-
 /** @param hexId - 32 lower-case hexadecimal digits */
 export function eventJson(hexId: string, body: string, createdAtMs: number): string {
   return jsonOf(dashed(hexId), body, createdAtMs);

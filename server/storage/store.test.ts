@@ -643,7 +643,6 @@ for (const engine of stores) {
       filter: {},
       bounds: [day, day + 1_000, day + hour / 2, day + 2 * hour],
       series: 10,
-      users: false,
       ...more,
     });
 
@@ -659,24 +658,21 @@ for (const engine of stores) {
       ] as const)
         await append(projectId, { createdAtMs: day + ms, userId, tags: { plan } });
       const split = { by: "tag", key: "plan" } as const;
-      expect(await store.events.count(count(projectId, { split, users: true }))).toEqual({
+      expect(await store.events.count(count(projectId, { split }))).toEqual({
         all: [2, 1, 1],
         series: [
           { value: "pro", counts: [1, 1, 1] },
           { value: "free", counts: [1, 0, 0] },
         ],
-        users: 2,
       });
       const ofUser = count(projectId, { filter: { userId: "u1" }, split: { by: "channel" }, series: 1 });
       expect(await store.events.count(ofUser)).toEqual({
         all: [2, 0, 0],
         series: [{ value: "c", counts: [2, 0, 0] }],
-        users: null,
       });
       expect(await store.events.count(count(await newProject(), { split: { by: "name" } }))).toEqual({
         all: [0, 0, 0],
         series: [],
-        users: null,
       });
     });
 
@@ -731,20 +727,20 @@ for (const engine of stores) {
       const projectId = await newProject();
       await Promise.all(
         Array.from({ length: 30_000 }, (_, n) =>
-          store.events.append(make(projectId, { createdAtMs: day + n, userId: `u${n}` })),
+          store.events.append(make(projectId, { createdAtMs: day + n, tags: { plan: `p${n % 3}` } })),
         ),
       );
       // PostgreSQL's connections answer in parallel. At least one of several counts takes longer than a page.
       const counts = engine.name === "sqlite" ? 1 : 4;
       const done: string[] = [];
       const counted = Array.from({ length: counts }, async () => {
-        const found = await store.events.count(count(projectId, { users: true }));
+        const found = await store.events.count(count(projectId, { split: { by: "tag", key: "plan" } }));
         done.push("count");
         return found;
       });
       await store.events.page(all(projectId), 50).then(() => done.push("page"));
       for (const found of await Promise.all(counted))
-        expect(found).toEqual({ all: [1_000, 29_000, 0], series: [], users: 30_000 });
+        expect(found).toMatchObject({ all: [1_000, 29_000, 0], series: { length: 3 } });
       expect(done.at(-1)).toBe("count");
     });
 

@@ -92,8 +92,6 @@ export type CountQuery = {
   split?: Split;
   /** How many series a split returns, the largest ones. */
   series: number;
-  /** Also counts users. */
-  users: boolean;
 };
 
 /** Channels, each with the time after which its events count; milliseconds since 1970. */
@@ -116,8 +114,6 @@ export type UserQuery = { projectId: number } & (
 export type Counts = {
   all: number[];
   series: { value: string; counts: number[] }[];
-  /** How many users had an event; null if the query did not ask. */
-  users: number | null;
 };
 
 /** Which events to remove: all that match every given field. */

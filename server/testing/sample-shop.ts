@@ -186,6 +186,7 @@ export function memberPages({ eventId, boardId }: Pick<SampleShop, "eventId" | "
     channel: "/p/default/channels/payments",
     search: "/p/default?q=card%20-refund&tag.currency=EUR",
     users: "/p/default/users",
+    values: "/p/default/values",
     user: "/p/default/users/cus_1042",
     boards: "/p/default/boards",
     board: `/p/default/boards/${boardId}?range=30d`,

@@ -3,10 +3,11 @@ import { problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
 import type { Store } from "../storage/store.ts";
 import { endOfPrefix } from "../storage/text-range.ts";
-import { faultInUserId, type UserInList, type UserProperties, type UserSort } from "../wire/user.ts";
+import type { UserInList, UserSort } from "../wire/user.ts";
+import { faultInUserId, type UserProperties } from "../wire/user-rule.ts";
 import { dropUser, exactCounts } from "./user-activity.ts";
 
-type ListOptions = {
+export type ListOptions = {
   projectId: number;
   prefix: string;
   sort: UserSort;
@@ -15,13 +16,13 @@ type ListOptions = {
   cursor?: string | undefined;
 };
 
-type UserPage = { users: UserInList[]; nextCursor: string | null };
+export type UserPage = { users: UserInList[]; nextCursor: string | null };
 
-type ActivityRow = { userId: string; firstAt: number; lastAt: number; value: number };
+export type ActivityRow = { userId: string; firstAt: number; lastAt: number; value: number };
 
 /** If up to this many users have a prefix, they are sorted; if more, they are found soon in the sorted index. */
 const prefixRows = 1_000;
-const columns = { events: "events", firstSeen: "firstAt", lastSeen: "lastAt" } as const;
+export const activityColumns = { events: "events", firstSeen: "firstAt", lastSeen: "lastAt" } as const;
 
 /** Lists users by their id. */
 export async function listById(store: Store, options: ListOptions): Promise<UserPage> {
@@ -124,7 +125,7 @@ export async function listByActivity(store: Store, options: ListOptions): Promis
   };
 }
 
-type Position = { userId: string; value: number };
+export type Position = { userId: string; value: number };
 
 async function readRows(
   control: Kysely<ControlTables>,
@@ -132,7 +133,7 @@ async function readRows(
   after: Position | null,
   limit: number,
 ): Promise<ActivityRow[]> {
-  const column = columns[sort as keyof typeof columns];
+  const column = activityColumns[sort as keyof typeof activityColumns];
   const all = control
     .selectFrom("userActivity")
     .select(["userId", "firstAt", "lastAt", `${column} as value`])
@@ -167,7 +168,7 @@ function withoutSort<Row>(rows: SelectQueryBuilder<ControlTables, "userActivity"
 }
 
 /** Descending by value, then by the bytes of the id, as the databases sort. */
-function compareRows(a: Position, b: Position): number {
+export function compareRows(a: Position, b: Position): number {
   return b.value - a.value || Buffer.compare(Buffer.from(b.userId), Buffer.from(a.userId));
 }
 
@@ -193,17 +194,25 @@ async function propertiesOf(control: Kysely<ControlTables>, projectId: number, u
   return new Map(rows.map(({ userId, properties }) => [userId, JSON.parse(properties) as UserProperties]));
 }
 
-function isoOf(ms: number | undefined): string | null {
+export function isoOf(ms: number | undefined): string | null {
   return ms === undefined ? null : new Date(ms).toISOString();
 }
 
 /** A cursor is the last user's id; sorted by activity, also the sort and the user's value. */
-function writeCursor({ sort, userId, value }: { sort?: UserSort; userId: string; value?: number }): string {
+export function writeCursor({
+  sort,
+  userId,
+  value,
+}: {
+  sort?: UserSort;
+  userId: string;
+  value?: number;
+}): string {
   return Buffer.from(sort === undefined ? userId : `${sort}\n${value}\n${userId}`).toString("base64url");
 }
 
 /** Throws `query-invalid` if a cursor isn't valid. */
-function readCursor(text: string, sort: UserSort): Position {
+export function readCursor(text: string, sort: UserSort): Position {
   const decoded = Buffer.from(text, "base64url").toString();
   const [, of, value, userId] = /^(\w+)\n(\d{1,16})\n(.+)$/su.exec(decoded) ?? [];
   const position =

@@ -7,6 +7,7 @@ import { problem } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
 import { JobResponse } from "../wire/job.ts";
 import { type User, UserList, UserListQuery, UserProperties, UserResponse } from "../wire/user.ts";
+import { findUsers } from "./find-users.ts";
 import { listByActivity, listById, listWithProperties } from "./list-users.ts";
 import { checkUserId, findUser, putProperties } from "./users.ts";
 
@@ -25,18 +26,22 @@ export function addUserRoutes(
       tag: "Users",
       summary: "List users",
       description:
-        "Users with events, or with properties. With a `sort` other than `id`, users who just appeared can be missing for some seconds.",
+        "Users with events, or with properties. With `q`, or a `sort` other than `id`, users who just appeared can be missing for some seconds.",
       query: UserListQuery,
       response: UserList,
     },
-    async ({ projectId, query: { prefix = "", sort, has, limit, cursor } }) => {
+    async ({ projectId, request: { signal }, query: { q = "", prefix = "", sort, has, limit, cursor } }) => {
+      const isSearch = q.trim() !== "";
+      const options = { projectId, prefix, sort, limit, cursor };
       if (has === "properties") {
-        if (sort !== "id") throw problem("query-invalid", { detail: '"has=properties" needs "sort=id".' });
-        return { ok: true, ...(await listWithProperties(store, { projectId, prefix, sort, limit, cursor })) };
+        if (sort !== "id" || isSearch)
+          throw problem("query-invalid", { detail: '"has=properties" needs "sort=id", and no "q".' });
+        return { ok: true, ...(await listWithProperties(store, options)) };
       }
-      if (sort !== "id") await worker.updateUserActivity(updateMs);
+      if (isSearch || sort !== "id") await worker.updateUserActivity(updateMs);
+      if (isSearch) return { ok: true, ...(await findUsers(store, { ...options, q, signal })) };
       const list = sort === "id" ? listById : listByActivity;
-      return { ok: true, ...(await list(store, { projectId, prefix, sort, limit, cursor })) };
+      return { ok: true, ...(await list(store, options)) };
     },
   );
 

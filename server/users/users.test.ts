@@ -373,3 +373,150 @@ describe("sorted by activity", () => {
     expect(response.status).toBe(400);
   });
 });
+
+describe("found by properties", () => {
+  type Known = {
+    userId: string;
+    properties: Record<string, string | number | boolean | null>;
+    events: number;
+  };
+  const known: Known[] = [
+    { userId: "u1", properties: { email: "Ada@Example.com", plan: "pro", seats: 12 }, events: 3 },
+    { userId: "u2", properties: { email: "bob@example.com", plan: "free", trial: true }, events: 1 },
+    { userId: "ada", properties: {}, events: 2 },
+    { userId: "u3", properties: { name: 'İnci "Zoë" Ünal', plan: "PRO", note: null }, events: 5 },
+    { userId: "auth0|x:ada", properties: { plan: "professional", path: "a\\b/ada_1%" }, events: 4 },
+    ...Array.from({ length: 30 }, (_, n) => ({
+      userId: `many ${n}`,
+      properties: { plan: n % 3 ? "team" : "pro", email: `m${n}@mail.example` },
+      events: 1,
+    })),
+  ];
+  let secret: string;
+
+  async function found(query: Record<string, string>): Promise<string[]> {
+    const ids: string[] = [];
+    for (let cursor: string | null = null; ; ) {
+      const parameters = new URLSearchParams({ ...query, ...(cursor !== null && { cursor }) });
+      const response = await app.request(`/api/users?${parameters}`, {}, secret);
+      expect(response.status).toBe(200);
+      const page = (await response.json()) as { users: Known[]; nextCursor: string | null };
+      if (page.nextCursor !== null) expect(page.users).toHaveLength(Number(query.limit ?? 100));
+      ids.push(...page.users.map(({ userId }) => userId));
+      if (page.nextCursor === null) return ids;
+      cursor = page.nextCursor;
+    }
+  }
+
+  beforeAll(async () => {
+    ({ secret } = await app.another("Known", "known@example.com"));
+    let n = 0;
+    for (const { userId, properties, events } of known) {
+      const body = JSON.stringify(properties);
+      const headers = { "content-type": "application/json" };
+      await app.request(pathOf(userId), { method: "PUT", headers, body }, secret);
+      await app.post(
+        Array.from({ length: events }, () => ({
+          channel: "c",
+          name: "n",
+          userId,
+          createdAt: Date.UTC(2026, 0, 1) + n++,
+        })),
+        secret,
+      );
+    }
+    await until(async () => (await found({ sort: "lastSeen" })).length === known.length);
+  });
+
+  test("by a part of any value or of the ID, by one property, by all of its value, in any case", async () => {
+    const first = (q: string) => found({ q }).then((ids) => ids.filter((id) => !id.startsWith("many")));
+    expect(await first("ada")).toEqual(["ada", "auth0|x:ada", "u1"]);
+    expect(await first("email:ADA")).toEqual(["u1"]);
+    expect(await first("plan:pro")).toEqual(["auth0|x:ada", "u1", "u3"]);
+    expect(await first('plan:"pro"')).toEqual(["u1", "u3"]);
+    expect(await first("plan:pro example")).toEqual(["u1"]);
+    expect(await first('"\u0130nci"')).toEqual(["u3"]);
+    expect(await first("zoë")).toEqual(["u3"]);
+    expect(await first("seats:12")).toEqual(["u1"]);
+    expect(await first("trial:true")).toEqual(["u2"]);
+    expect(await first("x:ada")).toEqual(["auth0|x:ada"]);
+    expect(await first("_1%")).toEqual(["auth0|x:ada"]);
+    expect(await first("email")).toEqual([]);
+    expect(await first("note:null")).toEqual([]);
+  });
+
+  test("in every order, in pages of any size, like a plain computation", async () => {
+    const words = fc.constantFrom(
+      "ada",
+      "m1",
+      "plan:pro",
+      'plan:"team"',
+      "example",
+      "u",
+      "many",
+      "nobody",
+      "I",
+    );
+    const sort = fc.constantFrom("id", "lastSeen", "firstSeen", "events");
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(words, { minLength: 1, maxLength: 2 }),
+        sort,
+        fc.integer({ min: 1, max: 40 }),
+        async (terms, sort, limit) => {
+          const matching = known.filter(({ userId, properties }) =>
+            terms.every((term) => {
+              const [, name, quoted, value] = /^(?:(\w+):)?(")?([^"]*)"?$/.exec(term.toLowerCase())!;
+              const texts = Object.entries(properties).filter(([key]) => name === undefined || key === name);
+              if (name === undefined) texts.push(["id", userId]);
+              return texts.some(([, text]) => {
+                const own = String(text).toLowerCase();
+                return quoted ? own === value : own.includes(value!);
+              });
+            }),
+          );
+          const ids = await found({ q: terms.join(" "), sort, limit: String(limit) });
+          // Unsorted, it lists the users in any other order, too.
+          const order = await found({ sort, limit: "100" });
+          const expected = matching.map(({ userId }) => userId);
+          expect(ids).toEqual(order.filter((id) => expected.includes(id)));
+          expect(ids).toHaveLength(expected.length);
+        },
+      ),
+      { numRuns: 25 },
+    );
+  });
+
+  test("never an empty page while there are more: many matches are found in the order of the sort", async () => {
+    const search = { control: app.running.store.control };
+    const project = await search.control
+      .selectFrom("projects")
+      .select("id")
+      .where("name", "=", "Known")
+      .executeTakeFirstOrThrow();
+    const rows = Array.from({ length: 2_500 }, (_, n) => ({
+      projectId: project.id,
+      userId: `ghost ${n}`,
+      events: 1,
+      firstAt: Date.UTC(2026, 1, 1) + n,
+      lastAt: Date.UTC(2026, 1, 1) + n,
+    }));
+    // More entries without events than a step, and more matches than are sorted at once.
+    for (let start = 0; start < rows.length; start += 500)
+      await search.control
+        .insertInto("userActivity")
+        .values(rows.slice(start, start + 500))
+        .execute();
+    const expected = (await found({ q: "many", sort: "id" })).length;
+    expect(expected).toBe(30);
+    for (const sort of ["id", "lastSeen", "events"])
+      expect(await found({ q: "o", sort, limit: "2" })).toHaveLength(
+        known.filter(({ userId, properties }) =>
+          [userId, ...Object.values(properties)].some(
+            (text) => text !== null && String(text).toLowerCase().includes("o"),
+          ),
+        ).length,
+      );
+    await search.control.deleteFrom("userActivity").where("userId", "like", "ghost %").execute();
+  });
+});

@@ -1,7 +1,8 @@
 import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
 import type { Store } from "../storage/store.ts";
-import { faultInUserId, type User, type UserProperties } from "../wire/user.ts";
+import type { User } from "../wire/user.ts";
+import { faultInUserId, type UserProperties } from "../wire/user-rule.ts";
 import { seenAt } from "./user-activity.ts";
 
 /** A user's events and properties; null if there are neither. */
@@ -26,7 +27,6 @@ export async function findUser(store: Store, projectId: number, userId: string):
       bounds: [Date.parse(seen.first), Date.parse(seen.last) + 1],
       split: { by: "name" },
       series: limits.userNames,
-      users: false,
     }));
   return {
     userId,

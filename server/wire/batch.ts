@@ -25,6 +25,7 @@ export type BatchResponse = z.infer<typeof BatchResponse>;
 export const LinesResponse = z
   .object({
     ...totals,
+    duplicates: z.int().openapi({ description: "Accepted events that were stored before, by their `id`." }),
     rejections: z
       .array(Problem.extend({ line: z.int().openapi({ description: "Line number, from 1." }) }))
       .openapi({

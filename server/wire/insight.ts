@@ -51,6 +51,15 @@ export const Insight = z
   .openapi("Insight");
 export type Insight = z.infer<typeof Insight>;
 
+/** A value in the list of values. Boards, which can be public, don't say who set it. */
+const InsightInList = Insight.extend({
+  setBy: z.object({ id: z.string(), name: z.string(), ending: z.string() }).nullable().openapi({
+    description:
+      "The API key that set it last, with empty texts if the key was deleted; null if a member did, or if it was set before this was kept.",
+  }),
+}).openapi("InsightInList");
+export type InsightInList = z.infer<typeof InsightInList>;
+
 export const InsightPoint = z
   .object({ at: z.string().openapi({ format: "date-time" }), value: z.number() })
   .openapi("InsightPoint");
@@ -66,5 +75,5 @@ export const InsightWithHistory = z
   })
   .openapi("InsightWithHistory");
 export const InsightList = z
-  .object({ ok: z.literal(true), insights: z.array(Insight) })
+  .object({ ok: z.literal(true), insights: z.array(InsightInList) })
   .openapi("InsightList");

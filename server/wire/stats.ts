@@ -2,7 +2,8 @@ import { z } from "@hono/zod-openapi";
 import { eventTexts } from "../event/event.ts";
 import { filterParameters, projectParameter } from "../event/event-query.ts";
 import { limits } from "../limits.ts";
-import { faultInText, text } from "../validation/text.ts";
+import { text } from "../validation/text.ts";
+import { faultInText } from "../validation/text-rule.ts";
 
 /** What is computed of events. All but the first two are of a tag's numbers. */
 export const metrics = ["events", "users", "sum", "average", "minimum", "maximum"] as const;

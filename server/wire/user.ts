@@ -2,47 +2,18 @@ import { z } from "@hono/zod-openapi";
 import { eventTexts } from "../event/event.ts";
 import { projectParameter } from "../event/event-query.ts";
 import { limits } from "../limits.ts";
-import { clipped } from "../problems.ts";
-import { faultInText, text } from "../validation/text.ts";
-
-export type UserProperties = Record<string, string | number | boolean | null>;
-
-/**
- * What is wrong with a user ID, as the second half of a sentence, or null. It may be blank but not empty, because
- * events without a user have an empty one.
- */
-export function faultInUserId(userId: string): string | null {
-  return userId === "" ? "must not be empty" : faultInText(userId, eventTexts.userId);
-}
-
-const propertyName = { max: limits.tagKeyCharacters, filled: true };
-const propertyText = { max: limits.tagValueCharacters, lines: true };
+import { text } from "../validation/text.ts";
+import { faultsInProperties, type UserProperties as Properties, propertyText } from "./user-rule.ts";
 
 /** A flat JSON object, kept exactly as sent. A record schema would lose a member named `__proto__`. */
 export const UserProperties = z
-  .custom<UserProperties>(
+  .custom<Properties>(
     (value) => typeof value === "object" && value !== null && !Array.isArray(value),
     "must be an object",
   )
   .superRefine((properties, context) => {
-    const entries = Object.entries(properties);
-    if (entries.length > limits.userProperties) {
-      context.addIssue({ code: "custom", message: `has more than ${limits.userProperties} properties` });
-      return;
-    }
-    for (const [name, value] of entries) {
-      const fault = faultInText(name, propertyName);
-      if (fault)
-        context.addIssue({
-          code: "custom",
-          path: [clipped(name)],
-          message: `is not a valid name: it ${fault}`,
-        });
-      else {
-        const message = faultInValue(value);
-        if (message) context.addIssue({ code: "custom", path: [name], message });
-      }
-    }
+    for (const { path, message } of faultsInProperties(properties))
+      context.addIssue({ code: "custom", path, message });
   })
   .openapi("UserProperties", {
     type: "object",
@@ -51,26 +22,21 @@ export const UserProperties = z
     example: { name: "Ada Lovelace", plan: "pro", seats: 5, trial: false },
   });
 
-function faultInValue(value: unknown): string | null {
-  if (value === null || typeof value === "boolean") return null;
-  // JSON.parse reads 1e999 as Infinity, which JSON can't express.
-  if (typeof value === "number") return Number.isFinite(value) ? null : "must be a number of at most 1.8e308";
-  return typeof value === "string"
-    ? faultInText(value, propertyText)
-    : "must be a string, number, boolean or null; properties can't be nested";
-}
-
 export const UserListQuery = z.strictObject({
   sort: z.enum(["id", "lastSeen", "firstSeen", "events"]).default("id").openapi({
     description:
       "`id`, or descending by the last event (`lastSeen`), the first (`firstSeen`) or the number of `events`. Default: id.",
+  }),
+  q: text({ max: limits.userSearchCharacters }).optional().openapi({
+    description:
+      'Words that the ID or a property contains, in any case: `ada`, `"ada lovelace"`. `email:ada` for one property, `plan:"pro"` for all of its value. All must match.',
   }),
   prefix: text(eventTexts.userId)
     .optional()
     .openapi({ description: "Only users whose ID starts with this." }),
   has: z.enum(["events", "properties"]).default("events").openapi({
     description:
-      "`properties`: only users with properties, also those without events; needs `sort=id`. Default: events.",
+      "`properties`: only users with properties, also those without events; needs `sort=id`, and no `q`. Default: events.",
   }),
   limit: z.coerce
     .number()

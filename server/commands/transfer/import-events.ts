@@ -1,11 +1,10 @@
-import { eventIdFor } from "../../drop-in/message-id.ts";
+import { convertRecord } from "../../transfer/convert-record.ts";
+import type { Convert } from "../../transfer/formats.ts";
+import type { SourceRecord } from "../../transfer/source-record.ts";
+import { UserChanges } from "../../transfer/user-changes.ts";
 import { AnswerError, type Source } from "../source.ts";
 import type { Checkpoint } from "./checkpoint.ts";
-import type { Convert, Converted } from "./formats.ts";
 import { SettingsImport } from "./settings-lines.ts";
-import type { SourceRecord } from "./source-record.ts";
-import { msOf } from "./time-of.ts";
-import { UserChanges } from "./user-changes.ts";
 
 /** Records that are sent together, and how many such batches are on their way. */
 const batchRecords = 1_000;
@@ -87,15 +86,10 @@ export async function importEvents(options: Options): Promise<ImportTotals> {
     for (const each of some) {
       if (each.number <= skip) continue;
       last = each.number;
-      const { event, sourceId, user, setting, fault } = converted(each, convert, channel);
+      const { event, user, setting, fault } = convertRecord(each, convert, channel);
       if (fault !== undefined) rejections.push({ line: each.line, detail: fault, text: each.text });
       if (user) users.add(user);
       if (event) {
-        event.id ??= eventIdFor(
-          "import",
-          sourceId ?? `${each.number}\n${each.text}`,
-          msOf(event.createdAt) || 0,
-        );
         sources.push(each);
         events.push(event);
       }
@@ -113,11 +107,4 @@ export async function importEvents(options: Options): Promise<ImportTotals> {
   if (size > 0) await send();
   while (underWay.length > 0) await settleFirst();
   return { ...totals, users: users.count };
-}
-
-function converted({ value, fault }: SourceRecord, convert: Convert, channel: string | undefined): Converted {
-  if (fault !== undefined) return { fault };
-  if (typeof value !== "object" || value === null || Array.isArray(value))
-    return { fault: "The record must be an object: one event." };
-  return convert(value as Record<string, unknown>, channel);
 }

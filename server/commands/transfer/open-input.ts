@@ -1,20 +1,10 @@
 import { createReadStream } from "node:fs";
 import { pipeline, Readable } from "node:stream";
 import { createGunzip, createZstdDecompress } from "node:zlib";
+import { fileKind, magicBytes } from "../../transfer/file-kind.ts";
 import { UsageError } from "../with-store.ts";
 
 const pieceBytes = 65_536;
-/** How the content of files begins. */
-const beginnings = {
-  gzip: "1f8b",
-  zstd: "28b52ffd",
-  zip: "504b0304",
-  bzip2: "425a68",
-  xz: "fd377a58",
-  parquet: "50415231",
-};
-const magicBytes = 4;
-
 /**
  * The bytes of a file, or of standard input for `-`, without gzip or zstd, which it knows by the first bytes. Throws a
  * UsageError for other compression, and for a file that is damaged.
@@ -35,21 +25,20 @@ export async function* openInput(
     first.push(value);
     length += value.length;
   }
-  const start = Buffer.concat(first).subarray(0, magicBytes).toString("hex");
-  const is = (kind: keyof typeof beginnings) => start.startsWith(beginnings[kind]);
+  const kind = fileKind(Buffer.concat(first));
   const name = file === "-" ? "Standard input" : file;
-  if (is("zip") || is("bzip2") || is("xz"))
+  if (kind === "zip" || kind === "bzip2" || kind === "xz")
     throw new UsageError(
       `${name} is a compressed archive. Unpack it, or pipe its content into: tidings import -`,
     );
-  if (is("parquet"))
+  if (kind === "parquet")
     throw new UsageError(`${name} is a Parquet file. Convert it to NDJSON or CSV, for example with DuckDB.`);
-  if (!is("gzip") && !is("zstd")) {
+  if (kind === "plain") {
     yield* first;
     yield* pieces;
     return;
   }
-  const decompress = is("gzip") ? createGunzip() : createZstdDecompress();
+  const decompress = kind === "gzip" ? createGunzip() : createZstdDecompress();
   // An error arrives where the decompressed bytes are read.
   const plain = pipeline(Readable.from(chained(first, pieces)), decompress, () => {});
   try {

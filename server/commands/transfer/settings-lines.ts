@@ -1,14 +1,11 @@
+import type { Setting, SettingKind } from "../../transfer/formats.ts";
 import type { Board, BoardSummary } from "../../wire/board.ts";
 import type { Channel } from "../../wire/channel.ts";
 import type { Rule } from "../../wire/rule.ts";
 import type { UserInList } from "../../wire/user.ts";
 import type { Source } from "../source.ts";
 
-/** Lines of an export that are no events, in the order in which they are imported. */
-export const settingKinds = ["channel", "board", "rule"] as const;
-export type SettingKind = (typeof settingKinds)[number];
 type Fields = Record<string, unknown>;
-export type Setting = { kind: SettingKind; fields: Fields };
 
 /** The project's channels, boards and rules, and the properties of its users: an object for each line. */
 export async function* settingsLines(source: Source): AsyncGenerator<Fields> {

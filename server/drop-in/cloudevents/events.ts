@@ -1,6 +1,6 @@
 import { parseForeignJson } from "../../http/json.ts";
 import { eventOf, timeOf } from "../event.ts";
-import type { Item } from "../record-items.ts";
+import type { Item } from "../item.ts";
 import { cleanLine, filledText, isObject, type JsonObject, textOf } from "../text.ts";
 
 /** Attributes that become something else than a tag. */

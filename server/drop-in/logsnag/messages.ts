@@ -1,5 +1,5 @@
 import { eventOf } from "../event.ts";
-import type { Item } from "../record-items.ts";
+import type { Item } from "../item.ts";
 import { filledText, type JsonObject, objectOf } from "../text.ts";
 import { propertiesOf } from "../user-properties.ts";
 

@@ -1,8 +1,9 @@
 import { z } from "@hono/zod-openapi";
 import { problemType, type Routes } from "../../http/routes.ts";
 import { Problem } from "../../wire/problem.ts";
+import type { Item } from "../item.ts";
 import { jsonResponse, type Receive, unfitBody, type Wire } from "../receive.ts";
-import { type Item, throwIfAllRejected } from "../record-items.ts";
+import { throwIfAllRejected } from "../record-items.ts";
 import { isObject, type JsonObject, objectOf } from "../text.ts";
 import { insightItemOf, logItemOf, userItemOf } from "./messages.ts";
 

@@ -1,6 +1,6 @@
 import { eventOf } from "../event.ts";
+import type { Item } from "../item.ts";
 import { unfitBody } from "../receive.ts";
-import type { Item } from "../record-items.ts";
 import { filledText, isObject, type JsonObject, objectOf, textOf } from "../text.ts";
 
 const severities = ["TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL"];

@@ -1,6 +1,5 @@
 import { eventOf, timeOf } from "../event.ts";
-import { unfitBody } from "../receive.ts";
-import type { Item } from "../record-items.ts";
+import type { Item } from "../item.ts";
 import { filledText, isObject, type JsonObject, objectOf } from "../text.ts";
 import { propertiesOf } from "../user-properties.ts";
 
@@ -19,17 +18,6 @@ const otherProperties = new Set([
 
 /** Events about users only. */
 const userEvents = new Set(["$identify", "$create_alias", "$groupidentify"]);
-
-/** The events of a body: an object with `batch`, an array, or one event. Throws `body-invalid`. */
-export function eventsIn(body: unknown): unknown[] {
-  if (Array.isArray(body)) return body;
-  if (!isObject(body))
-    throw unfitBody("The body must be an event, an array of events, or an object with a batch.");
-  const { batch } = body;
-  if (batch === undefined) return [body];
-  if (!Array.isArray(batch)) throw unfitBody('"batch" must be an array of events.');
-  return batch;
-}
 
 /** The API key in a body, or in its first event. */
 export function keyIn(body: unknown): string | undefined {

@@ -2,9 +2,10 @@ import { z } from "@hono/zod-openapi";
 import { parseForeignJson } from "../../http/json.ts";
 import type { Routes } from "../../http/routes.ts";
 import { problem } from "../../problems.ts";
-import { jsonResponse, type Receive, type Wire } from "../receive.ts";
+import { jsonResponse, type Receive, unfitBody, type Wire } from "../receive.ts";
 import { throwIfAllRejected } from "../record-items.ts";
-import { eventsIn, itemOf, keyIn } from "./messages.ts";
+import { isObject } from "../text.ts";
+import { itemOf, keyIn } from "./messages.ts";
 
 const CaptureEvent = z
   .looseObject({
@@ -26,6 +27,17 @@ async function parse(bytes: Uint8Array): Promise<unknown> {
   if (data === null) throw problem("body-malformed", { detail: 'The form has no field "data".' });
   const isJson = data.startsWith("{") || data.startsWith("[");
   return parseForeignJson(isJson ? Buffer.from(data) : Buffer.from(data.replaceAll(" ", "+"), "base64"));
+}
+
+/** The events of a body: an object with `batch`, an array, or one event. Throws `body-invalid`. */
+function eventsIn(body: unknown): unknown[] {
+  if (Array.isArray(body)) return body;
+  if (!isObject(body))
+    throw unfitBody("The body must be an event, an array of events, or an object with a batch.");
+  const { batch } = body;
+  if (batch === undefined) return [body];
+  if (!Array.isArray(batch)) throw unfitBody('"batch" must be an array of events.');
+  return batch;
 }
 
 const wire: Wire<unknown> = {

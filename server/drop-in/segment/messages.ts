@@ -1,18 +1,10 @@
 import { eventOf, timeOf } from "../event.ts";
-import { unfitBody } from "../receive.ts";
-import type { Item } from "../record-items.ts";
+import type { Item } from "../item.ts";
 import { filledText, isObject, type JsonObject, objectOf } from "../text.ts";
 import { propertiesOf } from "../user-properties.ts";
 
 const messageTypes = ["track", "identify", "page", "screen", "group", "alias"] as const;
 export type MessageType = (typeof messageTypes)[number];
-
-/** The messages of a batch. Throws `body-invalid`. */
-export function itemsOfBatch(body: unknown, nowMs: number): Item[] {
-  const batch = objectOf(body).batch;
-  if (!Array.isArray(batch)) throw unfitBody('"batch" must be an array of messages.');
-  return batch.map((message: unknown) => itemOf(message, objectOf(message).type, nowMs));
-}
 
 /** What a message makes: an event, or a change to a user's properties. */
 export function itemOf(sent: unknown, type: unknown, nowMs: number): Item {

@@ -1,10 +1,11 @@
 import { z } from "@hono/zod-openapi";
 import type { Routes } from "../../http/routes.ts";
+import type { Item } from "../item.ts";
 import { identifiesForLogSnag, logSnagProblems, logSnagUsers } from "../logsnag/routes.ts";
-import { jsonResponse, type Receive, type Wire } from "../receive.ts";
+import { jsonResponse, type Receive, unfitBody, type Wire } from "../receive.ts";
 import { throwIfAllRejected } from "../record-items.ts";
 import { filledText, objectOf } from "../text.ts";
-import { itemOf, itemsOfBatch, type MessageType } from "./messages.ts";
+import { itemOf, type MessageType } from "./messages.ts";
 
 const Message = z
   .looseObject({
@@ -20,6 +21,13 @@ const Batch = z
   .looseObject({ batch: z.array(Message), writeKey: z.string().optional() })
   .openapi("SegmentBatch");
 const Success = z.object({ success: z.literal(true) });
+
+/** The messages of a batch. Throws `body-invalid`. */
+function itemsOfBatch(body: unknown, nowMs: number): Item[] {
+  const batch = objectOf(body).batch;
+  if (!Array.isArray(batch)) throw unfitBody('"batch" must be an array of messages.');
+  return batch.map((message: unknown) => itemOf(message, objectOf(message).type, nowMs));
+}
 
 const wire: Wire<unknown> = {
   name: "Segment",

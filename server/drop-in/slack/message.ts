@@ -1,5 +1,5 @@
 import { eventOf } from "../event.ts";
-import type { Item } from "../record-items.ts";
+import type { Item } from "../item.ts";
 import { filledText, isObject, type JsonObject, objectOf } from "../text.ts";
 import { hasLabelledLink, mentionsAll, toMarkdown, toPlain } from "./mrkdwn.ts";
 

@@ -36,7 +36,6 @@ export function createCountSource(
     forEachCounter,
     addRange,
     forEachRow,
-    countUsers,
   };
 
   async function partialHours(
@@ -183,17 +182,6 @@ export function createCountSource(
     }
   }
 
-  async function countUsers({ projectId, match }: State, { fromMs, toMs }: MsRange): Promise<number> {
-    const [row] = await runQuery<{ users: number }>(
-      `SELECT count(DISTINCT nullif(${memberSql("userId")}, '') COLLATE "C") AS users FROM events
-         WHERE project_id = $1 AND created_at >= $2 AND created_at < $3
-           AND ($4::tsquery IS NULL OR tokens @@ $4::tsquery)`,
-      [projectId, fromMs, toMs, match.query],
-      countMs,
-    );
-    return row!.users;
-  }
-
   async function forEachRow(state: State, range: MsRange, take: (row: CountRow) => void): Promise<void> {
     const query = {
       projectId: state.projectId,
@@ -226,6 +214,6 @@ function valueSql(split: Split | undefined): string {
   }
 }
 
-function memberSql(member: "userId" | "channelId" | "name"): string {
+function memberSql(member: "channelId" | "name"): string {
   return `(('{' || body || '}')::json ->> '${member}')`;
 }

@@ -344,7 +344,6 @@ describe("expired months with several nodes", () => {
         filter: { tags: [["a", "b"]] },
         bounds: [oldMs, nowMs + 1],
         series: 0,
-        users: false,
       }))!.all;
     for (const node of nodes) expect(await counted(node)).toEqual([count + 3]);
     expect(await removeExpired(nodes[0])).toHaveLength(count);

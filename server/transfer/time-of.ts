@@ -1,4 +1,4 @@
-import { isoMs } from "../../event/event.ts";
+import { isoMs } from "../event/created-at.ts";
 
 /** Numbers below this many are seconds since 1970: in milliseconds they would be in its first months. */
 const secondsBelow = 100_000_000_000;

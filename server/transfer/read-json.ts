@@ -1,5 +1,4 @@
-import { UsageError } from "../with-store.ts";
-import type { SourceRecord } from "./source-record.ts";
+import { type SourceRecord, UnreadableFileError } from "./source-record.ts";
 
 /** A record that is longer can't become an event, and should not fill the memory. */
 const recordCharacters = 16 * 1_048_576;
@@ -13,7 +12,10 @@ const arrayEnd = 0x5d;
 const objectStart = 0x7b;
 const objectEnd = 0x7d;
 
-/** Reads lines of JSON, or the items of a JSON array, some at a time. Neither is ever in memory as a whole. */
+/**
+ * Reads lines of JSON, or the items of a JSON array, some at a time. Neither is ever in memory as a whole. Throws an
+ * UnreadableFileError.
+ */
 export async function* readJson(input: AsyncGenerator<Uint8Array>): AsyncGenerator<SourceRecord[]> {
   const read: Uint8Array[] = [];
   for (;;) {
@@ -107,7 +109,7 @@ async function* readItems(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Sou
     if (rest.length > recordCharacters) throw tooLong(`The record at line ${itemLine}`);
     if (records.length > 0) yield records;
   }
-  throw new UsageError(`The array has no end: the file is cut off after record ${number}.`);
+  throw new UnreadableFileError(`The array has no end: the file is cut off after record ${number}.`);
 }
 
 function isBlank(piece: Uint8Array, start: number, end: number): boolean {
@@ -115,11 +117,12 @@ function isBlank(piece: Uint8Array, start: number, end: number): boolean {
   return true;
 }
 
-/** Throws a UsageError if something follows the array. */
+/** Throws an UnreadableFileError if something follows the array. */
 async function checkEnd(rest: Uint8Array, pieces: AsyncIterable<Uint8Array>, line: number): Promise<void> {
   let isOver = isBlank(rest, 0, rest.length);
   for await (const piece of pieces) isOver &&= isBlank(piece, 0, piece.length);
-  if (!isOver) throw new UsageError(`Something follows the array that ends in line ${line}: it is not read.`);
+  if (!isOver)
+    throw new UnreadableFileError(`Something follows the array that ends in line ${line}: it is not read.`);
 }
 
 function recordOf(text: string, number: number, line: number): SourceRecord {
@@ -134,6 +137,6 @@ function recordOf(text: string, number: number, line: number): SourceRecord {
   }
 }
 
-function tooLong(what: string): UsageError {
-  return new UsageError(`${what} is longer than 16 MB. Is the file lines of JSON, or a JSON array?`);
+function tooLong(what: string): UnreadableFileError {
+  return new UnreadableFileError(`${what} is longer than 16 MB. Is the file lines of JSON, or a JSON array?`);
 }

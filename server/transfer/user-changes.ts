@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
-import { applyChanges, type UserChange } from "../../drop-in/user-properties.ts";
-import type { UserProperties } from "../../wire/user.ts";
+import { applyChanges, type UserChange } from "../drop-in/user-properties.ts";
+import type { UserProperties } from "../wire/user-rule.ts";
 
 const rememberedUsers = 50_000;
 

@@ -3,8 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { zstdCompressSync } from "node:zlib";
+import { parse } from "csv-parse";
 import fc from "fast-check";
-import { openInput } from "./open-input.ts";
+import { openInput } from "../commands/transfer/open-input.ts";
 import { readCsv } from "./read-csv.ts";
 import { readJson } from "./read-json.ts";
 import type { SourceRecord } from "./source-record.ts";
@@ -59,7 +60,7 @@ test("what can't be read is told with its line", async () => {
 test("CSV with commas, semicolons or tabs, and lines that break inside cells", async () => {
   for (const separator of [",", ";", "\t"]) {
     const text = ['a,"b"', '1,"two\nlines"', "3", "4,5"].join("\r\n").replaceAll(",", separator);
-    const records = await recordsOf(text, 5_000, (input) => readCsv(input, () => {}));
+    const records = await recordsOf(text, 5_000, (input) => readCsv(input, parse, () => {}));
     expect(records.map(({ line, value, fault }) => [line, value, fault !== undefined])).toEqual([
       [2, { a: "1", b: "two\nlines" }, false],
       [4, { a: "3", b: "" }, true],

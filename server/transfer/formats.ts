@@ -1,15 +1,19 @@
-import { insightItemOf, logItemOf, userItemOf } from "../../drop-in/logsnag/messages.ts";
-import { itemOf as postHogItemOf } from "../../drop-in/posthog/messages.ts";
-import type { Item } from "../../drop-in/record-items.ts";
-import { itemOf as segmentItemOf } from "../../drop-in/segment/messages.ts";
-import { cut } from "../../drop-in/text.ts";
-import { propertiesOf, type UserChange } from "../../drop-in/user-properties.ts";
-import { limits } from "../../limits.ts";
-import { faultInUserId, UserProperties } from "../../wire/user.ts";
-import { type Setting, settingKinds } from "./settings-lines.ts";
+import type { Item } from "../drop-in/item.ts";
+import { insightItemOf, logItemOf, userItemOf } from "../drop-in/logsnag/messages.ts";
+import { itemOf as postHogItemOf } from "../drop-in/posthog/messages.ts";
+import { itemOf as segmentItemOf } from "../drop-in/segment/messages.ts";
+import { cut } from "../drop-in/text.ts";
+import { propertiesOf, type UserChange } from "../drop-in/user-properties.ts";
+import { limits } from "../limits.ts";
+import { faultInUserId, faultsInProperties, type UserProperties } from "../wire/user-rule.ts";
 import { msOf, timeOf } from "./time-of.ts";
 
 type Fields = Record<string, unknown>;
+
+/** Lines of an export that are no events, in the order in which they are imported. */
+const settingKinds = ["channel", "board", "rule"] as const;
+export type SettingKind = (typeof settingKinds)[number];
+export type Setting = { kind: SettingKind; fields: Fields };
 
 /** What a record becomes: an event as the API takes it, and what it says about a user; or nothing. */
 export type Converted = {
@@ -40,10 +44,9 @@ function fromTidings(record: Fields, channel: string | undefined): Converted {
 function userOf({ userId, properties }: Fields): Converted {
   const fault = typeof userId === "string" ? faultInUserId(userId) : "must be a string";
   if (fault !== null) return { fault: `"userId" ${fault}.` };
-  const { data: set, error } = UserProperties.safeParse(properties);
-  if (error)
-    return { fault: `"${["properties", ...error.issues[0]!.path].join(".")}" ${error.issues[0]!.message}.` };
-  return { user: { userId: userId as string, set } };
+  const [faulty] = faultsInProperties(properties);
+  if (faulty) return { fault: `"${["properties", ...faulty.path].join(".")}" ${faulty.message}.` };
+  return { user: { userId: userId as string, set: properties as UserProperties } };
 }
 
 /** A row as `tidings export` writes it. */

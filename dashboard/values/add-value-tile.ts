@@ -1,0 +1,49 @@
+import { limits } from "../../server/limits.ts";
+import type { Board } from "../../server/wire/board.ts";
+import type { Tile } from "../../server/wire/tile.ts";
+import { api, errorMessage } from "../api.ts";
+import { boardQuery } from "../boards/boards.ts";
+import { freePlace } from "../boards/layout.ts";
+import { inReadingOrder } from "../boards/reading-order.ts";
+import { newTileId, tileTypes } from "../boards/tile-form.ts";
+import { queries, refresh } from "../queries.ts";
+import { toast } from "../shell/toasts.tsx";
+
+/** Adds a tile with a value to a board, with a message that offers to undo it. */
+export async function addValueTile(project: string, boardId: string, key: string): Promise<void> {
+  const id = newTileId();
+  try {
+    const board = await change(project, boardId, (tiles) => {
+      if (tiles.length >= limits.tiles) throw new Error(`A board has at most ${limits.tiles} tiles.`);
+      const { w, h } = tileTypes.value;
+      return [...tiles, { type: "value", id, title: "", key, ...freePlace(tiles, w, h) }];
+    });
+    toast({
+      title: `Added to ${board.name}`,
+      undo: () =>
+        change(project, boardId, (tiles) => tiles.filter((tile) => tile.id !== id)).catch((error) =>
+          failed("The tile couldn't be removed", error),
+        ),
+    });
+  } catch (error) {
+    failed("The tile couldn't be added", error);
+  }
+}
+
+/** Changes the tiles that the board has now. */
+async function change(project: string, boardId: string, tilesOf: (tiles: Tile[]) => Tile[]): Promise<Board> {
+  const query = boardQuery(project, boardId);
+  const { tiles, version } = await queries.fetchQuery({ ...query, staleTime: 0 });
+  const { board } = await api<{ board: Board }>(`/api/boards/${boardId}`, {
+    method: "PATCH",
+    query: { project },
+    body: { tiles: inReadingOrder(tilesOf(tiles)), version },
+  });
+  queries.setQueryData(query.queryKey, board);
+  void refresh(["boards", project]);
+  return board;
+}
+
+function failed(title: string, error: unknown): void {
+  toast({ title, description: errorMessage(error), failed: true });
+}

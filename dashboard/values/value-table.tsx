@@ -1,0 +1,102 @@
+import { useQuery } from "@tanstack/react-query";
+import { ChartNoAxesColumn, Trash2 } from "lucide-react";
+import type { InsightInList } from "../../server/wire/insight.ts";
+import { amountText } from "../boards/amounts.ts";
+import { boardsQuery } from "../boards/boards.ts";
+import { RelativeTime } from "../components/relative-time.tsx";
+import { Button } from "../components/ui/button.tsx";
+import { Menu, MenuItem, MenuLabel } from "../components/ui/menu.tsx";
+import { RowAction } from "../components/ui/row-action.tsx";
+import { useCan } from "../projects/can.ts";
+import { addValueTile } from "./add-value-tile.ts";
+
+type Props = { project: string; values: InsightInList[]; remove: (value: InsightInList) => void };
+
+/** The values with when and by which key each was last set. On narrow screens each has two lines. */
+export function ValueTable({ project, values, remove }: Props) {
+  const mayChange = useCan()("boards:change");
+  return (
+    <div className="overflow-hidden rounded-lg border border-line bg-raised">
+      <table className="w-full text-sm max-md:block">
+        <thead className="text-left text-muted text-xs max-md:sr-only">
+          <tr className="[&>th]:h-9 [&>th]:border-line [&>th]:border-b [&>th]:px-4 [&>th]:font-medium">
+            <th scope="col">Value</th>
+            <th scope="col" className="text-right">
+              Now
+            </th>
+            <th scope="col">Last set</th>
+            <th scope="col">
+              <span className="sr-only">Actions</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody className="max-md:block">
+          {values.map((value) => (
+            <tr
+              key={value.key}
+              className="border-line border-b last:border-b-0 max-md:grid max-md:grid-cols-[1fr_auto] max-md:gap-x-3 max-md:gap-y-1 max-md:p-4 md:[&>*]:px-4 md:[&>*]:py-2.5"
+            >
+              <th scope="row" className="min-w-0 text-left font-medium">
+                <span className="hostile">
+                  {value.icon && <span aria-hidden>{value.icon} </span>}
+                  {value.title}
+                </span>
+                <code className="block break-all font-mono font-normal text-muted text-xs">{value.key}</code>
+              </th>
+              <td className="text-right font-medium tabular-nums md:whitespace-nowrap">
+                {amountText(value.value)}
+              </td>
+              <td className="min-w-0 text-muted">
+                <RelativeTime at={value.updatedAt} form="long" />
+                <span className="hostile block text-xs">{setterOf(value)}</span>
+              </td>
+              <td>
+                {mayChange && (
+                  <div className="flex items-center justify-end gap-1">
+                    <AddToBoard project={project} value={value} />
+                    <RowAction
+                      label={`Delete ${value.title}`}
+                      title="Delete"
+                      danger
+                      onClick={() => remove(value)}
+                    >
+                      <Trash2 aria-hidden className="size-4" />
+                    </RowAction>
+                  </div>
+                )}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function setterOf({ setBy }: InsightInList): string {
+  if (!setBy) return "by a member";
+  return setBy.ending === "" ? "by a key that was deleted" : `by key ${setBy.name || `…${setBy.ending}`}`;
+}
+
+function AddToBoard({ project, value }: { project: string; value: InsightInList }) {
+  const { data: boards = [] } = useQuery(boardsQuery(project));
+  if (boards.length === 0) return null;
+  return (
+    <Menu
+      align="end"
+      trigger={
+        <Button variant="ghost" aria-label={`Add to board: ${value.title}`}>
+          <ChartNoAxesColumn aria-hidden className="size-4" />
+          <span className="max-md:hidden">Add to board</span>
+        </Button>
+      }
+    >
+      <MenuLabel>Add a tile to</MenuLabel>
+      {boards.map(({ id, name }) => (
+        <MenuItem key={id} onSelect={() => void addValueTile(project, id, value.key)}>
+          <span className="hostile-line">{name}</span>
+        </MenuItem>
+      ))}
+    </Menu>
+  );
+}

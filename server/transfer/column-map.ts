@@ -1,0 +1,35 @@
+import { eventMembers } from "../event/apply-fixes.ts";
+import { type Convert, tagsOf } from "./formats.ts";
+import { timeOf } from "./time-of.ts";
+
+/**
+ * The columns of a table that become an event's fields: `[field, column]`. A field is one of `mappedFields` or `tags.KEY`;
+ * with the field `tags`, every other column becomes a tag.
+ */
+export type ColumnMap = readonly (readonly [field: string, column: string])[];
+
+export const mappedFields = eventMembers.filter((field) => field !== "user_id" && field !== "tags");
+
+export function convertColumns(columns: ColumnMap): Convert {
+  const named = new Set(columns.map(([, column]) => column));
+  return (record, channel) => {
+    const event: Record<string, unknown> = { ...(channel !== undefined && { channel }) };
+    const tags: Record<string, unknown> = {};
+    for (const [field, column] of columns) {
+      if (field === "tags") {
+        for (const [name, value] of Object.entries(record)) if (!named.has(name)) tags[name] = value;
+        continue;
+      }
+      const value = record[column];
+      if (value === undefined || value === "" || value === null) continue;
+      if (field.startsWith("tags.")) tags[field.slice("tags.".length)] = value;
+      else if (field === "createdAt") event.createdAt = timeOf(value);
+      else if (field === "notify") event.notify = /^(true|1|yes)$/i.test(String(value));
+      else event[field] = String(value);
+    }
+    if (Object.keys(tags).length > 0) event.tags = tagsOf(tags);
+    // An ID that is none of ours tells events apart all the same.
+    const { id, ...rest } = event;
+    return typeof id === "string" ? { event: rest, sourceId: id } : { event: rest };
+  };
+}

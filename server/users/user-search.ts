@@ -1,0 +1,58 @@
+import type { UserProperties } from "../wire/user-rule.ts";
+
+/** A term of a search for users, in lower case. `property` is set if it can be `name:value`. */
+type Term = { text: string | null; property: { name: string; value: string; isWhole: boolean } | null };
+
+export type UserSearch = readonly Term[];
+
+/**
+ * Parses a search for users: words, or phrases in quotes, that the ID or a property contains; `name:value` for one
+ * property, with `name:"value"` for all of its value. All terms must match, in any case.
+ */
+export function parseUserSearch(q: string): UserSearch {
+  const found = q.toLowerCase().matchAll(/([^\s":]+):"([^"]*)"|"([^"]*)"|(\S+)/g);
+  return [...found].flatMap(([, name, whole, phrase, word]): Term[] => {
+    if (name !== undefined) return [{ text: null, property: { name, value: whole!, isWhole: true } }];
+    const text = phrase ?? word!;
+    const colon = phrase === undefined ? text.indexOf(":") : -1;
+    const isPair = colon > 0 && colon < text.length - 1;
+    const property = isPair
+      ? { name: text.slice(0, colon), value: text.slice(colon + 1), isWhole: false }
+      : null;
+    return text === "" ? [] : [{ text, property }];
+  });
+}
+
+export function matchesUser(search: UserSearch, userId: string, properties: UserProperties): boolean {
+  const values = Object.entries(properties).flatMap(([name, value]) =>
+    value === null ? [] : [[name.toLowerCase(), String(value).toLowerCase()] as const],
+  );
+  const id = userId.toLowerCase();
+  return search.every(({ text, property }) => {
+    if (text !== null && (id.includes(text) || values.some(([, value]) => value.includes(text)))) return true;
+    if (!property) return false;
+    const { name, value: sought, isWhole } = property;
+    return values.some(
+      ([each, value]) => each === name && (isWhole ? value === sought : value.includes(sought)),
+    );
+  });
+}
+
+/** Patterns for LIKE, on IDs and on JSON in lower case. They find too much, never too little. */
+export function likePatterns(search: UserSearch): { id: string | null; properties: string[] }[] {
+  return search.map(({ text, property }) => ({
+    id: text === null ? null : `%${patternOf(text)}%`,
+    properties: [
+      ...(text === null ? [] : [`%${patternOf(text)}%`]),
+      ...(property ? [`%${patternOf(property.name)}%${patternOf(property.value)}%`] : []),
+    ],
+  }));
+}
+
+/**
+ * Databases disagree about the lower case of other letters than these, in some languages about that of "I"; and JSON
+ * escapes some characters.
+ */
+function patternOf(text: string): string {
+  return text.replace(/i/g, "_").replace(/[^a-z0-9@.+_ -]+/g, "%");
+}
