@@ -56,6 +56,8 @@ const order = [
   "mcp",
   "pages.ts",
   "app.ts",
+  "open-services.ts",
+  "serve.ts",
   "main.ts",
   "migrate-to",
   "doctor",
