@@ -14,6 +14,8 @@ const order = [
   "program-files.ts",
   "validation",
   "config-sources.ts",
+  "config-values.ts",
+  "config-settings.ts",
   "config.ts",
   "event",
   "wire",
