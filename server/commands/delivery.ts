@@ -5,7 +5,7 @@ import { countDead, listDeliveries, retryDeadDeliveries } from "../notifications
 import { RecentEvents } from "../notifications/recent-events.ts";
 import { findProject } from "../projects/projects.ts";
 import type { Store } from "../storage/store.ts";
-import { type Delivery, DeliveryQuery, deliveryStates } from "../wire/notification.ts";
+import { type Delivery, DeliveryQuery, deliveryStates } from "../wire/delivery.ts";
 import { jsonArg, printResult } from "./output.ts";
 import { printTable } from "./table.ts";
 import { UsageError, withStore } from "./with-store.ts";

@@ -4,6 +4,7 @@ import { projectParameter } from "../event/event-query.ts";
 import { limits } from "../limits.ts";
 import { clipped } from "../problems.ts";
 import { faultInText, text } from "../validation/text.ts";
+import { pageLimit } from "./page-query.ts";
 
 export type UserProperties = Record<string, string | number | boolean | null>;
 
@@ -72,13 +73,7 @@ export const UserListQuery = z.strictObject({
     description:
       "`properties`: only users with properties, also those without events; needs `sort=id`. Default: events.",
   }),
-  limit: z.coerce
-    .number()
-    .int("must be a whole number")
-    .min(1, "must be at least 1")
-    .max(limits.pageUsers, `must be at most ${limits.pageUsers}`)
-    .default(100)
-    .openapi({ type: "integer", description: "Users per page. Default: 100." }),
+  limit: pageLimit({ max: limits.pageUsers, fallback: 100, description: "Users per page. Default: 100." }),
   cursor: z.string().optional().openapi({ description: "The `nextCursor` of the previous page." }),
   project: projectParameter,
 });
