@@ -18,16 +18,14 @@ import {
   NewInvitation,
   NewInvitationResponse,
 } from "../wire/invitation.ts";
+import { acceptInvitation, previewInvitation, signUpWithInvitation } from "./accept-invitation.ts";
 import { renderInvitationEmail } from "./invitation-email.ts";
 import {
-  acceptInvitation,
   invite,
   listInvitations,
-  previewInvitation,
   renewInvitation,
   revokeInvitation,
   type SentInvitation,
-  signUpWithInvitation,
 } from "./invitations.ts";
 
 type Deps = {
