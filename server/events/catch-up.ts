@@ -1,7 +1,7 @@
 import type { Event } from "../event/event.ts";
 import { matches } from "../event/filter.ts";
 import { type ArrivalStamp, compareStamps } from "../event/id.ts";
-import type { EventReader } from "../storage/store.ts";
+import type { EventReader } from "../storage/event-store.ts";
 import type { StreamClient } from "./stream-client.ts";
 import { frameOf, readyFrame } from "./stream-frames.ts";
 

@@ -3,7 +3,7 @@ import { matches } from "../event/filter.ts";
 import { type ArrivalClock, type ArrivalStamp, compareStamps } from "../event/id.ts";
 import { limits } from "../limits.ts";
 import { problem } from "../problems.ts";
-import type { Arrival, EventReader } from "../storage/store.ts";
+import type { Arrival, EventReader } from "../storage/event-store.ts";
 import { catchUp, type Deletion } from "./catch-up.ts";
 import type { Listener, StreamClient } from "./stream-client.ts";
 import { frameOf, heartbeat, readyFrame } from "./stream-frames.ts";
