@@ -10,7 +10,7 @@ import { runTidings, spawnTidings, startServer, testProcess } from "./testing/se
 import { preparedConfig } from "./testing/test-app.ts";
 import { until, untilJobDone } from "./testing/until.ts";
 
-/** How long a server waits for requests that never end, as in `main.ts`. */
+/** How long a server waits for requests that never end, as in `serve.ts`. */
 const drainTimeoutMs = 10_000;
 
 let storage: TestStorage;

@@ -6,7 +6,7 @@ import type { Actor } from "../http/caller.ts";
 import { limits } from "../limits.ts";
 import { type Problem, type ProblemError, problem } from "../problems.ts";
 import type { ControlTables } from "../storage/control-tables.ts";
-import type { EventAppender } from "../storage/store.ts";
+import type { EventAppender } from "../storage/event-store.ts";
 import type {
   RejectedEvent,
   RejectedEventList,

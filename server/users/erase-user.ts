@@ -1,7 +1,7 @@
 import { type JobContext, removeAll } from "../background/job-context.ts";
 import { addToReceipt, changeJob, type JobDetail, type JobRow, removeSubject } from "../background/jobs.ts";
 import { type Event, NewEvent } from "../event/event.ts";
-import type { AppendResult } from "../storage/store.ts";
+import type { AppendResult } from "../storage/event-store.ts";
 
 /** Rows read at a time. Bodies of rejected events may be long. */
 const rejectedRows = 20;

@@ -4,17 +4,9 @@ import type { ArrivalStamp } from "../../event/id.ts";
 import { exact } from "../../event/tokens.ts";
 import { limited } from "../analysis/analyzer.ts";
 import type { ControlTables } from "../control-tables.ts";
-import type {
-  ArrivedEvent,
-  Counts,
-  EventQuery,
-  EventStore,
-  Follower,
-  Page,
-  Pause,
-  Store,
-  StoreWatch,
-} from "../store.ts";
+import type { Counts, EventQuery, Page } from "../event-queries.ts";
+import type { ArrivedEvent, EventStore, Follower, Pause } from "../event-store.ts";
+import type { Store, StoreWatch } from "../store.ts";
 import { blockEventsUsual } from "./build-blocks.ts";
 import { Check } from "./check.ts";
 import { Damage } from "./damage.ts";
